@@ -1,0 +1,52 @@
+import { defineConfig } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+const webOnly = {
+  "no-restricted-globals": [
+    "error",
+    { name: "Buffer", message: "The core runs where Web standards run: use Uint8Array." },
+    { name: "process", message: "The core runs where Web standards run." },
+  ],
+};
+
+export default defineConfig(
+  { ignores: ["dist/", "coverage/", "reports/", ".stryker-tmp/"] },
+  tseslint.configs.strictTypeChecked,
+  tseslint.configs.stylisticTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: { projectService: { allowDefaultProject: ["*.config.js", "*.mjs"] } },
+    },
+    rules: {
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      // Types of options and schemas are inferred in places where an interface would say less.
+      "@typescript-eslint/consistent-type-definitions": "off",
+      // What a partner's store or handler rejects with is passed on as it is.
+      "@typescript-eslint/prefer-promise-reject-errors": ["error", { allowThrowingUnknown: true }],
+      "no-console": "error",
+    },
+  },
+  {
+    files: ["src/**/*.ts"],
+    rules: {
+      ...webOnly,
+      "no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            { group: ["**/adapters/**"], message: "Arrows point inward: adapters import src." },
+            { group: ["express", "hono", "hono/*"], message: "The core knows no framework." },
+            { group: ["node:*"], message: "Only src/crypto/node.ts knows Node." },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    files: ["src/crypto/node.ts"],
+    rules: { "no-restricted-imports": "off", "no-restricted-globals": "off" },
+  },
+  { files: ["adapters/fetch*.ts", "adapters/hono.ts", "adapters/body-timeout.ts"], rules: webOnly },
+  { files: ["examples/**", "fixtures/**"], rules: { "no-console": "off" } },
+);

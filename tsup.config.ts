@@ -1,0 +1,32 @@
+import { defineConfig } from "tsup";
+
+// The ESM build. Its entries share their chunks, so that every subpath has the same classes.
+// `tsup.cjs.config.ts` makes CommonJS of it.
+export default defineConfig({
+  entry: {
+    index: "src/index.ts",
+    express: "adapters/express.ts",
+    hono: "adapters/hono.ts",
+    node: "adapters/node.ts",
+    fetch: "adapters/fetch.ts",
+    "crypto/node": "src/crypto/node.ts",
+    "crypto/web": "src/crypto/web.ts",
+  },
+  format: "esm",
+  target: "node20",
+  platform: "neutral",
+  splitting: true,
+  clean: true,
+  // Bundled, the choice between the crypto backends would be made here, for every platform.
+  external: ["#crypto", /^node:/],
+  removeNodeProtocol: false,
+  dts: {
+    entry: {
+      index: "src/index.ts",
+      express: "adapters/express.ts",
+      hono: "adapters/hono.ts",
+      node: "adapters/node.ts",
+      fetch: "adapters/fetch.ts",
+    },
+  },
+});

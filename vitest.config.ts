@@ -1,0 +1,38 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+
+/** The unit tests run once per crypto backend; package.json would choose one. */
+const unitProject = (backend: "node" | "web") => ({
+  resolve: { alias: { "#crypto": path(`./src/crypto/${backend}.ts`) } },
+  test: { name: backend, include: ["test/unit/**/*.test.ts"] },
+});
+
+export default defineConfig({
+  test: {
+    projects: [
+      unitProject("node"),
+      unitProject("web"),
+      {
+        resolve: { alias: { "#crypto": path("./src/crypto/node.ts") } },
+        test: {
+          name: "integration",
+          include: ["test/integration/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+    reporters: process.env["CI"]
+      ? ["default", ["json", { outputFile: "reports/tests.json" }]]
+      : ["default"],
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts", "adapters/**/*.ts"],
+      reporter: ["text-summary", "html", "json-summary"],
+      reportsDirectory: "coverage",
+      thresholds: { branches: 97, functions: 97, lines: 97, statements: 97 },
+    },
+  },
+});
