@@ -1,0 +1,162 @@
+import { startBackgroundTimer } from "./background-timer.js";
+import { createCompletionBacklog } from "./completion-backlog.js";
+import { within } from "./deadline.js";
+import { isPromise, type MaybePromise } from "./maybe-promise.js";
+import type { Reporter } from "./report.js";
+import type { ClaimResult, ClaimTimes, DeliveryStore } from "./stores/delivery-store.js";
+
+/** What became of a claim. */
+export type Claim =
+  | { readonly state: "claimed"; readonly owner: string; readonly takeover: boolean }
+  | Exclude<ClaimResult, { state: "claimed" }>
+  | { readonly state: "unavailable"; readonly error: unknown };
+
+/** The store as the receiver uses it: every call is bounded, and none throws or rejects. */
+export interface Claims {
+  /** Takes the lease on `id` for a new owner. */
+  readonly claim: (id: string) => MaybePromise<Claim>;
+  /** Renews the lease until the returned function is called; `onLost` hears when it is lost. */
+  readonly keep: (id: string, owner: string, onLost: () => void) => () => void;
+  /** Remembers `id` as handled; goes on in the background where the store does not take it. */
+  readonly complete: (id: string, owner: string) => MaybePromise<void>;
+  /** Gives the lease up. Where that fails, it ends by itself. */
+  readonly release: (id: string, owner: string) => MaybePromise<void>;
+  /** Tries once more to complete what the store has not taken yet. */
+  readonly flush: () => Promise<void>;
+}
+
+/** Renewed this often within its length, a lease outlives one failed renewal. */
+const RENEWALS_PER_LEASE = 3;
+
+/** Puts bounds and a fallback around each method of `store`. */
+export function createClaims(
+  store: DeliveryStore,
+  times: ClaimTimes & { readonly dependencyTimeoutMs: number },
+  log: Reporter["log"],
+): Claims {
+  const { leaseMs, retentionMs, dependencyTimeoutMs } = times;
+  const claimTimes: ClaimTimes = { leaseMs, retentionMs };
+  const nextOwner = createOwners();
+  const bounded = <T>(method: string, result: MaybePromise<T>, onLate?: (value: T) => void) =>
+    within(dependencyTimeoutMs, `store.${method}`, result, onLate);
+
+  const backlog = createCompletionBacklog(
+    async (id, owner) => bounded("complete", store.complete(id, owner, retentionMs)),
+    (id) => {
+      log(
+        "error",
+        "completion given up: too many wait for the store; a copy may be handled again",
+        { id },
+      );
+    },
+  );
+
+  const completeLater = (id: string, owner: string, error: unknown): void => {
+    log("error", "completion failed: handled, and the store is told again later", { id, error });
+    backlog.add(id, owner);
+  };
+
+  const releaseFailed = (id: string, error: unknown): void => {
+    log("error", "release failed: the next copy waits until the lease ends", { id, error });
+  };
+
+  const release: Claims["release"] = (id, owner) => {
+    try {
+      const released = bounded("release", store.release(id, owner));
+      if (!isPromise(released)) return;
+      return released.then(undefined, (error: unknown) => {
+        releaseFailed(id, error);
+      });
+    } catch (error) {
+      releaseFailed(id, error);
+    }
+  };
+
+  return {
+    claim(id) {
+      if (backlog.has(id)) return { state: "completed" };
+      const owner = nextOwner();
+      const releaseLate = (late: ClaimResult): void => {
+        // The gateway has been told to come again, and shall not find its own claim in the way.
+        if (readClaim(late, owner).state === "claimed") void release(id, owner);
+      };
+      try {
+        const result = bounded("claim", store.claim(id, owner, claimTimes), releaseLate);
+        if (!isPromise(result)) return readClaim(result, owner);
+        return result.then((settled) => readClaim(settled, owner), unavailable);
+      } catch (error) {
+        return unavailable(error);
+      }
+    },
+
+    keep(id, owner, onLost) {
+      let stopTimer: () => void;
+      let stopped = false;
+      const schedule = (): void => {
+        stopTimer = startBackgroundTimer(leaseMs / RENEWALS_PER_LEASE, () => void renew());
+      };
+      const renew = async (): Promise<void> => {
+        let held = true;
+        try {
+          held = await bounded("renew", store.renew(id, owner, leaseMs));
+        } catch (error) {
+          log("error", "renewal of the lease failed: tried again until it ends", { id, error });
+        }
+        if (stopped) return;
+        if (held) schedule();
+        else onLost();
+      };
+      schedule();
+      return () => {
+        stopped = true;
+        stopTimer();
+      };
+    },
+
+    complete(id, owner) {
+      try {
+        const completed = bounded("complete", store.complete(id, owner, retentionMs));
+        if (!isPromise(completed)) return;
+        return completed.then(undefined, (error: unknown) => {
+          completeLater(id, owner, error);
+        });
+      } catch (error) {
+        completeLater(id, owner, error);
+      }
+    },
+
+    release,
+    flush: backlog.flush,
+  };
+}
+
+function unavailable(error: unknown): Claim {
+  return { state: "unavailable", error };
+}
+
+/** A store is partners' code too: what it answers is read as strictly as a request. */
+function readClaim(result: ClaimResult | undefined, owner: string): Claim {
+  switch (result?.state) {
+    case "claimed":
+      return { state: "claimed", owner, takeover: result.takeover };
+    case "in_flight":
+    case "completed":
+      return result;
+    default:
+      return unavailable(new TypeError("store.claim returned no claim result"));
+  }
+}
+
+/**
+ * Names owners: a random part for this receiver and a counter. The random part waits for the first
+ * claim, since workers give out no random numbers while a module loads.
+ */
+function createOwners(): () => string {
+  let prefix: string | undefined;
+  let count = 0;
+  return () => {
+    prefix ??= crypto.randomUUID();
+    count += 1;
+    return `${prefix}-${String(count)}`;
+  };
+}

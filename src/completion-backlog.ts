@@ -1,0 +1,68 @@
+import { startBackgroundTimer } from "./background-timer.js";
+
+/** Completes a delivery in the store. Rejects where the store is away. */
+export type Complete = (id: string, owner: string) => Promise<void>;
+
+/** Deliveries that were handled, but whose completion the store has not taken yet. */
+export interface CompletionBacklog {
+  /** Whether `id` waits here: it was handled, whatever the store says. */
+  readonly has: (id: string) => boolean;
+  /** Tries to complete `id` again later, until it succeeds. */
+  readonly add: (id: string, owner: string) => void;
+  /** Tries all once more now, up to the first that fails. Never rejects. */
+  readonly flush: () => Promise<void>;
+}
+
+const FIRST_DELAY_MS = 1_000;
+const MAX_DELAY_MS = 30_000;
+/** Keeps a long outage from filling the memory. Claims fail too by then, so hardly any are added. */
+const MAX_ENTRIES = 10_000;
+
+/** Makes the backlog; it has a timer only while something waits in it. */
+export function createCompletionBacklog(
+  complete: Complete,
+  onGivenUp: (id: string) => void,
+): CompletionBacklog {
+  const owners = new Map<string, string>();
+  let stopTimer: (() => void) | undefined;
+  let delayMs = FIRST_DELAY_MS;
+
+  const schedule = (): void => {
+    if (owners.size === 0 || stopTimer !== undefined) return;
+    stopTimer = startBackgroundTimer(delayMs, () => {
+      stopTimer = undefined;
+      delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
+      void flush().then(schedule);
+    });
+  };
+
+  // One after the other, and no further than the first failure: a store that is coming back is not
+  // to be met by thousands of calls at once.
+  const flush = async (): Promise<void> => {
+    for (const [id, owner] of [...owners]) {
+      try {
+        await complete(id, owner);
+      } catch {
+        return;
+      }
+      owners.delete(id);
+    }
+    delayMs = FIRST_DELAY_MS;
+  };
+
+  return {
+    has: (id) => owners.has(id),
+    add(id, owner) {
+      if (owners.size >= MAX_ENTRIES) {
+        for (const oldest of owners.keys()) {
+          owners.delete(oldest);
+          onGivenUp(oldest);
+          break;
+        }
+      }
+      owners.set(id, owner);
+      schedule();
+    },
+    flush,
+  };
+}

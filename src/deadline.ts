@@ -1,0 +1,54 @@
+import { isPromise, type MaybePromise } from "./maybe-promise.js";
+
+/** Something did not finish in time. */
+export class DeadlineError extends Error {
+  override readonly name = "DeadlineError";
+
+  constructor(what: string, ms: number) {
+    super(`${what} took longer than ${String(ms)} ms`);
+  }
+}
+
+/**
+ * Waits for `work`, but `ms` milliseconds at most; then it rejects with a `DeadlineError` that names
+ * `what`. A value that comes later is given to `onLate`, a later error is dropped: the one who waited
+ * has been answered. What is no promise is returned as it is.
+ */
+export function within<T>(
+  ms: number,
+  what: string,
+  work: PromiseLike<T>,
+  onLate?: (value: T) => void,
+): Promise<T>;
+export function within<T>(
+  ms: number,
+  what: string,
+  work: MaybePromise<T>,
+  onLate?: (value: T) => void,
+): MaybePromise<T>;
+export function within<T>(
+  ms: number,
+  what: string,
+  work: MaybePromise<T>,
+  onLate?: (value: T) => void,
+): MaybePromise<T> {
+  if (!isPromise(work)) return work;
+  return new Promise<T>((resolve, reject) => {
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      reject(new DeadlineError(what, ms));
+    }, ms);
+    work.then(
+      (value) => {
+        if (late) return onLate?.(value);
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}

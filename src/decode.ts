@@ -1,0 +1,108 @@
+import * as z from "zod/mini";
+import {
+  ALARM_FIELDS,
+  ONLINE_DATA_EVENT_FIELDS,
+  deleteMyDataEventSchema,
+  newAlarmSchema,
+  type Alarm,
+  type OnlineDataEvent,
+} from "./schemas.js";
+
+/** Where and why a body does not have the documented shape. Never holds a value of the body. */
+export interface DeliveryIssue {
+  /** From the body's root: `["alarm", "account_id"]`. Empty for the body itself. */
+  readonly path: readonly (string | number)[];
+  /** What was expected there. */
+  readonly message: string;
+}
+
+/** What a signed body is. */
+export type Decoded =
+  | { readonly kind: "new_alarm"; readonly record: Alarm }
+  | { readonly kind: "delete_my_data_event"; readonly record: OnlineDataEvent }
+  | { readonly kind: "type_mismatch" }
+  | Unrecognized;
+
+/** An authentic body that is not as documented. `body` is undefined where it is not JSON. */
+export interface Unrecognized {
+  readonly kind: "unrecognized";
+  readonly body: unknown;
+  readonly issues: readonly DeliveryIssue[];
+}
+
+// Strict, so that no two different byte strings decode to one text; a leading BOM is dropped.
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Reads a signed body. The type comes from the body, which is signed, and `claimedType`, the header,
+ * which is not, must agree: otherwise a captured alarm could be sent on to another handler.
+ */
+export function decode(bytes: Uint8Array, claimedType: string): Decoded {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return unrecognized(undefined, "expected UTF-8");
+  }
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // The error is dropped: its message quotes the body.
+    return unrecognized(undefined, "expected JSON");
+  }
+  if (typeof body !== "object" || body === null) return unrecognized(body, "expected an object");
+
+  const hasAlarm = Object.hasOwn(body, "alarm");
+  const hasEvent = Object.hasOwn(body, "event");
+  if (hasAlarm && hasEvent) return unrecognized(body, "expected alarm or event, not both");
+  if (hasAlarm) {
+    if (claimedType !== "new_alarm") return { kind: "type_mismatch" };
+    const parsed = z.safeParse(newAlarmSchema, body);
+    if (!parsed.success) return { kind: "unrecognized", body, issues: issuesOf(parsed.error) };
+    const record = convert((body as { alarm: object }).alarm, parsed.data.alarm, ALARM_FIELDS);
+    return { kind: "new_alarm", record };
+  }
+  if (hasEvent) {
+    if (claimedType !== "delete_my_data_event") return { kind: "type_mismatch" };
+    const parsed = z.safeParse(deleteMyDataEventSchema, body);
+    if (!parsed.success) return { kind: "unrecognized", body, issues: issuesOf(parsed.error) };
+    const { event } = body as { event: object };
+    const record = convert(event, parsed.data.event, ONLINE_DATA_EVENT_FIELDS);
+    return { kind: "delete_my_data_event", record };
+  }
+  return unrecognized(body, "expected alarm or event");
+}
+
+function unrecognized(body: unknown, message: string): Unrecognized {
+  return { kind: "unrecognized", body, issues: [{ path: [], message }] };
+}
+
+/**
+ * Writes the converted fields into the record that JSON.parse made, rather than handing on the copy
+ * that validation made: that one lacks an own `__proto__` key, and nothing that was sent may be lost.
+ */
+function convert<T extends object>(record: object, validated: T, fields: readonly string[]): T {
+  const target = record as Record<string, unknown>;
+  const source = validated as Record<string, unknown>;
+  for (const field of fields) target[field] = source[field];
+  return record as T;
+}
+
+function issuesOf(error: z.core.$ZodError): DeliveryIssue[] {
+  return error.issues.flatMap((issue) => flatten(issue, []));
+}
+
+/** A union reports the issues of every member; only those of the member that was meant help anyone. */
+function flatten(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): DeliveryIssue[] {
+  const path = [...parent, ...issue.path];
+  if (issue.code === "invalid_union" && issue.errors.length > 0) {
+    const meant =
+      issue.errors.find((member) => member.every(({ path: [field] }) => field !== "type")) ??
+      issue.errors[issue.errors.length - 1];
+    return (meant ?? []).flatMap((inner) => flatten(inner, path));
+  }
+  const expected = issue.code === "invalid_type" ? `expected ${issue.expected}` : issue.message;
+  const message = issue.message === "Invalid input" ? expected : issue.message;
+  return [{ path: path.map((key) => (typeof key === "number" ? key : String(key))), message }];
+}

@@ -1,0 +1,172 @@
+import { ConfigurationError } from "./configuration-error.js";
+import type { Decoded, DeliveryIssue } from "./decode.js";
+import type { DeliveryContext } from "./delivery-context.js";
+import {
+  ONLINE_DATA_EVENT_TYPES,
+  isOnlineDataEventType,
+  type Alarm,
+  type KnownOnlineDataEvent,
+  type OnlineDataEvent,
+  type OnlineDataEventType,
+} from "./schemas.js";
+
+/**
+ * Handles one record. What it returns is awaited and then ignored; what it throws is answered 500,
+ * unless it is `RetryLater` or `DiscardDelivery`.
+ */
+export type Handler<Record> = (record: Record, context: DeliveryContext) => unknown;
+
+/** A handler for each event type, given the fields of that type alone; `"*"` takes the others. */
+export type OnlineDataEventHandlers = {
+  readonly [Type in OnlineDataEventType]?:
+    Handler<Extract<KnownOnlineDataEvent, { type: Type }>> | undefined;
+} & { readonly "*"?: Handler<OnlineDataEvent> | undefined };
+
+/** An authentic delivery that is not JSON, not of the documented shape or of an unknown type. */
+export interface UnrecognizedDelivery {
+  /** X-Webhook-Type, which is not signed. */
+  readonly type: string;
+  /** The parsed JSON, or undefined where it is not JSON: `context.rawBody` has the bytes. */
+  readonly body: unknown;
+  /** What was expected and where. */
+  readonly issues: readonly DeliveryIssue[];
+}
+
+/** The handlers of a receiver; at least one. */
+export interface Handlers {
+  /** Takes each alarm. */
+  readonly new_alarm?: Handler<Alarm> | undefined;
+  /** Takes each Online Data event, in one function or by `event.type`. */
+  readonly delete_my_data_event?: Handler<OnlineDataEvent> | OnlineDataEventHandlers | undefined;
+  /** Takes what the library does not recognize. When it finishes, the delivery counts as handled. */
+  readonly unrecognized?: Handler<UnrecognizedDelivery> | undefined;
+}
+
+/** What to do with a decoded delivery. */
+export type Route =
+  | { readonly kind: "run"; readonly run: (context: DeliveryContext) => unknown }
+  | { readonly kind: "unhandled"; readonly what: string; readonly advice?: undefined }
+  | { readonly kind: "unrecognized"; readonly advice: string };
+
+/** Finds the handler of a decoded delivery. `claimedType` is the header, for `unrecognized`. */
+export type FindRoute = (
+  decoded: Exclude<Decoded, { kind: "type_mismatch" }>,
+  claimedType: string,
+) => Route;
+
+type EventHandler = Handler<OnlineDataEvent>;
+
+const HANDLER_NAMES = ["new_alarm", "delete_my_data_event", "unrecognized"];
+
+/** Checks the handlers once. Throws `ConfigurationError` where one could never be called. */
+export function createRoutes(handlers: Handlers): FindRoute {
+  checkHandlers(handlers);
+  const { new_alarm: alarmHandler, delete_my_data_event: eventHandler, unrecognized } = handlers;
+  const findEventHandler = createEventRoutes(eventHandler);
+
+  const asUnrecognized = (type: string, body: unknown, issues: readonly DeliveryIssue[]): Route =>
+    unrecognized === undefined
+      ? { kind: "unrecognized", advice: describe(issues) }
+      : { kind: "run", run: (context) => unrecognized({ type, body, issues }, context) };
+
+  return (decoded, claimedType) => {
+    switch (decoded.kind) {
+      case "new_alarm":
+        if (alarmHandler === undefined) return { kind: "unhandled", what: decoded.kind };
+        return { kind: "run", run: (context) => alarmHandler(decoded.record, context) };
+      case "delete_my_data_event": {
+        const { record } = decoded;
+        const handler = findEventHandler(record.type);
+        if (handler !== undefined) {
+          return { kind: "run", run: (context) => handler(record, context) };
+        }
+        if (eventHandler === undefined) return { kind: "unhandled", what: decoded.kind };
+        if (isOnlineDataEventType(record.type)) return { kind: "unhandled", what: record.type };
+        // Nobody can have chosen to leave out a type that was added since: 200 would lose it.
+        return asUnrecognized(claimedType, { event: record }, [
+          {
+            path: ["event", "type"],
+            message: 'expected a documented event type, or a "*" handler',
+          },
+        ]);
+      }
+      case "unrecognized":
+        return asUnrecognized(claimedType, decoded.body, decoded.issues);
+    }
+  };
+}
+
+/** What a partner needs to see in the log: where the shape is off. Issues hold no values. */
+function describe(issues: readonly DeliveryIssue[]): string {
+  const places = issues.map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
+  return `${places.join("; ")}. Give handlers.unrecognized to take it.`;
+}
+
+function createEventRoutes(
+  given: EventHandler | OnlineDataEventHandlers | undefined,
+): (type: string) => EventHandler | undefined {
+  if (given === undefined) return () => undefined;
+  if (typeof given === "function") return () => given;
+  // A Map, as an event type named like a member of Object.prototype would find that one.
+  const byType = new Map(
+    Object.entries(given).filter(([, handler]) => handler !== undefined),
+  ) as Map<string, EventHandler>;
+  return (type) => byType.get(type) ?? byType.get("*");
+}
+
+function checkHandlers(handlers: Handlers): void {
+  if (typeof handlers !== "object" || (handlers as unknown) === null) {
+    throw new ConfigurationError(
+      "missing_handlers",
+      `handlers: give at least one of ${HANDLER_NAMES.join(", ")}`,
+    );
+  }
+  for (const [name, handler] of definedEntries(handlers)) {
+    if (!HANDLER_NAMES.includes(name)) {
+      throw new ConfigurationError(
+        "unknown_handler",
+        `handlers.${name} would never be called: use ${HANDLER_NAMES.join(", ")}`,
+      );
+    }
+    if (name === "delete_my_data_event" && typeof handler === "object" && handler !== null) {
+      checkEventHandlers(handler);
+    } else if (typeof handler !== "function") {
+      throw new ConfigurationError("invalid_handler", `handlers.${name} has to be a function`);
+    }
+  }
+  if (definedEntries(handlers).length === 0) {
+    throw new ConfigurationError(
+      "missing_handlers",
+      `handlers: give at least one of ${HANDLER_NAMES.join(", ")}`,
+    );
+  }
+}
+
+function checkEventHandlers(handlers: object): void {
+  const entries = definedEntries(handlers);
+  if (entries.length === 0) {
+    throw new ConfigurationError(
+      "missing_handlers",
+      'handlers.delete_my_data_event: give a function, or one for an event type or "*"',
+    );
+  }
+  for (const [type, handler] of entries) {
+    if (type !== "*" && !isOnlineDataEventType(type)) {
+      const known = ONLINE_DATA_EVENT_TYPES.join(", ");
+      throw new ConfigurationError(
+        "unknown_handler",
+        `handlers.delete_my_data_event.${type} is no event type: use ${known}, or "*"`,
+      );
+    }
+    if (typeof handler !== "function") {
+      throw new ConfigurationError(
+        "invalid_handler",
+        `handlers.delete_my_data_event.${type} has to be a function`,
+      );
+    }
+  }
+}
+
+function definedEntries(object: object): [string, unknown][] {
+  return Object.entries(object).filter(([, value]) => value !== undefined);
+}

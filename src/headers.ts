@@ -1,0 +1,132 @@
+/** Request headers: a `Headers` object, or a record in any letter case. */
+export type WebhookHeaders =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The headers that a signature is made of (GATEWAY.md, "Authentication", rule 7). */
+export interface SignedHeaders {
+  /** X-Webhook-Id. */
+  id: string;
+  /** X-Webhook-Timestamp, the exact text: it is part of what is signed. */
+  timestamp: string;
+  /** The 64 hexadecimal digits behind `v1=`, or undefined where the delivery is not signed. */
+  signature: string | undefined;
+}
+
+/** The four webhook headers (GATEWAY.md, "Events"). */
+export interface DeliveryHeaders extends SignedHeaders {
+  /** X-Webhook-Type. Not signed, so it is only a claim until the signed body agrees. */
+  type: string;
+}
+
+const TIMESTAMP = /^[0-9]{1,12}$/;
+/**
+ * No colon: the signed string is joined with colons, so with one in an id a single captured delivery
+ * could be cut into hundreds of other "signed" ones. ASCII alone, since a backend may take only the
+ * low byte of a character. The type shares the grammar.
+ */
+const TOKEN = /^[0-9A-Za-z._-]{1,128}$/;
+const SIGNATURE = /^v1=[0-9A-Fa-f]{64}$/;
+const SIGNATURE_PREFIX = "v1=";
+
+/** Whether `text` can be an X-Webhook-Id. */
+export function isDeliveryId(text: string): boolean {
+  return TOKEN.test(text);
+}
+
+/** Whether `text` can be an X-Webhook-Timestamp. */
+export function isDeliveryTimestamp(text: string): boolean {
+  return TIMESTAMP.test(text);
+}
+
+/** The webhook headers, or undefined where one is missing (the signature may be), repeated or malformed. */
+export function readDeliveryHeaders(headers: WebhookHeaders): DeliveryHeaders | undefined {
+  const texts = findTexts(headers);
+  if (texts?.type === undefined || !TOKEN.test(texts.type)) return undefined;
+  const signed = checkSigned(texts);
+  return signed && { ...signed, type: texts.type };
+}
+
+/** The same without the type, which no signature covers. */
+export function readSignedHeaders(headers: WebhookHeaders): SignedHeaders | undefined {
+  const texts = findTexts(headers);
+  return texts && checkSigned(texts);
+}
+
+function checkSigned({ id, timestamp, signature }: HeaderTexts): SignedHeaders | undefined {
+  if (id === undefined || !isDeliveryId(id)) return undefined;
+  if (timestamp === undefined || !isDeliveryTimestamp(timestamp)) return undefined;
+  if (signature === undefined) return { id, timestamp, signature };
+  if (!SIGNATURE.test(signature)) return undefined;
+  return { id, timestamp, signature: signature.slice(SIGNATURE_PREFIX.length) };
+}
+
+function findTexts(headers: WebhookHeaders | null | undefined): HeaderTexts | undefined {
+  // A serverless event may have null where it has no headers.
+  if (headers === null || headers === undefined) return undefined;
+  return isHeadersObject(headers) ? readHeadersObject(headers) : readRecord(headers);
+}
+
+interface HeaderTexts {
+  id: string | undefined;
+  timestamp: string | undefined;
+  type: string | undefined;
+  signature: string | undefined;
+}
+
+function isHeadersObject(headers: WebhookHeaders): headers is { get(name: string): string | null } {
+  return typeof headers.get === "function";
+}
+
+/** A header given twice comes joined with a comma here, which no grammar above lets through. */
+function readHeadersObject(headers: { get(name: string): string | null }): HeaderTexts {
+  return {
+    id: headers.get("x-webhook-id") ?? undefined,
+    timestamp: headers.get("x-webhook-timestamp") ?? undefined,
+    type: headers.get("x-webhook-type") ?? undefined,
+    signature: headers.get("x-webhook-signature") ?? undefined,
+  };
+}
+
+/** Undefined where a webhook header is given twice, be it in an array or in two letter cases. */
+function readRecord(
+  record: Readonly<Record<string, string | readonly string[] | undefined>>,
+): HeaderTexts | undefined {
+  const found: HeaderTexts = {
+    id: undefined,
+    timestamp: undefined,
+    type: undefined,
+    signature: undefined,
+  };
+  for (const name of Object.keys(record)) {
+    const field = fieldOf(name);
+    if (field === undefined) continue;
+    const given = record[name];
+    if (given === undefined || (Array.isArray(given) && given.length === 0)) continue;
+    const text: unknown = Array.isArray(given) && given.length === 1 ? given[0] : given;
+    if (typeof text !== "string" || found[field] !== undefined) return undefined;
+    found[field] = text;
+  }
+  return found;
+}
+
+/** By length first: most headers of a request are none of ours, and lower-casing each costs. */
+function fieldOf(name: string): keyof HeaderTexts | undefined {
+  switch (name.length) {
+    case 12:
+      return name.toLowerCase() === "x-webhook-id" ? "id" : undefined;
+    case 14:
+      return name.toLowerCase() === "x-webhook-type" ? "type" : undefined;
+    case 19:
+      switch (name.toLowerCase()) {
+        case "x-webhook-timestamp":
+          return "timestamp";
+        case "x-webhook-signature":
+          return "signature";
+        default:
+          return undefined;
+      }
+    default:
+      return undefined;
+  }
+}

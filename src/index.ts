@@ -1,0 +1,63 @@
+export { createWebhookReceiver, type WebhookReceiver } from "./receiver.js";
+export type {
+  CommonReceiverOptions,
+  SigningReceiverOptions,
+  UnsignedReceiverOptions,
+  WebhookReceiverOptions,
+} from "./options.js";
+export type { SecretFunction, SecretList, SecretOption, SecretQuery } from "./secrets.js";
+export type {
+  Handler,
+  Handlers,
+  OnlineDataEventHandlers,
+  UnrecognizedDelivery,
+} from "./handlers.js";
+export type { DeliveryContext } from "./delivery-context.js";
+export type { DeliveryIssue } from "./decode.js";
+export type { UnreadableBody, WebhookRequest } from "./request.js";
+export type { WebhookHeaders } from "./headers.js";
+export type { WebhookResponse } from "./answer.js";
+export type { Outcome } from "./outcome.js";
+export type { OutcomeReport } from "./report.js";
+export type { Logger } from "./logger.js";
+export type { MaybePromise } from "./maybe-promise.js";
+export type { WebhookType } from "./webhook-type.js";
+
+export { signDelivery, type SignDeliveryOptions } from "./sign-delivery.js";
+export { verifySignature, type VerifySignatureOptions } from "./verify-signature.js";
+
+export { memoryStore, type MemoryStoreOptions } from "./stores/memory-store.js";
+export type { ClaimResult, ClaimTimes, DeliveryStore } from "./stores/delivery-store.js";
+
+export {
+  alarmSchema,
+  deleteMyDataEventSchema,
+  isKnownOnlineDataEvent,
+  newAlarmSchema,
+  onlineDataEventSchema,
+  type Alarm,
+  type AlarmEventType,
+  type AlarmSeverity,
+  type AlarmSource,
+  type AlarmStatus,
+  type BureauSource,
+  type KnownOnlineDataEvent,
+  type OnlineDataEvent,
+  type OnlineDataEventType,
+  type OnlineDataSeverity,
+  type OpenOnlineDataEvent,
+} from "./schemas.js";
+export {
+  AlarmPayloadError,
+  parseAlarmPayload,
+  type AlarmPayloadErrorCode,
+} from "./alarm-payload.js";
+export type {
+  StandardSchema,
+  StandardSchemaIssue,
+  StandardSchemaResult,
+} from "./standard-schema.js";
+export { parseGatewayTime } from "./gateway-time.js";
+
+export { DiscardDelivery, RetryLater, type RetryLaterOptions } from "./handler-errors.js";
+export { ConfigurationError, type ConfigurationErrorCode } from "./configuration-error.js";

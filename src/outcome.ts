@@ -1,0 +1,141 @@
+/** What the answer and the log make of one outcome. */
+interface OutcomeRule {
+  /** HTTP status that the gateway is answered. */
+  readonly status: number;
+  /** Status instead, with `unverifiable: "reject"`. */
+  readonly rejectStatus?: number;
+  /** `Retry-After` in milliseconds where nobody named a better one. */
+  readonly retryAfterMs?: number;
+  /** Which logger method is told, if any. */
+  readonly log?: "warn" | "error";
+  /**
+   * Whether anybody at all can cause it, or an outage does so for every request. Such lines are
+   * thinned to one a minute, so that a flood of requests is not a flood of the log.
+   */
+  readonly thinned?: true;
+  /** One sentence for the answer and the log. Never a part of the request. */
+  readonly message: string;
+}
+
+/**
+ * Every outcome that a request can have, and how it is answered.
+ *
+ * The gateway gives a delivery up for good on 400, 401, 403, 404 and 422 (GATEWAY.md, "Events",
+ * rule 2), so no such status stands in the `status` column: a wrong secret in a deploy, a drifting
+ * clock or a body parser mounted in front would cost alarms. A 5xx is answered to authentic traffic
+ * alone, or where the cause is ours and not the request's.
+ */
+export const OUTCOMES = {
+  handled: { status: 200, message: "The delivery was handled." },
+  duplicate: { status: 200, message: "The delivery was handled before." },
+  discarded: {
+    status: 200,
+    log: "warn",
+    message: "The handler discarded the delivery for good.",
+  },
+  unhandled: { status: 200, message: "No handler is given for this type of delivery." },
+  in_flight: {
+    status: 409,
+    retryAfterMs: 10_000,
+    message: "The delivery is being handled right now.",
+  },
+  method_not_allowed: { status: 405, message: "Webhooks are delivered by POST." },
+  malformed: {
+    status: 409,
+    rejectStatus: 400,
+    log: "warn",
+    thinned: true,
+    message: "A webhook header is missing, repeated or malformed.",
+  },
+  unsigned: {
+    status: 409,
+    rejectStatus: 401,
+    log: "warn",
+    thinned: true,
+    message: "The delivery is not signed, and a secret is configured.",
+  },
+  signature_mismatch: {
+    status: 409,
+    rejectStatus: 401,
+    log: "warn",
+    thinned: true,
+    message: "No configured secret gives this signature over these bytes.",
+  },
+  stale: {
+    status: 409,
+    rejectStatus: 401,
+    log: "warn",
+    thinned: true,
+    message: "The signed timestamp is outside the tolerance.",
+  },
+  type_mismatch: {
+    status: 409,
+    rejectStatus: 400,
+    log: "warn",
+    thinned: true,
+    message: "X-Webhook-Type and the signed body disagree.",
+  },
+  body_too_large: {
+    status: 409,
+    rejectStatus: 413,
+    log: "warn",
+    thinned: true,
+    message: "The body is larger than maxBodyBytes.",
+  },
+  body_timeout: {
+    status: 408,
+    log: "warn",
+    thinned: true,
+    message: "The upload of the body stalled.",
+  },
+  body_consumed: {
+    status: 503,
+    log: "error",
+    thinned: true,
+    message: "The raw body was consumed before the receiver could read it.",
+  },
+  unrecognized: {
+    status: 503,
+    log: "error",
+    message: "The delivery is authentic, but not of a documented shape or type.",
+  },
+  handler_failed: { status: 500, log: "error", message: "The handler failed." },
+  handler_timeout: {
+    status: 503,
+    retryAfterMs: 30_000,
+    log: "error",
+    message: "The handler did not finish within handlerTimeoutMs.",
+  },
+  retry_later: {
+    status: 503,
+    retryAfterMs: 60_000,
+    log: "warn",
+    message: "The handler asked for the delivery again later.",
+  },
+  store_unavailable: {
+    status: 503,
+    log: "error",
+    thinned: true,
+    message: "The delivery store did not answer.",
+  },
+  secret_unavailable: {
+    status: 503,
+    log: "error",
+    thinned: true,
+    message: "The secret function gave no usable secret.",
+  },
+  draining: {
+    status: 503,
+    retryAfterMs: 10_000,
+    message: "The receiver is shutting down.",
+  },
+  internal_error: { status: 500, log: "error", message: "The receiver failed." },
+} as const satisfies Record<string, OutcomeRule>;
+
+/** What became of a request. Stable names; `OUTCOMES` says which status each is answered with. */
+export type Outcome = keyof typeof OUTCOMES;
+
+/** The rule of one outcome, with its absent columns as `undefined`. */
+export function ruleOf(outcome: Outcome): OutcomeRule {
+  return OUTCOMES[outcome];
+}

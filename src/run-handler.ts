@@ -1,0 +1,39 @@
+import type { DeliveryContext } from "./delivery-context.js";
+import { DiscardDelivery, RetryLater } from "./handler-errors.js";
+import { isPromise, type MaybePromise } from "./maybe-promise.js";
+
+/** How a handler ended. */
+export type HandlerResult =
+  | { readonly outcome: "handled" }
+  | { readonly outcome: "discarded" | "handler_failed"; readonly error: unknown }
+  | {
+      readonly outcome: "retry_later";
+      readonly error: RetryLater;
+      readonly retryAfterMs: number | undefined;
+    };
+
+const HANDLED: HandlerResult = { outcome: "handled" };
+
+/** Calls a handler. Neither throws nor rejects, whatever the handler does. */
+export function runHandler(
+  run: (context: DeliveryContext) => unknown,
+  context: DeliveryContext,
+): MaybePromise<HandlerResult> {
+  try {
+    const returned = run(context);
+    if (!isPromise(returned)) return HANDLED;
+    // Through a promise of ours: the `then` of a query builder may return anything.
+    return Promise.resolve(returned).then(() => HANDLED, failed);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function failed(thrown: unknown): HandlerResult {
+  if (thrown instanceof RetryLater) {
+    return { outcome: "retry_later", error: thrown, retryAfterMs: thrown.afterMs };
+  }
+  if (thrown instanceof DiscardDelivery) return { outcome: "discarded", error: thrown };
+  const error = thrown === undefined ? new Error("the handler threw undefined") : thrown;
+  return { outcome: "handler_failed", error };
+}

@@ -1,0 +1,138 @@
+import { LRUCache } from "lru-cache";
+import { ConfigurationError } from "./configuration-error.js";
+import { within } from "./deadline.js";
+import type { DeliveryHeaders } from "./headers.js";
+import { isPromise, type MaybePromise } from "./maybe-promise.js";
+import { createSecretKey, type SecretKey } from "./signature.js";
+import { dateOfTimestamp } from "./freshness.js";
+import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "./webhook-type.js";
+
+/** One secret, or several during a rotation: any may match. */
+export type SecretList = string | readonly string[];
+
+/** What a secret function is asked for. Nothing of it is verified yet, so use it for a look-up alone. */
+export interface SecretQuery {
+  /** X-Webhook-Id. */
+  readonly id: string;
+  /** X-Webhook-Type, which is never signed. */
+  readonly type: string;
+  /** X-Webhook-Timestamp. */
+  readonly timestamp: Date;
+}
+
+/** Finds the secrets of a delivery. Bounded by `dependencyTimeoutMs`; a failure is answered 503. */
+export type SecretFunction = (query: SecretQuery) => MaybePromise<SecretList>;
+
+/**
+ * The four forms of `secret`: one, a list, a list for each webhook type (one URL may be registered
+ * once per type, each with its own secret), or a function.
+ */
+export type SecretOption = SecretList | Readonly<Record<WebhookType, SecretList>> | SecretFunction;
+
+/** Gives the secrets to try. Throws or rejects where there is no usable one. */
+export type Keyring = (headers: DeliveryHeaders) => MaybePromise<readonly SecretKey[]>;
+
+/** Keys kept of the secrets that a function gave, so that they are made once and not per request. */
+const MAX_CACHED_KEYS = 1_000;
+
+/** Makes the keyring of a `secret` option. Throws `ConfigurationError` where it cannot be one. */
+export function createKeyring(secret: SecretOption, dependencyTimeoutMs: number): Keyring {
+  if (typeof secret === "function") return functionKeyring(secret, dependencyTimeoutMs);
+  if (typeof secret === "string" || Array.isArray(secret)) {
+    const keys = keysOf(secret as SecretList);
+    return () => keys;
+  }
+  return typedKeyring(secret as Readonly<Record<string, SecretList>>);
+}
+
+/** The keys of a list of secrets, in its order. Throws `ConfigurationError` on an unusable one. */
+export function keysOf(secret: SecretList, firstIndex = 0, name = "secret"): SecretKey[] {
+  if (typeof secret === "string") return [keyOf(secret, firstIndex, name)];
+  if (!Array.isArray(secret) || secret.length === 0) {
+    throw new ConfigurationError(
+      "missing_secret",
+      `${name}: give the secret chosen at webhook registration, as a string or a list of strings`,
+    );
+  }
+  return secret.map((one: string, at) => keyOf(one, firstIndex + at, `${name}[${String(at)}]`));
+}
+
+/** The key of one secret. Throws `ConfigurationError` where it cannot be one; `name` says which. */
+export function keyOf(secret: string, index = 0, name = "secret"): SecretKey {
+  const fault = faultOf(secret);
+  if (fault !== undefined) throw new ConfigurationError("unusable_secret", `${name} ${fault}`);
+  return createSecretKey(secret, index);
+}
+
+/** Why a text cannot be a secret. Each is an accident seen in deploys, and none a secret anyone chose. */
+function faultOf(secret: unknown): string | undefined {
+  if (typeof secret !== "string") return "is not a string: pass the secret's text";
+  if (secret === "") return "is empty: is the environment variable set?";
+  if (secret.trim() !== secret) {
+    return "has white space at an end: trim it where it is read, a file often ends with a newline";
+  }
+  if (secret === "undefined" || secret === "null") {
+    return `is the text "${secret}": something that was not set has been made a string`;
+  }
+  return undefined;
+}
+
+function typedKeyring(secrets: Readonly<Record<string, SecretList | undefined>>): Keyring {
+  const unknown = Object.keys(secrets).find((type) => !isWebhookType(type));
+  if (unknown !== undefined) {
+    throw new ConfigurationError(
+      "unusable_secret",
+      `secret.${unknown} is no webhook type: use ${WEBHOOK_TYPES.join(" and ")}`,
+    );
+  }
+  const all: SecretKey[] = [];
+  const byType = new Map<string, readonly SecretKey[]>();
+  for (const type of WEBHOOK_TYPES) {
+    const given = secrets[type];
+    if (given === undefined) {
+      throw new ConfigurationError(
+        "missing_secret",
+        `secret.${type} is not given: where only one type is registered, pass its secret as a string`,
+      );
+    }
+    const keys = keysOf(given, all.length, `secret.${type}`);
+    byType.set(type, keys);
+    all.push(...keys);
+  }
+  // An unknown type has no secret of its own. Any may sign it: the signed body decides what it is.
+  return ({ type }) => byType.get(type) ?? all;
+}
+
+function functionKeyring(find: SecretFunction, dependencyTimeoutMs: number): Keyring {
+  const cache = new LRUCache<string, SecretKey["key"]>({ max: MAX_CACHED_KEYS });
+
+  const usableKeys = (found: SecretList): SecretKey[] => {
+    const secrets: readonly unknown[] = Array.isArray(found) ? found : [found];
+    const keys: SecretKey[] = [];
+    secrets.forEach((secret, index) => {
+      if (faultOf(secret) !== undefined) return;
+      const text = secret as string;
+      const known = cache.get(text);
+      const made = known === undefined ? createSecretKey(text, index) : { key: known, index };
+      if (known === undefined) cache.set(text, made.key);
+      keys.push(made);
+    });
+    if (keys.length === 0) throw new NoUsableSecretError();
+    return keys;
+  };
+
+  return ({ id, type, timestamp }) => {
+    const found = find({ id, type, timestamp: dateOfTimestamp(timestamp) });
+    if (!isPromise(found)) return usableKeys(found);
+    return within(dependencyTimeoutMs, "the secret function", found).then(usableKeys);
+  };
+}
+
+/** The secret function gave nothing that can be a secret. */
+class NoUsableSecretError extends Error {
+  override readonly name = "NoUsableSecretError";
+
+  constructor() {
+    super("the secret function returned no usable secret: a non-empty string, or a list with one");
+  }
+}

@@ -1,0 +1,43 @@
+import type { MaybePromise } from "../maybe-promise.js";
+
+/** What a store says to a claim. */
+export type ClaimResult =
+  /** The delivery is the caller's. `takeover`: an earlier lease on it ended without completion. */
+  | { readonly state: "claimed"; readonly takeover: boolean }
+  /** Somebody else holds it, for `retryAfterMs` milliseconds more unless the lease is renewed. */
+  | { readonly state: "in_flight"; readonly retryAfterMs: number }
+  /** It was handled before, within the retention. */
+  | { readonly state: "completed" };
+
+/** How long a claim and a completion hold, both in milliseconds. */
+export interface ClaimTimes {
+  /** The lease, unless renewed. */
+  readonly leaseMs: number;
+  /** How long the store has to remember the key, be it only as one whose lease has ended. */
+  readonly retentionMs: number;
+}
+
+/**
+ * Remembers which deliveries were handled. A claim is a lease with an owner: `claim` before the
+ * handler, `complete` after it, `release` when it failed, `renew` while it runs.
+ *
+ * Every method is one atomic operation, judged by the store's own clock. A method that throws or
+ * rejects is answered as unavailable; one that hangs is given up after `dependencyTimeoutMs`. `key`
+ * is the delivery id, 1 to 128 characters of `[0-9A-Za-z._-]`.
+ */
+export interface DeliveryStore {
+  /**
+   * Takes the lease on `key` for `owner`. The same owner claims again what it still holds (a client
+   * may re-send after a reconnect). After the lease has ended the claim is a takeover.
+   */
+  claim(key: string, owner: string, times: ClaimTimes): MaybePromise<ClaimResult>;
+  /** Extends the lease to `leaseMs` from now. False: it is lost, to its end or to another owner. */
+  renew(key: string, owner: string, leaseMs: number): MaybePromise<boolean>;
+  /**
+   * Remembers `key` as handled for `retentionMs`. Set once and never undone, and never refused for a
+   * lost lease: the effect happened, whoever holds the lease now.
+   */
+  complete(key: string, owner: string, retentionMs: number): MaybePromise<void>;
+  /** Gives the lease up so that the next copy can claim. Does nothing for anyone but its owner. */
+  release(key: string, owner: string): MaybePromise<void>;
+}
