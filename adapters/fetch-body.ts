@@ -1,0 +1,78 @@
+import { within, DeadlineError } from "../src/deadline.js";
+import type { UnreadableBody } from "../src/request.js";
+
+/** What is read of a `Request`. */
+export interface FetchBody {
+  /** Undefined: the request broke off, so that there is nobody to answer. */
+  readonly body: Uint8Array | UnreadableBody | undefined;
+  /** Reads on and throws away, where the sender still uploads. */
+  readonly discard?: () => Promise<void>;
+}
+
+/** Bounds of reading a body. */
+export interface FetchBodyLimits {
+  readonly maxBodyBytes: number;
+  /** The longest silence of an upload. */
+  readonly bodyTimeoutMs: number;
+}
+
+/**
+ * How long the rest of a refused upload is read and thrown away. A socket that is closed over unread
+ * data is reset, and the reset can destroy the answer before the sender has read it.
+ */
+const LINGER_MS = 2_000;
+const EMPTY = new Uint8Array(0);
+
+/** The exact body of a `Request`, read from its stream within the limits. */
+export async function readFetchBody(
+  request: Request,
+  { maxBodyBytes, bodyTimeoutMs }: FetchBodyLimits,
+  advice: string,
+): Promise<FetchBody> {
+  if (request.bodyUsed || request.body?.locked === true) {
+    return { body: { unreadable: "body_consumed", bytes: 0, advice } };
+  }
+  if (request.body === null) return { body: EMPTY };
+  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const isDeclaredTooLarge = Number(request.headers.get("content-length") ?? 0) > maxBodyBytes;
+  try {
+    while (!isDeclaredTooLarge) {
+      const { done, value } = await within(bodyTimeoutMs, "the body", reader.read());
+      if (done) return { body: chunks.length === 1 ? chunks[0] : join(chunks, bytes) };
+      bytes += value.length;
+      if (bytes > maxBodyBytes) break;
+      chunks.push(value);
+    }
+  } catch (error) {
+    if (!(error instanceof DeadlineError)) return { body: undefined };
+    return { body: { unreadable: "body_timeout", bytes } };
+  }
+  return {
+    body: { unreadable: "body_too_large", bytes },
+    discard: () => discard(reader),
+  };
+}
+
+async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  const upload = (async () => {
+    while (!(await reader.read()).done);
+  })();
+  try {
+    await within(LINGER_MS, "the rest of the body", upload);
+  } catch {
+    // The sender went away, or sends on after it was answered.
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
+  const joined = new Uint8Array(bytes);
+  let offset = 0;
+  for (const chunk of chunks) {
+    joined.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return joined;
+}

@@ -1,0 +1,55 @@
+import { checkBodyTimeout, type BodyTimeoutOption } from "./body-timeout.js";
+import { receiveFetch } from "./fetch.js";
+import { readFetchBody, type FetchBody, type FetchBodyLimits } from "./fetch-body.js";
+import type { WebhookReceiver } from "../src/receiver.js";
+
+/** Options of the Hono adapter. */
+export type HonoHandlerOptions = BodyTimeoutOption;
+
+/** The part of Hono's `Context` that is used, by structure. */
+export interface HonoContext {
+  readonly req: {
+    readonly raw: Request;
+    /** What `c.req.text()` and its siblings have read before. */
+    readonly bodyCache: { readonly arrayBuffer?: unknown; readonly text?: unknown };
+  };
+}
+
+/** A Hono handler: `app.post(path, honoHandler(receiver))`. */
+export type HonoHandler = (c: HonoContext) => Promise<Response>;
+
+const ADVICE =
+  "Mount honoHandler(receiver) before any middleware that parses the body, or let that middleware" +
+  " read it by c.req.text() or c.req.arrayBuffer(), which keep it.";
+
+/**
+ * Mounts a receiver on Hono: `app.post("/webhooks/gateway", honoHandler(receiver))`.
+ *
+ * @throws ConfigurationError for an option out of its bounds.
+ */
+export function honoHandler(
+  receiver: WebhookReceiver,
+  options: HonoHandlerOptions = {},
+): HonoHandler {
+  const limits = {
+    maxBodyBytes: receiver.maxBodyBytes,
+    bodyTimeoutMs: checkBodyTimeout(options.bodyTimeoutMs),
+  };
+  return async (c) => receiveFetch(receiver, c.req.raw, await readHonoBody(c, limits));
+}
+
+async function readHonoBody({ req }: HonoContext, limits: FetchBodyLimits): Promise<FetchBody> {
+  if (req.raw.method !== "POST") return { body: new Uint8Array(0) };
+  const { arrayBuffer, text } = req.bodyCache;
+  try {
+    // Never from cached JSON: to serialise it again gives other bytes.
+    if (arrayBuffer !== undefined) {
+      return { body: new Uint8Array(await (arrayBuffer as Promise<ArrayBuffer>)) };
+    }
+    if (text !== undefined)
+      return { body: new TextEncoder().encode(await (text as Promise<string>)) };
+  } catch {
+    return { body: undefined };
+  }
+  return readFetchBody(req.raw, limits, ADVICE);
+}

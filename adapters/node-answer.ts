@@ -1,0 +1,65 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Http2ServerResponse } from "node:http2";
+import type { WebhookResponse } from "../src/answer.js";
+import type { NodeRequest } from "./node-body.js";
+
+/** A response of `node:http`, `node:https` or HTTP/2's compatibility API. */
+export type NodeResponse = ServerResponse | Http2ServerResponse;
+
+/**
+ * How long the rest of a refused upload is read and thrown away. A socket that is closed over unread
+ * data is reset, and the reset can destroy the answer before the sender has read it.
+ */
+const LINGER_MS = 2_000;
+
+/** Writes the answer to a request whose body was read, and keeps the connection. */
+export function writeAnswer(res: NodeResponse, answer: WebhookResponse): void {
+  if (!canAnswer(res)) return;
+  writeHead(res, answer);
+  res.end(answer.body);
+}
+
+/** Writes the answer to a request whose upload goes on, or has stalled, and closes the connection. */
+export function writeAnswerAndClose(
+  req: NodeRequest,
+  res: NodeResponse,
+  answer: WebhookResponse,
+): void {
+  if (!canAnswer(res)) return;
+  if (isHttp2(res)) {
+    writeHead(res, answer);
+    // Asks the sender to stop without failing the exchange (RFC 9113, section 8.1).
+    res.end(answer.body, () => {
+      res.stream.close();
+    });
+    return;
+  }
+  writeHead(res, answer, { connection: "close" });
+  // Complete for the sender by its Content-Length, while the end, which closes, waits.
+  res.write(answer.body);
+  const finish = (): void => {
+    clearTimeout(timer);
+    req.off("end", finish).off("close", finish);
+    res.end();
+  };
+  const timer = setTimeout(finish, LINGER_MS);
+  req.on("end", finish).on("close", finish).resume();
+}
+
+/** Somebody else may have answered, such as a time-out middleware, and the sender may be gone. */
+function canAnswer(res: NodeResponse): boolean {
+  return !res.headersSent && !res.writableEnded && !res.destroyed;
+}
+
+function isHttp2(res: NodeResponse): res is Http2ServerResponse {
+  return "stream" in res;
+}
+
+function writeHead(
+  res: NodeResponse,
+  answer: WebhookResponse,
+  more: OutgoingHttpHeaders = {},
+): void {
+  const length = Buffer.byteLength(answer.body);
+  res.writeHead(answer.status, { ...answer.headers, "content-length": length, ...more });
+}

@@ -1,0 +1,90 @@
+import type { IncomingMessage } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
+import type { UnreadableBody } from "../src/request.js";
+
+/** A request of `node:http`, `node:https` or HTTP/2's compatibility API, perhaps behind a parser. */
+export type NodeRequest = (IncomingMessage | Http2ServerRequest) & {
+  /** The bytes, as Cloud Functions and `verify` hooks leave them. */
+  readonly rawBody?: unknown;
+  /** Bytes of `express.raw()`, text of `express.text()`, or what another parser made of the body. */
+  readonly body?: unknown;
+};
+
+/** Bounds of reading a body. */
+export interface BodyLimits {
+  readonly maxBodyBytes: number;
+  /** The longest silence of an upload. */
+  readonly bodyTimeoutMs: number;
+}
+
+/** Undefined: the request broke off, so that there is nobody to answer. */
+export type NodeBody = Uint8Array | string | UnreadableBody | undefined;
+
+const EMPTY = new Uint8Array(0);
+
+/**
+ * The exact body of a request: from its stream, or what a parser left of it. Leaves no listener and
+ * no timer behind. `advice` is for the log where only a parsed object is left.
+ */
+export async function readNodeBody(
+  req: NodeRequest,
+  limits: BodyLimits,
+  advice: string,
+): Promise<NodeBody> {
+  // Not by `req.body`: Express 4 sets it to {} on a body that nobody has read.
+  if (req.readableDidRead) {
+    return leftByParser(req) ?? { unreadable: "body_consumed", bytes: 0, advice };
+  }
+  if (req.readableEnded) return EMPTY;
+  if (req.destroyed) return undefined;
+  if (Number(req.headers["content-length"] ?? 0) > limits.maxBodyBytes) {
+    return { unreadable: "body_too_large", bytes: 0 };
+  }
+  return readStream(req, limits);
+}
+
+/** The raw body as a parser left it. Never a parsed one: to serialise it again gives other bytes. */
+function leftByParser(req: NodeRequest): Uint8Array | string | undefined {
+  for (const left of [req.rawBody, req.body]) {
+    if (typeof left === "string" || left instanceof Uint8Array) return left;
+  }
+  return undefined;
+}
+
+function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
+  return new Promise((resolve) => {
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+
+    const finish = (body: NodeBody): void => {
+      clearTimeout(timer);
+      req.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
+      resolve(body);
+    };
+    const timer = setTimeout(() => {
+      finish({ unreadable: "body_timeout", bytes });
+    }, limits.bodyTimeoutMs);
+
+    const onData = (data: Uint8Array | string): void => {
+      // Strings come where somebody has called setEncoding.
+      const chunk =
+        typeof data === "string" ? Buffer.from(data, req.readableEncoding ?? "utf8") : data;
+      bytes += chunk.length;
+      if (bytes > limits.maxBodyBytes) {
+        finish({ unreadable: "body_too_large", bytes });
+        return;
+      }
+      chunks.push(chunk);
+      timer.refresh();
+    };
+    const onEnd = (): void => {
+      // HTTP/2 ends the stream of a request that was reset.
+      if ("stream" in req && req.stream.aborted) finish(undefined);
+      else finish(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, bytes));
+    };
+    const onBroken = (): void => {
+      finish(undefined);
+    };
+    req.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);
+  });
+}
