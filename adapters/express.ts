@@ -1,11 +1,12 @@
-import { createNodeHandler, type NodeHandler, type NodeHandlerOptions } from "./node.js";
+import type { BodyTimeoutOption } from "./body-timeout.js";
+import { createNodeListener, type NodeListener } from "./node-listener.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 
 /** Options of the Express adapter. */
-export type ExpressHandlerOptions = NodeHandlerOptions;
+export type ExpressHandlerOptions = BodyTimeoutOption;
 
-/** An Express request handler: `app.post(path, expressHandler(receiver))`. */
-export type ExpressHandler = NodeHandler;
+/** An Express request handler. */
+export type ExpressHandler = NodeListener;
 
 const ADVICE =
   "Move app.post(…, expressHandler(receiver)) above app.use(express.json()) or whichever parser reads" +
@@ -22,5 +23,5 @@ export function expressHandler(
   receiver: WebhookReceiver,
   options: ExpressHandlerOptions = {},
 ): ExpressHandler {
-  return createNodeHandler(receiver, options, ADVICE);
+  return createNodeListener(receiver, options, ADVICE);
 }

@@ -29,6 +29,8 @@ export async function readFetchBody(
   { maxBodyBytes, bodyTimeoutMs }: FetchBodyLimits,
   advice: string,
 ): Promise<FetchBody> {
+  // What is no POST is refused unread.
+  if (request.method !== "POST") return { body: EMPTY };
   if (request.bodyUsed || request.body?.locked === true) {
     return { body: { unreadable: "body_consumed", bytes: 0, advice } };
   }

@@ -1,5 +1,5 @@
 import { checkBodyTimeout, type BodyTimeoutOption } from "./body-timeout.js";
-import { receiveFetch } from "./fetch.js";
+import { answerFetch } from "./fetch-answer.js";
 import { readFetchBody, type FetchBody, type FetchBodyLimits } from "./fetch-body.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 
@@ -35,11 +35,10 @@ export function honoHandler(
     maxBodyBytes: receiver.maxBodyBytes,
     bodyTimeoutMs: checkBodyTimeout(options.bodyTimeoutMs),
   };
-  return async (c) => receiveFetch(receiver, c.req.raw, await readHonoBody(c, limits));
+  return async (c) => answerFetch(receiver, c.req.raw, await readHonoBody(c, limits));
 }
 
 async function readHonoBody({ req }: HonoContext, limits: FetchBodyLimits): Promise<FetchBody> {
-  if (req.raw.method !== "POST") return { body: new Uint8Array(0) };
   const { arrayBuffer, text } = req.bodyCache;
   try {
     // Never from cached JSON: to serialise it again gives other bytes.

@@ -1,13 +1,12 @@
-import { checkBodyTimeout, type BodyTimeoutOption } from "./body-timeout.js";
-import { writeAnswer, writeAnswerAndClose, type NodeResponse } from "./node-answer.js";
-import { readNodeBody, type NodeRequest } from "./node-body.js";
+import type { BodyTimeoutOption } from "./body-timeout.js";
+import { createNodeListener, type NodeListener } from "./node-listener.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 
-/** Options of the Node adapters. */
+/** Options of the Node adapter. */
 export type NodeHandlerOptions = BodyTimeoutOption;
 
 /** A listener for the `request` event of `node:http`, `node:https` and `node:http2` servers. */
-export type NodeHandler = (req: NodeRequest, res: NodeResponse) => void;
+export type NodeHandler = NodeListener;
 
 const ADVICE =
   "Call nodeHandler(receiver) before anything reads the request, or keep its bytes in req.rawBody.";
@@ -22,36 +21,5 @@ export function nodeHandler(
   receiver: WebhookReceiver,
   options: NodeHandlerOptions = {},
 ): NodeHandler {
-  return createNodeHandler(receiver, options, ADVICE);
-}
-
-/** What the adapters of the Node family share; `advice` says how to mount the one in question. */
-export function createNodeHandler(
-  receiver: WebhookReceiver,
-  options: NodeHandlerOptions,
-  advice: string,
-): NodeHandler {
-  const limits = {
-    maxBodyBytes: receiver.maxBodyBytes,
-    bodyTimeoutMs: checkBodyTimeout(options.bodyTimeoutMs),
-  };
-
-  const handle = async (req: NodeRequest, res: NodeResponse): Promise<void> => {
-    const { method, headers } = req;
-    // What is no POST is refused unread; Node throws its body away.
-    const body = method === "POST" ? await readNodeBody(req, limits, advice) : "";
-    if (body === undefined) return;
-    const answer = await receiver.receive({ method, headers, body });
-    const isUnread = answer.outcome === "body_too_large" || answer.outcome === "body_timeout";
-    if (isUnread) writeAnswerAndClose(req, res, answer);
-    else writeAnswer(res, answer);
-  };
-
-  return (req, res) => {
-    handle(req, res).catch(() => {
-      // A bug of ours or a response that something else took over. To the gateway a closed connection
-      // is a network error, on which it sends again.
-      res.destroy();
-    });
-  };
+  return createNodeListener(receiver, options, ADVICE);
 }
