@@ -48,5 +48,14 @@ export default defineConfig(
     rules: { "no-restricted-imports": "off", "no-restricted-globals": "off" },
   },
   { files: ["adapters/fetch*.ts", "adapters/hono.ts", "adapters/body-timeout.ts"], rules: webOnly },
+  {
+    // Type tests name types and call nothing.
+    files: ["test/types/**"],
+    rules: {
+      "@typescript-eslint/no-unnecessary-type-parameters": "off",
+      "@typescript-eslint/no-unused-vars": "off",
+      "@typescript-eslint/no-unsafe-call": "off",
+    },
+  },
   { files: ["examples/**", "fixtures/**"], rules: { "no-console": "off" } },
 );

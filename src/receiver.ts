@@ -15,12 +15,12 @@ import { createRunning } from "./running.js";
 /** Receives deliveries. Mount it with an adapter, or call `receive` directly. */
 export interface WebhookReceiver {
   /** Verifies one request, handles it once and says what to answer. Never rejects. */
-  receive(request: WebhookRequest): Promise<WebhookResponse>;
+  readonly receive: (request: WebhookRequest) => Promise<WebhookResponse>;
   /**
    * Refuses new deliveries (503) from now on, and resolves when the running ones have settled, those
    * included whose gateway has been answered 503 on `handlerTimeoutMs`. Never rejects.
    */
-  drain(): Promise<void>;
+  readonly drain: () => Promise<void>;
   /** The option of that name, for adapters: no body need be read further. */
   readonly maxBodyBytes: number;
 }
