@@ -1,0 +1,197 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { REPOSITORY, install, pack, type InstalledPackage } from "../support/installed-package.js";
+
+const NAME = "identity-gateway-webhooks";
+const SUBPATHS = ["", "/express", "/hono", "/node", "/fetch"];
+const EXPORTS: Record<string, string[]> = {
+  "": [
+    "AlarmPayloadError",
+    "ConfigurationError",
+    "DiscardDelivery",
+    "RetryLater",
+    "alarmSchema",
+    "createWebhookReceiver",
+    "deleteMyDataEventSchema",
+    "isKnownOnlineDataEvent",
+    "memoryStore",
+    "newAlarmSchema",
+    "onlineDataEventSchema",
+    "parseAlarmPayload",
+    "parseGatewayTime",
+    "signDelivery",
+    "verifySignature",
+  ],
+  "/express": ["expressHandler"],
+  "/hono": ["honoHandler"],
+  "/node": ["nodeHandler"],
+  "/fetch": ["fetchHandler"],
+};
+
+let tarball: string;
+let esm: InstalledPackage;
+let cjs: InstalledPackage;
+
+beforeAll(() => {
+  tarball = pack();
+  esm = install(tarball, "module");
+  cjs = install(tarball, "commonjs");
+});
+
+afterAll(() => {
+  esm.remove();
+  cjs.remove();
+  rmSync(path.dirname(tarball), { recursive: true, force: true });
+});
+
+/** Runs a script that leaves its result in `result`, in a project and module system. */
+function evaluate(
+  project: InstalledPackage,
+  script: string,
+  flags: readonly string[] = [],
+): unknown {
+  const file = project === esm ? "script.mjs" : "script.cjs";
+  project.write(file, `${script}\n`);
+  return JSON.parse(project.node([...flags, file]));
+}
+
+const listExports = (load: (specifier: string) => string) =>
+  `(async () => {
+    const names = {};
+    ${SUBPATHS.map((subpath) => `names["${subpath}"] = Object.keys(${load(NAME + subpath)}).filter((n) => n !== "default" && n !== "module.exports" && n !== "__esModule").sort();`).join("\n")}
+    console.log(JSON.stringify(names));
+  })();`;
+
+describe("the tarball", () => {
+  test("holds the build, the fixtures and the documents, and nothing else", () => {
+    const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
+    const folders = new Set(files.map((file) => file.split("/").slice(1, 2).join("/")));
+    expect([...folders].sort()).toEqual([
+      "CHANGELOG.md",
+      "LICENSE",
+      "README.md",
+      "SECURITY.md",
+      "dist",
+      "fixtures",
+      "package.json",
+    ]);
+    expect(files.filter((file) => /\.(ts|tsx)$/.test(file) && !file.endsWith(".d.ts"))).toEqual([]);
+  });
+
+  test("names no machine path and no download address", () => {
+    const unpacked = path.join(esm.folder, "node_modules", NAME);
+    const texts = readdirSync(unpacked, { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.(c?js|d\.c?ts|json|md)$/.test(file))
+      .map((file) => readFileSync(path.join(unpacked, file), "utf8"));
+    expect(texts.length).toBeGreaterThan(20);
+    expect(texts.filter((text) => text.includes(REPOSITORY))).toEqual([]);
+  });
+
+  test("brings zod and lru-cache along and nothing else", () => {
+    const installed = readdirSync(path.join(esm.folder, "node_modules")).filter(
+      (name) => !name.startsWith("."),
+    );
+    expect(installed.sort()).toEqual([NAME, "lru-cache", "zod"]);
+  });
+});
+
+describe("every export", () => {
+  test("is imported in an ESM project", () => {
+    expect(
+      evaluate(
+        esm,
+        listExports((name) => `await import("${name}")`),
+      ),
+    ).toEqual(EXPORTS);
+  });
+
+  test("is required in a CommonJS project", () => {
+    expect(
+      evaluate(
+        cjs,
+        listExports((name) => `require("${name}")`),
+      ),
+    ).toEqual(EXPORTS);
+  });
+
+  test("is required where Node cannot require ESM, as in Jest", () => {
+    const script = listExports((name) => `require("${name}")`);
+    expect(evaluate(cjs, script, ["--no-experimental-require-module"])).toEqual(EXPORTS);
+  });
+});
+
+const oneCopy = `
+  const required = require("${NAME}");
+  import("${NAME}").then(async (imported) => {
+    const thrown = [];
+    for (const subpath of ["express", "hono", "node", "fetch"]) {
+      const adapter = require("${NAME}/" + subpath);
+      try {
+        adapter[subpath + "Handler"]({ maxBodyBytes: 1 }, { bodyTimeoutMs: -1 });
+      } catch (error) {
+        thrown.push(error instanceof required.ConfigurationError && error.name);
+      }
+    }
+    const options = { secret: "s", logger: false, handlers: { new_alarm: () => { throw new imported.DiscardDelivery("x"); } } };
+    const body = ${JSON.stringify(
+      JSON.stringify({
+        alarm: {
+          ...{ id: 1, text: "t", account_id: 2, severity: "High", status: "NEW" },
+          ...{ source: "BreachDb", event_type: "email_hacked", category_id: 3 },
+          ...{ original_event_id: "e", payload: "{}", date: "d", checked_at: "c" },
+          ...{ created_at: "c", updated_at: "u" },
+        },
+      }),
+    )};
+    const timestamp = Math.floor(Date.now() / 1000);
+    const signature = await imported.signDelivery({ secret: "s", id: "a", timestamp, body });
+    const headers = { "x-webhook-id": "a", "x-webhook-type": "new_alarm", "x-webhook-timestamp": String(timestamp), "x-webhook-signature": signature };
+    const { outcome } = await required.createWebhookReceiver(options).receive({ headers, body });
+    console.log(JSON.stringify({
+      same: required.ConfigurationError === imported.ConfigurationError && required.createWebhookReceiver === imported.createWebhookReceiver,
+      name: imported.ConfigurationError.name,
+      thrown,
+      outcome,
+    }));
+  });`;
+
+describe("one copy per process", () => {
+  const shared = { name: "ConfigurationError", thrown: Array(4).fill("ConfigurationError") };
+
+  test("import and require give the same classes and receivers", () => {
+    expect(evaluate(cjs, oneCopy)).toEqual({ ...shared, same: true, outcome: "discarded" });
+  });
+
+  test("from an ESM project too", () => {
+    const script = `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);${oneCopy}`;
+    expect(evaluate(esm, script)).toEqual({ ...shared, same: true, outcome: "discarded" });
+  });
+
+  test("the subpaths share their classes where only CommonJS can be required", () => {
+    const script = oneCopy.replace(`import("${NAME}")`, "Promise.resolve(required)");
+    expect(evaluate(cjs, script, ["--no-experimental-require-module"])).toEqual({
+      ...shared,
+      same: true,
+      outcome: "discarded",
+    });
+  });
+});
+
+describe("a consumer's compiler", () => {
+  const resolutions = [
+    ["nodenext", { module: "nodenext", moduleResolution: "nodenext" }],
+    ["bundler", { module: "esnext", moduleResolution: "bundler" }],
+  ] as const;
+
+  test.each(resolutions)("accepts the type tests in an ESM project under %s", (_, options) => {
+    esm.copy("test/types/public-types.ts", "public-types.ts");
+    expect(esm.typeCheck(options, ["public-types.ts"])).toBe("");
+  });
+
+  test.each(resolutions)("accepts the type tests in a CommonJS project under %s", (_, options) => {
+    cjs.copy("test/types/public-types.ts", "public-types.ts");
+    expect(cjs.typeCheck(options, ["public-types.ts"])).toBe("");
+  });
+});

@@ -1,0 +1,248 @@
+// Compiled, never run: by `npm run check` against the build, and by the packaging test against the
+// installed tarball. Each `@ts-expect-error` fails the compilation where the wrong use would pass.
+import {
+  alarmSchema,
+  createWebhookReceiver,
+  deleteMyDataEventSchema,
+  isKnownOnlineDataEvent,
+  memoryStore,
+  newAlarmSchema,
+  onlineDataEventSchema,
+  parseAlarmPayload,
+  parseGatewayTime,
+  signDelivery,
+  verifySignature,
+  ConfigurationError,
+  DiscardDelivery,
+  RetryLater,
+  type Alarm,
+  type ClaimResult,
+  type DeliveryContext,
+  type DeliveryStore,
+  type Handlers,
+  type OnlineDataEvent,
+  type Outcome,
+  type OutcomeReport,
+  type SecretOption,
+  type StandardSchema,
+  type UnrecognizedDelivery,
+  type WebhookReceiver,
+  type WebhookReceiverOptions,
+  type WebhookRequest,
+  type WebhookResponse,
+} from "identity-gateway-webhooks";
+import { expressHandler } from "identity-gateway-webhooks/express";
+import { fetchHandler } from "identity-gateway-webhooks/fetch";
+import { honoHandler } from "identity-gateway-webhooks/hono";
+import { nodeHandler } from "identity-gateway-webhooks/node";
+
+type Equal<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+type IsAny<T> = 0 extends 1 & T ? true : false;
+function proves<_T extends true>(): void {
+  // The type argument is the assertion.
+}
+function isNotAny<T>(_value: T, ..._proof: IsAny<T> extends true ? [never] : []): void {
+  // The same: for `any` the second argument would be missing.
+}
+
+const secret: string | undefined = String(Math.random());
+
+// The use of the README compiles with an environment variable as it is.
+const receiver = createWebhookReceiver({
+  secret,
+  handlers: {
+    new_alarm: async (alarm, { id, takeover, signal, rawBody, timestamp, type }) => {
+      proves<Equal<typeof alarm, Alarm>>();
+      proves<Equal<typeof id, string>>();
+      proves<Equal<typeof takeover, boolean>>();
+      proves<Equal<typeof signal, AbortSignal>>();
+      proves<Equal<typeof rawBody, Uint8Array>>();
+      proves<Equal<typeof timestamp, Date>>();
+      proves<Equal<typeof type, string>>();
+      proves<Equal<typeof alarm.account_id, number>>();
+      proves<Equal<typeof alarm.payload, string>>();
+      await Promise.resolve();
+    },
+    delete_my_data_event: {
+      DATA_REAPPEARED: (event) => {
+        proves<Equal<typeof event.type, "DATA_REAPPEARED">>();
+        proves<Equal<typeof event.site_id, number>>();
+        proves<Equal<typeof event.site_name, string>>();
+      },
+      POWER_OF_ATTORNEY_SIGNED: (event) => {
+        proves<Equal<typeof event.type, "POWER_OF_ATTORNEY_SIGNED">>();
+        proves<Equal<typeof event.site_id, null>>();
+        proves<Equal<typeof event.site_base_url, null>>();
+      },
+      "*": (event) => {
+        proves<Equal<typeof event, OnlineDataEvent>>();
+        proves<Equal<typeof event.site_id, number | null>>();
+        if (isKnownOnlineDataEvent(event) && event.type === "DATA_DELETED") {
+          proves<Equal<typeof event.site_id, number>>();
+        }
+      },
+    },
+    unrecognized: ({ type, body, issues }) => {
+      proves<Equal<typeof type, string>>();
+      proves<Equal<typeof body, unknown>>();
+      isNotAny(issues);
+    },
+  },
+});
+proves<Equal<typeof receiver, WebhookReceiver>>();
+
+// One function for all events, and narrowing by what is known.
+createWebhookReceiver({
+  secret: ["new", "old"],
+  handlers: {
+    delete_my_data_event: (event) => {
+      if (!isKnownOnlineDataEvent(event)) return;
+      if (event.type === "POWER_OF_ATTORNEY_SIGNED") proves<Equal<typeof event.site_id, null>>();
+      else proves<Equal<typeof event.site_id, number>>();
+    },
+  },
+});
+
+// The secret in its other forms.
+createWebhookReceiver({
+  secret: { new_alarm: "a", delete_my_data_event: ["b", "c"] },
+  handlers: { new_alarm: () => undefined },
+});
+createWebhookReceiver({
+  secret: async ({ id, type, timestamp }) => {
+    proves<Equal<typeof timestamp, Date>>();
+    return Promise.resolve(`${id}${type}`);
+  },
+  handlers: { new_alarm: () => undefined },
+});
+createWebhookReceiver({ acceptUnsignedDeliveries: true, handlers: { new_alarm: () => undefined } });
+
+// @ts-expect-error: without a secret
+createWebhookReceiver({ handlers: { new_alarm: () => undefined } });
+// @ts-expect-error: without handlers
+createWebhookReceiver({ secret });
+const conflicting = {
+  secret: "s",
+  acceptUnsignedDeliveries: true,
+  handlers: { new_alarm: () => undefined },
+} as const;
+// @ts-expect-error: a secret and none at once
+createWebhookReceiver(conflicting);
+createWebhookReceiver({
+  // @ts-expect-error: one webhook type without its secret
+  secret: { new_alarm: "a" },
+  handlers: { new_alarm: () => undefined },
+});
+createWebhookReceiver({
+  secret: "s",
+  handlers: {
+    delete_my_data_event: {
+      // @ts-expect-error: a misspelt event type
+      DATA_REAPEARED: () => undefined,
+    },
+  },
+});
+createWebhookReceiver({
+  secret: "s",
+  handlers: {
+    // @ts-expect-error: an unknown webhook type
+    alarm_closed: () => undefined,
+  },
+});
+createWebhookReceiver({
+  secret: "s",
+  // @ts-expect-error: a misspelt option
+  timestampTolerance: 1000,
+  handlers: { new_alarm: () => undefined },
+});
+createWebhookReceiver({
+  secret: "s",
+  handlers: {
+    new_alarm: (alarm) => {
+      // @ts-expect-error: a number is no text
+      alarm.account_id.toUpperCase();
+    },
+    delete_my_data_event: {
+      POWER_OF_ATTORNEY_SIGNED: (event) => {
+        // @ts-expect-error: never set on this event
+        event.site_id.toFixed();
+      },
+      DATA_DELETED: (event) => {
+        // @ts-expect-error: another event's type
+        const type: "DATA_REAPPEARED" = event.type;
+        return type;
+      },
+    },
+  },
+});
+// @ts-expect-error: unverifiable is one of two words
+createWebhookReceiver({ secret: "s", unverifiable: "ignore", handlers: { new_alarm: () => 1 } });
+// @ts-expect-error: a parsed body is no raw body
+void receiver.receive({ headers: {}, body: { alarm: {} } });
+// @ts-expect-error: the delay is a number
+new RetryLater({ afterMs: "soon" });
+// @ts-expect-error: a store has four methods
+createWebhookReceiver({ secret: "s", store: { claim: () => undefined }, handlers: {} });
+
+// A store written by hand, synchronous or not.
+const store: DeliveryStore = {
+  claim: () => Promise.resolve({ state: "claimed", takeover: false }),
+  renew: () => true,
+  complete: () => undefined,
+  release: () => Promise.resolve(),
+};
+createWebhookReceiver({ secret: "s", store, handlers: { new_alarm: () => undefined } });
+
+// Payloads: unknown without a schema, the schema's output with one; also our own schemas.
+declare const alarm: Alarm;
+declare const schema: StandardSchema<{ breach: string }>;
+const untyped = parseAlarmPayload(alarm);
+proves<Equal<typeof untyped, unknown>>();
+const typed = parseAlarmPayload(alarm, schema);
+proves<Equal<typeof typed, { breach: string }>>();
+const nested = parseAlarmPayload(alarm, alarmSchema);
+proves<Equal<typeof nested, Alarm>>();
+
+// Open enums complete the known values and let any other pass.
+const severity: Alarm["severity"] = "High";
+const unheardOf: Alarm["severity"] = "Catastrophic";
+
+// Nothing public is `any`.
+isNotAny(receiver.receive);
+isNotAny(receiver.drain);
+isNotAny(signDelivery);
+isNotAny(verifySignature);
+isNotAny(memoryStore({ maxEntries: 1 }));
+isNotAny(parseGatewayTime("2026-07-08 10:00:00"));
+isNotAny(new ConfigurationError("invalid_option", "x").code);
+isNotAny(new DiscardDelivery("x"));
+isNotAny(alarm.severity);
+isNotAny(alarm["anything else"]);
+isNotAny(severity);
+isNotAny(unheardOf);
+const parsedAlarm = alarmSchema.parse({});
+proves<Equal<typeof parsedAlarm, Alarm>>();
+isNotAny(newAlarmSchema.parse({}).alarm);
+isNotAny(onlineDataEventSchema.parse({}));
+isNotAny(deleteMyDataEventSchema.parse({}).event.site_id);
+type Members<T> = { [K in keyof T]-?: IsAny<T[K]> }[keyof T];
+proves<Equal<Members<DeliveryContext>, false>>();
+proves<Equal<Members<OutcomeReport>, false>>();
+proves<Equal<Members<WebhookRequest>, false>>();
+proves<Equal<Members<WebhookResponse>, false>>();
+proves<Equal<Members<WebhookReceiverOptions>, false>>();
+proves<Equal<Members<Handlers>, false>>();
+proves<Equal<Members<UnrecognizedDelivery>, false>>();
+proves<Equal<IsAny<SecretOption>, false>>();
+proves<Equal<IsAny<Outcome>, false>>();
+proves<Equal<IsAny<ClaimResult>, false>>();
+
+// The adapters' handlers fit their servers by structure, without a dependency on any framework.
+isNotAny(expressHandler(receiver));
+isNotAny(honoHandler(receiver, { bodyTimeoutMs: 1 }));
+isNotAny(nodeHandler(receiver));
+const fetched: Promise<Response> = fetchHandler(receiver)(new Request("https://partner.example"));
+void fetched;
+// @ts-expect-error: an adapter takes a receiver
+expressHandler({});
