@@ -5,12 +5,14 @@ import { decode } from "./decode.js";
 import { dateOfTimestamp, isFresh } from "./freshness.js";
 import { readDeliveryHeaders } from "./headers.js";
 import { isPromise } from "./maybe-promise.js";
-import { checkOptions, type WebhookReceiverOptions } from "./options.js";
+import type { WebhookReceiverOptions } from "./options.js";
 import type { Outcome } from "./outcome.js";
 import { createPerform } from "./perform.js";
 import { createReporter, type Ending } from "./report.js";
 import { readBody, type WebhookRequest } from "./request.js";
+import { createRoutes } from "./routes.js";
 import { createRunning } from "./running.js";
+import { checkOptions } from "./settings.js";
 
 /** Receives deliveries. Mount it with an adapter, or call `receive` directly. */
 export interface WebhookReceiver {
@@ -32,10 +34,11 @@ export interface WebhookReceiver {
  */
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
   const settings = checkOptions(options);
-  const { findRoute, maxBodyBytes, timestampToleranceMs, now } = settings;
+  const { maxBodyBytes, timestampToleranceMs, now } = settings;
   const answer = createAnswer(settings.unverifiable);
   const reporter = createReporter(answer, settings.onOutcome, settings.logger);
   const authenticate = createAuthenticate(settings.keyring);
+  const findRoute = createRoutes(settings.handlers);
   const claims = createClaims(settings.store, settings, reporter.log);
   const running = createRunning();
   const perform = createPerform(claims, running, settings.handlerTimeoutMs, reporter.log);

@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
+import vm from "node:vm";
+import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { REPOSITORY, install, pack, type InstalledPackage } from "../support/installed-package.js";
 
@@ -193,5 +195,53 @@ describe("a consumer's compiler", () => {
   test.each(resolutions)("accepts the type tests in a CommonJS project under %s", (_, options) => {
     cjs.copy("test/types/public-types.ts", "public-types.ts");
     expect(cjs.typeCheck(options, ["public-types.ts"])).toBe("");
+  });
+});
+
+describe("the bundle for the edge", () => {
+  test("receives with nothing but Web standards around it", async () => {
+    const entry = `
+      import { createWebhookReceiver, signDelivery } from "${NAME}";
+      import { fetchHandler } from "${NAME}/fetch";
+      globalThis.library = { createWebhookReceiver, signDelivery, fetchHandler };`;
+    const { outputFiles } = await build({
+      stdin: { contents: entry, resolveDir: esm.folder },
+      bundle: true,
+      write: false,
+      format: "iife",
+      platform: "neutral",
+      conditions: ["workerd"],
+      logLevel: "error",
+    });
+    const code = outputFiles[0]?.text ?? "";
+    const log: unknown[] = [];
+    const web = vm.createContext({
+      ...{ AbortController, Headers, ReadableStream, Request, Response, TextDecoder, TextEncoder },
+      ...{
+        clearTimeout,
+        crypto,
+        performance,
+        setTimeout,
+        console: { warn: log.push, error: log.push },
+      },
+    });
+    vm.runInContext(code, web);
+    const answer = await (vm.runInContext(
+      `(async () => {
+        const { createWebhookReceiver, signDelivery, fetchHandler } = library;
+        const secret = "s";
+        const receiver = createWebhookReceiver({ secret, handlers: { unrecognized: ({ body }) => { globalThis.seen = body.a; } } });
+        const timestamp = Math.floor(Date.now() / 1000);
+        const body = '{"a":1}';
+        const signature = await signDelivery({ secret, id: "a", timestamp, body });
+        const headers = { "x-webhook-id": "a", "x-webhook-type": "new_alarm", "x-webhook-timestamp": String(timestamp), "x-webhook-signature": signature };
+        const send = () => new Request("https://partner.example/", { method: "POST", headers, body });
+        const handle = fetchHandler(receiver);
+        return [await (await handle(send())).text(), await (await handle(send())).text(), seen];
+      })()`,
+      web,
+    ) as Promise<unknown>);
+    expect(answer).toEqual(['{"outcome":"handled"}', '{"outcome":"duplicate"}', 1]);
+    expect(log).toEqual([]);
   });
 });

@@ -1,0 +1,73 @@
+import type { Decoded, DeliveryIssue } from "./decode.js";
+import type { DeliveryContext } from "./delivery-context.js";
+import type { Handler, Handlers, OnlineDataEventHandlers } from "./handlers.js";
+import { isOnlineDataEventType, type OnlineDataEvent } from "./schemas.js";
+
+/** What to do with a decoded delivery. */
+export type Route =
+  | { readonly kind: "run"; readonly run: (context: DeliveryContext) => unknown }
+  | { readonly kind: "unhandled"; readonly what: string; readonly advice?: undefined }
+  | { readonly kind: "unrecognized"; readonly advice: string };
+
+/** Finds the handler of a decoded delivery. `claimedType` is the header, for `unrecognized`. */
+export type FindRoute = (
+  decoded: Exclude<Decoded, { kind: "type_mismatch" }>,
+  claimedType: string,
+) => Route;
+
+type EventHandler = Handler<OnlineDataEvent>;
+
+/** Makes the table of routes once; the handlers must have passed `checkHandlers`. */
+export function createRoutes(handlers: Handlers): FindRoute {
+  const { new_alarm: alarmHandler, delete_my_data_event: eventHandler, unrecognized } = handlers;
+  const findEventHandler = createEventRoutes(eventHandler);
+
+  const asUnrecognized = (type: string, body: unknown, issues: readonly DeliveryIssue[]): Route =>
+    unrecognized === undefined
+      ? { kind: "unrecognized", advice: describe(issues) }
+      : { kind: "run", run: (context) => unrecognized({ type, body, issues }, context) };
+
+  return (decoded, claimedType) => {
+    switch (decoded.kind) {
+      case "new_alarm":
+        if (alarmHandler === undefined) return { kind: "unhandled", what: decoded.kind };
+        return { kind: "run", run: (context) => alarmHandler(decoded.record, context) };
+      case "delete_my_data_event": {
+        const { record } = decoded;
+        const handler = findEventHandler(record.type);
+        if (handler !== undefined) {
+          return { kind: "run", run: (context) => handler(record, context) };
+        }
+        if (eventHandler === undefined) return { kind: "unhandled", what: decoded.kind };
+        if (isOnlineDataEventType(record.type)) return { kind: "unhandled", what: record.type };
+        // Nobody can have chosen to leave out a type that was added since: 200 would lose it.
+        return asUnrecognized(claimedType, { event: record }, [
+          {
+            path: ["event", "type"],
+            message: 'expected a documented event type, or a "*" handler',
+          },
+        ]);
+      }
+      case "unrecognized":
+        return asUnrecognized(claimedType, decoded.body, decoded.issues);
+    }
+  };
+}
+
+/** What a partner needs to see in the log: where the shape is off. Issues hold no values. */
+function describe(issues: readonly DeliveryIssue[]): string {
+  const places = issues.map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
+  return `${places.join("; ")}. Give handlers.unrecognized to take it.`;
+}
+
+function createEventRoutes(
+  given: EventHandler | OnlineDataEventHandlers | undefined,
+): (type: string) => EventHandler | undefined {
+  if (given === undefined) return () => undefined;
+  if (typeof given === "function") return () => given;
+  // A Map, as an event type named like a member of Object.prototype would find that one.
+  const byType = new Map(
+    Object.entries(given).filter(([, handler]) => handler !== undefined),
+  ) as Map<string, EventHandler>;
+  return (type) => byType.get(type) ?? byType.get("*");
+}

@@ -1,0 +1,137 @@
+import { ConfigurationError } from "./configuration-error.js";
+import { checkHandlers, type Handlers } from "./handlers.js";
+import { integerOption } from "./integer-option.js";
+import type { Logger } from "./logger.js";
+import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
+import type { OutcomeReport } from "./report.js";
+import { createKeyring, type Keyring, type SecretOption } from "./secrets.js";
+import type { DeliveryStore } from "./stores/delivery-store.js";
+import { memoryStore } from "./stores/memory-store.js";
+
+/** The options with defaults filled in, and what is made of them once. */
+export interface Settings extends Record<IntegerOption, number> {
+  /** Undefined where unsigned deliveries are accepted. */
+  readonly keyring: Keyring | undefined;
+  readonly handlers: Handlers;
+  readonly store: DeliveryStore;
+  readonly unverifiable: "retry" | "reject";
+  readonly onOutcome: ((report: OutcomeReport) => unknown) | undefined;
+  readonly logger: Logger | false;
+  readonly now: () => number;
+}
+
+const OPTION_NAMES = new Set<string>([
+  ...Object.keys(INTEGER_OPTIONS),
+  "secret",
+  "acceptUnsignedDeliveries",
+  "handlers",
+  "store",
+  "unverifiable",
+  "onOutcome",
+  "logger",
+  "now",
+]);
+const STORE_METHODS = ["claim", "renew", "complete", "release"] as const;
+
+/** Checks every option. Throws `ConfigurationError` with what to change. */
+export function checkOptions(options: WebhookReceiverOptions): Settings {
+  if (typeof options !== "object" || (options as unknown) === null) {
+    throw new ConfigurationError(
+      "invalid_options",
+      "createWebhookReceiver takes an options object",
+    );
+  }
+  const unknown = Object.keys(options).find((name) => !OPTION_NAMES.has(name));
+  if (unknown !== undefined) {
+    throw new ConfigurationError("unknown_option", `${unknown} is no option: is it misspelt?`);
+  }
+  const integers = checkIntegers(options);
+  const { unverifiable = "retry", onOutcome, logger = console, now = Date.now } = options;
+  if ((unverifiable as string) !== "retry" && unverifiable !== "reject") {
+    throw invalid("unverifiable", 'has to be "retry" or "reject"');
+  }
+  if (onOutcome !== undefined && typeof onOutcome !== "function") {
+    throw invalid("onOutcome", "has to be a function");
+  }
+  if (logger !== false && !(hasMethod(logger, "warn") && hasMethod(logger, "error"))) {
+    throw invalid("logger", "has to have the methods warn and error, or be false");
+  }
+  if (typeof now !== "function") {
+    throw invalid("now", "has to be a function that returns Unix time in milliseconds");
+  }
+  checkHandlers(options.handlers);
+  return {
+    ...integers,
+    keyring: checkSecret(options, integers.dependencyTimeoutMs),
+    handlers: options.handlers,
+    store: checkStore(options.store),
+    unverifiable,
+    onOutcome,
+    logger,
+    now,
+  };
+}
+
+function checkIntegers(options: WebhookReceiverOptions): Record<IntegerOption, number> {
+  const names = Object.keys(INTEGER_OPTIONS) as IntegerOption[];
+  const integers = Object.fromEntries(
+    names.map((name) => [name, integerOption(name, options[name], INTEGER_OPTIONS[name])]),
+  ) as Record<IntegerOption, number>;
+  if (integers.timestampToleranceMs > integers.retentionMs) {
+    // A delivery that is still fresh but no longer remembered would be handled twice.
+    throw invalid("timestampToleranceMs", "has to be at most retentionMs");
+  }
+  return integers;
+}
+
+function checkSecret(
+  { secret, acceptUnsignedDeliveries }: WebhookReceiverOptions,
+  dependencyTimeoutMs: number,
+): Keyring | undefined {
+  const acceptUnsigned: unknown = acceptUnsignedDeliveries ?? false;
+  if (typeof acceptUnsigned !== "boolean") {
+    throw invalid("acceptUnsignedDeliveries", "has to be true or false");
+  }
+  if (acceptUnsigned) {
+    if (secret === undefined) return undefined;
+    throw new ConfigurationError(
+      "conflicting_secret",
+      "secret and acceptUnsignedDeliveries are both given: leave one out",
+    );
+  }
+  const given: unknown = secret;
+  if (given === undefined || given === null) {
+    throw new ConfigurationError(
+      "missing_secret",
+      "secret is not given: pass the one chosen at webhook registration (is the environment variable set?)",
+    );
+  }
+  if (typeof given !== "string" && typeof given !== "function" && typeof given !== "object") {
+    throw new ConfigurationError(
+      "unusable_secret",
+      "secret has to be a string, a list of strings, one of these per webhook type, or a function",
+    );
+  }
+  return createKeyring(given as SecretOption, dependencyTimeoutMs);
+}
+
+function checkStore(store: DeliveryStore | undefined): DeliveryStore {
+  if (store === undefined) return memoryStore();
+  const missing = STORE_METHODS.find((method) => !hasMethod(store, method));
+  if (missing !== undefined) {
+    throw new ConfigurationError("invalid_store", `store has to have the method ${missing}`);
+  }
+  return store;
+}
+
+function hasMethod(value: unknown, method: string): boolean {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as Record<string, unknown>)[method] === "function"
+  );
+}
+
+function invalid(name: string, rule: string): ConfigurationError {
+  return new ConfigurationError("invalid_option", `${name} ${rule}`);
+}
