@@ -2,11 +2,12 @@ import type { Outcome } from "./outcome.js";
 
 /**
  * Where the receiver writes. A line holds the outcome and what to do about it; the second argument is
- * the `OutcomeReport`. Neither holds a part of the body, a signature, a secret or another header.
+ * the `OutcomeReport` or a part of it. Neither holds a part of the body, a signature, a secret or
+ * another header. What a method returns, throws or rejects with is ignored.
  */
 export interface Logger {
-  warn(message: string, details?: unknown): void;
-  error(message: string, details?: unknown): void;
+  warn(message: string, details?: unknown): unknown;
+  error(message: string, details?: unknown): unknown;
 }
 
 /** How long the lines of one outcome are held back after one was written. */

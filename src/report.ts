@@ -66,14 +66,8 @@ export function createReporter(
 
   const log: Reporter["log"] = (level, message, details) => {
     if (logger === false) return;
-    try {
-      logger[level](
-        `identity-gateway-webhooks: ${message}`,
-        ...(details === undefined ? [] : [details]),
-      );
-    } catch {
-      // A broken logger must not cost an alarm, and there is nobody else to tell.
-    }
+    const line = `identity-gateway-webhooks: ${message}`;
+    guarded(() => (details === undefined ? logger[level](line) : logger[level](line, details)));
   };
 
   const logEnding = (report: OutcomeReport, advice: string | undefined): void => {
@@ -84,16 +78,6 @@ export function createReporter(
     const more = heldBack === 0 ? "" : ` (and ${String(heldBack)} more since the last such line)`;
     const hint = advice === undefined ? "" : ` ${advice}`;
     log(rule.log, `${report.outcome}: ${rule.message}${hint}${more}`, report);
-  };
-
-  const notify = (report: OutcomeReport): void => {
-    if (onOutcome === undefined) return;
-    try {
-      const returned = onOutcome(report);
-      if (isPromise(returned)) returned.then(undefined, () => undefined);
-    } catch {
-      // As documented: it may throw without effect on the answer.
-    }
   };
 
   return {
@@ -108,9 +92,19 @@ export function createReporter(
         ...(error === undefined ? {} : { error }),
       };
       logEnding(report, advice);
-      notify(report);
+      guarded(() => onOutcome?.(report));
       return response;
     },
     log,
   };
+}
+
+/** Calls a partner's code that has no say in the answer: nothing that it throws or rejects with gets out. */
+function guarded(call: () => unknown): void {
+  try {
+    const returned = call();
+    if (isPromise(returned)) returned.then(undefined, () => undefined);
+  } catch {
+    // There is nobody else to tell.
+  }
 }
