@@ -51,6 +51,9 @@ export function createClaims(
     },
   );
 
+  /** Handled, while the store is being told: a copy that comes now is not to meet an ended lease. */
+  const completing = new Set<string>();
+
   const completeLater = (id: string, owner: string, error: unknown): void => {
     log("error", "completion failed: handled, and the store is told again later", { id, error });
     backlog.add(id, owner);
@@ -74,7 +77,7 @@ export function createClaims(
 
   return {
     claim(id) {
-      if (backlog.has(id)) return { state: "completed" };
+      if (completing.has(id) || backlog.has(id)) return { state: "completed" };
       const owner = nextOwner();
       const releaseLate = (late: ClaimResult): void => {
         // The gateway has been told to come again, and shall not find its own claim in the way.
@@ -117,9 +120,16 @@ export function createClaims(
       try {
         const completed = bounded("complete", store.complete(id, owner, retentionMs));
         if (!isPromise(completed)) return;
-        return completed.then(undefined, (error: unknown) => {
-          completeLater(id, owner, error);
-        });
+        completing.add(id);
+        return completed.then(
+          () => {
+            completing.delete(id);
+          },
+          (error: unknown) => {
+            completeLater(id, owner, error);
+            completing.delete(id);
+          },
+        );
       } catch (error) {
         completeLater(id, owner, error);
       }

@@ -33,23 +33,22 @@ export interface Unrecognized {
 // Strict, so that no two different byte strings decode to one text; a leading BOM is dropped.
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
+/** The JSON value of a body. Throws where it is not JSON in UTF-8. */
+export function readJson(bytes: Uint8Array): unknown {
+  return JSON.parse(utf8.decode(bytes));
+}
+
 /**
  * Reads a signed body. The type comes from the body, which is signed, and `claimedType`, the header,
  * which is not, must agree: otherwise a captured alarm could be sent on to another handler.
  */
 export function decode(bytes: Uint8Array, claimedType: string): Decoded {
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch {
-    return unrecognized(undefined, "expected UTF-8");
-  }
   let body: unknown;
   try {
-    body = JSON.parse(text);
+    body = readJson(bytes);
   } catch {
     // The error is dropped: its message quotes the body.
-    return unrecognized(undefined, "expected JSON");
+    return unrecognized(undefined, "expected JSON in UTF-8");
   }
   if (typeof body !== "object" || body === null) return unrecognized(body, "expected an object");
 

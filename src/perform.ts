@@ -32,18 +32,33 @@ export function createPerform(
   handlerTimeoutMs: number,
   log: Reporter["log"],
 ): Perform {
-  /** Success is remembered before the gateway hears of it; a failure makes room for the next copy. */
-  const settle = ({ facts: { id }, owner }: Job, result: HandlerResult): MaybePromise<Ending> => {
+  /**
+   * Success is remembered before the gateway hears of it; a failure makes room for the next copy. The
+   * lease is renewed until the success is remembered, but not beyond its release.
+   */
+  const settle = (
+    { facts: { id }, owner }: Job,
+    result: HandlerResult,
+    stopRenewing?: () => void,
+  ): MaybePromise<Ending> => {
     const isDone = result.outcome === "handled" || result.outcome === "discarded";
+    if (!isDone) stopRenewing?.();
     const settled = isDone ? claims.complete(id, owner) : claims.release(id, owner);
-    return isPromise(settled) ? settled.then(() => result) : result;
+    if (!isPromise(settled)) {
+      stopRenewing?.();
+      return result;
+    }
+    return settled.then(() => {
+      stopRenewing?.();
+      return result;
+    });
   };
 
-  const settleLate = async (job: Job, result: PromiseLike<HandlerResult>): Promise<void> => {
+  const settleLate = async (job: Job, settling: PromiseLike<Ending>): Promise<void> => {
     const { id, type } = job.facts;
-    const ending = await settle(job, await result);
-    const level = ending.outcome === "handled" ? "warn" : "error";
-    log(level, `${ending.outcome}, but after handlerTimeoutMs`, { id, type, error: ending.error });
+    const { outcome, error } = await settling;
+    const level = outcome === "handled" ? "warn" : "error";
+    log(level, `${outcome}, but after handlerTimeoutMs`, { id, type, error });
   };
 
   return (job) => {
@@ -54,15 +69,12 @@ export function createPerform(
     const stopRenewing = claims.keep(job.facts.id, job.owner, () => {
       abort(new LeaseLostError());
     });
-    const finished = result.then((value) => {
-      stopRenewing();
-      return value;
-    });
-    return within(handlerTimeoutMs, "the handler", finished).then(
-      (value) => settle(job, value),
+    return within(handlerTimeoutMs, "the handler", result).then(
+      (value) => settle(job, value, stopRenewing),
       (timeout: unknown) => {
         abort(timeout as Error);
-        running.track(settleLate(job, finished));
+        const late = result.then((value) => settle(job, value, stopRenewing));
+        running.track(settleLate(job, late));
         return { outcome: "handler_timeout", error: timeout };
       },
     );

@@ -1,4 +1,4 @@
-import type { Decoded, DeliveryIssue } from "./decode.js";
+import { readJson, type Decoded, type DeliveryIssue } from "./decode.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import type { Handler, Handlers, OnlineDataEventHandlers } from "./handlers.js";
 import { isOnlineDataEventType, type OnlineDataEvent } from "./schemas.js";
@@ -17,15 +17,26 @@ export type FindRoute = (
 
 type EventHandler = Handler<OnlineDataEvent>;
 
+const UNKNOWN_EVENT_TYPE: readonly DeliveryIssue[] = [
+  { path: ["event", "type"], message: 'expected a documented event type, or a "*" handler' },
+];
+
 /** Makes the table of routes once; the handlers must have passed `checkHandlers`. */
 export function createRoutes(handlers: Handlers): FindRoute {
   const { new_alarm: alarmHandler, delete_my_data_event: eventHandler, unrecognized } = handlers;
   const findEventHandler = createEventRoutes(eventHandler);
 
-  const asUnrecognized = (type: string, body: unknown, issues: readonly DeliveryIssue[]): Route =>
+  const asUnrecognized = (
+    type: string,
+    issues: readonly DeliveryIssue[],
+    bodyOf: (context: DeliveryContext) => unknown,
+  ): Route =>
     unrecognized === undefined
       ? { kind: "unrecognized", advice: describe(issues) }
-      : { kind: "run", run: (context) => unrecognized({ type, body, issues }, context) };
+      : {
+          kind: "run",
+          run: (context) => unrecognized({ type, body: bodyOf(context), issues }, context),
+        };
 
   return (decoded, claimedType) => {
     switch (decoded.kind) {
@@ -40,16 +51,12 @@ export function createRoutes(handlers: Handlers): FindRoute {
         }
         if (eventHandler === undefined) return { kind: "unhandled", what: decoded.kind };
         if (isOnlineDataEventType(record.type)) return { kind: "unhandled", what: record.type };
-        // Nobody can have chosen to leave out a type that was added since: 200 would lose it.
-        return asUnrecognized(claimedType, { event: record }, [
-          {
-            path: ["event", "type"],
-            message: 'expected a documented event type, or a "*" handler',
-          },
-        ]);
+        // Nobody can have chosen to leave out a type that was added since: 200 would lose it. Read
+        // once more for the handler that gets the body as it was sent: the record has been converted.
+        return asUnrecognized(claimedType, UNKNOWN_EVENT_TYPE, ({ rawBody }) => readJson(rawBody));
       }
       case "unrecognized":
-        return asUnrecognized(claimedType, decoded.body, decoded.issues);
+        return asUnrecognized(claimedType, decoded.issues, () => decoded.body);
     }
   };
 }

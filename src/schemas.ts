@@ -48,8 +48,9 @@ function digitsToNumber(value: unknown): unknown {
 
 function numberToText(value: unknown): unknown {
   if (typeof value !== "number") return value;
-  // 12345678901234567890 arrives as …67000: to hand that on as an identifier would be a lie.
-  return Number.isInteger(value) && !Number.isSafeInteger(value) ? value : String(value);
+  // 12345678901234567890 arrives as …67000 and 1e400 as Infinity: to hand either on would be a lie.
+  const isExact = Number.isSafeInteger(value) || !Number.isInteger(value);
+  return Number.isFinite(value) && isExact ? String(value) : value;
 }
 
 const alarmFields = {
@@ -123,7 +124,10 @@ export function isOnlineDataEventType(type: string): type is OnlineDataEventType
 const openOnlineDataEventSchema = z.looseObject({
   // A documented type must not slip in here with fields that its own member refuses.
   type: text<string & {}>().check(
-    z.refine((type) => !isOnlineDataEventType(type), "expected the fields of this event type"),
+    z.refine((type) => !isOnlineDataEventType(type), {
+      error: "expected another type",
+      abort: true,
+    }),
   ),
   ...eventFields,
   site_id: z.nullable(integer),

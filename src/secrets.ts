@@ -54,7 +54,10 @@ export function keysOf(secret: SecretList, firstIndex = 0, name = "secret"): Sec
       `${name}: give the secret chosen at webhook registration, as a string or a list of strings`,
     );
   }
-  return secret.map((one: string, at) => keyOf(one, firstIndex + at, `${name}[${String(at)}]`));
+  // Array.from, as `map` passes over the holes of a list.
+  return Array.from(secret as readonly string[], (one, at) =>
+    keyOf(one, firstIndex + at, `${name}[${String(at)}]`),
+  );
 }
 
 /** The key of one secret. Throws `ConfigurationError` where it cannot be one; `name` says which. */
@@ -78,11 +81,11 @@ function faultOf(secret: unknown): string | undefined {
 }
 
 function typedKeyring(secrets: Readonly<Record<string, SecretList | undefined>>): Keyring {
-  const unknown = Object.keys(secrets).find((type) => !isWebhookType(type));
-  if (unknown !== undefined) {
+  if (!Object.keys(secrets).every(isWebhookType)) {
+    // Without naming the key: it may be the secret, given the wrong way round.
     throw new ConfigurationError(
       "unusable_secret",
-      `secret.${unknown} is no webhook type: use ${WEBHOOK_TYPES.join(" and ")}`,
+      `secret has a key that is no webhook type: use ${WEBHOOK_TYPES.join(" and ")}`,
     );
   }
   const all: SecretKey[] = [];
