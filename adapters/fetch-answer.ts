@@ -1,6 +1,7 @@
 import type { FetchBody } from "./fetch-body.js";
 import type { WebhookResponse } from "../src/answer.js";
 import type { WebhookReceiver } from "../src/receiver.js";
+import { UnreadableBody } from "../src/unreadable-body.js";
 
 const encoder = new TextEncoder();
 
@@ -13,8 +14,8 @@ export async function answerFetch(
   // The sender is gone. A server still wants a Response, and should anyone read it, it says "again".
   if (body === undefined) return new Response(null, { status: 408 });
   const answer = await receiver.receive({ method, headers, body });
-  const isUnread = answer.outcome === "body_too_large" || answer.outcome === "body_timeout";
-  return isUnread ? closingResponse(answer, discard) : new Response(answer.body, answer);
+  const isUnfinished = body instanceof UnreadableBody && body.isUnfinished;
+  return isUnfinished ? closingResponse(answer, discard) : new Response(answer.body, answer);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { within, DeadlineError } from "../src/deadline.js";
-import type { UnreadableBody } from "../src/request.js";
+import { UnreadableBody } from "../src/unreadable-body.js";
 
 /** What is read of a `Request`. */
 export interface FetchBody {
@@ -32,7 +32,7 @@ export async function readFetchBody(
   // What is no POST is refused unread.
   if (request.method !== "POST") return { body: EMPTY };
   if (request.bodyUsed || request.body?.locked === true) {
-    return { body: { unreadable: "body_consumed", bytes: 0, advice } };
+    return { body: new UnreadableBody("body_consumed", 0, advice) };
   }
   if (request.body === null) return { body: EMPTY };
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
@@ -49,10 +49,10 @@ export async function readFetchBody(
     }
   } catch (error) {
     if (!(error instanceof DeadlineError)) return { body: undefined };
-    return { body: { unreadable: "body_timeout", bytes } };
+    return { body: new UnreadableBody("body_timeout", bytes) };
   }
   return {
-    body: { unreadable: "body_too_large", bytes },
+    body: new UnreadableBody("body_too_large", bytes),
     discard: () => discard(reader),
   };
 }

@@ -44,6 +44,8 @@ export function writeAnswerAndClose(
   };
   const timer = setTimeout(finish, LINGER_MS);
   req.on("end", finish).on("close", finish).resume();
+  // Nothing is on its way where the upload has stalled, or where a parser has read it to its end.
+  if (answer.outcome === "body_timeout" || req.readableEnded) finish();
 }
 
 /** Somebody else may have answered, such as a time-out middleware, and the sender may be gone. */

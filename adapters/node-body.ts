@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
-import type { UnreadableBody } from "../src/request.js";
+import { Socket } from "node:net";
+import { UnreadableBody } from "../src/unreadable-body.js";
 
 /** A request of `node:http`, `node:https` or HTTP/2's compatibility API, perhaps behind a parser. */
 export type NodeRequest = (IncomingMessage | Http2ServerRequest) & {
@@ -33,12 +34,12 @@ export async function readNodeBody(
 ): Promise<NodeBody> {
   // Not by `req.body`: Express 4 sets it to {} on a body that nobody has read.
   if (req.readableDidRead) {
-    return leftByParser(req) ?? { unreadable: "body_consumed", bytes: 0, advice };
+    return leftByParser(req) ?? new UnreadableBody("body_consumed", 0, advice);
   }
   if (req.readableEnded) return EMPTY;
   if (req.destroyed) return undefined;
   if (Number(req.headers["content-length"] ?? 0) > limits.maxBodyBytes) {
-    return { unreadable: "body_too_large", bytes: 0 };
+    return new UnreadableBody("body_too_large", 0);
   }
   return readStream(req, limits);
 }
@@ -53,16 +54,18 @@ function leftByParser(req: NodeRequest): Uint8Array | string | undefined {
 
 function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
   return new Promise((resolve) => {
+    const socket = socketOf(req);
     const chunks: Uint8Array[] = [];
     let bytes = 0;
 
     const finish = (body: NodeBody): void => {
       clearTimeout(timer);
       req.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
+      socket?.off("end", onEarlyEnd);
       resolve(body);
     };
     const timer = setTimeout(() => {
-      finish({ unreadable: "body_timeout", bytes });
+      finish(new UnreadableBody("body_timeout", bytes));
     }, limits.bodyTimeoutMs);
 
     const onData = (data: Uint8Array | string): void => {
@@ -71,7 +74,7 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
         typeof data === "string" ? Buffer.from(data, req.readableEncoding ?? "utf8") : data;
       bytes += chunk.length;
       if (bytes > limits.maxBodyBytes) {
-        finish({ unreadable: "body_too_large", bytes });
+        finish(new UnreadableBody("body_too_large", bytes));
         return;
       }
       chunks.push(chunk);
@@ -85,6 +88,16 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
     const onBroken = (): void => {
       finish(undefined);
     };
+    // Node would answer 400 to an upload that ends early, on which the gateway gives up for good.
+    const onEarlyEnd = (): void => {
+      if (!req.complete) socket?.destroy();
+    };
     req.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);
+    socket?.prependListener("end", onEarlyEnd);
   });
+}
+
+/** None over HTTP/2, where the socket is not one request's, nor where a serverless shim fakes it. */
+function socketOf(req: NodeRequest): Socket | undefined {
+  return !("stream" in req) && req.socket instanceof Socket ? req.socket : undefined;
 }

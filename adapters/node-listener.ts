@@ -2,6 +2,7 @@ import { checkBodyTimeout, type BodyTimeoutOption } from "./body-timeout.js";
 import { writeAnswer, writeAnswerAndClose, type NodeResponse } from "./node-answer.js";
 import { readNodeBody, type NodeRequest } from "./node-body.js";
 import type { WebhookReceiver } from "../src/receiver.js";
+import { UnreadableBody } from "../src/unreadable-body.js";
 
 /** A listener for the `request` event of `node:http`, `node:https` and `node:http2` servers. */
 export type NodeListener = (req: NodeRequest, res: NodeResponse) => void;
@@ -26,8 +27,8 @@ export function createNodeListener(
     const body = method === "POST" ? await readNodeBody(req, limits, advice) : "";
     if (body === undefined) return;
     const answer = await receiver.receive({ method, headers, body });
-    const isUnread = answer.outcome === "body_too_large" || answer.outcome === "body_timeout";
-    if (isUnread) writeAnswerAndClose(req, res, answer);
+    const isUnfinished = body instanceof UnreadableBody && body.isUnfinished;
+    if (isUnfinished) writeAnswerAndClose(req, res, answer);
     else writeAnswer(res, answer);
   };
 

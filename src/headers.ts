@@ -30,19 +30,24 @@ const SIGNATURE = /^v1=[0-9A-Fa-f]{64}$/;
 const SIGNATURE_PREFIX = "v1=";
 
 /** Whether `text` can be an X-Webhook-Id. */
-export function isDeliveryId(text: string): boolean {
-  return TOKEN.test(text);
+export function isDeliveryId(text: unknown): text is string {
+  return matches(TOKEN, text);
 }
 
 /** Whether `text` can be an X-Webhook-Timestamp. */
-export function isDeliveryTimestamp(text: string): boolean {
-  return TIMESTAMP.test(text);
+export function isDeliveryTimestamp(text: unknown): text is string {
+  return matches(TIMESTAMP, text);
+}
+
+/** The type first: `test` alone takes a list of one text for that text. */
+function matches(grammar: RegExp, text: unknown): text is string {
+  return typeof text === "string" && grammar.test(text);
 }
 
 /** The webhook headers, or undefined where one is missing (the signature may be), repeated or malformed. */
 export function readDeliveryHeaders(headers: WebhookHeaders): DeliveryHeaders | undefined {
   const texts = findTexts(headers);
-  if (texts?.type === undefined || !TOKEN.test(texts.type)) return undefined;
+  if (texts === undefined || !matches(TOKEN, texts.type)) return undefined;
   const signed = checkSigned(texts);
   return signed && { ...signed, type: texts.type };
 }
@@ -54,10 +59,9 @@ export function readSignedHeaders(headers: WebhookHeaders): SignedHeaders | unde
 }
 
 function checkSigned({ id, timestamp, signature }: HeaderTexts): SignedHeaders | undefined {
-  if (id === undefined || !isDeliveryId(id)) return undefined;
-  if (timestamp === undefined || !isDeliveryTimestamp(timestamp)) return undefined;
+  if (!isDeliveryId(id) || !isDeliveryTimestamp(timestamp)) return undefined;
   if (signature === undefined) return { id, timestamp, signature };
-  if (!SIGNATURE.test(signature)) return undefined;
+  if (!matches(SIGNATURE, signature)) return undefined;
   return { id, timestamp, signature: signature.slice(SIGNATURE_PREFIX.length) };
 }
 
@@ -67,11 +71,12 @@ function findTexts(headers: WebhookHeaders | null | undefined): HeaderTexts | un
   return isHeadersObject(headers) ? readHeadersObject(headers) : readRecord(headers);
 }
 
+/** What was found under each name, before the grammar; undefined where there is none. */
 interface HeaderTexts {
-  id: string | undefined;
-  timestamp: string | undefined;
-  type: string | undefined;
-  signature: string | undefined;
+  id: unknown;
+  timestamp: unknown;
+  type: unknown;
+  signature: unknown;
 }
 
 function isHeadersObject(headers: WebhookHeaders): headers is { get(name: string): string | null } {

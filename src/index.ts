@@ -14,7 +14,8 @@ export type {
 } from "./handlers.js";
 export type { DeliveryContext } from "./delivery-context.js";
 export type { DeliveryIssue } from "./decode.js";
-export type { UnreadableBody, WebhookRequest } from "./request.js";
+export type { WebhookRequest } from "./request.js";
+export { UnreadableBody, type UnreadableReason } from "./unreadable-body.js";
 export type { WebhookHeaders } from "./headers.js";
 export type { WebhookResponse } from "./answer.js";
 export type { Outcome } from "./outcome.js";

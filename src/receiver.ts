@@ -13,6 +13,7 @@ import { readBody, type WebhookRequest } from "./request.js";
 import { createRoutes } from "./routes.js";
 import { createRunning } from "./running.js";
 import { checkOptions } from "./settings.js";
+import { UnreadableBody } from "./unreadable-body.js";
 
 /** Receives deliveries. Mount it with an adapter, or call `receive` directly. */
 export interface WebhookReceiver {
@@ -66,10 +67,11 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       if (draining) return refuse("draining");
 
       const rawBody = readBody(request.body, maxBodyBytes);
-      trace.bytes = "unreadable" in rawBody ? rawBody.bytes : rawBody.length;
-      if ("unreadable" in rawBody) {
-        return end({ outcome: rawBody.unreadable, advice: rawBody.advice });
+      if (rawBody instanceof UnreadableBody) {
+        trace.bytes = rawBody.bytes;
+        return end({ outcome: rawBody.reason, advice: rawBody.advice });
       }
+      trace.bytes = rawBody.length;
 
       const headers = readDeliveryHeaders(request.headers);
       if (headers === undefined) return refuse("malformed");

@@ -1,4 +1,5 @@
 import type { WebhookHeaders } from "./headers.js";
+import { UnreadableBody } from "./unreadable-body.js";
 
 /** A request as plain values. */
 export interface WebhookRequest {
@@ -10,24 +11,14 @@ export interface WebhookRequest {
   readonly body: Uint8Array | string | UnreadableBody;
 }
 
-/** What an adapter passes on in place of a body that it could not read. */
-export interface UnreadableBody {
-  readonly unreadable: "body_too_large" | "body_timeout" | "body_consumed";
-  /** Bytes that were received before. */
-  readonly bytes: number;
-  /** What to change, for the log. */
-  readonly advice?: string;
-}
-
 const encoder = new TextEncoder();
 const EMPTY = new Uint8Array(0);
 
-const NOT_RAW: UnreadableBody = {
-  unreadable: "body_consumed",
-  bytes: 0,
-  advice:
-    "receive({ body }) got neither bytes nor a string: pass the raw body, not what a parser made of it.",
-};
+const NOT_RAW = new UnreadableBody(
+  "body_consumed",
+  0,
+  "receive({ body }) got neither bytes nor a string: pass the raw body, not what a parser made of it.",
+);
 
 /** The body's bytes, or why there are none within `maxBodyBytes`. No body at all is an empty one. */
 export function readBody(
@@ -35,13 +26,11 @@ export function readBody(
   maxBodyBytes: number,
 ): Uint8Array | UnreadableBody {
   if (body === null || body === undefined) return EMPTY;
-  if (!isRaw(body)) return isUnreadable(body) ? body : NOT_RAW;
+  if (!isRaw(body)) return body instanceof UnreadableBody ? body : NOT_RAW;
   // No character takes less than a byte, so a text that is too long is not encoded first.
-  if (body.length > maxBodyBytes) return { unreadable: "body_too_large", bytes: body.length };
+  if (body.length > maxBodyBytes) return new UnreadableBody("body_too_large", body.length);
   const bytes = bytesOfBody(body);
-  return bytes.length > maxBodyBytes
-    ? { unreadable: "body_too_large", bytes: bytes.length }
-    : bytes;
+  return bytes.length > maxBodyBytes ? new UnreadableBody("body_too_large", bytes.length) : bytes;
 }
 
 /** The bytes of a body; a string is taken as UTF-8. */
@@ -55,15 +44,5 @@ function isRaw(body: unknown): body is Uint8Array | string {
     typeof body === "string" ||
     body instanceof Uint8Array ||
     Object.prototype.toString.call(body) === "[object Uint8Array]"
-  );
-}
-
-function isUnreadable(body: unknown): body is UnreadableBody {
-  if (typeof body !== "object" || body === null || !("unreadable" in body)) return false;
-  const { unreadable } = body;
-  return (
-    unreadable === "body_too_large" ||
-    unreadable === "body_timeout" ||
-    unreadable === "body_consumed"
   );
 }

@@ -1,7 +1,8 @@
 import { readSignedHeaders, type WebhookHeaders } from "./headers.js";
-import { bytesOfBody } from "./request.js";
+import { readBody } from "./request.js";
 import { keysOf, type SecretList } from "./secrets.js";
 import { matchSecret } from "./signature.js";
+import { UnreadableBody } from "./unreadable-body.js";
 
 /** What is verified. */
 export interface VerifySignatureOptions {
@@ -24,11 +25,9 @@ export async function verifySignature(options: VerifySignatureOptions): Promise<
   const secrets = keysOf(options.secret);
   const headers = readSignedHeaders(options.headers);
   if (headers?.signature === undefined) return false;
+  const body = readBody(options.body, Number.POSITIVE_INFINITY);
+  if (body instanceof UnreadableBody) return false;
   const { id, timestamp, signature } = headers;
-  const matched = await matchSecret(
-    secrets,
-    { id, timestamp, signature },
-    bytesOfBody(options.body),
-  );
+  const matched = await matchSecret(secrets, { id, timestamp, signature }, body);
   return matched !== undefined;
 }
