@@ -15,7 +15,11 @@ export default defineConfig(
   tseslint.configs.stylisticTypeChecked,
   {
     languageOptions: {
-      parserOptions: { projectService: { allowDefaultProject: ["*.config.js", "*.mjs"] } },
+      parserOptions: {
+        projectService: {
+          allowDefaultProject: ["*.config.js", "fixtures/*.mjs", "fixtures/generate/*.mjs"],
+        },
+      },
     },
     rules: {
       "@typescript-eslint/consistent-type-imports": "error",

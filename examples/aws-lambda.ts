@@ -1,0 +1,39 @@
+// An AWS Lambda function behind API Gateway, payload format 1.0 or 2.0, or behind a function URL.
+import { createWebhookReceiver } from "identity-gateway-webhooks";
+
+/** The part of the proxy event that is used. */
+export interface ProxyEvent {
+  /** Format 1.0. */
+  readonly httpMethod?: string;
+  /** Format 2.0. */
+  readonly requestContext?: { readonly http?: { readonly method: string } };
+  readonly headers?: Readonly<Record<string, string | undefined>> | null;
+  /** Format 1.0; shows a header that was sent twice. */
+  readonly multiValueHeaders?: Readonly<Record<string, string[] | undefined>> | null;
+  readonly body?: string | null;
+  readonly isBase64Encoded?: boolean;
+}
+
+// Outside the function, so that it is made once per instance. Instances share no memory: with more
+// than one, a copy of a delivery may be handled by each, unless they share a `store`.
+const receiver = createWebhookReceiver({
+  secret: process.env["GATEWAY_WEBHOOK_SECRET"],
+  handlers: {
+    new_alarm: (alarm, { id }) => {
+      console.log(`${id}: ${alarm.event_type}, severity ${alarm.severity}`);
+    },
+    delete_my_data_event: (event, { id }) => {
+      console.log(`${id}: ${event.type}`);
+    },
+  },
+});
+
+export async function handler(event: ProxyEvent) {
+  const text = event.body ?? "";
+  const { status, headers, body } = await receiver.receive({
+    method: event.requestContext?.http?.method ?? event.httpMethod,
+    headers: event.multiValueHeaders ?? event.headers ?? {},
+    body: event.isBase64Encoded === true ? Buffer.from(text, "base64") : text,
+  });
+  return { statusCode: status, headers, body };
+}
