@@ -39,7 +39,8 @@ export function within<T>(
       late = true;
       reject(new DeadlineError(what, ms));
     }, ms);
-    work.then(
+    // Through a promise: the `then` of a foreign thenable may throw, and leave the timer running.
+    Promise.resolve(work).then(
       (value) => {
         if (late) return onLate?.(value);
         clearTimeout(timer);

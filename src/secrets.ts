@@ -38,7 +38,7 @@ const MAX_CACHED_KEYS = 1_000;
 /** Makes the keyring of a `secret` option. Throws `ConfigurationError` where it cannot be one. */
 export function createKeyring(secret: SecretOption, dependencyTimeoutMs: number): Keyring {
   if (typeof secret === "function") return functionKeyring(secret, dependencyTimeoutMs);
-  if (typeof secret === "string" || Array.isArray(secret)) {
+  if (typeof secret === "string" || Array.isArray(secret) || ArrayBuffer.isView(secret)) {
     const keys = keysOf(secret as SecretList);
     return () => keys;
   }
@@ -47,7 +47,10 @@ export function createKeyring(secret: SecretOption, dependencyTimeoutMs: number)
 
 /** The keys of a list of secrets, in its order. Throws `ConfigurationError` on an unusable one. */
 export function keysOf(secret: SecretList, firstIndex = 0, name = "secret"): SecretKey[] {
-  if (typeof secret === "string") return [keyOf(secret, firstIndex, name)];
+  if (typeof secret === "string" || ArrayBuffer.isView(secret)) {
+    // Bytes are refused by keyOf, which says why.
+    return [keyOf(secret as string, firstIndex, name)];
+  }
   if (!Array.isArray(secret) || secret.length === 0) {
     throw new ConfigurationError(
       "missing_secret",
@@ -69,7 +72,7 @@ export function keyOf(secret: string, index = 0, name = "secret"): SecretKey {
 
 /** Why a text cannot be a secret. Each is an accident seen in deploys, and none a secret anyone chose. */
 function faultOf(secret: unknown): string | undefined {
-  if (typeof secret !== "string") return "is not a string: pass the secret's text";
+  if (typeof secret !== "string") return "is not text: pass a string, not the bytes of a file";
   if (secret === "") return "is empty: is the environment variable set?";
   if (secret.trim() !== secret) {
     return "has white space at an end: trim it where it is read, a file often ends with a newline";

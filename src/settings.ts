@@ -85,10 +85,10 @@ function checkIntegers(options: WebhookReceiverOptions): Record<IntegerOption, n
 }
 
 function checkSecret(
-  { secret, acceptUnsignedDeliveries }: WebhookReceiverOptions,
+  { secret, acceptUnsignedDeliveries = false }: WebhookReceiverOptions,
   dependencyTimeoutMs: number,
 ): Keyring | undefined {
-  const acceptUnsigned: unknown = acceptUnsignedDeliveries ?? false;
+  const acceptUnsigned: unknown = acceptUnsignedDeliveries;
   if (typeof acceptUnsigned !== "boolean") {
     throw invalid("acceptUnsignedDeliveries", "has to be true or false");
   }

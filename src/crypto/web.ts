@@ -29,10 +29,14 @@ export const backend: MacBackend<WebKey> = {
 };
 
 function keyOf(key: WebKey): Promise<CryptoKey> {
-  return (key.imported ??= crypto.subtle.importKey("raw", key.secret, HMAC_SHA256, false, [
-    "sign",
-    "verify",
-  ]));
+  key.imported ??= crypto.subtle
+    .importKey("raw", key.secret, HMAC_SHA256, false, ["sign", "verify"])
+    .catch((error: unknown) => {
+      // Kept, one passing failure would refuse every delivery from then on.
+      key.imported = undefined;
+      throw error;
+    });
+  return key.imported;
 }
 
 function join(prefix: string, body: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -1,0 +1,193 @@
+import { describe, expect, test } from "vitest";
+import {
+  DiscardDelivery,
+  RetryLater,
+  createWebhookReceiver,
+  memoryStore,
+  type Outcome,
+  type SigningReceiverOptions,
+  type WebhookRequest,
+  type WebhookResponse,
+  UnreadableBody,
+} from "../../src/index.js";
+import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+
+/** The design's table of answers: outcome, status, status with `unverifiable: "reject"`, Retry-After. */
+const TABLE: [Outcome, number, number, string?][] = [
+  ["handled", 200, 200],
+  ["duplicate", 200, 200],
+  ["discarded", 200, 200],
+  ["unhandled", 200, 200],
+  ["in_flight", 409, 409, "30"],
+  ["method_not_allowed", 405, 405],
+  ["malformed", 409, 400],
+  ["unsigned", 409, 401],
+  ["signature_mismatch", 409, 401],
+  ["stale", 409, 401],
+  ["type_mismatch", 409, 400],
+  ["body_too_large", 409, 413],
+  ["body_timeout", 408, 408],
+  ["body_consumed", 503, 503],
+  ["unrecognized", 503, 503],
+  ["handler_failed", 500, 500],
+  ["handler_timeout", 503, 503, "30"],
+  ["retry_later", 503, 503, "60"],
+  ["store_unavailable", 503, 503],
+  ["secret_unavailable", 503, 503],
+  ["draining", 503, 503, "10"],
+  ["internal_error", 500, 500],
+];
+
+/** Stands in all that a sender controls, and in what handlers throw. */
+const CANARY = "canary-19121212-1212";
+
+type Unverifiable = "retry" | "reject";
+type Options = Partial<SigningReceiverOptions>;
+
+function receiverWith(options: Options) {
+  return createWebhookReceiver({
+    secret: TEST_SECRET,
+    handlers: { new_alarm: () => undefined },
+    logger: false,
+    now: () => NOW_MS,
+    store: memoryStore({ maxEntries: 10, now: () => 0 }),
+    ...options,
+  });
+}
+
+const canaryDelivery = (overrides: Parameters<typeof delivery>[0] = {}) =>
+  delivery({ id: CANARY, body: JSON.stringify({ alarm: alarm({ text: CANARY }) }), ...overrides });
+
+/** What a delivery is answered, with its headers or body as `change` makes them. */
+async function answerTo(
+  options: Options,
+  request: Promise<WebhookRequest> = canaryDelivery(),
+  change: object = {},
+) {
+  return receiverWith(options).receive({ ...(await request), ...change });
+}
+
+async function changedHeader(options: Options, name: string, value: string | undefined) {
+  const { headers } = await canaryDelivery();
+  return answerTo(options, canaryDelivery(), { headers: { ...headers, [name]: value } });
+}
+
+const throwing = (error: unknown) => ({
+  handlers: {
+    new_alarm: () => {
+      throw error;
+    },
+  },
+});
+
+const SCENARIOS: Record<
+  Outcome,
+  (mode: { unverifiable: Unverifiable }) => Promise<WebhookResponse>
+> = {
+  handled: (mode) => answerTo(mode),
+  duplicate: async (mode) => {
+    const receiver = receiverWith(mode);
+    await receiver.receive(await canaryDelivery());
+    return receiver.receive(await canaryDelivery());
+  },
+  discarded: (mode) => answerTo({ ...mode, ...throwing(new DiscardDelivery(CANARY)) }),
+  unhandled: (mode) => answerTo({ ...mode, handlers: { unrecognized: () => undefined } }),
+  in_flight: async (mode) => {
+    let begin: () => void = () => undefined;
+    let finish: () => void = () => undefined;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const new_alarm = () => {
+      begin();
+      return finished;
+    };
+    const receiver = receiverWith({ ...mode, handlers: { new_alarm } });
+    const first = receiver.receive(await canaryDelivery());
+    await begun;
+    const second = await receiver.receive(await canaryDelivery());
+    finish();
+    expect((await first).outcome).toBe("handled");
+    return second;
+  },
+  method_not_allowed: (mode) => answerTo(mode, canaryDelivery(), { method: CANARY }),
+  malformed: (mode) => changedHeader(mode, "x-webhook-id", `${CANARY}:`),
+  unsigned: (mode) => changedHeader(mode, "x-webhook-signature", undefined),
+  signature_mismatch: (mode) => answerTo(mode, canaryDelivery({ secret: CANARY })),
+  stale: (mode) => answerTo(mode, canaryDelivery({ timestamp: 1_234_567_890 })),
+  type_mismatch: (mode) => answerTo(mode, canaryDelivery({ type: CANARY })),
+  body_too_large: (mode) => answerTo({ ...mode, maxBodyBytes: 10 }),
+  body_timeout: (mode) =>
+    answerTo(mode, canaryDelivery(), {
+      body: new UnreadableBody("body_timeout", 3, CANARY),
+    }),
+  body_consumed: (mode) => answerTo(mode, canaryDelivery(), { body: { text: CANARY } }),
+  unrecognized: (mode) => answerTo(mode, canaryDelivery({ body: CANARY })),
+  handler_failed: (mode) => answerTo({ ...mode, ...throwing(new Error(CANARY)) }),
+  handler_timeout: (mode) =>
+    answerTo({
+      ...mode,
+      handlerTimeoutMs: 1,
+      handlers: {
+        new_alarm: (_, { signal }) =>
+          new Promise((resolve) => {
+            signal.addEventListener("abort", resolve);
+          }),
+      },
+    }),
+  retry_later: (mode) => answerTo({ ...mode, ...throwing(new RetryLater({ message: CANARY })) }),
+  store_unavailable: (mode) => {
+    const claim = () => Promise.reject(new Error(CANARY));
+    return answerTo({ ...mode, store: { ...memoryStore({ maxEntries: 1 }), claim } });
+  },
+  secret_unavailable: (mode) =>
+    answerTo({ ...mode, secret: () => Promise.reject(new Error(CANARY)) }),
+  draining: async (mode) => {
+    const receiver = receiverWith(mode);
+    await receiver.drain();
+    return receiver.receive(await canaryDelivery());
+  },
+  internal_error: (mode) =>
+    answerTo({
+      ...mode,
+      now: () => {
+        throw new Error(CANARY);
+      },
+    }),
+};
+
+test("the table and the scenarios have every outcome once", () => {
+  expect(TABLE.map(([outcome]) => outcome).sort()).toEqual(Object.keys(SCENARIOS).sort());
+});
+
+describe.each<Unverifiable>(["retry", "reject"])("with unverifiable: %j", (unverifiable) => {
+  test.each(TABLE)("%s", async (outcome, status, rejectStatus, retryAfter) => {
+    const answer = await SCENARIOS[outcome]({ unverifiable });
+    const expectedStatus = unverifiable === "reject" ? rejectStatus : status;
+    expect({ outcome: answer.outcome, status: answer.status }).toEqual({
+      outcome,
+      status: expectedStatus,
+    });
+    expect(answer.headers).toEqual({
+      "content-type": "application/json",
+      ...(outcome === "method_not_allowed" && { allow: "POST" }),
+      ...(retryAfter !== undefined && { "retry-after": retryAfter }),
+    });
+    expect(JSON.parse(answer.body)).toEqual(
+      expectedStatus === 200
+        ? { outcome }
+        : {
+            error: {
+              code: outcome.toUpperCase(),
+              message: expect.stringMatching(/^[A-Z].*\.$/) as string,
+            },
+          },
+    );
+    expect(JSON.stringify(answer)).not.toContain(CANARY);
+    expect(JSON.stringify(answer)).not.toContain(TEST_SECRET);
+  });
+});
+
+test("no final status is answered by default", () => {
+  const FINAL = [400, 401, 403, 404, 422];
+  expect(TABLE.filter(([, status]) => FINAL.includes(status))).toEqual([]);
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { createWebhookReceiver } from "../../src/index.js";
+import { optionsWith, refusalOf } from "./refusal.js";
+
+const noop = () => undefined;
+
+describe("handlers may be", () => {
+  test.each<[string, object]>([
+    ["one for alarms", { new_alarm: noop }],
+    ["one for events", { delete_my_data_event: noop }],
+    ["one for what is not recognized", { unrecognized: noop }],
+    ["all three", { new_alarm: noop, delete_my_data_event: noop, unrecognized: noop }],
+    ["async", { new_alarm: () => Promise.resolve() }],
+    ["a map with one event type", { delete_my_data_event: { DATA_DELETED: noop } }],
+    ['a map with "*" alone', { delete_my_data_event: { "*": noop } }],
+    ["undefined beside one that is not", { new_alarm: noop, delete_my_data_event: undefined }],
+    [
+      "undefined in a map beside one that is not",
+      { delete_my_data_event: { DATA_DELETED: undefined, "*": noop } },
+    ],
+    ["without a prototype", Object.assign(Object.create(null) as object, { new_alarm: noop })],
+  ])("%s", (_, handlers) => {
+    expect(() => createWebhookReceiver(optionsWith({ handlers }))).not.toThrow();
+  });
+});
+
+describe("handlers are missing when they are", () => {
+  test.each<[string, unknown]>([
+    ["left out", undefined],
+    ["null", null],
+    ["a function", noop],
+    ["a text", "new_alarm"],
+    ["empty", {}],
+    ["an empty list", []],
+    ["undefined, all of them", { new_alarm: undefined, unrecognized: undefined }],
+    ["an empty map", { delete_my_data_event: {} }],
+    ["a map of undefined", { delete_my_data_event: { DATA_DELETED: undefined, "*": undefined } }],
+    ["an empty map beside a handler", { new_alarm: noop, delete_my_data_event: {} }],
+  ])("%s", (_, handlers) => {
+    const { code, message } = refusalOf(optionsWith({ handlers }));
+    expect(code).toBe("missing_handlers");
+    expect(message).toContain("handlers");
+  });
+});
+
+describe("handlers that would never be called are refused:", () => {
+  test.each(["new_alarms", "New_Alarm", "alarm", "delete_my_data_events", "*", "toString"])(
+    "%s",
+    (name) => {
+      const { code, message } = refusalOf(
+        optionsWith({ handlers: { new_alarm: noop, [name]: noop } }),
+      );
+      expect(code).toBe("unknown_handler");
+      expect(message).toContain(name);
+      expect(message).toContain("new_alarm, delete_my_data_event, unrecognized");
+    },
+  );
+
+  test.each(["DATA_DELETD", "data_deleted", "new_alarm", "**", "constructor", ""])(
+    "the event type %j",
+    (type) => {
+      const handlers = { delete_my_data_event: { DATA_DELETED: noop, [type]: noop } };
+      const { code, message } = refusalOf(optionsWith({ handlers }));
+      expect(code).toBe("unknown_handler");
+      expect(message).toContain(type);
+      for (const known of ["DATA_REAPPEARED", "POWER_OF_ATTORNEY_SIGNED", '"*"']) {
+        expect(message).toContain(known);
+      }
+    },
+  );
+
+  test("a list of functions", () => {
+    expect(refusalOf(optionsWith({ handlers: [noop] })).code).toBe("unknown_handler");
+    const handlers = { delete_my_data_event: [noop] };
+    expect(refusalOf(optionsWith({ handlers })).code).toBe("unknown_handler");
+  });
+});
+
+describe("a handler may not be", () => {
+  test.each([null, "notify", 5, true, {}, []])("%j", (handler) => {
+    for (const name of ["new_alarm", "unrecognized"]) {
+      const { code, message } = refusalOf(optionsWith({ handlers: { [name]: handler } }));
+      expect(code).toBe("invalid_handler");
+      expect(message).toContain(`handlers.${name}`);
+    }
+  });
+
+  test.each([null, "record", 5, true])("%j for events", (handler) => {
+    const { code } = refusalOf(optionsWith({ handlers: { delete_my_data_event: handler } }));
+    expect(code).toBe("invalid_handler");
+  });
+
+  test.each([null, "record", 5, true, {}, []])("%j in a map", (handler) => {
+    for (const type of ["DATA_DELETED", "*"]) {
+      const handlers = { delete_my_data_event: { [type]: handler } };
+      const { code, message } = refusalOf(optionsWith({ handlers }));
+      expect(code).toBe("invalid_handler");
+      expect(message).toContain(`handlers.delete_my_data_event.${type}`);
+    }
+  });
+});

@@ -1,0 +1,204 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  ConfigurationError,
+  signDelivery,
+  verifySignature,
+  type VerifySignatureOptions,
+} from "../../src/index.js";
+import { NOW_SECONDS, TEST_SECRET, delivery } from "../support/deliveries.js";
+
+const BAD_SECRETS: [string, unknown, string][] = [
+  ["empty", "", "unusable_secret"],
+  ["a text with a newline behind", `${TEST_SECRET}\n`, "unusable_secret"],
+  ['the text "undefined"', "undefined", "unusable_secret"],
+];
+
+describe("signDelivery", () => {
+  const facts = { secret: TEST_SECRET, id: "d-1", timestamp: NOW_SECONDS, body: "{}" };
+  const sign = (overrides: Record<string, unknown>) => signDelivery({ ...facts, ...overrides });
+
+  test("makes v1= and 64 lower-case hexadecimal digits", async () => {
+    expect(await signDelivery(facts)).toMatch(/^v1=[0-9a-f]{64}$/);
+  });
+
+  test("signs a text as its UTF-8 bytes, and half a surrogate pair as the replacement character", async () => {
+    const text = "Å – 🔐 \ud83d";
+    expect(await sign({ body: text })).toBe(await sign({ body: new TextEncoder().encode(text) }));
+    expect(await sign({ body: "\ud83d" })).toBe(await sign({ body: "\ufffd" }));
+  });
+
+  test("gives another signature for each part that differs", async () => {
+    const signatures = [
+      await sign({}),
+      await sign({ secret: "whsec_another" }),
+      await sign({ id: "d-2" }),
+      await sign({ timestamp: NOW_SECONDS + 1 }),
+      await sign({ body: "{} " }),
+      await sign({ body: "" }),
+    ];
+    expect(new Set(signatures).size).toBe(signatures.length);
+  });
+
+  test("signs what verifySignature takes, whatever it is", async () => {
+    const letters = Array.from("0123456789abcxyzABCXYZ._-");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: "binary", minLength: 1 }).filter((secret) => secret.trim() === secret),
+        fc.string({ unit: fc.constantFrom(...letters), minLength: 1, maxLength: 128 }),
+        fc.nat(999_999_999_999),
+        fc.oneof(fc.uint8Array(), fc.string({ unit: "binary" })),
+        async (secret, id, timestamp, body) => {
+          const signature = await signDelivery({ secret, id, timestamp, body });
+          const headers = new Headers({
+            "x-webhook-id": id,
+            "x-webhook-timestamp": String(timestamp),
+            "x-webhook-signature": signature,
+          });
+          expect(await verifySignature({ secret, headers, body })).toBe(true);
+        },
+      ),
+      { seed: 20_260_708, numRuns: 100 },
+    );
+  });
+
+  test.each([0, -0, 1, 999_999_999_999])("takes the timestamp %d", async (timestamp) => {
+    expect(await sign({ timestamp })).toMatch(/^v1=/);
+  });
+
+  test.each([-1, 1.5, 1e12, NOW_SECONDS * 1000, 1e21, Number.NaN, Infinity, undefined, "", "a"])(
+    "rejects the timestamp %s, with which nothing could verify",
+    async (timestamp) => {
+      await expect(sign({ timestamp })).rejects.toThrow(RangeError);
+      await expect(sign({ timestamp })).rejects.toThrow(/timestamp .*seconds/);
+    },
+  );
+
+  test.each(["", "a:b", "a b", "a\n", "å", "\u0136", "a/b", "x".repeat(129)])(
+    "rejects the id %j, with which nothing could verify",
+    async (id) => {
+      await expect(sign({ id })).rejects.toThrow(RangeError);
+      await expect(sign({ id })).rejects.toThrow(/^id /);
+    },
+  );
+
+  test.each([
+    ...BAD_SECRETS,
+    ["undefined", undefined, "unusable_secret"],
+    ["a list", [TEST_SECRET], "unusable_secret"],
+    ["bytes", Buffer.from(TEST_SECRET), "unusable_secret"],
+  ])("rejects a secret that is %s", async (_, secret, code) => {
+    const error: unknown = await sign({ secret }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect((error as ConfigurationError).code).toBe(code);
+    expect(String(error)).not.toContain(TEST_SECRET);
+  });
+
+  test.each([undefined, null, 5, { alarm: {} }])("rejects the body %j", async (body) => {
+    await expect(sign({ body })).rejects.toThrow();
+  });
+});
+
+describe("verifySignature", () => {
+  const verify = (options: Record<string, unknown>) =>
+    verifySignature({ secret: TEST_SECRET, ...options } as unknown as VerifySignatureOptions);
+
+  test("does not judge freshness, type or repetition", async () => {
+    const request = await delivery({ timestamp: 0, type: "added_later", body: "not json" });
+    expect(await verify(request)).toBe(true);
+    expect(await verify(request)).toBe(true);
+    const { "x-webhook-type": type, ...untyped } = request.headers;
+    expect(type).toBe("added_later");
+    expect(await verify({ ...request, headers: untyped })).toBe(true);
+    expect(
+      await verify({ ...request, headers: { ...untyped, "x-webhook-type": ["a b", ":"] } }),
+    ).toBe(false);
+  });
+
+  test("takes a list of secrets, of which any may match", async () => {
+    const request = await delivery();
+    expect(await verify({ ...request, secret: ["whsec_a", TEST_SECRET, "whsec_b"] })).toBe(true);
+    expect(await verify({ ...request, secret: ["whsec_a", "whsec_b"] })).toBe(false);
+  });
+
+  test.each<[string, unknown]>([
+    ["undefined", undefined],
+    ["null", null],
+    ["empty", {}],
+    ["a text", "x-webhook-signature: v1="],
+    ["a number", 5],
+    ["a list", ["x-webhook-id", "a"]],
+    ["an empty Headers object", new Headers()],
+    ["without a prototype", Object.create(null)],
+  ])("is false for headers that are %s", async (_, headers) => {
+    expect(await verify({ headers, body: "" })).toBe(false);
+  });
+
+  test.each(["x-webhook-id", "x-webhook-timestamp", "x-webhook-signature"])(
+    "is false without %s, or with it twice",
+    async (name) => {
+      const { headers, body } = await delivery();
+      const text = headers[name as keyof typeof headers];
+      for (const value of [undefined, "", null, 5, [text, text], `${text}, ${text}`, ` ${text}`]) {
+        expect(await verify({ headers: { ...headers, [name]: value }, body })).toBe(false);
+      }
+      expect(await verify({ headers: { ...headers, [name.toUpperCase()]: text }, body })).toBe(
+        false,
+      );
+    },
+  );
+
+  test.each<[string, unknown]>([
+    ["undefined", undefined],
+    ["null, as a serverless event has it where there is none", null],
+    ["an object that a parser made", { alarm: {} }],
+    ["an object with a length", { length: 3 }],
+    ["a list of bytes", [123, 125]],
+    ["a number", 5],
+    ["an ArrayBuffer", new ArrayBuffer(2)],
+  ])("is false for a body that is %s, and does not reject", async (_, body) => {
+    const { headers } = await delivery({ body: "{}" });
+    expect(await verify({ headers, body })).toBe(false);
+  });
+
+  test("never rejects, whatever the headers are", async () => {
+    const { headers: good } = await delivery();
+    const names = fc.constantFrom(
+      ...Object.keys(good),
+      "X-Webhook-Id",
+      "get",
+      "__proto__",
+      "length",
+    );
+    const texts = fc.oneof(
+      fc.constantFrom(...Object.values(good)),
+      fc.string({ unit: "binary" }),
+      fc.anything(),
+    );
+    const headers = fc.oneof(fc.anything(), fc.dictionary(names, texts));
+    const bodies = fc.oneof(fc.uint8Array(), fc.string({ unit: "binary" }));
+    await fc.assert(
+      fc.asyncProperty(headers, bodies, async (given, body) => {
+        expect(await verify({ headers: given, body })).toBe(false);
+      }),
+      { seed: 20_260_708, numRuns: 1_000 },
+    );
+  });
+
+  test.each([
+    ...BAD_SECRETS,
+    ["undefined", undefined, "missing_secret"],
+    ["null", null, "missing_secret"],
+    ["an empty list", [], "missing_secret"],
+    ["a list with an empty text", [TEST_SECRET, ""], "unusable_secret"],
+    ["a function", () => TEST_SECRET, "missing_secret"],
+    ["one per webhook type", { new_alarm: TEST_SECRET }, "missing_secret"],
+  ])("rejects a secret that is %s: never true, and no hostile input", async (_, secret, code) => {
+    const error: unknown = await verify({ ...(await delivery()), secret }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect((error as ConfigurationError).code).toBe(code);
+    expect(String(error)).not.toContain(TEST_SECRET);
+  });
+});

@@ -1,0 +1,151 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createWebhookReceiver, type DeliveryStore } from "../../src/index.js";
+import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { optionsWith } from "./refusal.js";
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: NOW_MS });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** Whether a promise has settled by now. */
+function watch(promise: Promise<unknown>): () => boolean {
+  let settled = false;
+  void promise.finally(() => (settled = true));
+  return () => settled;
+}
+
+const never = () => new Promise<never>(() => undefined);
+
+test.each([
+  [-300_000, "handled"],
+  [300_000, "handled"],
+  [-300_001, "stale"],
+  [300_001, "stale"],
+])("timestampToleranceMs is 5 minutes: a clock %i ms off makes it %s", async (offMs, outcome) => {
+  vi.setSystemTime(NOW_MS + offMs);
+  const receiver = createWebhookReceiver(optionsWith());
+  expect((await receiver.receive(await delivery())).outcome).toBe(outcome);
+});
+
+test("leaseMs is 30 seconds and retentionMs 7 days, as the store is told", async () => {
+  const claim = vi.fn<DeliveryStore["claim"]>(() => ({ state: "claimed", takeover: false }));
+  const complete = vi.fn<DeliveryStore["complete"]>();
+  const store: DeliveryStore = { claim, complete, renew: () => true, release: () => undefined };
+  const receiver = createWebhookReceiver(optionsWith({ store }));
+  const request = await delivery();
+  await receiver.receive(request);
+  const id = request.headers["x-webhook-id"];
+  const owner = claim.mock.calls[0]?.[1];
+  expect(claim.mock.calls).toEqual([[id, owner, { leaseMs: 30_000, retentionMs: 604_800_000 }]]);
+  expect(complete.mock.calls).toEqual([[id, owner, 604_800_000]]);
+});
+
+test("handlerTimeoutMs is 20 seconds", async () => {
+  let begin: () => void = () => undefined;
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const handlers = {
+    new_alarm: () => {
+      begin();
+      return never();
+    },
+  };
+  const receiver = createWebhookReceiver(optionsWith({ handlers }));
+  const answer = receiver.receive(await delivery());
+  const isAnswered = watch(answer);
+  await begun;
+  await vi.advanceTimersByTimeAsync(19_999);
+  expect(isAnswered()).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect((await answer).outcome).toBe("handler_timeout");
+});
+
+test("dependencyTimeoutMs is 5 seconds", async () => {
+  const receiver = createWebhookReceiver(optionsWith({ secret: never }));
+  const answer = receiver.receive(await delivery());
+  const isAnswered = watch(answer);
+  await vi.advanceTimersByTimeAsync(4_999);
+  expect(isAnswered()).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect((await answer).outcome).toBe("secret_unavailable");
+});
+
+describe("maxBodyBytes is 1 MiB", () => {
+  const empty = JSON.stringify({ alarm: alarm({ text: "" }) }).length;
+  const bodyOf = (bytes: number) =>
+    JSON.stringify({ alarm: alarm({ text: "a".repeat(bytes - empty) }) });
+
+  test.each([
+    [1_048_576, "handled"],
+    [1_048_577, "body_too_large"],
+  ])("%i bytes are %s", async (bytes, outcome) => {
+    const receiver = createWebhookReceiver(optionsWith());
+    const body = bodyOf(bytes);
+    for (const form of [body, Buffer.from(body)]) {
+      const request = await delivery({ id: typeof form, body: form });
+      expect((await receiver.receive(request)).outcome).toBe(outcome);
+    }
+  });
+
+  test("bytes and not characters are counted", async () => {
+    const receiver = createWebhookReceiver(optionsWith());
+    const body = bodyOf(1_048_576).replace("aa", "Å");
+    expect((await receiver.receive(await delivery({ body }))).outcome).toBe("handled");
+    const longer = bodyOf(1_048_576).replace("aa", "ÅÅ");
+    expect(longer.length).toBe(1_048_576);
+    expect((await receiver.receive(await delivery({ body: longer }))).outcome).toBe(
+      "body_too_large",
+    );
+  });
+});
+
+test("unverifiable is retry", async () => {
+  const receiver = createWebhookReceiver(optionsWith());
+  const answer = await receiver.receive(await delivery({ secret: "whsec_another" }));
+  expect(answer).toMatchObject({ outcome: "signature_mismatch", status: 409 });
+});
+
+test("the store is one that remembers, of each receiver its own", async () => {
+  const first = createWebhookReceiver(optionsWith());
+  const second = createWebhookReceiver(optionsWith());
+  const request = await delivery();
+  expect((await first.receive(request)).outcome).toBe("handled");
+  expect((await first.receive(request)).outcome).toBe("duplicate");
+  expect((await second.receive(request)).outcome).toBe("handled");
+});
+
+test("unsigned deliveries are refused", async () => {
+  const receiver = createWebhookReceiver(optionsWith());
+  const { headers, body } = await delivery();
+  const answer = await receiver.receive({
+    headers: { ...headers, "x-webhook-signature": undefined },
+    body,
+  });
+  expect(answer).toMatchObject({ outcome: "unsigned", status: 409 });
+});
+
+test("the logger is the console", async () => {
+  const warn = vi.spyOn(console, "warn").mockReturnValue();
+  const receiver = createWebhookReceiver(optionsWith({ logger: undefined }));
+  await receiver.receive(await delivery({ secret: "whsec_another" }));
+  expect(warn.mock.calls).toMatchObject([
+    [expect.stringMatching(/^identity-gateway-webhooks: signature_mismatch: /), { status: 409 }],
+  ]);
+});
+
+test("the clock is Date.now, read at each delivery", async () => {
+  const receiver = createWebhookReceiver(optionsWith({ now: undefined }));
+  expect((await receiver.receive(await delivery({ id: "a" }))).outcome).toBe("handled");
+  vi.setSystemTime(NOW_MS + 3_600_000);
+  expect((await receiver.receive(await delivery({ id: "b" }))).outcome).toBe("stale");
+});
+
+test("the method is POST", async () => {
+  const receiver = createWebhookReceiver(optionsWith());
+  const { headers, body } = await delivery({ secret: TEST_SECRET });
+  expect((await receiver.receive({ headers, body })).outcome).toBe("handled");
+  expect((await receiver.receive({ method: undefined, headers, body })).outcome).toBe("duplicate");
+});

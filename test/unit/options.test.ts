@@ -1,0 +1,212 @@
+import { describe, expect, test } from "vitest";
+import { expressHandler } from "../../adapters/express.js";
+import { fetchHandler } from "../../adapters/fetch.js";
+import { honoHandler } from "../../adapters/hono.js";
+import { nodeHandler } from "../../adapters/node.js";
+import { ConfigurationError, createWebhookReceiver, memoryStore } from "../../src/index.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { configurationErrorOf, optionsWith, refusalOf } from "./refusal.js";
+
+const HOUR_MS = 3_600_000;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
+const noop = () => undefined;
+
+test("options that work are accepted", () => {
+  expect(createWebhookReceiver(optionsWith()).maxBodyBytes).toBe(1_048_576);
+});
+
+describe.each([
+  {
+    name: "timestampToleranceMs",
+    min: 1_000,
+    max: MAX_INTEGER,
+    others: { retentionMs: MAX_INTEGER },
+  },
+  { name: "retentionMs", min: 72 * HOUR_MS, max: MAX_INTEGER, others: {} },
+  { name: "leaseMs", min: 1_000, max: MAX_TIMER_MS, others: {} },
+  { name: "handlerTimeoutMs", min: 1, max: MAX_TIMER_MS, others: {} },
+  { name: "dependencyTimeoutMs", min: 1, max: MAX_TIMER_MS, others: {} },
+  { name: "maxBodyBytes", min: 1, max: 268_435_456, others: {} },
+])("$name", ({ name, min, max, others }) => {
+  const refused = (value: unknown) => refusalOf(optionsWith({ ...others, [name]: value }));
+
+  test("may be either bound, and left out", () => {
+    for (const value of [min, max, undefined]) {
+      expect(() => createWebhookReceiver(optionsWith({ ...others, [name]: value }))).not.toThrow();
+    }
+  });
+
+  test.each([
+    ["just below its bounds", min - 1],
+    ["just above its bounds", max + 1],
+    ["zero", 0],
+    ["negative", -min],
+    ["a fraction", min + 0.5],
+    ["not a number", Number.NaN],
+    ["infinite", Number.POSITIVE_INFINITY],
+    ["digits", String(min)],
+    ["an empty text", ""],
+    ["null", null],
+    ["a boolean", true],
+    ["a list", [min]],
+    ["a big integer", BigInt(min)],
+    ["a Date", new Date(min)],
+  ])("may not be %s", (_, value) => {
+    const { code, message } = refused(value);
+    expect(code).toBe("invalid_option");
+    expect(message).toContain(name);
+    expect(message).toContain(String(min));
+    expect(message).toContain(String(max));
+  });
+});
+
+test("the tolerance may be the whole retention, and no more", () => {
+  const retentionMs = 72 * HOUR_MS;
+  const longest = optionsWith({ retentionMs, timestampToleranceMs: retentionMs });
+  expect(() => createWebhookReceiver(longest)).not.toThrow();
+  const { code, message } = refusalOf({ ...longest, timestampToleranceMs: retentionMs + 1 });
+  expect(code).toBe("invalid_option");
+  expect(message).toMatch(/timestampToleranceMs.*retentionMs/);
+  // The default retention bounds it, too.
+  expect(refusalOf(optionsWith({ timestampToleranceMs: 168 * HOUR_MS + 1 })).code).toBe(
+    "invalid_option",
+  );
+});
+
+describe("bodyTimeoutMs of the adapters", () => {
+  const receiver = createWebhookReceiver(optionsWith());
+  type Mount = (options: { bodyTimeoutMs?: number | undefined }) => unknown;
+  const adapters: [string, Mount][] = [
+    ["expressHandler", (options) => expressHandler(receiver, options)],
+    ["fetchHandler", (options) => fetchHandler(receiver, options)],
+    ["honoHandler", (options) => honoHandler(receiver, options)],
+    ["nodeHandler", (options) => nodeHandler(receiver, options)],
+  ];
+
+  test.each(adapters)("of %s may be either bound, and left out", (_, mount) => {
+    for (const bodyTimeoutMs of [1, MAX_TIMER_MS, undefined]) {
+      expect(() => mount({ bodyTimeoutMs })).not.toThrow();
+    }
+    expect(() => mount({})).not.toThrow();
+  });
+
+  test.each(adapters)("of %s may be nothing else", (_, mount) => {
+    for (const value of [0, -1, 1.5, MAX_TIMER_MS + 1, Number.NaN, Infinity, "10000", null]) {
+      const error = configurationErrorOf(() => mount({ bodyTimeoutMs: value as number }));
+      expect(error.code).toBe("invalid_option");
+      expect(error.message).toMatch(/bodyTimeoutMs.* 1 to 2147483647.*10000/);
+    }
+  });
+});
+
+describe("the other options", () => {
+  test.each([
+    ["unverifiable", ["retry", "reject", undefined], ["ignore", "", "RETRY", null, true, 401]],
+    ["onOutcome", [noop, undefined], [null, {}, "log", true]],
+    [
+      "logger",
+      [{ warn: noop, error: noop }, console, false, undefined],
+      [
+        true,
+        null,
+        {},
+        { warn: noop },
+        { error: noop },
+        { warn: "x", error: noop },
+        "console",
+        noop,
+      ],
+    ],
+    ["now", [Date.now, undefined], [null, 0, new Date(0), "now"]],
+  ])("%s", (name, accepted, refused) => {
+    for (const value of accepted) {
+      expect(() => createWebhookReceiver(optionsWith({ [name]: value }))).not.toThrow();
+    }
+    for (const value of refused) {
+      const { code, message } = refusalOf(optionsWith({ [name]: value }));
+      expect(code).toBe("invalid_option");
+      expect(message).toContain(name);
+    }
+  });
+
+  test("a store needs all four methods, and the error names the one that is missing", () => {
+    for (const method of ["claim", "renew", "complete", "release"]) {
+      for (const value of [undefined, null, "x", {}]) {
+        const store = { ...memoryStore({ maxEntries: 1 }), [method]: value };
+        const { code, message } = refusalOf(optionsWith({ store }));
+        expect(code).toBe("invalid_store");
+        expect(message).toContain(method);
+      }
+    }
+  });
+
+  test("a store may be an instance of a class", () => {
+    class Store {
+      claim() {
+        return { state: "completed" };
+      }
+      renew() {
+        return true;
+      }
+      complete = noop;
+      release = noop;
+    }
+    expect(() => createWebhookReceiver(optionsWith({ store: new Store() }))).not.toThrow();
+  });
+
+  test.each([null, "redis://localhost", 5, true, [], noop, {}])(
+    "a store may not be %j",
+    (store) => {
+      expect(refusalOf(optionsWith({ store })).code).toBe("invalid_store");
+    },
+  );
+
+  test.each(["secrets", "tolerance", "timeoutMs", "Handlers", "toString", "__proto__"])(
+    "%s is no option",
+    (name) => {
+      const options = JSON.parse(`{"${name}":1}`) as object;
+      const given = Object.defineProperties(
+        optionsWith(),
+        Object.getOwnPropertyDescriptors(options),
+      );
+      const { code, message } = refusalOf(given);
+      expect(code).toBe("unknown_option");
+      expect(message).toContain(name);
+    },
+  );
+
+  test.each([undefined, null, "whsec_a", 5, true, noop])("options may not be %j", (options) => {
+    const { code, message } = refusalOf(options);
+    expect(code).toBe("invalid_options");
+    expect(message).not.toContain("whsec_a");
+  });
+
+  test("undefined counts as left out, for every option", () => {
+    const optional = [
+      "acceptUnsignedDeliveries",
+      "store",
+      "timestampToleranceMs",
+      "retentionMs",
+      "leaseMs",
+      "handlerTimeoutMs",
+      "dependencyTimeoutMs",
+      "maxBodyBytes",
+      "unverifiable",
+      "onOutcome",
+      "now",
+    ];
+    const options = optionsWith(Object.fromEntries(optional.map((name) => [name, undefined])));
+    expect(() => createWebhookReceiver(options)).not.toThrow();
+  });
+});
+
+test("a ConfigurationError is an Error with a name, a code and no secret", () => {
+  const error = refusalOf(optionsWith({ secret: [TEST_SECRET, ""], maxBodyBytes: 1 }));
+  expect(error).toBeInstanceOf(ConfigurationError);
+  expect(error).toBeInstanceOf(Error);
+  expect(error.name).toBe("ConfigurationError");
+  expect(`${String(error)} ${error.stack ?? ""} ${JSON.stringify(error)}`).not.toContain(
+    TEST_SECRET,
+  );
+});

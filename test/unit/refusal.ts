@@ -1,0 +1,32 @@
+import {
+  ConfigurationError,
+  createWebhookReceiver,
+  type WebhookReceiverOptions,
+} from "../../src/index.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+
+/** Options that work, with `overrides`, which a type checker need not agree with. */
+export function optionsWith(overrides: Record<string, unknown> = {}): WebhookReceiverOptions {
+  return {
+    secret: TEST_SECRET,
+    handlers: { new_alarm: () => undefined },
+    logger: false,
+    ...overrides,
+  };
+}
+
+/** The error with which a receiver refuses these options. */
+export function refusalOf(options: unknown): ConfigurationError {
+  return configurationErrorOf(() => createWebhookReceiver(options as WebhookReceiverOptions));
+}
+
+/** The `ConfigurationError` that `make` throws. Whatever else it does fails the test. */
+export function configurationErrorOf(make: () => unknown): ConfigurationError {
+  try {
+    make();
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error;
+    throw error;
+  }
+  throw new Error("was accepted");
+}

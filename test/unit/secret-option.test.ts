@@ -1,0 +1,190 @@
+import { describe, expect, test } from "vitest";
+import { createWebhookReceiver } from "../../src/index.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { optionsWith, refusalOf } from "./refusal.js";
+
+const accepts = (secret: unknown, more: Record<string, unknown> = {}) => {
+  expect(() => createWebhookReceiver(optionsWith({ secret, ...more }))).not.toThrow();
+};
+
+describe("secret may be", () => {
+  test.each<[string, unknown]>([
+    ["a text", TEST_SECRET],
+    ["one character", "x"],
+    ["a text with white space inside", "a b\tc\nd"],
+    ["a text of any script", "hemlighet-åäö-🔐"],
+    ["a list of one", [TEST_SECRET]],
+    ["a list of many", Array.from({ length: 20 }, (_, index) => `whsec_${index}`)],
+    ["a frozen list", Object.freeze([TEST_SECRET])],
+    ["one per webhook type", { new_alarm: "whsec_a", delete_my_data_event: "whsec_b" }],
+    [
+      "a list per webhook type",
+      { new_alarm: ["whsec_a", "whsec_c"], delete_my_data_event: ["whsec_b"] },
+    ],
+    ["a function", () => TEST_SECRET],
+    ["an async function", () => Promise.resolve(TEST_SECRET)],
+  ])("%s", (_, secret) => {
+    accepts(secret);
+  });
+});
+
+/** Accidents of deploys. Each also inside a list and under a webhook type. */
+const UNUSABLE: [string, unknown, RegExp][] = [
+  ["empty", "", /empty/],
+  ["a space", " ", /white space/],
+  ["a text with a newline behind, as from a file", `${TEST_SECRET}\n`, /white space.*trim/],
+  ["a text with a carriage return behind", `${TEST_SECRET}\r`, /white space/],
+  ["a text with a space in front", ` ${TEST_SECRET}`, /white space/],
+  ["a text with a tab behind", `${TEST_SECRET}\t`, /white space/],
+  ["a text with a byte order mark in front", `\ufeff${TEST_SECRET}`, /white space/],
+  ["a text with a no-break space behind", `${TEST_SECRET}\u00a0`, /white space/],
+  ['the text "undefined"', "undefined", /not set/],
+  ['the text "null"', "null", /not set/],
+];
+
+describe("secret may not be", () => {
+  test.each(UNUSABLE)("%s", (_, secret, advice) => {
+    const places: [unknown, string][] = [
+      [secret, "secret "],
+      [[secret], "secret[0] "],
+      [[TEST_SECRET, secret], "secret[1] "],
+      [{ new_alarm: secret, delete_my_data_event: TEST_SECRET }, "secret.new_alarm "],
+      [
+        { new_alarm: TEST_SECRET, delete_my_data_event: [TEST_SECRET, secret] },
+        "secret.delete_my_data_event[1] ",
+      ],
+    ];
+    for (const [given, place] of places) {
+      const { code, message } = refusalOf(optionsWith({ secret: given }));
+      expect(code).toBe("unusable_secret");
+      expect(message).toMatch(advice);
+      expect(message).toContain(place);
+      expect(message).not.toContain(TEST_SECRET);
+    }
+  });
+
+  test.each<[string, unknown]>([
+    ["left out", undefined],
+    ["null", null],
+    ["an empty list", []],
+  ])("%s", (_, secret) => {
+    const { code, message } = refusalOf(optionsWith({ secret }));
+    expect(code).toBe("missing_secret");
+    expect(message).toContain("secret");
+  });
+
+  test.each<[string, unknown]>([
+    ["a number", 12_345_678],
+    ["a boolean", true],
+    ["false", false],
+    ["a symbol", Symbol("whsec")],
+    ["a big integer", 5n],
+  ])("%s", (_, secret) => {
+    expect(refusalOf(optionsWith({ secret })).code).toBe("unusable_secret");
+  });
+
+  test.each<[string, unknown]>([
+    ["undefined", [TEST_SECRET, undefined]],
+    ["null", [null, TEST_SECRET]],
+    ["a number", [5]],
+    ["a list", [[TEST_SECRET]]],
+    ["bytes", [Buffer.from(TEST_SECRET)]],
+    ["an object of secrets", [{ new_alarm: TEST_SECRET }]],
+  ])("a list with %s", (_, secret) => {
+    expect(refusalOf(optionsWith({ secret })).code).toBe("unusable_secret");
+  });
+
+  test("a list with a hole, behind which no secret would ever be tried", () => {
+    const holed: string[] = [];
+    holed[1] = TEST_SECRET;
+    expect(refusalOf(optionsWith({ secret: holed })).code).toBe("unusable_secret");
+    expect(refusalOf(optionsWith({ secret: new Array(2) })).code).toBe("unusable_secret");
+  });
+
+  test.each<[string, unknown]>([
+    ["bytes", Buffer.from(TEST_SECRET)],
+    ["a String object", new String(TEST_SECRET)],
+    ["a promise", Promise.resolve(TEST_SECRET)],
+    ["a Map", new Map([["new_alarm", TEST_SECRET]])],
+    ["a Set", new Set([TEST_SECRET])],
+    ["an empty object", {}],
+  ])("%s", (_, secret) => {
+    const { code, message } = refusalOf(optionsWith({ secret }));
+    expect(["missing_secret", "unusable_secret"]).toContain(code);
+    expect(message).toContain("secret");
+    expect(message).not.toContain(TEST_SECRET);
+  });
+});
+
+describe("secrets per webhook type", () => {
+  const both = { new_alarm: "whsec_a", delete_my_data_event: "whsec_b" };
+
+  test.each(["new_alarm", "delete_my_data_event"])("lack %s", (type) => {
+    for (const value of [undefined, null, []]) {
+      const { code, message } = refusalOf(optionsWith({ secret: { ...both, [type]: value } }));
+      expect(code).toBe("missing_secret");
+      expect(message).toContain(`secret.${type}`);
+    }
+  });
+
+  test.each(["added_later", "New_Alarm", "unrecognized", "*"])("have one for %s", (type) => {
+    const { code, message } = refusalOf(optionsWith({ secret: { ...both, [type]: "whsec_c" } }));
+    expect(code).toBe("unusable_secret");
+    expect(message).toContain("new_alarm and delete_my_data_event");
+  });
+
+  test("are not taken from a prototype", () => {
+    const secret: unknown = Object.create(
+      { added_later: "whsec_c" },
+      Object.getOwnPropertyDescriptors(both),
+    );
+    accepts(secret);
+  });
+
+  test("given the wrong way round are not printed", () => {
+    const secret = { [TEST_SECRET]: "new_alarm", whsec_b: "delete_my_data_event" };
+    const { code, message } = refusalOf(optionsWith({ secret }));
+    expect(code).toBe("unusable_secret");
+    expect(message).toContain("new_alarm and delete_my_data_event");
+    expect(message).not.toContain(TEST_SECRET);
+  });
+});
+
+describe("acceptUnsignedDeliveries", () => {
+  test("is the only way without a secret", () => {
+    accepts(undefined, { acceptUnsignedDeliveries: true });
+    for (const acceptUnsignedDeliveries of [false, undefined]) {
+      const options = optionsWith({ secret: undefined, acceptUnsignedDeliveries });
+      expect(refusalOf(options).code).toBe("missing_secret");
+      accepts(TEST_SECRET, { acceptUnsignedDeliveries });
+    }
+  });
+
+  test.each<[string, unknown]>([
+    ["a text", TEST_SECRET],
+    ["an empty text", ""],
+    ["null", null],
+    ["a list", [TEST_SECRET]],
+    ["a function", () => TEST_SECRET],
+  ])("refuses a secret beside it: %s", (_, secret) => {
+    const { code, message } = refusalOf(optionsWith({ secret, acceptUnsignedDeliveries: true }));
+    expect(code).toBe("conflicting_secret");
+    expect(message).toMatch(/secret.*acceptUnsignedDeliveries/);
+    expect(message).not.toContain(TEST_SECRET);
+  });
+
+  test.each(["true", "false", 1, 0, "", {}, []])("may not be %j", (acceptUnsignedDeliveries) => {
+    for (const secret of [undefined, TEST_SECRET]) {
+      const { code, message } = refusalOf(optionsWith({ secret, acceptUnsignedDeliveries }));
+      expect(code).toBe("invalid_option");
+      expect(message).toContain("acceptUnsignedDeliveries");
+    }
+  });
+});
+
+test("the bytes of a secret file are refused with the hint to pass text", () => {
+  const secret = new TextEncoder().encode(TEST_SECRET);
+  const { code, message } = refusalOf(optionsWith({ secret }));
+  expect(code).toBe("unusable_secret");
+  expect(message).toContain("not the bytes of a file");
+});

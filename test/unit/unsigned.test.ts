@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { createWebhookReceiver, type OutcomeReport } from "../../src/index.js";
+import { NOW_MS, alarm, delivery, onlineDataEvent } from "../support/deliveries.js";
+
+/** A receiver that takes anything for authentic. */
+function trustingReceiver() {
+  const handled: unknown[] = [];
+  const reports: OutcomeReport[] = [];
+  const lines: string[] = [];
+  const receiver = createWebhookReceiver({
+    acceptUnsignedDeliveries: true,
+    handlers: { new_alarm: (record) => handled.push(record) },
+    logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
+    now: () => NOW_MS,
+    onOutcome: (report) => reports.push(report),
+  });
+  return { receiver, handled, reports, lines };
+}
+
+async function unsignedDelivery(...overrides: Parameters<typeof delivery>) {
+  const { headers, ...request } = await delivery(...overrides);
+  return { ...request, headers: { ...headers, "x-webhook-signature": undefined } };
+}
+
+describe("with acceptUnsignedDeliveries", () => {
+  test("a warning says so once, when the receiver is made", () => {
+    expect(trustingReceiver().lines).toEqual([expect.stringContaining("acceptUnsignedDeliveries")]);
+  });
+
+  test("a delivery without a signature is handled, once", async () => {
+    const { receiver, handled, reports } = trustingReceiver();
+    const request = await unsignedDelivery();
+    expect((await receiver.receive(request)).outcome).toBe("handled");
+    expect((await receiver.receive(request)).outcome).toBe("duplicate");
+    expect(handled).toEqual([alarm()]);
+    expect(reports[0]?.secretIndex).toBeUndefined();
+  });
+
+  test("a signature is not looked at, be it good or not", async () => {
+    const { receiver } = trustingReceiver();
+    expect((await receiver.receive(await delivery({ id: "a" }))).outcome).toBe("handled");
+    const forged = await delivery({ id: "b", secret: "whsec_another" });
+    expect((await receiver.receive(forged)).outcome).toBe("handled");
+  });
+
+  test("the grammar still holds", async () => {
+    const { receiver, handled } = trustingReceiver();
+    const { headers, body } = await unsignedDelivery();
+    for (const change of [
+      { "x-webhook-id": "a:b" },
+      { "x-webhook-timestamp": "now" },
+      { "x-webhook-type": undefined },
+      { "x-webhook-signature": "v1=" },
+      { "x-webhook-signature": "" },
+    ]) {
+      const answer = await receiver.receive({ headers: { ...headers, ...change }, body });
+      expect(answer).toMatchObject({ status: 409, outcome: "malformed" });
+    }
+    expect(handled).toEqual([]);
+  });
+
+  test("freshness, type and shape are still judged", async () => {
+    const { receiver, handled } = trustingReceiver();
+    const outcomeOf = async (...overrides: Parameters<typeof delivery>) =>
+      (await receiver.receive(await unsignedDelivery(...overrides))).outcome;
+    expect(await outcomeOf({ timestamp: 0 })).toBe("stale");
+    expect(await outcomeOf({ type: "delete_my_data_event" })).toBe("type_mismatch");
+    const event = JSON.stringify({ event: onlineDataEvent("DATA_DELETED") });
+    expect(await outcomeOf({ body: event })).toBe("type_mismatch");
+    expect(await outcomeOf({ body: "not json" })).toBe("unrecognized");
+    expect(handled).toEqual([]);
+  });
+});
