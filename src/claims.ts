@@ -54,6 +54,8 @@ export function createClaims(
   /** Handled, while the store is being told: a copy that comes now is not to meet an ended lease. */
   const completing = new Set<string>();
 
+  const isHandledHere = (id: string): boolean => completing.has(id) || backlog.has(id);
+
   const completeLater = (id: string, owner: string, error: unknown): void => {
     log("error", "completion failed: handled, and the store is told again later", { id, error });
     backlog.add(id, owner);
@@ -77,16 +79,22 @@ export function createClaims(
 
   return {
     claim(id) {
-      if (completing.has(id) || backlog.has(id)) return { state: "completed" };
+      if (isHandledHere(id)) return COMPLETED;
       const owner = nextOwner();
       const releaseLate = (late: ClaimResult): void => {
         // The gateway has been told to come again, and shall not find its own claim in the way.
         if (readClaim(late, owner).state === "claimed") void release(id, owner);
       };
+      const readSettled = (result: ClaimResult): MaybePromise<Claim> => {
+        const claim = readClaim(result, owner);
+        if (claim.state !== "claimed" || !isHandledHere(id)) return claim;
+        // Handled while the store was slow to answer, and its lease ended before it was completed.
+        const released = release(id, owner);
+        return isPromise(released) ? released.then(() => COMPLETED) : COMPLETED;
+      };
       try {
         const result = bounded("claim", store.claim(id, owner, claimTimes), releaseLate);
-        if (!isPromise(result)) return readClaim(result, owner);
-        return result.then((settled) => readClaim(settled, owner), unavailable);
+        return isPromise(result) ? result.then(readSettled, unavailable) : readClaim(result, owner);
       } catch (error) {
         return unavailable(error);
       }
@@ -95,18 +103,22 @@ export function createClaims(
     keep(id, owner, onLost) {
       let stopTimer: () => void;
       let stopped = false;
+      let heldSince = performance.now();
       const schedule = (): void => {
         stopTimer = startBackgroundTimer(leaseMs / RENEWALS_PER_LEASE, () => void renew());
       };
       const renew = async (): Promise<void> => {
-        let held = true;
+        const startedAt = performance.now();
+        let isHeld: boolean;
         try {
-          held = await bounded("renew", store.renew(id, owner, leaseMs));
+          isHeld = await bounded("renew", store.renew(id, owner, leaseMs));
+          if (isHeld) heldSince = startedAt;
         } catch (error) {
           log("error", "renewal of the lease failed: tried again until it ends", { id, error });
+          isHeld = performance.now() - heldSince < leaseMs;
         }
         if (stopped) return;
-        if (held) schedule();
+        if (isHeld) schedule();
         else onLost();
       };
       schedule();
@@ -140,20 +152,26 @@ export function createClaims(
   };
 }
 
+const COMPLETED: Claim = { state: "completed" };
+
 function unavailable(error: unknown): Claim {
   return { state: "unavailable", error };
 }
 
 /** A store is partners' code too: what it answers is read as strictly as a request. */
 function readClaim(result: ClaimResult | undefined, owner: string): Claim {
-  switch (result?.state) {
-    case "claimed":
-      return { state: "claimed", owner, takeover: result.takeover };
-    case "in_flight":
-    case "completed":
-      return result;
-    default:
-      return unavailable(new TypeError("store.claim returned no claim result"));
+  try {
+    switch (result?.state) {
+      case "claimed":
+        return { state: "claimed", owner, takeover: (result.takeover as unknown) === true };
+      case "in_flight":
+      case "completed":
+        return result;
+      default:
+        return unavailable(new TypeError("store.claim returned no claim result"));
+    }
+  } catch (error) {
+    return unavailable(error);
   }
 }
 

@@ -66,14 +66,20 @@ export function createPerform(
     const result = runHandler(job.run, context);
     if (!isPromise(result)) return settle(job, result);
 
-    const stopRenewing = claims.keep(job.facts.id, job.owner, () => {
-      abort(new LeaseLostError());
+    let isRunning = true;
+    const finished = result.then((value) => {
+      isRunning = false;
+      return value;
     });
-    return within(handlerTimeoutMs, "the handler", result).then(
+    const stopRenewing = claims.keep(job.facts.id, job.owner, () => {
+      // A renewal that comes after the completion is refused too, and no handler is to hear of it.
+      if (isRunning) abort(new LeaseLostError());
+    });
+    return within(handlerTimeoutMs, "the handler", finished).then(
       (value) => settle(job, value, stopRenewing),
       (timeout: unknown) => {
         abort(timeout as Error);
-        const late = result.then((value) => settle(job, value, stopRenewing));
+        const late = finished.then((value) => settle(job, value, stopRenewing));
         running.track(settleLate(job, late));
         return { outcome: "handler_timeout", error: timeout };
       },

@@ -80,7 +80,9 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       const authenticity = isPromise(judged) ? await judged : judged;
       if (!authenticity.authentic) return end(authenticity);
       const { id, type } = headers;
-      Object.assign(trace, { id, type, secretIndex: authenticity.secretIndex });
+      trace.id = id;
+      trace.type = type;
+      if (authenticity.secretIndex !== undefined) trace.secretIndex = authenticity.secretIndex;
 
       if (!isFresh(headers.timestamp, now(), timestampToleranceMs)) return refuse("stale");
 

@@ -31,7 +31,7 @@ export interface Trace {
   bytes: number;
   id?: string;
   type?: string;
-  secretIndex?: number | undefined;
+  secretIndex?: number;
   takeover?: boolean;
 }
 

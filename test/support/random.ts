@@ -1,0 +1,25 @@
+/** A random source that gives the same values for the same seed. */
+export interface Random {
+  /** A whole number from 0 to `limit` - 1. */
+  readonly below: (limit: number) => number;
+  readonly chance: (oneIn: number) => boolean;
+  readonly pick: <T>(choices: readonly T[]) => T;
+}
+
+/** Mulberry32: small, and fast enough for millions of requests. */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const below = (limit: number): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * limit);
+  };
+  return {
+    below,
+    chance: (oneIn) => below(oneIn) === 0,
+    pick<T>(choices: readonly T[]): T {
+      return choices[below(choices.length)] as T;
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { memoryStore, type DeliveryStore } from "../../src/index.js";
+import { deferred } from "./deferred.js";
+
+/** One call of a store. */
+export interface StoreCall {
+  readonly method: keyof DeliveryStore;
+  readonly key: string;
+  readonly owner: string;
+}
+
+/** A store that notes every call before it is passed on. */
+export interface SpiedStore {
+  readonly store: DeliveryStore;
+  readonly calls: StoreCall[];
+  /** How often a method was called. */
+  readonly count: (method: keyof DeliveryStore) => number;
+}
+
+/** Spies on a real store; `faults` stand in for its methods. */
+export function spiedStore(
+  faults: Partial<DeliveryStore> = {},
+  inner: DeliveryStore = memoryStore(),
+): SpiedStore {
+  const calls: StoreCall[] = [];
+  const faulty: DeliveryStore = { ...inner, ...faults };
+  const note = (method: keyof DeliveryStore, key: string, owner: string) => {
+    calls.push({ method, key, owner });
+  };
+  return {
+    calls,
+    count: (method) => calls.filter((call) => call.method === method).length,
+    store: {
+      claim(key, owner, times) {
+        note("claim", key, owner);
+        return faulty.claim(key, owner, times);
+      },
+      renew(key, owner, leaseMs) {
+        note("renew", key, owner);
+        return faulty.renew(key, owner, leaseMs);
+      },
+      complete(key, owner, retentionMs) {
+        note("complete", key, owner);
+        return faulty.complete(key, owner, retentionMs);
+      },
+      release(key, owner) {
+        note("release", key, owner);
+        return faulty.release(key, owner);
+      },
+    },
+  };
+}
+
+/** A promise of the first call of one method; the method goes on to do what it did. */
+export function firstCall(store: DeliveryStore, method: keyof DeliveryStore): Promise<void> {
+  const called = deferred();
+  const original = store[method].bind(store) as (...call: never[]) => unknown;
+  Object.assign(store, {
+    [method]: (...call: never[]) => {
+      called.resolve();
+      return original(...call);
+    },
+  });
+  return called.promise;
+}

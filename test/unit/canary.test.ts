@@ -1,0 +1,339 @@
+import { afterEach, beforeEach, describe, expect, it, vi, type MockInstance } from "vitest";
+import {
+  DiscardDelivery,
+  RetryLater,
+  createWebhookReceiver,
+  memoryStore,
+  type DeliveryStore,
+  type Outcome,
+  type OutcomeReport,
+  type WebhookReceiver,
+  type WebhookReceiverOptions,
+  type WebhookRequest,
+  type WebhookResponse,
+  UnreadableBody,
+} from "../../src/index.js";
+import { CANARIES, canariesIn, canaryAlarm, canaryEvent, shownOf } from "../support/canaries.js";
+import { createCollector } from "../support/collector.js";
+import { deferred } from "../support/deferred.js";
+import { NOW_MS, NOW_SECONDS, delivery, type DeliveryOverrides } from "../support/deliveries.js";
+import { spiedStore } from "../support/spied-store.js";
+
+const LEVELS = ["log", "info", "debug", "warn", "error", "trace"] as const;
+const { secret, oldSecret, authorization, cookie, unsignedId, unsignedType } = CANARIES;
+
+/** A genuine delivery full of canaries, also in headers that are none of ours. */
+async function canaryDelivery(overrides: DeliveryOverrides = {}) {
+  const body = JSON.stringify({ alarm: canaryAlarm() });
+  const { headers, ...rest } = await delivery({ secret, body, ...overrides });
+  return { ...rest, headers: { ...headers, authorization, cookie, "x-forwarded-for": cookie } };
+}
+
+type Canary = Awaited<ReturnType<typeof canaryDelivery>>;
+
+/** The same, as somebody without the secret might send it: id and type are not to be trusted. */
+async function forged(overrides: DeliveryOverrides = {}, changes: Record<string, unknown> = {}) {
+  const { headers, ...rest } = await canaryDelivery({
+    id: unsignedId,
+    type: unsignedType,
+    ...overrides,
+  });
+  return { ...rest, headers: { ...headers, ...changes } as Canary["headers"] };
+}
+
+interface Scene {
+  readonly options?: Partial<WebhookReceiverOptions>;
+  readonly play: (receiver: WebhookReceiver) => Promise<WebhookResponse>;
+}
+
+const receiving =
+  (make: () => Promise<WebhookRequest>): Scene["play"] =>
+  async (receiver) =>
+    receiver.receive(await make());
+
+const handling = (handler: () => unknown): Scene => ({
+  options: { handlers: { new_alarm: handler } },
+  play: receiving(canaryDelivery),
+});
+
+/** How to bring each outcome about, with canaries in everything that is sent. */
+const SCENES: Readonly<Record<Outcome, Scene>> = {
+  handled: handling(() => undefined),
+  duplicate: {
+    async play(receiver) {
+      await receiver.receive(await canaryDelivery());
+      return receiver.receive(await canaryDelivery());
+    },
+  },
+  discarded: handling(() => {
+    throw new DiscardDelivery("account is closed");
+  }),
+  unhandled: {
+    options: { handlers: { delete_my_data_event: { DATA_DELETED: () => undefined } } },
+    async play(receiver) {
+      await receiver.receive(await canaryDelivery());
+      const event = canaryEvent("DATA_REAPPEARED");
+      const type = "delete_my_data_event";
+      return receiver.receive(await canaryDelivery({ type, body: JSON.stringify({ event }) }));
+    },
+  },
+  in_flight: {
+    ...handling(() => held.promise),
+    async play(receiver) {
+      const first = receiver.receive(await canaryDelivery());
+      await claimed.promise;
+      const second = await receiver.receive(await canaryDelivery());
+      held.resolve();
+      await first;
+      return second;
+    },
+  },
+  method_not_allowed: {
+    play: receiving(async () => ({ ...(await forged()), method: "PUT" })),
+  },
+  malformed: {
+    play: receiving(() => forged({}, { "X-WEBHOOK-ID": CANARIES.nationalId })),
+  },
+  unsigned: {
+    play: receiving(() => forged({}, { "x-webhook-signature": undefined })),
+  },
+  signature_mismatch: {
+    play: receiving(() => forged({ secret: CANARIES.authorization })),
+  },
+  stale: {
+    play: receiving(() => canaryDelivery({ timestamp: NOW_SECONDS - 301 })),
+  },
+  type_mismatch: {
+    play: receiving(() => canaryDelivery({ type: "delete_my_data_event" })),
+  },
+  body_too_large: {
+    options: { maxBodyBytes: 64 },
+    play: receiving(forged),
+  },
+  body_timeout: {
+    play: receiving(async () => ({
+      ...(await forged()),
+      body: new UnreadableBody("body_timeout", 12),
+    })),
+  },
+  body_consumed: {
+    play: receiving(async () => ({
+      ...(await forged()),
+      body: { alarm: canaryAlarm() } as unknown as string,
+    })),
+  },
+  unrecognized: {
+    options: { handlers: { delete_my_data_event: { DATA_DELETED: () => undefined } } },
+    async play(receiver) {
+      const { nationalId, email, iban } = CANARIES;
+      const type = "delete_my_data_event";
+      const bodies: [string, string | Uint8Array][] = [
+        ["new_alarm", `{ "alarm": ${nationalId}`],
+        ["new_alarm", nationalId],
+        ["new_alarm", JSON.stringify(email)],
+        ["new_alarm", new Uint8Array([...Buffer.from(email), 0xff])],
+        ["new_alarm", JSON.stringify({ [email]: nationalId })],
+        ["new_alarm", JSON.stringify({ alarm: nationalId })],
+        ["new_alarm", JSON.stringify({ alarm: [nationalId] })],
+        ["new_alarm", JSON.stringify({ alarm: canaryAlarm(), event: canaryEvent("DATA_DELETED") })],
+        [
+          "new_alarm",
+          JSON.stringify({ alarm: canaryAlarm({ id: nationalId, text: { [iban]: 1 } }) }),
+        ],
+        [type, JSON.stringify({ event: canaryEvent(email) })],
+        [type, JSON.stringify({ event: canaryEvent("DATA_DELETED", { site_id: iban }) })],
+        [type, JSON.stringify({ event: canaryEvent("POWER_OF_ATTORNEY_SIGNED") })],
+        [type, JSON.stringify({ event: canaryEvent("DATA_DELETED", { type: { [email]: iban } }) })],
+        ["monthly_report", JSON.stringify({ report: canaryAlarm() })],
+      ];
+      let response!: WebhookResponse;
+      for (const [claimed, body] of bodies) {
+        response = await receiver.receive(await canaryDelivery({ type: claimed, body }));
+        expect(response.outcome).toBe("unrecognized");
+      }
+      return response;
+    },
+  },
+  handler_failed: handling(() => {
+    throw new Error("database is away");
+  }),
+  handler_timeout: {
+    options: { handlerTimeoutMs: 1, handlers: { new_alarm: () => held.promise } },
+    async play(receiver) {
+      const response = await receiver.receive(await canaryDelivery());
+      held.resolve();
+      await receiver.drain();
+      return response;
+    },
+  },
+  retry_later: handling(() => {
+    throw new RetryLater({ afterMs: 5_000 });
+  }),
+  store_unavailable: {
+    options: { store: { ...memoryStore(), claim: () => Promise.reject(new Error("no route")) } },
+    play: receiving(canaryDelivery),
+  },
+  secret_unavailable: {
+    options: { secret: () => ["", ` ${secret}`] },
+    play: receiving(forged),
+  },
+  draining: {
+    async play(receiver) {
+      await receiver.drain();
+      return receiver.receive(await forged());
+    },
+  },
+  internal_error: {
+    options: {
+      now: () => {
+        throw new Error("no clock");
+      },
+    },
+    play: receiving(canaryDelivery),
+  },
+};
+
+let consoleSpies: MockInstance[] = [];
+let held = deferred();
+let claimed = deferred();
+
+/** Plays a scene and collects all that gets out of the receiver. */
+async function collect({ options = {}, play }: Scene) {
+  const collector = createCollector();
+  const spy = spiedStore({}, options.store ?? watchedStore());
+  const receiver = createWebhookReceiver({
+    secret: [oldSecret, secret],
+    handlers: { new_alarm: () => undefined },
+    now: () => NOW_MS,
+    ...collector.options,
+    ...options,
+    store: spy.store,
+  } as WebhookReceiverOptions);
+  const response = await play(receiver);
+  return { response, ...collector, spy };
+}
+
+function watchedStore(): DeliveryStore {
+  const store = memoryStore();
+  return {
+    ...store,
+    claim(...call) {
+      claimed.resolve();
+      return store.claim(...call);
+    },
+  };
+}
+
+/** The hex digits of every signature that a scene may have sent. */
+async function signaturesOf(): Promise<string[]> {
+  const sent = [await canaryDelivery(), await forged(), await canaryDelivery({ body: "" })];
+  return sent.map(({ headers }) => headers["x-webhook-signature"].slice("v1=".length));
+}
+
+beforeEach(() => {
+  held = deferred();
+  claimed = deferred();
+  consoleSpies = LEVELS.map((level) =>
+    vi.spyOn(console, level).mockImplementation(() => undefined),
+  );
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe("no canary", () => {
+  it.each(Object.keys(SCENES) as Outcome[])("gets out where the outcome is %s", async (outcome) => {
+    const { response, lines, reports, spy: store } = await collect(SCENES[outcome]);
+    expect(response.outcome).toBe(outcome);
+    expect(reports.some((report) => report.outcome === outcome)).toBe(true);
+    const shown = shownOf(response, response.body, response.headers, lines, reports, store.calls);
+    expect(canariesIn(shown, await signaturesOf())).toEqual([]);
+    for (const spy of consoleSpies) expect(spy).not.toHaveBeenCalled();
+  });
+
+  it.each(Object.keys(SCENES) as Outcome[])(
+    "gets to the console where it is %s",
+    async (outcome) => {
+      const scene = SCENES[outcome];
+      await collect({ ...scene, options: { ...scene.options, logger: console } });
+      const calls = consoleSpies.flatMap((spy) => spy.mock.calls as unknown[][]);
+      expect(canariesIn(shownOf(...calls), await signaturesOf())).toEqual([]);
+    },
+  );
+
+  it("gets out where the store fails after the handler", async () => {
+    const fail = () => Promise.reject(new Error("no route"));
+    const store: DeliveryStore = { ...memoryStore(), complete: fail, release: fail };
+    const done = await collect({ options: { store }, play: receiving(canaryDelivery) });
+    const failed = await collect({
+      options: {
+        store,
+        handlers: {
+          new_alarm: () => {
+            throw new Error("database is away");
+          },
+        },
+      },
+      play: receiving(() => canaryDelivery({ id: "another" })),
+    });
+    expect([done.response.status, failed.response.status]).toEqual([200, 500]);
+    expect(done.lines).toHaveLength(1);
+    expect(failed.lines).toHaveLength(2);
+    const shown = shownOf(done.lines, done.reports, failed.lines, failed.reports);
+    expect(canariesIn(shown, await signaturesOf())).toEqual([]);
+  });
+
+  it("gets out with the conventional statuses, nor with unsigned deliveries", async () => {
+    const strict = { unverifiable: "reject" } as const;
+    const refused = [
+      "malformed",
+      "unsigned",
+      "signature_mismatch",
+      "stale",
+      "type_mismatch",
+    ] as const;
+    for (const outcome of refused) {
+      const { play } = SCENES[outcome];
+      const { response, lines, reports } = await collect({ options: strict, play });
+      expect([400, 401]).toContain(response.status);
+      expect(canariesIn(shownOf(response, lines, reports), await signaturesOf())).toEqual([]);
+    }
+    const { response, lines, reports } = await collect({
+      options: { secret: undefined, acceptUnsignedDeliveries: true },
+      play: receiving(canaryDelivery),
+    });
+    expect(response.outcome).toBe("handled");
+    expect(canariesIn(shownOf(response, lines, reports), await signaturesOf())).toEqual([]);
+  });
+
+  it("is what the tests would miss: each is found where it is put", async () => {
+    for (const canary of Object.values(CANARIES)) {
+      const error = new Error("outer", {
+        cause: Object.defineProperty({}, "hidden", { value: canary }),
+      });
+      expect(canariesIn(shownOf({ details: [error] }))).toContain(String(canary));
+    }
+    const [signature = ""] = await signaturesOf();
+    expect(canariesIn(signature.toUpperCase(), [signature])).toEqual([signature]);
+  });
+});
+
+describe("a handler's own error", () => {
+  it("reaches onOutcome and the logger as the object it is, and nothing else", async () => {
+    const error = new Error(`no account for ${CANARIES.nationalId}`);
+    const { response, lines, reports } = await collect(
+      handling(() => {
+        throw error;
+      }),
+    );
+    expect(canariesIn(shownOf(response, response.body, response.headers))).toEqual([]);
+    expect(reports[0]?.error).toBe(error);
+    expect((lines[0]?.details as OutcomeReport).error).toBe(error);
+    const withoutError = lines.map(({ message, details }) => ({
+      message,
+      details: { ...(details as OutcomeReport), error: undefined },
+    }));
+    expect(canariesIn(shownOf(withoutError))).toEqual([]);
+  });
+});

@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { memoryStore, type ClaimResult, type DeliveryStore } from "../../src/index.js";
+import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { createCollector } from "../support/collector.js";
+import { deferred, never } from "../support/deferred.js";
+import { delivery } from "../support/deliveries.js";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a lease that no renewal has confirmed for its whole length", () => {
+  it.each<[string, () => Promise<boolean>]>([
+    ["rejects", () => Promise.reject(new Error("down"))],
+    ["hangs", never<boolean>],
+  ])("is taken for lost where the store %s, and the signal aborts", async (_how, renew) => {
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, {
+      store: { ...memoryStore(), renew },
+      handlerTimeoutMs: 3_600_000,
+    });
+    const run = await start(receiver, await delivery());
+    const { signal } = run.context;
+    await vi.advanceTimersByTimeAsync(29_999);
+    expect(signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(20_001);
+    expect(signal.aborted).toBe(true);
+    expect(vi.getTimerCount()).toBe(1); // handlerTimeoutMs alone: nothing is renewed any more
+    run.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handled" });
+  });
+});
+
+describe("a claim that a slow store grants", () => {
+  it("runs nothing where the delivery was handled meanwhile and only its completion is missing", async () => {
+    const inner = memoryStore();
+    const slow = deferred<ClaimResult>();
+    let claims = 0;
+    const store: DeliveryStore = {
+      ...inner,
+      claim: (...call) => ((claims += 1) === 2 ? slow.promise : inner.claim(...call)),
+      complete: () => Promise.reject(new Error("down")),
+    };
+    const { handler, runs, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { store });
+    const copy = await delivery();
+    const run = await start(receiver, copy);
+    const second = receiver.receive(copy);
+    run.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    slow.resolve({ state: "claimed", takeover: true });
+    expect(await second).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(runs).toHaveLength(1);
+  });
+});
+
+describe("a renewal that is refused because the completion was stored before it", () => {
+  it("does not abort the signal of a handler that has succeeded", async () => {
+    const renewal = deferred<boolean>();
+    const completion = deferred();
+    const store: DeliveryStore = {
+      ...memoryStore(),
+      renew: () => renewal.promise,
+      complete: () => completion.promise,
+    };
+    const { handler, start } = heldHandler();
+    const run = await start(alarmReceiver(handler, { store }), await delivery());
+    const { signal } = run.context;
+    await vi.advanceTimersByTimeAsync(10_000);
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    renewal.resolve(false);
+    await vi.advanceTimersByTimeAsync(0);
+    completion.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    expect(signal.aborted).toBe(false);
+  });
+});
+
+describe("a store that answers carelessly", () => {
+  it("and names no takeover has none", async () => {
+    const claim = () => ({ state: "claimed" }) as ClaimResult;
+    const { handler, start } = heldHandler();
+    const { reports, options } = createCollector();
+    const receiver = alarmReceiver(handler, { store: { ...memoryStore(), claim }, ...options });
+    const run = await start(receiver, await delivery());
+    expect(run.context.takeover).toBe(false);
+    run.resolve();
+    await run.answer;
+    expect(reports[0]).not.toHaveProperty("takeover");
+  });
+
+  const unreadable = () =>
+    Object.defineProperty({}, "state", {
+      get() {
+        throw new Error("unreadable");
+      },
+    }) as ClaimResult;
+
+  it.each<[string, () => ClaimResult | Promise<ClaimResult>]>([
+    ["at once", unreadable],
+    ["later", () => Promise.resolve(unreadable())],
+  ])("by a claim that cannot be read, %s, is unavailable", async (_when, claim) => {
+    const receiver = alarmReceiver(() => undefined, { store: { ...memoryStore(), claim } });
+    expect(await receiver.receive(await delivery())).toMatchObject({
+      status: 503,
+      outcome: "store_unavailable",
+    });
+  });
+
+  it("by a claim that cannot be read and comes late disturbs nothing", async () => {
+    const late = deferred<ClaimResult>();
+    const receiver = alarmReceiver(() => undefined, {
+      store: { ...memoryStore(), claim: () => late.promise },
+    });
+    const answer = receiver.receive(await delivery());
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    late.resolve(unreadable());
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+it("a report of an unsigned delivery names no secret", async () => {
+  const { reports, options } = createCollector();
+  const receiver = alarmReceiver(() => undefined, {
+    ...options,
+    ...({ secret: undefined, acceptUnsignedDeliveries: true } as object),
+  });
+  await receiver.receive(await delivery());
+  expect(reports[0]).toMatchObject({ outcome: "handled" });
+  expect(reports[0]).not.toHaveProperty("secretIndex");
+});

@@ -1,0 +1,240 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  DiscardDelivery,
+  createWebhookReceiver,
+  memoryStore,
+  type DeliveryStore,
+} from "../../src/index.js";
+import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { createCollector, linesWith } from "../support/collector.js";
+import { deferred, never } from "../support/deferred.js";
+import { NOW_SECONDS, delivery } from "../support/deliveries.js";
+import { firstCall, spiedStore } from "../support/spied-store.js";
+
+const DOWN = new Error("the store is down");
+const throws = (): never => {
+  throw DOWN;
+};
+const rejects = () => Promise.reject(DOWN);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a completion that fails", () => {
+  /** A store that takes no completion until it is told to. */
+  function downForCompletions(fault: () => Promise<void>) {
+    const inner = memoryStore();
+    let isDown = true;
+    const spy = spiedStore(
+      { complete: (...call) => (isDown ? fault() : inner.complete(...call)) },
+      inner,
+    );
+    return {
+      ...spy,
+      comeBack: () => {
+        isDown = false;
+      },
+    };
+  }
+
+  it.each<[string, () => Promise<void>]>([
+    ["throws", throws],
+    ["rejects", rejects],
+  ])("is still 200 where the store %s, and copies are duplicates", async (_how, fault) => {
+    const { store, count, comeBack } = downForCompletions(fault);
+    let runs = 0;
+    const { options, lines } = createCollector();
+    const receiver = alarmReceiver(() => (runs += 1), { store, ...options });
+    const copy = await delivery();
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(linesWith(lines, "completion failed")).toHaveLength(1);
+    // Longer than the lease, which by then nobody renews.
+    for (let minute = 0; minute < 10; minute++) {
+      expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+      await vi.advanceTimersByTimeAsync(60_000);
+    }
+    expect(count("claim")).toBe(1);
+    comeBack();
+    await vi.advanceTimersByTimeAsync(30_000);
+    const completions = count("complete");
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(count("complete")).toBe(completions);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(count("claim")).toBe(2);
+    expect(runs).toBe(1);
+  });
+
+  it("is still 200, after dependencyTimeoutMs, where the store hangs", async () => {
+    const { store, count, comeBack } = downForCompletions(never<void>);
+    const called = firstCall(store, "complete");
+    let runs = 0;
+    const { options, reports } = createCollector();
+    const receiver = alarmReceiver(() => (runs += 1), { store, ...options });
+    const copy = await delivery();
+    const answer = receiver.receive(copy);
+    await called;
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(reports).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    comeBack();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(count("claim")).toBe(2);
+    expect(runs).toBe(1);
+  });
+
+  it("that hangs beyond the lease lets no copy run: the effect is there", async () => {
+    const { store } = downForCompletions(never<void>);
+    const completing = firstCall(store, "complete");
+    let runs = 0;
+    const receiver = alarmReceiver(() => (runs += 1), {
+      store,
+      leaseMs: 1_000,
+      dependencyTimeoutMs: 60_000,
+    });
+    const copy = await delivery();
+    const first = receiver.receive(copy);
+    await completing;
+    await vi.advanceTimersByTimeAsync(2_000);
+    const claiming = firstCall(store, "claim");
+    const second = receiver.receive(copy);
+    await Promise.race([claiming, second]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await first).toMatchObject({ status: 200, outcome: "handled" });
+    expect(["in_flight", "duplicate"]).toContain((await second).outcome);
+    expect(runs).toBe(1);
+  });
+
+  it("that takes its time keeps the lease meanwhile, for copies at other processes", async () => {
+    const taken = deferred();
+    const inner = memoryStore();
+    const completing = deferred();
+    const complete: DeliveryStore["complete"] = async (...call) => {
+      completing.resolve();
+      await taken.promise;
+      await inner.complete(...call);
+    };
+    const { handler, runs, start } = heldHandler();
+    const settings = { leaseMs: 3_000, dependencyTimeoutMs: 60_000 };
+    const receiver = alarmReceiver(handler, { store: { ...inner, complete }, ...settings });
+    const another = alarmReceiver(handler, { store: inner, ...settings });
+    const copy = await delivery();
+    const run = await start(receiver, copy);
+    run.resolve();
+    await completing.promise;
+    for (let seconds = 0; seconds < 30; seconds += 2) {
+      await vi.advanceTimersByTimeAsync(2_000);
+      // Its own process knows that it was handled, and any other that it is under way.
+      expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+      expect(await another.receive(copy)).toMatchObject({ status: 409, outcome: "in_flight" });
+    }
+    taken.resolve();
+    expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await another.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(runs).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is retried for a discarded delivery and for a late success as well", async () => {
+    const { store, comeBack } = downForCompletions(rejects);
+    const { handler, runs, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 1_000 });
+    const discarded = await delivery({ id: "discarded" });
+    const discarding = await start(receiver, discarded);
+    discarding.reject(new DiscardDelivery("account closed"));
+    expect(await discarding.answer).toMatchObject({ status: 200, outcome: "discarded" });
+
+    const late = await delivery({ id: "late" });
+    const run = await start(receiver, late);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await run.answer).toMatchObject({ status: 503, outcome: "handler_timeout" });
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(60_000);
+    for (const copy of [discarded, late]) {
+      expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    }
+    comeBack();
+    await vi.advanceTimersByTimeAsync(30_000);
+    for (const id of ["discarded", "late"]) {
+      expect(await store.claim(id, "other", { leaseMs: 1_000, retentionMs: 1_000 })).toEqual({
+        state: "completed",
+      });
+    }
+    expect(runs).toHaveLength(2);
+  });
+
+  it("is retried ever less often, at least every 30 s, and one at a time", async () => {
+    const { store, calls, comeBack } = downForCompletions(rejects);
+    const receiver = alarmReceiver(() => undefined, { store });
+    for (const id of ["one", "two", "three"]) await receiver.receive(await delivery({ id }));
+    calls.length = 0;
+    const at: number[] = [];
+    for (let second = 1; second <= 121; second++) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      if (calls.length > 0) at.push(second);
+      // The store is asked for one key, and not for the others once that one has failed.
+      expect(calls.splice(0).map(({ key }) => key)).toEqual(at.at(-1) === second ? ["one"] : []);
+    }
+    expect(at).toEqual([1, 3, 7, 15, 31, 61, 91, 121]);
+    comeBack();
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(calls.map(({ key }) => key)).toEqual(["one", "two", "three"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is retried soon again after the store was back in between", async () => {
+    let isDown = true;
+    const inner = memoryStore();
+    const spy = spiedStore(
+      { complete: (...c) => (isDown ? rejects() : inner.complete(...c)) },
+      inner,
+    );
+    const receiver = alarmReceiver(() => undefined, { store: spy.store });
+    await receiver.receive(await delivery({ id: "one" }));
+    await vi.advanceTimersByTimeAsync(120_000);
+    isDown = false;
+    await vi.advanceTimersByTimeAsync(30_000);
+    isDown = true;
+    await receiver.receive(await delivery({ id: "two" }));
+    const before = spy.count("complete");
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(spy.count("complete")).toBe(before + 1);
+  });
+
+  it("waits with 10 000 others at most; the oldest is given up, and the log says so", async () => {
+    const { options, lines } = createCollector();
+    let isDown = true;
+    const inner = memoryStore();
+    const store = { ...inner, complete: () => (isDown ? rejects() : undefined) };
+    const receiver = createWebhookReceiver({
+      acceptUnsignedDeliveries: true,
+      handlers: { new_alarm: () => undefined },
+      store,
+      now: () => NOW_SECONDS * 1000,
+      ...options,
+    });
+    const { headers, ...rest } = await delivery();
+    const receive = (id: string) =>
+      receiver.receive({ ...rest, headers: { ...headers, "x-webhook-id": id } });
+    for (let n = 0; n <= 10_000; n++) await receive(`delivery-${n}`);
+    const givenUp = linesWith(lines, "given up");
+    expect(givenUp).toHaveLength(1);
+    expect(givenUp[0]).toMatchObject({ level: "error", details: { id: "delivery-0" } });
+    expect(await receive("delivery-0")).toMatchObject({ outcome: "in_flight" });
+    expect(await receive("delivery-1")).toMatchObject({ outcome: "duplicate" });
+    expect(await receive("delivery-10000")).toMatchObject({ outcome: "duplicate" });
+    isDown = false;
+    await receiver.drain();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

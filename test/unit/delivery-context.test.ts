@@ -1,0 +1,122 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createWebhookReceiver, memoryStore, type DeliveryContext } from "../../src/index.js";
+import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { NOW_MS, NOW_SECONDS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+
+/** Counts the AbortControllers that are made while a receiver works. */
+function countControllers() {
+  const count = { made: 0 };
+  const Real = AbortController;
+  vi.stubGlobal(
+    "AbortController",
+    class extends Real {
+      constructor() {
+        super();
+        count.made += 1;
+      }
+    },
+  );
+  return count;
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe("the context of a handler", () => {
+  it("holds id, type, timestamp, raw body, signal and takeover", async () => {
+    let given: DeliveryContext | undefined;
+    const receiver = alarmReceiver((context) => {
+      given = context;
+    });
+    await receiver.receive(await delivery({ id: "some.id_1-2", timestamp: NOW_SECONDS - 7 }));
+    expect(Object.keys(given ?? {}).sort()).toEqual([
+      ...["id", "rawBody", "signal", "takeover", "timestamp", "type"],
+    ]);
+    expect(given).toMatchObject({
+      id: "some.id_1-2",
+      type: "new_alarm",
+      timestamp: new Date(NOW_MS - 7_000),
+      takeover: false,
+    });
+    expect(given?.signal).toBeInstanceOf(AbortSignal);
+    expect(given?.signal.aborted).toBe(false);
+  });
+
+  it.each(["string", "bytes"])("holds the exact bytes of a body given as %s", async (form) => {
+    const text = `\uFEFF {"alarm" : ${JSON.stringify(alarm({ text: "Ålarm – \u{1F511}" }))}}\r\n\t `;
+    const bytes = new TextEncoder().encode(text);
+    const body = form === "string" ? text : bytes;
+    let given: DeliveryContext | undefined;
+    const receiver = alarmReceiver((context) => {
+      given = context;
+    });
+    expect(await receiver.receive(await delivery({ body }))).toMatchObject({ outcome: "handled" });
+    expect(given?.rawBody).toBeInstanceOf(Uint8Array);
+    expect(Array.from(given?.rawBody ?? [])).toEqual(Array.from(bytes));
+  });
+
+  it("of an unrecognized delivery holds the type that its header claims", async () => {
+    let given: DeliveryContext | undefined;
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      handlers: {
+        unrecognized: (_delivery, context) => {
+          given = context;
+        },
+      },
+      logger: false,
+      now: () => NOW_MS,
+    });
+    const body = new Uint8Array([0xff, 0xfe, 0x00]);
+    await receiver.receive(await delivery({ type: "monthly_report", body }));
+    expect(given?.type).toBe("monthly_report");
+    expect(given?.rawBody).toEqual(body);
+  });
+
+  it("makes its signal only when asked, and then one", async () => {
+    const count = countControllers();
+    const signals: AbortSignal[] = [];
+    const receiver = alarmReceiver((context) => {
+      if (context.id === "asks") signals.push(context.signal, context.signal);
+    });
+    await receiver.receive(await delivery({ id: "does-not-ask" }));
+    expect(count.made).toBe(0);
+    await receiver.receive(await delivery({ id: "asks" }));
+    expect(count.made).toBe(1);
+    expect(signals[0]).toBe(signals[1]);
+  });
+
+  it("gives a handler that asks late a signal that is aborted already", async () => {
+    vi.useFakeTimers();
+    const count = countControllers();
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { handlerTimeoutMs: 1_000 });
+    const copy = await delivery();
+    const run = await start(receiver, copy);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(count.made).toBe(0);
+    expect(run.context.signal.aborted).toBe(true);
+    expect(run.context.signal.reason).toMatchObject({ name: "DeadlineError" });
+    expect(run.context.signal).toBe(run.context.signal);
+    run.resolve();
+    await receiver.drain();
+  });
+
+  it("keeps the first reason where the time has passed and then the lease is lost", async () => {
+    vi.useFakeTimers();
+    const { handler, start } = heldHandler();
+    let skewMs = 0;
+    const store = memoryStore({ now: () => performance.now() + skewMs });
+    const receiver = alarmReceiver(handler, { handlerTimeoutMs: 1_000, store });
+    const copy = await delivery();
+    const run = await start(receiver, copy);
+    await vi.advanceTimersByTimeAsync(1_000);
+    skewMs = 60_000;
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(run.context.signal.reason).toMatchObject({ name: "DeadlineError" });
+    run.resolve();
+    await receiver.drain();
+  });
+});

@@ -1,0 +1,228 @@
+import { describe, expect, it } from "vitest";
+import { DiscardDelivery, RetryLater } from "../../src/index.js";
+import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { createCollector } from "../support/collector.js";
+import { delivery } from "../support/deliveries.js";
+
+const WAYS: [string, (error: unknown) => () => unknown][] = [
+  [
+    "throws",
+    (error) => () => {
+      throw error;
+    },
+  ],
+  ["rejects with", (error) => () => Promise.reject(error)],
+];
+
+/** One delivery to a handler, and one copy of it. */
+async function receiveTwice(handler: () => unknown) {
+  let runs = 0;
+  const { options, reports, lines } = createCollector();
+  const receiver = alarmReceiver(() => {
+    runs += 1;
+    return handler();
+  }, options);
+  const copy = await delivery();
+  const first = await receiver.receive(copy);
+  const second = await receiver.receive(copy);
+  return { first, second, reports, lines, runs: () => runs };
+}
+
+describe.each(WAYS)("a handler that %s", (_way, failing) => {
+  it.each<[string, unknown]>([
+    ["an Error", new Error("database is away")],
+    ["a frozen object", Object.freeze({ code: 7 })],
+    ["a string", "database is away"],
+    ["an empty string", ""],
+    ["zero", 0],
+    ["false", false],
+    ["null", null],
+    ["a symbol", Symbol("away")],
+    ["something that looks like RetryLater", { name: "RetryLater", afterMs: 1_000 }],
+  ])("%s is 500 with that in the report, and released", async (_what, error) => {
+    const { first, second, reports, lines, runs } = await receiveTwice(failing(error));
+    expect(first).toMatchObject({ status: 500, outcome: "handler_failed" });
+    expect(first.headers).not.toHaveProperty("retry-after");
+    expect(JSON.stringify(first)).not.toContain("database is away");
+    expect(reports[0]).toHaveProperty("error", error);
+    expect(lines[0]).toMatchObject({ level: "error", details: { error } });
+    expect(second.outcome).toBe("handler_failed");
+    expect(runs()).toBe(2);
+  });
+
+  it("undefined is 500, with an error that says so", async () => {
+    const { first, second, reports } = await receiveTwice(failing(undefined));
+    expect(first).toMatchObject({ status: 500, outcome: "handler_failed" });
+    expect(reports[0]?.error).toMatchObject({ message: "the handler threw undefined" });
+    expect(second.outcome).toBe("handler_failed");
+  });
+
+  it.each<[number | undefined, string]>([
+    [undefined, "60"],
+    [60_000, "60"],
+    [1_000, "1"],
+    [1_001, "2"],
+    [1, "1"],
+    [0.5, "1"],
+    [0, "1"],
+    [-1, "1"],
+    [-86_400_000, "1"],
+    [86_400_000, "86400"],
+    [86_400_001, "86400"],
+    [1e15, "86400"],
+    [Number.MAX_VALUE, "86400"],
+    [Number.POSITIVE_INFINITY, "60"],
+    [Number.NEGATIVE_INFINITY, "60"],
+    [Number.NaN, "60"],
+    ["5000" as unknown as number, "60"],
+    [null as unknown as number, "60"],
+  ])("RetryLater of %s ms is 503 with Retry-After %s, and released", async (afterMs, seconds) => {
+    const error = new RetryLater({ afterMs });
+    const { first, second, reports, lines, runs } = await receiveTwice(failing(error));
+    expect(first).toMatchObject({ status: 503, outcome: "retry_later" });
+    expect(first.headers["retry-after"]).toBe(seconds);
+    expect(reports[0]?.error).toBe(error);
+    expect(lines[0]?.level).toBe("warn");
+    expect(second.outcome).toBe("retry_later");
+    expect(runs()).toBe(2);
+  });
+
+  it("RetryLater without settings is 503 with Retry-After 60", async () => {
+    const { first } = await receiveTwice(failing(new RetryLater()));
+    expect(first).toMatchObject({ status: 503, headers: { "retry-after": "60" } });
+  });
+
+  it("DiscardDelivery is 200, and the next copy is a duplicate", async () => {
+    const error = new DiscardDelivery("unknown account");
+    const { first, second, reports, lines, runs } = await receiveTwice(failing(error));
+    expect(first).toMatchObject({ status: 200, outcome: "discarded" });
+    expect(first.body).toBe('{"outcome":"discarded"}');
+    expect(reports[0]?.error).toBe(error);
+    expect(lines[0]).toMatchObject({ level: "warn", details: { error } });
+    expect(second).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(runs()).toBe(1);
+  });
+
+  it("a subclass of DiscardDelivery or RetryLater is treated as those", async () => {
+    class AccountClosed extends DiscardDelivery {}
+    class RateLimited extends RetryLater {}
+    expect((await receiveTwice(failing(new AccountClosed()))).first.outcome).toBe("discarded");
+    expect((await receiveTwice(failing(new RateLimited()))).first.outcome).toBe("retry_later");
+  });
+});
+
+describe("RetryLater and DiscardDelivery", () => {
+  it("carry what they were given", () => {
+    const cause = new Error("429");
+    const retry = new RetryLater({ afterMs: 5, message: "rate limited", cause });
+    expect(retry).toMatchObject({ name: "RetryLater", message: "rate limited", afterMs: 5, cause });
+    expect(new RetryLater()).toMatchObject({ message: "retry later", afterMs: undefined });
+    expect(new RetryLater()).not.toHaveProperty("cause");
+    expect(new DiscardDelivery("closed")).toMatchObject({
+      name: "DiscardDelivery",
+      message: "closed",
+    });
+    expect(new DiscardDelivery().message).toBe("discarded");
+  });
+});
+
+describe("a handler that returns", () => {
+  it.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["false", false],
+    ["an Error", new Error("returned, not thrown")],
+    ["an answer of its own", { status: 500 }],
+    ["an object with a then that is no function", { then: true }],
+    ["a function", () => undefined],
+  ])("%s has handled the delivery, at once or by a promise", async (_what, value) => {
+    for (const handler of [() => value, () => Promise.resolve(value)]) {
+      const { first, second, runs } = await receiveTwice(handler);
+      expect(first).toMatchObject({ status: 200, outcome: "handled" });
+      expect(second.outcome).toBe("duplicate");
+      expect(runs()).toBe(1);
+    }
+  });
+
+  /** What query builders and other promise libraries return: anything with a `then`, nothing more. */
+  function thenable(
+    start: (resolve: (value: unknown) => void, reject: (e: unknown) => void) => void,
+  ) {
+    return { then: start } as PromiseLike<unknown>;
+  }
+
+  it("a thenable is waited for, and a copy meanwhile is in flight", async () => {
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver((context) => {
+      const promise = handler(context) as Promise<void>;
+      return thenable((resolve, reject) => void promise.then(resolve, reject));
+    });
+    const copy = await delivery();
+    const run = await start(receiver, copy);
+    expect((await receiver.receive(copy)).outcome).toBe("in_flight");
+    run.resolve();
+    expect((await run.answer).outcome).toBe("handled");
+  });
+
+  it("a function with a then is waited for, as await would", async () => {
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver((context) => {
+      const promise = handler(context) as Promise<void>;
+      promise.catch(() => undefined);
+      return Object.assign(() => undefined, { then: promise.then.bind(promise) });
+    });
+    const copy = await delivery();
+    const run = await start(receiver, copy);
+    run.reject(new Error("failed after a while"));
+    expect((await run.answer).outcome).toBe("handler_failed");
+  });
+
+  it("a thenable that fails is 500, by its callback and by throwing", async () => {
+    const error = new Error("query failed");
+    const failing = [
+      thenable((_resolve, reject) => {
+        reject(error);
+      }),
+      thenable(() => {
+        throw error;
+      }),
+      thenable((resolve) => {
+        resolve(Promise.reject(error));
+      }),
+    ];
+    for (const returned of failing) {
+      const { first, reports } = await receiveTwice(() => returned);
+      expect(first).toMatchObject({ status: 500, outcome: "handler_failed" });
+      expect(reports[0]?.error).toBe(error);
+    }
+  });
+
+  it("a thenable that throws RetryLater or DiscardDelivery is treated as those", async () => {
+    const rejecting = (error: unknown) => () =>
+      thenable((_resolve, reject) => {
+        reject(error);
+      });
+    expect((await receiveTwice(rejecting(new RetryLater()))).first.outcome).toBe("retry_later");
+    expect((await receiveTwice(rejecting(new DiscardDelivery()))).first.outcome).toBe("discarded");
+  });
+
+  it("a thenable whose then cannot be read is 500", async () => {
+    const returned = Object.defineProperty({}, "then", {
+      get() {
+        throw new Error("no then for you");
+      },
+    });
+    const { first } = await receiveTwice(() => returned);
+    expect(first).toMatchObject({ status: 500, outcome: "handler_failed" });
+  });
+
+  it("a thenable that settles twice counts by the first", async () => {
+    const { first } = await receiveTwice(() =>
+      thenable((resolve, reject) => {
+        resolve(undefined);
+        reject(new Error("too late"));
+      }),
+    );
+    expect(first.outcome).toBe("handled");
+  });
+});

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  DiscardDelivery,
+  RetryLater,
+  type WebhookReceiver,
+  type WebhookResponse,
+} from "../../src/index.js";
+import { alarmReceiver, heldHandler, type HeldRun } from "../support/alarm-receiver.js";
+import { createCollector } from "../support/collector.js";
+import { delivery } from "../support/deliveries.js";
+
+const outcomeOf = async (response: WebhookResponse | Promise<WebhookResponse>) =>
+  (await response).outcome;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a handler that outlives handlerTimeoutMs", () => {
+  async function timedOut(run: (receiver: WebhookReceiver, held: HeldRun) => Promise<void>) {
+    const { handler, runs, start } = heldHandler();
+    const collector = createCollector();
+    const receiver = alarmReceiver(handler, { handlerTimeoutMs: 2_000, ...collector.options });
+    const copy = await delivery();
+    const held = await start(receiver, copy);
+    const { signal } = held.context;
+    await vi.advanceTimersByTimeAsync(1_999);
+    expect(signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await held.answer).toMatchObject({ status: 503, outcome: "handler_timeout" });
+    expect((await held.answer).headers["retry-after"]).toBe("30");
+    expect(signal.aborted).toBe(true);
+    expect(signal.reason).toMatchObject({ message: "the handler took longer than 2000 ms" });
+    expect(await outcomeOf(receiver.receive(copy))).toBe("in_flight");
+    await run(receiver, held);
+    return { receiver, copy, runs, start, lines: collector.lines };
+  }
+
+  it("and then succeeds: 503, 409 meanwhile, then 200 duplicate, in one run", async () => {
+    const { receiver, copy, runs, lines } = await timedOut(async (_receiver, held) => {
+      held.resolve();
+      await vi.advanceTimersByTimeAsync(0);
+    });
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(runs).toHaveLength(1);
+    expect(lines.at(-1)).toMatchObject({
+      level: "warn",
+      message: expect.stringContaining("handled, but after handlerTimeoutMs") as string,
+      details: { id: copy.headers["x-webhook-id"], type: "new_alarm" },
+    });
+  });
+
+  it("and then fails: it is released, and the next copy runs", async () => {
+    const error = new Error("late failure");
+    const { receiver, copy, runs, start, lines } = await timedOut(async (_receiver, held) => {
+      held.reject(error);
+      await vi.advanceTimersByTimeAsync(0);
+    });
+    expect(lines.at(-1)).toMatchObject({
+      level: "error",
+      message: expect.stringContaining("handler_failed, but after handlerTimeoutMs") as string,
+      details: { error },
+    });
+    const run = await start(receiver, copy);
+    expect(run.context.takeover).toBe(false);
+    run.resolve();
+    expect(await outcomeOf(run.answer)).toBe("handled");
+    expect(runs).toHaveLength(2);
+  });
+
+  it("and then asks to retry later: it is released, and the next copy runs", async () => {
+    const { receiver, copy, start } = await timedOut(async (_receiver, held) => {
+      held.reject(new RetryLater());
+      await vi.advanceTimersByTimeAsync(0);
+    });
+    const next = await start(receiver, copy);
+    next.resolve();
+    expect(await outcomeOf(next.answer)).toBe("handled");
+  });
+
+  it("and then discards: the next copy is 200 duplicate", async () => {
+    const { receiver, copy, runs } = await timedOut(async (_receiver, held) => {
+      held.reject(new DiscardDelivery("too late to matter"));
+      await vi.advanceTimersByTimeAsync(0);
+    });
+    expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+    expect(runs).toHaveLength(1);
+  });
+
+  it("for hours keeps its lease: no copy runs beside it", async () => {
+    const { receiver, copy, runs } = await timedOut(async (receiverOfIt, held) => {
+      const again = await delivery();
+      for (let minute = 0; minute < 180; minute++) {
+        await vi.advanceTimersByTimeAsync(60_000);
+        expect(await outcomeOf(receiverOfIt.receive(again))).toBe("in_flight");
+      }
+      held.resolve();
+      await vi.advanceTimersByTimeAsync(0);
+    });
+    expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+    expect(runs).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("at the very last millisecond is still in time", async () => {
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { handlerTimeoutMs: 2_000 });
+    const copy = await delivery();
+    const held = await start(receiver, copy);
+    await vi.advanceTimersByTimeAsync(1_999);
+    held.resolve();
+    expect(await held.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(held.context.signal.aborted).toBe(false);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

@@ -1,0 +1,212 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import {
+  ConfigurationError,
+  createWebhookReceiver,
+  memoryStore,
+  type DeliveryStore,
+} from "../../src/index.js";
+import { never } from "../support/deferred.js";
+import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+import { deliveryStoreContract, type StoreUnderTest } from "../support/delivery-store-contract.js";
+import { naiveStore, type StoreMistake } from "../support/naive-store.js";
+
+const TIMES = { leaseMs: 1_000, retentionMs: 10_000 };
+
+function onClock(make: (now: () => number) => DeliveryStore): StoreUnderTest {
+  let ms = 1_000_000;
+  return {
+    store: make(() => ms),
+    advance(by) {
+      ms += by;
+    },
+  };
+}
+
+function memoryStoreOnClock(maxEntries?: number): StoreUnderTest {
+  return onClock((now) => memoryStore({ maxEntries, now }));
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("memoryStore keeps the DeliveryStore contract", () => {
+  it.each(deliveryStoreContract)("$id: $title", async ({ run }) => {
+    await run(() => memoryStoreOnClock());
+  });
+});
+
+describe("the DeliveryStore contract", () => {
+  it("is kept by another store too", async () => {
+    for (const { run } of deliveryStoreContract) await run(() => onClock(naiveStore));
+  });
+
+  it.each<[StoreMistake, string[]]>([
+    ["forgets the lease", ["claim-exclusive", "claim-atomic", "release-fenced"]],
+    ["answers completed for what is in flight", ["claim-exclusive", "claim-atomic"]],
+    ["releases for anyone", ["release-fenced"]],
+    ["renews for anyone", ["renew-fenced"]],
+    ["renews an ended lease", ["renew-ended"]],
+    ["refuses a late completion", ["complete-late", "complete-lost", "complete-unclaimed"]],
+    ["forgets the completion", ["complete", "complete-stays", "retention"]],
+    ["undoes the completion on release", ["complete-stays", "complete-lost"]],
+    ["never ends a lease", ["takeover", "takeover-by-itself", "renew-ended"]],
+    ["blocks its own owner", ["claim-again"]],
+    ["hides a takeover", ["takeover", "takeover-by-itself", "takeover-atomic"]],
+    ["mixes up letter case", ["keys-apart"]],
+    ["claims in two steps", ["claim-atomic", "takeover-atomic"]],
+  ])("catches a store that %s", async (mistake, expected) => {
+    const caught: string[] = [];
+    for (const { id, run } of deliveryStoreContract) {
+      await run(() => onClock((now) => naiveStore(now, mistake))).catch((error: unknown) => {
+        expect(error).toHaveProperty("name", expect.stringMatching(/^(ContractError|Error)$/));
+        caught.push(id);
+      });
+    }
+    expect(caught).toEqual(expect.arrayContaining(expected));
+  });
+
+  it("names each of its cases once", () => {
+    const ids = deliveryStoreContract.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+describe("the bound of memoryStore", () => {
+  it("forgets the id that was handled longest ago, beyond maxEntries", () => {
+    const { store } = memoryStoreOnClock(3);
+    for (const key of ["a", "b", "c", "d"]) {
+      expect(store.claim(key, "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+      void store.complete(key, "o", TIMES.retentionMs);
+    }
+    for (const key of ["b", "c", "d"]) {
+      expect(store.claim(key, "p", TIMES)).toEqual({ state: "completed" });
+    }
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: false });
+  });
+
+  it("does not keep an id longer for being asked for", () => {
+    const { store } = memoryStoreOnClock(2);
+    for (const key of ["a", "b"]) void store.complete(key, "o", TIMES.retentionMs);
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "completed" });
+    void store.complete("c", "o", TIMES.retentionMs);
+    expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "claimed" });
+    expect(store.claim("b", "p", TIMES)).toEqual({ state: "completed" });
+  });
+
+  it("counts the retention from the first completion", () => {
+    const { store, advance } = memoryStoreOnClock();
+    void store.complete("a", "o", TIMES.retentionMs);
+    void advance(TIMES.retentionMs - 1);
+    void store.complete("a", "p", TIMES.retentionMs);
+    expect(store.claim("a", "q", TIMES)).toEqual({ state: "completed" });
+    void advance(1);
+    expect(store.claim("a", "q", TIMES)).toEqual({ state: "claimed", takeover: false });
+  });
+
+  it("ends a lease at its very millisecond, and says how long it still holds", () => {
+    const { store, advance } = memoryStoreOnClock();
+    void store.claim("a", "o", TIMES);
+    void advance(999);
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "in_flight", retryAfterMs: 1 });
+    expect(store.renew("a", "o", 500)).toBe(true);
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "in_flight", retryAfterMs: 500 });
+    void advance(500);
+    expect(store.renew("a", "o", 500)).toBe(false);
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
+  });
+
+  it("never evicts a claim in flight, however many ids are handled meanwhile", () => {
+    const { store } = memoryStoreOnClock(10);
+    void store.claim("running", "o", TIMES);
+    for (let n = 0; n < 1_000; n++) {
+      expect(store.claim(`handled-${n}`, "p", TIMES)).toMatchObject({ state: "claimed" });
+      void store.complete(`handled-${n}`, "p", TIMES.retentionMs);
+    }
+    expect(store.claim("running", "q", TIMES)).toMatchObject({ state: "in_flight" });
+    expect(store.renew("running", "o", 1_000)).toBe(true);
+  });
+
+  it("throws for one claim more than maxEntries in flight, and keeps those it has", () => {
+    const { store } = memoryStoreOnClock(3);
+    for (const key of ["a", "b", "c"]) void store.claim(key, "o", TIMES);
+    expect(() => store.claim("d", "o", TIMES)).toThrow("raise maxEntries");
+    expect(store.claim("a", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+    for (const key of ["a", "b", "c"]) {
+      expect(store.claim(key, "p", TIMES)).toMatchObject({ state: "in_flight" });
+    }
+    void store.release("b", "o");
+    expect(store.claim("d", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+    void store.complete("a", "o", TIMES.retentionMs);
+    expect(store.claim("e", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+  });
+
+  it("makes room of leases that have ended before it refuses a claim", () => {
+    const { store, advance } = memoryStoreOnClock(3);
+    for (const key of ["a", "b"]) void store.claim(key, "gone", TIMES);
+    void advance(600);
+    void store.claim("c", "o", TIMES);
+    void advance(400);
+    expect(store.claim("d", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+    expect(store.claim("e", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+    expect(store.claim("c", "p", TIMES)).toMatchObject({ state: "in_flight" });
+    expect(() => store.claim("f", "o", TIMES)).toThrow("raise maxEntries");
+  });
+
+  it("lets a claim that is refused for want of room be delivered again: 503, handler not run", async () => {
+    const handled: string[] = [];
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      store: memoryStore({ maxEntries: 2 }),
+      handlers: {
+        new_alarm: (_alarm, { id }) => {
+          handled.push(id);
+          return never();
+        },
+      },
+      handlerTimeoutMs: 1,
+      logger: false,
+      now: () => NOW_MS,
+    });
+    await receiver.receive(await delivery({ id: "one" }));
+    await receiver.receive(await delivery({ id: "two" }));
+    const refused = await receiver.receive(await delivery({ id: "three" }));
+    expect(refused).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    expect(handled).toEqual(["one", "two"]);
+  });
+});
+
+describe("the options of memoryStore", () => {
+  it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 10_000_001, "100", null])(
+    "refuses maxEntries %s",
+    (maxEntries) => {
+      const make = () => memoryStore({ maxEntries: maxEntries as number });
+      expect(make).toThrow(ConfigurationError);
+      expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
+      expect(make).toThrow("maxEntries has to be a whole number from 1 to 10000000");
+    },
+  );
+
+  it.each([1, 1_000, undefined])("takes maxEntries %s", (maxEntries) => {
+    const store = memoryStore({ maxEntries });
+    expect(store.claim("a", "o", TIMES)).toMatchObject({ state: "claimed" });
+  });
+
+  it("remembers one id with maxEntries 1", () => {
+    const { store } = memoryStoreOnClock(1);
+    void store.complete("a", "o", TIMES.retentionMs);
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "completed" });
+    void store.complete("b", "o", TIMES.retentionMs);
+    expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "claimed" });
+  });
+
+  it("is moved by no change of the system's time: its clock is monotonic", () => {
+    vi.useFakeTimers({ toFake: ["Date", "performance"], now: NOW_MS });
+    const store = memoryStore();
+    void store.claim("a", "o", TIMES);
+    vi.setSystemTime(NOW_MS + 3_600_000);
+    expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "in_flight" });
+    vi.advanceTimersByTime(1_000);
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
+  });
+});

@@ -1,0 +1,199 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  createWebhookReceiver,
+  memoryStore,
+  type DeliveryStore,
+  type WebhookResponse,
+} from "../../src/index.js";
+import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { NOW_MS, TEST_SECRET, delivery, eventDelivery } from "../support/deliveries.js";
+
+const outcomeOf = async (response: WebhookResponse | Promise<WebhookResponse>) =>
+  (await response).outcome;
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await Promise.resolve();
+}
+
+/** A real store whose answers come in an order of their own. */
+function unevenStore(): DeliveryStore {
+  const inner = memoryStore();
+  let calls = 0;
+  return {
+    ...inner,
+    async claim(key, owner, times) {
+      calls += 1;
+      await turns((calls * 7) % 40);
+      const result = await inner.claim(key, owner, times);
+      await turns((calls * 11) % 60);
+      return result;
+    },
+    async complete(key, owner, retentionMs) {
+      await turns(5);
+      await inner.complete(key, owner, retentionMs);
+      await turns(5);
+    },
+  };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("copies of one delivery", () => {
+  it.each([
+    ["at once", memoryStore],
+    ["in an order of its own", unevenStore],
+  ])("run once when 32 come together and the store answers %s", async (_how, makeStore) => {
+    let runs = 0;
+    let succeeded = false;
+    const receiver = alarmReceiver(
+      async () => {
+        runs += 1;
+        await turns(25);
+        succeeded = true;
+      },
+      { store: makeStore() },
+    );
+    const copy = await delivery();
+    const answers = await Promise.all(
+      Array.from({ length: 32 }, async () => {
+        const { status, outcome } = await receiver.receive(copy);
+        return { status, outcome, tooEarly: status === 200 && !succeeded };
+      }),
+    );
+    expect(runs).toBe(1);
+    expect(answers.filter(({ tooEarly }) => tooEarly)).toEqual([]);
+    expect(answers.filter(({ outcome }) => outcome === "handled")).toHaveLength(1);
+    const copies = answers.filter(({ outcome }) => outcome !== "handled");
+    expect(copies).toHaveLength(31);
+    for (const { status, outcome } of copies) {
+      expect(["409 in_flight", "200 duplicate"]).toContain(`${status} ${outcome}`);
+    }
+  });
+
+  it("are 409 while the first runs, with the time its lease holds, and 200 after", async () => {
+    const { handler, runs, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { leaseMs: 12_000 });
+    const copy = await delivery();
+    const run = await start(receiver, copy);
+    await vi.advanceTimersByTimeAsync(1_500);
+    const copies = await Promise.all(Array.from({ length: 31 }, () => receiver.receive(copy)));
+    for (const { status, outcome, headers } of copies) {
+      expect({ status, outcome }).toEqual({ status: 409, outcome: "in_flight" });
+      expect(headers["retry-after"]).toBe("11");
+    }
+    run.resolve();
+    expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(runs).toHaveLength(1);
+  });
+
+  it("run once over several processes that share a store", async () => {
+    const store = memoryStore();
+    const { handler, runs, start } = heldHandler();
+    const processes = Array.from({ length: 4 }, () => alarmReceiver(handler, { store }));
+    const copy = await delivery();
+    const run = await start(alarmReceiver(handler, { store }), copy);
+    const answers = [...processes, ...processes].map((process) => process.receive(copy));
+    run.resolve();
+    const found = (await Promise.all(answers)).map(({ outcome }) => outcome);
+    expect(["in_flight", "duplicate"]).toEqual(expect.arrayContaining(found));
+    expect(await outcomeOf(run.answer)).toBe("handled");
+    for (const process of processes) {
+      expect(await outcomeOf(process.receive(copy))).toBe("duplicate");
+    }
+    expect(runs).toHaveLength(1);
+  });
+
+  it("are told apart by their id alone: each id runs, whatever the body", async () => {
+    const ids: string[] = [];
+    const receiver = alarmReceiver(({ id }) => ids.push(id));
+    for (const id of ["one", "two", "__proto__", "constructor", "ONE"]) {
+      expect(await outcomeOf(receiver.receive(await delivery({ id })))).toBe("handled");
+      expect(await outcomeOf(receiver.receive(await delivery({ id })))).toBe("duplicate");
+    }
+    expect(ids).toEqual(["one", "two", "__proto__", "constructor", "ONE"]);
+  });
+
+  it("stay duplicates for the whole retention, at each of the gateway's attempts", async () => {
+    let runs = 0;
+    const receiver = alarmReceiver(() => (runs += 1));
+    const copy = await delivery();
+    await receiver.receive(copy);
+    for (let hours = 0; hours < 7 * 24; hours += 4) {
+      expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+      await vi.advanceTimersByTimeAsync(4 * 3_600_000);
+    }
+    expect(runs).toBe(1);
+    expect(await outcomeOf(receiver.receive(copy))).toBe("handled");
+  });
+
+  it.each(["an Online Data event", "an unrecognized body"])("run once of %s too", async (what) => {
+    let runs = 0;
+    let fails = true;
+    const handler = async () => {
+      runs += 1;
+      await turns(3);
+      if (fails) throw new Error("first attempt");
+    };
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      handlers: { delete_my_data_event: { DATA_DELETED: handler }, unrecognized: handler },
+      logger: false,
+      now: () => NOW_MS,
+    });
+    const isEvent = what === "an Online Data event";
+    const copy = isEvent
+      ? await eventDelivery("DATA_DELETED")
+      : await delivery({ body: "no JSON" });
+    expect(await outcomeOf(receiver.receive(copy))).toBe("handler_failed");
+    fails = false;
+    const answers = await Promise.all([1, 2, 3, 4].map(() => receiver.receive(copy)));
+    const found = answers.map(({ outcome }) => outcome);
+    expect(found.filter((outcome) => outcome === "handled")).toHaveLength(1);
+    expect(["handled", "in_flight", "duplicate"]).toEqual(expect.arrayContaining(found));
+    expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+    expect(runs).toBe(2);
+  });
+});
+
+describe("a handler that fails", () => {
+  it("is 500, and the next copy runs it again, until it succeeds", async () => {
+    const takeovers: boolean[] = [];
+    const receiver = alarmReceiver(async ({ takeover }) => {
+      takeovers.push(takeover);
+      await turns(2);
+      if (takeovers.length < 4) throw new Error("not yet");
+    });
+    const copy = await delivery();
+    for (let attempt = 1; attempt < 4; attempt++) {
+      expect(await receiver.receive(copy)).toMatchObject({
+        status: 500,
+        outcome: "handler_failed",
+      });
+    }
+    expect(await outcomeOf(receiver.receive(copy))).toBe("handled");
+    expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+    expect(takeovers).toEqual([false, false, false, false]);
+  });
+
+  it("while 31 copies wait lets none of them be 200, and the next one runs", async () => {
+    const { handler, runs, start } = heldHandler();
+    const receiver = alarmReceiver(handler);
+    const copy = await delivery();
+    const run = await start(receiver, copy);
+    const copies = await Promise.all(Array.from({ length: 31 }, () => receiver.receive(copy)));
+    run.reject(new Error("run.answer attempt"));
+    expect(await outcomeOf(run.answer)).toBe("handler_failed");
+    expect(copies.map(({ status }) => status)).toEqual(Array.from({ length: 31 }, () => 409));
+    const next = await start(receiver, copy);
+    next.resolve();
+    expect(await outcomeOf(next.answer)).toBe("handled");
+    expect(runs).toHaveLength(2);
+  });
+});

@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { memoryStore, type DeliveryStore } from "../../src/index.js";
+import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { createCollector, linesWith } from "../support/collector.js";
+import { deferred, never } from "../support/deferred.js";
+import { delivery } from "../support/deliveries.js";
+
+const DOWN = new Error("the store is down");
+const throws = (): never => {
+  throw DOWN;
+};
+const rejects = () => Promise.reject(DOWN);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a renewal that fails", () => {
+  it.each<[string, () => Promise<boolean>]>([
+    ["throws", throws],
+    ["rejects", rejects],
+    ["hangs", never<boolean>],
+  ])("is tried again where the store %s once, and the lease holds", async (_how, fault) => {
+    const inner = memoryStore();
+    let renewals = 0;
+    const renew: DeliveryStore["renew"] = (...call) =>
+      (renewals += 1) === 1 ? fault() : inner.renew(...call);
+    const { handler, runs, start } = heldHandler();
+    const { options, lines } = createCollector();
+    const store = { ...inner, renew };
+    const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000, ...options });
+    const copy = await delivery();
+    const run = await start(receiver, copy);
+    for (let seconds = 0; seconds < 120; seconds += 5) {
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
+    }
+    expect(run.context.signal.aborted).toBe(false);
+    expect(linesWith(lines, "renewal of the lease failed")).toHaveLength(1);
+    run.resolve();
+    expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(runs).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("for a whole lease lets another copy take over, and the signal aborts when that is known", async () => {
+    const inner = memoryStore();
+    let isDown = true;
+    const renew: DeliveryStore["renew"] = (...call) => (isDown ? rejects() : inner.renew(...call));
+    const { handler, start } = heldHandler();
+    const store = { ...inner, renew };
+    const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000 });
+    const copy = await delivery();
+    const loser = await start(receiver, copy);
+    await vi.advanceTimersByTimeAsync(29_999);
+    expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
+    await vi.advanceTimersByTimeAsync(1);
+    const winner = await start(receiver, copy);
+    expect(winner.context.takeover).toBe(true);
+    isDown = false;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(loser.context.signal.aborted).toBe(true);
+    expect(winner.context.signal.aborted).toBe(false);
+  });
+
+  it("that answers after the handler has ended aborts nothing", async () => {
+    const renewal = deferred<boolean>();
+    const store = { ...memoryStore(), renew: () => renewal.promise };
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { store });
+    const copy = await delivery();
+    const run = await start(receiver, copy);
+    const { signal } = run.context;
+    await vi.advanceTimersByTimeAsync(10_000);
+    run.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    renewal.resolve(false);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(signal.aborted).toBe(false);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

@@ -1,0 +1,180 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import {
+  createWebhookReceiver,
+  type OutcomeReport,
+  type WebhookReceiverOptions,
+  type WebhookRequest,
+  UnreadableBody,
+} from "../../src/index.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
+import { createCollector } from "../support/collector.js";
+import { never } from "../support/deferred.js";
+import {
+  NOW_MS,
+  NOW_SECONDS,
+  TEST_SECRET,
+  delivery,
+  eventDelivery,
+} from "../support/deliveries.js";
+
+const HANDLERS = { new_alarm: () => undefined };
+
+function receiverWith(options: Partial<WebhookReceiverOptions> = {}) {
+  return createWebhookReceiver({
+    secret: TEST_SECRET,
+    handlers: HANDLERS,
+    logger: false,
+    now: () => NOW_MS,
+    ...options,
+  } as WebhookReceiverOptions);
+}
+
+const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+});
+
+describe("onOutcome", () => {
+  it("hears of each request once, with exactly the documented fields", async () => {
+    const { options, reports } = createCollector();
+    const receiver = receiverWith(options);
+    const copy = await delivery();
+    const { body } = copy;
+    await receiver.receive(copy);
+    await receiver.receive(copy);
+    expect(reports).toHaveLength(2);
+    expect(reports[0]).toEqual({
+      outcome: "handled",
+      status: 200,
+      bytes: Buffer.byteLength(body),
+      durationMs: expect.any(Number) as number,
+      id: ID,
+      type: "new_alarm",
+      secretIndex: 0,
+    });
+    expect(reports[1]).toEqual({ ...reports[0], outcome: "duplicate", durationMs: anyNumber() });
+    expect(reports.every(({ durationMs }) => durationMs >= 0)).toBe(true);
+  });
+
+  it("counts bytes, not characters", async () => {
+    const { options, reports } = createCollector();
+    await receiverWith(options).receive(await delivery({ body: '"Å"' }));
+    expect(reports[0]?.bytes).toBe(4);
+  });
+
+  it("hears how long the request took", async () => {
+    vi.useFakeTimers();
+    const { options, reports } = createCollector();
+    const receiver = alarmReceiver(async () => {
+      await vi.advanceTimersByTimeAsync(1_234);
+    }, options);
+    await receiver.receive(await delivery());
+    expect(reports[0]?.durationMs).toBe(1_234);
+  });
+
+  it("hears which secret matched, to see when an old one is no longer used", async () => {
+    const { options, reports } = createCollector();
+    const receiver = receiverWith({ ...options, secret: ["newest", TEST_SECRET, "oldest"] });
+    await receiver.receive(await delivery({ id: "one", secret: "oldest" }));
+    await receiver.receive(await delivery({ id: "two" }));
+    await receiver.receive(await delivery({ id: "three", secret: "newest" }));
+    expect(reports.map(({ secretIndex }) => secretIndex)).toEqual([2, 1, 0]);
+  });
+
+  it.each<[string, (genuine: Awaited<ReturnType<typeof delivery>>) => WebhookRequest]>([
+    ["method_not_allowed", (genuine) => ({ ...genuine, method: "PUT" })],
+    [
+      "malformed",
+      ({ headers, ...rest }) => ({ ...rest, headers: { ...headers, "X-Webhook-Id": ID } }),
+    ],
+    ["unsigned", ({ headers, ...rest }) => ({ ...rest, headers: without(headers) })],
+    ["signature_mismatch", (genuine) => ({ ...genuine, body: `${genuine.body as string} ` })],
+    ["body_too_large", (genuine) => ({ ...genuine, body: new Uint8Array(1_048_577) })],
+    ["body_timeout", (genuine) => ({ ...genuine, body: new UnreadableBody("body_timeout", 7) })],
+    ["body_consumed", (genuine) => ({ ...genuine, body: new UnreadableBody("body_consumed", 0) })],
+  ])("does not hear id, type or secretIndex of what is %s", async (outcome, forge) => {
+    const { options, reports } = createCollector();
+    await receiverWith(options).receive(forge(await delivery()));
+    expect(reports).toHaveLength(1);
+    expect(reports[0]?.outcome).toBe(outcome);
+    expect(Object.keys(reports[0] ?? {}).sort()).toEqual([
+      "bytes",
+      "durationMs",
+      "outcome",
+      "status",
+    ]);
+  });
+
+  it("hears the bytes that had come of a body that could not be read", async () => {
+    const { options, reports } = createCollector();
+    const receiver = receiverWith({ ...options, maxBodyBytes: 100 });
+    await receiver.receive({ headers: {}, body: new UnreadableBody("body_timeout", 7) });
+    await receiver.receive({ headers: {}, body: new Uint8Array(101) });
+    await receiver.receive({ headers: {}, body: "Å".repeat(51) });
+    expect(reports.map(({ bytes }) => bytes)).toEqual([7, 101, 102]);
+  });
+
+  it("hears id, type and secretIndex of what is refused after the signature was good", async () => {
+    const { options, reports } = createCollector();
+    const receiver = receiverWith(options);
+    await receiver.receive(await delivery({ timestamp: NOW_SECONDS - 301 }));
+    await receiver.receive(await delivery({ type: "delete_my_data_event" }));
+    await receiver.receive(await delivery({ body: "no JSON" }));
+    await receiver.receive(await eventDelivery("DATA_DELETED"));
+    expect(reports).toMatchObject([
+      { outcome: "stale", id: ID, type: "new_alarm", secretIndex: 0 },
+      { outcome: "type_mismatch", id: ID, type: "delete_my_data_event", secretIndex: 0 },
+      { outcome: "unrecognized", id: ID, type: "new_alarm", secretIndex: 0 },
+      { outcome: "unhandled", id: ID, type: "delete_my_data_event", secretIndex: 0 },
+    ]);
+  });
+
+  it("hears no secretIndex where unsigned deliveries are accepted", async () => {
+    const { options, reports } = createCollector();
+    const receiver = receiverWith({
+      ...options,
+      secret: undefined,
+      acceptUnsignedDeliveries: true,
+    });
+    await receiver.receive(await delivery());
+    expect(reports[0]).toMatchObject({ outcome: "handled", id: ID, type: "new_alarm" });
+    expect(reports[0]?.secretIndex).toBeUndefined();
+  });
+
+  it.each<[string, (report: OutcomeReport) => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("metrics are down");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("metrics are down"))],
+    ["never resolves", never],
+    [
+      "returns a broken thenable",
+      () => ({
+        then() {
+          throw new Error("metrics are down");
+        },
+      }),
+    ],
+  ])("has no effect where it %s", async (_how, onOutcome) => {
+    const receiver = receiverWith({ onOutcome });
+    const copy = await delivery();
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive({ headers: {}, body: "" })).toMatchObject({ status: 409 });
+    await receiver.drain();
+  });
+});
+
+function anyNumber(): number {
+  return expect.any(Number) as number;
+}
+
+function without<T extends { "x-webhook-signature": string }>(headers: T) {
+  return { ...headers, "x-webhook-signature": undefined };
+}

@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import {
+  createWebhookReceiver,
+  type Outcome,
+  type WebhookReceiverOptions,
+  type WebhookRequest,
+  UnreadableBody,
+} from "../../src/index.js";
+import { createCollector } from "../support/collector.js";
+import {
+  NOW_MS,
+  NOW_SECONDS,
+  TEST_SECRET,
+  delivery,
+  eventDelivery,
+} from "../support/deliveries.js";
+import { spiedStore } from "../support/spied-store.js";
+
+function receiverOnSpy(options: Partial<WebhookReceiverOptions> = {}) {
+  const spy = spiedStore();
+  const handled: string[] = [];
+  const { options: reporting, reports } = createCollector();
+  const receiver = createWebhookReceiver({
+    secret: TEST_SECRET,
+    handlers: { new_alarm: (_alarm, { id }) => handled.push(id) },
+    store: spy.store,
+    now: () => NOW_MS,
+    ...reporting,
+    ...options,
+  } as WebhookReceiverOptions);
+  return { receiver, spy, handled, reports };
+}
+
+type Genuine = Awaited<ReturnType<typeof delivery>>;
+type HeaderChanges = Readonly<Record<string, string | string[] | undefined>>;
+
+const withHeaders = (request: Genuine, headers: HeaderChanges): WebhookRequest => ({
+  ...request,
+  headers: { ...request.headers, ...headers },
+});
+
+/** Requests that are refused, each with the outcome that it has. All carry the genuine one's id. */
+const REFUSED: readonly [
+  string,
+  Outcome,
+  (genuine: Genuine) => Promise<WebhookRequest> | WebhookRequest,
+][] = [
+  ["another method", "method_not_allowed", (genuine) => ({ ...genuine, method: "GET" })],
+  ["a repeated id", "malformed", (genuine) => withHeaders(genuine, { "X-WEBHOOK-ID": "other" })],
+  ["no type", "malformed", (genuine) => withHeaders(genuine, { "x-webhook-type": undefined })],
+  [
+    "a timestamp with a sign",
+    "malformed",
+    (genuine) => withHeaders(genuine, { "x-webhook-timestamp": `+${NOW_SECONDS}` }),
+  ],
+  ["an id with a colon", "malformed", (genuine) => withHeaders(genuine, { "x-webhook-id": "a:b" })],
+  [
+    "no signature",
+    "unsigned",
+    (genuine) => withHeaders(genuine, { "x-webhook-signature": undefined }),
+  ],
+  [
+    "a signature of zeros",
+    "signature_mismatch",
+    (genuine) => withHeaders(genuine, { "x-webhook-signature": `v1=${"0".repeat(64)}` }),
+  ],
+  ["a wrong secret", "signature_mismatch", () => delivery({ secret: "not the secret" })],
+  ["another body", "signature_mismatch", (genuine) => ({ ...genuine, body: '{"alarm":{}}' })],
+  [
+    "another time",
+    "signature_mismatch",
+    (genuine) => withHeaders(genuine, { "x-webhook-timestamp": String(NOW_SECONDS + 1) }),
+  ],
+  ["an old time, signed", "stale", () => delivery({ timestamp: NOW_SECONDS - 301 })],
+  ["a time to come, signed", "stale", () => delivery({ timestamp: NOW_SECONDS + 301 })],
+  ["another type", "type_mismatch", () => delivery({ type: "delete_my_data_event" })],
+  ["too long a body", "body_too_large", (genuine) => ({ ...genuine, body: "x".repeat(2_000_000) })],
+  [
+    "a stalled body",
+    "body_timeout",
+    (genuine) => ({ ...genuine, body: new UnreadableBody("body_timeout", 1) }),
+  ],
+  [
+    "a parsed body",
+    "body_consumed",
+    (genuine) => ({ ...genuine, body: { alarm: {} } as unknown as string }),
+  ],
+  ["no JSON, signed", "unrecognized", () => delivery({ body: "no JSON" })],
+  ["an unknown type, signed", "unrecognized", () => delivery({ type: "report", body: "{}" })],
+  ["an event nobody handles, signed", "unhandled", () => eventDelivery("DATA_DELETED")],
+];
+
+describe("a request that is refused", () => {
+  it.each(REFUSED)("for %s (%s) never reaches the store", async (_why, outcome, forge) => {
+    const { receiver, spy, handled } = receiverOnSpy();
+    const genuine = await delivery();
+    const response = await receiver.receive(await forge(genuine));
+    expect(response.outcome).toBe(outcome);
+    expect(spy.calls).toEqual([]);
+    expect(handled).toEqual([]);
+  });
+
+  it.each(REFUSED)("for %s (%s) does not block the genuine delivery", async (_why, _as, forge) => {
+    const { receiver, handled } = receiverOnSpy();
+    const genuine = await delivery();
+    const forged = await forge(genuine);
+    for (let attempt = 0; attempt < 3; attempt++) await receiver.receive(forged);
+    expect(await receiver.receive(genuine)).toMatchObject({ status: 200, outcome: "handled" });
+    await receiver.receive(forged);
+    expect(await receiver.receive(genuine)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(handled).toEqual([genuine.headers["x-webhook-id"]]);
+  });
+
+  it.each(["throws", "rejects", "gives nothing"])(
+    "because the secret function %s never reaches the store",
+    async (how) => {
+      const { receiver, spy } = receiverOnSpy({
+        secret: () => {
+          if (how === "throws") throw new Error("vault is sealed");
+          return how === "rejects" ? Promise.reject(new Error("vault is sealed")) : "";
+        },
+      });
+      const response = await receiver.receive(await delivery());
+      expect(response).toMatchObject({ status: 503, outcome: "secret_unavailable" });
+      expect(spy.calls).toEqual([]);
+    },
+  );
+
+  it("while draining never reaches the store", async () => {
+    const { receiver, spy } = receiverOnSpy();
+    await receiver.drain();
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "draining" });
+    expect(spy.calls).toEqual([]);
+  });
+
+  it("because the clock fails never reaches the store", async () => {
+    const { receiver, spy } = receiverOnSpy({
+      now: () => {
+        throw new Error("no clock");
+      },
+    });
+    expect(await receiver.receive(await delivery())).toMatchObject({
+      status: 500,
+      outcome: "internal_error",
+    });
+    expect(spy.calls).toEqual([]);
+  });
+});
+
+describe("the store", () => {
+  it("sees an id that was signed, as its key, and nothing else of the request", async () => {
+    const { receiver, spy } = receiverOnSpy();
+    await receiver.receive(await delivery({ id: "signed-id" }));
+    expect(spy.calls.map(({ method, key }) => [method, key])).toEqual([
+      ["claim", "signed-id"],
+      ["complete", "signed-id"],
+    ]);
+    for (const { owner } of spy.calls) expect(owner).toMatch(/^[0-9a-f-]{36}-\d+$/);
+  });
+
+  it("sees another owner with each claim, and another prefix with each receiver", async () => {
+    const owners: string[] = [];
+    for (let n = 0; n < 3; n++) {
+      const { receiver, spy } = receiverOnSpy();
+      for (const id of ["one", "two", "three"]) await receiver.receive(await delivery({ id }));
+      owners.push(...spy.calls.filter(({ method }) => method === "claim").map((c) => c.owner));
+    }
+    expect(new Set(owners).size).toBe(9);
+  });
+
+  it("is not filled by a thousand forged ids", async () => {
+    const { receiver, spy, handled } = receiverOnSpy();
+    const genuine = await delivery();
+    for (let n = 0; n < 1_000; n++) {
+      await receiver.receive(withHeaders(genuine, { "x-webhook-id": `forged-${n}` }));
+    }
+    expect(spy.calls).toEqual([]);
+    expect(handled).toEqual([]);
+  });
+});

@@ -1,0 +1,220 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { memoryStore, type ClaimResult, type DeliveryStore } from "../../src/index.js";
+import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { createCollector, linesWith } from "../support/collector.js";
+import { deferred, never } from "../support/deferred.js";
+import { delivery } from "../support/deliveries.js";
+import { firstCall, spiedStore } from "../support/spied-store.js";
+
+const DOWN = new Error("the store is down");
+const throws = (): never => {
+  throw DOWN;
+};
+const rejects = () => Promise.reject(DOWN);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a claim that fails", () => {
+  it.each<[string, () => unknown]>([
+    ["throws", throws],
+    ["rejects", rejects],
+    ["returns nothing", () => undefined],
+    ["returns null", () => null],
+    ["returns a string", () => "claimed"],
+    ["returns true", () => true],
+    ["returns an empty object", () => ({})],
+    ["returns an unknown state", () => ({ state: "CLAIMED", takeover: false })],
+    ["resolves to nothing", () => Promise.resolve(undefined)],
+    ["resolves to an unknown state", () => Promise.resolve({ state: "ok" })],
+  ])("is 503 and runs no handler where the store %s", async (_how, claim) => {
+    let runs = 0;
+    const { options, reports } = createCollector();
+    const store = { ...memoryStore(), claim: claim as DeliveryStore["claim"] };
+    const receiver = alarmReceiver(() => (runs += 1), { store, ...options });
+    const response = await receiver.receive(await delivery());
+    expect(response).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    expect(runs).toBe(0);
+    expect(reports).toHaveLength(1);
+    expect(reports[0]).toHaveProperty("error", expect.any(Error));
+  });
+
+  it("is 503 once dependencyTimeoutMs has passed where the store hangs", async () => {
+    let runs = 0;
+    const store = { ...memoryStore(), claim: () => never<ClaimResult>() };
+    const called = firstCall(store, "claim");
+    const { options, reports } = createCollector();
+    const receiver = alarmReceiver(() => (runs += 1), { store, ...options });
+    const answer = receiver.receive(await delivery());
+    await called;
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(reports).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    expect(reports[0]).toMatchObject({
+      error: { name: "DeadlineError", message: "store.claim took longer than 5000 ms" },
+    });
+    expect(runs).toBe(0);
+  });
+
+  it("is delivered again and handled once the store is back", async () => {
+    let runs = 0;
+    let isDown = true;
+    const inner = memoryStore();
+    const claim: DeliveryStore["claim"] = (...call) => (isDown ? rejects() : inner.claim(...call));
+    const receiver = alarmReceiver(() => (runs += 1), { store: { ...inner, claim } });
+    const copy = await delivery();
+    for (let attempt = 0; attempt < 5; attempt++) {
+      expect(await receiver.receive(copy)).toMatchObject({ status: 503 });
+    }
+    isDown = false;
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(runs).toBe(1);
+  });
+});
+
+describe("a claim that comes after its time", () => {
+  /** A claim that is made at once, but whose answer comes when the gateway was answered already. */
+  async function lateClaim(faults: Partial<DeliveryStore> = {}, before?: ClaimResult) {
+    const inner = memoryStore();
+    const answered = deferred();
+    const asked = deferred();
+    let isFirst = true;
+    const spy = spiedStore(
+      {
+        async claim(key, owner, times) {
+          const result = before ?? (await inner.claim(key, owner, times));
+          if (!isFirst) return result;
+          isFirst = false;
+          asked.resolve();
+          await answered.promise;
+          return result;
+        },
+        ...faults,
+      },
+      inner,
+    );
+    let runs = 0;
+    const { options, lines } = createCollector();
+    const receiver = alarmReceiver(() => (runs += 1), { store: spy.store, ...options });
+    const copy = await delivery();
+    const answer = receiver.receive(copy);
+    await asked.promise;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    answered.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    return { spy, receiver, copy, lines, runs: () => runs };
+  }
+
+  it("is released by its own owner, so that the next copy runs at once", async () => {
+    const { spy, receiver, copy, runs } = await lateClaim();
+    expect(spy.calls.map(({ method }) => method)).toEqual(["claim", "release"]);
+    expect(spy.calls[1]?.owner).toBe(spy.calls[0]?.owner);
+    expect(runs()).toBe(0);
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(runs()).toBe(1);
+  });
+
+  it.each<ClaimResult>([{ state: "completed" }, { state: "in_flight", retryAfterMs: 1 }])(
+    "is not released where it says $state",
+    async (before) => {
+      const { spy } = await lateClaim({}, before);
+      expect(spy.count("release")).toBe(0);
+    },
+  );
+
+  it.each([
+    ["throws", throws],
+    ["rejects", rejects],
+  ])(
+    "has no other effect where its release %s: the lease ends by itself",
+    async (_how, release) => {
+      const { receiver, copy, lines, runs } = await lateClaim({ release });
+      expect(linesWith(lines, "release failed")).toHaveLength(1);
+      expect(await receiver.receive(copy)).toMatchObject({ status: 409, outcome: "in_flight" });
+      await vi.advanceTimersByTimeAsync(30_000);
+      expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+      expect(runs()).toBe(1);
+    },
+  );
+
+  it("that fails after its time changes nothing", async () => {
+    const asked = deferred();
+    const failure = deferred<ClaimResult>();
+    const spy = spiedStore({
+      claim() {
+        asked.resolve();
+        return failure.promise;
+      },
+    });
+    const receiver = alarmReceiver(() => undefined, { store: spy.store });
+    const answer = receiver.receive(await delivery());
+    await asked.promise;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await answer).toMatchObject({ outcome: "store_unavailable" });
+    failure.reject(DOWN);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(spy.count("release")).toBe(0);
+  });
+});
+
+describe("a release that fails", () => {
+  it.each<[string, () => Promise<void>]>([
+    ["throws", throws],
+    ["rejects", rejects],
+    ["hangs", never<void>],
+  ])("does not change the outcome where the store %s", async (how, release) => {
+    let runs = 0;
+    const error = new Error("the handler's own");
+    const { options, lines, reports } = createCollector();
+    const store: DeliveryStore = { ...memoryStore(), release };
+    const called = firstCall(store, "release");
+    const receiver = alarmReceiver(
+      () => {
+        runs += 1;
+        if (runs === 1) throw error;
+      },
+      { store, ...options },
+    );
+    const copy = await delivery();
+    const answer = receiver.receive(copy);
+    await called;
+    if (how === "hangs") await vi.advanceTimersByTimeAsync(5_000);
+    expect(await answer).toMatchObject({ status: 500, outcome: "handler_failed" });
+    expect(reports).toMatchObject([{ outcome: "handler_failed", error }]);
+    expect(linesWith(lines, "release failed")).toHaveLength(1);
+    expect(await receiver.receive(copy)).toMatchObject({ status: 409, outcome: "in_flight" });
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(reports.at(-1)).toMatchObject({ takeover: true });
+  });
+
+  it("does not go on holding the lease: a failed run makes room however slow the store is", async () => {
+    const spy = spiedStore({ release: never<void> });
+    const releasing = firstCall(spy.store, "release");
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, {
+      store: spy.store,
+      leaseMs: 3_000,
+      dependencyTimeoutMs: 60_000,
+    });
+    const copy = await delivery();
+    const run = await start(receiver, copy);
+    run.reject(new Error("failed"));
+    await releasing;
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(spy.count("renew")).toBe(0);
+    const next = await start(receiver, copy);
+    expect(next.context.takeover).toBe(true);
+    next.resolve();
+    expect(await next.answer).toMatchObject({ status: 200, outcome: "handled" });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await run.answer).toMatchObject({ status: 500, outcome: "handler_failed" });
+  });
+});
