@@ -37,8 +37,10 @@ export function createClaims(
   const { leaseMs, retentionMs, dependencyTimeoutMs } = times;
   const claimTimes: ClaimTimes = { leaseMs, retentionMs };
   const nextOwner = createOwners();
-  const bounded = <T>(method: string, result: MaybePromise<T>, onLate?: (value: T) => void) =>
-    within(dependencyTimeoutMs, `store.${method}`, result, onLate);
+  const bounded = <T>(method: string, result: MaybePromise<T>) =>
+    within(dependencyTimeoutMs, `store.${method}`, result);
+  // A claim that took most of its lease to arrive could end before it is renewed for the first time.
+  const claimTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 2);
 
   const backlog = createCompletionBacklog(
     async (id, owner) => bounded("complete", store.complete(id, owner, retentionMs)),
@@ -93,7 +95,8 @@ export function createClaims(
         return isPromise(released) ? released.then(() => COMPLETED) : COMPLETED;
       };
       try {
-        const result = bounded("claim", store.claim(id, owner, claimTimes), releaseLate);
+        const claiming = store.claim(id, owner, claimTimes);
+        const result = within(claimTimeoutMs, "store.claim", claiming, releaseLate);
         return isPromise(result) ? result.then(readSettled, unavailable) : readClaim(result, owner);
       } catch (error) {
         return unavailable(error);

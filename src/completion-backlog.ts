@@ -24,13 +24,14 @@ export function createCompletionBacklog(
   onGivenUp: (id: string) => void,
 ): CompletionBacklog {
   const owners = new Map<string, string>();
-  let stopTimer: (() => void) | undefined;
+  let isScheduled = false;
   let delayMs = FIRST_DELAY_MS;
 
   const schedule = (): void => {
-    if (owners.size === 0 || stopTimer !== undefined) return;
-    stopTimer = startBackgroundTimer(delayMs, () => {
-      stopTimer = undefined;
+    if (owners.size === 0 || isScheduled) return;
+    isScheduled = true;
+    startBackgroundTimer(delayMs, () => {
+      isScheduled = false;
       delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
       void flush().then(schedule);
     });
@@ -43,6 +44,9 @@ export function createCompletionBacklog(
       try {
         await complete(id, owner);
       } catch {
+        // To the end of the line, so that one id which the store will not take holds up no other.
+        owners.delete(id);
+        owners.set(id, owner);
         return;
       }
       owners.delete(id);

@@ -48,8 +48,8 @@ export interface CommonReceiverOptions {
    */
   handlerTimeoutMs?: number | undefined;
   /**
-   * Bounds the secret function and every call of the store. Milliseconds, from 1 to 2 147 483 647,
-   * default 5 000.
+   * Bounds the secret function and every call of the store; a claim is bounded by half of `leaseMs`
+   * too. Milliseconds, from 1 to 2 147 483 647, default 5 000.
    */
   dependencyTimeoutMs?: number | undefined;
   /** The largest body that is read. Bytes, from 1 to 268 435 456, default 1 048 576 (1 MiB). */

@@ -25,6 +25,10 @@ class LeaseLostError extends Error {
   }
 }
 
+function isDone({ outcome }: HandlerResult): boolean {
+  return outcome === "handled" || outcome === "discarded";
+}
+
 /** Makes the step between claim and answer: handler, lease renewal, time-out, settling. */
 export function createPerform(
   claims: Claims,
@@ -32,26 +36,22 @@ export function createPerform(
   handlerTimeoutMs: number,
   log: Reporter["log"],
 ): Perform {
-  /**
-   * Success is remembered before the gateway hears of it; a failure makes room for the next copy. The
-   * lease is renewed until the success is remembered, but not beyond its release.
-   */
-  const settle = (
-    { facts: { id }, owner }: Job,
+  /** Success is remembered before the gateway hears of it; a failure makes room for the next copy. */
+  const settle = ({ facts: { id }, owner }: Job, result: HandlerResult): MaybePromise<Ending> => {
+    const settled = isDone(result) ? claims.complete(id, owner) : claims.release(id, owner);
+    return isPromise(settled) ? settled.then(() => result) : result;
+  };
+
+  /** The lease is renewed until the success is remembered, but not beyond its release. */
+  const settleRenewed = async (
+    job: Job,
     result: HandlerResult,
-    stopRenewing?: () => void,
-  ): MaybePromise<Ending> => {
-    const isDone = result.outcome === "handled" || result.outcome === "discarded";
-    if (!isDone) stopRenewing?.();
-    const settled = isDone ? claims.complete(id, owner) : claims.release(id, owner);
-    if (!isPromise(settled)) {
-      stopRenewing?.();
-      return result;
-    }
-    return settled.then(() => {
-      stopRenewing?.();
-      return result;
-    });
+    stopRenewing: () => void,
+  ): Promise<Ending> => {
+    if (!isDone(result)) stopRenewing();
+    const ending = await settle(job, result);
+    stopRenewing();
+    return ending;
   };
 
   const settleLate = async (job: Job, settling: PromiseLike<Ending>): Promise<void> => {
@@ -76,10 +76,10 @@ export function createPerform(
       if (isRunning) abort(new LeaseLostError());
     });
     return within(handlerTimeoutMs, "the handler", finished).then(
-      (value) => settle(job, value, stopRenewing),
+      (value) => settleRenewed(job, value, stopRenewing),
       (timeout: unknown) => {
         abort(timeout as Error);
-        const late = finished.then((value) => settle(job, value, stopRenewing));
+        const late = finished.then((value) => settleRenewed(job, value, stopRenewing));
         running.track(settleLate(job, late));
         return { outcome: "handler_timeout", error: timeout };
       },

@@ -58,6 +58,24 @@ describe("a claim that a slow store grants", () => {
   });
 });
 
+describe("a claim that takes longer than half of its lease", () => {
+  it("is not trusted to hold: the handler is not run, and the claim is released", async () => {
+    const inner = memoryStore();
+    const slow = deferred<ClaimResult>();
+    const released = vi.fn();
+    const handler = vi.fn();
+    const store = { ...inner, claim: () => slow.promise, release: released };
+    const receiver = alarmReceiver(handler, { store, leaseMs: 1_000, dependencyTimeoutMs: 5_000 });
+    const answer = receiver.receive(await delivery());
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    slow.resolve({ state: "claimed", takeover: false });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(released).toHaveBeenCalledOnce();
+    expect(handler).not.toHaveBeenCalled();
+  });
+});
+
 describe("a renewal that is refused because the completion was stored before it", () => {
   it("does not abort the signal of a handler that has succeeded", async () => {
     const renewal = deferred<boolean>();

@@ -178,17 +178,36 @@ describe("a completion that fails", () => {
     for (const id of ["one", "two", "three"]) await receiver.receive(await delivery({ id }));
     calls.length = 0;
     const at: number[] = [];
+    const turns = ["one", "two", "three"];
     for (let second = 1; second <= 121; second++) {
       await vi.advanceTimersByTimeAsync(1_000);
       if (calls.length > 0) at.push(second);
       // The store is asked for one key, and not for the others once that one has failed.
-      expect(calls.splice(0).map(({ key }) => key)).toEqual(at.at(-1) === second ? ["one"] : []);
+      const expected = at.at(-1) === second ? [turns[(at.length - 1) % 3]] : [];
+      expect(calls.splice(0).map(({ key }) => key)).toEqual(expected);
     }
     expect(at).toEqual([1, 3, 7, 15, 31, 61, 91, 121]);
     comeBack();
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(calls.map(({ key }) => key)).toEqual(["one", "two", "three"]);
+    expect(calls.map(({ key }) => key)).toEqual(["three", "one", "two"]);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("for one id alone holds up no other", async () => {
+    const inner = memoryStore();
+    let isDown = true;
+    const spy = spiedStore({
+      complete: (key, ...rest) =>
+        isDown || key === "poison" ? rejects() : inner.complete(key, ...rest),
+    });
+    const receiver = alarmReceiver(() => undefined, { store: spy.store });
+    for (const id of ["poison", "one", "two"]) await receiver.receive(await delivery({ id }));
+    isDown = false;
+    await vi.advanceTimersByTimeAsync(3_000);
+    const times = { leaseMs: 1_000, retentionMs: 1_000 };
+    for (const id of ["one", "two"]) {
+      expect(inner.claim(id, "other", times)).toEqual({ state: "completed" });
+    }
   });
 
   it("is retried soon again after the store was back in between", async () => {
