@@ -14,6 +14,7 @@ const EXPORTS: Record<string, string[]> = {
     "ConfigurationError",
     "DiscardDelivery",
     "RetryLater",
+    "UnreadableBody",
     "alarmSchema",
     "createWebhookReceiver",
     "deleteMyDataEventSchema",

@@ -4,6 +4,7 @@ import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { firstCall } from "../support/spied-store.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -65,8 +66,10 @@ describe("a claim that takes longer than half of its lease", () => {
     const released = vi.fn();
     const handler = vi.fn();
     const store = { ...inner, claim: () => slow.promise, release: released };
+    const claimed = firstCall(store, "claim");
     const receiver = alarmReceiver(handler, { store, leaseMs: 1_000, dependencyTimeoutMs: 5_000 });
     const answer = receiver.receive(await delivery());
+    await claimed;
     await vi.advanceTimersByTimeAsync(500);
     expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
     slow.resolve({ state: "claimed", takeover: false });
@@ -132,10 +135,11 @@ describe("a store that answers carelessly", () => {
 
   it("by a claim that cannot be read and comes late disturbs nothing", async () => {
     const late = deferred<ClaimResult>();
-    const receiver = alarmReceiver(() => undefined, {
-      store: { ...memoryStore(), claim: () => late.promise },
-    });
+    const store = { ...memoryStore(), claim: () => late.promise };
+    const claimed = firstCall(store, "claim");
+    const receiver = alarmReceiver(() => undefined, { store });
     const answer = receiver.receive(await delivery());
+    await claimed;
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
     late.resolve(unreadable());
