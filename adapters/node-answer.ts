@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
+import type { Writable } from "node:stream";
 import type { WebhookResponse } from "../src/answer.js";
 import type { NodeRequest } from "./node-body.js";
 
@@ -13,10 +14,12 @@ export type NodeResponse = ServerResponse | Http2ServerResponse;
 const LINGER_MS = 2_000;
 
 /** Writes the answer to a request whose body was read, and keeps the connection. */
-export function writeAnswer(res: NodeResponse, answer: WebhookResponse): void {
+export function writeAnswer(req: NodeRequest, res: NodeResponse, answer: WebhookResponse): void {
   if (!canAnswer(res)) return;
   writeHead(res, answer);
   res.end(answer.body);
+  // The connection would be stuck behind a body that something has read in part and left.
+  req.resume();
 }
 
 /** Writes the answer to a request whose upload goes on, or has stalled, and closes the connection. */
@@ -26,21 +29,17 @@ export function writeAnswerAndClose(
   answer: WebhookResponse,
 ): void {
   if (!canAnswer(res)) return;
-  if (isHttp2(res)) {
-    writeHead(res, answer);
-    // Asks the sender to stop without failing the exchange (RFC 9113, section 8.1).
-    res.end(answer.body, () => {
-      res.stream.close();
-    });
-    return;
-  }
-  writeHead(res, answer, { connection: "close" });
+  writeHead(res, answer, isHttp2(res) ? {} : { connection: "close" });
+  const body: Writable = res;
   // Complete for the sender by its Content-Length, while the end, which closes, waits.
-  res.write(answer.body);
+  body.write(answer.body);
   const finish = (): void => {
     clearTimeout(timer);
     req.off("end", finish).off("close", finish);
-    res.end();
+    body.end(() => {
+      // Other streams share an HTTP/2 connection, so only this one is closed.
+      if (isHttp2(res)) res.stream.close();
+    });
   };
   const timer = setTimeout(finish, LINGER_MS);
   req.on("end", finish).on("close", finish).resume();

@@ -29,7 +29,7 @@ export function createNodeListener(
     const answer = await receiver.receive({ method, headers, body });
     const isUnfinished = body instanceof UnreadableBody && body.isUnfinished;
     if (isUnfinished) writeAnswerAndClose(req, res, answer);
-    else writeAnswer(res, answer);
+    else writeAnswer(req, res, answer);
   };
 
   return (req, res) => {

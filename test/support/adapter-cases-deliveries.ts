@@ -1,0 +1,171 @@
+import { alarm, onlineDataEvent } from "./deliveries.js";
+import {
+  bytesOf,
+  ensureEqual,
+  exchangeWith,
+  headerOf,
+  signed,
+  withHeader,
+  type AdapterCase,
+  type AdapterRequest,
+  type Exchange,
+  type ExchangeOptions,
+  type Expected,
+} from "./adapter-exchange.js";
+
+const HANDLED: Expected = { status: 200, outcome: "handled" };
+const MAX_BODY_BYTES = 2_000;
+
+/** A body of `bytes` bytes that is a genuine alarm. */
+function alarmOfSize(bytes: number): string {
+  const empty = JSON.stringify({ alarm: alarm({ text: "" }) });
+  return JSON.stringify({ alarm: alarm({ text: "x".repeat(bytes - empty.length) }) });
+}
+
+/** A delivery that has to be handled once, with the exact bytes for the handler. */
+function handled(
+  id: string,
+  title: string,
+  request: () => Promise<AdapterRequest>,
+  options: ExchangeOptions = {},
+): AdapterCase {
+  return {
+    id,
+    title,
+    run: (target) =>
+      exchangeWith(target, options, async (exchange) => {
+        const sent = await request();
+        await exchange.expect(sent, HANDLED);
+        ensureEqual("runs", exchange.runs.length, 1);
+        ensureSameBytes(exchange, sent);
+      }),
+  };
+}
+
+function ensureSameBytes({ runs }: Exchange, { body }: AdapterRequest): void {
+  const received = runs[0]?.rawBody;
+  ensureEqual("bytes of rawBody", received?.length, body?.length);
+  ensureEqual(
+    "rawBody is what was sent",
+    received?.every((byte, i) => byte === body?.[i]),
+    true,
+  );
+}
+
+const CONTENT_TYPES = [
+  ["json_charset", "application/json; charset=utf-8"],
+  ["json_latin1", "application/json; charset=latin1"],
+  ["problem_json", "application/vnd.api+json"],
+  ["text", "text/plain"],
+  ["urlencoded", "application/x-www-form-urlencoded"],
+  ["multipart", "multipart/form-data; boundary=x"],
+  ["octets", "application/octet-stream"],
+  ["nonsense", ";;;"],
+  ["empty", ""],
+] as const;
+
+/** Deliveries that are the gateway's: each is handled once. */
+export const deliveryCases: readonly AdapterCase[] = [
+  handled("alarm", "an authentic alarm is handled", () => signed()),
+  handled("event", "an authentic Online Data event is handled", () =>
+    signed({
+      type: "delete_my_data_event",
+      body: JSON.stringify({ event: onlineDataEvent("DATA_REAPPEARED") }),
+    }),
+  ),
+  handled("exact_bytes", "odd white space and duplicate keys reach the handler untouched", () =>
+    signed({
+      body: `\r\n {"alarm" :\t{"id":0, ${JSON.stringify(alarm()).slice(1, -1)} , "id":1.0e0}}\n\n`,
+    }),
+  ),
+  handled("non_ascii", "a body beyond ASCII is handled", () =>
+    signed({ body: JSON.stringify({ alarm: alarm({ text: "Ålarm – тест – 警報 – 🔔" }) }) }),
+  ),
+  handled("bom", "a byte order mark is tolerated", () =>
+    signed({ body: `\uFEFF${JSON.stringify({ alarm: alarm() })}` }),
+  ),
+  handled("body_200_kb", "a body of 200 KB is handled", () =>
+    signed({ body: alarmOfSize(200 * 1024) }),
+  ),
+  handled("chunked", "a body without Content-Length is handled", async () => ({
+    ...(await signed({ body: alarmOfSize(50_000) })),
+    chunked: true,
+  })),
+  handled(
+    "body_at_the_limit",
+    "a body of exactly maxBodyBytes is handled",
+    () => signed({ body: alarmOfSize(MAX_BODY_BYTES) }),
+    { maxBodyBytes: MAX_BODY_BYTES },
+  ),
+  handled("upper_case_hex", "a signature in upper-case hex is accepted", async () => {
+    const request = await signed();
+    const hex = headerOf(request, "x-webhook-signature").slice("v1=".length);
+    return withHeader(request, "x-webhook-signature", `v1=${hex.toUpperCase()}`);
+  }),
+  handled("header_case", "header names may have any letter case", async () => {
+    const request = await signed();
+    return {
+      ...request,
+      headers: request.headers.map(([name, value]) => [name.toUpperCase(), value] as const),
+    };
+  }),
+  handled("no_content_type", "a delivery without a content type is handled", async () =>
+    withHeader(await signed(), "content-type"),
+  ),
+  ...CONTENT_TYPES.map(([id, contentType]) =>
+    handled(`content_type_${id}`, `content type "${contentType}" is no obstacle`, async () =>
+      withHeader(await signed(), "content-type", contentType),
+    ),
+  ),
+
+  {
+    id: "unhandled",
+    title: "a known type that nothing handles is acknowledged",
+    run: (target) =>
+      exchangeWith(target, { alarmsOnly: true }, async ({ expect, runs }) => {
+        const body = JSON.stringify({ event: onlineDataEvent("DATA_DELETED") });
+        const event = await signed({ type: "delete_my_data_event", body });
+        await expect(event, { status: 200, outcome: "unhandled" });
+        ensureEqual("runs", runs.length, 0);
+      }),
+  },
+  {
+    id: "duplicate",
+    title: "a delivery that was handled is acknowledged again, and not handled again",
+    run: (target) =>
+      exchangeWith(target, {}, async ({ expect, runs }) => {
+        await expect(await signed(), HANDLED);
+        await expect(await signed(), { status: 200, outcome: "duplicate" });
+        ensureEqual("runs", runs.length, 1);
+      }),
+  },
+  {
+    id: "forged_copy",
+    title: "a forged request with a genuine id does not block the genuine delivery",
+    run: (target) =>
+      exchangeWith(target, {}, async ({ expect, runs }) => {
+        const forged = await signed({ secret: "whsec_of_somebody_else" });
+        await expect(forged, { status: 409, outcome: "signature_mismatch" });
+        await expect(await signed(), HANDLED);
+        ensureEqual("runs", runs.length, 1);
+      }),
+  },
+  {
+    id: "keep_alive",
+    title: "a connection survives refusals, read and unread bodies",
+    run: (target) =>
+      exchangeWith(target, {}, async ({ expect, runs, connections }) => {
+        const good = await signed();
+        const tampered = { ...good, body: bytesOf("x".repeat(100_000)) };
+        await expect(
+          { ...tampered, method: "PUT" },
+          { status: 405, outcome: "method_not_allowed" },
+        );
+        await expect(tampered, { status: 409, outcome: "signature_mismatch" });
+        await expect({ ...tampered, headers: [] }, { status: 409, outcome: "malformed" });
+        await expect(good, HANDLED);
+        ensureEqual("runs", runs.length, 1);
+        ensureEqual("connections", connections() ?? 1, 1);
+      }),
+  },
+];

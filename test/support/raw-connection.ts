@@ -1,0 +1,107 @@
+import net from "node:net";
+import type { AdapterAnswer, AdapterRequest } from "./adapter-exchange.js";
+
+/** A TCP connection on which a test writes HTTP/1.1 by hand. */
+export interface RawConnection {
+  readonly socket: net.Socket;
+  /** Resolves when the bytes are handed to the kernel, or the connection is gone. */
+  write(bytes: string | Uint8Array): Promise<void>;
+  /** Resolves to the first `count` answers, each received in full. Rejects where the end comes before. */
+  answers(count: number): Promise<readonly AdapterAnswer[]>;
+  /** Everything that was received. */
+  received(): string;
+  /** Resolves when the connection is closed; `error` where it was reset. */
+  readonly closed: Promise<{ readonly error: Error | undefined }>;
+}
+
+/** Connects to a server on 127.0.0.1. */
+export async function connectRaw(port: number): Promise<RawConnection> {
+  const socket = net.connect({ port, host: "127.0.0.1", noDelay: true });
+  let received = Buffer.alloc(0);
+  let error: Error | undefined;
+  let isClosed = false;
+  const waiting = new Set<() => void>();
+  const wake = () => {
+    for (const check of waiting) check();
+  };
+  const closed = new Promise<{ error: Error | undefined }>((resolve) => {
+    socket.on("close", () => {
+      isClosed = true;
+      wake();
+      resolve({ error });
+    });
+  });
+  socket.on("error", (cause) => (error = cause));
+  socket.on("data", (data) => {
+    received = Buffer.concat([received, data]);
+    wake();
+  });
+  await new Promise<void>((resolve) => socket.once("connect", resolve));
+
+  return {
+    socket,
+    closed,
+    received: () => received.toString("latin1"),
+    write: (bytes) =>
+      new Promise((resolve) => {
+        socket.write(bytes, () => {
+          resolve();
+        });
+      }),
+    answers: (count) =>
+      new Promise((resolve, reject) => {
+        const check = () => {
+          const answers = parseAnswers(received);
+          if (answers.length < count && !isClosed) return;
+          waiting.delete(check);
+          if (answers.length >= count) resolve(answers);
+          else reject(new Error(`closed after ${received.toString("latin1")}`, { cause: error }));
+        };
+        waiting.add(check);
+        check();
+      }),
+  };
+}
+
+/** The answers that are complete by their Content-Length; interim ones have no body. */
+function parseAnswers(received: Buffer): AdapterAnswer[] {
+  const answers: AdapterAnswer[] = [];
+  let rest = received;
+  for (;;) {
+    const headLength = rest.indexOf("\r\n\r\n");
+    if (headLength === -1) return answers;
+    const [statusLine = "", ...lines] = rest.toString("latin1", 0, headLength).split("\r\n");
+    const headers = Object.fromEntries(
+      lines.map((line) => {
+        const colon = line.indexOf(":");
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
+      }),
+    );
+    const end = headLength + 4 + Number(headers["content-length"] ?? 0);
+    if (rest.length < end) return answers;
+    const body = rest.toString("utf8", headLength + 4, end);
+    answers.push({ status: Number(statusLine.split(" ")[1]), headers, body });
+    rest = rest.subarray(end);
+  }
+}
+
+/** The head of a request. `framing` is its Content-Length or Transfer-Encoding line, if any. */
+export function headOf({ method, headers }: AdapterRequest, ...framing: string[]): string {
+  const lines = headers.map(([name, value]) => `${name}: ${value}`);
+  return [`${method} / HTTP/1.1`, "Host: 127.0.0.1", ...lines, ...framing, "", ""].join("\r\n");
+}
+
+/** A whole request with its Content-Length. */
+export function wireOf(request: AdapterRequest): Buffer {
+  const { body = new Uint8Array(0) } = request;
+  return Buffer.concat([Buffer.from(headOf(request, `Content-Length: ${body.length}`)), body]);
+}
+
+/** One chunk of a chunked transfer; an empty one is the last. */
+export function chunkOf(bytes: Uint8Array): Buffer {
+  return Buffer.concat([
+    Buffer.from(`${bytes.length.toString(16)}\r\n`),
+    bytes,
+    Buffer.from("\r\n"),
+  ]);
+}
