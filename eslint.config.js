@@ -17,7 +17,12 @@ export default defineConfig(
     languageOptions: {
       parserOptions: {
         projectService: {
-          allowDefaultProject: ["*.config.js", "fixtures/*.mjs", "fixtures/generate/*.mjs"],
+          allowDefaultProject: [
+            ".size-limit.js",
+            "*.config.js",
+            "fixtures/*.mjs",
+            "fixtures/generate/*.mjs",
+          ],
         },
       },
     },

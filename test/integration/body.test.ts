@@ -281,11 +281,11 @@ describe.each([
   });
 
   it.each([
-    ["handled", await signed(), 1_000],
-    ["body_too_large", await signed(), 100],
+    ["handled", 1_000],
+    ["body_too_large", 100],
   ])(
     "lets a time-out middleware finish the answer that it has begun (%s)",
-    async (outcome, request, maxBodyBytes) => {
+    async (outcome, maxBodyBytes) => {
       let finish: () => void = () => undefined;
       await behind(
         (_req, res, next) => {
@@ -295,7 +295,7 @@ describe.each([
         },
         { maxBodyBytes },
       );
-      const answering = client.send(request);
+      const answering = client.send(await signed());
       await eventually(outcomes).toEqual([outcome]);
       // A tick for whatever the adapter does after the outcome.
       await sleep(1);
