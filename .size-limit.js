@@ -8,6 +8,7 @@ export default [
       "dist/fetch.js": "{ fetchHandler }",
     },
     limit: "21 kB",
+    /** @param {import("esbuild").BuildOptions} config */
     modifyEsbuildConfig: (config) => ({
       ...config,
       // Each chunk that a second entry shares is named as dropped, which is what is wanted.

@@ -235,8 +235,10 @@ describe.each([
     await behind(
       (_req, res, next) => {
         res.on("close", () => {
-          next();
-          reached.resolve();
+          setImmediate(() => {
+            next();
+            reached.resolve();
+          });
         });
       },
       { bodyTimeoutMs },
