@@ -30,7 +30,7 @@ export function createAuthenticate(keyring: Keyring | undefined): Authenticate {
     const { signature } = headers;
     if (signature === undefined) return UNSIGNED;
     const match = (secrets: readonly SecretKey[]) => {
-      const index = matchSecret(secrets, { ...headers, signature }, body);
+      const index = matchSecret(secrets, headers, signature, body);
       return isPromise(index) ? index.then(judge) : judge(index);
     };
     let secrets: MaybePromise<readonly SecretKey[]>;

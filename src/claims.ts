@@ -15,13 +15,16 @@ export type Claim =
 export interface Claims {
   /** Takes the lease on `id` for a new owner. */
   readonly claim: (id: string) => MaybePromise<Claim>;
-  /** Renews the lease until the returned function is called; `onLost` hears when it is lost. */
+  /**
+   * Renews the lease until the returned function is called, and answers copies in flight until then;
+   * `onLost` hears when the lease is lost.
+   */
   readonly keep: (id: string, owner: string, onLost: () => void) => () => void;
   /** Remembers `id` as handled; goes on in the background where the store does not take it. */
   readonly complete: (id: string, owner: string) => MaybePromise<void>;
   /** Gives the lease up. Where that fails, it ends by itself. */
   readonly release: (id: string, owner: string) => MaybePromise<void>;
-  /** Tries once more to complete what the store has not taken yet. */
+  /** Tries once more to complete what the store has not taken yet, for `dependencyTimeoutMs` at most. */
   readonly flush: () => Promise<void>;
 }
 
@@ -53,10 +56,19 @@ export function createClaims(
     },
   );
 
-  /** Handled, while the store is being told: a copy that comes now is not to meet an ended lease. */
+  // What this process knows better than the store, whose lease may have ended meanwhile: after a
+  // pause of the process that was longer than the lease, or while the store was away.
+  /** Ids whose handler runs here, with the moment when their lease ends unless renewed. */
+  const leaseEnds = new Map<string, number>();
+  /** Ids that were handled here, while the store is being told. */
   const completing = new Set<string>();
 
-  const isHandledHere = (id: string): boolean => completing.has(id) || backlog.has(id);
+  const knownHere = (id: string): Claim | undefined => {
+    if (completing.has(id) || backlog.has(id)) return COMPLETED;
+    const leaseEnd = leaseEnds.get(id);
+    if (leaseEnd === undefined) return undefined;
+    return { state: "in_flight", retryAfterMs: leaseEnd - performance.now() };
+  };
 
   const completeLater = (id: string, owner: string, error: unknown): void => {
     log("error", "completion failed: handled, and the store is told again later", { id, error });
@@ -81,7 +93,8 @@ export function createClaims(
 
   return {
     claim(id) {
-      if (isHandledHere(id)) return COMPLETED;
+      const known = knownHere(id);
+      if (known !== undefined) return known;
       const owner = nextOwner();
       const releaseLate = (late: ClaimResult): void => {
         // The gateway has been told to come again, and shall not find its own claim in the way.
@@ -89,10 +102,10 @@ export function createClaims(
       };
       const readSettled = (result: ClaimResult): MaybePromise<Claim> => {
         const claim = readClaim(result, owner);
-        if (claim.state !== "claimed" || !isHandledHere(id)) return claim;
-        // Handled while the store was slow to answer, and its lease ended before it was completed.
+        const knownMeanwhile = knownHere(id);
+        if (claim.state !== "claimed" || knownMeanwhile === undefined) return claim;
         const released = release(id, owner);
-        return isPromise(released) ? released.then(() => COMPLETED) : COMPLETED;
+        return isPromise(released) ? released.then(() => knownMeanwhile) : knownMeanwhile;
       };
       try {
         const claiming = store.claim(id, owner, claimTimes);
@@ -106,19 +119,19 @@ export function createClaims(
     keep(id, owner, onLost) {
       let stopTimer: () => void;
       let stopped = false;
-      let heldSince = performance.now();
+      leaseEnds.set(id, performance.now() + leaseMs);
       const schedule = (): void => {
         stopTimer = startBackgroundTimer(leaseMs / RENEWALS_PER_LEASE, () => void renew());
       };
       const renew = async (): Promise<void> => {
-        const startedAt = performance.now();
+        const leaseEnd = performance.now() + leaseMs;
         let isHeld: boolean;
         try {
           isHeld = await bounded("renew", store.renew(id, owner, leaseMs));
-          if (isHeld) heldSince = startedAt;
+          if (isHeld && !stopped) leaseEnds.set(id, leaseEnd);
         } catch (error) {
           log("error", "renewal of the lease failed: tried again until it ends", { id, error });
-          isHeld = performance.now() - heldSince < leaseMs;
+          isHeld = performance.now() < (leaseEnds.get(id) ?? 0);
         }
         if (stopped) return;
         if (isHeld) schedule();
@@ -128,6 +141,7 @@ export function createClaims(
       return () => {
         stopped = true;
         stopTimer();
+        leaseEnds.delete(id);
       };
     },
 
@@ -151,7 +165,11 @@ export function createClaims(
     },
 
     release,
-    flush: backlog.flush,
+    async flush() {
+      await within(dependencyTimeoutMs, "the last completions", backlog.flush()).catch(() => {
+        // Given up: whoever shuts down is not to wait for a store that is away.
+      });
+    },
   };
 }
 

@@ -9,7 +9,7 @@ export interface CompletionBacklog {
   readonly has: (id: string) => boolean;
   /** Tries to complete `id` again later, until it succeeds. */
   readonly add: (id: string, owner: string) => void;
-  /** Tries all once more now, up to the first that fails. Never rejects. */
+  /** Tries each once more now, one after the other. Never rejects. */
   readonly flush: () => Promise<void>;
 }
 
@@ -33,23 +33,28 @@ export function createCompletionBacklog(
     startBackgroundTimer(delayMs, () => {
       isScheduled = false;
       delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
-      void flush().then(schedule);
+      void retry().then(schedule);
     });
+  };
+
+  const attempt = async (id: string, owner: string): Promise<boolean> => {
+    try {
+      await complete(id, owner);
+      owners.delete(id);
+      return true;
+    } catch {
+      // To the end of the line, so that one id which the store will not take holds up no other.
+      owners.delete(id);
+      owners.set(id, owner);
+      return false;
+    }
   };
 
   // One after the other, and no further than the first failure: a store that is coming back is not
   // to be met by thousands of calls at once.
-  const flush = async (): Promise<void> => {
+  const retry = async (): Promise<void> => {
     for (const [id, owner] of [...owners]) {
-      try {
-        await complete(id, owner);
-      } catch {
-        // To the end of the line, so that one id which the store will not take holds up no other.
-        owners.delete(id);
-        owners.set(id, owner);
-        return;
-      }
-      owners.delete(id);
+      if (!(await attempt(id, owner))) return;
     }
     delayMs = FIRST_DELAY_MS;
   };
@@ -67,6 +72,8 @@ export function createCompletionBacklog(
       owners.set(id, owner);
       schedule();
     },
-    flush,
+    async flush() {
+      for (const [id, owner] of [...owners]) await attempt(id, owner);
+    },
   };
 }

@@ -101,7 +101,6 @@ function flatten(issue: z.core.$ZodIssue, parent: readonly PropertyKey[]): Deliv
       issue.errors[issue.errors.length - 1];
     return (meant ?? []).flatMap((inner) => flatten(inner, path));
   }
-  const expected = issue.code === "invalid_type" ? `expected ${issue.expected}` : issue.message;
-  const message = issue.message === "Invalid input" ? expected : issue.message;
+  const { message } = issue;
   return [{ path: path.map((key) => (typeof key === "number" ? key : String(key))), message }];
 }

@@ -57,7 +57,7 @@ export function createPerform(
   const settleLate = async (job: Job, settling: PromiseLike<Ending>): Promise<void> => {
     const { id, type } = job.facts;
     const { outcome, error } = await settling;
-    const level = outcome === "handled" ? "warn" : "error";
+    const level = outcome === "handler_failed" ? "error" : "warn";
     log(level, `${outcome}, but after handlerTimeoutMs`, { id, type, error });
   };
 

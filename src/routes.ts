@@ -23,8 +23,13 @@ const UNKNOWN_EVENT_TYPE: readonly DeliveryIssue[] = [
 
 /** Makes the table of routes once; the handlers must have passed `checkHandlers`. */
 export function createRoutes(handlers: Handlers): FindRoute {
-  const { new_alarm: alarmHandler, delete_my_data_event: eventHandler, unrecognized } = handlers;
-  const findEventHandler = createEventRoutes(eventHandler);
+  // Bound, so that handlers written as methods find their `this`.
+  const alarmHandler = handlers.new_alarm?.bind(handlers);
+  const unrecognized = handlers.unrecognized?.bind(handlers);
+  const { delete_my_data_event: eventHandler } = handlers;
+  const findEventHandler = createEventRoutes(
+    typeof eventHandler === "function" ? eventHandler.bind(handlers) : eventHandler,
+  );
 
   const asUnrecognized = (
     type: string,
@@ -73,8 +78,9 @@ function createEventRoutes(
   if (given === undefined) return () => undefined;
   if (typeof given === "function") return () => given;
   // A Map, as an event type named like a member of Object.prototype would find that one.
-  const byType = new Map(
-    Object.entries(given).filter(([, handler]) => handler !== undefined),
-  ) as Map<string, EventHandler>;
+  const byType = new Map<string, EventHandler>();
+  for (const [type, handler] of Object.entries(given) as [string, EventHandler | undefined][]) {
+    if (handler !== undefined) byType.set(type, handler.bind(given));
+  }
   return (type) => byType.get(type) ?? byType.get("*");
 }

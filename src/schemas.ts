@@ -31,15 +31,20 @@ export type OnlineDataSeverity = "INFO" | "SUCCESS" | "WARNING";
 /** An enum that may gain members: the known ones complete in an editor, any other text passes. */
 type Open<Known extends string> = Known | (string & {});
 
+// Every schema that can refuse has a message of its own. Another would come from zod's configuration,
+// which is the whole process's, and may quote the value: personal data, in the log.
+const INTEGER = "expected an integer";
+const TEXT = "expected a string";
+const NULL = "expected null";
+const OBJECT = "expected an object";
+const TYPE = "expected an event type";
+
 /** An integer, or its digits: legacy formats vary. Beyond the safe range digits would be lost, so refused. */
-const integer = z.pipe(z.transform(digitsToNumber), z.int("expected an integer"));
+const integer = z.pipe(z.transform(digitsToNumber), z.int(INTEGER));
 
 /** A string, or a number that can be written as one without loss. */
 function text<T extends string = string>() {
-  return z.pipe(
-    z.transform(numberToText),
-    z.string("expected a string"),
-  ) as unknown as z.ZodMiniType<T>;
+  return z.pipe(z.transform(numberToText), z.string(TEXT)) as unknown as z.ZodMiniType<T>;
 }
 
 function digitsToNumber(value: unknown): unknown {
@@ -71,7 +76,7 @@ const alarmFields = {
 };
 
 /** An alarm record (GATEWAY.md, "Alarm"). Unknown fields stay, unknown enum values pass. */
-export const alarmSchema = z.looseObject(alarmFields);
+export const alarmSchema = z.looseObject(alarmFields, OBJECT);
 
 /** An alarm record. Dates are as the gateway wrote them: `parseGatewayTime` reads both formats. */
 export type Alarm = z.output<typeof alarmSchema>;
@@ -86,24 +91,31 @@ const eventFields = {
 const siteFields = { site_id: integer, site_name: text(), site_base_url: text() };
 
 function siteEvent<const T extends string>(type: T) {
-  return z.looseObject({ type: z.literal(type), ...eventFields, ...siteFields });
+  return z.looseObject({ type: z.literal(type, TYPE), ...eventFields, ...siteFields }, OBJECT);
 }
 
-const knownOnlineDataEventSchema = z.discriminatedUnion("type", [
-  siteEvent("DELETION_REQUEST_SENT"),
-  siteEvent("USER_MANUAL_INSTRUCTIONS_SENT"),
-  siteEvent("DATA_DELETED"),
-  siteEvent("DATA_REAPPEARED"),
-  siteEvent("PERSONAL_DATA_FOUND"),
-  siteEvent("PERSONAL_DATA_NOT_FOUND"),
-  z.looseObject({
-    type: z.literal("POWER_OF_ATTORNEY_SIGNED"),
-    ...eventFields,
-    site_id: z.null("expected null"),
-    site_name: z.null("expected null"),
-    site_base_url: z.null("expected null"),
-  }),
-]);
+const knownOnlineDataEventSchema = z.discriminatedUnion(
+  "type",
+  [
+    siteEvent("DELETION_REQUEST_SENT"),
+    siteEvent("USER_MANUAL_INSTRUCTIONS_SENT"),
+    siteEvent("DATA_DELETED"),
+    siteEvent("DATA_REAPPEARED"),
+    siteEvent("PERSONAL_DATA_FOUND"),
+    siteEvent("PERSONAL_DATA_NOT_FOUND"),
+    z.looseObject(
+      {
+        type: z.literal("POWER_OF_ATTORNEY_SIGNED", TYPE),
+        ...eventFields,
+        site_id: z.null(NULL),
+        site_name: z.null(NULL),
+        site_base_url: z.null(NULL),
+      },
+      OBJECT,
+    ),
+  ],
+  { error: ({ code }) => ((code as string) === "invalid_type" ? OBJECT : TYPE) },
+);
 
 /** An Online Data event of a documented type; `type` tells the members apart. */
 export type KnownOnlineDataEvent = z.output<typeof knownOnlineDataEventSchema>;
@@ -121,19 +133,19 @@ export function isOnlineDataEventType(type: string): type is OnlineDataEventType
   return knownEventTypes.has(type);
 }
 
-const openOnlineDataEventSchema = z.looseObject({
-  // A documented type must not slip in here with fields that its own member refuses.
-  type: text<string & {}>().check(
-    z.refine((type) => !isOnlineDataEventType(type), {
-      error: "expected another type",
-      abort: true,
-    }),
-  ),
-  ...eventFields,
-  site_id: z.nullable(integer),
-  site_name: z.nullable(text()),
-  site_base_url: z.nullable(text()),
-});
+const openOnlineDataEventSchema = z.looseObject(
+  {
+    // A documented type must not slip in here with fields that its own member refuses.
+    type: text<string & {}>().check(
+      z.refine((type) => !isOnlineDataEventType(type), { error: TYPE, abort: true }),
+    ),
+    ...eventFields,
+    site_id: z.nullable(integer),
+    site_name: z.nullable(text()),
+    site_base_url: z.nullable(text()),
+  },
+  OBJECT,
+);
 
 /** An Online Data event of a type that the gateway added since. */
 export type OpenOnlineDataEvent = z.output<typeof openOnlineDataEventSchema>;
@@ -142,10 +154,10 @@ export type OpenOnlineDataEvent = z.output<typeof openOnlineDataEventSchema>;
  * An Online Data event record (GATEWAY.md, "Online Data event"): site fields are set on site events
  * and null on `POWER_OF_ATTORNEY_SIGNED`. Unknown fields stay, unknown event types pass.
  */
-export const onlineDataEventSchema = z.union([
-  knownOnlineDataEventSchema,
-  openOnlineDataEventSchema,
-]);
+export const onlineDataEventSchema = z.union(
+  [knownOnlineDataEventSchema, openOnlineDataEventSchema],
+  OBJECT,
+);
 
 /** An Online Data event. `isKnownOnlineDataEvent` narrows the open member away. */
 export type OnlineDataEvent = z.output<typeof onlineDataEventSchema>;
@@ -156,9 +168,9 @@ export function isKnownOnlineDataEvent(event: OnlineDataEvent): event is KnownOn
 }
 
 /** The body of a `new_alarm` delivery: `{ alarm }`. */
-export const newAlarmSchema = z.looseObject({ alarm: alarmSchema });
+export const newAlarmSchema = z.looseObject({ alarm: alarmSchema }, OBJECT);
 /** The body of a `delete_my_data_event` delivery: `{ event }`. */
-export const deleteMyDataEventSchema = z.looseObject({ event: onlineDataEventSchema });
+export const deleteMyDataEventSchema = z.looseObject({ event: onlineDataEventSchema }, OBJECT);
 
 /** The documented fields, which validation may convert. All other fields are left as they came. */
 export const ALARM_FIELDS: readonly string[] = Object.keys(alarmFields);

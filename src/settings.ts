@@ -1,6 +1,7 @@
 import { ConfigurationError } from "./configuration-error.js";
 import { checkHandlers, type Handlers } from "./handlers.js";
 import { integerOption } from "./integer-option.js";
+import { refuseUnknownOptions } from "./known-options.js";
 import type { Logger } from "./logger.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
 import type { OutcomeReport } from "./report.js";
@@ -20,7 +21,7 @@ export interface Settings extends Record<IntegerOption, number> {
   readonly now: () => number;
 }
 
-const OPTION_NAMES = new Set<string>([
+const OPTION_NAMES = [
   ...Object.keys(INTEGER_OPTIONS),
   "secret",
   "acceptUnsignedDeliveries",
@@ -30,7 +31,7 @@ const OPTION_NAMES = new Set<string>([
   "onOutcome",
   "logger",
   "now",
-]);
+];
 const STORE_METHODS = ["claim", "renew", "complete", "release"] as const;
 
 /** Checks every option. Throws `ConfigurationError` with what to change. */
@@ -41,10 +42,7 @@ export function checkOptions(options: WebhookReceiverOptions): Settings {
       "createWebhookReceiver takes an options object",
     );
   }
-  const unknown = Object.keys(options).find((name) => !OPTION_NAMES.has(name));
-  if (unknown !== undefined) {
-    throw new ConfigurationError("unknown_option", `${unknown} is no option: is it misspelt?`);
-  }
+  refuseUnknownOptions(options, OPTION_NAMES);
   const integers = checkIntegers(options);
   const { unverifiable = "retry", onOutcome, logger = console, now = Date.now } = options;
   if ((unverifiable as string) !== "retry" && unverifiable !== "reject") {
@@ -77,11 +75,13 @@ function checkIntegers(options: WebhookReceiverOptions): Record<IntegerOption, n
   const integers = Object.fromEntries(
     names.map((name) => [name, integerOption(name, options[name], INTEGER_OPTIONS[name])]),
   ) as Record<IntegerOption, number>;
-  if (integers.timestampToleranceMs > integers.retentionMs) {
-    // A delivery that is still fresh but no longer remembered would be handled twice.
+  const { timestampToleranceMs, retentionMs } = integers;
+  if (timestampToleranceMs > retentionMs) {
     throw invalid("timestampToleranceMs", "has to be at most retentionMs");
   }
-  return integers;
+  // A timestamp that is ahead of the clock stays fresh for twice the tolerance. A delivery that is
+  // fresh but no longer remembered would be handled again.
+  return { ...integers, retentionMs: Math.max(retentionMs, 2 * timestampToleranceMs) };
 }
 
 function checkSecret(

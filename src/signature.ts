@@ -37,12 +37,13 @@ function headerValue(hex: string): string {
 }
 
 /**
- * The index of the secret that gives `headers.signature` over these bytes, or undefined. A mismatch
- * has tried every secret.
+ * The index of the secret that gives `signature`, 64 hexadecimal digits, over these headers and bytes,
+ * or undefined. A mismatch has tried every secret.
  */
 export function matchSecret(
   secrets: readonly SecretKey[],
-  headers: SignedHeaders & { signature: string },
+  headers: SignedHeaders,
+  signature: string,
   body: Uint8Array,
 ): MaybePromise<number | undefined> {
   const prefix = signedPrefix(headers.timestamp, headers.id);
@@ -51,7 +52,7 @@ export function matchSecret(
       const secret = secrets[at];
       if (secret === undefined) return undefined;
       const { key, index } = secret;
-      const matches = backend.verify(key, prefix, body, headers.signature);
+      const matches = backend.verify(key, prefix, body, signature);
       if (isPromise(matches)) {
         return matches.then((matched) => (matched ? index : matchFrom(at + 1)));
       }

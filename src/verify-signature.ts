@@ -27,7 +27,6 @@ export async function verifySignature(options: VerifySignatureOptions): Promise<
   if (headers?.signature === undefined) return false;
   const body = readBody(options.body, Number.POSITIVE_INFINITY);
   if (body instanceof UnreadableBody) return false;
-  const { id, timestamp, signature } = headers;
-  const matched = await matchSecret(secrets, { id, timestamp, signature }, body);
+  const matched = await matchSecret(secrets, headers, headers.signature, body);
   return matched !== undefined;
 }

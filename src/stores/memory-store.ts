@@ -1,13 +1,14 @@
 import { LRUCache } from "lru-cache";
 import { integerOption } from "../integer-option.js";
+import { refuseUnknownOptions } from "../known-options.js";
 import type { ClaimResult, DeliveryStore } from "./delivery-store.js";
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /**
    * How many handled ids are remembered, and how many claims there may be at a time. From 1 to
-   * 10 000 000, default 100 000 (about 130 bytes each). Beyond it the id handled longest ago is
-   * forgotten, even within the retention.
+   * 10 000 000, default 100 000. Beyond it the id handled longest ago is forgotten, even within the
+   * retention. Each takes about 130 bytes, of which 28 are reserved when the store is made.
    */
   maxEntries?: number | undefined;
   /** The store's clock in milliseconds. Default `performance.now`, which no clock change moves. */
@@ -32,9 +33,10 @@ interface Lease {
  * The default store: one process, and gone with it. Claims in flight live outside the LRU and are
  * never evicted; at `maxEntries` of them a further claim throws.
  *
- * @throws ConfigurationError for a `maxEntries` out of its bounds.
+ * @throws ConfigurationError for an unknown option or a `maxEntries` out of its bounds.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
+  refuseUnknownOptions(options, ["maxEntries", "now"]);
   const maxEntries = integerOption("maxEntries", options.maxEntries, {
     fallback: 100_000,
     min: 1,

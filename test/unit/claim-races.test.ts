@@ -43,19 +43,42 @@ describe("a claim that a slow store grants", () => {
     let claims = 0;
     const store: DeliveryStore = {
       ...inner,
-      claim: (...call) => ((claims += 1) === 2 ? slow.promise : inner.claim(...call)),
+      claim: (...call) => ((claims += 1) === 1 ? slow.promise : inner.claim(...call)),
       complete: () => Promise.reject(new Error("down")),
     };
     const { handler, runs, start } = heldHandler();
     const receiver = alarmReceiver(handler, { store });
     const copy = await delivery();
+    const claimed = firstCall(store, "claim");
+    const slowly = receiver.receive(copy);
+    await claimed;
     const run = await start(receiver, copy);
-    const second = receiver.receive(copy);
     run.resolve();
     expect(await run.answer).toMatchObject({ outcome: "handled" });
     slow.resolve({ state: "claimed", takeover: true });
-    expect(await second).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await slowly).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(runs).toHaveLength(1);
+  });
+});
+
+describe("a process that was frozen for longer than the lease", () => {
+  it("does not run a delivery beside itself: a copy is in flight until the handler ends", async () => {
+    let skewMs = 0;
+    const store = memoryStore({ now: () => performance.now() + skewMs });
+    const { handler, runs, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { store });
+    const copy = await delivery();
+    const run = await start(receiver, copy);
+    skewMs = 3_600_000;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(run.context.signal.aborted).toBe(true);
+    expect(await receiver.receive(copy)).toMatchObject({ status: 409, outcome: "in_flight" });
+    run.reject(new Error("stopped by the signal"));
+    expect(await run.answer).toMatchObject({ outcome: "handler_failed" });
+    const again = await start(receiver, copy);
+    again.resolve();
+    expect(await again.answer).toMatchObject({ outcome: "handled" });
+    expect(runs).toHaveLength(2);
   });
 });
 

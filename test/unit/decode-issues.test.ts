@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import * as z from "zod/mini";
 import type { UnrecognizedDelivery } from "../../src/index.js";
 import { alarm, delivery, onlineDataEvent } from "../support/deliveries.js";
 import { recordingReceiver } from "./recording-receiver.js";
@@ -91,9 +92,9 @@ describe("issues say where and why", () => {
 
   test.each(["[]", "null", '"text"', "5"])("where the record is %s", async (json) => {
     const asAlarm = await issuesOf("new_alarm", `{"alarm":${json}}`);
-    expect(asAlarm).toEqual([{ path: ["alarm"], message: "expected object" }]);
+    expect(asAlarm).toEqual([{ path: ["alarm"], message: "expected an object" }]);
     const asEvent = await issuesOf("delete_my_data_event", `{"event":${json}}`);
-    expect(asEvent).toEqual([{ path: ["event"], message: "expected object" }]);
+    expect(asEvent).toEqual([{ path: ["event"], message: "expected an object" }]);
   });
 });
 
@@ -157,4 +158,25 @@ describe("nothing that was sent stands in issues or log", () => {
       CANARY,
     );
   });
+});
+
+test("zod's process-wide messages, which may quote values, reach neither issues nor log", async () => {
+  const before = z.config().customError;
+  z.config({ customError: ({ input }) => `bad value ${JSON.stringify(input)}` });
+  try {
+    const records: unknown[] = ["CANARY", null, [], alarm({ id: "CANARY", text: ["CANARY"] })];
+    const events = ["CANARY", onlineDataEvent("DATA_DELETED", { site_id: "CANARY" })];
+    const odd = [{ type: ["CANARY"] }, { type: "NEW", severity: ["CANARY"], site_name: {} }];
+    const issues = await Promise.all([
+      ...records.map((record) => issuesOf("new_alarm", JSON.stringify({ alarm: record }))),
+      ...[...events, ...odd].map((record) =>
+        issuesOf("delete_my_data_event", JSON.stringify({ event: record })),
+      ),
+    ]);
+    const messages = issues.flatMap((found) => found?.map(({ message }) => message));
+    expect(messages.length).toBeGreaterThanOrEqual(issues.length);
+    for (const message of messages) expect(message).toMatch(/^expected an? [a-z ]+$/);
+  } finally {
+    z.config({ customError: before });
+  }
 });

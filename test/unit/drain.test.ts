@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { memoryStore } from "../../src/index.js";
+import { memoryStore, type DeliveryStore } from "../../src/index.js";
 import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
@@ -182,6 +182,42 @@ describe("drain", () => {
     const { state, done } = watch(receiver.drain());
     await vi.advanceTimersByTimeAsync(10_000);
     expect(state.resolved).toBe(true);
+    await done;
+  });
+
+  it("completes what the store takes, although it refuses another before", async () => {
+    const inner = memoryStore();
+    let isDown = true;
+    const complete: DeliveryStore["complete"] = (key, ...rest) =>
+      isDown || key === "poison"
+        ? Promise.reject(new Error("refused"))
+        : inner.complete(key, ...rest);
+    const receiver = alarmReceiver(() => undefined, { store: { ...inner, complete } });
+    for (const id of ["poison", "one", "two"]) await receiver.receive(await delivery({ id }));
+    isDown = false;
+    await receiver.drain();
+    for (const id of ["one", "two"]) {
+      expect(inner.claim(id, "next process", { leaseMs: 1_000, retentionMs: 1_000 })).toEqual({
+        state: "completed",
+      });
+    }
+  });
+
+  it("waits for dependencyTimeoutMs at most on a store that is away", async () => {
+    const store = { ...memoryStore(), complete: () => never<undefined>() };
+    const receiver = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 100 });
+    const answers = ["one", "two", "three"].map(async (id) =>
+      receiver.receive(await delivery({ id })),
+    );
+    await vi.waitFor(() => {
+      expect(vi.getTimerCount()).toBe(3);
+    });
+    await vi.advanceTimersByTimeAsync(100);
+    await Promise.all(answers);
+    const { state, done } = watch(receiver.drain());
+    await vi.advanceTimersByTimeAsync(99);
+    expect(state.resolved).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
     await done;
   });
 });

@@ -165,3 +165,39 @@ describe("a webhook type without a handler", () => {
     expect((await receive(request)).outcome).toBe("unhandled");
   });
 });
+
+test("handlers written as methods find their this", async () => {
+  const calls: string[] = [];
+  class Desk {
+    readonly name = "desk";
+    new_alarm = function (this: Desk) {
+      calls.push(`${this.name} alarm`);
+    };
+    unrecognized = function (this: Desk) {
+      calls.push(`${this.name} unrecognized`);
+    };
+    delete_my_data_event = {
+      site: "site",
+      DATA_DELETED(this: { site: string }) {
+        calls.push(`${this.site} deleted`);
+      },
+    };
+  }
+  const handlers = new Desk();
+  Object.defineProperty(handlers, "name", { enumerable: false });
+  Object.defineProperty(handlers.delete_my_data_event, "site", { enumerable: false });
+  const { receive } = recordingReceiver({ handlers });
+  await receive(await delivery({ id: "a" }));
+  await receive(await eventDelivery("DATA_DELETED", { id: "b" }));
+  await receive(await delivery({ id: "c", body: "{}" }));
+  expect(calls).toEqual(["desk alarm", "site deleted", "desk unrecognized"]);
+
+  const whole = {
+    new_alarm: () => undefined,
+    delete_my_data_event() {
+      calls.push(typeof this.new_alarm);
+    },
+  };
+  await recordingReceiver({ handlers: whole }).receive(await eventDelivery("DATA_DELETED"));
+  expect(calls.at(-1)).toBe("function");
+});

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { memoryStore } from "../../src/index.js";
 import { NOW_MS, NOW_SECONDS, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "./recording-receiver.js";
 
@@ -68,4 +69,23 @@ test("a stale delivery is fresh again when the clock is put right", async () => 
   expect((await receive(request)).outcome).toBe("stale");
   nowMs = NOW_MS;
   expect((await receive(request)).outcome).toBe("handled");
+});
+
+test("a delivery is remembered for as long as it can be fresh, also one from ahead of the clock", async () => {
+  const DAY = 86_400_000;
+  let nowMs = NOW_MS;
+  const tolerance = 3 * DAY;
+  const { receive, handled } = recordingReceiver({
+    timestampToleranceMs: tolerance,
+    retentionMs: tolerance,
+    now: () => nowMs,
+    store: memoryStore({ now: () => nowMs }),
+  });
+  const ahead = await delivery({ timestamp: (NOW_MS + tolerance) / 1000 });
+  expect((await receive(ahead)).outcome).toBe("handled");
+  nowMs += 2 * tolerance - 1;
+  expect((await receive(ahead)).outcome).toBe("duplicate");
+  nowMs += 2;
+  expect((await receive(ahead)).outcome).toBe("stale");
+  expect(handled).toHaveLength(1);
 });

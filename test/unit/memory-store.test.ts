@@ -210,3 +210,7 @@ describe("the options of memoryStore", () => {
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
   });
 });
+
+it("refuses an option that it does not know, which would keep its default unnoticed", () => {
+  expect(() => memoryStore({ max: 5 } as object)).toThrow("max is no option");
+});

@@ -59,7 +59,7 @@ describe("a renewal that fails", () => {
     await vi.advanceTimersByTimeAsync(29_999);
     expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
     await vi.advanceTimersByTimeAsync(1);
-    const winner = await start(receiver, copy);
+    const winner = await start(alarmReceiver(handler, { store }), copy);
     expect(winner.context.takeover).toBe(true);
     isDown = false;
     await vi.advanceTimersByTimeAsync(10_000);

@@ -1,0 +1,10 @@
+import { signed, type AdapterRequest } from "./adapter-exchange.js";
+import { alarm } from "./deliveries.js";
+
+/** Parsed and serialised again, it is another one: odd white space and a key given twice. */
+export const ODD_BODY = `\n {"alarm" :\t${JSON.stringify(alarm()).replace("{", '{"id":0,  ')}}\r\n`;
+
+/** A genuine delivery of it. */
+export function oddDelivery(): Promise<AdapterRequest> {
+  return signed({ body: ODD_BODY });
+}
