@@ -1,3 +1,4 @@
+import { refuseUnknownOptions } from "../src/known-options.js";
 import { MAX_TIMER_MS, integerOption } from "../src/integer-option.js";
 
 /** The option that every adapter has. */
@@ -9,7 +10,12 @@ export interface BodyTimeoutOption {
   bodyTimeoutMs?: number | undefined;
 }
 
-/** `bodyTimeoutMs`, or its default. Throws `ConfigurationError` out of bounds. */
-export function checkBodyTimeout(value: number | undefined): number {
-  return integerOption("bodyTimeoutMs", value, { fallback: 10_000, min: 1, max: MAX_TIMER_MS });
+/** `bodyTimeoutMs`, or its default. Throws `ConfigurationError` out of bounds, or for another option. */
+export function checkBodyTimeout(options: BodyTimeoutOption): number {
+  refuseUnknownOptions(options, ["bodyTimeoutMs"]);
+  return integerOption("bodyTimeoutMs", options.bodyTimeoutMs, {
+    fallback: 10_000,
+    min: 1,
+    max: MAX_TIMER_MS,
+  });
 }

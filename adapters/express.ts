@@ -10,8 +10,8 @@ export type ExpressHandler = NodeListener;
 
 const ADVICE =
   "Move app.post(…, expressHandler(receiver)) above app.use(express.json()) or whichever parser reads" +
-  " the body, or let that parser keep the bytes:" +
-  " express.json({ verify: (req, _res, bytes) => { req.rawBody = bytes; } }).";
+  " the body, or let that parser keep the bytes and take as many as the receiver:" +
+  ' express.json({ limit: "1mb", verify: (req, _res, bytes) => { req.rawBody = bytes; } }).';
 
 /**
  * Mounts a receiver on Express 4.18 or 5, before any body parser:

@@ -1,10 +1,12 @@
+import { createByteCollector } from "./byte-collector.js";
+import { LINGER_MS } from "./linger.js";
 import { within, DeadlineError } from "../src/deadline.js";
 import { UnreadableBody } from "../src/unreadable-body.js";
 
 /** What is read of a `Request`. */
 export interface FetchBody {
   /** Undefined: the request broke off, so that there is nobody to answer. */
-  readonly body: Uint8Array | UnreadableBody | undefined;
+  readonly body: Uint8Array | string | UnreadableBody | undefined;
   /** Reads on and throws away, where the sender still uploads. */
   readonly discard?: () => Promise<void>;
 }
@@ -16,11 +18,6 @@ export interface FetchBodyLimits {
   readonly bodyTimeoutMs: number;
 }
 
-/**
- * How long the rest of a refused upload is read and thrown away. A socket that is closed over unread
- * data is reset, and the reset can destroy the answer before the sender has read it.
- */
-const LINGER_MS = 2_000;
 const EMPTY = new Uint8Array(0);
 
 /** The exact body of a `Request`, read from its stream within the limits. */
@@ -36,16 +33,16 @@ export async function readFetchBody(
   }
   if (request.body === null) return { body: EMPTY };
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
-  const chunks: Uint8Array[] = [];
+  const received = createByteCollector();
   let bytes = 0;
   const isDeclaredTooLarge = Number(request.headers.get("content-length") ?? 0) > maxBodyBytes;
   try {
     while (!isDeclaredTooLarge) {
       const { done, value } = await within(bodyTimeoutMs, "the body", reader.read());
-      if (done) return { body: chunks.length === 1 ? chunks[0] : join(chunks, bytes) };
+      if (done) return { body: received.bytes() };
       bytes += value.length;
       if (bytes > maxBodyBytes) break;
-      chunks.push(value);
+      received.add(value);
     }
   } catch (error) {
     if (!(error instanceof DeadlineError)) return { body: undefined };
@@ -67,14 +64,4 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
     // The sender went away, or sends on after it was answered.
     await reader.cancel().catch(() => undefined);
   }
-}
-
-function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
-  const joined = new Uint8Array(bytes);
-  let offset = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return joined;
 }

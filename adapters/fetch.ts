@@ -24,7 +24,7 @@ export function fetchHandler(
 ): FetchHandler {
   const limits = {
     maxBodyBytes: receiver.maxBodyBytes,
-    bodyTimeoutMs: checkBodyTimeout(options.bodyTimeoutMs),
+    bodyTimeoutMs: checkBodyTimeout(options),
   };
   return async (request) =>
     answerFetch(receiver, request, await readFetchBody(request, limits, ADVICE));

@@ -33,7 +33,7 @@ export function honoHandler(
 ): HonoHandler {
   const limits = {
     maxBodyBytes: receiver.maxBodyBytes,
-    bodyTimeoutMs: checkBodyTimeout(options.bodyTimeoutMs),
+    bodyTimeoutMs: checkBodyTimeout(options),
   };
   return async (c) => answerFetch(receiver, c.req.raw, await readHonoBody(c, limits));
 }
@@ -45,8 +45,7 @@ async function readHonoBody({ req }: HonoContext, limits: FetchBodyLimits): Prom
     if (arrayBuffer !== undefined) {
       return { body: new Uint8Array(await (arrayBuffer as Promise<ArrayBuffer>)) };
     }
-    if (text !== undefined)
-      return { body: new TextEncoder().encode(await (text as Promise<string>)) };
+    if (text !== undefined) return { body: await (text as Promise<string>) };
   } catch {
     return { body: undefined };
   }

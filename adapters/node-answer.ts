@@ -1,17 +1,12 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
 import type { Writable } from "node:stream";
+import { LINGER_MS } from "./linger.js";
 import type { WebhookResponse } from "../src/answer.js";
 import type { NodeRequest } from "./node-body.js";
 
 /** A response of `node:http`, `node:https` or HTTP/2's compatibility API. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
-
-/**
- * How long the rest of a refused upload is read and thrown away. A socket that is closed over unread
- * data is reset, and the reset can destroy the answer before the sender has read it.
- */
-const LINGER_MS = 2_000;
 
 /** Writes the answer to a request whose body was read, and keeps the connection. */
 export function writeAnswer(req: NodeRequest, res: NodeResponse, answer: WebhookResponse): void {

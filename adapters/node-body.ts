@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import { Socket } from "node:net";
+import { createByteCollector } from "./byte-collector.js";
 import { UnreadableBody } from "../src/unreadable-body.js";
 
 /** A request of `node:http`, `node:https` or HTTP/2's compatibility API, perhaps behind a parser. */
@@ -55,7 +56,7 @@ function leftByParser(req: NodeRequest): Uint8Array | string | undefined {
 function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
   return new Promise((resolve) => {
     const socket = socketOf(req);
-    const chunks: Uint8Array[] = [];
+    const received = createByteCollector();
     let bytes = 0;
 
     const finish = (body: NodeBody): void => {
@@ -77,13 +78,13 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
         finish(new UnreadableBody("body_too_large", bytes));
         return;
       }
-      chunks.push(chunk);
+      received.add(chunk);
       timer.refresh();
     };
     const onEnd = (): void => {
       // HTTP/2 ends the stream of a request that was reset.
       if ("stream" in req && req.stream.aborted) finish(undefined);
-      else finish(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, bytes));
+      else finish(received.bytes());
     };
     const onBroken = (): void => {
       finish(undefined);
@@ -94,6 +95,8 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
     };
     req.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);
     socket?.prependListener("end", onEarlyEnd);
+    // A listener alone does not start a stream that something has paused.
+    req.resume();
   });
 }
 

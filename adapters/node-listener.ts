@@ -18,7 +18,7 @@ export function createNodeListener(
 ): NodeListener {
   const limits = {
     maxBodyBytes: receiver.maxBodyBytes,
-    bodyTimeoutMs: checkBodyTimeout(options.bodyTimeoutMs),
+    bodyTimeoutMs: checkBodyTimeout(options),
   };
 
   const handle = async (req: NodeRequest, res: NodeResponse): Promise<void> => {

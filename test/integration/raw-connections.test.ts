@@ -70,6 +70,18 @@ describe.each(httpServers)("%s", (_name, create) => {
       await server.allGone();
     });
 
+    it("closes its connection although a receiver that drains answers something else", async () => {
+      const server = await open(create, { maxBodyBytes: 1_000 });
+      await server.receiver.drain();
+      const connection = await server.connect();
+      await connection.write(headOf(await signed(), "Content-Length: 2000"));
+      const [answer] = await connection.answers(1);
+      expect(answer).toMatchObject({ status: 503, headers: { connection: "close" } });
+      await connection.write(new Uint8Array(2_000));
+      expect(await connection.closed).toEqual({ error: undefined });
+      expect(outcomesOf(server)).toEqual(["draining"]);
+    });
+
     it("leaves nothing behind when the sender goes away after the answer", async () => {
       const server = await open(create, { maxBodyBytes: 1_000 });
       const connection = await server.connect();
