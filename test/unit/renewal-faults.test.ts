@@ -4,12 +4,7 @@ import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-
-const DOWN = new Error("the store is down");
-const throws = (): never => {
-  throw DOWN;
-};
-const rejects = () => Promise.reject(DOWN);
+import { rejects, throws } from "../support/faults.js";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -4,13 +4,8 @@ import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { DOWN, rejects, throws } from "../support/faults.js";
 import { firstCall, spiedStore } from "../support/spied-store.js";
-
-const DOWN = new Error("the store is down");
-const throws = (): never => {
-  throw DOWN;
-};
-const rejects = () => Promise.reject(DOWN);
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,0 +1,10 @@
+/** What a store that is away rejects with. */
+export const DOWN = new Error("the store is down");
+
+/** A method that fails at once. */
+export const throws = (): never => {
+  throw DOWN;
+};
+
+/** A method that fails later. */
+export const rejects = (): Promise<never> => Promise.reject(DOWN);
