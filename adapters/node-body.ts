@@ -37,7 +37,7 @@ export async function readNodeBody(
   if (req.readableDidRead) {
     return leftByParser(req) ?? new UnreadableBody("body_consumed", 0, advice);
   }
-  if (req.readableEnded) return EMPTY;
+  if (req.readableEnded) return leftByParser(req) ?? EMPTY;
   if (req.destroyed) return undefined;
   if (Number(req.headers["content-length"] ?? 0) > limits.maxBodyBytes) {
     return new UnreadableBody("body_too_large", 0);

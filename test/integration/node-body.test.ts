@@ -75,14 +75,21 @@ describe("plain Node", () => {
     expect(outcomes()).toEqual(["handled"]);
   });
 
-  it("takes a request that a serverless shim has made up", async () => {
+  it.each([
+    ["with the body in its stream", true],
+    ["whose stream was empty and has ended, with the body in rawBody", false],
+  ])("takes a request that a serverless shim has made up, %s", async (_how, inStream) => {
     await serve((receiver) => http.createServer(nodeHandler(receiver)));
     const { headers, body } = await oddDelivery();
     const socket = { readable: false, remoteAddress: "127.0.0.1" } as unknown as Socket;
     const req = new IncomingMessage(socket);
     Object.assign(req, { method: "POST", headers: recordOf(headers), complete: true });
-    req.push(body);
+    if (inStream) req.push(body);
     req.push(null);
+    if (!inStream) {
+      Object.assign(req, { rawBody: body });
+      await new Promise((resolve) => req.on("end", resolve).resume());
+    }
     const written = new PassThrough();
     const res = new ServerResponse(req);
     res.assignSocket(written as unknown as Socket);
