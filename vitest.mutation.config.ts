@@ -1,13 +1,26 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-// The unit tests on one backend, without those that take long and kill nothing the others do not.
-export default defineConfig({
+const project = (backend: "node" | "web", include: string[]) => ({
   resolve: {
-    alias: { "#crypto": fileURLToPath(new URL("./src/crypto/node.ts", import.meta.url)) },
+    alias: {
+      "#crypto": fileURLToPath(new URL(`./src/crypto/${backend}.ts`, import.meta.url)),
+    },
   },
   test: {
-    include: ["test/unit/**/*.test.ts"],
+    name: backend,
+    include,
+    // They take long and kill nothing that the others do not.
     exclude: ["test/unit/fuzz.test.ts", "test/unit/model.test.ts"],
+  },
+});
+
+// The unit tests on one backend, and on the other those that show how a promise is awaited.
+export default defineConfig({
+  test: {
+    projects: [
+      project("node", ["test/unit/**/*.test.ts"]),
+      project("web", ["test/unit/rotation.test.ts"]),
+    ],
   },
 });
