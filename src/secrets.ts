@@ -7,7 +7,7 @@ import { createSecretKey, type SecretKey } from "./signature.js";
 import { dateOfTimestamp } from "./freshness.js";
 import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "./webhook-type.js";
 
-/** One secret, or several during a rotation: any may match. */
+/** One secret, or several during a rotation, of which one has to match. */
 export type SecretList = string | readonly string[];
 
 /** What a secret function is asked for. Nothing of it is verified yet, so use it for a look-up alone. */

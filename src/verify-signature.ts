@@ -6,7 +6,7 @@ import { UnreadableBody } from "./unreadable-body.js";
 
 /** What is verified. */
 export interface VerifySignatureOptions {
-  /** The webhook's secret, or several: any may match. */
+  /** The webhook's secret, or several, of which one has to match. */
   secret: SecretList;
   /** `Headers`, or a record in any letter case. */
   headers: WebhookHeaders;
