@@ -56,7 +56,15 @@ export default defineConfig(
     files: ["src/crypto/node.ts"],
     rules: { "no-restricted-imports": "off", "no-restricted-globals": "off" },
   },
-  { files: ["adapters/fetch*.ts", "adapters/hono.ts", "adapters/body-timeout.ts"], rules: webOnly },
+  {
+    files: [
+      "adapters/fetch*.ts",
+      "adapters/hono.ts",
+      "adapters/body-limits.ts",
+      "adapters/byte-collector.ts",
+    ],
+    rules: webOnly,
+  },
   {
     // Type tests name types and call nothing.
     files: ["test/types/**"],

@@ -1,4 +1,4 @@
-import type { BodyTimeoutOption } from "./body-timeout.js";
+import type { BodyTimeoutOption } from "./body-limits.js";
 import { createNodeListener, type NodeListener } from "./node-listener.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 

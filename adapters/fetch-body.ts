@@ -1,3 +1,4 @@
+import type { BodyLimits } from "./body-limits.js";
 import { createByteCollector } from "./byte-collector.js";
 import { LINGER_MS } from "./linger.js";
 import { within, DeadlineError } from "../src/deadline.js";
@@ -11,19 +12,12 @@ export interface FetchBody {
   readonly discard?: () => Promise<void>;
 }
 
-/** Bounds of reading a body. */
-export interface FetchBodyLimits {
-  readonly maxBodyBytes: number;
-  /** The longest silence of an upload. */
-  readonly bodyTimeoutMs: number;
-}
-
 const EMPTY = new Uint8Array(0);
 
 /** The exact body of a `Request`, read from its stream within the limits. */
 export async function readFetchBody(
   request: Request,
-  { maxBodyBytes, bodyTimeoutMs }: FetchBodyLimits,
+  { maxBodyBytes, bodyTimeoutMs }: BodyLimits,
   advice: string,
 ): Promise<FetchBody> {
   // What is no POST is refused unread.

@@ -1,4 +1,4 @@
-import { checkBodyTimeout, type BodyTimeoutOption } from "./body-timeout.js";
+import { createBodyLimits, type BodyTimeoutOption } from "./body-limits.js";
 import { answerFetch } from "./fetch-answer.js";
 import { readFetchBody } from "./fetch-body.js";
 import type { WebhookReceiver } from "../src/receiver.js";
@@ -22,10 +22,7 @@ export function fetchHandler(
   receiver: WebhookReceiver,
   options: FetchHandlerOptions = {},
 ): FetchHandler {
-  const limits = {
-    maxBodyBytes: receiver.maxBodyBytes,
-    bodyTimeoutMs: checkBodyTimeout(options),
-  };
+  const limits = createBodyLimits(receiver, options);
   return async (request) =>
     answerFetch(receiver, request, await readFetchBody(request, limits, ADVICE));
 }

@@ -1,6 +1,6 @@
-import { checkBodyTimeout, type BodyTimeoutOption } from "./body-timeout.js";
+import { createBodyLimits, type BodyLimits, type BodyTimeoutOption } from "./body-limits.js";
 import { answerFetch } from "./fetch-answer.js";
-import { readFetchBody, type FetchBody, type FetchBodyLimits } from "./fetch-body.js";
+import { readFetchBody, type FetchBody } from "./fetch-body.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 
 /** Options of the Hono adapter. */
@@ -31,14 +31,11 @@ export function honoHandler(
   receiver: WebhookReceiver,
   options: HonoHandlerOptions = {},
 ): HonoHandler {
-  const limits = {
-    maxBodyBytes: receiver.maxBodyBytes,
-    bodyTimeoutMs: checkBodyTimeout(options),
-  };
+  const limits = createBodyLimits(receiver, options);
   return async (c) => answerFetch(receiver, c.req.raw, await readHonoBody(c, limits));
 }
 
-async function readHonoBody({ req }: HonoContext, limits: FetchBodyLimits): Promise<FetchBody> {
+async function readHonoBody({ req }: HonoContext, limits: BodyLimits): Promise<FetchBody> {
   const { arrayBuffer, text } = req.bodyCache;
   try {
     // Never from cached JSON: to serialise it again gives other bytes.

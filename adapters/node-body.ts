@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import { Socket } from "node:net";
+import type { BodyLimits } from "./body-limits.js";
 import { createByteCollector } from "./byte-collector.js";
 import { UnreadableBody } from "../src/unreadable-body.js";
 
@@ -11,13 +12,6 @@ export type NodeRequest = (IncomingMessage | Http2ServerRequest) & {
   /** Bytes of `express.raw()`, text of `express.text()`, or what another parser made of the body. */
   readonly body?: unknown;
 };
-
-/** Bounds of reading a body. */
-export interface BodyLimits {
-  readonly maxBodyBytes: number;
-  /** The longest silence of an upload. */
-  readonly bodyTimeoutMs: number;
-}
 
 /** Undefined: the request broke off, so that there is nobody to answer. */
 export type NodeBody = Uint8Array | string | UnreadableBody | undefined;

@@ -1,4 +1,4 @@
-import { checkBodyTimeout, type BodyTimeoutOption } from "./body-timeout.js";
+import { createBodyLimits, type BodyTimeoutOption } from "./body-limits.js";
 import { writeAnswer, writeAnswerAndClose, type NodeResponse } from "./node-answer.js";
 import { readNodeBody, type NodeRequest } from "./node-body.js";
 import type { WebhookReceiver } from "../src/receiver.js";
@@ -16,10 +16,7 @@ export function createNodeListener(
   options: BodyTimeoutOption,
   advice: string,
 ): NodeListener {
-  const limits = {
-    maxBodyBytes: receiver.maxBodyBytes,
-    bodyTimeoutMs: checkBodyTimeout(options),
-  };
+  const limits = createBodyLimits(receiver, options);
 
   const handle = async (req: NodeRequest, res: NodeResponse): Promise<void> => {
     const { method, headers } = req;
