@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { ConfigurationError } from "../configuration-error.js";
 import { integerOption } from "../integer-option.js";
 import { refuseUnknownOptions } from "../known-options.js";
 import type { ClaimResult, DeliveryStore } from "./delivery-store.js";
@@ -33,7 +34,7 @@ interface Lease {
  * The default store: one process, and gone with it. Claims in flight live outside the LRU and are
  * never evicted; at `maxEntries` of them a further claim throws.
  *
- * @throws ConfigurationError for an unknown option or a `maxEntries` out of its bounds.
+ * @throws ConfigurationError for an option that is unknown or cannot work.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
   refuseUnknownOptions(options, ["maxEntries", "now"]);
@@ -42,7 +43,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
     min: 1,
     max: 10_000_000,
   });
-  const now = options.now ?? (() => performance.now());
+  const { now = () => performance.now() } = options;
+  if (typeof now !== "function") {
+    throw new ConfigurationError(
+      "invalid_option",
+      "now has to be a function that returns milliseconds",
+    );
+  }
   /** Handled ids, with the moment when their retention ends. */
   const completed = new LRUCache<string, number>({ max: maxEntries });
   const leases = new Map<string, Lease>();

@@ -214,3 +214,7 @@ describe("the options of memoryStore", () => {
 it("refuses an option that it does not know, which would keep its default unnoticed", () => {
   expect(() => memoryStore({ max: 5 } as object)).toThrow("max is no option");
 });
+
+it.each([5, null, "Date.now"])("refuses now: %j, with which every claim would fail", (now) => {
+  expect(() => memoryStore({ now } as object)).toThrow(ConfigurationError);
+});
