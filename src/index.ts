@@ -28,6 +28,10 @@ export { signDelivery, type SignDeliveryOptions } from "./sign-delivery.js";
 export { verifySignature, type VerifySignatureOptions } from "./verify-signature.js";
 
 export { memoryStore, type MemoryStoreOptions } from "./stores/memory-store.js";
+export {
+  compactMemoryStore,
+  type CompactMemoryStoreOptions,
+} from "./stores/compact-memory-store.js";
 export type { ClaimResult, ClaimTimes, DeliveryStore } from "./stores/delivery-store.js";
 
 export {

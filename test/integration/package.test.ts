@@ -16,6 +16,7 @@ const EXPORTS: Record<string, string[]> = {
     "RetryLater",
     "UnreadableBody",
     "alarmSchema",
+    "compactMemoryStore",
     "createWebhookReceiver",
     "deleteMyDataEventSchema",
     "isKnownOnlineDataEvent",

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   ConfigurationError,
+  compactMemoryStore,
   createWebhookReceiver,
   memoryStore,
   type DeliveryStore,
@@ -22,17 +23,19 @@ function onClock(make: (now: () => number) => DeliveryStore): StoreUnderTest {
   };
 }
 
-function memoryStoreOnClock(maxEntries?: number): StoreUnderTest {
-  return onClock((now) => memoryStore({ maxEntries, now }));
-}
+/** The stores that live in one process: to their users they differ in what they cost. */
+const STORES: [string, typeof memoryStore][] = [
+  ["memoryStore", memoryStore],
+  ["compactMemoryStore", compactMemoryStore],
+];
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("memoryStore keeps the DeliveryStore contract", () => {
+describe.each(STORES)("%s keeps the DeliveryStore contract", (_name, makeStore) => {
   it.each(deliveryStoreContract)("$id: $title", async ({ run }) => {
-    await run(() => memoryStoreOnClock());
+    await run(() => onClock((now) => makeStore({ now })));
   });
 });
 
@@ -72,9 +75,12 @@ describe("the DeliveryStore contract", () => {
   });
 });
 
-describe("the bound of memoryStore", () => {
+describe.each(STORES)("the bound of %s", (_name, makeStore) => {
+  const storeOnClock = (maxEntries?: number): StoreUnderTest =>
+    onClock((now) => makeStore({ maxEntries, now }));
+
   it("forgets the id that was handled longest ago, beyond maxEntries", () => {
-    const { store } = memoryStoreOnClock(3);
+    const { store } = storeOnClock(3);
     for (const key of ["a", "b", "c", "d"]) {
       expect(store.claim(key, "o", TIMES)).toEqual({ state: "claimed", takeover: false });
       void store.complete(key, "o", TIMES.retentionMs);
@@ -86,7 +92,7 @@ describe("the bound of memoryStore", () => {
   });
 
   it("does not keep an id longer for being asked for", () => {
-    const { store } = memoryStoreOnClock(2);
+    const { store } = storeOnClock(2);
     for (const key of ["a", "b"]) void store.complete(key, "o", TIMES.retentionMs);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "completed" });
     void store.complete("c", "o", TIMES.retentionMs);
@@ -95,7 +101,7 @@ describe("the bound of memoryStore", () => {
   });
 
   it("counts the retention from the first completion", () => {
-    const { store, advance } = memoryStoreOnClock();
+    const { store, advance } = storeOnClock();
     void store.complete("a", "o", TIMES.retentionMs);
     void advance(TIMES.retentionMs - 1);
     void store.complete("a", "p", TIMES.retentionMs);
@@ -105,7 +111,7 @@ describe("the bound of memoryStore", () => {
   });
 
   it("ends a lease at its very millisecond, and says how long it still holds", () => {
-    const { store, advance } = memoryStoreOnClock();
+    const { store, advance } = storeOnClock();
     void store.claim("a", "o", TIMES);
     void advance(999);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "in_flight", retryAfterMs: 1 });
@@ -117,7 +123,7 @@ describe("the bound of memoryStore", () => {
   });
 
   it("never evicts a claim in flight, however many ids are handled meanwhile", () => {
-    const { store } = memoryStoreOnClock(10);
+    const { store } = storeOnClock(10);
     void store.claim("running", "o", TIMES);
     for (let n = 0; n < 1_000; n++) {
       expect(store.claim(`handled-${n}`, "p", TIMES)).toMatchObject({ state: "claimed" });
@@ -128,7 +134,7 @@ describe("the bound of memoryStore", () => {
   });
 
   it("throws for one claim more than maxEntries in flight, and keeps those it has", () => {
-    const { store } = memoryStoreOnClock(3);
+    const { store } = storeOnClock(3);
     for (const key of ["a", "b", "c"]) void store.claim(key, "o", TIMES);
     expect(() => store.claim("d", "o", TIMES)).toThrow("raise maxEntries");
     expect(store.claim("a", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
@@ -142,7 +148,7 @@ describe("the bound of memoryStore", () => {
   });
 
   it("makes room of leases that have ended before it refuses a claim", () => {
-    const { store, advance } = memoryStoreOnClock(3);
+    const { store, advance } = storeOnClock(3);
     for (const key of ["a", "b"]) void store.claim(key, "gone", TIMES);
     void advance(600);
     void store.claim("c", "o", TIMES);
@@ -157,7 +163,7 @@ describe("the bound of memoryStore", () => {
     const handled: string[] = [];
     const receiver = createWebhookReceiver({
       secret: TEST_SECRET,
-      store: memoryStore({ maxEntries: 2 }),
+      store: makeStore({ maxEntries: 2 }),
       handlers: {
         new_alarm: (_alarm, { id }) => {
           handled.push(id);
@@ -176,11 +182,11 @@ describe("the bound of memoryStore", () => {
   });
 });
 
-describe("the options of memoryStore", () => {
+describe.each(STORES)("the options of %s", (_name, makeStore) => {
   it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 10_000_001, "100", null])(
     "refuses maxEntries %s",
     (maxEntries) => {
-      const make = () => memoryStore({ maxEntries: maxEntries as number });
+      const make = () => makeStore({ maxEntries: maxEntries as number });
       expect(make).toThrow(ConfigurationError);
       expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
       expect(make).toThrow("maxEntries has to be a whole number from 1 to 10000000");
@@ -188,12 +194,12 @@ describe("the options of memoryStore", () => {
   );
 
   it.each([1, 1_000, undefined])("takes maxEntries %s", (maxEntries) => {
-    const store = memoryStore({ maxEntries });
+    const store = makeStore({ maxEntries });
     expect(store.claim("a", "o", TIMES)).toMatchObject({ state: "claimed" });
   });
 
   it("remembers one id with maxEntries 1", () => {
-    const { store } = memoryStoreOnClock(1);
+    const { store } = onClock((now) => makeStore({ maxEntries: 1, now }));
     void store.complete("a", "o", TIMES.retentionMs);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "completed" });
     void store.complete("b", "o", TIMES.retentionMs);
@@ -202,19 +208,27 @@ describe("the options of memoryStore", () => {
 
   it("is moved by no change of the system's time: its clock is monotonic", () => {
     vi.useFakeTimers({ toFake: ["Date", "performance"], now: NOW_MS });
-    const store = memoryStore();
+    const store = makeStore();
     void store.claim("a", "o", TIMES);
     vi.setSystemTime(NOW_MS + 3_600_000);
     expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "in_flight" });
     vi.advanceTimersByTime(1_000);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
   });
+
+  it("refuse one that is not known, which would keep its default unnoticed", () => {
+    expect(() => makeStore({ max: 5 } as object)).toThrow("max is no option");
+  });
+
+  it.each([5, null, "Date.now"])("refuse now: %j, with which every claim would fail", (now) => {
+    expect(() => makeStore({ now } as object)).toThrow(ConfigurationError);
+  });
 });
 
-it("refuses an option that it does not know, which would keep its default unnoticed", () => {
-  expect(() => memoryStore({ max: 5 } as object)).toThrow("max is no option");
-});
-
-it.each([5, null, "Date.now"])("refuses now: %j, with which every claim would fail", (now) => {
-  expect(() => memoryStore({ now } as object)).toThrow(ConfigurationError);
+it("memoryStore takes no memory for ids that have not come, so that a cold start is short", () => {
+  const before = process.memoryUsage().heapUsed;
+  const store = memoryStore({ maxEntries: 10_000_000 });
+  const used = process.memoryUsage().heapUsed - before;
+  expect(store.claim("a", "o", TIMES)).toMatchObject({ state: "claimed" });
+  expect(used).toBeLessThan(1_000_000);
 });

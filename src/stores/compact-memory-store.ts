@@ -1,0 +1,29 @@
+import { compactIds } from "./compact-ids.js";
+import type { DeliveryStore } from "./delivery-store.js";
+import { inProcessStore } from "./in-process-store.js";
+
+/** Options of `compactMemoryStore`. */
+export interface CompactMemoryStoreOptions {
+  /**
+   * How many handled ids are remembered, and how many claims there may be at a time. From 1 to
+   * 10 000 000, default 1 000 000. Beyond it the id handled longest ago is forgotten, even within the
+   * retention. 28 bytes each are reserved when the store is made.
+   */
+  maxEntries?: number | undefined;
+  /** The store's clock in milliseconds. Default `performance.now`, which no clock change moves. */
+  now?: (() => number) | undefined;
+}
+
+/**
+ * `memoryStore` for hundreds of thousands of ids and more, in a fifth of the memory: 28 bytes each,
+ * which the garbage collector does not walk (2 ms at a million ids). Exact like the other: whole ids
+ * are compared. A retention lasts up to a second longer.
+ *
+ * Choose it where the ids are UUIDs in lower case, as the gateway's are. Others are kept as text, in
+ * about 200 bytes more each. For fewer ids `memoryStore` is as good, and takes memory only as they come.
+ *
+ * @throws ConfigurationError for an option that is unknown or cannot work.
+ */
+export function compactMemoryStore(options: CompactMemoryStoreOptions = {}): DeliveryStore {
+  return inProcessStore(options, 1_000_000, compactIds);
+}

@@ -1,0 +1,99 @@
+import { ConfigurationError } from "../configuration-error.js";
+import { integerOption } from "../integer-option.js";
+import { refuseUnknownOptions } from "../known-options.js";
+import type { CompletedIds } from "./completed-ids.js";
+import type { ClaimResult, DeliveryStore } from "./delivery-store.js";
+import { createLeases } from "./leases.js";
+
+/** What the stores that live in one process are told. */
+export interface InProcessStoreOptions {
+  maxEntries?: number | undefined;
+  now?: (() => number) | undefined;
+}
+
+/** All claims are in use by handlers that still run. Answered 503, so nothing is lost. */
+class MemoryStoreFullError extends Error {
+  override readonly name = "MemoryStoreFullError";
+
+  constructor(maxEntries: number) {
+    super(`the memory store holds ${String(maxEntries)} claims in flight: raise maxEntries`);
+  }
+}
+
+// The usual answers are made once, since each new delivery would allocate one.
+const CLAIMED: ClaimResult = Object.freeze({ state: "claimed", takeover: false });
+const TAKEN_OVER: ClaimResult = Object.freeze({ state: "claimed", takeover: true });
+const COMPLETED: ClaimResult = Object.freeze({ state: "completed" });
+
+/**
+ * The leases of a store that lives in one process, over whatever remembers its handled ids. Leases
+ * live outside of that and are never evicted; at `maxEntries` of them a further claim throws.
+ *
+ * @throws ConfigurationError for an option that is unknown or cannot work.
+ */
+export function inProcessStore(
+  options: InProcessStoreOptions,
+  defaultMaxEntries: number,
+  createCompletedIds: (maxEntries: number) => CompletedIds,
+): DeliveryStore {
+  refuseUnknownOptions(options, ["maxEntries", "now"]);
+  const maxEntries = integerOption("maxEntries", options.maxEntries, {
+    fallback: defaultMaxEntries,
+    min: 1,
+    max: 10_000_000,
+  });
+  const { now = () => performance.now() } = options;
+  if (typeof now !== "function") {
+    throw new ConfigurationError(
+      "invalid_option",
+      "now has to be a function that returns milliseconds",
+    );
+  }
+  const completed = createCompletedIds(maxEntries);
+  const leases = createLeases();
+
+  const makeRoom = (time: number): void => {
+    // An ended lease is kept only to tell a takeover, so it goes before a claim is refused.
+    leases.deleteEnded(time);
+    if (leases.count() >= maxEntries) throw new MemoryStoreFullError(maxEntries);
+  };
+
+  return {
+    claim(key, owner, { leaseMs }) {
+      const time = now();
+      if (completed.has(key, time)) return COMPLETED;
+      const lease = leases.get(key);
+      if (lease === undefined) {
+        if (leases.count() >= maxEntries) makeRoom(time);
+        leases.add(key, { owner, expiresAt: time + leaseMs });
+        return CLAIMED;
+      }
+      const remainingMs = lease.expiresAt - time;
+      if (remainingMs > 0 && lease.owner !== owner) {
+        return { state: "in_flight", retryAfterMs: remainingMs };
+      }
+      lease.owner = owner;
+      lease.expiresAt = time + leaseMs;
+      return remainingMs > 0 ? CLAIMED : TAKEN_OVER;
+    },
+
+    renew(key, owner, leaseMs) {
+      const time = now();
+      const lease = leases.get(key);
+      if (lease?.owner !== owner || lease.expiresAt <= time) return false;
+      lease.expiresAt = time + leaseMs;
+      return true;
+    },
+
+    complete(key, _owner, retentionMs) {
+      const time = now();
+      // A key with a lease is not completed: its claim was granted because it was not, and its
+      // completion ends the lease. So a completion that stands has to be looked for only without one.
+      if (leases.delete(key) || !completed.has(key, time)) completed.add(key, time, retentionMs);
+    },
+
+    release(key, owner) {
+      if (leases.get(key)?.owner === owner) leases.delete(key);
+    },
+  };
+}
