@@ -1,7 +1,7 @@
 import type { DeliveryHeaders } from "./headers.js";
 import { isPromise, type MaybePromise } from "./maybe-promise.js";
 import type { Keyring } from "./secrets.js";
-import { matchSecret, type SecretKey } from "./signature.js";
+import { matchSecret, type Secrets } from "./signature.js";
 
 /** The delivery is the gateway's (`secretIndex` says by which secret), or why it is not taken for one. */
 export type Authenticity =
@@ -27,23 +27,40 @@ export function createAuthenticate(keyring: Keyring | undefined): Authenticate {
   if (keyring === undefined) return () => ACCEPTED;
 
   return (headers, body) => {
-    const { signature } = headers;
-    if (signature === undefined) return UNSIGNED;
-    const match = (secrets: readonly SecretKey[]) => {
-      const index = matchSecret(secrets, headers, signature, body);
-      return isPromise(index) ? index.then(judge) : judge(index);
-    };
-    let secrets: MaybePromise<readonly SecretKey[]>;
+    if (headers.signature === undefined) return UNSIGNED;
+    let secrets: MaybePromise<Secrets>;
     try {
       secrets = keyring(headers);
     } catch (error) {
       return unavailable(error);
     }
-    return isPromise(secrets) ? secrets.then(match, unavailable) : match(secrets);
+    return isPromise(secrets)
+      ? judgeLater(secrets, headers, headers.signature, body)
+      : judge(secrets, headers, headers.signature, body);
   };
 }
 
-function judge(secretIndex: number | undefined): Authenticity {
+function judge(
+  secrets: Secrets,
+  headers: DeliveryHeaders,
+  signature: string,
+  body: Uint8Array,
+): MaybePromise<Authenticity> {
+  const index = matchSecret(secrets, headers, signature, body);
+  return isPromise(index) ? index.then(authenticityOf) : authenticityOf(index);
+}
+
+/** Apart from `judge`, so that a request whose secrets are at hand makes no closure. */
+function judgeLater(
+  secrets: PromiseLike<Secrets>,
+  headers: DeliveryHeaders,
+  signature: string,
+  body: Uint8Array,
+): PromiseLike<Authenticity> {
+  return secrets.then((found) => judge(found, headers, signature, body), unavailable);
+}
+
+function authenticityOf(secretIndex: number | undefined): Authenticity {
   return secretIndex === undefined ? MISMATCH : { authentic: true, secretIndex };
 }
 

@@ -1,5 +1,3 @@
-import { isPromise, type MaybePromise } from "./maybe-promise.js";
-
 /** Something did not finish in time. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
@@ -12,27 +10,14 @@ export class DeadlineError extends Error {
 /**
  * Waits for `work`, but `ms` milliseconds at most; then it rejects with a `DeadlineError` that names
  * `what`. A value that comes later is given to `onLate`, a later error is dropped: the one who waited
- * has been answered. What is no promise is returned as it is.
+ * has been answered.
  */
 export function within<T>(
   ms: number,
   what: string,
   work: PromiseLike<T>,
   onLate?: (value: T) => void,
-): Promise<T>;
-export function within<T>(
-  ms: number,
-  what: string,
-  work: MaybePromise<T>,
-  onLate?: (value: T) => void,
-): MaybePromise<T>;
-export function within<T>(
-  ms: number,
-  what: string,
-  work: MaybePromise<T>,
-  onLate?: (value: T) => void,
-): MaybePromise<T> {
-  if (!isPromise(work)) return work;
+): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     let late = false;
     const timer = setTimeout(() => {

@@ -3,6 +3,8 @@ import {
   ALARM_FIELDS,
   ONLINE_DATA_EVENT_FIELDS,
   deleteMyDataEventSchema,
+  isPlainAlarm,
+  isPlainSiteEvent,
   newAlarmSchema,
   type Alarm,
   type OnlineDataEvent,
@@ -50,27 +52,37 @@ export function decode(bytes: Uint8Array, claimedType: string): Decoded {
     // The error is dropped: its message quotes the body.
     return unrecognized(undefined, "expected JSON in UTF-8");
   }
-  if (typeof body !== "object" || body === null) return unrecognized(body, "expected an object");
+  if (!isObject(body)) return unrecognized(body, "expected an object");
 
   const hasAlarm = Object.hasOwn(body, "alarm");
   const hasEvent = Object.hasOwn(body, "event");
   if (hasAlarm && hasEvent) return unrecognized(body, "expected alarm or event, not both");
   if (hasAlarm) {
     if (claimedType !== "new_alarm") return { kind: "type_mismatch" };
+    const { alarm } = body as { readonly alarm: unknown };
+    if (isObject(alarm) && isPlainAlarm(alarm))
+      return { kind: "new_alarm", record: alarm as Alarm };
     const parsed = z.safeParse(newAlarmSchema, body);
     if (!parsed.success) return { kind: "unrecognized", body, issues: issuesOf(parsed.error) };
-    const record = convert((body as { alarm: object }).alarm, parsed.data.alarm, ALARM_FIELDS);
+    const record = convert(alarm as object, parsed.data.alarm, ALARM_FIELDS);
     return { kind: "new_alarm", record };
   }
   if (hasEvent) {
     if (claimedType !== "delete_my_data_event") return { kind: "type_mismatch" };
+    const { event } = body as { readonly event: unknown };
+    if (isObject(event) && isPlainSiteEvent(event)) {
+      return { kind: "delete_my_data_event", record: event as OnlineDataEvent };
+    }
     const parsed = z.safeParse(deleteMyDataEventSchema, body);
     if (!parsed.success) return { kind: "unrecognized", body, issues: issuesOf(parsed.error) };
-    const { event } = body as { event: object };
-    const record = convert(event, parsed.data.event, ONLINE_DATA_EVENT_FIELDS);
+    const record = convert(event as object, parsed.data.event, ONLINE_DATA_EVENT_FIELDS);
     return { kind: "delete_my_data_event", record };
   }
   return unrecognized(body, "expected alarm or event");
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 function unrecognized(body: unknown, message: string): Unrecognized {

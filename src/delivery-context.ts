@@ -17,30 +17,41 @@ export interface DeliveryContext {
   readonly takeover: boolean;
 }
 
-/** A context, and the way to abort its signal. */
-export interface AbortableContext {
-  readonly context: DeliveryContext;
-  readonly abort: (reason: Error) => void;
-}
+/**
+ * The context as handlers get it. Its signal is made when it is first asked for: most handlers never
+ * do, and an AbortController takes 1.4 µs.
+ */
+export class AbortableContext implements DeliveryContext {
+  declare readonly signal: AbortSignal;
+  #controller: AbortController | undefined;
+  #aborted: Error | undefined;
 
-/** Makes a context. The signal is made when it is first asked for: most handlers never do. */
-export function createContext(facts: Omit<DeliveryContext, "signal">): AbortableContext {
-  let controller: AbortController | undefined;
-  let aborted: Error | undefined;
-  return {
-    context: {
-      ...facts,
-      get signal() {
-        if (controller === undefined) {
-          controller = new AbortController();
-          if (aborted !== undefined) controller.abort(aborted);
-        }
-        return controller.signal;
-      },
-    },
-    abort(reason) {
-      aborted ??= reason;
-      controller?.abort(reason);
+  constructor(
+    readonly id: string,
+    readonly type: string,
+    readonly timestamp: Date,
+    readonly rawBody: Uint8Array,
+    readonly takeover: boolean,
+  ) {
+    // Its own, so that `{ ...context }` has it too. By one descriptor for all contexts: a getter in an
+    // object literal is a new function each time, and takes 0.2 µs more.
+    Object.defineProperty(this, "signal", AbortableContext.#SIGNAL);
+  }
+
+  static readonly #SIGNAL: PropertyDescriptor & ThisType<AbortableContext> = {
+    enumerable: true,
+    get() {
+      if (this.#controller === undefined) {
+        this.#controller = new AbortController();
+        if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
+      }
+      return this.#controller.signal;
     },
   };
+
+  /** Aborts the signal of a context. Not a method, since handlers are not to call it. */
+  static abort(context: AbortableContext, reason: Error): void {
+    context.#aborted ??= reason;
+    context.#controller?.abort(reason);
+  }
 }

@@ -1,6 +1,6 @@
 import type { Claims } from "./claims.js";
 import { within } from "./deadline.js";
-import { createContext, type DeliveryContext } from "./delivery-context.js";
+import { AbortableContext, type DeliveryContext } from "./delivery-context.js";
 import { isPromise, type MaybePromise } from "./maybe-promise.js";
 import type { Ending, Reporter } from "./report.js";
 import { runHandler, type HandlerResult } from "./run-handler.js";
@@ -8,9 +8,12 @@ import type { Running } from "./running.js";
 
 /** A claimed delivery and what to run for it. */
 export interface Job {
-  readonly run: (context: DeliveryContext) => unknown;
+  /** Beside the context, which is in the handler's hands. */
+  readonly id: string;
+  readonly type: string;
   readonly owner: string;
-  readonly facts: Omit<DeliveryContext, "signal">;
+  readonly run: (context: DeliveryContext) => unknown;
+  readonly context: AbortableContext;
 }
 
 /** Runs a job and settles its claim. Neither throws nor rejects. */
@@ -29,6 +32,10 @@ function isDone({ outcome }: HandlerResult): boolean {
   return outcome === "handled" || outcome === "discarded";
 }
 
+function answerAfter(settled: PromiseLike<void>, result: HandlerResult): PromiseLike<Ending> {
+  return settled.then(() => result);
+}
+
 /** Makes the step between claim and answer: handler, lease renewal, time-out, settling. */
 export function createPerform(
   claims: Claims,
@@ -37,9 +44,9 @@ export function createPerform(
   log: Reporter["log"],
 ): Perform {
   /** Success is remembered before the gateway hears of it; a failure makes room for the next copy. */
-  const settle = ({ facts: { id }, owner }: Job, result: HandlerResult): MaybePromise<Ending> => {
+  const settle = ({ id, owner }: Job, result: HandlerResult): MaybePromise<Ending> => {
     const settled = isDone(result) ? claims.complete(id, owner) : claims.release(id, owner);
-    return isPromise(settled) ? settled.then(() => result) : result;
+    return isPromise(settled) ? answerAfter(settled, result) : result;
   };
 
   /** The lease is renewed until the success is remembered, but not beyond its release. */
@@ -55,34 +62,36 @@ export function createPerform(
   };
 
   const settleLate = async (job: Job, settling: PromiseLike<Ending>): Promise<void> => {
-    const { id, type } = job.facts;
+    const { id, type } = job;
     const { outcome, error } = await settling;
     const level = outcome === "handler_failed" ? "error" : "warn";
     log(level, `${outcome}, but after handlerTimeoutMs`, { id, type, error });
   };
 
-  return (job) => {
-    const { context, abort } = createContext(job.facts);
-    const result = runHandler(job.run, context);
-    if (!isPromise(result)) return settle(job, result);
-
+  const performLater = (job: Job, result: PromiseLike<HandlerResult>): PromiseLike<Ending> => {
+    const { id, owner, context } = job;
     let isRunning = true;
     const finished = result.then((value) => {
       isRunning = false;
       return value;
     });
-    const stopRenewing = claims.keep(job.facts.id, job.owner, () => {
+    const stopRenewing = claims.keep(id, owner, () => {
       // A renewal that comes after the completion is refused too, and no handler is to hear of it.
-      if (isRunning) abort(new LeaseLostError());
+      if (isRunning) AbortableContext.abort(context, new LeaseLostError());
     });
     return within(handlerTimeoutMs, "the handler", finished).then(
       (value) => settleRenewed(job, value, stopRenewing),
       (timeout: unknown) => {
-        abort(timeout as Error);
+        AbortableContext.abort(context, timeout as Error);
         const late = finished.then((value) => settleRenewed(job, value, stopRenewing));
         running.track(settleLate(job, late));
         return { outcome: "handler_timeout", error: timeout };
       },
     );
+  };
+
+  return (job) => {
+    const result = runHandler(job.run, job.context);
+    return isPromise(result) ? performLater(job, result) : settle(job, result);
   };
 }

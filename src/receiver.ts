@@ -2,14 +2,15 @@ import { createAnswer, type WebhookResponse } from "./answer.js";
 import { createAuthenticate } from "./authenticate.js";
 import { createClaims } from "./claims.js";
 import { decode } from "./decode.js";
-import { dateOfTimestamp, isFresh } from "./freshness.js";
+import { AbortableContext } from "./delivery-context.js";
+import { isFresh, millisecondsOf } from "./freshness.js";
 import { readDeliveryHeaders } from "./headers.js";
 import { isPromise } from "./maybe-promise.js";
 import type { WebhookReceiverOptions } from "./options.js";
 import type { Outcome } from "./outcome.js";
 import { createPerform } from "./perform.js";
 import { createReporter, type Ending } from "./report.js";
-import { readBody, type WebhookRequest } from "./request.js";
+import { isPost, readBody, type WebhookRequest } from "./request.js";
 import { createRoutes } from "./routes.js";
 import { createRunning } from "./running.js";
 import { checkOptions } from "./settings.js";
@@ -63,7 +64,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     const refuse = (outcome: Outcome): WebhookResponse => end({ outcome });
     running.enter();
     try {
-      if ((request.method ?? "POST").toUpperCase() !== "POST") return refuse("method_not_allowed");
+      if (!isPost(request.method)) return refuse("method_not_allowed");
       if (draining) return refuse("draining");
 
       const rawBody = readBody(request.body, maxBodyBytes);
@@ -82,9 +83,10 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       const { id, type } = headers;
       trace.id = id;
       trace.type = type;
-      if (authenticity.secretIndex !== undefined) trace.secretIndex = authenticity.secretIndex;
+      trace.secretIndex = authenticity.secretIndex;
 
-      if (!isFresh(headers.timestamp, now(), timestampToleranceMs)) return refuse("stale");
+      const timestampMs = millisecondsOf(headers.timestamp);
+      if (!isFresh(timestampMs, now(), timestampToleranceMs)) return refuse("stale");
 
       const decoded = decode(rawBody, type);
       if (decoded.kind === "type_mismatch") return refuse("type_mismatch");
@@ -105,9 +107,9 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       const { owner, takeover } = claim;
       if (takeover) trace.takeover = true;
 
-      const timestamp = dateOfTimestamp(headers.timestamp);
-      const facts = { id, type, timestamp, rawBody, takeover };
-      const performing = perform({ run: route.run, owner, facts });
+      const timestamp = new Date(timestampMs);
+      const context = new AbortableContext(id, type, timestamp, rawBody, takeover);
+      const performing = perform({ id, type, owner, run: route.run, context });
       return end(isPromise(performing) ? await performing : performing);
     } catch (error) {
       return end({ outcome: "internal_error", error });

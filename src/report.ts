@@ -25,14 +25,14 @@ export interface OutcomeReport {
   readonly error?: unknown;
 }
 
-/** What is known of a request so far; becomes its report. */
+/** What is known of a request so far; becomes its report. All of it from the start, of one shape. */
 export interface Trace {
   readonly startedAt: number;
   bytes: number;
-  id?: string;
-  type?: string;
-  secretIndex?: number;
-  takeover?: boolean;
+  id: string | undefined;
+  type: string | undefined;
+  secretIndex: number | undefined;
+  takeover: true | undefined;
 }
 
 /** How the way of a request ended. */
@@ -70,32 +70,54 @@ export function createReporter(
     guarded(() => (details === undefined ? logger[level](line) : logger[level](line, details)));
   };
 
-  const logEnding = (report: OutcomeReport, advice: string | undefined): void => {
-    const rule = ruleOf(report.outcome);
-    if (rule.log === undefined || logger === false) return;
-    const heldBack = rule.thinned === true ? thinned(report.outcome) : 0;
-    if (heldBack === undefined) return;
+  /** The line of an outcome; undefined where none is to be written now. */
+  const lineOf = (outcome: Outcome, advice: string | undefined): string | undefined => {
+    const { message, thinned: isThinned } = ruleOf(outcome);
+    const heldBack = isThinned === true ? thinned(outcome) : 0;
+    if (heldBack === undefined) return undefined;
     const more = heldBack === 0 ? "" : ` (and ${String(heldBack)} more since the last such line)`;
     const hint = advice === undefined ? "" : ` ${advice}`;
-    log(rule.log, `${report.outcome}: ${rule.message}${hint}${more}`, report);
+    return `${outcome}: ${message}${hint}${more}`;
   };
 
   return {
-    begin: () => ({ startedAt: monotonicNow(), bytes: 0 }),
-    end({ startedAt, ...known }, { outcome, error, retryAfterMs, advice }) {
-      const response = answer(outcome, retryAfterMs);
-      const report: OutcomeReport = {
-        outcome,
-        status: response.status,
-        durationMs: monotonicNow() - startedAt,
-        ...(known as Omit<OutcomeReport, "outcome" | "status" | "durationMs">),
-        ...(error === undefined ? {} : { error }),
-      };
-      logEnding(report, advice);
-      guarded(() => onOutcome?.(report));
+    begin: () => ({
+      startedAt: monotonicNow(),
+      bytes: 0,
+      id: undefined,
+      type: undefined,
+      secretIndex: undefined,
+      takeover: undefined,
+    }),
+    end(trace, ending) {
+      const { outcome } = ending;
+      const response = answer(outcome, ending.retryAfterMs);
+      const level = logger === false ? undefined : ruleOf(outcome).log;
+      const line = level === undefined ? undefined : lineOf(outcome, ending.advice);
+      // Nobody to tell: that is most requests.
+      if (onOutcome === undefined && line === undefined) return response;
+      const report = createReport(trace, ending, response.status);
+      if (level !== undefined && line !== undefined) log(level, line, report);
+      if (onOutcome !== undefined) guarded(() => onOutcome(report));
       return response;
     },
     log,
+  };
+}
+
+/** The report without what is not known: to whom it goes, a key that is there has a value. */
+function createReport(trace: Trace, { outcome, error }: Ending, status: number): OutcomeReport {
+  const { startedAt, bytes, id, type, secretIndex, takeover } = trace;
+  return {
+    outcome,
+    status,
+    bytes,
+    durationMs: monotonicNow() - startedAt,
+    ...(id === undefined ? {} : { id }),
+    ...(type === undefined ? {} : { type }),
+    ...(secretIndex === undefined ? {} : { secretIndex }),
+    ...(takeover === undefined ? {} : { takeover }),
+    ...(error === undefined ? {} : { error }),
   };
 }
 

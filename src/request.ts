@@ -20,6 +20,11 @@ const NOT_RAW = new UnreadableBody(
   "receive({ body }) got neither bytes nor a string: pass the raw body, not what a parser made of it.",
 );
 
+/** Whether a request is a POST, which one without a method is taken for. In any letter case. */
+export function isPost(method: string | null | undefined): boolean {
+  return method === "POST" || (method ?? "POST").toUpperCase() === "POST";
+}
+
 /** The body's bytes, or why there are none within `maxBodyBytes`. No body at all is an empty one. */
 export function readBody(
   body: WebhookRequest["body"] | null | undefined,

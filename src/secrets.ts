@@ -3,8 +3,8 @@ import { ConfigurationError } from "./configuration-error.js";
 import { within } from "./deadline.js";
 import type { DeliveryHeaders } from "./headers.js";
 import { isPromise, type MaybePromise } from "./maybe-promise.js";
-import { createSecretKey, type SecretKey } from "./signature.js";
-import { dateOfTimestamp } from "./freshness.js";
+import { createSecretKey, type SecretKey, type Secrets } from "./signature.js";
+import { millisecondsOf } from "./freshness.js";
 import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "./webhook-type.js";
 
 /** One secret, or several during a rotation, of which one has to match. */
@@ -30,7 +30,7 @@ export type SecretFunction = (query: SecretQuery) => MaybePromise<SecretList>;
 export type SecretOption = SecretList | Readonly<Record<WebhookType, SecretList>> | SecretFunction;
 
 /** Gives the secrets to try. Throws or rejects where there is no usable one. */
-export type Keyring = (headers: DeliveryHeaders) => MaybePromise<readonly SecretKey[]>;
+export type Keyring = (headers: DeliveryHeaders) => MaybePromise<Secrets>;
 
 /** Keys kept of the secrets that a function gave, so that they are made once and not per request. */
 const MAX_CACHED_KEYS = 1_000;
@@ -39,8 +39,8 @@ const MAX_CACHED_KEYS = 1_000;
 export function createKeyring(secret: SecretOption, dependencyTimeoutMs: number): Keyring {
   if (typeof secret === "function") return functionKeyring(secret, dependencyTimeoutMs);
   if (typeof secret === "string" || Array.isArray(secret) || ArrayBuffer.isView(secret)) {
-    const keys = keysOf(secret as SecretList);
-    return () => keys;
+    const secrets = { order: keysOf(secret as SecretList) };
+    return () => secrets;
   }
   return typedKeyring(secret as Readonly<Record<string, SecretList>>);
 }
@@ -92,7 +92,7 @@ function typedKeyring(secrets: Readonly<Record<string, SecretList | undefined>>)
     );
   }
   const all: SecretKey[] = [];
-  const byType = new Map<string, readonly SecretKey[]>();
+  const byType = new Map<string, Secrets>();
   for (const type of WEBHOOK_TYPES) {
     const given = secrets[type];
     if (given === undefined) {
@@ -102,17 +102,18 @@ function typedKeyring(secrets: Readonly<Record<string, SecretList | undefined>>)
       );
     }
     const keys = keysOf(given, all.length, `secret.${type}`);
-    byType.set(type, keys);
+    byType.set(type, { order: keys });
     all.push(...keys);
   }
+  const any = { order: all };
   // An unknown type has no secret of its own. Any may sign it: the signed body decides what it is.
-  return ({ type }) => byType.get(type) ?? all;
+  return ({ type }) => byType.get(type) ?? any;
 }
 
 function functionKeyring(find: SecretFunction, dependencyTimeoutMs: number): Keyring {
   const cache = new LRUCache<string, SecretKey["key"]>({ max: MAX_CACHED_KEYS });
 
-  const usableKeys = (found: SecretList): SecretKey[] => {
+  const usableSecrets = (found: SecretList): Secrets => {
     const secrets: readonly unknown[] = Array.isArray(found) ? found : [found];
     const keys: SecretKey[] = [];
     secrets.forEach((secret, index) => {
@@ -124,13 +125,13 @@ function functionKeyring(find: SecretFunction, dependencyTimeoutMs: number): Key
       keys.push(made);
     });
     if (keys.length === 0) throw new NoUsableSecretError();
-    return keys;
+    return { order: keys };
   };
 
   return ({ id, type, timestamp }) => {
-    const found = find({ id, type, timestamp: dateOfTimestamp(timestamp) });
-    if (!isPromise(found)) return usableKeys(found);
-    return within(dependencyTimeoutMs, "the secret function", found).then(usableKeys);
+    const found = find({ id, type, timestamp: new Date(millisecondsOf(timestamp)) });
+    if (!isPromise(found)) return usableSecrets(found);
+    return within(dependencyTimeoutMs, "the secret function", found).then(usableSecrets);
   };
 }
 

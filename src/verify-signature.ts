@@ -22,7 +22,7 @@ export interface VerifySignatureOptions {
  * that cannot be one.
  */
 export async function verifySignature(options: VerifySignatureOptions): Promise<boolean> {
-  const secrets = keysOf(options.secret);
+  const secrets = { order: keysOf(options.secret) };
   const headers = readSignedHeaders(options.headers);
   if (headers?.signature === undefined) return false;
   const body = readBody(options.body, Number.POSITIVE_INFINITY);

@@ -1,19 +1,45 @@
-import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "node:crypto";
+import * as nodeCrypto from "node:crypto";
 import type { MacBackend } from "./backend.js";
+import { createOneShotHmac, hasDirectWriters, type OneShotHash, type PaddedKey } from "./one-shot-hmac.js";
 
-/** HMAC-SHA256 by `node:crypto`: synchronous, and several times faster than WebCrypto. */
-export const backend: MacBackend<KeyObject> = {
-  importKey(secret) {
-    return createSecretKey(Buffer.from(secret, "utf8"));
-  },
-  sign(key, prefix, body) {
-    return digest(key, prefix, body).toString("hex");
-  },
-  verify(key, prefix, body, hex) {
-    return timingSafeEqual(digest(key, prefix, body), Buffer.from(hex, "hex"));
-  },
-};
-
-function digest(key: KeyObject, prefix: string, body: Uint8Array): Buffer {
-  return createHmac("sha256", key).update(prefix, "utf8").update(body).digest();
+/** A secret in the forms that the two ways to its MAC want. */
+interface NodeKey {
+  readonly object: nodeCrypto.KeyObject;
+  /** Undefined where there is no one-shot hash. */
+  readonly padded: PaddedKey | undefined;
 }
+
+const given = Buffer.alloc(32);
+
+/**
+ * HMAC-SHA256 by `node:crypto`: synchronous, and several times faster than WebCrypto. Messages of up to
+ * 32 KiB go through `hash`, where the runtime has it, larger ones through `createHmac`.
+ */
+export function createNodeBackend(hash: OneShotHash | undefined): MacBackend<NodeKey> {
+  const oneShot = hash && hasDirectWriters() ? createOneShotHmac(hash) : undefined;
+
+  const macOf = ({ object, padded }: NodeKey, prefix: string, body: Uint8Array): Buffer => {
+    if (oneShot !== undefined && padded !== undefined && oneShot.takes(prefix, body)) {
+      return oneShot.mac(padded, prefix, body);
+    }
+    return nodeCrypto.createHmac("sha256", object).update(prefix, "utf8").update(body).digest();
+  };
+
+  return {
+    importKey(secret) {
+      const bytes = Buffer.from(secret, "utf8");
+      return { object: nodeCrypto.createSecretKey(bytes), padded: oneShot?.padKey(bytes) };
+    },
+    sign(key, prefix, body) {
+      return macOf(key, prefix, body).toString("hex");
+    },
+    verify(key, prefix, body, hex) {
+      // Short of 32 bytes the rest would be that of the delivery before.
+      if (given.write(hex, 0, "hex") !== given.length) return false;
+      return nodeCrypto.timingSafeEqual(macOf(key, prefix, body), given);
+    },
+  };
+}
+
+/** The backend of this runtime. `hash` is missing before Node 20.12, and may be in what imitates Node. */
+export const backend = createNodeBackend(nodeCrypto.hash);

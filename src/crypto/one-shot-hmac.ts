@@ -1,0 +1,97 @@
+/** `crypto.hash` of `node:crypto`, Node 20.12 and later. */
+export type OneShotHash = (algorithm: "sha256", data: Uint8Array, encoding: "binary") => string;
+
+/**
+ * A `Buffer` with the writers behind its `write`, which takes twice as long to find the right one. They
+ * are no part of Node's documentation, so `hasDirectWriters` has to be asked before.
+ */
+type DirectBuffer = Buffer & {
+  utf8Write(text: string, start: number): number;
+  latin1Write(text: string, start: number): number;
+};
+
+/** Whether this runtime's buffers are as `createOneShotHmac` wants them. */
+export function hasDirectWriters(): boolean {
+  const writers = Buffer.prototype as Partial<DirectBuffer>;
+  return typeof writers.utf8Write === "function" && typeof writers.latin1Write === "function";
+}
+
+/** The two padded keys of RFC 2104; the outer one has room for the inner digest behind it. */
+export interface PaddedKey {
+  readonly inner: Uint8Array;
+  readonly outer: DirectBuffer;
+}
+
+/** HMAC-SHA256 (RFC 2104) as two calls of a one-shot hash, for messages of up to 32 KiB. */
+export interface OneShotHmac {
+  /** Pads a secret; done once per secret. */
+  readonly padKey: (secret: Uint8Array) => PaddedKey;
+  /** Whether a message is short enough. */
+  readonly takes: (prefix: string, body: Uint8Array) => boolean;
+  /** The MAC of the UTF-8 bytes of `prefix` and of `body`: 32 bytes, which the next call overwrites. */
+  readonly mac: (key: PaddedKey, prefix: string, body: Uint8Array) => Buffer;
+}
+
+const BLOCK_BYTES = 64;
+const DIGEST_BYTES = 32;
+/** From here on the copy into one piece costs what the one-shot hash saves: under 3 % is left. */
+const MAX_MESSAGE_BYTES = 32_768;
+const MAX_UTF8_BYTES_PER_UNIT = 3;
+/** A power of two. Bounds the views to 100 kB, whatever lengths a sender thinks of. */
+const VIEWS = 1_024;
+
+/**
+ * Makes an HMAC of `hash`. It takes half the time of `createHmac` for 1 KB and less, which makes an
+ * object with a life of its own for each MAC: 1.4 µs in place of 2.7.
+ */
+export function createOneShotHmac(hash: OneShotHash): OneShotHmac {
+  // One piece of memory for all messages. Nothing here is asynchronous, so no two meet in it.
+  const scratch = Buffer.alloc(BLOCK_BYTES + MAX_MESSAGE_BYTES) as DirectBuffer;
+  const digest = Buffer.alloc(DIGEST_BYTES) as DirectBuffer;
+  // A new view of the scratch takes 0.1 µs, and the lengths of deliveries repeat.
+  const views: (Buffer | undefined)[] = Array.from({ length: VIEWS }, () => undefined);
+  let resident: PaddedKey | undefined;
+
+  const viewOf = (bytes: number): Buffer => {
+    const slot = bytes & (VIEWS - 1);
+    const known = views[slot];
+    if (known?.length === bytes) return known;
+    return (views[slot] = scratch.subarray(0, bytes));
+  };
+
+  return {
+    padKey(secret) {
+      // RFC 2104, section 2: a key longer than a block is replaced by its hash.
+      const key =
+        secret.length > BLOCK_BYTES
+          ? Buffer.from(hash("sha256", secret, "binary"), "latin1")
+          : secret;
+      const inner = new Uint8Array(BLOCK_BYTES).fill(0x36);
+      const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES, 0x5c) as DirectBuffer;
+      key.forEach((byte, at) => {
+        inner[at] = byte ^ 0x36;
+        outer[at] = byte ^ 0x5c;
+      });
+      return { inner, outer };
+    },
+
+    takes: (prefix, body) =>
+      prefix.length * MAX_UTF8_BYTES_PER_UNIT + body.length <= MAX_MESSAGE_BYTES,
+
+    mac(key, prefix, body) {
+      if (resident !== key) {
+        scratch.set(key.inner);
+        resident = key;
+      }
+      // As UTF-8 and not latin1, which costs the same: latin1 keeps only the low byte of a character,
+      // so that U+0136 would sign like "6" and a replay bring an id that was never signed.
+      const start = BLOCK_BYTES + scratch.utf8Write(prefix, BLOCK_BYTES);
+      scratch.set(body, start);
+      // Digests as text of single bytes (latin1, which hash calls binary): as a Buffer each costs 0.3 µs more.
+      const inner = hash("sha256", viewOf(start + body.length), "binary");
+      key.outer.latin1Write(inner, BLOCK_BYTES);
+      digest.latin1Write(hash("sha256", key.outer, "binary"), 0);
+      return digest;
+    },
+  };
+}
