@@ -43,7 +43,7 @@ export function createAuthenticate(keyring: Keyring | undefined): Authenticate {
 function judge(
   secrets: Secrets,
   headers: DeliveryHeaders,
-  signature: string,
+  signature: Uint8Array<ArrayBuffer>,
   body: Uint8Array,
 ): MaybePromise<Authenticity> {
   const index = matchSecret(secrets, headers, signature, body);
@@ -54,7 +54,7 @@ function judge(
 function judgeLater(
   secrets: PromiseLike<Secrets>,
   headers: DeliveryHeaders,
-  signature: string,
+  signature: Uint8Array<ArrayBuffer>,
   body: Uint8Array,
 ): PromiseLike<Authenticity> {
   return secrets.then((found) => judge(found, headers, signature, body), unavailable);

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
+import { isPlainAlarm } from "./plain-records.js";
 import {
   ALARM_FIELDS,
   ONLINE_DATA_EVENT_FIELDS,
   deleteMyDataEventSchema,
-  isPlainAlarm,
   isPlainSiteEvent,
   newAlarmSchema,
   type Alarm,
@@ -59,29 +59,32 @@ export function decode(bytes: Uint8Array, claimedType: string): Decoded {
   if (hasAlarm && hasEvent) return unrecognized(body, "expected alarm or event, not both");
   if (hasAlarm) {
     if (claimedType !== "new_alarm") return { kind: "type_mismatch" };
-    const { alarm } = body as { readonly alarm: unknown };
+    const { alarm } = body;
     if (isObject(alarm) && isPlainAlarm(alarm))
       return { kind: "new_alarm", record: alarm as Alarm };
     const parsed = z.safeParse(newAlarmSchema, body);
     if (!parsed.success) return { kind: "unrecognized", body, issues: issuesOf(parsed.error) };
-    const record = convert(alarm as object, parsed.data.alarm, ALARM_FIELDS);
+    const record = convert(alarm as JsonObject, parsed.data.alarm, ALARM_FIELDS);
     return { kind: "new_alarm", record };
   }
   if (hasEvent) {
     if (claimedType !== "delete_my_data_event") return { kind: "type_mismatch" };
-    const { event } = body as { readonly event: unknown };
+    const { event } = body;
     if (isObject(event) && isPlainSiteEvent(event)) {
       return { kind: "delete_my_data_event", record: event as OnlineDataEvent };
     }
     const parsed = z.safeParse(deleteMyDataEventSchema, body);
     if (!parsed.success) return { kind: "unrecognized", body, issues: issuesOf(parsed.error) };
-    const record = convert(event as object, parsed.data.event, ONLINE_DATA_EVENT_FIELDS);
+    const record = convert(event as JsonObject, parsed.data.event, ONLINE_DATA_EVENT_FIELDS);
     return { kind: "delete_my_data_event", record };
   }
   return unrecognized(body, "expected alarm or event");
 }
 
-function isObject(value: unknown): value is object {
+/** An object, or a list, of which nothing more is known. */
+type JsonObject = Record<string, unknown>;
+
+function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null;
 }
 
@@ -93,10 +96,9 @@ function unrecognized(body: unknown, message: string): Unrecognized {
  * Writes the converted fields into the record that JSON.parse made, rather than handing on the copy
  * that validation made: that one lacks an own `__proto__` key, and nothing that was sent may be lost.
  */
-function convert<T extends object>(record: object, validated: T, fields: readonly string[]): T {
-  const target = record as Record<string, unknown>;
-  const source = validated as Record<string, unknown>;
-  for (const field of fields) target[field] = source[field];
+function convert<T extends object>(record: JsonObject, validated: T, fields: readonly string[]): T {
+  const source = validated as JsonObject;
+  for (const field of fields) record[field] = source[field];
   return record as T;
 }
 

@@ -4,9 +4,7 @@ export type MaybePromise<T> = T | PromiseLike<T>;
 /** Whether `value` has to be awaited. Thenables count, since partners bring their own promise libraries. */
 export function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {
   return (
-    (typeof value === "object" || typeof value === "function") &&
-    value !== null &&
-    "then" in value &&
-    typeof value.then === "function"
+    ((typeof value === "object" && value !== null) || typeof value === "function") &&
+    typeof (value as Partial<PromiseLike<T>>).then === "function"
   );
 }

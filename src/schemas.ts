@@ -1,6 +1,6 @@
 // `zod/mini`, and as a namespace: classic zod is 22 kB in a bundle, mini 4 kB.
 import * as z from "zod/mini";
-import { createShapeCheck, type ShapeCheck } from "./shape-check.js";
+import { hasPlainSiteFields } from "./plain-records.js";
 
 /** Severities of an alarm (GATEWAY.md, "Alarm"). */
 export type AlarmSeverity = "Low" | "Medium" | "High" | "Info";
@@ -43,11 +43,9 @@ const TYPE = "expected an event type";
 /** An integer, or its digits: legacy formats vary. Beyond the safe range digits would be lost, so refused. */
 const integer = z.pipe(z.transform(digitsToNumber), z.int(INTEGER));
 
-const anyText = z.pipe(z.transform(numberToText), z.string(TEXT));
-
 /** A string, or a number that can be written as one without loss. */
 function text<T extends string = string>() {
-  return anyText as unknown as z.ZodMiniType<T>;
+  return z.pipe(z.transform(numberToText), z.string(TEXT)) as unknown as z.ZodMiniType<T>;
 }
 
 function digitsToNumber(value: unknown): unknown {
@@ -83,9 +81,6 @@ export const alarmSchema = z.looseObject(alarmFields, OBJECT);
 
 /** An alarm record. Dates are as the gateway wrote them: `parseGatewayTime` reads both formats. */
 export type Alarm = z.output<typeof alarmSchema>;
-
-/** Whether an alarm has its documented types as it is: `alarmSchema` would pass and convert nothing. */
-export const isPlainAlarm = shapeCheckOf(alarmFields);
 
 const eventFields = {
   severity: text<Open<OnlineDataSeverity>>(),
@@ -139,15 +134,12 @@ export function isOnlineDataEventType(type: string): type is OnlineDataEventType
   return knownEventTypes.has(type);
 }
 
-const isPlainSite = shapeCheckOf({ ...eventFields, ...siteFields });
-
-/**
- * Whether a site event of a documented type has its documented types as it is, so that
- * `onlineDataEventSchema` would pass and convert nothing.
- */
-export function isPlainSiteEvent(event: object): boolean {
-  const { type } = event as { readonly type?: unknown };
-  return type !== "POWER_OF_ATTORNEY_SIGNED" && knownEventTypes.has(type) && isPlainSite(event);
+/** Whether an event of a documented type with a site has the types of its schema as it is. */
+export function isPlainSiteEvent(event: Readonly<Record<string, unknown>>): boolean {
+  const type = event["type"];
+  return (
+    type !== "POWER_OF_ATTORNEY_SIGNED" && knownEventTypes.has(type) && hasPlainSiteFields(event)
+  );
 }
 
 const openOnlineDataEventSchema = z.looseObject(
@@ -196,15 +188,3 @@ export const ONLINE_DATA_EVENT_FIELDS: readonly string[] = [
   ...Object.keys(eventFields),
   ...Object.keys(siteFields),
 ];
-
-/** The quick check of a record. One with a field that is neither integer nor text is never plain. */
-function shapeCheckOf(fields: Readonly<Record<string, z.core.$ZodType>>): ShapeCheck {
-  const integers: string[] = [];
-  const texts: string[] = [];
-  for (const [field, schema] of Object.entries(fields)) {
-    if (schema === integer) integers.push(field);
-    else if (schema === anyText) texts.push(field);
-    else return () => false;
-  }
-  return createShapeCheck(integers, texts);
-}

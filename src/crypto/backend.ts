@@ -9,6 +9,11 @@ export interface MacBackend<Key> {
   importKey(secret: string): Key;
   /** The MAC as 64 lower-case hexadecimal digits. */
   sign(key: Key, prefix: string, body: Uint8Array): MaybePromise<string>;
-  /** Whether `hex`, 64 hexadecimal digits in any letter case, is the MAC. Compares in constant time. */
-  verify(key: Key, prefix: string, body: Uint8Array, hex: string): MaybePromise<boolean>;
+  /** Whether `mac`, 32 bytes, is the MAC. Compares in constant time. */
+  verify(
+    key: Key,
+    prefix: string,
+    body: Uint8Array,
+    mac: Uint8Array<ArrayBuffer>,
+  ): MaybePromise<boolean>;
 }

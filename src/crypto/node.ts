@@ -1,6 +1,11 @@
 import * as nodeCrypto from "node:crypto";
 import type { MacBackend } from "./backend.js";
-import { createOneShotHmac, hasDirectWriters, type OneShotHash, type PaddedKey } from "./one-shot-hmac.js";
+import {
+  createOneShotHmac,
+  hasDirectWriters,
+  type OneShotHash,
+  type PaddedKey,
+} from "./one-shot-hmac.js";
 
 /** A secret in the forms that the two ways to its MAC want. */
 interface NodeKey {
@@ -9,6 +14,8 @@ interface NodeKey {
   readonly padded: PaddedKey | undefined;
 }
 
+// A small array gets memory outside of the heap when it is passed to Node for the first time, which
+// takes 0.3 µs: this one has it.
 const given = Buffer.alloc(32);
 
 /**
@@ -33,9 +40,8 @@ export function createNodeBackend(hash: OneShotHash | undefined): MacBackend<Nod
     sign(key, prefix, body) {
       return macOf(key, prefix, body).toString("hex");
     },
-    verify(key, prefix, body, hex) {
-      // Short of 32 bytes the rest would be that of the delivery before.
-      if (given.write(hex, 0, "hex") !== given.length) return false;
+    verify(key, prefix, body, mac) {
+      given.set(mac);
       return nodeCrypto.timingSafeEqual(macOf(key, prefix, body), given);
     },
   };

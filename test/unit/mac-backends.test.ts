@@ -53,6 +53,11 @@ const LONG_KEYS = [
   },
 ];
 
+/** In a buffer of their own, as WebCrypto wants them. */
+function bytesOf(hex: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.from(hex, "hex"));
+}
+
 describe("RFC 4231", () => {
   test.each(RFC_4231.map((vector) => [vector.name, vector] as const))(
     "%s",
@@ -60,7 +65,7 @@ describe("RFC 4231", () => {
       const signed = await backend.sign(backend.importKey(key), "", data);
       expect(signed).toHaveLength(64);
       expect(signed.slice(0, mac.length)).toBe(mac);
-      expect(await backend.verify(backend.importKey(key), "", data, signed)).toBe(true);
+      expect(await backend.verify(backend.importKey(key), "", data, bytesOf(signed))).toBe(true);
     },
   );
 
@@ -96,10 +101,9 @@ describe("both backends", () => {
         const expected = createHmac("sha256", key).update(head).update(bytes).digest("hex");
         expect(await node.sign(node.importKey(key), head, bytes)).toBe(expected);
         expect(await web.sign(web.importKey(key), head, bytes)).toBe(expected);
-        for (const hex of [expected, expected.toUpperCase()]) {
-          expect(await node.verify(node.importKey(key), head, bytes, hex)).toBe(true);
-          expect(await web.verify(web.importKey(key), head, bytes, hex)).toBe(true);
-        }
+        const mac = bytesOf(expected);
+        expect(await node.verify(node.importKey(key), head, bytes, mac)).toBe(true);
+        expect(await web.verify(web.importKey(key), head, bytes, mac)).toBe(true);
       }),
       { seed: 20_260_708, numRuns: 200 },
     );
@@ -109,11 +113,10 @@ describe("both backends", () => {
     const flip = fc.record({ at: fc.nat(31), mask: fc.integer({ min: 1, max: 255 }) });
     await fc.assert(
       fc.asyncProperty(secret, prefix, body, flip, async (key, head, bytes, { at, mask }) => {
-        const mac = createHmac("sha256", key).update(head).update(bytes).digest();
+        const mac = bytesOf(createHmac("sha256", key).update(head).update(bytes).digest("hex"));
         mac[at] = (mac[at] ?? 0) ^ mask;
-        const hex = mac.toString("hex");
-        expect(await node.verify(node.importKey(key), head, bytes, hex)).toBe(false);
-        expect(await web.verify(web.importKey(key), head, bytes, hex)).toBe(false);
+        expect(await node.verify(node.importKey(key), head, bytes, mac)).toBe(false);
+        expect(await web.verify(web.importKey(key), head, bytes, mac)).toBe(false);
       }),
       { seed: 20_260_708, numRuns: 100 },
     );
