@@ -1,15 +1,14 @@
 import { createAnswer, type WebhookResponse } from "./answer.js";
-import { createAuthenticate } from "./authenticate.js";
-import { createClaims } from "./claims.js";
+import { createAuthenticate, type Authenticity } from "./authenticate.js";
+import { createClaims, type Claim } from "./claims.js";
 import { decode } from "./decode.js";
-import { AbortableContext } from "./delivery-context.js";
+import { AbortableContext, type DeliveryContext } from "./delivery-context.js";
 import { isFresh, millisecondsOf } from "./freshness.js";
-import { readDeliveryHeaders } from "./headers.js";
-import { isPromise } from "./maybe-promise.js";
+import { readDeliveryHeaders, type DeliveryHeaders } from "./headers.js";
+import { isPromise, type MaybePromise } from "./maybe-promise.js";
 import type { WebhookReceiverOptions } from "./options.js";
-import type { Outcome } from "./outcome.js";
 import { createPerform } from "./perform.js";
-import { createReporter, type Ending } from "./report.js";
+import { createReporter, type Ending, type Trace } from "./report.js";
 import { isPost, readBody, type WebhookRequest } from "./request.js";
 import { createRoutes } from "./routes.js";
 import { createRunning } from "./running.js";
@@ -34,6 +33,12 @@ export interface WebhookReceiver {
  *
  * @throws ConfigurationError where an option cannot work.
  */
+interface Delivery {
+  readonly headers: DeliveryHeaders;
+  readonly rawBody: Uint8Array;
+  readonly trace: Trace;
+}
+type Run = (context: DeliveryContext) => unknown;
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
   const settings = checkOptions(options);
   const { maxBodyBytes, timestampToleranceMs, now } = settings;
@@ -57,64 +62,90 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     reporter.log("warn", `unhandled: no handler is given for ${what}, which is answered 200`);
   };
 
-  // One async function, which awaits only what is a promise: a step that has its value costs none.
+  // Each step gives its value at once where it has it: what waits for a promise stands in a function of
+  // its own, so that a delivery that waits for nothing makes one promise and no closure.
   async function receive(request: WebhookRequest): Promise<WebhookResponse> {
     const trace = reporter.begin();
-    const end = (ending: Ending): WebhookResponse => reporter.end(trace, ending);
-    const refuse = (outcome: Outcome): WebhookResponse => end({ outcome });
     running.enter();
     try {
-      if (!isPost(request.method)) return refuse("method_not_allowed");
-      if (draining) return refuse("draining");
-
-      const rawBody = readBody(request.body, maxBodyBytes);
-      if (rawBody instanceof UnreadableBody) {
-        trace.bytes = rawBody.bytes;
-        return end({ outcome: rawBody.reason, advice: rawBody.advice });
-      }
-      trace.bytes = rawBody.length;
-
-      const headers = readDeliveryHeaders(request.headers);
-      if (headers === undefined) return refuse("malformed");
-
-      const judged = authenticate(headers, rawBody);
-      const authenticity = isPromise(judged) ? await judged : judged;
-      if (!authenticity.authentic) return end(authenticity);
-      const { id, type } = headers;
-      trace.id = id;
-      trace.type = type;
-      trace.secretIndex = authenticity.secretIndex;
-
-      const timestampMs = millisecondsOf(headers.timestamp);
-      if (!isFresh(timestampMs, now(), timestampToleranceMs)) return refuse("stale");
-
-      const decoded = decode(rawBody, type);
-      if (decoded.kind === "type_mismatch") return refuse("type_mismatch");
-
-      const route = findRoute(decoded, type);
-      if (route.kind === "unhandled") warnUnhandled(route.what);
-      if (route.kind !== "run") return end({ outcome: route.kind, advice: route.advice });
-
-      const claiming = claims.claim(id);
-      const claim = isPromise(claiming) ? await claiming : claiming;
-      if (claim.state === "completed") return refuse("duplicate");
-      if (claim.state === "in_flight") {
-        return end({ outcome: "in_flight", retryAfterMs: claim.retryAfterMs });
-      }
-      if (claim.state === "unavailable") {
-        return end({ outcome: "store_unavailable", error: claim.error });
-      }
-      const { owner, takeover } = claim;
-      if (takeover) trace.takeover = true;
-
-      const timestamp = new Date(timestampMs);
-      const context = new AbortableContext(id, type, timestamp, rawBody, takeover);
-      const performing = perform({ id, type, owner, run: route.run, context });
-      return end(isPromise(performing) ? await performing : performing);
+      const ending = read(request, trace);
+      return reporter.end(trace, isPromise(ending) ? await ending : ending);
     } catch (error) {
-      return end({ outcome: "internal_error", error });
+      return reporter.end(trace, { outcome: "internal_error", error });
     } finally {
       running.leave();
+    }
+  }
+
+  function read(request: WebhookRequest, trace: Trace): MaybePromise<Ending> {
+    if (!isPost(request.method)) return { outcome: "method_not_allowed" };
+    if (draining) return { outcome: "draining" };
+
+    const rawBody = readBody(request.body, maxBodyBytes);
+    if (rawBody instanceof UnreadableBody) {
+      trace.bytes = rawBody.bytes;
+      return { outcome: rawBody.reason, advice: rawBody.advice };
+    }
+    trace.bytes = rawBody.length;
+
+    const headers = readDeliveryHeaders(request.headers);
+    if (headers === undefined) return { outcome: "malformed" };
+    const delivery = { headers, rawBody, trace };
+    const authenticity = authenticate(headers, rawBody);
+    return isPromise(authenticity)
+      ? authenticity.then((judged) => dispatch(delivery, judged))
+      : dispatch(delivery, authenticity);
+  }
+
+  function dispatch(delivery: Delivery, authenticity: Authenticity): MaybePromise<Ending> {
+    if (!authenticity.authentic) return authenticity;
+    const { headers, rawBody, trace } = delivery;
+    const { id, type } = headers;
+    trace.id = id;
+    trace.type = type;
+    trace.secretIndex = authenticity.secretIndex;
+
+    const timestampMs = millisecondsOf(headers.timestamp);
+    if (!isFresh(timestampMs, now(), timestampToleranceMs)) return { outcome: "stale" };
+
+    const decoded = decode(rawBody, type);
+    if (decoded.kind === "type_mismatch") return { outcome: "type_mismatch" };
+
+    const route = findRoute(decoded, type);
+    if (route.kind === "unhandled") warnUnhandled(route.what);
+    if (route.kind !== "run") return { outcome: route.kind, advice: route.advice };
+
+    const claim = claims.claim(id);
+    return isPromise(claim)
+      ? claim.then((settled) => handle(delivery, route.run, settled))
+      : handle(delivery, route.run, claim);
+  }
+
+  function handle(
+    { headers, rawBody, trace }: Delivery,
+    run: Run,
+    claim: Claim,
+  ): MaybePromise<Ending> {
+    switch (claim.state) {
+      case "completed":
+        return { outcome: "duplicate" };
+      case "in_flight":
+        return { outcome: "in_flight", retryAfterMs: claim.retryAfterMs };
+      case "unavailable":
+        return { outcome: "store_unavailable", error: claim.error };
+      case "claimed": {
+        const { owner, takeover } = claim;
+        const { id, type, timestamp } = headers;
+        if (takeover) trace.takeover = true;
+        const context = new AbortableContext(
+          id,
+          type,
+          new Date(millisecondsOf(timestamp)),
+          rawBody,
+          takeover,
+        );
+        return perform({ id, type, owner, run, context });
+      }
     }
   }
 

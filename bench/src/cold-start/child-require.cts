@@ -1,0 +1,17 @@
+import type * as library from "identity-gateway-webhooks" with { "resolution-mode": "import" };
+import type { ColdDelivery, ColdStart } from "./delivery.js" with { "resolution-mode": "import" };
+
+// Nothing is loaded before this line, so that all that the package loads is counted to it.
+const bootMs = performance.now();
+
+async function answerFirst(): Promise<void> {
+  const { createWebhookReceiver } = module.require("identity-gateway-webhooks") as typeof library;
+  const { secret, headers, body } = JSON.parse(process.argv[3] ?? "") as ColdDelivery;
+  const receiver = createWebhookReceiver({ secret, handlers: { new_alarm: () => undefined } });
+  const { outcome } = await receiver.receive({ headers, body: Buffer.from(body) });
+  const isGood = outcome === "handled";
+  const coldStart: ColdStart = { bootMs, answerMs: performance.now() - bootMs, isGood };
+  process.send?.(coldStart);
+}
+
+void answerFirst();

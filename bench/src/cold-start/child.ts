@@ -1,0 +1,9 @@
+import type { Answer, ColdDelivery, ColdStart } from "./delivery.js";
+
+// Nothing is imported before this line, so that all that a contender loads is counted to it.
+const bootMs = performance.now();
+const [contender = "", delivery = ""] = process.argv.slice(2);
+const { answer } = (await import(`./contenders/${contender}.js`)) as { readonly answer: Answer };
+const isGood = await answer(JSON.parse(delivery) as ColdDelivery);
+const coldStart: ColdStart = { bootMs, answerMs: performance.now() - bootMs, isGood };
+process.send?.(coldStart);

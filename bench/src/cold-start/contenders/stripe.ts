@@ -1,0 +1,9 @@
+import Stripe from "stripe";
+import type { Answer } from "../delivery.js";
+
+/** It throws where the signature is not good. */
+export const answer: Answer = ({ secret, headers, body }) => {
+  const stripe = new Stripe("sk_test_synthetic");
+  const header = headers["stripe-signature"] ?? "";
+  return typeof stripe.webhooks.constructEvent(body, header, secret) === "object";
+};

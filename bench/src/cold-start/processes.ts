@@ -1,0 +1,63 @@
+import { ENCODED_SECRET, SECRET, bodyOf, gatewayHeaders } from "../deliveries.js";
+import { runFresh } from "../fresh-process.js";
+import { WrongOutcomeError } from "../rounds.js";
+import { githubHeaders, standardHeaders, stripeHeader } from "../schemes.js";
+import type { ColdDelivery, ColdStart } from "./delivery.js";
+
+const BODY = bodyOf("1 KB");
+
+interface ColdContender {
+  readonly script: URL;
+  /** The file of `contenders/` that the script loads. */
+  readonly file: string;
+  readonly headers: () => Record<string, string>;
+  readonly secret: string;
+}
+
+const IMPORTING = new URL("./child.js", import.meta.url);
+const REQUIRING = new URL("./child-require.cjs", import.meta.url);
+
+function importing(
+  file: string,
+  headers = (): Record<string, string> => gatewayHeaders(BODY),
+  secret = SECRET,
+): ColdContender {
+  return { script: IMPORTING, file, headers, secret };
+}
+
+const CONTENDERS: Readonly<Record<string, ColdContender>> = {
+  "ours, import": importing("ours"),
+  "ours, require": { ...importing("ours"), script: REQUIRING },
+  "hand-written: verify + JSON.parse": importing("by-hand"),
+  "hand-written: + lru-cache + zod": importing("by-hand-full"),
+  standardwebhooks: importing(
+    "standardwebhooks",
+    () => standardHeaders("webhook", BODY),
+    ENCODED_SECRET,
+  ),
+  svix: importing("svix", () => standardHeaders("svix", BODY), ENCODED_SECRET),
+  stripe: importing("stripe", () => ({ "stripe-signature": stripeHeader(BODY) })),
+  octokit: importing("octokit", () => githubHeaders(BODY)),
+};
+
+/** Everything that is measured, by the name that the tables give it. */
+export const COLD_NAMES = Object.keys(CONTENDERS);
+
+/**
+ * Starts a fresh process that answers one delivery.
+ *
+ * @throws WrongOutcomeError where the delivery was not taken for good.
+ */
+export async function startCold(name: string): Promise<ColdStart> {
+  const contender = CONTENDERS[name];
+  if (contender === undefined) throw new Error(`no contender is named ${name}`);
+  const delivery: ColdDelivery = {
+    secret: contender.secret,
+    headers: contender.headers(),
+    body: BODY.bytes.toString("utf8"),
+  };
+  const args = [contender.file, JSON.stringify(delivery)];
+  const coldStart = (await runFresh(contender.script, { args })) as ColdStart;
+  if (!coldStart.isGood) throw new WrongOutcomeError(`${name}: its first delivery was refused`);
+  return coldStart;
+}

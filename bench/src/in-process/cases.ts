@@ -1,0 +1,46 @@
+import type { Case } from "../rounds.js";
+
+/** A case whose deliveries are signed anew for each batch, by the contender's own scheme. */
+export function synchronous<Delivery>(
+  name: string,
+  batch: number,
+  sign: () => Delivery,
+  receive: (delivery: Delivery) => boolean,
+): Case {
+  let deliveries: Delivery[] = [];
+  return {
+    name,
+    batch,
+    prepare() {
+      deliveries = Array.from({ length: batch }, sign);
+    },
+    run() {
+      let good = 0;
+      for (const delivery of deliveries) if (receive(delivery)) good += 1;
+      return good;
+    },
+  };
+}
+
+/** The same for what answers by a promise: each is awaited before the next. */
+export function asynchronous<Delivery>(
+  name: string,
+  batch: number,
+  sign: () => Delivery,
+  receive: (delivery: Delivery) => Promise<unknown>,
+  isGood: (answer: unknown) => boolean,
+): Case {
+  let deliveries: Delivery[] = [];
+  return {
+    name,
+    batch,
+    prepare() {
+      deliveries = Array.from({ length: batch }, sign);
+    },
+    async run() {
+      let good = 0;
+      for (const delivery of deliveries) if (isGood(await receive(delivery))) good += 1;
+      return good;
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { bodyOf, type BodySize } from "../deliveries.js";
+import { reply } from "../fresh-process.js";
+import { measureRounds, medianOf, ratioOf, type Case, type Samples } from "../rounds.js";
+import { contenders, refusalCases, rotationCases } from "./contenders.js";
+import type { Effort, Figure } from "./figures.js";
+import { signatureCases } from "./signature.js";
+
+/**
+ * Operations in a batch: as many as take half a millisecond and more, and no more than the deliveries of
+ * which stay in the processor's caches, as a delivery does that a server has just read.
+ */
+const BATCH: Readonly<Record<BodySize, number>> = {
+  "250 B": 100,
+  "1 KB": 100,
+  "16 KB": 50,
+  "1 MB": 3,
+};
+/** Operations of each case before the first one that counts, so that the compiler is through. */
+const WARM_UP: Readonly<Record<BodySize, number>> = {
+  "250 B": 8_000,
+  "1 KB": 8_000,
+  "16 KB": 1_600,
+  "1 MB": 15,
+};
+
+async function measure(size: BodySize, rounds: number, cases: readonly Case[]): Promise<Samples> {
+  return measureRounds(cases, {
+    // A batch of large bodies takes several times as long as one of small ones, and varies less.
+    rounds: size === "1 MB" ? Math.ceil(rounds / 2) : rounds,
+    warmUp: Math.ceil(WARM_UP[size] / BATCH[size]),
+  });
+}
+
+function figure(size: BodySize, samples: Samples, of: string, to: string): Figure {
+  return {
+    size,
+    of,
+    to,
+    ratio: ratioOf(samples, of, to),
+    ofNs: medianOf(samples, of),
+    toNs: medianOf(samples, to),
+  };
+}
+
+const { sizes, rounds } = JSON.parse(process.argv[2] ?? "{}") as Effort;
+const figures: Figure[] = [];
+for (const size of sizes) {
+  const body = bodyOf(size);
+  const batch = BATCH[size];
+
+  const samples = await measure(size, rounds, contenders(body, batch));
+  for (const name of samples.keys()) figures.push(figure(size, samples, "ours", name));
+
+  if (size !== "1 KB") continue;
+  const checks = await measure(size, rounds, await signatureCases(body, batch));
+  figures.push(figure(size, checks, "ours, signature check", "createHmac + timingSafeEqual"));
+  const refusals = await measure(size, rounds, refusalCases(body, batch));
+  for (const name of refusals.keys()) figures.push(figure(size, refusals, "ours, refused", name));
+  const rotation = await measure(size, rounds, rotationCases(body, batch));
+  for (const of of ["2 secrets, the second matches", "5 secrets, the fifth matches"]) {
+    figures.push(figure(size, rotation, of, "1 secret"));
+  }
+}
+reply(figures);

@@ -1,0 +1,47 @@
+import * as receiver from "identity-gateway-webhooks";
+import type { DeliveryStore } from "identity-gateway-webhooks";
+import { LRUCache } from "lru-cache";
+
+/** Remembers one id: true where it was new. */
+export type Remember = (id: string) => boolean;
+
+/** Makes something that remembers so many ids. */
+export type MakeMemory = (maxEntries: number) => Remember;
+
+const TIMES = { leaseMs: 30_000, retentionMs: 604_800_000 };
+
+function ofStore(store: DeliveryStore): Remember {
+  return (id) => {
+    const claim = store.claim(id, "owner", TIMES);
+    if (!("state" in claim)) throw new Error("a store in memory gave a promise");
+    if (claim.state !== "claimed") return false;
+    store.complete(id, "owner", TIMES.retentionMs);
+    return true;
+  };
+}
+
+type MakeStore = (options: { readonly maxEntries: number }) => DeliveryStore;
+
+// A build of the package from before this store is measured without it.
+const exported: object = receiver;
+const { compactMemoryStore } = exported as { readonly compactMemoryStore?: MakeStore };
+
+/** Everything that is measured, by the name that the tables give it. */
+export function memories(): Readonly<Record<string, MakeMemory>> {
+  return {
+    "lru-cache": (maxEntries) => {
+      const ids = new LRUCache<string, true>({ max: maxEntries });
+      return (id) => {
+        if (ids.has(id)) return false;
+        ids.set(id, true);
+        return true;
+      };
+    },
+    memoryStore: (maxEntries) => ofStore(receiver.memoryStore({ maxEntries })),
+    ...(compactMemoryStore === undefined
+      ? {}
+      : {
+          compactMemoryStore: (maxEntries: number) => ofStore(compactMemoryStore({ maxEntries })),
+        }),
+  };
+}

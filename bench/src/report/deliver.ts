@@ -1,0 +1,14 @@
+import { renderTable } from "./markdown.js";
+import type { PartResult } from "./part-result.js";
+import { summaryTable } from "./summary.js";
+
+/** Hands a result to the process that asked for it, or prints it where nobody did. */
+export function deliver(result: PartResult): void {
+  if (process.send !== undefined) {
+    process.send(result);
+    return;
+  }
+  const summary = summaryTable([{ label: `Node ${process.versions.node}`, parts: [result] }]);
+  const tables = summary.rows.length > 0 ? [summary, ...result.tables] : result.tables;
+  process.stdout.write(tables.map(renderTable).join("\n"));
+}

@@ -1,0 +1,83 @@
+import { median, shuffled } from "./statistics.js";
+
+/** One thing to measure. */
+export interface Case {
+  readonly name: string;
+  /** Makes what the next batch needs, outside of the measured time. */
+  readonly prepare: () => void;
+  /** Does the batch. Returns how many of its operations ended as they should. */
+  readonly run: () => number | Promise<number>;
+  /** Operations in a batch. */
+  readonly batch: number;
+}
+
+/** Nanoseconds per operation of one case in each round, in the order of the rounds. */
+export type Samples = ReadonlyMap<string, readonly number[]>;
+
+/** An operation ended otherwise than it should, so that its time says nothing. */
+export class WrongOutcomeError extends Error {
+  override readonly name = "WrongOutcomeError";
+}
+
+/**
+ * Measures every case once per round, in random order, so that whatever else the machine does in a
+ * round meets all of them. The first `warmUp` rounds are run and dropped.
+ *
+ * @throws WrongOutcomeError where an operation ended otherwise than it should.
+ */
+export async function measureRounds(
+  cases: readonly Case[],
+  { rounds, warmUp }: { readonly rounds: number; readonly warmUp: number },
+): Promise<Samples> {
+  const samples = new Map<string, number[]>(cases.map(({ name }) => [name, []]));
+  for (let round = -warmUp; round < rounds; round++) {
+    for (const one of shuffled(cases)) {
+      one.prepare();
+      // What the preparation has left is not to be collected in the time of the batch.
+      collectYoung();
+      const start = process.hrtime.bigint();
+      const good = await runCase(one);
+      const ns = Number(process.hrtime.bigint() - start);
+      if (good !== one.batch) {
+        throw new WrongOutcomeError(
+          `${one.name}: ${good} of ${one.batch} operations ended as they should`,
+        );
+      }
+      if (round >= 0) samples.get(one.name)?.push(ns / one.batch);
+    }
+  }
+  return samples;
+}
+
+/** Needs `node --expose-gc`; without, the collections of each other's garbage are part of the figures. */
+function collectYoung(): void {
+  globalThis.gc?.({ type: "minor" });
+}
+
+/** A peer that throws on a wrong signature ended otherwise than it should, like one that says so. */
+async function runCase(one: Case): Promise<number> {
+  try {
+    const running = one.run();
+    return typeof running === "number" ? running : await running;
+  } catch (error) {
+    throw new WrongOutcomeError(`${one.name}: an operation failed`, { cause: error });
+  }
+}
+
+/** The median of the ratios that two cases had in the same round. */
+export function ratioOf(samples: Samples, numerator: string, denominator: string): number {
+  const above = samplesOf(samples, numerator);
+  const below = samplesOf(samples, denominator);
+  return median(above.map((value, round) => value / (below[round] ?? Number.NaN)));
+}
+
+/** The median of one case. */
+export function medianOf(samples: Samples, name: string): number {
+  return median(samplesOf(samples, name));
+}
+
+function samplesOf(samples: Samples, name: string): readonly number[] {
+  const found = samples.get(name);
+  if (found === undefined) throw new Error(`no case is named ${name}`);
+  return found;
+}

@@ -1,0 +1,47 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { runFresh } from "./fresh-process.js";
+import { drawChart } from "./report/chart.js";
+import { renderTable } from "./report/markdown.js";
+import type { PartResult } from "./report/part-result.js";
+import { barsOf, summaryTable, type RuntimeResult } from "./report/summary.js";
+import { findRuntimes } from "./runtimes.js";
+
+const PARTS = ["in-process", "http", "memory", "cold-start"];
+const RESULTS = new URL("../results/", import.meta.url);
+
+const runtimes = findRuntimes();
+const results: RuntimeResult[] = [];
+for (const { execPath, label } of runtimes) {
+  const parts: PartResult[] = [];
+  for (const part of PARTS) {
+    const start = performance.now();
+    const script = new URL(`./${part}.js`, import.meta.url);
+    parts.push((await runFresh(script, { execPath })) as PartResult);
+    const seconds = ((performance.now() - start) / 1_000).toFixed(0);
+    process.stderr.write(`${label}: ${part} measured in ${seconds} s\n`);
+  }
+  results.push({ label, parts });
+}
+
+const date = new Date().toISOString().slice(0, 10);
+const processors = cpus();
+const model = processors[0]?.model.trim() ?? "unknown processor";
+const versions = runtimes.map(({ version }) => version).join(" and ");
+const caption = `Node ${versions}; ${model}, ${processors.length} cores; ${date}; npm run bench`;
+
+const summary = `${caption}.\n\n${renderTable(summaryTable(results))}`;
+const details = [
+  `${caption}.\n`,
+  ...results.flatMap(({ label, parts }) =>
+    parts.flatMap(({ tables }) =>
+      tables.map((table) => renderTable({ ...table, title: `${label}. ${table.title}` })),
+    ),
+  ),
+].join("\n");
+
+await mkdir(RESULTS, { recursive: true });
+await writeFile(new URL("table.md", RESULTS), summary);
+await writeFile(new URL("details.md", RESULTS), details);
+await writeFile(new URL("chart.svg", RESULTS), drawChart(barsOf(results), caption));
+process.stdout.write(`${summary}\n${details}`);

@@ -1,0 +1,26 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** A Node that the parts are run by. */
+export interface Runtime {
+  readonly execPath: string;
+  /** As it says itself, without the `v`. */
+  readonly version: string;
+  /** How the tables call it. */
+  readonly label: string;
+}
+
+function runtimeOf(execPath: string, version: string): Runtime {
+  return { execPath, version, label: `Node ${version.split(".", 1).join("")}` };
+}
+
+/** The Node that runs this process, and Node 24 where npm has installed it and it is another one. */
+export function findRuntimes(): Runtime[] {
+  const running = runtimeOf(process.execPath, process.versions.node);
+  const path = fileURLToPath(new URL("../node_modules/node24/bin/node", import.meta.url));
+  if (!existsSync(path)) return [running];
+  const version = execFileSync(path, ["--version"], { encoding: "utf8" }).trim().slice(1);
+  const other = runtimeOf(path, version);
+  return other.label === running.label ? [running] : [running, other];
+}

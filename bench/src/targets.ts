@@ -1,0 +1,76 @@
+/** What a measured value has to be. */
+export interface Target {
+  /** The row's name in the report. */
+  readonly label: string;
+  /** The largest value that is good enough. */
+  readonly must: number;
+  /** The value that was set out for. */
+  readonly aim?: number;
+  /** What the value is counted in, where it is no ratio. */
+  readonly unit?: "B" | "ns";
+  /** The short check measures it too. */
+  readonly checked?: true;
+}
+
+/** Every bound that the benchmark holds the package to. In process: one 1 KB alarm, where nothing else is said. */
+export const TARGETS = {
+  full: {
+    label: "hand-written verify + parse + lru-cache + zod",
+    must: 0.85,
+    aim: 0.66,
+    checked: true,
+  },
+  least: { label: "hand-written verify + `JSON.parse`", must: 1.05, aim: 0.85, checked: true },
+  standardwebhooks: { label: "standardwebhooks", must: 0.36, aim: 0.28, checked: true },
+  svix: { label: "svix", must: 0.36, aim: 0.28, checked: true },
+  stripe: { label: "stripe `constructEvent`", must: 0.75, aim: 0.6, checked: true },
+  octokit: { label: "octokit `verifyAndReceive`", must: 0.9, aim: 0.72, checked: true },
+  floor: { label: "floor: HMAC + `JSON.parse`", must: 1.7, aim: 1.3, checked: true },
+  signature: {
+    label: "signature check ÷ `createHmac` + `timingSafeEqual`",
+    must: 0.6,
+    aim: 0.5,
+    checked: true,
+  },
+  refused: {
+    label: "refused (bad signature) ÷ hand-written receiving of a good one",
+    must: 0.6,
+    aim: 0.32,
+    checked: true,
+  },
+  rotation2: { label: "2 secrets, the second matches ÷ 1 secret", must: 1.1, checked: true },
+  rotation5: { label: "5 secrets, the fifth matches ÷ 1 secret", must: 1.1, checked: true },
+  body16KB: { label: "16 KB ÷ hand-written verify + `JSON.parse`", must: 1.05, aim: 1 },
+  body1MB: { label: "1 MB ÷ hand-written verify + `JSON.parse`", must: 1.05, aim: 1 },
+  httpFloor: { label: "HTTP, plain Node ÷ bare floor server", must: 1.6, aim: 1.35 },
+  httpNode: { label: "HTTP, plain Node ÷ hand-written", must: 1, aim: 0.85 },
+  httpExpress: { label: "HTTP, Express 5 ÷ hand-written", must: 1, aim: 0.85 },
+  httpHono: { label: "HTTP, Hono ÷ hand-written", must: 1, aim: 0.85 },
+  compactBytes: { label: "`compactMemoryStore`, bytes per id at 1e6", must: 32, unit: "B" },
+  compactNs: {
+    label: "`compactMemoryStore`, a new id, the worst of 1e3 to 1e6",
+    must: 600,
+    unit: "ns",
+  },
+} as const satisfies Record<string, Target>;
+
+/** The name of a target. */
+export type TargetName = keyof typeof TARGETS;
+
+/** The names of all targets, in the order of the report. */
+export const TARGET_NAMES = Object.keys(TARGETS) as TargetName[];
+
+/** The target of that name. */
+export function targetOf(name: TargetName): Target {
+  return TARGETS[name];
+}
+
+/** What is to be said of a value. */
+export type Verdict = "met aim" | "met must" | "MISSED";
+
+/** Judges a value as the report shows it, so that nobody reads 1.05 beside "at most 1.05, MISSED". */
+export function judge({ must, aim }: Target, value: number): Verdict {
+  const shown = Math.round(value * 100) / 100;
+  if (shown > must) return "MISSED";
+  return aim !== undefined && shown <= aim ? "met aim" : "met must";
+}
