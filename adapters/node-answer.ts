@@ -14,7 +14,7 @@ export function writeAnswer(req: NodeRequest, res: NodeResponse, answer: Webhook
   writeHead(res, answer);
   res.end(answer.body);
   // The connection would be stuck behind a body that something has read in part and left.
-  req.resume();
+  if (!req.readableEnded) req.resume();
 }
 
 /** Writes the answer to a request whose upload goes on, or has stalled, and closes the connection. */
@@ -24,7 +24,7 @@ export function writeAnswerAndClose(
   answer: WebhookResponse,
 ): void {
   if (!canAnswer(res)) return;
-  writeHead(res, answer, isHttp2(res) ? {} : { connection: "close" });
+  writeHead(res, answer, isHttp2(res) ? undefined : { connection: "close" });
   const body: Writable = res;
   // Complete for the sender by its Content-Length, while the end, which closes, waits.
   body.write(answer.body);
@@ -51,11 +51,18 @@ function isHttp2(res: NodeResponse): res is Http2ServerResponse {
   return "stream" in res;
 }
 
-function writeHead(
-  res: NodeResponse,
-  answer: WebhookResponse,
-  more: OutgoingHttpHeaders = {},
-): void {
-  const length = Buffer.byteLength(answer.body);
-  res.writeHead(answer.status, { ...answer.headers, "content-length": length, ...more });
+function writeHead(res: NodeResponse, answer: WebhookResponse, more?: OutgoingHttpHeaders): void {
+  const headers = headersOf(answer);
+  res.writeHead(answer.status, more === undefined ? headers : { ...headers, ...more });
+}
+
+/** By answer, as the receiver gives the same object for the same outcome. */
+const headersByAnswer = new WeakMap<WebhookResponse, OutgoingHttpHeaders>();
+
+function headersOf(answer: WebhookResponse): OutgoingHttpHeaders {
+  const known = headersByAnswer.get(answer);
+  if (known !== undefined) return known;
+  const headers = { ...answer.headers, "content-length": Buffer.byteLength(answer.body) };
+  headersByAnswer.set(answer, headers);
+  return headers;
 }

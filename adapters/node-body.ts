@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
-import { Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { BodyLimits } from "./body-limits.js";
 import { createByteCollector } from "./byte-collector.js";
 import { UnreadableBody } from "../src/unreadable-body.js";
@@ -39,6 +39,12 @@ export async function readNodeBody(
   return readStream(req, limits);
 }
 
+/** A chunk is a string where somebody has called setEncoding, and null where there is no byte. */
+function bytesOf(req: NodeRequest, chunk: unknown): Uint8Array {
+  if (typeof chunk === "string") return Buffer.from(chunk, req.readableEncoding ?? "utf8");
+  return chunk instanceof Uint8Array ? chunk : EMPTY;
+}
+
 /** The raw body as a parser left it. Never a parsed one: to serialise it again gives other bytes. */
 function leftByParser(req: NodeRequest): Uint8Array | string | undefined {
   for (const left of [req.rawBody, req.body]) {
@@ -49,52 +55,93 @@ function leftByParser(req: NodeRequest): Uint8Array | string | undefined {
 
 function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
   return new Promise((resolve) => {
-    const socket = socketOf(req);
     const received = createByteCollector();
     let bytes = 0;
+    let isFinished = false;
+    let watch: Watch | undefined;
 
     const finish = (body: NodeBody): void => {
-      clearTimeout(timer);
-      req.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
-      socket?.off("end", onEarlyEnd);
+      isFinished = true;
+      watch?.stop();
+      req.off("data", onData).off("end", onEnd);
       resolve(body);
     };
-    const timer = setTimeout(() => {
-      finish(new UnreadableBody("body_timeout", bytes));
-    }, limits.bodyTimeoutMs);
-
     const onData = (data: Uint8Array | string): void => {
-      // Strings come where somebody has called setEncoding.
-      const chunk =
-        typeof data === "string" ? Buffer.from(data, req.readableEncoding ?? "utf8") : data;
+      const chunk = bytesOf(req, data);
       bytes += chunk.length;
       if (bytes > limits.maxBodyBytes) {
         finish(new UnreadableBody("body_too_large", bytes));
         return;
       }
       received.add(chunk);
-      timer.refresh();
+      watch?.refresh();
     };
     const onEnd = (): void => {
       // HTTP/2 ends the stream of a request that was reset.
       if ("stream" in req && req.stream.aborted) finish(undefined);
       else finish(received.bytes());
     };
+    // At once, as somebody else may read the stream too, and its events come once.
+    req.on("data", onData).on("end", onEnd);
+    // A listener alone does not start a stream that something has paused.
+    req.resume();
+
     const onBroken = (): void => {
       finish(undefined);
     };
-    // Node would answer 400 to an upload that ends early, on which the gateway gives up for good.
-    const onEarlyEnd = (): void => {
-      if (!req.complete) socket?.destroy();
+    const onSilent = (): void => {
+      finish(new UnreadableBody("body_timeout", bytes));
     };
-    req.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);
-    socket?.prependListener("end", onEarlyEnd);
-    // A listener alone does not start a stream that something has paused.
-    req.resume();
+    queueMicrotask(() => {
+      // A body that came with its headers has been read by now, and needs nobody to watch over it.
+      if (isFinished) return;
+      if (req.destroyed) onBroken();
+      else watch = watchUpload(req, limits.bodyTimeoutMs, onSilent, onBroken);
+    });
   });
 }
 
-/** None over HTTP/2, where the socket is not one request's, nor where a serverless shim fakes it. */
+/** Watches over an upload that takes its time. */
+interface Watch {
+  /** Something has come. */
+  readonly refresh: () => void;
+  readonly stop: () => void;
+}
+
+function watchUpload(
+  req: NodeRequest,
+  silenceMs: number,
+  onSilent: () => void,
+  onBroken: () => void,
+): Watch {
+  const socket = socketOf(req);
+  const timer = setTimeout(onSilent, silenceMs);
+  // Node would answer 400 to an upload that ends early, on which the gateway gives up for good.
+  const onEarlyEnd = (): void => {
+    if (!req.complete) socket?.destroy();
+  };
+  req.on("error", onBroken).on("close", onBroken);
+  socket?.prependListener("end", onEarlyEnd);
+  return {
+    refresh() {
+      timer.refresh();
+    },
+    stop() {
+      clearTimeout(timer);
+      req.off("error", onBroken).off("close", onBroken);
+      socket?.off("end", onEarlyEnd);
+    },
+  };
+}
+
+/**
+ * None over HTTP/2, where the socket is not one request's, nor where a serverless shim fakes it. By
+ * structure, as an adapter that also runs where there is no Node imports this file.
+ */
 function socketOf(req: NodeRequest): Socket | undefined {
-  return !("stream" in req) && req.socket instanceof Socket ? req.socket : undefined;
+  if ("stream" in req) return undefined;
+  const socket = req.socket as Partial<Socket> | undefined;
+  const isReal =
+    typeof socket?.prependListener === "function" && typeof socket.destroy === "function";
+  return isReal ? (socket as Socket) : undefined;
 }
