@@ -1,13 +1,18 @@
 import { createBodyLimits, type BodyLimits, type BodyTimeoutOption } from "./body-limits.js";
 import { answerFetch } from "./fetch-answer.js";
 import { readFetchBody, type FetchBody } from "./fetch-body.js";
+import { untouchedIncoming } from "./hono-incoming.js";
+import { discardNodeBody, readNodeBody } from "./node-body.js";
 import type { WebhookReceiver } from "../src/receiver.js";
+import { UnreadableBody } from "../src/unreadable-body.js";
 
 /** Options of the Hono adapter. */
 export type HonoHandlerOptions = BodyTimeoutOption;
 
 /** The part of Hono's `Context` that is used, by structure. */
 export interface HonoContext {
+  /** On @hono/node-server it has Node's request. */
+  readonly env?: unknown;
   readonly req: {
     readonly raw: Request;
     /** What `c.req.text()` and its siblings have read before. */
@@ -35,7 +40,7 @@ export function honoHandler(
   return async (c) => answerFetch(receiver, c.req.raw, await readHonoBody(c, limits));
 }
 
-async function readHonoBody({ req }: HonoContext, limits: BodyLimits): Promise<FetchBody> {
+async function readHonoBody({ env, req }: HonoContext, limits: BodyLimits): Promise<FetchBody> {
   const { arrayBuffer, text } = req.bodyCache;
   try {
     // Never from cached JSON: to serialise it again gives other bytes.
@@ -46,5 +51,11 @@ async function readHonoBody({ req }: HonoContext, limits: BodyLimits): Promise<F
   } catch {
     return { body: undefined };
   }
-  return readFetchBody(req.raw, limits, ADVICE);
+  const incoming = untouchedIncoming(env, req.raw);
+  if (incoming === undefined || req.raw.method !== "POST") {
+    return readFetchBody(req.raw, limits, ADVICE);
+  }
+  const body = await readNodeBody(incoming, limits, ADVICE);
+  const isTooLarge = body instanceof UnreadableBody && body.reason === "body_too_large";
+  return isTooLarge ? { body, discard: () => discardNodeBody(incoming) } : { body };
 }

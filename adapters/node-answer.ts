@@ -1,9 +1,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
 import type { Writable } from "node:stream";
-import { LINGER_MS } from "./linger.js";
 import type { WebhookResponse } from "../src/answer.js";
-import type { NodeRequest } from "./node-body.js";
+import { discardNodeBody, type NodeRequest } from "./node-body.js";
 
 /** A response of `node:http`, `node:https` or HTTP/2's compatibility API. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
@@ -29,17 +28,14 @@ export function writeAnswerAndClose(
   // Complete for the sender by its Content-Length, while the end, which closes, waits.
   body.write(answer.body);
   const finish = (): void => {
-    clearTimeout(timer);
-    req.off("end", finish).off("close", finish);
     body.end(() => {
       // Other streams share an HTTP/2 connection, so only this one is closed.
       if (isHttp2(res)) res.stream.close();
     });
   };
-  const timer = setTimeout(finish, LINGER_MS);
-  req.on("end", finish).on("close", finish).resume();
-  // Nothing is on its way where the upload has stalled, or where a parser has read it to its end.
-  if (answer.outcome === "body_timeout" || req.readableEnded) finish();
+  // Nothing is on its way where the upload has stalled.
+  if (answer.outcome === "body_timeout") finish();
+  else void discardNodeBody(req).then(finish);
 }
 
 /** Somebody else may have answered, such as a time-out middleware, and the sender may be gone. */

@@ -3,6 +3,7 @@ import type { Http2ServerRequest } from "node:http2";
 import type { Socket } from "node:net";
 import type { BodyLimits } from "./body-limits.js";
 import { createByteCollector } from "./byte-collector.js";
+import { LINGER_MS } from "./linger.js";
 import { UnreadableBody } from "../src/unreadable-body.js";
 
 /** A request of `node:http`, `node:https` or HTTP/2's compatibility API, perhaps behind a parser. */
@@ -43,6 +44,21 @@ export async function readNodeBody(
 function bytesOf(req: NodeRequest, chunk: unknown): Uint8Array {
   if (typeof chunk === "string") return Buffer.from(chunk, req.readableEncoding ?? "utf8");
   return chunk instanceof Uint8Array ? chunk : EMPTY;
+}
+
+/** Reads the rest of an upload and throws it away, until its end or for `LINGER_MS`. Never rejects. */
+export function discardNodeBody(req: NodeRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      clearTimeout(timer);
+      req.off("end", finish).off("close", finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, LINGER_MS);
+    req.on("end", finish).on("close", finish).resume();
+    // Nothing is on its way where a parser has read it to its end.
+    if (req.readableEnded || req.destroyed) finish();
+  });
 }
 
 /** The raw body as a parser left it. Never a parsed one: to serialise it again gives other bytes. */
