@@ -70,7 +70,7 @@ export function createClaims(
   const completing = new Set<string>();
 
   const knownHere = (id: string): Claim | undefined => {
-    if (completing.has(id) || backlog.has(id)) return COMPLETED;
+    if ((completing.size > 0 && completing.has(id)) || backlog.has(id)) return COMPLETED;
     const retryAfterMs = renewals.remainingMs(id);
     return retryAfterMs === undefined ? undefined : { state: "in_flight", retryAfterMs };
   };

@@ -60,7 +60,7 @@ export function createCompletionBacklog(
   };
 
   return {
-    has: (id) => owners.has(id),
+    has: (id) => owners.size > 0 && owners.has(id),
     add(id, owner) {
       if (owners.size >= MAX_ENTRIES) {
         for (const oldest of owners.keys()) {

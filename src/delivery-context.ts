@@ -17,41 +17,53 @@ export interface DeliveryContext {
   readonly takeover: boolean;
 }
 
+/** What stands behind the signal of one context. */
+interface SignalState {
+  controller: AbortController | undefined;
+  reason: Error | undefined;
+}
+
+const STATE = Symbol("signal");
+
+/** A context whose signal `abortContext` can abort. */
+export interface AbortableContext extends DeliveryContext {
+  readonly [STATE]: SignalState;
+}
+
+// One descriptor for all contexts: a getter in an object literal is a new function each time, and takes
+// 0.2 µs. The state is found through `this`, so that what inherits from a context, spreads or wraps it
+// finds it too.
+const SIGNAL: PropertyDescriptor & ThisType<AbortableContext> = {
+  enumerable: true,
+  configurable: true,
+  get() {
+    const state = this[STATE];
+    if (state.controller === undefined) {
+      state.controller = new AbortController();
+      if (state.reason !== undefined) state.controller.abort(state.reason);
+    }
+    return state.controller.signal;
+  },
+};
+
 /**
- * The context as handlers get it. Its signal is made when it is first asked for: most handlers never
- * do, and an AbortController takes 1.4 µs.
+ * Makes a context. Its signal is made when it is first asked for: most handlers never do, and an
+ * AbortController takes 1.4 µs on Node 20.
  */
-export class AbortableContext implements DeliveryContext {
-  declare readonly signal: AbortSignal;
-  #controller: AbortController | undefined;
-  #aborted: Error | undefined;
+export function createContext(
+  id: string,
+  type: string,
+  timestamp: Date,
+  rawBody: Uint8Array,
+  takeover: boolean,
+): AbortableContext {
+  const state: SignalState = { controller: undefined, reason: undefined };
+  const context = { id, type, timestamp, rawBody, takeover, [STATE]: state };
+  return Object.defineProperty(context, "signal", SIGNAL) as AbortableContext;
+}
 
-  constructor(
-    readonly id: string,
-    readonly type: string,
-    readonly timestamp: Date,
-    readonly rawBody: Uint8Array,
-    readonly takeover: boolean,
-  ) {
-    // Its own, so that `{ ...context }` has it too. By one descriptor for all contexts: a getter in an
-    // object literal is a new function each time, and takes 0.2 µs more.
-    Object.defineProperty(this, "signal", AbortableContext.#SIGNAL);
-  }
-
-  static readonly #SIGNAL: PropertyDescriptor & ThisType<AbortableContext> = {
-    enumerable: true,
-    get() {
-      if (this.#controller === undefined) {
-        this.#controller = new AbortController();
-        if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
-      }
-      return this.#controller.signal;
-    },
-  };
-
-  /** Aborts the signal of a context. Not a method, since handlers are not to call it. */
-  static abort(context: AbortableContext, reason: Error): void {
-    context.#aborted ??= reason;
-    context.#controller?.abort(reason);
-  }
+/** Aborts the signal of a context, now or when it is first asked for. */
+export function abortContext({ [STATE]: state }: AbortableContext, reason: Error): void {
+  state.reason ??= reason;
+  state.controller?.abort(reason);
 }

@@ -53,7 +53,8 @@ export function createLeaseRenewals(
     },
 
     remainingMs(id) {
-      const leaseEnd = leaseEnds.get(id);
+      // An empty Map still hashes what it is asked for.
+      const leaseEnd = leaseEnds.size === 0 ? undefined : leaseEnds.get(id);
       return leaseEnd === undefined ? undefined : leaseEnd - performance.now();
     },
   };

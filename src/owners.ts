@@ -6,8 +6,8 @@ export function createOwners(): () => string {
   let prefix: string | undefined;
   let count = 0;
   return () => {
-    prefix ??= crypto.randomUUID();
+    prefix ??= `${crypto.randomUUID()}-`;
     count += 1;
-    return `${prefix}-${String(count)}`;
+    return prefix + String(count);
   };
 }

@@ -1,6 +1,6 @@
 import type { Claims } from "./claims.js";
-import { within } from "./deadline.js";
-import { AbortableContext, type DeliveryContext } from "./delivery-context.js";
+import { DeadlineError } from "./deadline.js";
+import { abortContext, type AbortableContext, type DeliveryContext } from "./delivery-context.js";
 import { isPromise, type MaybePromise } from "./maybe-promise.js";
 import type { Ending, Reporter } from "./report.js";
 import { runHandler, type HandlerResult } from "./run-handler.js";
@@ -50,45 +50,52 @@ export function createPerform(
   };
 
   /** The lease is renewed until the success is remembered, but not beyond its release. */
-  const settleRenewed = async (
+  const settleRenewed = (
     job: Job,
     result: HandlerResult,
     stopRenewing: () => void,
-  ): Promise<Ending> => {
+  ): MaybePromise<Ending> => {
     if (!isDone(result)) stopRenewing();
-    const ending = await settle(job, result);
+    const settled = settle(job, result);
+    if (isPromise(settled)) {
+      return settled.then((ending) => {
+        stopRenewing();
+        return ending;
+      });
+    }
     stopRenewing();
-    return ending;
+    return settled;
   };
 
-  const settleLate = async (job: Job, settling: PromiseLike<Ending>): Promise<void> => {
+  const logLate = async (job: Job, settling: PromiseLike<Ending>): Promise<void> => {
     const { id, type } = job;
     const { outcome, error } = await settling;
     const level = outcome === "handler_failed" ? "error" : "warn";
     log(level, `${outcome}, but after handlerTimeoutMs`, { id, type, error });
   };
 
-  const performLater = (job: Job, result: PromiseLike<HandlerResult>): PromiseLike<Ending> => {
-    const { id, owner, context } = job;
-    let isRunning = true;
-    const finished = result.then((value) => {
-      isRunning = false;
-      return value;
+  const performLater = (job: Job, result: PromiseLike<HandlerResult>): PromiseLike<Ending> =>
+    new Promise((answer) => {
+      const { id, owner, context } = job;
+      let isRunning = true;
+      const stopRenewing = claims.keep(id, owner, () => {
+        // A renewal that comes after the completion is refused too, and no handler is to hear of it.
+        if (isRunning) abortContext(context, new LeaseLostError());
+      });
+      const timer = setTimeout(() => {
+        const error = new DeadlineError("the handler", handlerTimeoutMs);
+        abortContext(context, error);
+        running.track(logLate(job, settled));
+        answer({ outcome: "handler_timeout", error });
+      }, handlerTimeoutMs);
+      const settled = result.then((value) => {
+        isRunning = false;
+        clearTimeout(timer);
+        return settleRenewed(job, value, stopRenewing);
+      });
+      // Nobody hears of it any more where the time has passed.
+      settled.then(answer);
     });
-    const stopRenewing = claims.keep(id, owner, () => {
-      // A renewal that comes after the completion is refused too, and no handler is to hear of it.
-      if (isRunning) AbortableContext.abort(context, new LeaseLostError());
-    });
-    return within(handlerTimeoutMs, "the handler", finished).then(
-      (value) => settleRenewed(job, value, stopRenewing),
-      (timeout: unknown) => {
-        AbortableContext.abort(context, timeout as Error);
-        const late = finished.then((value) => settleRenewed(job, value, stopRenewing));
-        running.track(settleLate(job, late));
-        return { outcome: "handler_timeout", error: timeout };
-      },
-    );
-  };
 
   return (job) => {
     const result = runHandler(job.run, job.context);

@@ -2,12 +2,12 @@ import { createAnswer, type WebhookResponse } from "./answer.js";
 import { createAuthenticate, type Authenticity } from "./authenticate.js";
 import { createClaims, type Claim } from "./claims.js";
 import { decode } from "./decode.js";
-import { AbortableContext, type DeliveryContext } from "./delivery-context.js";
+import { createContext } from "./delivery-context.js";
 import { isFresh, millisecondsOf } from "./freshness.js";
 import { readDeliveryHeaders, type DeliveryHeaders } from "./headers.js";
 import { isPromise, type MaybePromise } from "./maybe-promise.js";
 import type { WebhookReceiverOptions } from "./options.js";
-import { createPerform } from "./perform.js";
+import { createPerform, type Job } from "./perform.js";
 import { createReporter, type Ending, type Trace } from "./report.js";
 import { isPost, readBody, type WebhookRequest } from "./request.js";
 import { createRoutes } from "./routes.js";
@@ -28,17 +28,18 @@ export interface WebhookReceiver {
   readonly maxBodyBytes: number;
 }
 
-/**
- * Makes a receiver. See `WebhookReceiverOptions` for what can be set.
- *
- * @throws ConfigurationError where an option cannot work.
- */
+/** A request whose headers and body are at hand. */
 interface Delivery {
   readonly headers: DeliveryHeaders;
   readonly rawBody: Uint8Array;
   readonly trace: Trace;
 }
-type Run = (context: DeliveryContext) => unknown;
+
+/**
+ * Makes a receiver. See `WebhookReceiverOptions` for what can be set.
+ *
+ * @throws ConfigurationError where an option cannot work.
+ */
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
   const settings = checkOptions(options);
   const { maxBodyBytes, timestampToleranceMs, now } = settings;
@@ -123,7 +124,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
 
   function handle(
     { headers, rawBody, trace }: Delivery,
-    run: Run,
+    run: Job["run"],
     claim: Claim,
   ): MaybePromise<Ending> {
     switch (claim.state) {
@@ -137,13 +138,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
         const { owner, takeover } = claim;
         const { id, type, timestamp } = headers;
         if (takeover) trace.takeover = true;
-        const context = new AbortableContext(
-          id,
-          type,
-          new Date(millisecondsOf(timestamp)),
-          rawBody,
-          takeover,
-        );
+        const at = new Date(millisecondsOf(timestamp));
+        const context = createContext(id, type, at, rawBody, takeover);
         return perform({ id, type, owner, run, context });
       }
     }

@@ -26,9 +26,8 @@ export function createNodeBackend(hash: OneShotHash | undefined): MacBackend<Nod
   const oneShot = hash && hasDirectWriters() ? createOneShotHmac(hash) : undefined;
 
   const macOf = ({ object, padded }: NodeKey, prefix: string, body: Uint8Array): Buffer => {
-    if (oneShot !== undefined && padded !== undefined && oneShot.takes(prefix, body)) {
-      return oneShot.mac(padded, prefix, body);
-    }
+    const mac = padded && oneShot?.mac(padded, prefix, body);
+    if (mac !== undefined) return mac;
     return nodeCrypto.createHmac("sha256", object).update(prefix, "utf8").update(body).digest();
   };
 
@@ -41,8 +40,9 @@ export function createNodeBackend(hash: OneShotHash | undefined): MacBackend<Nod
       return macOf(key, prefix, body).toString("hex");
     },
     verify(key, prefix, body, mac) {
+      const expected = macOf(key, prefix, body);
       given.set(mac);
-      return nodeCrypto.timingSafeEqual(macOf(key, prefix, body), given);
+      return nodeCrypto.timingSafeEqual(expected, given);
     },
   };
 }

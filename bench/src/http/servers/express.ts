@@ -18,7 +18,7 @@ export function byHandOnExpress(handle: Handle): Server {
   const app = express();
   app.post(PATH, express.raw({ type: "application/json", limit: "1mb" }), async (req, res) => {
     const outcome = await receive(req.headers, req.body as Buffer);
-    res.status(outcome === "refused" ? 401 : 200).end();
+    res.status(outcome === "refused" ? 401 : 200).json({ outcome });
   });
   return createServer(app);
 }

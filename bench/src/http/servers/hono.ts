@@ -24,7 +24,7 @@ export function byHandOnHono(handle: Handle): HttpServer {
       "x-webhook-signature": c.req.header("x-webhook-signature"),
     };
     const outcome = await receive(headers, Buffer.from(await c.req.arrayBuffer()));
-    return c.body(null, outcome === "refused" ? 401 : 200);
+    return c.json({ outcome }, outcome === "refused" ? 401 : 200);
   });
   return createAdaptorServer(app);
 }

@@ -35,7 +35,10 @@ export function byHandOnNode(handle: Handle): Server {
   return createServer((req, res) => {
     collect(req, (body) => {
       receive(req.headers, body).then(
-        (outcome) => res.writeHead(outcome === "refused" ? 401 : 200).end(),
+        (outcome) => {
+          res.writeHead(outcome === "refused" ? 401 : 200, { "content-type": "application/json" });
+          res.end(JSON.stringify({ outcome }));
+        },
         () => res.writeHead(500).end(),
       );
     });
