@@ -2,8 +2,8 @@ import * as nodeCrypto from "node:crypto";
 import type { MacBackend } from "./backend.js";
 import {
   createOneShotHmac,
-  hasDirectWriters,
   type OneShotHash,
+  type OneShotHmac,
   type PaddedKey,
 } from "./one-shot-hmac.js";
 
@@ -23,7 +23,7 @@ const given = Buffer.alloc(32);
  * 32 KiB go through `hash`, where the runtime has it, larger ones through `createHmac`.
  */
 export function createNodeBackend(hash: OneShotHash | undefined): MacBackend<NodeKey> {
-  const oneShot = hash && hasDirectWriters() ? createOneShotHmac(hash) : undefined;
+  const oneShot = hash && tryOneShot(hash);
 
   const macOf = ({ object, padded }: NodeKey, prefix: string, body: Uint8Array): Buffer => {
     const mac = padded && oneShot?.mac(padded, prefix, body);
@@ -45,6 +45,34 @@ export function createNodeBackend(hash: OneShotHash | undefined): MacBackend<Nod
       return nodeCrypto.timingSafeEqual(expected, given);
     },
   };
+}
+
+/**
+ * The HMAC of a hash, if it is right here. Node 22.7 and imitations of Node have had the writers of
+ * buffers wrong in several ways, by which every delivery would be refused.
+ */
+function tryOneShot(hash: OneShotHash): OneShotHmac | undefined {
+  try {
+    const oneShot = createOneShotHmac(hash);
+    return TRIALS.every((trial) => isRight(oneShot, trial)) ? oneShot : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A key longer than a block and a short one; texts of one byte and of several; digests of all bits. */
+const TRIALS = [
+  { secret: "k".repeat(65), prefix: "v1:1760000000:6:", body: "{}" },
+  { secret: "k", prefix: "v1:\u0136:", body: "" },
+  { secret: "k", prefix: "", body: "\u00e5 longer than the one before" },
+];
+
+function isRight(oneShot: OneShotHmac, { secret, prefix, body }: (typeof TRIALS)[number]): boolean {
+  const key = Buffer.from(secret);
+  const mac = oneShot.mac(oneShot.padKey(key), prefix, Buffer.from(body));
+  return (
+    mac?.equals(nodeCrypto.createHmac("sha256", key).update(prefix).update(body).digest()) ?? false
+  );
 }
 
 /** The backend of this runtime. `hash` is missing before Node 20.12, and may be in what imitates Node. */

@@ -2,20 +2,17 @@ import type { CompletedIds } from "./completed-ids.js";
 import { UUID_GROUPS, readUuid } from "./uuid.js";
 import { createUuidTable } from "./uuid-table.js";
 
-const MAX_UINT32 = 0xffff_ffff;
-
 /**
- * Handled ids in 28 bytes each where they are canonical UUIDs, as text where they are not. All share
+ * Handled ids in 32 bytes each where they are canonical UUIDs, as text where they are not. All share
  * one ring: an id takes the next place, and what stood there, handled longest ago, is forgotten.
  */
 export function compactIds(maxEntries: number): CompletedIds {
   const uuids = createUuidTable(maxEntries);
   const texts = new Map<number, string>();
   const placesOfTexts = new Map<string, number>();
-  /** The end of each place's retention, in seconds since the first id. */
-  const untilSeconds = new Uint32Array(maxEntries);
-  let startMs = 0;
-  let nextPlace: number | undefined;
+  /** The end of each place's retention, by the clock of the store. */
+  const untils = new Float64Array(maxEntries);
+  let nextPlace = 0;
 
   // The id that was read last: a completion often follows its own claim.
   const uuid = new Uint16Array(UUID_GROUPS);
@@ -23,8 +20,8 @@ export function compactIds(maxEntries: number): CompletedIds {
   let isUuid = false;
   const read = (id: string): boolean => {
     if (id === readId) return isUuid;
-    readId = id;
     isUuid = readUuid(id, uuid);
+    readId = id;
     return isUuid;
   };
 
@@ -41,19 +38,15 @@ export function compactIds(maxEntries: number): CompletedIds {
   return {
     has(id, now) {
       const place = read(id) ? uuids.find(uuid) : (placesOfTexts.get(id) ?? -1);
-      return place !== -1 && (untilSeconds[place] ?? 0) * 1_000 > now - startMs;
+      return place !== -1 && (untils[place] ?? 0) > now;
     },
 
     add(id, now, retentionMs) {
-      if (nextPlace === undefined) startMs = now;
-      const place = nextPlace ?? 0;
+      const place = nextPlace;
       nextPlace = place + 1 === maxEntries ? 0 : place + 1;
       clear(place);
-      // Rounded up, so that no retention ends early; 136 years are enough for any.
-      const seconds = Math.ceil((now - startMs + retentionMs) / 1_000);
-      untilSeconds[place] = Math.min(seconds, MAX_UINT32);
-      // An id that comes again after its retention leaves its old place idle until the ring comes
-      // round. That costs no id its retention: what was handled before it has ended too.
+      untils[place] = now + retentionMs;
+      // An id that comes again after its retention leaves its old place idle until the ring comes round.
       if (read(id)) {
         uuids.put(uuid, place);
       } else {

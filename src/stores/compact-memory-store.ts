@@ -5,9 +5,9 @@ import { inProcessStore } from "./in-process-store.js";
 /** Options of `compactMemoryStore`. */
 export interface CompactMemoryStoreOptions {
   /**
-   * How many handled ids are remembered, and how many claims there may be at a time. From 1 to
+   * How many completions are remembered, and how many claims there may be at a time. From 1 to
    * 10 000 000, default 1 000 000. Beyond it the id handled longest ago is forgotten, even within the
-   * retention. 28 bytes each are reserved when the store is made.
+   * retention. 32 bytes each are reserved when the store is made.
    */
   maxEntries?: number | undefined;
   /** The store's clock in milliseconds. Default `performance.now`, which no clock change moves. */
@@ -15,9 +15,9 @@ export interface CompactMemoryStoreOptions {
 }
 
 /**
- * `memoryStore` for hundreds of thousands of ids and more, in a fifth of the memory: 28 bytes each,
- * which the garbage collector does not walk (2 ms at a million ids). Exact like the other: whole ids
- * are compared. A retention lasts up to a second longer.
+ * `memoryStore` for hundreds of thousands of ids and more, in a quarter of the memory: 32 bytes
+ * each, which the garbage collector does not walk. Exact like the other: whole ids are compared. An id
+ * that is handled again after its retention counts twice towards `maxEntries`.
  *
  * Choose it where the ids are UUIDs in lower case, as the gateway's are. Others are kept as text, in
  * about 200 bytes more each. For fewer ids `memoryStore` is as good, and takes memory only as they come.
