@@ -109,12 +109,18 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
       finish(new UnreadableBody("body_timeout", bytes));
     };
     queueMicrotask(() => {
-      // A body that came with its headers has been read by now, and needs nobody to watch over it.
       if (isFinished) return;
-      if (req.destroyed) onBroken();
+      // A body that came with its headers is here by now, and needs nobody to watch over it.
+      if (isWhole(req)) finish(received.bytes());
+      else if (req.destroyed) onBroken();
       else watch = watchUpload(req, limits.bodyTimeoutMs, onSilent, onBroken);
     });
   });
+}
+
+/** Whether all of a body has been received and read. HTTP/2 calls a request complete that was reset. */
+function isWhole(req: NodeRequest): boolean {
+  return !("stream" in req) && req.complete && req.readableLength === 0;
 }
 
 /** Watches over an upload that takes its time. */

@@ -1,6 +1,6 @@
 import type { Claims } from "./claims.js";
 import { DeadlineError } from "./deadline.js";
-import { abortContext, type AbortableContext, type DeliveryContext } from "./delivery-context.js";
+import { abortSignal, type DeliveryContext, type SignalState } from "./delivery-context.js";
 import { isPromise, type MaybePromise } from "./maybe-promise.js";
 import type { Ending, Reporter } from "./report.js";
 import { runHandler, type HandlerResult } from "./run-handler.js";
@@ -8,12 +8,13 @@ import type { Running } from "./running.js";
 
 /** A claimed delivery and what to run for it. */
 export interface Job {
-  /** Beside the context, which is in the handler's hands. */
+  /** These beside the context, which is in the handler's hands. */
   readonly id: string;
   readonly type: string;
   readonly owner: string;
   readonly run: (context: DeliveryContext) => unknown;
-  readonly context: AbortableContext;
+  readonly signal: SignalState;
+  readonly context: DeliveryContext;
 }
 
 /** Runs a job and settles its claim. Neither throws nor rejects. */
@@ -76,15 +77,15 @@ export function createPerform(
 
   const performLater = (job: Job, result: PromiseLike<HandlerResult>): PromiseLike<Ending> =>
     new Promise((answer) => {
-      const { id, owner, context } = job;
+      const { id, owner, signal } = job;
       let isRunning = true;
       const stopRenewing = claims.keep(id, owner, () => {
         // A renewal that comes after the completion is refused too, and no handler is to hear of it.
-        if (isRunning) abortContext(context, new LeaseLostError());
+        if (isRunning) abortSignal(signal, new LeaseLostError());
       });
       const timer = setTimeout(() => {
         const error = new DeadlineError("the handler", handlerTimeoutMs);
-        abortContext(context, error);
+        abortSignal(signal, error);
         running.track(logLate(job, settled));
         answer({ outcome: "handler_timeout", error });
       }, handlerTimeoutMs);

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import * as nodeCrypto from "node:crypto";
 import type { MacBackend } from "./backend.js";
 import {

@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+
 /** `crypto.hash` of `node:crypto`, Node 20.12 and later. */
 export type OneShotHash = (algorithm: "sha256", data: Uint8Array, encoding: "binary") => string;
 
@@ -35,11 +37,11 @@ const MAX_UTF8_BYTES_PER_UNIT = 3;
 /** A power of two. Bounds the views to 100 kB, whatever lengths a sender thinks of. */
 const VIEWS = 1_024;
 
-/** Not so a subclass, another array-like or an altered array: what they give need not be what they hold. */
+/** Not so a subclass, a proxy, another array-like or an altered array: they may give what they do not hold. */
 function isPlainBytes(body: Uint8Array): boolean {
   const prototype: unknown = Object.getPrototypeOf(body);
   const isPlain = prototype === Buffer.prototype || prototype === Uint8Array.prototype;
-  return isPlain && !Object.hasOwn(body, "length");
+  return isPlain && ArrayBuffer.isView(body) && !Object.hasOwn(body, "length");
 }
 
 /**
