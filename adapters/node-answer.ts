@@ -48,17 +48,7 @@ function isHttp2(res: NodeResponse): res is Http2ServerResponse {
 }
 
 function writeHead(res: NodeResponse, answer: WebhookResponse, more?: OutgoingHttpHeaders): void {
-  const headers = headersOf(answer);
-  res.writeHead(answer.status, more === undefined ? headers : { ...headers, ...more });
-}
-
-/** By answer, as the receiver gives the same object for the same outcome. */
-const headersByAnswer = new WeakMap<WebhookResponse, OutgoingHttpHeaders>();
-
-function headersOf(answer: WebhookResponse): OutgoingHttpHeaders {
-  const known = headersByAnswer.get(answer);
-  if (known !== undefined) return known;
-  const headers = { ...answer.headers, "content-length": Buffer.byteLength(answer.body) };
-  headersByAnswer.set(answer, headers);
-  return headers;
+  const length = Buffer.byteLength(answer.body);
+  // An object of its own for each response: middlewares write into it.
+  res.writeHead(answer.status, { ...answer.headers, "content-length": length, ...more });
 }

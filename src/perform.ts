@@ -1,6 +1,6 @@
 import type { Claims } from "./claims.js";
 import { DeadlineError } from "./deadline.js";
-import { abortSignal, type DeliveryContext, type SignalState } from "./delivery-context.js";
+import { LazySignal, type DeliveryContext } from "./delivery-context.js";
 import { isPromise, type MaybePromise } from "./maybe-promise.js";
 import type { Ending, Reporter } from "./report.js";
 import { runHandler, type HandlerResult } from "./run-handler.js";
@@ -13,7 +13,7 @@ export interface Job {
   readonly type: string;
   readonly owner: string;
   readonly run: (context: DeliveryContext) => unknown;
-  readonly signal: SignalState;
+  readonly signal: LazySignal;
   readonly context: DeliveryContext;
 }
 
@@ -76,16 +76,16 @@ export function createPerform(
   };
 
   const performLater = (job: Job, result: PromiseLike<HandlerResult>): PromiseLike<Ending> =>
-    new Promise((answer) => {
+    new Promise((answer, fail) => {
       const { id, owner, signal } = job;
       let isRunning = true;
       const stopRenewing = claims.keep(id, owner, () => {
         // A renewal that comes after the completion is refused too, and no handler is to hear of it.
-        if (isRunning) abortSignal(signal, new LeaseLostError());
+        if (isRunning) LazySignal.abort(signal, new LeaseLostError());
       });
       const timer = setTimeout(() => {
         const error = new DeadlineError("the handler", handlerTimeoutMs);
-        abortSignal(signal, error);
+        LazySignal.abort(signal, error);
         running.track(logLate(job, settled));
         answer({ outcome: "handler_timeout", error });
       }, handlerTimeoutMs);
@@ -95,7 +95,7 @@ export function createPerform(
         return settleRenewed(job, value, stopRenewing);
       });
       // Nobody hears of it any more where the time has passed.
-      settled.then(answer);
+      settled.then(answer, fail);
     });
 
   return (job) => {

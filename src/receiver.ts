@@ -2,7 +2,7 @@ import { createAnswer, type WebhookResponse } from "./answer.js";
 import { createAuthenticate, type Authenticity } from "./authenticate.js";
 import { createClaims, type Claim } from "./claims.js";
 import { decode } from "./decode.js";
-import { createContext, createSignalState } from "./delivery-context.js";
+import { createContext, LazySignal } from "./delivery-context.js";
 import { isFresh, millisecondsOf } from "./freshness.js";
 import { readDeliveryHeaders, type DeliveryHeaders } from "./headers.js";
 import { isPromise, type MaybePromise } from "./maybe-promise.js";
@@ -139,7 +139,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
         const { id, type, timestamp } = headers;
         if (takeover) trace.takeover = true;
         const at = new Date(millisecondsOf(timestamp));
-        const signal = createSignalState();
+        const signal = new LazySignal();
         const context = createContext(id, type, at, rawBody, takeover, signal);
         return perform({ id, type, owner, run, signal, context });
       }

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { memoryStore, type DeliveryContext, type DeliveryStore } from "../../src/index.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
+import { deferred } from "../support/deferred.js";
+import { delivery } from "../support/deliveries.js";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** What a handler can do to the context in its hands. */
+const TAMPERING: readonly (readonly [string, (context: DeliveryContext) => void])[] = [
+  [
+    "empties it",
+    (context) => {
+      for (const key of Reflect.ownKeys(context)) Reflect.deleteProperty(context, key);
+    },
+  ],
+  [
+    "freezes it and all in it",
+    (context) => {
+      for (const key of Reflect.ownKeys(context)) {
+        const value: unknown = Reflect.get(context, key);
+        if (!ArrayBuffer.isView(value)) Object.freeze(value);
+      }
+      Object.freeze(context);
+    },
+  ],
+  [
+    "writes over it",
+    (context) => {
+      for (const key of Reflect.ownKeys(context)) {
+        Object.defineProperty(context, key, { value: "tampered" });
+      }
+    },
+  ],
+];
+
+it.each(TAMPERING)(
+  "a handler that %s and is late is answered and settled as any",
+  async (_, tamper) => {
+    const completed: string[] = [];
+    const store: DeliveryStore = { ...memoryStore(), complete: (key) => void completed.push(key) };
+    const started = deferred();
+    const { promise, resolve } = deferred();
+    const receiver = alarmReceiver(
+      (context) => {
+        tamper(context);
+        started.resolve();
+        return promise;
+      },
+      { handlerTimeoutMs: 50, store },
+    );
+    const request = await delivery();
+    const first = receiver.receive(request);
+    await started.promise;
+    await vi.advanceTimersByTimeAsync(60);
+    expect((await first).outcome).toBe("handler_timeout");
+    expect((await receiver.receive(request)).outcome).toBe("in_flight");
+    resolve();
+    await receiver.drain();
+    expect(completed).toEqual([request.headers["x-webhook-id"]]);
+  },
+);
+
+it.each<[string, (context: DeliveryContext) => DeliveryContext]>([
+  ["is spread", (context) => ({ ...context })],
+  ["is inherited from", (context) => Object.create(context) as DeliveryContext],
+  ["is proxied", (context) => new Proxy(context, {})],
+])("a context that %s has the signal that aborts", async (_, wrap) => {
+  const started = deferred();
+  const { promise } = deferred();
+  let signal: AbortSignal | undefined;
+  const receiver = alarmReceiver(
+    (context) => {
+      ({ signal } = wrap(context));
+      started.resolve();
+      return promise;
+    },
+    { handlerTimeoutMs: 50 },
+  );
+  const answer = receiver.receive(await delivery());
+  await started.promise;
+  expect(signal?.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(60);
+  await answer;
+  expect(signal?.aborted).toBe(true);
+});
