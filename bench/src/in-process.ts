@@ -6,7 +6,7 @@ import { duration, ratio } from "./report/markdown.js";
 import type { Bars, Table } from "./report/part-result.js";
 
 const PROCESSES = 3;
-const ROUNDS = 61;
+const ROUNDS = 41;
 const SIZES = Object.keys(BODY_SIZES) as BodySize[];
 const FLOOR = "floor: HMAC + JSON.parse";
 

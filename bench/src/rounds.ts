@@ -33,8 +33,6 @@ export async function measureRounds(
   for (let round = -warmUp; round < rounds; round++) {
     for (const one of shuffled(cases)) {
       one.prepare();
-      // What the preparation has left is not to be collected in the time of the batch.
-      collectYoung();
       const start = process.hrtime.bigint();
       const good = await runCase(one);
       const ns = Number(process.hrtime.bigint() - start);
@@ -47,11 +45,6 @@ export async function measureRounds(
     }
   }
   return samples;
-}
-
-/** Needs `node --expose-gc`; without, the collections of each other's garbage are part of the figures. */
-function collectYoung(): void {
-  globalThis.gc?.({ type: "minor" });
 }
 
 /** A peer that throws on a wrong signature ended otherwise than it should, like one that says so. */

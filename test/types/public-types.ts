@@ -2,6 +2,7 @@
 // installed tarball. Each `@ts-expect-error` fails the compilation where the wrong use would pass.
 import {
   alarmSchema,
+  compactMemoryStore,
   createWebhookReceiver,
   deleteMyDataEventSchema,
   isKnownOnlineDataEvent,
@@ -17,6 +18,7 @@ import {
   RetryLater,
   type Alarm,
   type ClaimResult,
+  type CompactMemoryStoreOptions,
   type DeliveryContext,
   type DeliveryStore,
   type Handlers,
@@ -194,6 +196,14 @@ const store: DeliveryStore = {
 };
 createWebhookReceiver({ secret: "s", store, handlers: { new_alarm: () => undefined } });
 
+createWebhookReceiver({
+  secret: "s",
+  store: compactMemoryStore({ maxEntries: 1 }),
+  handlers: { new_alarm: () => undefined },
+});
+// @ts-expect-error: a misspelt option of a store
+compactMemoryStore({ maxEntry: 1 });
+
 // Payloads: unknown without a schema, the schema's output with one; also our own schemas.
 declare const alarm: Alarm;
 declare const schema: StandardSchema<{ breach: string }>;
@@ -214,6 +224,7 @@ isNotAny(receiver.drain);
 isNotAny(signDelivery);
 isNotAny(verifySignature);
 isNotAny(memoryStore({ maxEntries: 1 }));
+isNotAny(compactMemoryStore());
 isNotAny(parseGatewayTime("2026-07-08 10:00:00"));
 isNotAny(new ConfigurationError("invalid_option", "x").code);
 isNotAny(new DiscardDelivery("x"));
@@ -237,6 +248,7 @@ proves<Equal<Members<UnrecognizedDelivery>, false>>();
 proves<Equal<IsAny<SecretOption>, false>>();
 proves<Equal<IsAny<Outcome>, false>>();
 proves<Equal<IsAny<ClaimResult>, false>>();
+proves<Equal<Members<CompactMemoryStoreOptions>, false>>();
 
 // The adapters' handlers fit their servers by structure, without a dependency on any framework.
 isNotAny(expressHandler(receiver));

@@ -122,3 +122,56 @@ describe("both backends", () => {
     );
   });
 });
+
+describe("a prefix is signed as UTF-8, never by its low bytes", () => {
+  const body = Buffer.from("{}");
+  const key = backend.importKey("whsec_test");
+  const referenceOf = (prefix: string) =>
+    createHmac("sha256", "whsec_test")
+      .update(Buffer.from(prefix, "utf8"))
+      .update(body)
+      .digest("hex");
+
+  test.each([
+    ["U+0136, whose low byte is a 6", "\u0136", "6"],
+    ["U+FF16, the full-width 6, whose low byte is a SYN", "\uff16", "\x16"],
+    ["U+0161, whose low byte is an a", "\u0161", "a"],
+    ["U+00E9, which is one byte in latin1", "\u00e9", "\u0129"],
+    ["U+1F536, whose halves end in 3D and 36", "\u{1f536}", "=6"],
+  ])("%s", async (_, letter, other) => {
+    const [prefix, plain] = [`v1:1760000000:a${letter}:`, `v1:1760000000:a${other}:`];
+    const signed = await backend.sign(key, prefix, body);
+    expect(signed).toBe(referenceOf(prefix));
+    expect(signed).not.toBe(referenceOf(plain));
+    expect(await backend.verify(key, prefix, body, bytesOf(referenceOf(plain)))).toBe(false);
+    expect(await backend.verify(key, plain, body, bytesOf(signed))).toBe(false);
+    expect(await backend.verify(key, prefix, body, bytesOf(signed))).toBe(true);
+  });
+
+  test("half a surrogate pair, as the replacement character", async () => {
+    expect(await backend.sign(key, "\ud83d", body)).toBe(referenceOf("\ufffd"));
+  });
+});
+
+describe("a body is its bytes, whatever holds them", () => {
+  const bytes = Uint8Array.from({ length: 100 }, (_, at) => at * 3);
+  const around = (larger: Uint8Array) => {
+    larger.fill(0xee).set(bytes, 13);
+    return larger.subarray(13, 13 + bytes.length);
+  };
+
+  test.each<[string, Uint8Array]>([
+    ["a Uint8Array", bytes],
+    ["a part of a larger Uint8Array", around(new Uint8Array(300))],
+    ["a Buffer", Buffer.from(bytes)],
+    ["a part of a Buffer", around(Buffer.alloc(300))],
+    ["a part of Node's pool of small buffers", around(Buffer.allocUnsafe(300))],
+    ["memory that threads share", around(new Uint8Array(new SharedArrayBuffer(300)))],
+  ])("%s", async (_, body) => {
+    const expected = createHmac("sha256", "whsec_test").update("p").update(bytes).digest("hex");
+    const key = backend.importKey("whsec_test");
+    expect(await backend.sign(key, "p", body)).toBe(expected);
+    expect(await backend.verify(key, "p", body, bytesOf(expected))).toBe(true);
+    expect(body).toEqual(body instanceof Buffer ? Buffer.from(bytes) : bytes);
+  });
+});

@@ -28,8 +28,7 @@ export async function measureInProcess(effort: Effort, processes: number): Promi
   const script = new URL("./child.js", import.meta.url);
   const runs: Figure[][] = [];
   for (let run = 0; run < processes; run++) {
-    const options = { args: [JSON.stringify(effort)], execArgv: ["--expose-gc"] };
-    runs.push((await runFresh(script, options)) as Figure[]);
+    runs.push((await runFresh(script, { args: [JSON.stringify(effort)] })) as Figure[]);
   }
   return (runs[0] ?? []).map((first, at) => {
     const same = runs.map((run) => run[at] ?? first);
