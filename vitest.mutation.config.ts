@@ -20,7 +20,7 @@ export default defineConfig({
   test: {
     projects: [
       project("node", ["test/unit/**/*.test.ts"]),
-      project("web", ["test/unit/rotation.test.ts"]),
+      project("web", ["test/unit/rotation.test.ts", "test/unit/secret-order*.test.ts"]),
     ],
   },
 });

@@ -1,4 +1,4 @@
-import { OUTCOMES, ruleOf, type Outcome } from "./outcome.js";
+import { OUTCOMES, ruleOf, type Outcome, type OutcomeRule } from "./outcome.js";
 
 /** What the gateway is to be answered. Plain values, so that any server can write them. */
 export interface WebhookResponse {
@@ -12,8 +12,11 @@ export interface WebhookResponse {
   readonly outcome: Outcome;
 }
 
-/** Answers an outcome; `retryAfterMs` replaces the outcome's own delay where it has one. */
-export type Answer = (outcome: Outcome, retryAfterMs?: number) => WebhookResponse;
+/** The answer to an outcome, and the row of the table that it is made of. */
+export interface Answer {
+  readonly response: WebhookResponse;
+  readonly rule: OutcomeRule;
+}
 
 /** The longest delay named in `Retry-After`: a day, well inside the gateway's 36 hours of attempts. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
@@ -22,21 +25,21 @@ const MAX_RETRY_AFTER_MS = 86_400_000;
  * Makes every answer once, so that a request costs no serialisation. The answers are frozen because
  * all requests share them.
  */
-export function createAnswer(unverifiable: "retry" | "reject"): Answer {
+export function createAnswers(unverifiable: "retry" | "reject"): (outcome: Outcome) => Answer {
   const answers = Object.fromEntries(
     Object.keys(OUTCOMES).map((name) => {
       const outcome = name as Outcome;
-      return [outcome, createResponse(outcome, unverifiable)];
+      return [outcome, { response: createResponse(outcome, unverifiable), rule: ruleOf(outcome) }];
     }),
-  ) as Record<Outcome, WebhookResponse>;
+  ) as Record<Outcome, Answer>;
+  return (outcome) => answers[outcome];
+}
 
-  return (outcome, retryAfterMs) => {
-    const response = answers[outcome];
-    const fallbackMs = ruleOf(outcome).retryAfterMs;
-    if (retryAfterMs === undefined || fallbackMs === undefined) return response;
-    const seconds = retryAfterSeconds(retryAfterMs, fallbackMs);
-    return { ...response, headers: { ...response.headers, "retry-after": seconds } };
-  };
+/** The answer with another delay than the outcome's own, where it has one. */
+export function delayedResponse({ response, rule }: Answer, retryAfterMs: number): WebhookResponse {
+  if (rule.retryAfterMs === undefined) return response;
+  const seconds = retryAfterSeconds(retryAfterMs, rule.retryAfterMs);
+  return { ...response, headers: { ...response.headers, "retry-after": seconds } };
 }
 
 function createResponse(outcome: Outcome, unverifiable: "retry" | "reject"): WebhookResponse {

@@ -130,45 +130,38 @@ function readHeadersObject(headers: { get(name: string): string | null }): Heade
 function readRecord(
   record: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): HeaderTexts | undefined {
-  const found: HeaderTexts = {
-    id: undefined,
-    timestamp: undefined,
-    type: undefined,
-    signature: undefined,
-  };
+  // By place and not by name: a name that is not known before takes ten times as long to look up.
+  const found: unknown[] = [undefined, undefined, undefined, undefined];
   for (const name of Object.keys(record)) {
-    const field = fieldOf(name);
-    if (field === undefined) continue;
+    const place = placeOf(name);
+    if (place === undefined) continue;
     const text = textOf(record[name]);
     if (text === undefined) continue;
-    if (typeof text !== "string" || found[field] !== undefined) return undefined;
-    found[field] = text;
+    if (typeof text !== "string" || found[place] !== undefined) return undefined;
+    found[place] = text;
   }
-  return found;
+  const [id, timestamp, type, signature] = found;
+  return { id, timestamp, type, signature };
 }
 
-const FIELDS: ReadonlyMap<string, keyof HeaderTexts> = new Map([
-  ["x-webhook-id", "id"],
-  ["x-webhook-timestamp", "timestamp"],
-  ["x-webhook-type", "type"],
-  ["x-webhook-signature", "signature"],
-]);
-
-function fieldOf(name: string): keyof HeaderTexts | undefined {
+function placeOf(name: string): number | undefined {
   switch (name) {
     case "x-webhook-id":
-      return "id";
+      return 0;
     case "x-webhook-timestamp":
-      return "timestamp";
+      return 1;
     case "x-webhook-type":
-      return "type";
+      return 2;
     case "x-webhook-signature":
-      return "signature";
+      return 3;
     default:
-      return name.startsWith("x") || name.startsWith("X")
-        ? FIELDS.get(name.toLowerCase())
-        : undefined;
+      return isInOtherCase(name) ? placeOf(name.toLowerCase()) : undefined;
   }
+}
+
+/** Whether a name is not all lower case, and may be one of ours if it were. */
+function isInOtherCase(name: string): boolean {
+  return (name.startsWith("x") || name.startsWith("X")) && name !== name.toLowerCase();
 }
 
 /** The text of a header that is given once, be it as a list; a list of none is none. */

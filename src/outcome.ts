@@ -1,5 +1,5 @@
 /** What the answer and the log make of one outcome. */
-interface OutcomeRule {
+export interface OutcomeRule {
   /** HTTP status that the gateway is answered. */
   readonly status: number;
   /** Status instead, with `unverifiable: "reject"`. */

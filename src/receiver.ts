@@ -1,4 +1,4 @@
-import { createAnswer, type WebhookResponse } from "./answer.js";
+import { createAnswers, type WebhookResponse } from "./answer.js";
 import { createAuthenticate, type Authenticity } from "./authenticate.js";
 import { createClaims, type Claim } from "./claims.js";
 import { decode } from "./decode.js";
@@ -43,8 +43,8 @@ interface Delivery {
 export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
   const settings = checkOptions(options);
   const { maxBodyBytes, timestampToleranceMs, now } = settings;
-  const answer = createAnswer(settings.unverifiable);
-  const reporter = createReporter(answer, settings.onOutcome, settings.logger);
+  const answerOf = createAnswers(settings.unverifiable);
+  const reporter = createReporter(answerOf, settings.onOutcome, settings.logger);
   const authenticate = createAuthenticate(settings.keyring);
   const findRoute = createRoutes(settings.handlers);
   const claims = createClaims(settings.store, settings, reporter.log);

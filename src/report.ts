@@ -1,7 +1,7 @@
-import type { Answer, WebhookResponse } from "./answer.js";
+import { delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
 import { createThinning, type Logger } from "./logger.js";
 import { isPromise } from "./maybe-promise.js";
-import { ruleOf, type Outcome } from "./outcome.js";
+import type { Outcome, OutcomeRule } from "./outcome.js";
 
 /** What became of one request, for metrics and alerts. Holds nothing personal but what `error` brings. */
 export interface OutcomeReport {
@@ -58,7 +58,7 @@ const monotonicNow = () => performance.now();
 
 /** Makes the last step of every request. Neither a logger nor `onOutcome` that throws changes the answer. */
 export function createReporter(
-  answer: Answer,
+  answerOf: (outcome: Outcome) => Answer,
   onOutcome: ((report: OutcomeReport) => unknown) | undefined,
   logger: Logger | false,
 ): Reporter {
@@ -71,13 +71,12 @@ export function createReporter(
   };
 
   /** The line of an outcome; undefined where none is to be written now. */
-  const lineOf = (outcome: Outcome, advice: string | undefined): string | undefined => {
-    const { message, thinned: isThinned } = ruleOf(outcome);
-    const heldBack = isThinned === true ? thinned(outcome) : 0;
+  const lineOf = ({ outcome, advice }: Ending, rule: OutcomeRule): string | undefined => {
+    const heldBack = rule.thinned === true ? thinned(outcome) : 0;
     if (heldBack === undefined) return undefined;
     const more = heldBack === 0 ? "" : ` (and ${String(heldBack)} more since the last such line)`;
     const hint = advice === undefined ? "" : ` ${advice}`;
-    return `${outcome}: ${message}${hint}${more}`;
+    return `${outcome}: ${rule.message}${hint}${more}`;
   };
 
   return {
@@ -90,10 +89,12 @@ export function createReporter(
       takeover: undefined,
     }),
     end(trace, ending) {
-      const { outcome } = ending;
-      const response = answer(outcome, ending.retryAfterMs);
-      const level = logger === false ? undefined : ruleOf(outcome).log;
-      const line = level === undefined ? undefined : lineOf(outcome, ending.advice);
+      const answer = answerOf(ending.outcome);
+      const { retryAfterMs } = ending;
+      const response =
+        retryAfterMs === undefined ? answer.response : delayedResponse(answer, retryAfterMs);
+      const level = logger === false ? undefined : answer.rule.log;
+      const line = level === undefined ? undefined : lineOf(ending, answer.rule);
       // Nobody to tell: that is most requests.
       if (onOutcome === undefined && line === undefined) return response;
       const report = createReport(trace, ending, response.status);
