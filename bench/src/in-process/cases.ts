@@ -1,17 +1,23 @@
 import type { Case } from "../rounds.js";
 
-/** A case whose deliveries are signed anew for each batch, by the contender's own scheme. */
+/**
+ * A case whose deliveries are signed anew for each batch, by the contender's own scheme. `forget` makes
+ * a receiver that remembers ids anew, so that each batch begins with an empty memory: what a memory
+ * costs as it grows is measured apart, and would depend here on the number of rounds.
+ */
 export function synchronous<Delivery>(
   name: string,
   batch: number,
   sign: () => Delivery,
   receive: (delivery: Delivery) => boolean,
+  forget?: () => void,
 ): Case {
   let deliveries: Delivery[] = [];
   return {
     name,
     batch,
     prepare() {
+      forget?.();
       deliveries = Array.from({ length: batch }, sign);
     },
     run() {
@@ -29,12 +35,14 @@ export function asynchronous<Delivery>(
   sign: () => Delivery,
   receive: (delivery: Delivery) => Promise<unknown>,
   isGood: (answer: unknown) => boolean,
+  forget?: () => void,
 ): Case {
   let deliveries: Delivery[] = [];
   return {
     name,
     batch,
     prepare() {
+      forget?.();
       deliveries = Array.from({ length: batch }, sign);
     },
     async run() {

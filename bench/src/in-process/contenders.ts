@@ -25,12 +25,20 @@ function ours(
   name: string,
   batch: number,
   sign: () => GatewayDelivery,
-  receiver: WebhookReceiver,
+  makeReceiver: () => WebhookReceiver,
   outcome = "handled",
 ): Case {
-  return asynchronous(name, batch, sign, receiver.receive, (answer) => {
-    return (answer as { outcome: string }).outcome === outcome;
-  });
+  let receiver = makeReceiver();
+  return asynchronous(
+    name,
+    batch,
+    sign,
+    (delivery) => receiver.receive(delivery),
+    (answer) => (answer as { outcome: string }).outcome === outcome,
+    () => {
+      receiver = makeReceiver();
+    },
+  );
 }
 
 let handled: unknown;
@@ -57,7 +65,7 @@ const OTHER_SECRETS = Array.from({ length: 4 }, (_, at) => `whsec_other_${at}_01
 /** Ours by the whole pipeline, the hand-written ones and the peers, on one body. */
 export function contenders(body: Body, batch: number): Case[] {
   const sign = () => gatewayDelivery(body);
-  const byHand = createFullReceiverByHand(SECRET, handle);
+  let byHand = createFullReceiverByHand(SECRET, handle);
   const standard = new StandardWebhook(ENCODED_SECRET);
   const svix = new SvixWebhook(ENCODED_SECRET);
   const stripe = new Stripe("sk_test_synthetic");
@@ -66,11 +74,8 @@ export function contenders(body: Body, batch: number): Case[] {
   const text = body.bytes.toString("utf8");
 
   return [
-    ours("ours", batch, sign, createWebhookReceiver({ secret: SECRET, handlers })),
-    ours(
-      "ours, async handler",
-      batch,
-      sign,
+    ours("ours", batch, sign, () => createWebhookReceiver({ secret: SECRET, handlers })),
+    ours("ours, async handler", batch, sign, () =>
       createWebhookReceiver({
         secret: SECRET,
         handlers: {
@@ -92,9 +97,15 @@ export function contenders(body: Body, batch: number): Case[] {
       handle(parsed);
       return parsed !== undefined;
     }),
-    synchronous("hand-written: + lru-cache + zod", batch, sign, (delivery) => {
-      return byHand(delivery.headers, delivery.body) === "handled";
-    }),
+    synchronous(
+      "hand-written: + lru-cache + zod",
+      batch,
+      sign,
+      (delivery) => byHand(delivery.headers, delivery.body) === "handled",
+      () => {
+        byHand = createFullReceiverByHand(SECRET, handle);
+      },
+    ),
     synchronous(
       "standardwebhooks",
       batch,
@@ -140,17 +151,11 @@ export function contenders(body: Body, batch: number): Case[] {
 export function rotationCases(body: Body, batch: number): Case[] {
   const sign = () => gatewayDelivery(body);
   return [
-    ours("1 secret", batch, sign, createWebhookReceiver({ secret: SECRET, handlers })),
-    ours(
-      "2 secrets, the second matches",
-      batch,
-      sign,
+    ours("1 secret", batch, sign, () => createWebhookReceiver({ secret: SECRET, handlers })),
+    ours("2 secrets, the second matches", batch, sign, () =>
       createWebhookReceiver({ secret: [...OTHER_SECRETS.slice(0, 1), SECRET], handlers }),
     ),
-    ours(
-      "5 secrets, the fifth matches",
-      batch,
-      sign,
+    ours("5 secrets, the fifth matches", batch, sign, () =>
       createWebhookReceiver({ secret: [...OTHER_SECRETS, SECRET], handlers }),
     ),
   ];
@@ -159,9 +164,9 @@ export function rotationCases(body: Body, batch: number): Case[] {
 /** A signature that is not good: what a forger costs. */
 export function refusalCases(body: Body, batch: number): Case[] {
   const sign = () => gatewayDelivery(body, "whsec_forged_0123456789abcdef");
-  const receiver = createWebhookReceiver({ secret: SECRET, handlers, logger: false });
+  const makeReceiver = () => createWebhookReceiver({ secret: SECRET, handlers, logger: false });
   return [
-    ours("ours, refused", batch, sign, receiver, "signature_mismatch"),
+    ours("ours, refused", batch, sign, makeReceiver, "signature_mismatch"),
     synchronous(
       "hand-written verify + JSON.parse, good",
       batch,
