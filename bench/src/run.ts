@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { runFresh } from "./fresh-process.js";
 import { drawChart } from "./report/chart.js";
@@ -9,6 +9,18 @@ import { findRuntimes } from "./runtimes.js";
 
 const PARTS = ["in-process", "http", "memory", "cold-start"];
 const RESULTS = new URL("../results/", import.meta.url);
+const README = new URL("../../README.md", import.meta.url);
+/** What stands between these in the README is the table. */
+const MARKS = ["<!-- bench/results/table.md -->", "<!-- /bench/results/table.md -->"] as const;
+
+/** @throws Error where the README has no place for the table. */
+async function putIntoReadme(table: string): Promise<void> {
+  const [start, end] = MARKS;
+  const readme = await readFile(README, "utf8");
+  const [before, , ...rest] = readme.split(new RegExp(`(?<=${start}\\n)|(?=${end})`));
+  if (before === undefined || rest.length !== 1) throw new Error(`the README lacks ${start}`);
+  await writeFile(README, `${before}\n${table}\n${rest.join("")}`);
+}
 
 const runtimes = findRuntimes();
 const results: RuntimeResult[] = [];
@@ -44,4 +56,5 @@ await mkdir(RESULTS, { recursive: true });
 await writeFile(new URL("table.md", RESULTS), summary);
 await writeFile(new URL("details.md", RESULTS), details);
 await writeFile(new URL("chart.svg", RESULTS), drawChart(barsOf(results), caption));
+await putIntoReadme(summary.replace(/^### .*\n\n/m, "").trimEnd() + "\n");
 process.stdout.write(`${summary}\n${details}`);

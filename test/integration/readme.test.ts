@@ -41,6 +41,14 @@ function table(title: string): string[][] {
 }
 
 describe("the tables", () => {
+  test("of the performance is the one that the benchmark has written", () => {
+    const written = readFileSync(new URL("../../bench/results/table.md", import.meta.url), "utf8");
+    const rows = written.split("\n").filter((line) => line.startsWith("|"));
+    expect(rows.length).toBeGreaterThan(15);
+    expect(README).toContain(rows.join("\n"));
+    expect(README).toContain(written.split("\n")[0]);
+  });
+
   test("list every outcome with its statuses", () => {
     const written = table("outcome").map(([outcome, , status, rejected]) => [
       outcome,
