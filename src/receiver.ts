@@ -63,8 +63,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     reporter.log("warn", `unhandled: no handler is given for ${what}, which is answered 200`);
   };
 
-  // Each step gives its value at once where it has it: what waits for a promise stands in a function of
-  // its own, so that a delivery that waits for nothing makes one promise and no closure.
+  // Three stretches, between which a delivery may have to wait: for its secret or WebCrypto, and for the
+  // store. Each gives a value where it has one, so that one that waits for nothing makes one promise.
   async function receive(request: WebhookRequest): Promise<WebhookResponse> {
     const trace = reporter.begin();
     running.enter();
