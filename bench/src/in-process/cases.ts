@@ -5,14 +5,14 @@ import type { Case } from "../rounds.js";
  * a receiver that remembers ids anew, so that each batch begins with an empty memory: what a memory
  * costs as it grows is measured apart, and would depend here on the number of rounds.
  */
-export function synchronous<Delivery>(
+function caseOf<Delivery>(
   name: string,
   batch: number,
   sign: () => Delivery,
-  receive: (delivery: Delivery) => boolean,
+  receiveAll: (deliveries: readonly Delivery[]) => number | Promise<number>,
   forget?: () => void,
 ): Case {
-  let deliveries: Delivery[] = [];
+  let deliveries: readonly Delivery[] = [];
   return {
     name,
     batch,
@@ -20,15 +20,27 @@ export function synchronous<Delivery>(
       forget?.();
       deliveries = Array.from({ length: batch }, sign);
     },
-    run() {
-      let good = 0;
-      for (const delivery of deliveries) if (receive(delivery)) good += 1;
-      return good;
-    },
+    run: () => receiveAll(deliveries),
   };
 }
 
-/** The same for what answers by a promise: each is awaited before the next. */
+/** A case of what answers at once. */
+export function synchronous<Delivery>(
+  name: string,
+  batch: number,
+  sign: () => Delivery,
+  receive: (delivery: Delivery) => boolean,
+  forget?: () => void,
+): Case {
+  const receiveAll = (deliveries: readonly Delivery[]): number => {
+    let good = 0;
+    for (const delivery of deliveries) if (receive(delivery)) good += 1;
+    return good;
+  };
+  return caseOf(name, batch, sign, receiveAll, forget);
+}
+
+/** A case of what answers by a promise: each is awaited before the next. */
 export function asynchronous<Delivery>(
   name: string,
   batch: number,
@@ -37,18 +49,10 @@ export function asynchronous<Delivery>(
   isGood: (answer: unknown) => boolean,
   forget?: () => void,
 ): Case {
-  let deliveries: Delivery[] = [];
-  return {
-    name,
-    batch,
-    prepare() {
-      forget?.();
-      deliveries = Array.from({ length: batch }, sign);
-    },
-    async run() {
-      let good = 0;
-      for (const delivery of deliveries) if (isGood(await receive(delivery))) good += 1;
-      return good;
-    },
+  const receiveAll = async (deliveries: readonly Delivery[]): Promise<number> => {
+    let good = 0;
+    for (const delivery of deliveries) if (isGood(await receive(delivery))) good += 1;
+    return good;
   };
+  return caseOf(name, batch, sign, receiveAll, forget);
 }
