@@ -98,6 +98,30 @@ describe("plain Node", () => {
     expect(String(written.read())).toContain('{"outcome":"handled"}');
   });
 
+  it("takes a request whose shim gives the body when it is asked for", async () => {
+    await serve((receiver) => http.createServer(nodeHandler(receiver)));
+    const { headers, body } = await oddDelivery();
+    const socket = { readable: false, remoteAddress: "127.0.0.1" } as unknown as Socket;
+    const req = new IncomingMessage(socket);
+    Object.assign(req, {
+      method: "POST",
+      headers: { ...recordOf(headers), "content-length": String(body?.length) },
+      complete: true,
+      _read() {
+        req.push(body);
+        req.push(null);
+      },
+    });
+    const written = new PassThrough();
+    const res = new ServerResponse(req);
+    res.assignSocket(written as unknown as Socket);
+    // As in a function that has awaited something: the stream gives nothing before the next tick.
+    await Promise.resolve();
+    nodeHandler(server.receiver)(req, res);
+    await new Promise((resolve) => res.on("finish", resolve));
+    expect(String(written.read())).toContain('{"outcome":"handled"}');
+  });
+
   it("leaves other requests of a connection alone", async () => {
     await serve((receiver) => http.createServer(nodeHandler(receiver)));
     const connection = await server.connect();
