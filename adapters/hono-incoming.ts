@@ -11,8 +11,8 @@ import type { NodeRequest } from "./node-body.js";
 export function untouchedIncoming(env: unknown, request: Request): NodeRequest | undefined {
   const incoming = (env as { readonly incoming?: unknown } | null | undefined)?.incoming;
   if (!isNodeRequest(incoming) || !isShellOf(request, incoming)) return undefined;
-  const hasReader = incoming.listenerCount("data") + incoming.listenerCount("readable") > 0;
-  return hasReader ? undefined : incoming;
+  // A serverless shim's: its `Request` takes the bytes that stand there in place of the stream.
+  return incoming.rawBody === undefined ? incoming : undefined;
 }
 
 /** By structure, since `env` may hold anything: on workers it has what the user binds. */
@@ -29,7 +29,12 @@ function isShellOf(request: Request, incoming: NodeRequest): boolean {
   const kept = Object.getOwnPropertySymbols(request).map(
     (symbol) => (request as unknown as Record<symbol, unknown>)[symbol],
   );
-  return kept.includes(incoming) && kept.every((value) => isHarmless(value) || value === incoming);
+  return (
+    kept.includes(incoming) &&
+    kept.every((value) => isHarmless(value) || value === incoming) &&
+    // Something put on it by name, such as a body that a middleware has unpacked.
+    Object.getOwnPropertyNames(request).length === 0
+  );
 }
 
 function isHarmless(value: unknown): boolean {

@@ -3,7 +3,7 @@ import { UUID_GROUPS, readUuid } from "./uuid.js";
 import { createUuidTable } from "./uuid-table.js";
 
 /**
- * Handled ids in 32 bytes each where they are canonical UUIDs, as text where they are not. All share
+ * Handled ids in 31 bytes each where they are canonical UUIDs, as text where they are not. All share
  * one ring: an id takes the next place, and what stood there, handled longest ago, is forgotten.
  */
 export function compactIds(maxEntries: number): CompletedIds {

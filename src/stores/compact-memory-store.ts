@@ -7,7 +7,7 @@ export interface CompactMemoryStoreOptions {
   /**
    * How many completions are remembered, and how many claims there may be at a time. From 1 to
    * 10 000 000, default 1 000 000. Beyond it the id handled longest ago is forgotten, even within the
-   * retention. 32 bytes each are reserved when the store is made.
+   * retention. 31 bytes each are reserved when the store is made.
    */
   maxEntries?: number | undefined;
   /** The store's clock in milliseconds. Default `performance.now`, which no clock change moves. */
@@ -15,7 +15,7 @@ export interface CompactMemoryStoreOptions {
 }
 
 /**
- * `memoryStore` for hundreds of thousands of ids and more, in a quarter of the memory: 32 bytes
+ * `memoryStore` for hundreds of thousands of ids and more, in a quarter of the memory: 31 bytes
  * each, which the garbage collector does not walk. Exact like the other: whole ids are compared. An id
  * that is handled again after its retention counts twice towards `maxEntries`.
  *

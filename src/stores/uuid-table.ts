@@ -10,8 +10,8 @@ export interface UuidTable {
   clear(place: number): void;
 }
 
-/** Half of the slots stay empty, so a search looks at 2.5 of them when the table is full. */
-const SLOTS_PER_PLACE = 2;
+/** More than two in five slots stay empty, so a search looks at 3 of them when the table is full. */
+const SLOTS_PER_PLACE = 1.75;
 const EMPTY = 0;
 /**
  * A slot in use holds 4 bits of the hash, 4 of how far it is from the slot where its search starts,
@@ -27,7 +27,7 @@ const PLACE_MASK = 2 ** DISTANCE_SHIFT - 1;
 const PRIME = 0x7fff_ffff;
 
 /**
- * A hash table with open addressing over typed arrays: 24 bytes a place, which the garbage collector
+ * A hash table with open addressing over typed arrays: 23 bytes a place, which the garbage collector
  * does not walk. Whole UUIDs are compared, never hashes alone: to take one for another would lose
  * an alarm.
  *
@@ -35,7 +35,7 @@ const PRIME = 0x7fff_ffff;
  */
 export function createUuidTable(places: number): UuidTable {
   const uuids = new Uint16Array(places * UUID_GROUPS);
-  const slots = new Uint32Array(places * SLOTS_PER_PLACE);
+  const slots = new Uint32Array(Math.ceil(places * SLOTS_PER_PLACE) + 1);
   let factors: Float64Array | undefined;
 
   /**

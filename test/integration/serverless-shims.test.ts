@@ -1,0 +1,44 @@
+import { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { nodeHandler } from "../../adapters/node.js";
+import { createBodyReceiver } from "../support/body-receiver.js";
+import { recordOf } from "../support/http-clients.js";
+import { eventually } from "../support/listening-receiver.js";
+import { ODD_BODY, oddDelivery } from "../support/odd-delivery.js";
+
+describe("a request that a serverless shim has made up", () => {
+  /** As serverless-http makes it: called complete from the start, and its body pushed when asked for. */
+  async function lazyRequest(length: boolean): Promise<IncomingMessage> {
+    const { headers, body = new Uint8Array(0) } = await oddDelivery();
+    const req = new IncomingMessage({ readable: false } as unknown as Socket);
+    const declared = length ? { "content-length": String(body.length) } : {};
+    Object.assign(req, { method: "POST", url: "/", complete: true });
+    Object.assign(req, { headers: { ...recordOf(headers), ...declared } });
+    req._read = () => {
+      req.push(body);
+      req.push(null);
+    };
+    return req;
+  }
+
+  const starts: readonly (readonly [string, (start: () => void) => void])[] = [
+    ["a promise", (start) => void Promise.resolve().then(start)],
+    ["an event", (start) => void setImmediate(start)],
+  ];
+
+  it.each(starts)("is read in full when it comes from %s", async (_where, begin) => {
+    for (const length of [true, false]) {
+      const { receiver, bodies, outcomes } = createBodyReceiver();
+      const req = await lazyRequest(length);
+      const res = new ServerResponse(req);
+      res.assignSocket(new PassThrough() as unknown as Socket);
+      begin(() => {
+        nodeHandler(receiver)(req, res);
+      });
+      await eventually(outcomes).toEqual(["handled"]);
+      expect(bodies).toEqual([ODD_BODY]);
+    }
+  });
+});
