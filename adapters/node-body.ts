@@ -110,7 +110,7 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
     };
     queueMicrotask(() => {
       if (isFinished) return;
-      // A body that came with its headers is here by now, and needs nobody to watch over it.
+      // Nobody need watch over a body that is whole, whoever keeps its end from being told.
       if (isWhole(req, bytes)) finish(received.bytes());
       else if (req.destroyed) onBroken();
       else watch = watchUpload(req, limits.bodyTimeoutMs, onSilent, onBroken);
