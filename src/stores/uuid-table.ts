@@ -39,7 +39,7 @@ export function createUuidTable(places: number): UuidTable {
   let factors: Float64Array | undefined;
 
   /**
-   * A sum of the groups, each times a random factor, modulo a prime: any two UUIDs collide once in
+   * A sum of the groups, each times a random factor, modulo a prime. Two given UUIDs collide once in
    * 2^31 stores, so nobody can choose ids that do. The factors wait for the first id, since workers
    * give out no random numbers while a module loads.
    */
