@@ -7,7 +7,7 @@ export default [
       "dist/index.js": "{ createWebhookReceiver }",
       "dist/fetch.js": "{ fetchHandler }",
     },
-    limit: "21 kB",
+    limit: "22 kB",
     /** @param {import("esbuild").BuildOptions} config */
     modifyEsbuildConfig: (config) => ({
       ...config,

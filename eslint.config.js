@@ -38,6 +38,8 @@ export default defineConfig(
   },
   {
     files: ["src/**/*.ts"],
+    // What partners run on their own machines, on Node.
+    ignores: ["src/testing/**", "src/cli/**"],
     rules: {
       ...webOnly,
       "no-restricted-imports": [
@@ -72,6 +74,20 @@ export default defineConfig(
       "@typescript-eslint/no-unnecessary-type-parameters": "off",
       "@typescript-eslint/no-unused-vars": "off",
       "@typescript-eslint/no-unsafe-call": "off",
+    },
+  },
+  {
+    files: ["src/testing/**/*.ts", "src/cli/**/*.ts"],
+    rules: {
+      "no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            { group: ["**/adapters/**"], message: "Arrows point inward: adapters import src." },
+            { group: ["vitest", "express", "hono"], message: "The kit knows no test runner." },
+          ],
+        },
+      ],
     },
   },
   { files: ["examples/**", "fixtures/**"], rules: { "no-console": "off" } },

@@ -9,7 +9,10 @@ const declarations = files.filter((file) => file.endsWith(".d.ts"));
 // the sources, every entry would get a copy of the core and `instanceof` would fail between subpaths;
 // with tsup's own splitting the classes are rewritten.
 export default defineConfig({
-  entry: files.filter((file) => file.endsWith(".js")).map((file) => `dist/${file}`),
+  // The command line is run and never required.
+  entry: files
+    .filter((file) => file.endsWith(".js") && file !== "cli.js")
+    .map((file) => `dist/${file}`),
   outDir: "dist",
   format: "cjs",
   target: "node20",

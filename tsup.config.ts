@@ -9,6 +9,8 @@ export default defineConfig({
     hono: "adapters/hono.ts",
     node: "adapters/node.ts",
     fetch: "adapters/fetch.ts",
+    testing: "src/testing/index.ts",
+    cli: "src/cli/main.ts",
     "crypto/node": "src/crypto/node.ts",
     "crypto/web": "src/crypto/web.ts",
   },
@@ -27,6 +29,7 @@ export default defineConfig({
       hono: "adapters/hono.ts",
       node: "adapters/node.ts",
       fetch: "adapters/fetch.ts",
+      testing: "src/testing/index.ts",
     },
   },
 });

@@ -9,20 +9,25 @@ const unitProject = (backend: "node" | "web") => ({
   test: { name: backend, include: ["test/unit/**/*.test.ts"] },
 });
 
+/** Tests over real servers, files and processes, in the folder of that name. */
+const nodeProject = (name: string) => ({
+  resolve: { alias: { "#crypto": path("./src/crypto/node.ts") } },
+  test: {
+    name,
+    include: [`test/${name}/**/*.test.ts`],
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+  },
+});
+
 export default defineConfig({
   test: {
     projects: [
       unitProject("node"),
       unitProject("web"),
-      {
-        resolve: { alias: { "#crypto": path("./src/crypto/node.ts") } },
-        test: {
-          name: "integration",
-          include: ["test/integration/**/*.test.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
-        },
-      },
+      nodeProject("integration"),
+      nodeProject("testing"),
+      nodeProject("cli"),
     ],
     reporters: process.env["CI"]
       ? ["default", ["json", { outputFile: "reports/tests.json" }]]

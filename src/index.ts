@@ -20,6 +20,7 @@ export type { WebhookHeaders } from "./headers.js";
 export type { WebhookResponse } from "./answer.js";
 export type { Outcome } from "./outcome.js";
 export type { OutcomeReport } from "./report.js";
+export type { AuthenticDelivery } from "./authentic-delivery.js";
 export type { Logger } from "./logger.js";
 export type { MaybePromise } from "./maybe-promise.js";
 export type { WebhookType } from "./webhook-type.js";

@@ -1,3 +1,4 @@
+import type { AuthenticDelivery } from "./authentic-delivery.js";
 import type { Handlers } from "./handlers.js";
 import { MAX_TIMER_MS, type IntegerRule } from "./integer-option.js";
 import type { Logger } from "./logger.js";
@@ -61,6 +62,12 @@ export interface CommonReceiverOptions {
   unverifiable?: "retry" | "reject" | undefined;
   /** Called once per request. It may throw or reject without effect on the answer. */
   onOutcome?: ((report: OutcomeReport) => unknown) | undefined;
+  /**
+   * Called once per request whose signature is good, when its answer is made: to record it
+   * (`recordFixtures` of `/testing`) or to keep an audit. It may throw or reject without effect on the
+   * answer, which does not wait for it. What it is shown holds the body: personal data.
+   */
+  onAuthenticDelivery?: ((delivery: AuthenticDelivery) => unknown) | undefined;
   /** Where warnings and errors go: default `console`, `false` for nowhere. */
   logger?: Logger | false | undefined;
   /** The clock for freshness: Unix time in milliseconds. Default `Date.now`. */

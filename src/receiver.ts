@@ -1,4 +1,5 @@
 import { createAnswers, type WebhookResponse } from "./answer.js";
+import { createObserve } from "./authentic-delivery.js";
 import { createAuthenticate, type Authenticity } from "./authenticate.js";
 import { createClaims, type Claim } from "./claims.js";
 import { decode } from "./decode.js";
@@ -45,6 +46,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   const { maxBodyBytes, timestampToleranceMs, now } = settings;
   const answerOf = createAnswers(settings.unverifiable);
   const reporter = createReporter(answerOf, settings.onOutcome, settings.logger);
+  const observe = createObserve(settings.onAuthenticDelivery, now);
   const authenticate = createAuthenticate(settings.keyring);
   const findRoute = createRoutes(settings.handlers);
   const claims = createClaims(settings.store, settings, reporter.log);
@@ -70,7 +72,9 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     running.enter();
     try {
       const ending = read(request, trace);
-      return reporter.end(trace, isPromise(ending) ? await ending : ending);
+      const response = reporter.end(trace, isPromise(ending) ? await ending : ending);
+      observe?.(request, trace, response);
+      return response;
     } catch (error) {
       return reporter.end(trace, { outcome: "internal_error", error });
     } finally {

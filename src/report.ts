@@ -1,6 +1,6 @@
 import { delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
+import { guarded } from "./guarded.js";
 import { createThinning, type Logger } from "./logger.js";
-import { isPromise } from "./maybe-promise.js";
 import type { Outcome, OutcomeRule } from "./outcome.js";
 
 /** What became of one request, for metrics and alerts. Holds nothing personal but what `error` brings. */
@@ -120,14 +120,4 @@ function createReport(trace: Trace, { outcome, error }: Ending, status: number):
     ...(takeover === undefined ? {} : { takeover }),
     ...(error === undefined ? {} : { error }),
   };
-}
-
-/** Calls a partner's code that has no say in the answer: nothing that it throws or rejects with gets out. */
-function guarded(call: () => unknown): void {
-  try {
-    const returned = call();
-    if (isPromise(returned)) returned.then(undefined, () => undefined);
-  } catch {
-    // There is nobody else to tell.
-  }
 }

@@ -1,3 +1,4 @@
+import type { AuthenticDelivery } from "./authentic-delivery.js";
 import { ConfigurationError } from "./configuration-error.js";
 import { checkHandlers, type Handlers } from "./handlers.js";
 import { integerOption } from "./integer-option.js";
@@ -17,6 +18,7 @@ export interface Settings extends Record<IntegerOption, number> {
   readonly store: DeliveryStore;
   readonly unverifiable: "retry" | "reject";
   readonly onOutcome: ((report: OutcomeReport) => unknown) | undefined;
+  readonly onAuthenticDelivery: ((delivery: AuthenticDelivery) => unknown) | undefined;
   readonly logger: Logger | false;
   readonly now: () => number;
 }
@@ -29,6 +31,7 @@ const OPTION_NAMES = [
   "store",
   "unverifiable",
   "onOutcome",
+  "onAuthenticDelivery",
   "logger",
   "now",
 ];
@@ -44,12 +47,15 @@ export function checkOptions(options: WebhookReceiverOptions): Settings {
   }
   refuseUnknownOptions(options, OPTION_NAMES);
   const integers = checkIntegers(options);
-  const { unverifiable = "retry", onOutcome, logger = console, now = Date.now } = options;
+  const { unverifiable = "retry", logger = console, now = Date.now } = options;
+  const { onOutcome, onAuthenticDelivery } = options;
   if ((unverifiable as string) !== "retry" && unverifiable !== "reject") {
     throw invalid("unverifiable", 'has to be "retry" or "reject"');
   }
-  if (onOutcome !== undefined && typeof onOutcome !== "function") {
-    throw invalid("onOutcome", "has to be a function");
+  for (const [name, observer] of Object.entries({ onOutcome, onAuthenticDelivery })) {
+    if (observer !== undefined && typeof observer !== "function") {
+      throw invalid(name, "has to be a function");
+    }
   }
   if (logger !== false && !(hasMethod(logger, "warn") && hasMethod(logger, "error"))) {
     throw invalid("logger", "has to have the methods warn and error, or be false");
@@ -65,6 +71,7 @@ export function checkOptions(options: WebhookReceiverOptions): Settings {
     store: checkStore(options.store),
     unverifiable,
     onOutcome,
+    onAuthenticDelivery,
     logger,
     now,
   };

@@ -1,4 +1,4 @@
-import type { Random } from "./random.js";
+import type { Random } from "../../src/testing/random.js";
 
 /** Changes a body. Returns new bytes and leaves the given ones as they are. */
 export type BodyMutation = (body: Uint8Array, random: Random, other: Uint8Array) => Uint8Array;

@@ -1,4 +1,4 @@
-import type { Random } from "./random.js";
+import type { Random } from "../../src/testing/random.js";
 
 /** Headers as a server may hand them over, and worse. */
 export type AnyHeaders = Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { compactMemoryStore, type DeliveryStore } from "../../src/index.js";
 import { deliveryStoreContract } from "../support/delivery-store-contract.js";
-import { createRandom } from "../support/random.js";
+import { createRandom } from "../../src/testing/random.js";
 
 const TIMES = { leaseMs: 1_000, retentionMs: 10_000 };
 const UUID = "0f8fad5b-d9cb-469f-a165-70867728950e";
