@@ -34,6 +34,8 @@ interface Delivery {
   readonly headers: DeliveryHeaders;
   readonly rawBody: Uint8Array;
   readonly trace: Trace;
+  /** X-Webhook-Timestamp in Unix milliseconds. */
+  readonly timestampMs: number;
 }
 
 /**
@@ -95,7 +97,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
 
     const headers = readDeliveryHeaders(request.headers);
     if (headers === undefined) return { outcome: "malformed" };
-    const delivery = { headers, rawBody, trace };
+    const timestampMs = millisecondsOf(headers.timestamp);
+    const delivery = { headers, rawBody, trace, timestampMs };
     const authenticity = authenticate(headers, rawBody);
     return isPromise(authenticity)
       ? authenticity.then((judged) => dispatch(delivery, judged))
@@ -104,13 +107,12 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
 
   function dispatch(delivery: Delivery, authenticity: Authenticity): MaybePromise<Ending> {
     if (!authenticity.authentic) return authenticity;
-    const { headers, rawBody, trace } = delivery;
+    const { headers, rawBody, trace, timestampMs } = delivery;
     const { id, type } = headers;
     trace.id = id;
     trace.type = type;
     trace.secretIndex = authenticity.secretIndex;
 
-    const timestampMs = millisecondsOf(headers.timestamp);
     if (!isFresh(timestampMs, now(), timestampToleranceMs)) return { outcome: "stale" };
 
     const decoded = decode(rawBody, type);
@@ -127,7 +129,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   }
 
   function handle(
-    { headers, rawBody, trace }: Delivery,
+    { headers, rawBody, trace, timestampMs }: Delivery,
     run: Job["run"],
     claim: Claim,
   ): MaybePromise<Ending> {
@@ -140,11 +142,11 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
         return { outcome: "store_unavailable", error: claim.error };
       case "claimed": {
         const { owner, takeover } = claim;
-        const { id, type, timestamp } = headers;
+        const { id, type } = headers;
         if (takeover) trace.takeover = true;
-        const at = new Date(millisecondsOf(timestamp));
+        const timestamp = new Date(timestampMs);
         const signal = new LazySignal();
-        const context = createContext(id, type, at, rawBody, takeover, signal);
+        const context = createContext(id, type, timestamp, rawBody, takeover, signal);
         return perform({ id, type, owner, run, signal, context });
       }
     }

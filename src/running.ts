@@ -19,7 +19,7 @@ export function createRunning(): Running {
     },
     leave() {
       count -= 1;
-      if (count > 0) return;
+      if (count > 0 || waiting.length === 0) return;
       const idle = waiting;
       waiting = [];
       for (const resolve of idle) resolve();
