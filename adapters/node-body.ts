@@ -119,11 +119,12 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
 }
 
 /**
- * Whether all of a body has been read. By its Content-Length: a serverless shim calls a request complete
- * whose body it is yet to give, and HTTP/2 one that was reset. Where none is given, the end decides.
+ * Whether all of a body has been read, by its Content-Length; without one its end decides. Not by
+ * `complete`, which Node sets after the last byte is told, and a serverless shim before the first one.
+ * HTTP/2 has no such rule: a request that was reset may have been sent to its last byte.
  */
 function isWhole(req: NodeRequest, bytes: number): boolean {
-  return !("stream" in req) && req.complete && bytes === Number(req.headers["content-length"]);
+  return !("stream" in req) && bytes === Number(req.headers["content-length"]);
 }
 
 /** Watches over an upload that takes its time. */

@@ -150,6 +150,22 @@ describe.each(surroundedServers)("%s", (_name, around) => {
     connection.socket.end();
   });
 
+  it("is not watched over where it comes with its headers", async () => {
+    const server = await open(
+      around((next) => {
+        next();
+      }),
+      { bodyTimeoutMs: BODY_TIMEOUT_MS },
+    );
+    const connection = await server.connect();
+    const timers = watchTimers(BODY_TIMEOUT_MS);
+    await connection.write(wireOf(await signed()));
+    expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
+    expect(timers.started()).toBe(0);
+    timers.restore();
+    connection.socket.end();
+  });
+
   it("leaves nothing behind on a connection with ten pipelined requests, and ten more", async () => {
     const listeners: number[] = [];
     const server = await open(

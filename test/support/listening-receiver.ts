@@ -49,7 +49,11 @@ export type CreateServer = (
 /** How many listeners there are where an adapter may have left one. */
 export function listenersOf(req: IncomingMessage): object {
   const names = ["data", "end", "error", "close", "aborted", "readable"];
-  const onRequest = names.map((name) => [name, req.listenerCount(name)] as const);
+  const onRequest = names.map((name) => {
+    // Node's own, on a request that is answered before its end is told; it is never taken off.
+    const ours = req.listeners(name).filter((listener) => listener.name !== "clearIncoming");
+    return [name, ours.length] as const;
+  });
   return { ...Object.fromEntries(onRequest), endOfSocket: req.socket.listenerCount("end") };
 }
 
