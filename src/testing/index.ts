@@ -1,3 +1,67 @@
-export { createSender } from "./sender.js";
-export { SendError, type Sender, type SenderOptions, type Target } from "./target.js";
-export { outcomeOf, type HeaderLine, type WireAnswer, type WireRequest } from "./wire.js";
+export { TEST_SECRET } from "./test-secret.js";
+export { ALARM_EVENT_TYPES, sampleAlarm } from "./sample-alarm.js";
+export { sampleOnlineDataEvent, type OnlineDataEventOf } from "./sample-online-data-event.js";
+export type { DateFormat, SampleOptions } from "./sample-options.js";
+export {
+  signedDelivery,
+  type AlarmToSign,
+  type BodyToSign,
+  type EventToSign,
+  type SignedDelivery,
+  type SignedDeliveryHeaders,
+  type SignedDeliveryOptions,
+  type Signing,
+} from "./signed-delivery.js";
+
+export { formatFixture, parseFixture, type Fixture, type FixtureExpectation } from "./fixture.js";
+export { FixtureError, type FixtureErrorCode } from "./fixture-error.js";
+export { loadFixtures } from "./load-fixtures.js";
+export { replayFixtures, type ReplayOptions } from "./replay-fixtures.js";
+export type { ReplayReport, ReplayResult } from "./replay-report.js";
+
+export { createGatewayTwin, type GatewayTwin } from "./twin/gateway-twin.js";
+export type {
+  CommonTwinOptions,
+  DeliverManyOptions,
+  DeliverOptions,
+  GatewayTwinOptions,
+  SingleTargetTwinOptions,
+  WebhooksTwinOptions,
+} from "./twin/twin-options.js";
+export type { TwinAttempt, TwinDelivery, TwinEnd } from "./twin/twin-delivery.js";
+export type { TwinEvent } from "./twin/twin-event.js";
+export type { TwinReport } from "./twin/twin-report.js";
+export type { TwinWebhook } from "./twin/twin-webhook.js";
+export type { RetryOptions } from "./twin/retry-schedule.js";
+export type { Fault, FaultOptions } from "./twin/faults.js";
+export {
+  FINAL_STATUSES,
+  RETRYABLE_STATUSES,
+  type UnlistedStatusRule,
+  type Verdict,
+} from "./twin/verdict.js";
+export type { TwinClock } from "./twin/twin-clock.js";
+export { createScaledClock } from "./twin/scaled-clock.js";
+export {
+  createVirtualClock,
+  type VirtualClock,
+  type VirtualClockOptions,
+} from "./twin/virtual-clock.js";
+
+export {
+  diagnoseSignature,
+  type DiagnoseSignatureOptions,
+  type SignatureDiagnosis,
+} from "./diagnosis/diagnose-signature.js";
+export { parseCapturedRequest, type CapturedRequest } from "./diagnosis/captured-request.js";
+export { CaptureError, type CaptureErrorCode } from "./diagnosis/capture-error.js";
+export type {
+  DeliveryHeaderName,
+  Finding,
+  FindingCertainty,
+  FindingDetails,
+} from "./diagnosis/finding.js";
+export type { FindingCode } from "./diagnosis/finding-codes.js";
+export type { SearchCounts } from "./diagnosis/signature-search.js";
+
+export { SendError, type Target } from "./target.js";

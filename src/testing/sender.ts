@@ -36,7 +36,15 @@ function urlOf(target: string | URL): URL {
   throw new ConfigurationError("invalid_option", "the target has to be an http or https URL");
 }
 
-function callingReceiver({ receive }: Exclude<Target, string | URL | ((r: Request) => unknown)>) {
+function callingReceiver(target: Exclude<Target, string | URL | ((r: Request) => unknown)>) {
+  const given: unknown = target;
+  const { receive } = Object(given) as typeof target;
+  if (typeof (receive as unknown) !== "function") {
+    throw new ConfigurationError(
+      "invalid_option",
+      "the target has to be a URL, a receiver or a function from Request to Response",
+    );
+  }
   return ({ method, headers, body = new Uint8Array(0) }: WireRequest): Promise<Answer> =>
     receive({ method, headers: recordOf(headers), body });
 }

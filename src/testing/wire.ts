@@ -23,12 +23,13 @@ export interface WireAnswer {
 
 /** Header lines as a record: a name given twice has a list. Names as they are given. */
 export function recordOf(lines: readonly HeaderLine[]): Record<string, string | string[]> {
-  const record: Record<string, string | string[]> = {};
+  // A Map first: a header may be named like a member of Object.prototype.
+  const values = new Map<string, string | string[]>();
   for (const [name, value] of lines) {
-    const given = record[name];
-    record[name] = given === undefined ? value : [given, value].flat();
+    const given = values.get(name);
+    values.set(name, given === undefined ? value : [given, value].flat());
   }
-  return record;
+  return Object.fromEntries(values);
 }
 
 /** A record as header lines: a list is one line for each of its values. */

@@ -1,9 +1,24 @@
-import { fixturesFolder, loadFixtures, type Fixture } from "../../examples/demo/fixtures.js";
+import { fileURLToPath } from "node:url";
+import type { Fixture as LoadedFixture, FixtureExpectation } from "../../src/testing/fixture.js";
+import { loadFixtures } from "../../src/testing/load-fixtures.js";
 
-export { fixturesFolder, type Fixture };
+/** A published fixture: each says what it expects. */
+export interface Fixture extends Omit<LoadedFixture, "receivedAt" | "expect"> {
+  /** The moment of the receiver's clock, ISO 8601. */
+  readonly receivedAt: string;
+  readonly expect: Required<FixtureExpectation>;
+}
+
+export const fixturesFolder = fileURLToPath(new URL("../../fixtures/", import.meta.url));
 
 /** Every recorded delivery of `fixtures/`, by name. */
-export const fixtures: readonly Fixture[] = await loadFixtures(fixturesFolder);
+export const fixtures: readonly Fixture[] = (await loadFixtures(fixturesFolder)).map(published);
+
+function published({ expect, ...fixture }: LoadedFixture): Fixture {
+  if (expect?.outcome === undefined) throw new Error(`${fixture.name} expects no outcome`);
+  const { outcome, status } = expect;
+  return { ...fixture, receivedAt: fixture.receivedAt.toISOString(), expect: { outcome, status } };
+}
 
 /** One of them, by its file's name without `.json`. */
 export function fixtureNamed(name: string): Fixture {

@@ -1,0 +1,44 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import type { BodyReading, CapturedBody } from "./captured-body.js";
+import { readChunks } from "./chunked-body.js";
+
+/** A small body can hold one that would fill the memory. */
+const MAX_OUTPUT_BYTES = 16 * 1_048_576;
+
+/** A body in a coding of HTTP that was not undone: compressed, or in chunks. */
+export function* bodyCodings({ bytes, contentEncoding }: CapturedBody): Generator<BodyReading> {
+  const chunks = readChunks(bytes);
+  if (chunks !== undefined) {
+    yield {
+      body: chunks,
+      code: "body_chunked",
+      message: "The captured body has the chunk sizes of Transfer-Encoding in it.",
+    };
+  }
+  const decompressed = decompress(bytes, contentEncoding);
+  if (decompressed !== undefined) {
+    yield {
+      body: decompressed,
+      code: "body_compressed",
+      message: "The captured body is compressed; it was signed as it is without.",
+    };
+  }
+}
+
+/** Whether bytes begin as gzip or zlib do. */
+export function looksCompressed(bytes: Uint8Array): boolean {
+  const [first, second] = bytes;
+  const isZlib = first === 0x78 && (second === 0x01 || second === 0x9c || second === 0xda);
+  return (first === 0x1f && second === 0x8b) || isZlib;
+}
+
+function decompress(bytes: Uint8Array, encoding: string | undefined): Uint8Array | undefined {
+  const limit = { maxOutputLength: MAX_OUTPUT_BYTES };
+  try {
+    if (bytes[0] === 0x1f) return gunzipSync(bytes, limit);
+    if (looksCompressed(bytes)) return inflateSync(bytes, limit);
+    return encoding === "br" ? brotliDecompressSync(bytes, limit) : undefined;
+  } catch {
+    return undefined;
+  }
+}

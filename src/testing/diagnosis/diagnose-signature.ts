@@ -1,0 +1,160 @@
+import { ConfigurationError } from "../../configuration-error.js";
+import { decode } from "../../decode.js";
+import { integerOption } from "../../integer-option.js";
+import { refuseUnknownOptions } from "../../known-options.js";
+import { readCapturedBody } from "./captured-body.js";
+import type { CapturedRequest } from "./captured-request.js";
+import { skewClue } from "./clock-skew.js";
+import { findingOf, type Clue, type Finding } from "./finding.js";
+import { headerLinesOf } from "./header-lines.js";
+import { givenKeys, otherKeys } from "./key-readings.js";
+import { readMacs } from "./mac-readings.js";
+import { refusedHeaders } from "./refused-headers.js";
+import { refusedSecrets } from "./refused-secrets.js";
+import { searchSignature, type SearchCounts, type SignatureMatch } from "./signature-search.js";
+import { documentedPrefixes, otherPrefixes } from "./signed-prefixes.js";
+import { spoiledBody } from "./spoiled-bodies.js";
+import { unexplained } from "./unexplained.js";
+import { readWebhookHeaders, type WebhookHeaderTexts } from "./webhook-header-texts.js";
+
+/** What is diagnosed. Takes what `parseCapturedRequest` gives, with a secret. */
+export interface DiagnoseSignatureOptions extends Pick<CapturedRequest, "method" | "receivedAt"> {
+  /**
+   * Of whatever shape they were captured in: `Headers`, a record in any letter case, pairs, entries
+   * `{ name, value }`, Node's `rawHeaders`.
+   */
+  readonly headers: unknown;
+  /** The exact bytes, or a string that is taken as UTF-8. Anything else is what a parser made of it. */
+  readonly body: unknown;
+  /** The secret, or several, as they are configured: faulty ones are what is looked for. */
+  readonly secret: string | readonly string[];
+  /** Secrets that it might be signed with by mistake: of the other webhook type, an old one, of a test system. */
+  readonly otherSecrets?: readonly string[] | undefined;
+  /** The moment of capture, as a date or in Unix milliseconds. Default `receivedAt`, and else the clock. */
+  readonly now?: Date | number | undefined;
+  /** As the receiver has it: from 0 to 604 800 000 ms, default 300 000. */
+  readonly timestampToleranceMs?: number | undefined;
+}
+
+/** Why a receiver refuses a delivery, or that it does not. */
+export interface SignatureDiagnosis {
+  /** `good`: a receiver with these secrets takes the delivery as authentic and fresh; there are no findings. */
+  readonly verdict: "good" | "bad";
+  /** The surest first; what is wrong, and how to mend it. */
+  readonly findings: readonly Finding[];
+  /** Place in `secret` of the one that gives the signature, be it under what the findings say. */
+  readonly secretIndex?: number;
+  /** How much was tried. */
+  readonly tried: SearchCounts;
+}
+
+const OPTION_NAMES = [
+  "method",
+  "headers",
+  "body",
+  "receivedAt",
+  "secret",
+  "otherSecrets",
+  "now",
+  "timestampToleranceMs",
+];
+const TOLERANCE = { fallback: 300_000, min: 0, max: 604_800_000 };
+
+/**
+ * Says why the signature of a captured delivery does not match (GATEWAY.md, "Authentication", rule 7),
+ * or why a receiver refuses it all the same. Undoes, one or two at a time, what is known to happen to
+ * secrets, headers and bodies, until a secret gives the very signature; so a proven finding is no guess.
+ * The time is bounded: of a body of 1 MB some hundred readings are tried, of a small one thousands.
+ *
+ * Findings hold no secret, no signature and nothing of the body: codes, words of ours, sizes, offsets.
+ *
+ * Never rejects for whatever headers and body there may be; rejects with a `ConfigurationError` for an
+ * option that cannot work.
+ */
+export async function diagnoseSignature(
+  options: DiagnoseSignatureOptions,
+): Promise<SignatureDiagnosis> {
+  refuseUnknownOptions(options, OPTION_NAMES);
+  const secrets = secretsOf("secret", options.secret);
+  const others = secretsOf("otherSecrets", options.otherSecrets ?? []);
+  if (secrets.length === 0) {
+    throw new ConfigurationError("missing_secret", "secret: give at least one secret");
+  }
+  const nowMs = millisecondsOfNow(options.now ?? options.receivedAt ?? Date.now());
+  const name = "timestampToleranceMs";
+  const toleranceMs = integerOption(name, options.timestampToleranceMs, TOLERANCE);
+
+  const lines = headerLinesOf(options.headers);
+  const headers = readWebhookHeaders(lines);
+  const body = readCapturedBody(options.body, lines);
+  const { match, counts } = await searchSignature({
+    macs: readMacs(headers["X-Webhook-Signature"]),
+    keys: { given: givenKeys(secrets), other: otherKeys(secrets, others) },
+    prefixes: { given: documentedPrefixes(headers), other: otherPrefixes(headers) },
+    body,
+  });
+
+  const refused = [...refusedHeaders(headers), ...refusedSecrets(secrets)];
+  const timestamp = match?.timestamp ?? headers["X-Webhook-Timestamp"].at(-1)?.text ?? "";
+  const skew = skewClue(timestamp, nowMs, toleranceMs);
+  const skewed = skew === undefined ? [] : [skew];
+  const findings =
+    match === undefined
+      ? [
+          ...refused.map((clue) => findingOf(clue, "seen")),
+          ...spoiledBody(body).map((clue) => findingOf(clue, "seen")),
+          ...unexplained(headers, body, counts),
+          ...skewed.map((clue) => findingOf(clue, "possible")),
+        ]
+      : [
+          ...match.clues.map((clue) => findingOf(clue, "proven")),
+          ...unnamed(refused, match.clues),
+          ...[...skewed, ...typeClues(headers, match)].map((clue) => findingOf(clue, "seen")),
+        ];
+  return {
+    verdict: match !== undefined && findings.length === 0 ? "good" : "bad",
+    findings,
+    ...(match?.secretIndex === undefined ? {} : { secretIndex: match.secretIndex }),
+    tried: counts,
+  };
+}
+
+/** A fact that the match has named already is not named again. */
+function unnamed(clues: readonly Clue[], named: readonly Clue[]): readonly Finding[] {
+  const isNamed = ({ code, header, secretIndex }: Clue): boolean =>
+    named.some(
+      (other) =>
+        (header !== undefined && other.header === header) ||
+        (secretIndex !== undefined && other.secretIndex === secretIndex) ||
+        other.code === code,
+    );
+  return clues.filter((clue) => !isNamed(clue)).map((clue) => findingOf(clue, "seen"));
+}
+
+function typeClues(headers: WebhookHeaderTexts, { body }: SignatureMatch): readonly Clue[] {
+  const header = "X-Webhook-Type";
+  const type = headers[header].at(-1)?.text;
+  if (type === undefined || decode(body, type).kind !== "type_mismatch") return [];
+  const message = "X-Webhook-Type names another type than the signed body is of.";
+  return [{ code: "type_mismatch", header, message }];
+}
+
+function secretsOf(name: string, given: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(given) ? Array.from(given) : [given];
+  return list.map((secret) => {
+    if (typeof secret === "string") return secret;
+    throw new ConfigurationError(
+      "unusable_secret",
+      `${name} has to be a string, or a list of strings`,
+    );
+  });
+}
+
+function millisecondsOfNow(now: unknown): number {
+  const ms = now instanceof Date ? now.getTime() : now;
+  if (typeof ms === "number" && Number.isFinite(ms)) return ms;
+  throw new ConfigurationError(
+    "invalid_option",
+    "now has to be a date, or Unix time in milliseconds",
+  );
+}

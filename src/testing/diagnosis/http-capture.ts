@@ -1,0 +1,96 @@
+import { recordOf, type HeaderLine } from "../wire.js";
+import { CaptureError } from "./capture-error.js";
+import type { CapturedRequest } from "./captured-request.js";
+import { readChunks } from "./chunked-body.js";
+
+const LF = 0x0a;
+const REQUEST_LINE = /^([A-Z]+) \S+(?: HTTP\/[0-9.]+)?$/;
+const STATUS_LINE = /^HTTP\/[0-9.]+ [0-9]{3}/;
+const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/;
+/** Pseudo-headers of HTTP/2 as tools print them. */
+const PSEUDO_HEADER = /^:[a-z]+:/;
+
+/** What curl tells beside the request. */
+const NOTE = /^[*{}] /;
+
+/** One line of a capture, and where the next begins. */
+interface Line {
+  readonly text: string;
+  readonly end: number;
+}
+
+/** Reads a request as it goes over a socket, or as `curl -v` prints it. */
+export function parseHttpCapture(bytes: Buffer): CapturedRequest {
+  const isCurl = /^(?:[*{}] .*\r?\n)*> /.test(bytes.subarray(0, 65_536).toString("latin1"));
+  const head: string[] = [];
+  let at = 0;
+  for (;;) {
+    const line = lineAt(bytes, at);
+    if (line === undefined) {
+      throw new CaptureError(
+        "missing_blank_line",
+        "there is no blank line between the headers and the body",
+      );
+    }
+    const { text } = line;
+    // Without its `> ` no line belongs to curl's head.
+    if (isCurl && head.length > 0 && !/^(?:>|[*{}] |$)/.test(text)) break;
+    at = line.end;
+    if (isCurl && NOTE.test(text)) continue;
+    const content = isCurl ? text.replace(/^> ?/, "") : text;
+    if (content !== "") head.push(content);
+    // Blank lines may stand before a request.
+    else if (head.length > 0) break;
+  }
+  const { method, lines } = readHead(head);
+  const rest = isCurl ? bodyOfCurl(bytes.subarray(at)) : bytes.subarray(at);
+  const isChunked = lines.some(
+    ([name, value]) => name.toLowerCase() === "transfer-encoding" && /chunked/i.test(value),
+  );
+  const body = (isChunked ? readChunks(rest) : undefined) ?? rest;
+  return { method, headers: recordOf(lines), body };
+}
+
+function lineAt(bytes: Buffer, start: number): Line | undefined {
+  const newline = bytes.indexOf(LF, start);
+  if (newline === -1) return undefined;
+  const text = bytes.toString("latin1", start, newline).replace(/\r$/, "");
+  return { text, end: newline + 1 };
+}
+
+function readHead(head: readonly string[]): { method: string | undefined; lines: HeaderLine[] } {
+  const [first = ""] = head;
+  if (STATUS_LINE.test(first)) {
+    throw new CaptureError(
+      "not_a_request",
+      "this is a response: capture the request that it answers",
+    );
+  }
+  const method = REQUEST_LINE.exec(first)?.[1];
+  const lines: HeaderLine[] = [];
+  head.forEach((text, index) => {
+    if ((index === 0 && method !== undefined) || PSEUDO_HEADER.test(text)) return;
+    const [, name, value] = HEADER_LINE.exec(text) ?? [];
+    const before = lines.at(-1);
+    if (name !== undefined) lines.push([name, value ?? ""]);
+    else if (/^[ \t]/.test(text) && before !== undefined) {
+      // A line that begins with white space goes on with the one before (RFC 9112, 5.2).
+      lines[lines.length - 1] = [before[0], `${before[1]} ${text.trim()}`];
+    } else {
+      throw new CaptureError(
+        "invalid_header_line",
+        `line ${index + 1} of the head is neither "Name: value" nor the blank line before the body`,
+      );
+    }
+  });
+  if (lines.length === 0) throw new CaptureError("missing_headers", "there are no header lines");
+  return { method, lines };
+}
+
+/** What stands between the head and curl's next note, or the response. */
+function bodyOfCurl(bytes: Buffer): Buffer {
+  const text = bytes.toString("latin1");
+  const notes = /^(?:[*{}] [^\n]*\n)*/.exec(text)?.[0].length ?? 0;
+  const next = /\r?\n(?:\* |< HTTP\/|\} \[)/.exec(text.slice(notes));
+  return bytes.subarray(notes, next === null ? undefined : notes + next.index);
+}

@@ -1,0 +1,96 @@
+import type { JsonToken } from "./json-tokens.js";
+
+/** How a program orders the members of objects. */
+export interface JsonKeyOrder {
+  /** The rest of "…was signed with keys …". */
+  readonly how: string;
+  readonly compare: (one: string, other: string) => number;
+}
+
+const byText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+
+export const JSON_KEY_ORDERS: readonly JsonKeyOrder[] = [
+  { how: "sorted", compare: byText },
+  {
+    how: "sorted by length, as jsonb of PostgreSQL and MySQL keep them",
+    compare: (one, other) => one.length - other.length || byText(one, other),
+  },
+];
+
+/** Deeper objects are left as they are: sorting goes down by recursion, and copies what is inside. */
+const MAX_DEPTH = 50;
+
+/** The tokens with the members of each object in another order, or undefined where that is the same one. */
+export function orderKeys(
+  tokens: readonly JsonToken[],
+  { compare }: JsonKeyOrder,
+): readonly JsonToken[] | undefined {
+  const out: JsonToken[] = [];
+  let at = 0;
+  let changes = 0;
+
+  function copy(count: number): void {
+    for (const end = at + count; at < end; at++) {
+      const token = tokens[at];
+      if (token !== undefined) out.push(token);
+    }
+  }
+
+  /** Copies the value at `at`, its objects in order. */
+  function copyValue(depth: number): void {
+    const kind = tokens[at]?.kind;
+    if (kind !== "{" && kind !== "[") copy(1);
+    else if (depth > MAX_DEPTH) copy(lengthOfValue(tokens, at));
+    else if (kind === "{") copyObject(depth);
+    else copyList(depth);
+  }
+
+  function copyList(depth: number): void {
+    copy(1);
+    while (at < tokens.length && tokens[at]?.kind !== "]") {
+      if (tokens[at]?.kind === ",") copy(1);
+      else copyValue(depth + 1);
+    }
+    copy(1);
+  }
+
+  function copyObject(depth: number): void {
+    copy(1);
+    const start = out.length;
+    const members: { key: string; start: number; end: number }[] = [];
+    while (at < tokens.length && tokens[at]?.kind !== "}") {
+      if (tokens[at]?.kind === ",") copy(1);
+      const member = { key: tokens[at]?.text ?? "", start: out.length, end: 0 };
+      copy(2);
+      copyValue(depth + 1);
+      members.push({ ...member, end: out.length });
+    }
+    const sorted = members.toSorted((one, other) => compare(one.key, other.key));
+    if (sorted.some((member, place) => member !== members[place])) {
+      changes++;
+      const comma = out[members[0]?.end ?? 0];
+      const written = sorted.map((member) => out.slice(member.start, member.end));
+      out.length = start;
+      written.forEach((member, place) => {
+        if (place > 0 && comma !== undefined) out.push(comma);
+        // One by one: a spread of a hundred thousand arguments overflows the stack.
+        for (const token of member) out.push(token);
+      });
+    }
+    copy(1);
+  }
+
+  copyValue(0);
+  return changes > 0 ? out : undefined;
+}
+
+function lengthOfValue(tokens: readonly JsonToken[], start: number): number {
+  let depth = 0;
+  for (let at = start; at < tokens.length; at++) {
+    const kind = tokens[at]?.kind;
+    if (kind === "{" || kind === "[") depth += 1;
+    if (kind === "}" || kind === "]") depth -= 1;
+    if (depth === 0) return at + 1 - start;
+  }
+  return tokens.length - start;
+}

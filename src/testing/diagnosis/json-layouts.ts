@@ -1,0 +1,95 @@
+import type { JsonToken } from "./json-tokens.js";
+
+/** How a program puts the tokens of JSON on lines. */
+export interface JsonLayout {
+  /** The rest of "…was signed …". */
+  readonly how: string;
+  /** Empty: all on one line. */
+  readonly newline: "" | "\n" | "\r\n";
+  readonly indent: string;
+  readonly comma: string;
+  readonly colon: string;
+  /** The space inside of empty ones, and lists on one line: Jackson's. */
+  readonly isJackson?: true;
+}
+
+/** The ways in use, the commonest first. */
+export const JSON_LAYOUTS: readonly JsonLayout[] = [
+  { how: "without spaces", newline: "", indent: "", comma: ",", colon: ":" },
+  { how: "with spaces behind , and :", newline: "", indent: "", comma: ", ", colon: ": " },
+  { how: "indented by 2", newline: "\n", indent: "  ", comma: ",", colon: ": " },
+  { how: "indented by 4", newline: "\n", indent: "    ", comma: ",", colon: ": " },
+  { how: "indented by tabs", newline: "\n", indent: "\t", comma: ",", colon: ": " },
+  { how: "indented by 2 with CRLF", newline: "\r\n", indent: "  ", comma: ",", colon: ": " },
+  {
+    how: "indented as Jackson does",
+    newline: "\n",
+    indent: "  ",
+    comma: ",",
+    colon: " : ",
+    isJackson: true,
+  },
+  { how: "with a space behind :", newline: "", indent: "", comma: ",", colon: ": " },
+  { how: "indented by 1", newline: "\n", indent: " ", comma: ",", colon: ": " },
+];
+
+/**
+ * The tokens in a layout, each string as `quoted` has it. Undefined where the text grows beyond
+ * `maxLength`: deep nesting makes indentation grow with the square of its depth.
+ */
+export function writeJson(
+  tokens: readonly JsonToken[],
+  quoted: (token: JsonToken) => string,
+  layout: JsonLayout,
+  maxLength: number,
+): string | undefined {
+  const { newline, indent, comma, colon, isJackson = false } = layout;
+  const openers: string[] = [];
+  let depth = 0;
+  let text = "";
+  const breakLine = (): string => (newline === "" ? "" : newline + indent.repeat(depth));
+  const isInline = (opener: string | undefined): boolean => isJackson && opener === "[";
+
+  for (let at = 0; at < tokens.length; at++) {
+    const token = tokens[at];
+    if (token === undefined || text.length > maxLength) return undefined;
+    // Before the indentation is made, which alone may be too long.
+    if (depth * indent.length > maxLength) return undefined;
+    switch (token.kind) {
+      case "{":
+      case "[":
+        if (tokens[at + 1]?.kind === (token.kind === "{" ? "}" : "]")) {
+          text += token.kind + (isJackson ? " " : "") + (tokens[++at]?.text ?? "");
+        } else if (isInline(token.kind)) {
+          openers.push(token.kind);
+          text += "[ ";
+        } else {
+          openers.push(token.kind);
+          depth += 1;
+          text += token.kind + breakLine();
+        }
+        break;
+      case "}":
+      case "]":
+        if (isInline(openers.pop())) {
+          text += " ]";
+        } else {
+          depth -= 1;
+          text += breakLine() + token.kind;
+        }
+        break;
+      case ",":
+        text += comma + (isInline(openers.at(-1)) ? " " : breakLine());
+        break;
+      case ":":
+        text += colon;
+        break;
+      case "string":
+        text += quoted(token);
+        break;
+      case "scalar":
+        text += token.text;
+    }
+  }
+  return text.length > maxLength ? undefined : text;
+}

@@ -1,0 +1,83 @@
+import type { Clue } from "./finding.js";
+import type { TextReading } from "./webhook-header-texts.js";
+
+/** Bytes that a MAC has to begin with, and what has to be assumed of the header for it. */
+export interface MacReading {
+  readonly mac: Uint8Array;
+  readonly clues: readonly Clue[];
+}
+
+const MAC_BYTES = 32;
+/** SHA-1, SHA-256, SHA-384, SHA-512. */
+const DIGEST_BYTES = [20, MAC_BYTES, 48, 64];
+/** A beginning that is shorter would match by chance in a long search. */
+const MIN_BEGINNING_BYTES = 8;
+const MAX_PARTS = 8;
+const MAX_LENGTH = 4_096;
+const HEX = /^[0-9a-f]+$/i;
+const BASE64 = /^[0-9A-Za-z+/_-]+={0,2}$/;
+const PROPER = /^v1=[0-9a-f]{64}$/i;
+
+/** The MACs that an X-Webhook-Signature can be meant to hold, the proper form first. */
+export function readMacs(texts: readonly TextReading[]): readonly MacReading[] {
+  return texts
+    .flatMap(({ text, clues }) => readText(text.slice(0, MAX_LENGTH), clues))
+    .sort((one, other) => one.clues.length - other.clues.length);
+}
+
+function readText(text: string, clues: readonly Clue[]): readonly MacReading[] {
+  const whole = readPart(text, clues);
+  // What has white space around it comes again without.
+  if (whole.length > 0 || text.trim() !== text) return whole;
+  const parts = text.split(/[,;\s]+/, MAX_PARTS).map((part) => readPart(part, clues));
+  const found = parts.filter((readings) => readings.length > 0);
+  const clueOf = (at: number): Clue =>
+    found.length > 1
+      ? {
+          code: "header_repeated",
+          header: "X-Webhook-Signature",
+          message: `X-Webhook-Signature has ${found.length} values; value ${at + 1} matches.`,
+        }
+      : signatureClue("signature_prefix", "has other fields beside the digest");
+  return found.flatMap((readings, at) =>
+    readings.map(({ mac, clues }) => ({ mac, clues: [clueOf(at), ...clues] })),
+  );
+}
+
+function readPart(part: string, given: readonly Clue[]): readonly MacReading[] {
+  const [, prefix = "", digest = ""] = /^([A-Za-z0-9_-]{1,12}[=:,]\s*|0x)?(.*)$/s.exec(part) ?? [];
+  const clues = [...given];
+  if (prefix !== "v1=") {
+    const what = prefix === "" ? "has no v1= before the digest" : "has another prefix than v1=";
+    clues.push(signatureClue("signature_prefix", what));
+  }
+  if (HEX.test(digest)) return readHex(digest, clues);
+  if (!BASE64.test(digest)) return [];
+  const mac = Buffer.from(digest, "base64");
+  if (!DIGEST_BYTES.includes(mac.length)) return [];
+  return [
+    { mac, clues: [...clues, signatureClue("signature_encoding", "has the digest in base64")] },
+  ];
+}
+
+function readHex(digits: string, clues: readonly Clue[]): readonly MacReading[] {
+  // An odd digit at the end is no byte, and is left out.
+  const bytes = Buffer.from(digits, "hex");
+  if (bytes.length < MIN_BEGINNING_BYTES) return [];
+  const isExact = digits.length === 2 * bytes.length;
+  const readings: MacReading[] = [];
+  if (isExact && DIGEST_BYTES.includes(bytes.length)) readings.push({ mac: bytes, clues });
+  if (isExact && bytes.length === MAC_BYTES) return readings;
+  const what = `has ${digits.length} hexadecimal digits, not 64; those that there should be match`;
+  const mac = bytes.subarray(0, MAC_BYTES);
+  return [...readings, { mac, clues: [...clues, signatureClue("signature_length", what)] }];
+}
+
+/** Whether a receiver takes a signature header of this text. */
+export function isProperSignature(text: string): boolean {
+  return PROPER.test(text);
+}
+
+function signatureClue(code: Clue["code"], what: string): Clue {
+  return { code, header: "X-Webhook-Signature", message: `X-Webhook-Signature ${what}.` };
+}

@@ -1,0 +1,168 @@
+import type { FindingCode } from "./finding-codes.js";
+
+/** What a secret may have been on the other side. */
+export interface SecretSpelling {
+  readonly key: Uint8Array;
+  readonly code: FindingCode;
+  /** The rest of a sentence that begins with the secret's name. */
+  readonly what: string;
+}
+
+type Respelled = string | Uint8Array | undefined;
+
+const ENDS = ["\n", "\r\n", " ", "\r", "\t"];
+const PREFIX = "whsec_";
+const BOM = "\uFEFF";
+/** The same bytes are another text where they are read in another character set. */
+const NORMAL_FORMS = ["NFC", "NFD", "NFKC"] as const;
+
+/** What happens to secrets on their way into a configuration, undone and done. Likely ones first. */
+const ACCIDENTS: readonly (readonly [
+  code: FindingCode,
+  what: string,
+  respell: (secret: string) => Respelled | readonly Respelled[],
+])[] = [
+  ["secret_bom", "begins with a byte order mark", withoutMark],
+  ["secret_whitespace", "has white space around it that the signing one has not", (s) => s.trim()],
+  [
+    "secret_whitespace",
+    "was registered or signed with white space at an end, such as a newline, and is given without",
+    (s) => [...ENDS.map((end) => s + end), ...ENDS.map((end) => s.trim() + end), ` ${s}`, ` ${s} `],
+  ],
+  ["secret_bom", "was registered with a byte order mark in front", (s) => BOM + s],
+  ["secret_quoted", "is given with quotes around it", unquote],
+  [
+    "secret_quoted",
+    "was registered with quotes around it",
+    (s) => [`"${s}"`, `'${s}'`, `"${s.trim()}"`],
+  ],
+  ["secret_assignment", "is given with the name of its variable in front", afterEquals],
+  ["secret_joined", "is several secrets in one text, one of which matches", partsOf],
+  ["secret_escaped", "has a newline or another character in escapes", unescape],
+  ["secret_encoded", "is given in base64 of the signing one", (s) => decoded(s, "base64")],
+  ["secret_encoded", "is given in hexadecimal of the signing one", (s) => decoded(s, "hex")],
+  [
+    "secret_encoded",
+    "was decoded from base64 behind whsec_, as Standard Webhooks has it",
+    (s) => (s.startsWith(PREFIX) ? decoded(s.slice(PREFIX.length), "base64") : undefined),
+  ],
+  [
+    "secret_encoded",
+    "was used without its whsec_",
+    (s) => (s.startsWith(PREFIX) ? s.slice(PREFIX.length) : undefined),
+  ],
+  [
+    "secret_encoded",
+    "was decoded from hexadecimal behind whsec_",
+    (s) => (s.startsWith(PREFIX) ? decoded(s.slice(PREFIX.length), "hex") : undefined),
+  ],
+  ["secret_encoded", "was used with whsec_ in front, and is given without", (s) => PREFIX + s],
+  [
+    "secret_encoded",
+    "was encoded in base64 or hexadecimal before it was used",
+    (s) => (["base64", "base64url", "hex"] as const).map((as) => Buffer.from(s).toString(as)),
+  ],
+  [
+    "secret_encoded",
+    "was encoded in base64 with a newline at its end, as by echo",
+    (s) => Buffer.from(`${s}\n`).toString("base64"),
+  ],
+  ["secret_encoded", "is given in percent-encoding", percentDecoded],
+  ["secret_encoded", "was percent-encoded before it was used", percentEncoded],
+  [
+    "secret_letter_case",
+    "has other letter case than the signing one",
+    (s) => [s.toLowerCase(), s.toUpperCase()],
+  ],
+  [
+    "secret_charset",
+    "has letters outside ASCII, and was read in another character set or normal form",
+    (s) => [
+      ...NORMAL_FORMS.map((form) => s.normalize(form)),
+      Buffer.from(s, "latin1"),
+      Buffer.from(s, "latin1").toString("utf8"),
+      Buffer.from(s, "utf8").toString("latin1"),
+    ],
+  ],
+];
+
+/** The spellings of one secret, those that are the same left out by whoever tries them. */
+export function secretSpellings(secret: string): readonly SecretSpelling[] {
+  return ACCIDENTS.flatMap(([code, what, respell]) => {
+    const made = respell(secret);
+    const respelled = Array.isArray(made) ? (made as readonly Respelled[]) : [made as Respelled];
+    return respelled.flatMap((one) => {
+      if (one === undefined || one.length === 0) return [];
+      const key = typeof one === "string" ? Buffer.from(one, "utf8") : one;
+      return [{ key, code, what }];
+    });
+  });
+}
+
+/** A mark is also white space to `trim`, and three letters where UTF-8 was read as Latin-1. */
+function withoutMark(secret: string): Respelled {
+  const bare = secret.trim();
+  if (bare.startsWith("ï»¿")) return bare.slice(3);
+  return secret.includes(BOM) ? bare : undefined;
+}
+
+function unquote(secret: string): Respelled {
+  return /^(["'`])(.*)\1$/s.exec(secret.trim())?.[2];
+}
+
+/** The line of an .env file or of a shell, in place of the value. */
+function afterEquals(secret: string): readonly Respelled[] {
+  const value = /^\s*(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*[=:]\s*(.+)$/s
+    .exec(secret)?.[1]
+    ?.trim();
+  return value === undefined ? [] : [value, unquote(value)];
+}
+
+function partsOf(secret: string): readonly Respelled[] {
+  const parts = secret.split(/[\s,;|]+/, 8).filter((part) => part !== "");
+  if (parts.length < 2) return [];
+  return parts.flatMap((part) => {
+    const bare = part.replace(/^[["']+|[\]"']+$/g, "");
+    return [part, bare];
+  });
+}
+
+function unescape(secret: string): readonly Respelled[] {
+  if (!secret.includes("\\")) return [];
+  const plain = secret
+    .replaceAll("\\r", "\r")
+    .replaceAll("\\n", "\n")
+    .replaceAll("\\t", "\t")
+    .replaceAll(/\\(.)/gs, "$1");
+  return [plain, plain.trim()];
+}
+
+/** A secret of Kubernetes is base64, and often of a text with a newline. */
+function decoded(text: string, encoding: "base64" | "hex"): readonly Respelled[] {
+  const bare = text.trim();
+  const isEncoded =
+    encoding === "hex"
+      ? /^(?:[0-9a-f]{2})+$/i.test(bare)
+      : /^[0-9A-Za-z+/_-]{4,}={0,2}$/.test(bare);
+  if (!isEncoded) return [];
+  const bytes = Buffer.from(bare, encoding);
+  return [bytes, bytes.toString("utf8").trim()];
+}
+
+function percentDecoded(secret: string): readonly Respelled[] {
+  try {
+    return [decodeURIComponent(secret), decodeURIComponent(secret.replaceAll("+", " "))];
+  } catch {
+    return [];
+  }
+}
+
+function percentEncoded(secret: string): readonly Respelled[] {
+  try {
+    const encoded = encodeURIComponent(secret);
+    return [encoded, encoded.replaceAll("%20", "+")];
+  } catch {
+    // Half a surrogate pair cannot be encoded.
+    return [];
+  }
+}

@@ -1,0 +1,62 @@
+import { looksCompressed } from "./body-codings.js";
+import { textOfUtf8, type CapturedBody } from "./captured-body.js";
+import type { Clue } from "./finding.js";
+
+const REPLACEMENT = Uint8Array.of(0xef, 0xbf, 0xbd);
+
+/** What shows in a body that its signed bytes are lost, where no reading of it gave the signature. */
+export function spoiledBody(captured: CapturedBody): readonly Clue[] {
+  const { bytes, contentLength, isParsed } = captured;
+  const capturedBytes = bytes.length;
+  const clues: Clue[] = [];
+  const add = (code: Clue["code"], message: string, details: Partial<Clue> = {}): void => {
+    clues.push({ ...details, code, capturedBytes, message });
+  };
+
+  if (contentLength !== undefined && contentLength > capturedBytes && capturedBytes > 0) {
+    const missing = contentLength - capturedBytes;
+    const message = `The body ends ${missing} bytes before the ${contentLength} that Content-Length declares.`;
+    add("body_truncated", message, { expectedBytes: contentLength });
+  }
+  if (contentLength !== undefined && contentLength < capturedBytes) {
+    const more = capturedBytes - contentLength;
+    const message = `The body is ${more} bytes longer than the ${contentLength} that Content-Length declares.`;
+    add("body_extra_bytes", message, { expectedBytes: contentLength });
+  }
+  if (capturedBytes === 0) add("body_empty", "The body is empty.");
+  else if (isParsed) add("body_parsed", "The body is what a parser made of it, not bytes or text.");
+  const text = capturedBytes < 64 ? textOfUtf8(bytes)?.trim() : undefined;
+  if (text === "{}" && !isParsed) {
+    add("body_empty", "The body is {}, which body parsers leave where they read nothing.");
+  }
+  if (text !== undefined && /^\[object \w+\]$/.test(text)) {
+    add(
+      "body_object_text",
+      "The body is the text that an object becomes, such as [object Object].",
+    );
+  }
+  const { count, first } = countOf(bytes, REPLACEMENT);
+  if (count > 0) {
+    const message = `The body has ${count} replacement characters (U+FFFD), the first at byte ${first}: unless the sender wrote them, bytes that were no UTF-8 stood there.`;
+    add("body_replacement_characters", message, { offsetBytes: first });
+  }
+  const coding = codingClue(captured);
+  if (coding !== undefined) add("body_compressed", coding);
+  return clues;
+}
+
+function codingClue({ bytes, contentEncoding, json }: CapturedBody): string | undefined {
+  if (looksCompressed(bytes))
+    return "The body is compressed, and could not be read or is not what was signed.";
+  const isDeclared = contentEncoding !== undefined && contentEncoding !== "identity";
+  if (!isDeclared || json === undefined) return undefined;
+  return "Content-Encoding names a compression and the body has none: something decompressed it.";
+}
+
+function countOf(bytes: Uint8Array, wanted: Uint8Array): { count: number; first: number } {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const first = buffer.indexOf(wanted);
+  let count = 0;
+  for (let at = first; at !== -1; at = buffer.indexOf(wanted, at + wanted.length)) count++;
+  return { count, first };
+}

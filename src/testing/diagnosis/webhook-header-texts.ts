@@ -1,0 +1,113 @@
+import type { HeaderLine } from "../wire.js";
+import type { Clue, DeliveryHeaderName } from "./finding.js";
+
+/** One way to read a header's text, and what has to be assumed for it. */
+export interface TextReading {
+  readonly text: string;
+  readonly clues: readonly Clue[];
+}
+
+/** The webhook headers, each with its readings, the text as it stands first. None: it is missing. */
+export type WebhookHeaderTexts = Readonly<Record<DeliveryHeaderName, readonly TextReading[]>>;
+
+/** The names in the order of GATEWAY.md, "Events". */
+export const WEBHOOK_HEADER_NAMES: readonly DeliveryHeaderName[] = [
+  "X-Webhook-Type",
+  "X-Webhook-Id",
+  "X-Webhook-Timestamp",
+  "X-Webhook-Signature",
+];
+
+/** More is no accident, and each value multiplies the search. */
+const MAX_VALUES = 4;
+
+/** Finds the webhook headers among the lines of a request, under their names or what became of these. */
+export function readWebhookHeaders(lines: readonly HeaderLine[]): WebhookHeaderTexts {
+  const of = (name: DeliveryHeaderName): readonly TextReading[] => readHeader(name, lines);
+  return {
+    "X-Webhook-Type": of("X-Webhook-Type"),
+    "X-Webhook-Id": of("X-Webhook-Id"),
+    "X-Webhook-Timestamp": of("X-Webhook-Timestamp"),
+    "X-Webhook-Signature": of("X-Webhook-Signature"),
+  };
+}
+
+function readHeader(
+  header: DeliveryHeaderName,
+  lines: readonly HeaderLine[],
+): readonly TextReading[] {
+  const wanted = header.toLowerCase();
+  const exact = lines.filter(([name]) => name.toLowerCase() === wanted);
+  if (exact.length > 0) return readValues(header, exact.map(valueOf), []);
+  const renamed = lines.filter(([name]) => originalName(name) === wanted);
+  const clue: Clue = {
+    code: "header_renamed",
+    header,
+    message: `${header} came under another name, such as one with underscores or without X-.`,
+  };
+  return readValues(header, renamed.map(valueOf), [clue]);
+}
+
+function valueOf([, value]: HeaderLine): string {
+  return value;
+}
+
+/** Undoes what CGI, AWS and proxies do to names; `webhook-id` is the name in Standard Webhooks. */
+function originalName(name: string): string {
+  const plain = name
+    .trim()
+    .toLowerCase()
+    .replaceAll("_", "-")
+    .replace(/^(?:http-|x-amzn-remapped-|x-forwarded-|x-original-)/, "");
+  return plain.startsWith("webhook-") ? `x-${plain}` : plain;
+}
+
+function readValues(
+  header: DeliveryHeaderName,
+  values: readonly string[],
+  clues: readonly Clue[],
+): readonly TextReading[] {
+  const parts = values.length === 1 ? partsOf(header, values[0] ?? "") : values;
+  const shown = parts.slice(0, MAX_VALUES);
+  if (parts.length < 2) return shown.flatMap((value) => cleaned(header, value, clues));
+  return shown.flatMap((value, at) => {
+    const repeated: Clue = {
+      code: "header_repeated",
+      header,
+      message: `${header} has ${parts.length} values; the signature is over value ${at + 1}.`,
+    };
+    return cleaned(header, value, [...clues, repeated]);
+  });
+}
+
+/** The values that were joined to one text. A signature's own grammar may have commas, so it is left whole. */
+function partsOf(header: DeliveryHeaderName, value: string): readonly string[] {
+  if (header === "X-Webhook-Signature") return [value];
+  const parts = value.split(/[,;\n]/, MAX_VALUES + 1).map((part) => part.trim());
+  // An empty part is a stray comma, which a date has too.
+  return parts.length > 1 && parts.every((part) => isToken(part)) ? parts : [value];
+}
+
+function isToken(text: string): boolean {
+  return /^[0-9A-Za-z._-]{1,128}$/.test(text);
+}
+
+/** The text as it stands, then without what came around it. */
+function cleaned(
+  header: DeliveryHeaderName,
+  value: string,
+  clues: readonly Clue[],
+): readonly TextReading[] {
+  const readings: TextReading[] = [{ text: value, clues }];
+  const bare = value
+    .trim()
+    .replace(/^(["'])(.*)\1$/s, "$2")
+    .trim();
+  if (bare === value) return readings;
+  const clue: Clue = {
+    code: "header_whitespace",
+    header,
+    message: `${header} has white space or quotes around its value.`,
+  };
+  return [...readings, { text: bare, clues: [...clues, clue] }];
+}

@@ -1,0 +1,24 @@
+import { ConfigurationError } from "../../configuration-error.js";
+import type { IntegerRule } from "../../integer-option.js";
+
+/**
+ * `value`, or its default where it is undefined: as `integerOption`, but fractions are allowed.
+ *
+ * @throws ConfigurationError out of bounds.
+ */
+export function numberOption(
+  name: string,
+  value: unknown,
+  { fallback, min, max }: IntegerRule,
+): number {
+  if (value === undefined) return fallback;
+  // Put so that NaN is refused too.
+  if (typeof value !== "number" || !(value >= min && value <= max)) {
+    const bounds = `${String(min)} to ${String(max)}`;
+    throw new ConfigurationError(
+      "invalid_option",
+      `${name} has to be a number from ${bounds}; leave it out for ${String(fallback)}`,
+    );
+  }
+  return value;
+}

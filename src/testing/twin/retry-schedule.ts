@@ -1,0 +1,59 @@
+import { ConfigurationError } from "../../configuration-error.js";
+import { integerOption } from "../../integer-option.js";
+import { refuseUnknownOptions } from "../../known-options.js";
+import type { Random } from "../random.js";
+import { fractionOf } from "./fraction.js";
+import { numberOption } from "./number-option.js";
+
+/** When a delivery is sent again (GATEWAY.md, "Events", rule 3, which names neither factor nor jitter). */
+export interface RetryOptions {
+  /** How often a delivery is sent at most. From 1 to 1 000, default 10. */
+  readonly attempts?: number | undefined;
+  /** The gap before the second attempt. Milliseconds, from 0 to `maxDelayMs`, default 10 000. */
+  readonly firstDelayMs?: number | undefined;
+  /** The longest gap, before jitter. Milliseconds, from 0 to 604 800 000, default 14 400 000 (4 h). */
+  readonly maxDelayMs?: number | undefined;
+  /**
+   * What each gap is multiplied by for the next. From 1 to 1 000, default 2.48, with which the ninth
+   * and last gap comes to just under 4 h, and all of them to 6 h 40 min.
+   */
+  readonly factor?: number | undefined;
+  /** How far a gap may lie from the schedule, as a share of it, both ways. From 0 to 1, default 0. */
+  readonly jitter?: number | undefined;
+}
+
+/** When a delivery is sent again. */
+export interface RetrySchedule {
+  readonly attempts: number;
+  /** The gap after attempt number `attempt`, in whole milliseconds. */
+  readonly gapMs: (attempt: number, random: Random) => number;
+}
+
+/** @throws ConfigurationError for an option that is unknown or cannot work. */
+export function createRetrySchedule(options: RetryOptions = {}): RetrySchedule {
+  refuseUnknownOptions(options, ["attempts", "firstDelayMs", "maxDelayMs", "factor", "jitter"]);
+  const delay = { min: 0, max: 604_800_000 };
+  const attempts = integerOption("attempts", options.attempts, { fallback: 10, min: 1, max: 1000 });
+  const firstDelayMs = integerOption("firstDelayMs", options.firstDelayMs, {
+    fallback: 10_000,
+    ...delay,
+  });
+  const maxDelayMs = integerOption("maxDelayMs", options.maxDelayMs, {
+    fallback: 14_400_000,
+    ...delay,
+  });
+  const factor = numberOption("factor", options.factor, { fallback: 2.48, min: 1, max: 1000 });
+  const jitter = numberOption("jitter", options.jitter, { fallback: 0, min: 0, max: 1 });
+  if (firstDelayMs > maxDelayMs) {
+    throw new ConfigurationError("invalid_option", "firstDelayMs has to be at most maxDelayMs");
+  }
+  return {
+    attempts,
+    gapMs(attempt, random) {
+      const planned = Math.min(firstDelayMs * factor ** (attempt - 1), maxDelayMs);
+      // Drawn without jitter too, so that the faults of a seed are the same with any schedule.
+      const shift = 2 * fractionOf(random) - 1;
+      return Math.round(planned * (1 + jitter * shift));
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { ConfigurationError } from "../../configuration-error.js";
+import { integerOption, MAX_TIMER_MS } from "../../integer-option.js";
+import { refuseUnknownOptions } from "../../known-options.js";
+import { keyOf } from "../../secrets.js";
+import { createSender } from "../sender.js";
+import { createFaults } from "./faults.js";
+import { createRetrySchedule } from "./retry-schedule.js";
+import { createScaledClock } from "./scaled-clock.js";
+import type { GatewayTwinOptions, SingleTargetTwinOptions } from "./twin-options.js";
+import { activateWebhooks, type ActiveWebhook } from "./twin-webhook.js";
+
+const COMMON = [
+  ...["retry", "timeoutMs", "refreshTimestamp", "unlistedStatus", "faults", "seed"],
+  ...["clock", "signal", "onAttempt", "onDelivery"],
+];
+
+const MAX_SEED = 4_294_967_295;
+
+/**
+ * The options of a twin, checked and with their defaults.
+ *
+ * @throws ConfigurationError for an option that is unknown or cannot work.
+ */
+export function checkTwinOptions(options: GatewayTwinOptions) {
+  const isSingle = !("webhooks" in options);
+  const own = isSingle ? ["target", "secret", "skipSslVerification"] : ["webhooks"];
+  refuseUnknownOptions(options, [...own, ...COMMON]);
+  const timeoutMs = integerOption("timeoutMs", options.timeoutMs, {
+    fallback: 30_000,
+    min: 1,
+    max: MAX_TIMER_MS,
+  });
+  const { refreshTimestamp = true, unlistedStatus = "give_up" } = options;
+  const rule: string = unlistedStatus;
+  if (rule !== "give_up" && rule !== "retry") {
+    throw new ConfigurationError("invalid_option", `unlistedStatus has to be "give_up" or "retry"`);
+  }
+  return {
+    isSingle,
+    webhooks: isSingle
+      ? [onlyWebhook(options, timeoutMs)]
+      : activateWebhooks(options.webhooks, timeoutMs),
+    timeoutMs,
+    refreshTimestamp,
+    unlistedStatus,
+    schedule: createRetrySchedule(options.retry),
+    planFaults: createFaults(options.faults),
+    seed: integerOption("seed", options.seed, {
+      fallback: Math.floor(Math.random() * MAX_SEED),
+      min: 0,
+      max: MAX_SEED,
+    }),
+    clock: options.clock ?? createScaledClock(),
+    signal: options.signal,
+    onAttempt: options.onAttempt,
+    onDelivery: options.onDelivery,
+  };
+}
+
+function onlyWebhook(
+  { target, secret, skipSslVerification = false }: SingleTargetTwinOptions,
+  timeoutMs: number,
+): ActiveWebhook {
+  if (secret === undefined) {
+    throw new ConfigurationError(
+      "missing_secret",
+      "secret is not given: only the entries of `webhooks` may leave it out, and are then not signed",
+    );
+  }
+  const sender = createSender(target, { timeoutMs, skipTlsVerification: skipSslVerification });
+  return { title: "webhook", type: undefined, secret: keyOf(secret), sender };
+}

@@ -1,0 +1,77 @@
+import { createHmac } from "node:crypto";
+import {
+  diagnoseSignature,
+  type DiagnoseSignatureOptions,
+} from "../../src/testing/diagnosis/diagnose-signature.js";
+import { alarm, delivery, NOW_MS, NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
+
+/** A secret that is no published one, so that nothing finds it among the known. */
+export const SECRET = "whsec_Q2FuYXJ5U2VjcmV0MDEyMw";
+export const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+export const TIMESTAMP = String(NOW_SECONDS);
+export { NOW_MS, NOW_SECONDS, TEST_SECRET };
+
+/** Has what encodings differ in: letters outside ASCII, slashes, <, &, quotes, a number with a zero. */
+export const ALARM_BODY = JSON.stringify({
+  alarm: alarm({
+    text: 'Ålarm – <b>"canary" & co</b>, it\'s = at https://shop.example/å',
+    payload: JSON.stringify({ site: "https://canary.example/x", ratio: "1.50", name: "Åsa" }),
+  }),
+}).replace('"category_id":3', '"category_id":3,"score":1.50,"big":12345678901234567890');
+
+/** What of a delivery a test has otherwise than the gateway, and what of its capture. */
+export interface Capture extends Partial<DiagnoseSignatureOptions> {
+  /** Names and values that replace those of the delivery; undefined takes one away. */
+  readonly change?: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/** What is signed, and by which secret. */
+export interface Signed {
+  readonly secret?: string | Uint8Array;
+  readonly body?: string | Uint8Array;
+  readonly id?: string;
+  readonly timestamp?: string;
+  /** In place of the scheme's own string in front of the body. */
+  readonly prefix?: string;
+  readonly hash?: string;
+}
+
+/** The MAC of what is signed, by a way of its own: no test follows a mistake of the library. */
+export function macOf(signed: Signed = {}): Buffer {
+  const { secret = SECRET, body = ALARM_BODY, id = ID, timestamp = TIMESTAMP } = signed;
+  const { prefix = `v1:${timestamp}:${id}:`, hash = "sha256" } = signed;
+  return createHmac(hash, secret).update(prefix).update(body).digest();
+}
+
+/** A delivery that is signed in one way and captured in another, as options of a diagnosis. */
+export function captured(signed: Signed = {}, capture: Capture = {}): DiagnoseSignatureOptions {
+  const { change = {}, ...options } = capture;
+  const { body = ALARM_BODY, id = ID, timestamp = TIMESTAMP } = signed;
+  return {
+    secret: SECRET,
+    now: NOW_MS,
+    body,
+    headers: {
+      "Content-Type": "application/json",
+      "X-Webhook-Type": "new_alarm",
+      "X-Webhook-Id": id,
+      "X-Webhook-Timestamp": timestamp,
+      "X-Webhook-Signature": `v1=${macOf(signed).toString("hex")}`,
+      ...change,
+    },
+    ...options,
+  };
+}
+
+/** The diagnosis of a delivery that is signed in one way and captured in another. */
+export function diagnose(signed: Signed = {}, capture: Capture = {}) {
+  return diagnoseSignature(captured(signed, capture));
+}
+
+/** The code of each finding, in order. */
+export async function codesOf(signed: Signed, capture: Capture = {}): Promise<string[]> {
+  return (await diagnose(signed, capture)).findings.map(({ code }) => code);
+}
+
+/** A delivery as the library signs it. */
+export { delivery };

@@ -1,0 +1,175 @@
+import { describe, expect, test } from "vitest";
+import { readChunks } from "../../src/testing/diagnosis/chunked-body.js";
+import { inWords, skewClue } from "../../src/testing/diagnosis/clock-skew.js";
+import { JSON_KEY_ORDERS, orderKeys } from "../../src/testing/diagnosis/json-key-orders.js";
+import { JSON_LAYOUTS, writeJson } from "../../src/testing/diagnosis/json-layouts.js";
+import { readJsonTokens } from "../../src/testing/diagnosis/json-tokens.js";
+import { parseCapturedRequest } from "../../src/testing/diagnosis/captured-request.js";
+import { readCapturedBody } from "../../src/testing/diagnosis/captured-body.js";
+import { unexplained } from "../../src/testing/diagnosis/unexplained.js";
+import { readWebhookHeaders } from "../../src/testing/diagnosis/webhook-header-texts.js";
+import { ALARM_BODY, captured, codesOf, diagnose } from "./diagnosis-capture.js";
+
+describe("a duration in words", () => {
+  test.each([
+    [0, "0 ms"],
+    [-499, "499 ms"],
+    [1_000, "1 s"],
+    [59_600, "1 min"],
+    [760_000, "12 min 40 s"],
+    [3_605_000, "1 h"],
+    [-7_260_000, "2 h 1 min"],
+    [86_400_000, "1 day"],
+    [2 * 86_400_000 + 3_600_000, "2 days 1 h"],
+  ])("%i ms is %s", (ms, words) => {
+    expect(inWords(ms)).toBe(words);
+  });
+
+  test("of a timestamp that is none, there is no skew", () => {
+    for (const text of ["", "soon", "-5", "1".repeat(16)])
+      expect(skewClue(text, 0, 0)).toBeUndefined();
+  });
+});
+
+describe("chunks", () => {
+  const bytes = (text: string) => Buffer.from(text);
+
+  test("are read with LF, extensions and trailers", () => {
+    const whole = bytes("3\nabc\n2;name=value\r\nde\r\n0\r\nTrailer: x\r\n\r\n");
+    expect(Buffer.from(readChunks(whole) ?? []).toString()).toBe("abcde");
+  });
+
+  test.each([
+    "",
+    "abc",
+    "3\r\nab",
+    "3\r\nabc",
+    "3\r\nabcde\r\n",
+    "x\r\n",
+    "3\r\nabc\r\n",
+    `${"0".repeat(200)}\n`,
+  ])("are none in %j", (text) => {
+    expect(readChunks(bytes(text))).toBeUndefined();
+  });
+});
+
+describe("the tokens of JSON", () => {
+  const texts = [
+    ALARM_BODY,
+    '"a\\\\"',
+    " [ 1e5 , true,null ,{}, [ ] ] ",
+    '{"a":{"b":[{}],"c":-0.10},"a":2}',
+    "7",
+  ];
+
+  test("are written without a loss, in every layout", () => {
+    for (const text of texts) {
+      const tokens = readJsonTokens(text) ?? [];
+      expect(tokens.map((token) => text.slice(token.at, token.at + token.text.length))).toEqual(
+        tokens.map((token) => token.text),
+      );
+      for (const layout of JSON_LAYOUTS) {
+        const written = writeJson(tokens, (token) => token.text, layout, 10_000);
+        expect(
+          readJsonTokens(written ?? "")?.map((token) => token.text),
+          layout.how,
+        ).toEqual(tokens.map((token) => token.text));
+      }
+    }
+  });
+
+  test("are none of what is no JSON", () => {
+    for (const text of ["", "{", '{"a":}', "\uFEFF{}"])
+      expect(readJsonTokens(text)).toBeUndefined();
+  });
+
+  test("are in another order with every member and the same value", () => {
+    const text = '{"b":1,"aa":[{"d":{},"c":2}],"a":{"z":1,"y":"\\"{"}}';
+    const [sorted, byLength] = JSON_KEY_ORDERS.map((order) =>
+      orderKeys(readJsonTokens(text) ?? [], order)
+        ?.map((token) => token.text)
+        .join(""),
+    );
+    expect(sorted).toBe('{"a":{"y":"\\"{","z":1},"aa":[{"c":2,"d":{}}],"b":1}');
+    expect(byLength).toBe('{"a":{"y":"\\"{","z":1},"b":1,"aa":[{"c":2,"d":{}}]}');
+  });
+
+  test("nested deeper than sorting goes stay as they are", () => {
+    const deep = `${"[".repeat(60)}{"b":1,"a":2}${"]".repeat(60)}`;
+    const tokens = readJsonTokens(`{"b":${deep},"a":1}`) ?? [];
+    const [order] = JSON_KEY_ORDERS;
+    const text =
+      order &&
+      orderKeys(tokens, order)
+        ?.map((token) => token.text)
+        .join("");
+    expect(text).toBe(`{"a":1,"b":${deep}}`);
+  });
+
+  test("are not written beyond a length that indentation may reach", () => {
+    const tokens = readJsonTokens(`${"[".repeat(2_000)}${"]".repeat(2_000)}`) ?? [];
+    const indented = JSON_LAYOUTS.filter(({ indent }) => indent.length > 1);
+    for (const layout of indented) {
+      const written = writeJson(tokens, (token) => token.text, layout, 20_000);
+      if (layout.isJackson) expect(written).toHaveLength(2 * 1_999 + 3 + 2 * 1_999);
+      else expect(written).toBeUndefined();
+    }
+  });
+});
+
+describe("odd text is no explanation, and no failure", () => {
+  test.each([
+    ["a broken escape of a percent-encoding", "%7B%22alarm%22%3A%E0%A4%A"],
+    ["half a surrogate pair in escapes", '{"alarm":"\\ud800"}'],
+    ["a form with a broken escape", "payload=%zz"],
+    ["a = at the end", "abc="],
+    ["quotes that do not end", '"{\\"alarm\\":1}'],
+    ["an odd number of UTF-16 bytes", Buffer.of(0xff, 0xfe, 0x7b)],
+    ["one byte", Buffer.of(0)],
+    ["blanks alone", " \n\t "],
+    ["newlines alone", "\n\n"],
+  ])("%s", async (_, body) => {
+    const { findings } = await diagnose({ secret: "whsec_unknown" }, { body });
+    expect(findings.at(-1)).toMatchObject({ code: "unexplained", certainty: "possible" });
+  });
+
+  test.each(["%zz", "\ud800", "a\\", "=", "whsec_"])("a secret of %j", async (secret) => {
+    expect(await codesOf({}, { secret })).toEqual(["unexplained"]);
+  });
+
+  test("a form's = behind the body", async () => {
+    expect(await codesOf({}, { body: `${ALARM_BODY}=` })).toEqual(["body_form_encoded"]);
+  });
+});
+
+test("HAR with one request alone is read, webhook or not", () => {
+  const request = {
+    headers: [{ name: "a", value: "b" }],
+    postData: { text: "YQ==", encoding: "base64" },
+  };
+  const { body, method, receivedAt } = parseCapturedRequest(
+    JSON.stringify({ log: { entries: [{ request, startedDateTime: "?" }] } }),
+  );
+  expect([Buffer.from(body).toString(), method, receivedAt]).toEqual(["a", undefined, undefined]);
+});
+
+test("UTF-16 of either order is read, and an event without a body", async () => {
+  const lines = Object.entries(captured().headers as object).map(
+    ([name, value]) => `${name}: ${String(value)}`,
+  );
+  const text = `\uFEFF${[...lines, "", ALARM_BODY].join("\n")}`;
+  const { body } = parseCapturedRequest(Buffer.from(text, "utf16le").swap16());
+  expect(Buffer.from(body).toString()).toBe(ALARM_BODY);
+  const event = JSON.stringify({ headers: captured().headers, body: null });
+  expect(await codesOf({}, parseCapturedRequest(event))).toEqual(["body_empty", "unexplained"]);
+});
+
+test("a body that is too large for a single try is not passed over in silence", () => {
+  const headers = readWebhookHeaders(Object.entries(captured().headers as Record<string, string>));
+  const counts = { signatures: 0, keys: 1, prefixes: 1, bodies: 1 };
+  const body = readCapturedBody("", []);
+  expect(unexplained(headers, body, { ...counts, isComplete: false })).toMatchObject([
+    { code: "unexplained" },
+  ]);
+  expect(unexplained(headers, body, { ...counts, isComplete: true })).toEqual([]);
+});

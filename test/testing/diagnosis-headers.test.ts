@@ -1,0 +1,176 @@
+import { describe, expect, test } from "vitest";
+import { signDelivery } from "../../src/index.js";
+import {
+  ALARM_BODY,
+  codesOf,
+  diagnose,
+  ID,
+  macOf,
+  NOW_MS,
+  SECRET,
+  TIMESTAMP,
+} from "./diagnosis-capture.js";
+
+const HEX = macOf().toString("hex");
+
+type Change = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The delivery as the gateway signs it, with headers that something changed. */
+const CHANGED: readonly [what: string, code: string, change: Change][] = [
+  ["id under CGI's name", "header_renamed", { "X-Webhook-Id": undefined, HTTP_X_WEBHOOK_ID: ID }],
+  ["id with underscores", "header_renamed", { "X-Webhook-Id": undefined, x_webhook_id: ID }],
+  ["id without X-", "header_renamed", { "X-Webhook-Id": undefined, "Webhook-Id": ID }],
+  ["id twice as a list", "header_repeated", { "X-Webhook-Id": [ID, ID] }],
+  ["id joined, the second signed", "header_repeated", { "X-Webhook-Id": `other, ${ID}` }],
+  ["id in two cases", "header_repeated", { "x-webhook-id": "other" }],
+  ["timestamp joined", "header_repeated", { "X-Webhook-Timestamp": `${TIMESTAMP}, 1760000099` }],
+  [
+    "signature joined",
+    "header_repeated",
+    { "X-Webhook-Signature": `v1=${"0".repeat(64)}, v1=${HEX}` },
+  ],
+  ["signature as a list", "header_repeated", { "X-Webhook-Signature": [`v1=${HEX}`, "v1=00"] }],
+  ["id with a space", "header_whitespace", { "X-Webhook-Id": ` ${ID}` }],
+  ["timestamp with a tab", "header_whitespace", { "X-Webhook-Timestamp": `${TIMESTAMP}\t` }],
+  ["signature with CR", "header_whitespace", { "X-Webhook-Signature": `v1=${HEX}\r` }],
+  ["signature in quotes", "header_whitespace", { "X-Webhook-Signature": `"v1=${HEX}"` }],
+  ["no v1=", "signature_prefix", { "X-Webhook-Signature": HEX }],
+  ["sha256=", "signature_prefix", { "X-Webhook-Signature": `sha256=${HEX}` }],
+  ["Stripe's fields", "signature_prefix", { "X-Webhook-Signature": `t=${TIMESTAMP},v1=${HEX}` }],
+  ["base64", "signature_encoding", { "X-Webhook-Signature": `v1=${macOf().toString("base64")}` }],
+  [
+    "base64url",
+    "signature_encoding",
+    { "X-Webhook-Signature": `v1=${macOf().toString("base64url")}` },
+  ],
+  ["cut at 50 characters", "signature_length", { "X-Webhook-Signature": `v1=${HEX}`.slice(0, 50) }],
+  ["doubled", "signature_length", { "X-Webhook-Signature": `v1=${HEX}${HEX}` }],
+  ["id in upper case", "id_respelled", { "X-Webhook-Id": ID.toUpperCase() }],
+  ["id without dashes", "id_respelled", { "X-Webhook-Id": ID.replaceAll("-", "") }],
+  ["id in braces", "id_respelled", { "X-Webhook-Id": `{${ID}}` }],
+  ["timestamp in milliseconds", "timestamp_unit", { "X-Webhook-Timestamp": `${TIMESTAMP}000` }],
+  ["timestamp as a date", "timestamp_format", { "X-Webhook-Timestamp": "2025-10-09T08:53:20Z" }],
+  ["timestamp with decimals", "timestamp_format", { "X-Webhook-Timestamp": `${TIMESTAMP}.0` }],
+  [
+    "id and timestamp swapped",
+    "headers_swapped",
+    { "X-Webhook-Id": TIMESTAMP, "X-Webhook-Timestamp": ID },
+  ],
+];
+
+describe("a header that was changed is found", () => {
+  test.each(CHANGED.map(([what, code, change]) => ({ what, code, change })))(
+    "$what",
+    async ({ code, change }) => {
+      const { verdict, findings } = await diagnose({}, { change });
+      expect(verdict).toBe("bad");
+      expect(findings[0]).toMatchObject({ code, certainty: "proven" });
+      expect(findings.filter(({ certainty }) => certainty === "possible")).toEqual([]);
+    },
+  );
+
+  test("and which of two values is signed", async () => {
+    const change = { "X-Webhook-Id": `other, ${ID}` };
+    const [finding] = (await diagnose({}, { change })).findings;
+    expect(finding).toMatchObject({ header: "X-Webhook-Id" });
+    expect(finding?.message).toMatch(/2 values.*value 2/);
+  });
+
+  test("together with a body that was changed", async () => {
+    const change = { "X-Webhook-Timestamp": "1760000000000" };
+    const codes = await codesOf({}, { change, body: `\uFEFF${ALARM_BODY}` });
+    expect(codes).toEqual(["timestamp_unit", "body_bom"]);
+  });
+
+  test("not where it is only in upper case, which is good", async () => {
+    const change = { "X-Webhook-Signature": `v1=${HEX.toUpperCase()}` };
+    expect(await codesOf({}, { change })).toEqual([]);
+  });
+});
+
+describe("a header that is missing is named", () => {
+  test.each(["X-Webhook-Id", "X-Webhook-Timestamp", "X-Webhook-Type", "X-Webhook-Signature"])(
+    "%s",
+    async (header) => {
+      const { verdict, findings } = await diagnose({}, { change: { [header]: undefined } });
+      expect(verdict).toBe("bad");
+      expect(findings).toMatchObject([{ code: "header_missing", certainty: "seen", header }]);
+    },
+  );
+
+  test("all of them, once", async () => {
+    expect(await codesOf({}, { headers: { Host: "a.example" } })).toEqual(["all_headers_missing"]);
+    expect(await codesOf({}, { headers: null })).toEqual(["all_headers_missing"]);
+  });
+});
+
+/** Signed in another way than the gateway's. */
+const SCHEMES: readonly [what: string, code: string, prefix: string, hash?: string][] = [
+  ["no v1:", "other_scheme", `${TIMESTAMP}:${ID}:`],
+  ["Standard Webhooks", "other_scheme", `${ID}.${TIMESTAMP}.`],
+  ["Stripe", "other_scheme", `${TIMESTAMP}.`],
+  ["Slack", "other_scheme", `v0:${TIMESTAMP}:`],
+  ["GitHub", "other_scheme", ""],
+  ["GitHub's old sha1", "other_scheme", "", "sha1"],
+  ["order swapped", "other_scheme", `v1:${ID}:${TIMESTAMP}:`],
+  ["the type signed too", "other_scheme", `v1:${TIMESTAMP}:new_alarm:${ID}:`],
+  ["sha512", "other_digest", `v1:${TIMESTAMP}:${ID}:`, "sha512"],
+  ["sha1", "other_digest", `v1:${TIMESTAMP}:${ID}:`, "sha1"],
+];
+
+describe("another scheme is found", () => {
+  test.each(SCHEMES.map(([what, code, prefix, hash]) => ({ what, code, prefix, hash })))(
+    "$what",
+    async ({ code, prefix, hash }) => {
+      const { findings } = await diagnose({ prefix, ...(hash === undefined ? {} : { hash }) });
+      expect(findings[0]).toMatchObject({ code, certainty: "proven" });
+    },
+  );
+});
+
+describe("what a receiver refuses though the signature is good is named", () => {
+  const signed = async (id: string, timestamp: number, body = ALARM_BODY) => ({
+    "X-Webhook-Signature": await signDelivery({ secret: SECRET, id, timestamp, body }),
+  });
+
+  test("an id with a colon: the body's start moved into it", async () => {
+    const cut = ALARM_BODY.indexOf(":");
+    const change = { "X-Webhook-Id": `${ID}:${ALARM_BODY.slice(0, cut)}` };
+    const { findings } = await diagnose({}, { change, body: ALARM_BODY.slice(cut + 1) });
+    expect(findings).toMatchObject([{ code: "header_malformed", header: "X-Webhook-Id" }]);
+  });
+
+  test("a timestamp that was signed in milliseconds", async () => {
+    expect(await codesOf({ timestamp: String(NOW_MS) })).toEqual(["timestamp_unit"]);
+  });
+
+  test("a header type that the signed body is not of", async () => {
+    const change = { "X-Webhook-Type": "delete_my_data_event" };
+    const { verdict, findings } = await diagnose({}, { change });
+    expect(verdict).toBe("bad");
+    expect(findings).toMatchObject([{ code: "type_mismatch", certainty: "seen" }]);
+  });
+
+  test.each([
+    [-(12 * 60 + 40), "timestamp_behind", "12 min 40 s behind"],
+    [-(3 * 86_400 + 7_205), "timestamp_behind", "3 days 2 h behind"],
+    [601, "timestamp_ahead", "10 min 1 s ahead of"],
+    [2 * 3_600 + 30, "timestamp_ahead", "local time taken for UTC"],
+  ])("a clock that is off by %i s", async (seconds, code, words) => {
+    const timestamp = NOW_MS / 1000 + seconds;
+    const change = { "X-Webhook-Timestamp": String(timestamp), ...(await signed(ID, timestamp)) };
+    const { findings } = await diagnose({}, { change });
+    expect(findings).toMatchObject([{ code, certainty: "seen", skewMs: seconds * 1000 }]);
+    expect(findings[0]?.message).toContain(words);
+  });
+
+  test("but not at the end of the tolerance, nor at the moment of capture", async () => {
+    expect(await codesOf({}, { now: NOW_MS + 300_000 })).toEqual([]);
+    expect(await codesOf({}, { now: NOW_MS + 300_001 })).toEqual(["timestamp_behind"]);
+    expect(await codesOf({}, { now: undefined, receivedAt: new Date(NOW_MS) })).toEqual([]);
+    expect(await codesOf({}, { now: undefined })).toEqual(["timestamp_behind"]);
+    expect(await codesOf({}, { now: NOW_MS + 1_001, timestampToleranceMs: 1_000 })).toEqual([
+      "timestamp_behind",
+    ]);
+  });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, test } from "vitest";
+import { ALARM_BODY, codesOf, diagnose } from "./diagnosis-capture.js";
+
+/** One JSON value as different programs write it, but for its numbers, which stay as they were sent. */
+const JSON_OF = {
+  javascript:
+    '{"alarm":{"id":1,"text":"Åsa – <b>\\"x\\" & y</b> it\'s = a/b","score":1.50,"big":12345678901234567890,"list":[1,{"b":null},[]],"none":{}}}',
+  python:
+    '{"alarm": {"id": 1, "text": "\\u00c5sa \\u2013 <b>\\"x\\" & y</b> it\'s = a/b", "score": 1.50, "big": 12345678901234567890, "list": [1, {"b": null}, []], "none": {}}}',
+  pythonUnicode:
+    '{"alarm": {"id": 1, "text": "Åsa – <b>\\"x\\" & y</b> it\'s = a/b", "score": 1.50, "big": 12345678901234567890, "list": [1, {"b": null}, []], "none": {}}}',
+  php: '{"alarm":{"id":1,"text":"\\u00c5sa \\u2013 <b>\\"x\\" & y<\\/b> it\'s = a\\/b","score":1.50,"big":12345678901234567890,"list":[1,{"b":null},[]],"none":{}}}',
+  phpUnicode:
+    '{"alarm":{"id":1,"text":"Åsa – <b>\\"x\\" & y<\\/b> it\'s = a\\/b","score":1.50,"big":12345678901234567890,"list":[1,{"b":null},[]],"none":{}}}',
+  go: '{"alarm":{"id":1,"text":"Åsa – \\u003cb\\u003e\\"x\\" \\u0026 y\\u003c/b\\u003e it\'s = a/b","score":1.50,"big":12345678901234567890,"list":[1,{"b":null},[]],"none":{}}}',
+  gson: '{"alarm":{"id":1,"text":"Åsa – \\u003cb\\u003e\\"x\\" \\u0026 y\\u003c/b\\u003e it\\u0027s \\u003d a/b","score":1.50,"big":12345678901234567890,"list":[1,{"b":null},[]],"none":{}}}',
+  dotNet:
+    '{"alarm":{"id":1,"text":"\\u00C5sa \\u2013 \\u003Cb\\u003E\\u0022x\\u0022 \\u0026 y\\u003C/b\\u003E it\\u0027s = a/b","score":1.50,"big":12345678901234567890,"list":[1,{"b":null},[]],"none":{}}}',
+  jackson: `{
+  "alarm" : {
+    "id" : 1,
+    "text" : "Åsa – <b>\\"x\\" & y</b> it's = a/b",
+    "score" : 1.50,
+    "big" : 12345678901234567890,
+    "list" : [ 1, {
+      "b" : null
+    }, [ ] ],
+    "none" : { }
+  }
+}`,
+  indentedBy4: `{
+    "alarm": {
+        "id": 1,
+        "text": "Åsa – <b>\\"x\\" & y</b> it's = a/b",
+        "score": 1.50,
+        "big": 12345678901234567890,
+        "list": [
+            1,
+            {
+                "b": null
+            },
+            []
+        ],
+        "none": {}
+    }
+}`,
+  sorted:
+    '{"alarm":{"big":12345678901234567890,"id":1,"list":[1,{"b":null},[]],"none":{},"score":1.50,"text":"Åsa – <b>\\"x\\" & y</b> it\'s = a/b"}}',
+  postgres:
+    '{"alarm": {"id": 1, "big": 12345678901234567890, "list": [1, {"b": null}, []], "none": {}, "text": "Åsa – <b>\\"x\\" & y</b> it\'s = a/b", "score": 1.50}}',
+} as const;
+
+type Program = keyof typeof JSON_OF;
+const PROGRAMS = Object.keys(JSON_OF) as Program[];
+const SORTED: readonly Program[] = ["sorted", "postgres"];
+const PAIRS = PROGRAMS.filter((signer) => !SORTED.includes(signer)).flatMap((signer) =>
+  PROGRAMS.filter((captor) => captor !== signer && !SORTED.includes(captor)).map((captor) => ({
+    signer,
+    captor,
+  })),
+);
+
+describe("a body that was written anew is found, whoever signed and whoever wrote", () => {
+  test.each(PAIRS)("signed by $signer, captured by $captor", async ({ signer, captor }) => {
+    const { findings } = await diagnose({ body: JSON_OF[signer] }, { body: JSON_OF[captor] });
+    expect(findings).toHaveLength(1);
+    expect(findings[0]?.code).toMatch(/^body_(?:reserialised|escapes)$/);
+    expect(findings[0]?.certainty).toBe("proven");
+  });
+
+  test.each(PROGRAMS.filter((captor) => captor !== "sorted"))(
+    "signed with sorted keys, captured by %s",
+    async (captor) => {
+      expect(await codesOf({ body: JSON_OF.sorted }, { body: JSON_OF[captor] })).toEqual([
+        "body_key_order",
+      ]);
+    },
+  );
+
+  test.each(PROGRAMS.filter((captor) => captor !== "postgres"))(
+    "signed as PostgreSQL keeps it, captured by %s",
+    async (captor) => {
+      expect(await codesOf({ body: JSON_OF.postgres }, { body: JSON_OF[captor] })).toEqual([
+        "body_key_order",
+      ]);
+    },
+  );
+});
+
+describe("the spelling is told apart", () => {
+  test.each([2, 4, "\t", 1])("JSON.stringify with %j", async (indent) => {
+    const value: unknown = JSON.parse(
+      JSON_OF.javascript.replace("1.50", "2").replace(/1\d{19}/, "3"),
+    );
+    const compact = JSON.stringify(value);
+    const pretty = JSON.stringify(value, null, indent);
+    expect(await codesOf({ body: compact }, { body: pretty })).toEqual(["body_reserialised"]);
+    expect(await codesOf({ body: pretty }, { body: compact })).toEqual(["body_reserialised"]);
+  });
+
+  test("letters alone were escaped, or their escapes were read", async () => {
+    const escaped = ALARM_BODY.replace(
+      /[\u007f-\uffff]/g,
+      (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
+    expect(await codesOf({ body: ALARM_BODY }, { body: escaped })).toEqual(["body_escapes"]);
+    expect(await codesOf({ body: escaped }, { body: ALARM_BODY })).toEqual(["body_escapes"]);
+  });
+
+  test("with a newline behind it, as Go's encoder writes", async () => {
+    const { findings } = await diagnose({ body: `${JSON_OF.go}\n` }, { body: JSON_OF.jackson });
+    expect(findings[0]?.code).toBe("body_reserialised");
+    expect(findings[0]?.message).toMatch(/Go .*newline at its end\.$/);
+  });
+
+  test("an object in place of a body, as req.body is", async () => {
+    const value: unknown = { alarm: { id: 1, text: "Åsa" } };
+    const parsed = await codesOf({ body: JSON.stringify(value) }, { body: value });
+    expect(parsed).toEqual(["body_parsed"]);
+    const python = '{"alarm": {"id": 1, "text": "\\u00c5sa"}}';
+    expect(await codesOf({ body: python }, { body: value })).toEqual(["body_reserialised"]);
+    const lost = await codesOf({ secret: "whsec_unknown" }, { body: value });
+    expect(lost[0]).toBe("body_parsed");
+  });
+
+  test("together with a newline in the secret", async () => {
+    const secret = "whsec_of_its_own";
+    expect(
+      await codesOf(
+        { secret, body: JSON_OF.python },
+        { secret: `${secret}\n`, body: JSON_OF.javascript },
+      ),
+    ).toEqual(["secret_whitespace", "body_reserialised"]);
+  });
+
+  test("nothing is claimed for a value that was changed", async () => {
+    const changed = JSON_OF.python.replace('"id": 1', '"id": 2');
+    expect(await codesOf({ body: JSON_OF.javascript }, { body: changed })).toEqual(["unexplained"]);
+  });
+});

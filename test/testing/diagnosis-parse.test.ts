@@ -1,0 +1,185 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { parseCapturedRequest } from "../../src/testing/diagnosis/captured-request.js";
+import { diagnoseSignature } from "../../src/testing/diagnosis/diagnose-signature.js";
+import { ALARM_BODY, captured, ID, NOW_MS, SECRET, TEST_SECRET } from "./diagnosis-capture.js";
+
+const HEADERS = captured().headers as Record<string, string>;
+const LINES = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`);
+
+async function verdictOf(capture: string | Uint8Array, now?: number): Promise<string> {
+  const request = parseCapturedRequest(capture);
+  const at = now === undefined ? {} : { now };
+  return (await diagnoseSignature({ ...request, ...at, secret: SECRET })).verdict;
+}
+
+/** The same delivery in every form that is read, byte for byte. */
+const CAPTURES: readonly [what: string, capture: string | Uint8Array][] = [
+  ["HTTP with CRLF", ["POST /hook HTTP/1.1", ...LINES, "", ALARM_BODY].join("\r\n")],
+  ["HTTP with LF", ["POST /hook HTTP/1.1", ...LINES, "", ALARM_BODY].join("\n")],
+  ["headers without a request line", [...LINES, "", ALARM_BODY].join("\n")],
+  ["blank lines before it", `\r\n\n${[...LINES, "", ALARM_BODY].join("\n")}`],
+  ["HTTP/2 as tools print it", [":method: POST", ":path: /", ...LINES, "", ALARM_BODY].join("\n")],
+  ["a mark before it", `\uFEFF${[...LINES, "", ALARM_BODY].join("\n")}`],
+  [
+    "UTF-16 of PowerShell",
+    Buffer.from(`\uFEFF${[...LINES, "", ALARM_BODY].join("\r\n")}`, "utf16le"),
+  ],
+  ["a folded line", [...LINES, "Via: one,", "\ttwo", "", ALARM_BODY].join("\n")],
+  [
+    "curl -v",
+    [
+      "*   Trying 127.0.0.1:3000...",
+      "* Connected to 127.0.0.1 (127.0.0.1) port 3000",
+      "> POST /hook HTTP/1.1",
+      "> Host: 127.0.0.1:3000",
+      ...LINES.map((line) => `> ${line}`),
+      "> ",
+      "} [340 bytes data]",
+      ALARM_BODY,
+      "* upload completely sent off: 340 bytes",
+      "< HTTP/1.1 409 Conflict",
+      "< ",
+    ].join("\n"),
+  ],
+  [
+    "curl -v with the body behind it",
+    ["> POST / HTTP/1.1", ...LINES.map((line) => `> ${line}`), ">", ALARM_BODY].join("\r\n"),
+  ],
+  [
+    "chunks",
+    [
+      ...LINES,
+      "Transfer-Encoding: chunked",
+      "",
+      Buffer.byteLength(ALARM_BODY).toString(16),
+      ALARM_BODY,
+      "0",
+      "",
+      "",
+    ].join("\r\n"),
+  ],
+  ["a fixture", JSON.stringify({ description: "x", headers: HEADERS, body: ALARM_BODY })],
+  [
+    "a fixture in base64",
+    JSON.stringify({ headers: HEADERS, bodyBase64: Buffer.from(ALARM_BODY).toString("base64") }),
+  ],
+  [
+    "an event of API Gateway",
+    JSON.stringify({ headers: HEADERS, body: ALARM_BODY, isBase64Encoded: false }),
+  ],
+  [
+    "one in base64, with values in lists",
+    JSON.stringify({
+      multiValueHeaders: Object.fromEntries(Object.entries(HEADERS).map(([n, v]) => [n, [v]])),
+      headers: HEADERS,
+      body: Buffer.from(ALARM_BODY).toString("base64"),
+      isBase64Encoded: true,
+    }),
+  ],
+  [
+    "HAR",
+    JSON.stringify(
+      { log: { entries: [{ request: { headers: [], method: "GET" } }, harEntry()] } },
+      null,
+      2,
+    ),
+  ],
+  ["an entry of HAR", JSON.stringify(harEntry())],
+];
+
+function harEntry() {
+  return {
+    startedDateTime: new Date(NOW_MS).toISOString(),
+    request: {
+      method: "POST",
+      headers: Object.entries(HEADERS).map(([name, value]) => ({ name, value })),
+      postData: { mimeType: "application/json", text: ALARM_BODY },
+    },
+  };
+}
+
+describe("a capture is read to the same delivery", () => {
+  test.each(CAPTURES)("%s", async (_, capture) => {
+    expect(Buffer.from(parseCapturedRequest(capture).body).toString()).toBe(ALARM_BODY);
+    expect(await verdictOf(capture, NOW_MS)).toBe("good");
+  });
+
+  test("with the moment of capture where it is told", async () => {
+    const event = { headers: HEADERS, body: ALARM_BODY, requestContext: { timeEpoch: NOW_MS } };
+    const fixture = { headers: HEADERS, body: ALARM_BODY, receivedAt: "2025-10-09T08:53:20Z" };
+    for (const capture of [event, fixture, harEntry()]) {
+      const text = JSON.stringify(capture);
+      expect(parseCapturedRequest(text).receivedAt).toEqual(new Date(NOW_MS));
+      expect(await verdictOf(text)).toBe("good");
+    }
+  });
+
+  test("with its method, and a header given twice as a list", () => {
+    const capture = `PUT /hook HTTP/1.1\nX-Webhook-Id: ${ID}\nX-Webhook-Id: other\n\n`;
+    const { method, headers, body } = parseCapturedRequest(capture);
+    expect([method, headers["X-Webhook-Id"], body.length]).toEqual(["PUT", [ID, "other"], 0]);
+  });
+
+  test("with bytes that are no UTF-8, and the newline that ends the file", () => {
+    const bytes = Buffer.of(0xff, 0x00, 0x0d, 0x0a, 0x0a, 0xe5, 0x0a);
+    const capture = Buffer.concat([Buffer.from(`${LINES.join("\r\n")}\r\n\r\n`), bytes]);
+    expect(Buffer.from(parseCapturedRequest(capture).body).equals(bytes)).toBe(true);
+  });
+
+  test("our own fixtures, the hostile ones too", async () => {
+    for (const name of [
+      "golden-vector",
+      "alarm-200-kb",
+      "hostile/invalid-utf-8",
+      "event-date-legacy",
+    ]) {
+      const request = parseCapturedRequest(readFileSync(`fixtures/${name}.json`));
+      expect(await diagnoseSignature({ ...request, secret: TEST_SECRET }), name).toMatchObject({
+        verdict: "good",
+      });
+    }
+    const codes = {
+      "wrong-secret": "unexplained",
+      stale: "timestamp_behind",
+      future: "timestamp_ahead",
+      unsigned: "header_missing",
+      "repeated-header": "header_repeated",
+      "shifted-delimiter": "header_malformed",
+      "short-signature": "signature_length",
+      "flipped-type-header": "type_mismatch",
+      "tampered-body": "unexplained",
+    };
+    for (const [name, code] of Object.entries(codes)) {
+      const request = parseCapturedRequest(readFileSync(`fixtures/hostile/${name}.json`));
+      const { findings } = await diagnoseSignature({ ...request, secret: TEST_SECRET });
+      expect(findings[0]?.code, name).toBe(code);
+    }
+  });
+});
+
+describe("what is no capture is refused by what it lacks", () => {
+  test.each([
+    ["nothing", " \r\n\t", "empty_capture"],
+    ["a response", `HTTP/1.1 200 OK\n${LINES.join("\n")}\n\n`, "not_a_request"],
+    ["a line without a colon", `${LINES.join("\n")}\nX-Webhook\n\n`, "invalid_header_line"],
+    ["no headers", "POST / HTTP/1.1\n\nbody", "missing_headers"],
+    ["no blank line", LINES.join("\n"), "missing_blank_line"],
+    ["a body alone", ALARM_BODY, "missing_headers"],
+    ["broken JSON", ALARM_BODY.slice(0, -1), "invalid_json"],
+    ["a list", "[1]", "missing_headers"],
+    ["an event without body", JSON.stringify({ headers: HEADERS }), "missing_body"],
+    ["a parsed body", JSON.stringify({ headers: HEADERS, body: {} }), "invalid_body"],
+    ["HAR of a page", JSON.stringify({ log: { entries: [] } }), "no_delivery_in_har"],
+    ["HAR without headers", JSON.stringify({ request: {} }), "missing_headers"],
+    ["HAR without a body", JSON.stringify({ request: { headers: HEADERS } }), "missing_body"],
+  ])("%s", (_, capture, code) => {
+    expect(() => parseCapturedRequest(capture)).toThrow(
+      expect.objectContaining({ name: "CaptureError", code }) as Error,
+    );
+  });
+
+  test("and the line is named", () => {
+    expect(() => parseCapturedRequest("POST / HTTP/1.1\nHost: a\noops\n\n")).toThrow(/^line 3 /);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import type { SignatureDiagnosis } from "../../src/testing/diagnosis/diagnose-signature.js";
+import { ALARM_BODY, diagnose, ID, macOf, SECRET, TIMESTAMP } from "./diagnosis-capture.js";
+import { parseCapturedRequest } from "../../src/testing/diagnosis/captured-request.js";
+
+/** Pieces of what a diagnosis is given: a finding that held a part of it would hold one of these. */
+const CANARIES = [
+  ...["Q2FuYXJ5", "whsec_Q2", "rotated", "of_the_other"],
+  ...[
+    "canary",
+    "Ålarm",
+    "\\u00c5larm",
+    "shop.example",
+    "Åsa",
+    "email_hacked",
+    "12345678901234567890",
+  ],
+  ...[ID.slice(0, 8), ID.toUpperCase().slice(0, 8), TIMESTAMP, macOf().toString("hex").slice(0, 8)],
+  ...[macOf().toString("base64").slice(0, 8), Buffer.from(SECRET).toString("base64").slice(0, 8)],
+];
+
+function leaksOf(diagnosis: SignatureDiagnosis): string[] {
+  const shown = JSON.stringify(diagnosis);
+  return CANARIES.filter((canary) => shown.includes(canary));
+}
+
+describe("a diagnosis holds nothing of what it is given", () => {
+  const secrets = [`${SECRET}_rotated`, `${SECRET}\n`];
+  const otherSecrets = ["whsec_of_the_other"];
+  const signings = [
+    {},
+    { secret: SECRET },
+    { secret: "whsec_of_the_other" },
+    { secret: Buffer.from(SECRET).toString("base64") },
+    { secret: "whsec_unknown_rotated" },
+    { body: JSON.stringify(JSON.parse(ALARM_BODY), null, 2) },
+    { prefix: `${ID}.${TIMESTAMP}.` },
+  ];
+  const bodies = [
+    ALARM_BODY,
+    `${ALARM_BODY}\n`,
+    JSON.parse(ALARM_BODY) as unknown,
+    ALARM_BODY.slice(1),
+  ];
+  const changes = [
+    {},
+    { "X-Webhook-Id": ID.toUpperCase() },
+    { "X-Webhook-Id": `other, ${ID}`, "X-Webhook-Timestamp": `${TIMESTAMP}000` },
+    { "X-Webhook-Signature": `sha256=${macOf().toString("base64")}` },
+    { "X-Webhook-Signature": "v1=canary", "X-Webhook-Type": "canary" },
+    { "X-Webhook-Id": undefined, "Content-Length": "7", "Content-Encoding": "canary" },
+  ];
+
+  test("whatever is wrong", async () => {
+    const codes = new Set<string>();
+    for (const signed of signings) {
+      for (const body of bodies) {
+        const change = changes[codes.size % changes.length] ?? {};
+        const given = { secret: secrets, otherSecrets, body, change };
+        const diagnosis = await diagnose(signed, given);
+        expect(leaksOf(diagnosis)).toEqual([]);
+        for (const { code } of diagnosis.findings) codes.add(code);
+      }
+    }
+    for (const change of changes) {
+      const diagnosis = await diagnose({}, { secret: secrets, otherSecrets, change });
+      expect(leaksOf(diagnosis)).toEqual([]);
+      for (const { code } of diagnosis.findings) codes.add(code);
+    }
+    // Else the search would have looked at little.
+    expect(codes.size).toBeGreaterThan(10);
+  });
+
+  test("nor does the refusal of a capture", () => {
+    const head = `POST /canary HTTP/1.1\r\nX-Webhook-Id: ${ID}\r\n`;
+    const texts = [
+      `${head}canary without a colon\r\n\r\n${ALARM_BODY}`,
+      head,
+      ALARM_BODY,
+      `{"headers": {"x-webhook-id": "${ID}"}, "body": {"canary": 1}}`,
+      `{"headers": {"x-webhook-id": "${ID}"}}`,
+      `{"canary": "${SECRET}"`,
+    ];
+    for (const text of texts) {
+      let message = "";
+      try {
+        parseCapturedRequest(text);
+      } catch (error) {
+        message = String(error) + JSON.stringify(error) + String((error as Error).cause);
+      }
+      expect(message).toMatch(/^CaptureError: /);
+      expect(CANARIES.filter((canary) => message.includes(canary))).toEqual([]);
+    }
+  });
+});

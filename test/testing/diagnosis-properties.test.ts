@@ -1,0 +1,191 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { diagnoseSignature } from "../../src/testing/diagnosis/diagnose-signature.js";
+import { ALARM_BODY, captured, diagnose, macOf, NOW_MS, SECRET } from "./diagnosis-capture.js";
+
+const id = fc.stringMatching(/^[0-9A-Za-z._-]{1,128}$/);
+const timestamp = fc.integer({ min: NOW_MS / 1000 - 300, max: NOW_MS / 1000 + 300 }).map(String);
+const secret = fc
+  .string({ unit: "binary", minLength: 1, maxLength: 80 })
+  .filter((text) => text.trim() === text && !["undefined", "null"].includes(text));
+const body = fc.oneof(
+  fc.json().map((text) => Buffer.from(text)),
+  fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+);
+
+/** The parts of a search are bounded, but each of these runs a whole one. */
+const FEW = { numRuns: 40, seed: 20_261_121 };
+
+describe("a good delivery is good", () => {
+  test("whatever its id, timestamp, secret and bytes", async () => {
+    await fc.assert(
+      fc.asyncProperty(id, timestamp, secret, body, async (anId, aTimestamp, aSecret, bytes) => {
+        const signed = { id: anId, timestamp: aTimestamp, secret: aSecret, body: bytes };
+        const { verdict, findings, secretIndex } = await diagnose(signed, { secret: aSecret });
+        expect({ verdict, findings, secretIndex }).toEqual({
+          verdict: "good",
+          findings: [],
+          secretIndex: 0,
+        });
+      }),
+      { seed: 20_261_121 },
+    );
+  });
+
+  test.each([
+    ["Headers", (record: Record<string, string>) => new Headers(record)],
+    ["a Map", (record: Record<string, string>) => new Map(Object.entries(record))],
+    ["pairs", (record: Record<string, string>) => Object.entries(record)],
+    ["rawHeaders", (record: Record<string, string>) => Object.entries(record).flat()],
+    [
+      "entries of HAR",
+      (record: Record<string, string>) =>
+        Object.entries(record).map(([name, value]) => ({ name, value })),
+    ],
+    [
+      "lists of one",
+      (record: Record<string, string>) =>
+        Object.fromEntries(Object.entries(record).map(([name, value]) => [name, [value]])),
+    ],
+    [
+      "upper case",
+      (record: Record<string, string>) =>
+        Object.fromEntries(Object.entries(record).map(([n, value]) => [n.toUpperCase(), value])),
+    ],
+    [
+      "a get alone",
+      (record: Record<string, string>) => {
+        const headers = new Headers(record);
+        return { get: (name: string) => headers.get(name) };
+      },
+    ],
+    [
+      "a number for the timestamp",
+      (record: Record<string, string>) => ({
+        ...record,
+        "X-Webhook-Timestamp": Number(record["X-Webhook-Timestamp"]),
+      }),
+    ],
+  ])("with headers as %s", async (_, shape) => {
+    const options = captured();
+    const headers = shape(options.headers as Record<string, string>);
+    expect(await diagnoseSignature({ ...options, headers })).toMatchObject({ verdict: "good" });
+  });
+});
+
+describe("what is proven gives the signature", () => {
+  /** Something done to one byte, one length or one place: seldom what a hypothesis undoes. */
+  const tampering = fc.record({
+    at: fc.nat(ALARM_BODY.length - 1),
+    byte: fc.nat(255),
+    how: fc.constantFrom("replace", "insert", "delete", "cut"),
+  });
+
+  test("so that tampering is explained by nothing but what undoes it", async () => {
+    const bytes = Buffer.from(ALARM_BODY);
+    await fc.assert(
+      fc.asyncProperty(tampering, async ({ at, byte, how }) => {
+        const inserted = how === "replace" || how === "insert" ? [byte] : [];
+        const behind = how === "cut" ? bytes.subarray(bytes.length) : bytes.subarray(at + 1);
+        const kept = how === "insert" ? bytes.subarray(at) : behind;
+        const tampered = Buffer.concat([bytes.subarray(0, at), Buffer.from(inserted), kept]);
+        const isBlankBetween = JSON.stringify(parsed(tampered)) === JSON.stringify(parsed(bytes));
+        fc.pre(!tampered.equals(bytes) && !isBlankBetween);
+        const { verdict, findings } = await diagnose({}, { body: tampered });
+        expect(verdict).toBe("bad");
+        expect(findings.filter(({ certainty }) => certainty === "proven")).toEqual([]);
+      }),
+      FEW,
+    );
+  });
+
+  test("and a signature of random bytes is explained by nothing", async () => {
+    const mac = fc.uint8Array({ minLength: 8, maxLength: 64 });
+    await fc.assert(
+      fc.asyncProperty(mac, async (bytes) => {
+        const change = { "X-Webhook-Signature": `v1=${Buffer.from(bytes).toString("hex")}` };
+        const { findings } = await diagnose({}, { change });
+        expect(findings.filter(({ certainty }) => certainty === "proven")).toEqual([]);
+      }),
+      { ...FEW, numRuns: 20 },
+    );
+  });
+
+  test("a beginning of a few digits proves nothing", async () => {
+    const digits = macOf().toString("hex").slice(0, 14);
+    const { findings } = await diagnose({}, { change: { "X-Webhook-Signature": `v1=${digits}` } });
+    expect(findings).toMatchObject([{ code: "header_malformed", certainty: "seen" }]);
+  });
+});
+
+describe("a diagnosis never rejects for headers and body", () => {
+  const hostile: readonly unknown[] = [
+    undefined,
+    7,
+    "X-Webhook-Id: a",
+    [[], [1, 2], null, "x-webhook-id"],
+    { "x-webhook-id": { nested: true }, "x-webhook-signature": [null, 7, {}] },
+    { get: () => ({}) },
+    Object.assign(Object.create(null) as object, { __proto__: "x", "x-webhook-id": "a" }),
+    new Proxy(
+      {},
+      {
+        ownKeys: () => {
+          throw new Error("not to be read");
+        },
+      },
+    ),
+    (function* () {
+      for (;;) yield ["x-webhook-id", "a"];
+    })(),
+    {
+      "x-webhook-id": "v".repeat(1e6),
+      "x-webhook-timestamp": ",".repeat(1e5),
+      "x-webhook-signature": "v1=,".repeat(1e5),
+    },
+  ];
+
+  test("of any shape", async () => {
+    for (const headers of hostile) {
+      const { verdict } = await diagnoseSignature({ headers, body: ALARM_BODY, secret: SECRET });
+      expect(verdict).toBe("bad");
+    }
+    const cycle: Record<string, unknown> = {};
+    cycle["self"] = cycle;
+    for (const odd of [Symbol("x"), () => 1, 7n, cycle, new Date(Number.NaN), [undefined], 1e6]) {
+      expect(await diagnose({}, { body: odd })).toMatchObject({ verdict: "bad" });
+    }
+  });
+
+  test("drawn at random", async () => {
+    const anything = fc.anything({ withNullPrototype: true, withMap: true, withTypedArray: true });
+    await fc.assert(
+      fc.asyncProperty(anything, anything, async (headers, odd) => {
+        const { verdict, findings } = await diagnoseSignature({
+          headers,
+          body: odd,
+          secret: SECRET,
+        });
+        expect([verdict, findings.length > 0]).toEqual(["bad", true]);
+      }),
+      { seed: 20_261_121 },
+    );
+  });
+
+  test("but for an option that cannot work", async () => {
+    const options = captured();
+    for (const wrong of [{ now: Number.NaN }, { timestampToleranceMs: -1 }, { tolerance: 1 }]) {
+      await expect(diagnoseSignature({ ...options, ...wrong })).rejects.toMatchObject({
+        name: "ConfigurationError",
+      });
+    }
+  });
+});
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return Symbol.iterator;
+  }
+}

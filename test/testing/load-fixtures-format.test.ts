@@ -1,0 +1,155 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { FixtureError } from "../../src/testing/fixture-error.js";
+import { formatFixture, parseFixture, type Fixture } from "../../src/testing/fixture.js";
+import { fixtures, fixturesFolder } from "../support/fixtures.js";
+
+const CANARY = "astrid.exempel@example.com";
+
+const FILE = {
+  description: "An alarm",
+  receivedAt: "2026-07-08T10:00:06.000Z",
+  expect: { outcome: "handled", status: 200 },
+  headers: { "X-Webhook-Id": "id-1" },
+  body: CANARY,
+};
+
+const parsed = (file: unknown) => parseFixture(JSON.stringify(file), "a", "folder/a.json");
+
+/** Bytes that are text, and bytes that are none. */
+const bodies = fc.oneof(
+  fc.string({ unit: "binary" }).map((text) => Buffer.from(text)),
+  fc.string().map((text) => Buffer.from(`\uFEFF${text}`)),
+  fc.uint8Array({ maxLength: 40 }),
+  // A part of a larger buffer, as a Node server may hand it in.
+  fc.uint8Array({ minLength: 2, maxLength: 40 }).map((bytes) => bytes.subarray(1)),
+);
+const headers = fc.dictionary(
+  fc.stringMatching(/^[A-Za-z][A-Za-z-]{0,20}$/),
+  fc.oneof(fc.string(), fc.array(fc.string(), { minLength: 1, maxLength: 3 })),
+  { noNullPrototype: true },
+);
+const expectations = fc.record(
+  { outcome: fc.string({ minLength: 1 }), status: fc.integer({ min: 100, max: 599 }) },
+  { requiredKeys: ["status"], noNullPrototype: true },
+);
+
+describe("a fixture's file", () => {
+  it.each(fixtures)("$name is written as it is", async ({ name }) => {
+    const text = await readFile(join(fixturesFolder, `${name}.json`), "utf8");
+    expect(formatFixture(parseFixture(text, name))).toBe(text);
+  });
+
+  it("is read back to the same fixture, whatever its bytes", () => {
+    fc.assert(
+      fc.property(
+        fc.record(
+          {
+            name: fc.constant("a"),
+            description: fc.string(),
+            receivedAt: fc.date({
+              min: new Date("0000-01-01T00:00:00Z"),
+              max: new Date("9999-12-31T23:59:59Z"),
+              noInvalidDate: true,
+            }),
+            expect: expectations,
+            headers,
+            body: bodies,
+          },
+          {
+            requiredKeys: ["name", "description", "receivedAt", "headers", "body"],
+            noNullPrototype: true,
+          },
+        ),
+        (fixture: Fixture) => {
+          const { body, ...rest } = parseFixture(formatFixture(fixture), "a");
+          expect({ ...rest, body: [...body] }).toEqual({ ...fixture, body: [...fixture.body] });
+          expect(Object.keys(rest.headers)).toEqual(Object.keys(fixture.headers));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it("may begin with a byte order mark, and leave out what is expected", () => {
+    const { description, receivedAt, headers: recorded, body } = FILE;
+    const text = JSON.stringify({ description, receivedAt, headers: recorded, body });
+    expect(parseFixture(`\uFEFF${text}`, "a")).toStrictEqual({
+      name: "a",
+      description,
+      receivedAt: new Date(receivedAt),
+      headers: recorded,
+      body: Buffer.from(body),
+    });
+    expect(parsed({ ...FILE, expect: { status: 503 } }).expect).toEqual({ status: 503 });
+  });
+});
+
+describe("what is no fixture", () => {
+  const without = (field: keyof typeof FILE) => ({ ...FILE, [field]: undefined });
+  const STATUS = "expect.status has to be an HTTP status, from 100 to 599";
+  const MOMENT = "receivedAt has to be a moment in ISO 8601, such as 2026-07-08T10:00:06.000Z";
+  const VALUES = "has to be a string, or a list of strings";
+  const ONE_BODY = "it has to have one of body and bodyBase64";
+
+  it.each<[unknown, string]>([
+    [[CANARY], "it has to be an object"],
+    [null, "it has to be an object"],
+    [without("description"), "description has to be a string"],
+    [without("receivedAt"), MOMENT],
+    [{ ...FILE, receivedAt: "yesterday" }, MOMENT],
+    [{ ...FILE, receivedAt: "2026-02-30T10:00:00Z" }, MOMENT],
+    [{ ...FILE, expect: "handled" }, "expect has to be an object"],
+    [{ ...FILE, expect: { outcome: "handled" } }, STATUS],
+    [{ ...FILE, expect: { status: 99 } }, STATUS],
+    [{ ...FILE, expect: { status: 200.5 } }, STATUS],
+    [
+      { ...FILE, expect: { status: 200, outcome: 1 } },
+      "expect.outcome has to be an outcome's name",
+    ],
+    [{ ...FILE, expect: { status: 200, outcom: "" } }, "expect has no field of the name outcom"],
+    [{ ...FILE, expects: {} }, "it has no field of the name expects"],
+    [without("headers"), "headers has to be an object"],
+    [{ ...FILE, headers: { "X-Webhook-Id": 1 } }, `headers.X-Webhook-Id ${VALUES}`],
+    [{ ...FILE, headers: { "X-Webhook-Id": ["a", 1] } }, `headers.X-Webhook-Id ${VALUES}`],
+    [{ ...FILE, headers: { "X-Webhook-Id": [] } }, `headers.X-Webhook-Id ${VALUES}`],
+    [without("body"), ONE_BODY],
+    [{ ...FILE, bodyBase64: "" }, ONE_BODY],
+    [{ ...FILE, body: { alarm: CANARY } }, "body has to be a string"],
+    [
+      { ...FILE, body: `${CANARY}\ud800` },
+      "body has half a surrogate pair, which UTF-8 cannot write: use bodyBase64",
+    ],
+    [{ ...without("body"), bodyBase64: "e30" }, "bodyBase64 has to be base64, padded"],
+    [{ ...without("body"), bodyBase64: CANARY }, "bodyBase64 has to be base64, padded"],
+  ])("is refused by file and field (%#)", (file, message) => {
+    expect(() => parsed(file)).toThrow(
+      new FixtureError("invalid_fixture", `folder/a.json is no fixture: ${message}`),
+    );
+  });
+
+  it("is never quoted, wherever its JSON breaks", () => {
+    const text = formatFixture(parsed(FILE));
+    fc.assert(
+      fc.property(
+        fc.nat(text.length - 3),
+        fc.constantFrom("", "x", '"', "\u0000"),
+        (at, inserted) => {
+          const broken = `${text.slice(0, at)}${inserted}`;
+          let error: unknown;
+          try {
+            parseFixture(broken, "a", "folder/a.json");
+          } catch (thrown) {
+            error = thrown;
+          }
+          expect(error).toEqual(
+            new FixtureError("invalid_fixture", "folder/a.json is no fixture: it is no JSON"),
+          );
+          expect(error).not.toHaveProperty("cause");
+        },
+      ),
+    );
+  });
+});

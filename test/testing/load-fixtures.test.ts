@@ -1,0 +1,147 @@
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FixtureError } from "../../src/testing/fixture-error.js";
+import { loadFixtures } from "../../src/testing/load-fixtures.js";
+import { fixtures, fixturesFolder } from "../support/fixtures.js";
+
+const FILES = [
+  "b.json",
+  "a.json",
+  "a-1.json",
+  "c.txt",
+  ".hidden.json",
+  "deep/d.json",
+  "deep/deeper/e.json",
+  ".git/f.json",
+  "{odd}/g.json",
+];
+
+let folder: string;
+const inFolder = (path: string) => join(folder, path);
+const namesOf = async (paths: string | readonly string[]) =>
+  (await loadFixtures(paths)).map(({ name }) => name);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "fixtures-"));
+  const text = await readFile(join(fixturesFolder, "alarm-email-hacked.json"), "utf8");
+  for (const file of FILES) {
+    await mkdir(dirname(inFolder(file)), { recursive: true });
+    await writeFile(inFolder(file), text);
+  }
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+describe("loadFixtures", () => {
+  it("loads a folder with all that is in it", async () => {
+    expect(await namesOf(folder)).toEqual(["a-1", "a", "b", "deep/d", "deep/deeper/e", "{odd}/g"]);
+    const published = await loadFixtures(fixturesFolder);
+    expect(published).toHaveLength(52);
+    expect(published.map(({ name }) => name)).toEqual(fixtures.map(({ name }) => name));
+  });
+
+  it("loads a file, of whatever name", async () => {
+    expect(await namesOf(inFolder("deep/d.json"))).toEqual(["d"]);
+    expect(await namesOf(inFolder("c.txt"))).toEqual(["c.txt"]);
+    expect(await namesOf(inFolder(".hidden.json"))).toEqual([".hidden"]);
+  });
+
+  it.each([
+    ["*.json", ["a-1", "a", "b"]],
+    ["*", ["a-1", "a", "b"]],
+    ["?.json", ["a", "b"]],
+    ["**/*.json", ["a-1", "a", "b", "deep/d", "deep/deeper/e", "{odd}/g"]],
+    ["**", ["a-1", "a", "b", "deep/d", "deep/deeper/e", "{odd}/g"]],
+    ["deep/**/*.json", ["d", "deeper/e"]],
+    ["d*/*.json", ["deep/d"]],
+    ["{a,b,missing}.json", ["a", "b"]],
+    [".git/*.json", ["f"]],
+  ])("loads the pattern %s", async (pattern, names) => {
+    expect(await namesOf(`${folder}/${pattern}`)).toEqual(names);
+    const here = relative(process.cwd(), folder).replaceAll("\\", "/");
+    expect(await namesOf(`${here}/${pattern}`)).toEqual(names);
+  });
+
+  it("takes a path as it is where it is there, wildcards and all", async () => {
+    expect(await namesOf(inFolder("{odd}"))).toEqual(["g"]);
+    expect(await namesOf(inFolder("{odd}/g.json"))).toEqual(["g"]);
+  });
+
+  it("takes the separators of Windows", async () => {
+    expect(await namesOf(`${folder}\\deep\\d.json`)).toEqual(["d"]);
+    expect(await namesOf(`${folder}\\deep\\**\\*.json`)).toEqual(["d", "deeper/e"]);
+  });
+
+  it("keeps the order of a list, and loads a file once that is found twice", async () => {
+    const list = ["b.json", "deep", "*.json", "./b.json"].map((path) => `${folder}/${path}`);
+    expect(await namesOf(list)).toEqual(["b", "d", "deeper/e", "a-1", "a"]);
+  });
+
+  it("gives the bytes, the clock and the expectation", async () => {
+    const [loaded] = await loadFixtures(inFolder("a.json"));
+    const published = fixtures.find(({ name }) => name === "alarm-email-hacked");
+    expect(loaded?.body).toEqual(published?.body);
+    expect(loaded?.receivedAt).toEqual(new Date("2026-07-08T10:00:06.000Z"));
+    expect(loaded?.expect).toEqual({ outcome: "handled", status: 200 });
+  });
+});
+
+describe("loadFixtures rejects", () => {
+  const refusal = (paths: string | readonly string[]) =>
+    loadFixtures(paths).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+
+  it("a path, a pattern and a folder that give nothing, by what was given", async () => {
+    const empty = inFolder("empty");
+    await mkdir(empty);
+    const cases = [
+      [inFolder("missing.json"), `there is no ${inFolder("missing.json")}`],
+      [inFolder("a.json/b.json"), `there is no ${inFolder("a.json/b.json")}`],
+      [inFolder("z*.json"), `${inFolder("z*.json")} matches no file that ends in .json`],
+      [inFolder("c.*"), `${inFolder("c.*")} matches no file that ends in .json`],
+      [inFolder("missing/*"), `${inFolder("missing/*")} matches no file that ends in .json`],
+      [inFolder("a.json/*"), `${inFolder("a.json/*")} matches no file that ends in .json`],
+      [empty, `${empty} has no file that ends in .json`],
+      [[], "give a path of fixtures"],
+      [["", folder], "there is no "],
+    ] as const;
+    for (const [given, message] of cases) {
+      expect(await refusal(given)).toEqual(new FixtureError("not_found", message));
+    }
+  });
+
+  it("one that is no fixture, by its file and field, without a word of what is in it", async () => {
+    const file = inFolder("wrong.txt");
+    const refused = async (content: string | Buffer) => {
+      await writeFile(file, content);
+      return refusal(file);
+    };
+    expect(await refused("secret")).toEqual(
+      new FixtureError("invalid_fixture", `${file} is no fixture: it is no JSON`),
+    );
+    expect(await refused('{"description":"a"}')).toEqual(
+      new FixtureError(
+        "invalid_fixture",
+        `${file} is no fixture: receivedAt has to be a moment in ISO 8601, such as 2026-07-08T10:00:06.000Z`,
+      ),
+    );
+    expect(await refused(Buffer.from([0x22, 0xe5, 0x22]))).toEqual(
+      new FixtureError("invalid_fixture", `${file} is no fixture: it is no UTF-8`),
+    );
+  });
+
+  it("what the disk refuses to read", async () => {
+    const link = inFolder("empty/link.json");
+    await symlink(folder, link);
+    expect(await refusal(inFolder("empty"))).toEqual(
+      new FixtureError("unreadable", `${link} cannot be read: EISDIR`),
+    );
+    expect(await refusal(inFolder("\0"))).toMatchObject({ code: "unreadable" });
+  });
+});

@@ -1,0 +1,17 @@
+import { createWebhookReceiver, type Alarm, type OnlineDataEvent } from "../../src/index.js";
+import { signedDelivery } from "../../src/testing/signed-delivery.js";
+import { TEST_SECRET } from "../../src/testing/test-secret.js";
+
+/** What a real receiver makes of a record, and what it hands to its handler. */
+export async function receivedRecord(record: { alarm: Alarm } | { event: OnlineDataEvent }) {
+  const records: unknown[] = [];
+  const handle = (one: unknown) => records.push(one);
+  const receiver = createWebhookReceiver({
+    secret: TEST_SECRET,
+    handlers: { new_alarm: handle, delete_my_data_event: handle },
+    logger: false,
+  });
+  const delivery = await signedDelivery({ ...record, secret: TEST_SECRET });
+  const { outcome } = await receiver.receive(delivery);
+  return { outcome, records };
+}

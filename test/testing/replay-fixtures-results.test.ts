@@ -1,0 +1,199 @@
+import http from "node:http";
+import { describe, expect, it } from "vitest";
+import { ConfigurationError, createWebhookReceiver } from "../../src/index.js";
+import type { Fixture } from "../../src/testing/fixture.js";
+import { replayFixtures, type ReplayOptions } from "../../src/testing/replay-fixtures.js";
+import type { ReplayResult } from "../../src/testing/replay-report.js";
+import { sampleAlarm } from "../../src/testing/sample-alarm.js";
+import { signedDelivery } from "../../src/testing/signed-delivery.js";
+import { TEST_SECRET } from "../../src/testing/test-secret.js";
+import { listen } from "../support/servers.js";
+
+const timestamp = 1_783_504_805;
+
+async function fixture(name: string, expected?: Fixture["expect"]): Promise<Fixture> {
+  const { headers, body } = await signedDelivery({
+    alarm: sampleAlarm(),
+    secret: TEST_SECRET,
+    timestamp,
+  });
+  return {
+    name,
+    description: `What ${name} is`,
+    receivedAt: new Date(timestamp * 1000),
+    ...(expected === undefined ? {} : { expect: expected }),
+    headers,
+    body: Buffer.from(body),
+  };
+}
+
+const answering = (status: number, body: string) => () => new Response(body, { status });
+
+/** What becomes of one fixture that expects this, when it is answered that. */
+async function verdictOf(expected: Fixture["expect"], status: number, body: string) {
+  const { results } = await replayFixtures(answering(status, body), [await fixture("a", expected)]);
+  return results[0]?.verdict;
+}
+
+describe("a result", () => {
+  const HANDLED = '{"outcome":"handled"}';
+  const STALE = '{"error":{"code":"STALE","message":"."}}';
+
+  it.each([
+    [{ status: 200, outcome: "handled" }, 200, HANDLED, "as_expected"],
+    [{ status: 200, outcome: "discarded" }, 200, HANDLED, "different"],
+    [{ status: 200, outcome: "handled" }, 201, HANDLED, "different"],
+    [{ status: 200 }, 200, HANDLED, "as_expected"],
+    [{ status: 409 }, 409, STALE, "as_expected"],
+    [{ status: 409, outcome: "stale" }, 409, STALE, "as_expected"],
+    [{ status: 409, outcome: "malformed" }, 409, STALE, "different"],
+    [{ status: 200, outcome: "handled" }, 200, "", "as_expected"],
+    [{ status: 200, outcome: "handled" }, 200, "<html>", "as_expected"],
+    [{ status: 200, outcome: "handled" }, 200, '{"outcome":"toString"}', "as_expected"],
+    [undefined, 500, STALE, "not_judged"],
+  ])("that expects %o and is answered %i %s is %s", async (expected, status, body, verdict) => {
+    expect(await verdictOf(expected, status, body)).toBe(verdict);
+  });
+
+  it("names all that is known of the fixture, and nothing that is not", async () => {
+    const fixtures = [
+      await fixture("judged", { status: 200, outcome: "handled" }),
+      await fixture("recorded"),
+    ];
+    const { results } = await replayFixtures(answering(503, "no JSON"), fixtures);
+    const ms = expect.any(Number) as unknown;
+    expect(results).toStrictEqual([
+      {
+        name: "judged",
+        description: "What judged is",
+        expected: { status: 200, outcome: "handled" },
+        status: 503,
+        ms,
+        verdict: "different",
+      },
+      { name: "recorded", description: "What recorded is", status: 503, ms, verdict: "not_judged" },
+    ]);
+    expect(results.every((result) => result.ms >= 0)).toBe(true);
+  });
+
+  it("comes one by one, in the order of the fixtures, and is counted", async () => {
+    const order: string[] = [];
+    const shown: ReplayResult[] = [];
+    const target = ({ headers }: Request) => {
+      order.push(`send ${headers.get("x-webhook-id") ?? ""}`);
+      return new Response(null, { status: 204 });
+    };
+    const fixtures = [
+      await fixture("one", { status: 204 }),
+      await fixture("two"),
+      await fixture("three", { status: 200 }),
+      await fixture("four", { status: 200 }),
+    ];
+    const ids = fixtures.map(({ headers }) => String(headers["X-Webhook-Id"]));
+    const report = await replayFixtures(target, fixtures, {
+      beforeEach: async ({ name }) => {
+        await Promise.resolve();
+        order.push(`before ${name}`);
+      },
+      onResult: (result) => {
+        order.push(`result ${result.name}`);
+        shown.push(result);
+      },
+    });
+    expect(order).toEqual(
+      fixtures.flatMap(({ name }, at) => [
+        `before ${name}`,
+        `send ${ids[at] ?? ""}`,
+        `result ${name}`,
+      ]),
+    );
+    expect(report.results).toEqual(shown);
+    expect(report).toMatchObject({ asExpected: 1, different: 2, notJudged: 1 });
+  });
+});
+
+describe("a target that fails", () => {
+  const fixtures = async () => [
+    await fixture("judged", { status: 200 }),
+    await fixture("recorded"),
+  ];
+  const verdictsAndErrors = ({ results }: { results: readonly ReplayResult[] }) =>
+    results.map(({ verdict, error }) => [verdict, error]);
+
+  it("by throwing is a result with its error", async () => {
+    const error = "the request failed: the handler is broken";
+    const target = () => {
+      throw new Error("the handler is broken");
+    };
+    expect(verdictsAndErrors(await replayFixtures(target, await fixtures()))).toEqual([
+      ["different", error],
+      ["not_judged", error],
+    ]);
+  });
+
+  it("by never answering is one too, after the time-out", async () => {
+    const target = () => new Promise<Response>(() => undefined);
+    const report = await replayFixtures(target, await fixtures(), { timeoutMs: 20 });
+    expect(verdictsAndErrors(report)).toEqual([
+      ["different", "no answer within 20 ms"],
+      ["not_judged", "no answer within 20 ms"],
+    ]);
+  });
+
+  it("by not being there is one too", async () => {
+    const { port, close } = await listen(http.createServer());
+    await close();
+    const report = await replayFixtures(`http://127.0.0.1:${String(port)}/`, await fixtures());
+    for (const { error, status } of report.results) {
+      expect(error).toContain("ECONNREFUSED");
+      expect(status).toBeUndefined();
+    }
+    expect(report).toMatchObject({ different: 1, notJudged: 1 });
+  });
+
+  it("and a fixture that HTTP cannot send, is one too", async () => {
+    const [whole] = await fixtures();
+    if (whole === undefined) throw new Error("there is no fixture");
+    const broken = { ...whole, headers: { ...whole.headers, "X-Odd": "a\nb" } };
+    const report = await replayFixtures(answering(200, ""), [broken, whole]);
+    expect(report.results.map(({ verdict }) => verdict)).toEqual(["different", "as_expected"]);
+  });
+});
+
+describe("replayFixtures rejects", () => {
+  const target = createWebhookReceiver({
+    secret: TEST_SECRET,
+    handlers: { new_alarm: () => undefined },
+    logger: false,
+  });
+
+  it.each<[string, object]>([
+    ["a misspelt option", { resing: true }],
+    ["resign without a secret", { resign: true }],
+    ["resign with a secret that cannot be one", { resign: true, secret: " " }],
+    ["fixtures whose secret cannot be one", { resign: true, secret: "s", fixtureSecret: "" }],
+    ["fresh ids without resign", { secret: TEST_SECRET, freshIds: true }],
+    ["a clock that is no function", { resign: true, secret: "s", now: 0 }],
+    ["an onResult that is no function", { onResult: [] }],
+    ["a time-out of nothing", { timeoutMs: 0 }],
+  ])("%s", async (_, options) => {
+    await expect(replayFixtures(target, [], options)).rejects.toThrow(ConfigurationError);
+  });
+
+  it("a target that is no URL", async () => {
+    await expect(replayFixtures("localhost:3000", [])).rejects.toThrow(ConfigurationError);
+  });
+
+  it.each<(error: Error) => ReplayOptions>([
+    (error) => ({ beforeEach: () => Promise.reject(error) }),
+    (error) => ({
+      onResult: () => {
+        throw error;
+      },
+    }),
+  ])("with what the test's own function throws (%#)", async (optionsOf) => {
+    const error = new Error("the test is broken");
+    const one = [await fixture("a")];
+    await expect(replayFixtures(target, one, optionsOf(error))).rejects.toBe(error);
+  });
+});

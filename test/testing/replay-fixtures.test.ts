@@ -1,0 +1,177 @@
+import http from "node:http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fetchHandler } from "../../adapters/fetch.js";
+import { nodeHandler } from "../../adapters/node.js";
+import { createWebhookReceiver, type WebhookReceiver } from "../../src/index.js";
+import { loadFixtures } from "../../src/testing/load-fixtures.js";
+import { replayFixtures } from "../../src/testing/replay-fixtures.js";
+import type { ReplayReport } from "../../src/testing/replay-report.js";
+import type { Target } from "../../src/testing/target.js";
+import { TEST_SECRET } from "../../src/testing/test-secret.js";
+import { fixturesFolder } from "../support/fixtures.js";
+import { listen, type RunningServer } from "../support/servers.js";
+
+const fixtures = await loadFixtures(fixturesFolder);
+const ALL_AS_EXPECTED = { asExpected: 52, different: 0, notJudged: 0 };
+
+/** A receiver as the fixtures expect it, with the real clock until another time is set. */
+function createTarget(secret = TEST_SECRET) {
+  let nowMs: number | undefined;
+  const receiver = createWebhookReceiver({
+    secret,
+    handlers: { new_alarm: () => undefined, delete_my_data_event: () => undefined },
+    logger: false,
+    now: () => nowMs ?? Date.now(),
+  });
+  return {
+    receiver,
+    setClock: ({ receivedAt }: { receivedAt: Date }) => {
+      nowMs = receivedAt.getTime();
+    },
+  };
+}
+
+/** Names of those that were answered otherwise: an assertion that fails shows them. */
+function differencesIn({ results }: ReplayReport): string[] {
+  return results
+    .filter(({ verdict }) => verdict !== "as_expected")
+    .map(({ name, status, outcome, error }) => [name, status, outcome, error].join(" "));
+}
+
+/** The three kinds of target, of one receiver each. */
+const KINDS: readonly {
+  readonly kind: string;
+  readonly open: (receiver: WebhookReceiver) => Promise<{ target: Target; close?: () => unknown }>;
+}[] = [
+  { kind: "a receiver", open: (receiver) => Promise.resolve({ target: receiver }) },
+  {
+    kind: "a fetch function",
+    open: (receiver) => Promise.resolve({ target: fetchHandler(receiver) }),
+  },
+  {
+    kind: "a server",
+    open: async (receiver) => {
+      const { port, close } = await listen(http.createServer(nodeHandler(receiver)));
+      return { target: new URL(`http://127.0.0.1:${String(port)}/webhooks`), close };
+    },
+  },
+];
+
+describe.each(KINDS)("the published fixtures against $kind", ({ open }) => {
+  it("are answered as expected when they are sent as they were recorded", async () => {
+    const { receiver, setClock } = createTarget();
+    const { target, close } = await open(receiver);
+    const report = await replayFixtures(target, fixtures, { beforeEach: setClock });
+    expect(differencesIn(report)).toEqual([]);
+    expect(report).toMatchObject(ALL_AS_EXPECTED);
+    await close?.();
+  });
+
+  it("are answered as expected when they are signed anew, for now and with another secret", async () => {
+    const secret = "whsec_of_another_endpoint";
+    const { receiver } = createTarget(secret);
+    const { target, close } = await open(receiver);
+    const report = await replayFixtures(target, fixtures, { secret, resign: true });
+    expect(differencesIn(report)).toEqual([]);
+    expect(report).toMatchObject(ALL_AS_EXPECTED);
+    await close?.();
+  });
+
+  it("are stale when they are neither", async () => {
+    const { target, close } = await open(createTarget().receiver);
+    const { results } = await replayFixtures(target, fixtures);
+    const handled = results.filter(({ expected }) => expected?.outcome === "handled");
+    expect(new Set(handled.map(({ outcome }) => outcome))).toEqual(new Set(["stale"]));
+    await close?.();
+  });
+
+  it("are duplicates the second time, except with fresh ids", async () => {
+    const { receiver } = createTarget();
+    const { target, close } = await open(receiver);
+    const again = (freshIds: boolean) =>
+      replayFixtures(target, fixtures, { secret: TEST_SECRET, resign: true, freshIds });
+    expect(await again(false)).toMatchObject(ALL_AS_EXPECTED);
+    const { results } = await again(false);
+    const repeated = results.filter(({ verdict }) => verdict === "different");
+    expect(repeated.map(({ name }) => name)).toEqual(
+      fixtures
+        .filter(({ expect: { outcome } = {} }) => outcome === "handled")
+        .map(({ name }) => name),
+    );
+    expect(new Set(repeated.map(({ outcome }) => outcome))).toEqual(new Set(["duplicate"]));
+    for (let run = 0; run < 2; run++) expect(differencesIn(await again(true))).toEqual([]);
+    await close?.();
+  });
+});
+
+describe("what is sent", () => {
+  let server: RunningServer;
+  const requests: { lines: [string, string][]; body: Buffer; url: string | undefined }[] = [];
+
+  beforeAll(async () => {
+    const recording = http.createServer((req, res) => {
+      const chunks: Buffer[] = [];
+      req.on("data", (chunk: Buffer) => chunks.push(chunk));
+      req.on("end", () => {
+        const lines = req.rawHeaders.flatMap((name, at): [string, string][] =>
+          at % 2 === 0 ? [[name, req.rawHeaders[at + 1] ?? ""]] : [],
+        );
+        requests.push({ lines, body: Buffer.concat(chunks), url: req.url });
+        res.statusCode = 409;
+        res.end('{"error":{"code":"CONFLICT","message":"another make"}}');
+      });
+    });
+    server = await listen(recording);
+  });
+
+  afterAll(async () => {
+    await server.close();
+  });
+
+  it("is every header line and every byte, to the path that was given", async () => {
+    await replayFixtures(`http://127.0.0.1:${String(server.port)}/gateway?a=1`, fixtures);
+    const sent = requests.splice(0);
+    expect(sent).toHaveLength(52);
+    for (const [at, { headers, body }] of fixtures.entries()) {
+      const recorded = Object.entries(headers).flatMap(([name, value]) =>
+        [value].flat().map((one) => [name, one]),
+      );
+      const { lines = [], url, body: received } = sent[at] ?? {};
+      const names = new Set(recorded.map(([name]) => name));
+      expect(lines.filter(([name]) => names.has(name))).toEqual(recorded);
+      expect([url, received?.equals(body)]).toEqual(["/gateway?a=1", true]);
+    }
+  });
+
+  it("leaves out what belonged to the connection on which it was recorded", async () => {
+    const [fixture] = fixtures;
+    if (fixture === undefined) throw new Error("there is no fixture");
+    const headers = {
+      ...fixture.headers,
+      Host: "recorded.example",
+      "content-length": "7",
+      "Transfer-Encoding": "chunked",
+      Connection: "close",
+      "X-Forwarded-For": "192.0.2.1",
+    };
+    const { port } = server;
+    await replayFixtures(`http://127.0.0.1:${String(port)}/`, [{ ...fixture, headers }]);
+    const [sent] = requests.splice(0);
+    const received = new Map(sent?.lines.map(([name, value]) => [name.toLowerCase(), value]));
+    expect(received.get("host")).toBe(`127.0.0.1:${String(port)}`);
+    expect(received.get("content-length")).toBe(String(fixture.body.length));
+    expect(received.has("transfer-encoding")).toBe(false);
+    expect(received.get("x-forwarded-for")).toBe("192.0.2.1");
+    expect(sent?.body.equals(fixture.body)).toBe(true);
+  });
+
+  it("is judged by the status alone where the receiver is of another make", async () => {
+    const report = await replayFixtures(`http://127.0.0.1:${String(server.port)}/`, fixtures);
+    requests.splice(0);
+    for (const { expected, status, outcome, verdict } of report.results) {
+      expect([status, outcome]).toEqual([409, undefined]);
+      expect(verdict).toBe(expected?.status === 409 ? "as_expected" : "different");
+    }
+    expect(report.asExpected).toBe(fixtures.filter(({ expect: e }) => e?.status === 409).length);
+  });
+});

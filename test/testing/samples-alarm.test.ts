@@ -1,0 +1,192 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  alarmSchema,
+  ConfigurationError,
+  parseAlarmPayload,
+  parseGatewayTime,
+  type Alarm,
+} from "../../src/index.js";
+import { ALARM_EVENT_TYPES, sampleAlarm } from "../../src/testing/sample-alarm.js";
+import type { DateFormat } from "../../src/testing/sample-options.js";
+import { receivedRecord } from "./received-record.js";
+
+/** The tables of GATEWAY.md, "Alarm", and what category each trigger belongs to. */
+const DOCUMENTED_ALARMS = [
+  ["email_hacked", "BreachDb", 3],
+  ["phone_hacked", "BreachDb", 3],
+  ["ssn_hacked", "BreachDb", 1],
+  ["iban_hacked", "BreachDb", 2],
+  ["credit_card_hacked", "BreachDb", 4],
+  ["passport_hacked", "BreachDb", 6],
+  ["drivers_license_hacked", "BreachDb", 7],
+  ["domain_hacked", "BreachDb", 3],
+  ["BureauIdentity", "BureauIdentity", 1],
+  ["BureauCreditA", "BureauCreditA", 2],
+  ["BureauCreditAConnect", "BureauCreditAConnect", 5],
+  ["BureauCreditAEnquiry", "BureauCreditAEnquiry", 2],
+  ["BureauCreditB", "BureauCreditB", 2],
+] as const;
+const FORMATS: Record<DateFormat, RegExp> = {
+  legacy: /^2026-\d\d-\d\d \d\d:\d\d:\d\d$/,
+  standardized: /^2026-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
+};
+const ALARM_DATES = ["date", "checked_at", "created_at", "updated_at"] as const;
+
+const seeds = fc.integer({ min: 0, max: 0xffff_ffff });
+const formats = fc.constantFrom<DateFormat>("legacy", "standardized");
+
+describe("sampleAlarm", () => {
+  it("knows every documented event type", () => {
+    expect(ALARM_EVENT_TYPES).toEqual(DOCUMENTED_ALARMS.map(([event_type]) => event_type));
+  });
+
+  describe.each(DOCUMENTED_ALARMS)("%s", (event_type, source, category_id) => {
+    it("has its source and category, and a payload of its own", () => {
+      const alarm = sampleAlarm({ event_type });
+      expect(alarm).toMatchObject({ event_type, source, category_id, status: "NEW" });
+      expect(["Low", "Medium", "High", "Info"]).toContain(alarm.severity);
+      expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
+    });
+
+    it("is valid and handled as it is, whatever the seed and the format", async () => {
+      await fc.assert(
+        fc.asyncProperty(seeds, formats, async (seed, format) => {
+          const alarm = sampleAlarm({ event_type }, { seed, format });
+          // The output and not only its success: nothing had to be converted.
+          expect(alarmSchema.parse(alarm)).toEqual(alarm);
+          for (const field of ALARM_DATES) expect(alarm[field]).toMatch(FORMATS[format]);
+          expect(await receivedRecord({ alarm })).toEqual({ outcome: "handled", records: [alarm] });
+        }),
+        { numRuns: 30 },
+      );
+    });
+  });
+
+  it("has another payload shape for each bureau and another match for each breach", () => {
+    const shapes = ALARM_EVENT_TYPES.map((event_type) => {
+      const payload = parseAlarmPayload(sampleAlarm({ event_type })) as { matched?: object };
+      return JSON.stringify([Object.keys(payload), Object.entries(payload.matched ?? {})]);
+    });
+    expect(new Set(shapes).size).toBe(ALARM_EVENT_TYPES.length);
+  });
+
+  it("is the same for the same seed, and has other ids for another", () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(seeds, { minLength: 2, maxLength: 2 }), ([one, other]) => {
+        const alarm = sampleAlarm({}, { seed: one });
+        expect(sampleAlarm({}, { seed: one })).toEqual(alarm);
+        const another = sampleAlarm({}, { seed: other });
+        expect(another.id).not.toBe(alarm.id);
+        expect(another.original_event_id).not.toBe(alarm.original_event_id);
+      }),
+    );
+    expect(sampleAlarm()).toEqual(sampleAlarm({}, { seed: 0, format: "legacy" }));
+  });
+
+  it("reaches every event type by its seed alone", () => {
+    const types = Array.from({ length: 200 }, (_, seed) => sampleAlarm({}, { seed }).event_type);
+    expect(new Set(types)).toEqual(new Set(ALARM_EVENT_TYPES));
+  });
+
+  it("names the same moments in both formats, in the order in which they come", () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const times = (format: DateFormat) =>
+          ALARM_DATES.map((field) => parseGatewayTime(sampleAlarm({}, { seed, format })[field]));
+        const legacy = times("legacy");
+        expect(legacy).toEqual(times("standardized"));
+        expect(legacy).toEqual([...legacy].sort((one, other) => Number(one) - Number(other)));
+      }),
+    );
+  });
+
+  it("lets the rest follow from the source, or from the category", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...DOCUMENTED_ALARMS), seeds, ([, source, category], seed) => {
+        const documented = DOCUMENTED_ALARMS.map((row) => row.join());
+        const rowOf = (alarm: Alarm) => [alarm.event_type, alarm.source, alarm.category_id].join();
+        const ofSource = sampleAlarm({ source }, { seed });
+        expect(ofSource.source).toBe(source);
+        expect(documented).toContain(rowOf(ofSource));
+        const ofCategory = sampleAlarm({ category_id: category }, { seed });
+        expect(ofCategory.category_id).toBe(category);
+        expect(documented).toContain(rowOf(ofCategory));
+      }),
+    );
+  });
+
+  it("lets overrides win, those too that contradict each other or are not documented", () => {
+    expect(
+      sampleAlarm({ event_type: "iban_hacked", source: "BureauIdentity", status: "CLOSED", id: 7 }),
+    ).toMatchObject({
+      event_type: "iban_hacked",
+      source: "BureauIdentity",
+      category_id: 2,
+      status: "CLOSED",
+      id: 7,
+    });
+    expect(sampleAlarm({ source: "BureauCreditA", category_id: 7 })).toMatchObject({
+      event_type: "BureauCreditA",
+      category_id: 7,
+    });
+    expect(sampleAlarm({ event_type: "wallet_hacked" })).toMatchObject({
+      event_type: "wallet_hacked",
+      source: "BreachDb",
+    });
+    for (const named of [{ event_type: "BureauCreditC" }, { source: "BureauCreditC" }]) {
+      expect(sampleAlarm(named)).toMatchObject({
+        event_type: "BureauCreditC",
+        source: "BureauCreditC",
+      });
+    }
+    expect(sampleAlarm({ risk_score: 0.5 })["risk_score"]).toBe(0.5);
+  });
+
+  it.each([
+    ["email_hacked", /^person\.\d+@example\.com$/],
+    ["phone_hacked", /^\+46701740(60[5-9]|6[1-9]\d)$/],
+    ["ssn_hacked", /^(19)?0[0-]+$/],
+    ["iban_hacked", /^[A-Z]{2}00/],
+    ["credit_card_hacked", /^(4242424242424242|4111111111111111|5555555555554444)$/],
+    ["passport_hacked", /^XX000000\d$/],
+    ["drivers_license_hacked", /^TEST-\d{6}$/],
+    ["domain_hacked", /^example\.org$/],
+  ])("%s is about nobody", (event_type, reserved) => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const alarm = sampleAlarm({ event_type }, { seed });
+        expect(parseAlarmPayload(alarm)).toMatchObject({
+          matched: { value: expect.stringMatching(reserved) as unknown },
+        });
+      }),
+    );
+  });
+
+  it.each(["BureauIdentity", "BureauCreditA", "BureauCreditAEnquiry", "BureauCreditB"])(
+    "%s is about nobody",
+    (source) => {
+      fc.assert(
+        fc.property(seeds, (seed) => {
+          expect(parseAlarmPayload(sampleAlarm({ source }, { seed }))).toMatchObject({
+            subject: { national_id: expect.stringMatching(/^(19)?0[0-]+$/) as unknown },
+          });
+        }),
+      );
+    },
+  );
+
+  it("takes overrides by the types of the fields", () => {
+    // @ts-expect-error an id is a number
+    expect(sampleAlarm({ id: "1" }).id).toBe("1");
+  });
+
+  it.each<[string, object]>([
+    ["a seed that is no whole number", { seed: 1.5 }],
+    ["a seed beyond 32 bits", { seed: 2 ** 32 }],
+    ["an unknown format", { format: "iso" as DateFormat }],
+    ["a misspelt option", { seeed: 1 }],
+  ])("refuses %s", (_, options) => {
+    expect(() => sampleAlarm({}, options)).toThrow(ConfigurationError);
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import { ConfigurationError } from "../../src/index.js";
+import { createGatewayTwin } from "../../src/testing/twin/gateway-twin.js";
+import { createScaledClock } from "../../src/testing/twin/scaled-clock.js";
+import type {
+  SingleTargetTwinOptions,
+  WebhooksTwinOptions,
+} from "../../src/testing/twin/twin-options.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+
+const target = () => new Response();
+const single = (options: object) => () =>
+  createGatewayTwin({ target, secret: TEST_SECRET, ...options } as SingleTargetTwinOptions);
+const several = (webhook: object) => () =>
+  createGatewayTwin({
+    webhooks: [{ target, type: "new_alarm", ...webhook }],
+  } as WebhooksTwinOptions);
+
+/** Options that cannot work, and what the error says of each. */
+const REFUSED: readonly [what: string, make: () => unknown, message: string][] = [
+  ["a misspelt option", single({ retries: {} }), "retries is no option"],
+  ["both forms at once", single({ webhooks: [] }), "target is no option"],
+  ["no secret", single({ secret: undefined }), "secret is not given"],
+  ["an empty secret", single({ secret: "" }), "secret is empty"],
+  ["a secret with a newline", single({ secret: "abc\n" }), "white space at an end"],
+  ["a target of another scheme", single({ target: "ftp://example" }), "http or https URL"],
+  ["a time-out of nothing", single({ timeoutMs: 0 }), "timeoutMs has to be"],
+  ["a seed with a fraction", single({ seed: 0.5 }), "seed has to be"],
+  ["an unlisted status rule", single({ unlistedStatus: "drop" }), "unlistedStatus has to be"],
+  ["no attempts", single({ retry: { attempts: 0 } }), "attempts has to be"],
+  ["a shrinking gap", single({ retry: { factor: 0.9 } }), "factor has to be"],
+  ["a factor that is no number", single({ retry: { factor: Number.NaN } }), "factor has to be"],
+  ["a factor in text", single({ retry: { factor: "2" } }), "factor has to be"],
+  ["too much jitter", single({ retry: { jitter: 1.1 } }), "jitter has to be"],
+  ["a first gap over the longest", single({ retry: { maxDelayMs: 9_999 } }), "firstDelayMs has to"],
+  ["a misspelt retry option", single({ retry: { delay: 1 } }), "delay is no option"],
+  ["a rate over 1", single({ faults: { duplicateRate: 2 } }), "duplicateRate has to be"],
+  ["a misspelt fault", single({ faults: { duplicates: 1 } }), "duplicates is no option"],
+  ["an unknown type", several({ type: "alarm", secret: "s" }), "type of webhook 1 has to be"],
+  ["an unset secret", several({ secret: undefined }), "secret of webhook 1 is empty"],
+  ["a misspelt field", several({ is_active: true }), "is_active is no option"],
+  ["a speed below 1", () => createScaledClock(0.5), "speed has to be"],
+];
+
+describe("a twin refuses", () => {
+  test.each(REFUSED)("%s", (_what, make, message) => {
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow(message);
+  });
+
+  test("what cannot be delivered", async () => {
+    const twin = single({})();
+    const reject = (event: object, options: object, message: string) =>
+      expect(twin.deliver(event as { type: string; body: string }, options)).rejects.toThrow(
+        message,
+      );
+    const event = { type: "new_alarm", body: "{}" };
+    await reject({}, {}, "{ alarm }, { event } or { type, body }");
+    await reject({ type: "new_alarm", body: {} }, {}, "{ type, body }");
+    await reject(event, { id: "a:b" }, "id has to be");
+    await reject(event, { copies: 0 }, "copies has to be");
+    await reject(event, { parallel: true }, "parallel is no option");
+    await expect(twin.deliverMany([event], { concurrency: 0 })).rejects.toThrow(
+      "concurrency has to",
+    );
+    expect(twin.history()).toEqual([]);
+  });
+});
