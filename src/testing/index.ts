@@ -64,4 +64,31 @@ export type {
 export type { FindingCode } from "./diagnosis/finding-codes.js";
 export type { SearchCounts } from "./diagnosis/signature-search.js";
 
+export { receiverConformance } from "./conformance/receiver-conformance.js";
+export {
+  runConformance,
+  type ConformanceCaseReport,
+  type ConformanceCounts,
+  type ConformanceReport,
+  type RunConformanceOptions,
+} from "./conformance/run-conformance.js";
+export {
+  CONFORMANCE_GROUPS,
+  ConformanceFailure,
+  type ConformanceCase,
+  type ConformanceDescription,
+  type ConformanceExchange,
+  type ConformanceGroup,
+  type ConformanceLevel,
+  type ConformanceResult,
+} from "./conformance/conformance-case.js";
+export type { ConformanceOptions } from "./conformance/conformance-options.js";
+
+export {
+  deliveryStoreContract,
+  type DeliveryStoreContractOptions,
+} from "./store-contract/delivery-store-contract.js";
+export { ContractError, type ContractCase } from "./store-contract/contract-case.js";
+export type { MakeStore, StoreUnderTest } from "./store-contract/store-under-test.js";
+
 export { SendError, type Target } from "./target.js";

@@ -9,10 +9,11 @@ import { afterEach, describe, expect, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { createWebhookReceiver } from "../../src/index.js";
+import { recordOf } from "../../src/testing/wire.js";
 import { signed, withHeader } from "../support/adapter-exchange.js";
 import { NOW_MS, TEST_SECRET, alarm } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
-import { http1Client, recordOf, type HttpClient } from "../support/http-clients.js";
+import { http1Client, type HttpClient } from "../support/http-clients.js";
 import {
   eventually,
   listenWith,

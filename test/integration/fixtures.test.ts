@@ -14,7 +14,8 @@ import {
   type OnlineDataEvent,
   type WebhookRequest,
 } from "../../src/index.js";
-import type { AdapterRequest, MountedAdapter } from "../support/adapter-exchange.js";
+import type { WireRequest } from "../../src/testing/wire.js";
+import type { MountedAdapter } from "../support/adapter-exchange.js";
 import { adapterTargets, directTarget } from "../support/adapter-targets.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtureNamed, fixtures, fixturesFolder, type Fixture } from "../support/fixtures.js";
@@ -68,7 +69,7 @@ function runNode(args: readonly string[], stdin = ""): Promise<Run> {
 }
 
 /** A list of values is sent as a line each. */
-function requestOf({ headers, body }: Fixture): AdapterRequest {
+function requestOf({ headers, body }: Fixture): WireRequest {
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     [value].flat().map((text) => [name, text] as const),
   );

@@ -3,7 +3,8 @@ import { createAdaptorServer } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
 import { describe, expect, it } from "vitest";
 import { honoHandler } from "../../adapters/hono.js";
-import { signed, withHeader, type AdapterRequest } from "../support/adapter-exchange.js";
+import type { WireRequest } from "../../src/testing/wire.js";
+import { signed, withHeader } from "../support/adapter-exchange.js";
 import { requestOf } from "../support/adapter-targets.js";
 import { createBodyReceiver, streamingRequest } from "../support/body-receiver.js";
 import { http1Client } from "../support/http-clients.js";
@@ -18,10 +19,10 @@ interface App {
 
 /** Sends a request to a Hono app in process, and to the same app on Node. */
 const transports = [
-  ["in process", (app: App, request: AdapterRequest) => app.request(requestOf(request))],
+  ["in process", (app: App, request: WireRequest) => app.request(requestOf(request))],
   [
     "on @hono/node-server",
-    async (app: App, request: AdapterRequest) => {
+    async (app: App, request: WireRequest) => {
       const server = await listen(createAdaptorServer({ fetch: app.fetch }));
       const client = http1Client(server.port);
       const answer = await client.send(request);

@@ -5,11 +5,11 @@ import { createAdaptorServer, getRequestListener, type HttpBindings } from "@hon
 import { Hono, type MiddlewareHandler } from "hono";
 import { describe, expect, it } from "vitest";
 import { honoHandler } from "../../adapters/hono.js";
+import { recordOf } from "../../src/testing/wire.js";
 import { signed } from "../support/adapter-exchange.js";
 import { requestOf } from "../support/adapter-targets.js";
 import { arrivals } from "../support/arrivals.js";
 import { createBodyReceiver } from "../support/body-receiver.js";
-import { recordOf } from "../support/http-clients.js";
 import { eventually, type CreateServer } from "../support/listening-receiver.js";
 import { ODD_BODY, oddDelivery } from "../support/odd-delivery.js";
 import { headOf, wireOf } from "../support/raw-connection.js";

@@ -6,7 +6,7 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { describe, expect, it } from "vitest";
 import { honoHandler } from "../../adapters/hono.js";
-import type { AdapterRequest } from "../support/adapter-exchange.js";
+import type { WireRequest } from "../../src/testing/wire.js";
 import { requestOf } from "../support/adapter-targets.js";
 import { createBodyReceiver } from "../support/body-receiver.js";
 import { http1Client } from "../support/http-clients.js";
@@ -18,7 +18,7 @@ import { listen } from "../support/servers.js";
 function mountBehind(middleware: MiddlewareHandler, options: { maxBodyBytes?: number } = {}) {
   const mounted = createBodyReceiver(options);
   const app = new Hono().use(middleware).post("/", honoHandler(mounted.receiver));
-  const send = async (request: AdapterRequest) => {
+  const send = async (request: WireRequest) => {
     const server = await listen(createAdaptorServer({ fetch: app.fetch }));
     const client = http1Client(server.port);
     const answer = await client.send(request);

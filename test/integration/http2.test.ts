@@ -4,9 +4,10 @@ import { createAdaptorServer } from "@hono/node-server";
 import { afterEach, describe, expect, it } from "vitest";
 import { fetchHandler } from "../../adapters/fetch.js";
 import { nodeHandler } from "../../adapters/node.js";
-import { bytesOf, signed, type AdapterRequest } from "../support/adapter-exchange.js";
+import { recordOf, type WireRequest } from "../../src/testing/wire.js";
+import { bytesOf, signed } from "../support/adapter-exchange.js";
 import { deferred } from "../support/deferred.js";
-import { http2Client, recordOf } from "../support/http-clients.js";
+import { http2Client } from "../support/http-clients.js";
 import {
   eventually,
   type CreateServer,
@@ -50,7 +51,7 @@ afterEach(() => {
 /** Starts a request on the session, body to follow. */
 async function start(
   more: Record<string, string> = {},
-  request: Promise<AdapterRequest> = signed(),
+  request: Promise<WireRequest> = signed(),
 ): Promise<ClientHttp2Stream> {
   const { headers } = await request;
   return session.request({ ":method": "POST", ":path": "/", ...recordOf(headers), ...more });

@@ -1,5 +1,6 @@
 import type { Outcome } from "../../src/index.js";
-import { NOW_SECONDS, alarm, onlineDataEvent } from "./deliveries.js";
+import type { WireRequest } from "../../src/testing/wire.js";
+import { NOW_SECONDS, alarm } from "./deliveries.js";
 import {
   bytesOf,
   ensureEqual,
@@ -8,7 +9,6 @@ import {
   signed,
   withHeader,
   type AdapterCase,
-  type AdapterRequest,
   type ExchangeOptions,
 } from "./adapter-exchange.js";
 
@@ -17,7 +17,7 @@ function refused(
   id: string,
   title: string,
   [status, outcome]: readonly [number, Outcome],
-  request: () => Promise<AdapterRequest>,
+  request: () => Promise<WireRequest>,
   options: ExchangeOptions = {},
 ): AdapterCase {
   return {
@@ -41,53 +41,17 @@ const ID = "x-webhook-id";
 const TIMESTAMP = "x-webhook-timestamp";
 const TYPE = "x-webhook-type";
 const SIGNATURE = "x-webhook-signature";
-const HEX = "0123456789abcdef".repeat(4);
-
-/** What each header must not be, beside missing and repeated. */
-const MALFORMED_VALUES: readonly (readonly [name: string, value: string])[] = [
-  [ID, ""],
-  [ID, "a:b"],
-  [ID, "a b"],
-  [ID, "a,b"],
-  [ID, "é"],
-  [ID, "x".repeat(129)],
-  [TIMESTAMP, ""],
-  [TIMESTAMP, "-1760000000"],
-  [TIMESTAMP, "+1760000000"],
-  [TIMESTAMP, "1760000000.0"],
-  [TIMESTAMP, "1.76e9"],
-  [TIMESTAMP, "0x68e77800"],
-  [TIMESTAMP, "1760000000000"],
-  [TYPE, ""],
-  [TYPE, "new alarm"],
-  [TYPE, "new_alarm:x"],
-  [SIGNATURE, ""],
-  [SIGNATURE, HEX],
-  [SIGNATURE, `v1=${HEX.slice(1)}`],
-  [SIGNATURE, `v1=${HEX}0`],
-  [SIGNATURE, `v1=${HEX.slice(1)}g`],
-  [SIGNATURE, `v2=${HEX}`],
-  [SIGNATURE, `V1=${HEX}`],
-  [SIGNATURE, `v1= ${HEX}`],
-];
-
 const METHODS = ["GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"];
 
-/** Requests that are not, or not provably, the gateway's, and what it must not have sent. */
+/**
+ * Requests that are not, or not provably, the gateway's, and what it must not have sent: one for each
+ * outcome, and what an adapter has a part in. `receiverConformance` has the others.
+ */
 export const refusalCases: readonly AdapterCase[] = [
   refused("tampered", "a body that was changed is refused", MISMATCH, async () => ({
     ...(await signed()),
     body: bytesOf(JSON.stringify({ alarm: alarm({ account_id: 43 }) })),
   })),
-  refused("wrong_secret", "a signature by another secret is refused", MISMATCH, () =>
-    signed({ secret: "whsec_of_somebody_else" }),
-  ),
-  refused("other_id", "a signature is good for its own id alone", MISMATCH, async () =>
-    withHeader(await signed(), ID, "another-id"),
-  ),
-  refused("other_timestamp", "a signature is good for its own time alone", MISMATCH, async () =>
-    withHeader(await signed(), TIMESTAMP, String(NOW_SECONDS + 1)),
-  ),
   refused("no_body", "a delivery without its body is refused", MISMATCH, async () => ({
     ...(await signed()),
     body: undefined,
@@ -98,29 +62,11 @@ export const refusalCases: readonly AdapterCase[] = [
   refused("stale", "a delivery from more than the tolerance ago is refused", STALE, () =>
     signed({ timestamp: NOW_SECONDS - 301 }),
   ),
-  refused("future", "a delivery from more than the tolerance ahead is refused", STALE, () =>
-    signed({ timestamp: NOW_SECONDS + 301 }),
-  ),
   refused(
     "type_flip_alarm",
     "an alarm cannot be sent on as an event",
     [409, "type_mismatch"],
     async () => withHeader(await signed(), TYPE, "delete_my_data_event"),
-  ),
-  refused(
-    "type_flip_event",
-    "an event cannot be sent on as an alarm",
-    [409, "type_mismatch"],
-    async () => {
-      const body = JSON.stringify({ event: onlineDataEvent("DATA_DELETED") });
-      return withHeader(await signed({ type: "delete_my_data_event", body }), TYPE, "new_alarm");
-    },
-  ),
-  refused("delimiter_into_id", "a part of the body cannot become part of the id", MALFORMED, () =>
-    recut((timestamp, id, first, rest) => [timestamp, `${id}:${first}`, rest]),
-  ),
-  refused("delimiter_into_timestamp", "the id cannot become part of the time", MALFORMED, () =>
-    recut((timestamp, id, first, rest) => [`${timestamp}:${id}`, first, rest]),
   ),
 
   ...[ID, TIMESTAMP, TYPE].map((name) =>
@@ -128,21 +74,12 @@ export const refusalCases: readonly AdapterCase[] = [
       withHeader(await signed(), name),
     ),
   ),
-  ...[ID, TIMESTAMP, TYPE, SIGNATURE].flatMap((name) => [
+  ...[ID, TIMESTAMP, TYPE, SIGNATURE].map((name) =>
     refused(`repeated_${name}`, `${name} given twice is refused`, MALFORMED, async () => {
       const request = await signed();
       const value = headerOf(request, name);
       return withHeader(request, name, value, value);
     }),
-    refused(`ambiguous_${name}`, `${name} given two values is refused`, MALFORMED, async () => {
-      const request = await signed();
-      return withHeader(request, name, headerOf(request, name), "other");
-    }),
-  ]),
-  ...MALFORMED_VALUES.map(([name, value], index) =>
-    refused(`malformed_${String(index)}`, `${name}: "${value}" is refused`, MALFORMED, async () =>
-      withHeader(await signed(), name, value),
-    ),
   ),
 
   refused(
@@ -153,15 +90,6 @@ export const refusalCases: readonly AdapterCase[] = [
   ),
   refused("empty_body", "an authentic empty body is not acknowledged", UNRECOGNIZED, () =>
     signed({ body: "" }),
-  ),
-  refused("not_json", "an authentic body that is not JSON is not acknowledged", UNRECOGNIZED, () =>
-    signed({ body: '{"alarm":' }),
-  ),
-  refused("not_an_object", "an authentic list is not acknowledged", UNRECOGNIZED, () =>
-    signed({ body: "[]" }),
-  ),
-  refused("unknown_type", "an unknown webhook type is not acknowledged", UNRECOGNIZED, () =>
-    signed({ type: "account_closed", body: '{"account":{}}' }),
   ),
 
   refused("too_large", "a body over maxBodyBytes is refused", TOO_LARGE, () => signed(), {
@@ -214,20 +142,3 @@ export const refusalCases: readonly AdapterCase[] = [
     ),
   ),
 ];
-
-/** A signed delivery whose signed string is cut at other colons: the signature still fits it. */
-async function recut(
-  cut: (timestamp: string, id: string, first: string, rest: string) => [string, string, string],
-): Promise<AdapterRequest> {
-  const body = JSON.stringify({ alarm: alarm() });
-  const request = await signed({ body });
-  const colon = body.indexOf(":");
-  const [timestamp, id, rest] = cut(
-    headerOf(request, TIMESTAMP),
-    headerOf(request, ID),
-    body.slice(0, colon),
-    body.slice(colon + 1),
-  );
-  const moved = withHeader(withHeader(request, TIMESTAMP, timestamp), ID, id);
-  return { ...moved, body: bytesOf(rest) };
-}

@@ -6,9 +6,7 @@ import type { AdapterCase } from "./adapter-exchange.js";
 export type {
   AdapterAnswer,
   AdapterCase,
-  AdapterRequest,
   AdapterTarget,
-  HeaderLine,
   MountedAdapter,
 } from "./adapter-exchange.js";
 

@@ -6,32 +6,18 @@ import {
   type SecretOption,
   type WebhookReceiver,
 } from "../../src/index.js";
+import type { Target } from "../../src/testing/target.js";
+import { linesOf, outcomeOf, type WireAnswer, type WireRequest } from "../../src/testing/wire.js";
 import { NOW_MS, TEST_SECRET, delivery, type DeliveryOverrides } from "./deliveries.js";
 
-/** One line of a request's head; a header given twice is two lines. */
-export type HeaderLine = readonly [name: string, value: string];
-
-/** One HTTP request, down to its lines and bytes. */
-export interface AdapterRequest {
-  readonly method: string;
-  readonly headers: readonly HeaderLine[];
-  /** Undefined: a request without a body. */
-  readonly body?: Uint8Array | undefined;
-  /** Sent in chunks, without a Content-Length, where the transport knows the difference. */
-  readonly chunked?: boolean;
-}
-
-/** What the sender of a request is answered. */
-export interface AdapterAnswer {
-  readonly status: number;
-  /** Header names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
+/** What the sender of a request is answered; how long it took is not compared. */
+export type AdapterAnswer = Omit<WireAnswer, "ms">;
 
 /** A receiver mounted on an adapter, and a client to it. */
 export interface MountedAdapter {
-  send(request: AdapterRequest): Promise<AdapterAnswer>;
+  /** The same for what is sent by the kit: a URL where it is a server of HTTP/1.1. */
+  readonly target: Target;
+  send(request: WireRequest): Promise<AdapterAnswer>;
   /** How many connections the client has made, where there are any. */
   connections?(): number;
   close(): Promise<void>;
@@ -74,8 +60,8 @@ export interface Exchange {
   /** A call of the handler each, with what it was told. */
   readonly runs: readonly DeliveryContext[];
   /** Sends a request and judges its answer. */
-  readonly expect: (request: AdapterRequest, expected: Expected) => Promise<void>;
-  readonly send: (request: AdapterRequest) => Promise<AdapterAnswer>;
+  readonly expect: (request: WireRequest, expected: Expected) => Promise<void>;
+  readonly send: (request: WireRequest) => Promise<AdapterAnswer>;
   readonly connections: () => number | undefined;
 }
 
@@ -103,7 +89,7 @@ export async function exchangeWith(
   const mounted = await target.open(receiver);
   const answers: AdapterAnswer[] = [];
 
-  const send = async (request: AdapterRequest): Promise<AdapterAnswer> => {
+  const send = async (request: WireRequest): Promise<AdapterAnswer> => {
     const { status, headers, body } = await mounted.send(request);
     const compared = COMPARED_HEADERS.flatMap((name) =>
       headers[name] === undefined ? [] : [[name, headers[name]] as const],
@@ -143,12 +129,6 @@ export function judge(answer: AdapterAnswer, { status, outcome, retryAfter }: Ex
   if (answer.body !== "") ensureEqual("outcome", outcomeOf(answer.body), outcome);
 }
 
-/** The outcome that an answer's JSON names: `{ outcome }`, or the error envelope. */
-function outcomeOf(body: string): unknown {
-  const parsed = JSON.parse(body) as { outcome?: string; error?: { code?: string } };
-  return parsed.outcome ?? parsed.error?.code?.toLowerCase();
-}
-
 /** Throws where two plain values differ. */
 export function ensureEqual(what: string, actual: unknown, expected: unknown): void {
   if (Object.is(actual, expected)) return;
@@ -156,23 +136,23 @@ export function ensureEqual(what: string, actual: unknown, expected: unknown): v
 }
 
 /** A signed delivery as a request. */
-export async function signed(overrides: DeliveryOverrides = {}): Promise<AdapterRequest> {
+export async function signed(overrides: DeliveryOverrides = {}): Promise<WireRequest> {
   const { method, headers, body } = await delivery(overrides);
-  return { method, headers: Object.entries(headers), body: bytesOf(body) };
+  return { method, headers: linesOf(headers), body: bytesOf(body) };
 }
 
 /** `request` with one header otherwise: one line per value, so that none leaves it out. */
 export function withHeader(
-  request: AdapterRequest,
+  request: WireRequest,
   name: string,
   ...values: readonly string[]
-): AdapterRequest {
+): WireRequest {
   const others = request.headers.filter(([other]) => other !== name);
   return { ...request, headers: [...others, ...values.map((value) => [name, value] as const)] };
 }
 
 /** The value of a header that `request` has. */
-export function headerOf({ headers }: AdapterRequest, name: string): string {
+export function headerOf({ headers }: WireRequest, name: string): string {
   const line = headers.find(([other]) => other === name);
   if (line === undefined) throw new Error(`the request has no ${name}`);
   return line[1];

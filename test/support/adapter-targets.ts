@@ -11,15 +11,53 @@ import { fetchHandler } from "../../adapters/fetch.js";
 import { honoHandler } from "../../adapters/hono.js";
 import { nodeHandler } from "../../adapters/node.js";
 import type { WebhookReceiver } from "../../src/index.js";
-import type { AdapterRequest, AdapterTarget } from "./adapter-exchange.js";
-import { http1Client, http2Client, recordOf, type HttpClient } from "./http-clients.js";
+import type { Target } from "../../src/testing/target.js";
+import { recordOf, type WireRequest } from "../../src/testing/wire.js";
+import type { AdapterTarget } from "./adapter-exchange.js";
+import { http1Client, http2Client, type HttpClient } from "./http-clients.js";
 import { listen, testCertificate } from "./servers.js";
+
+/** How a server is spoken to. */
+interface Speech {
+  readonly connect: (port: number) => HttpClient;
+  /** What the kit is given, which speaks HTTP/1.1 alone. */
+  readonly targetOf: (port: number, client: HttpClient) => Target;
+}
+
+const http1: Speech = {
+  connect: http1Client,
+  targetOf: (port) => `http://127.0.0.1:${port}/`,
+};
+
+const https1: Speech = {
+  connect: (port) => http1Client(port, testCertificate().cert),
+  targetOf: (port) => `https://127.0.0.1:${port}/`,
+};
+
+const clearHttp2: Speech = { connect: http2Client, targetOf: (_port, client) => fetchOver(client) };
+
+const secureHttp2: Speech = {
+  connect: (port) => http2Client(port, testCertificate().cert),
+  targetOf: (_port, client) => fetchOver(client),
+};
+
+/** `fetch` by a client of ours. */
+function fetchOver({ send }: HttpClient): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const chunked = !request.headers.has("content-length");
+    const headers = [...request.headers].filter(([name]) => name !== "content-length");
+    const body = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());
+    const { method } = request;
+    const { body: text, ...answer } = await send({ method, headers, body, chunked });
+    return new Response(text, answer);
+  };
+}
 
 /** A server, and a client to it over real HTTP. */
 function overHttp(
   name: string,
   createServer: (receiver: WebhookReceiver) => Server,
-  connect: (port: number) => HttpClient = http1Client,
+  { connect, targetOf }: Speech = http1,
 ): AdapterTarget {
   return {
     name,
@@ -27,6 +65,7 @@ function overHttp(
       const server = await listen(createServer(receiver));
       const client = connect(server.port);
       return {
+        target: targetOf(server.port, client),
         send: client.send,
         connections: client.connections,
         close() {
@@ -38,9 +77,6 @@ function overHttp(
   };
 }
 
-const trusting = (connect: typeof http1Client) => (port: number) =>
-  connect(port, testCertificate().cert);
-
 /** A function from `Request` to `Response`, called without a server. */
 function inProcess(
   name: string,
@@ -51,6 +87,7 @@ function inProcess(
     open(receiver) {
       const handle = mount(receiver);
       return Promise.resolve({
+        target: handle,
         async send(request) {
           const response = await handle(requestOf(request));
           const headers = Object.fromEntries(response.headers);
@@ -63,7 +100,7 @@ function inProcess(
 }
 
 /** A request as the Fetch API has it. */
-export function requestOf({ method, headers, body, chunked = false }: AdapterRequest): Request {
+export function requestOf({ method, headers, body, chunked = false }: WireRequest): Request {
   const lines = headers.map(([name, value]): [string, string] => [name, value]);
   const isDeclared = body !== undefined && !chunked;
   const length: [string, string][] = isDeclared ? [["content-length", String(body.length)]] : [];
@@ -81,6 +118,7 @@ export const directTarget: AdapterTarget = {
   name: "receive",
   open: (receiver) =>
     Promise.resolve({
+      target: receiver,
       send: ({ method, headers, body = new Uint8Array(0) }) =>
         receiver.receive({ method, headers: recordOf(headers), body }),
       close: () => Promise.resolve(),
@@ -99,17 +137,17 @@ export const adapterTargets: readonly AdapterTarget[] = [
   overHttp(
     "node on https",
     (receiver) => https.createServer(testCertificate(), nodeHandler(receiver)),
-    trusting(http1Client),
+    https1,
   ),
   overHttp(
     "node on HTTP/2",
     (receiver) => http2.createSecureServer(testCertificate(), nodeHandler(receiver)),
-    trusting(http2Client),
+    secureHttp2,
   ),
   overHttp(
     "node on cleartext HTTP/2",
     (receiver) => http2.createServer(nodeHandler(receiver)),
-    http2Client,
+    clearHttp2,
   ),
   inProcess("hono in process", (receiver) => (request) => honoApp(receiver).request(request)),
   overHttp("hono on @hono/node-server", (receiver) =>
@@ -123,6 +161,6 @@ export const adapterTargets: readonly AdapterTarget[] = [
     "fetch on @hono/node-server with HTTP/2",
     (receiver) =>
       createAdaptorServer({ fetch: fetchHandler(receiver), createServer: http2.createServer }),
-    http2Client,
+    clearHttp2,
   ),
 ];

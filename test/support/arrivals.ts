@@ -1,4 +1,4 @@
-import type { AdapterRequest } from "./adapter-exchange.js";
+import type { WireRequest } from "../../src/testing/wire.js";
 import { eventually, type ListeningReceiver } from "./listening-receiver.js";
 import { chunkOf, headOf, wireOf, type RawConnection } from "./raw-connection.js";
 
@@ -6,7 +6,7 @@ import { chunkOf, headOf, wireOf, type RawConnection } from "./raw-connection.js
 export type Arrival = (
   server: ListeningReceiver,
   connection: RawConnection,
-  request: AdapterRequest,
+  request: WireRequest,
 ) => Promise<void>;
 
 const LAST_CHUNK = chunkOf(new Uint8Array(0));

@@ -1,24 +1,15 @@
 import http from "node:http";
 import http2 from "node:http2";
 import https from "node:https";
-import type { AdapterAnswer, AdapterRequest, HeaderLine } from "./adapter-exchange.js";
+import { recordOf, type WireRequest } from "../../src/testing/wire.js";
+import type { AdapterAnswer } from "./adapter-exchange.js";
 
 /** A client of one server. */
 export interface HttpClient {
-  readonly send: (request: AdapterRequest) => Promise<AdapterAnswer>;
+  readonly send: (request: WireRequest) => Promise<AdapterAnswer>;
   /** How many connections it has made. */
   readonly connections: () => number;
   readonly close: () => void;
-}
-
-/** Header lines as Node takes them: a name given twice has a list, which is written as two lines. */
-export function recordOf(lines: readonly HeaderLine[]): Record<string, string | string[]> {
-  const record: Record<string, string | string[]> = {};
-  for (const [name, value] of lines) {
-    const given = record[name];
-    record[name] = given === undefined ? value : [given, value].flat();
-  }
-  return record;
 }
 
 /** A client for HTTP/1.1 that keeps its connections alive. `ca` for HTTPS. */

@@ -14,7 +14,13 @@ export type StoreMistake =
   | "blocks its own owner"
   | "hides a takeover"
   | "mixes up letter case"
-  | "claims in two steps";
+  | "claims in two steps"
+  | "keeps the first lease of a repeated claim"
+  | "forgets an ended lease"
+  | "says a whole lease is left"
+  | "overflows on a long retention"
+  | "ends a retention too early"
+  | "takes an owner for those who begin like it";
 
 interface Entry {
   owner: string;
@@ -34,6 +40,15 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
     entries.set(is("mixes up letter case") ? key.toLowerCase() : key, entry);
   };
   const isHeld = (entry: Entry) => is("never ends a lease") || entry.leaseUntil > now();
+  const isOwner = (entry: Entry, owner: string) =>
+    is("takes an owner for those who begin like it")
+      ? entry.owner !== "" && entry.owner.startsWith(owner)
+      : entry.owner === owner;
+  /** How long a retention is, once the mistake is made. */
+  const kept = (retentionMs: number) => {
+    if (is("overflows on a long retention")) return retentionMs > 2 ** 31 - 1 ? 1 : retentionMs;
+    return is("ends a retention too early") ? retentionMs / 2 : retentionMs;
+  };
 
   const decide = (
     entry: Entry | undefined,
@@ -44,12 +59,19 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
     if (entry !== undefined && entry.completedUntil > now()) return { state: "completed" };
     const isLeased = entry !== undefined && entry.owner !== "";
     if (isLeased && isHeld(entry) && !is("forgets the lease")) {
-      if (entry.owner !== owner || is("blocks its own owner")) {
+      if (!isOwner(entry, owner) || is("blocks its own owner")) {
         if (is("answers completed for what is in flight")) return { state: "completed" };
-        return { state: "in_flight", retryAfterMs: Math.max(1, entry.leaseUntil - now()) };
+        const leftMs = is("says a whole lease is left") ? leaseMs : entry.leaseUntil - now();
+        return { state: "in_flight", retryAfterMs: Math.max(1, leftMs) };
+      }
+      if (is("keeps the first lease of a repeated claim")) {
+        return { state: "claimed", takeover: false };
       }
     }
-    const takeover = isLeased && !isHeld(entry) && !is("hides a takeover");
+    const isForgotten =
+      is("hides a takeover") ||
+      (is("forgets an ended lease") && now() - (entry?.leaseUntil ?? 0) > leaseMs);
+    const takeover = isLeased && !isHeld(entry) && !isForgotten;
     put(key, { owner, leaseUntil: now() + leaseMs, completedUntil: 0 });
     return { state: "claimed", takeover };
   };
@@ -64,7 +86,7 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
     renew(key, owner, leaseMs) {
       const entry = find(key);
       if (entry === undefined || entry.owner === "") return false;
-      if (entry.owner !== owner && !is("renews for anyone")) return false;
+      if (!isOwner(entry, owner) && !is("renews for anyone")) return false;
       if (!isHeld(entry) && !is("renews an ended lease")) return false;
       entry.leaseUntil = now() + leaseMs;
       return true;
@@ -76,14 +98,14 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       const isLate = entry?.owner !== owner || entry.leaseUntil <= now();
       if (isLate && is("refuses a late completion")) throw new Error("the lease is lost");
       if (entry !== undefined && entry.completedUntil > now()) return;
-      put(key, { owner: "", leaseUntil: 0, completedUntil: now() + retentionMs });
+      put(key, { owner: "", leaseUntil: 0, completedUntil: now() + kept(retentionMs) });
     },
 
     release(key, owner) {
       const entry = find(key);
       if (entry === undefined) return;
       if (is("undoes the completion on release")) entry.completedUntil = 0;
-      if (entry.owner === owner || is("releases for anyone")) entry.owner = "";
+      if (isOwner(entry, owner) || is("releases for anyone")) entry.owner = "";
     },
   };
 }

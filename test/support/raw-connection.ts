@@ -1,5 +1,6 @@
 import net from "node:net";
-import type { AdapterAnswer, AdapterRequest } from "./adapter-exchange.js";
+import type { WireRequest } from "../../src/testing/wire.js";
+import type { AdapterAnswer } from "./adapter-exchange.js";
 
 /** A TCP connection on which a test writes HTTP/1.1 by hand. */
 export interface RawConnection {
@@ -86,13 +87,13 @@ function parseAnswers(received: Buffer): AdapterAnswer[] {
 }
 
 /** The head of a request. `framing` is its Content-Length or Transfer-Encoding line, if any. */
-export function headOf({ method, headers }: AdapterRequest, ...framing: string[]): string {
+export function headOf({ method, headers }: WireRequest, ...framing: string[]): string {
   const lines = headers.map(([name, value]) => `${name}: ${value}`);
   return [`${method} / HTTP/1.1`, "Host: 127.0.0.1", ...lines, ...framing, "", ""].join("\r\n");
 }
 
 /** A whole request with its Content-Length. */
-export function wireOf(request: AdapterRequest): Buffer {
+export function wireOf(request: WireRequest): Buffer {
   const { body = new Uint8Array(0) } = request;
   return Buffer.concat([Buffer.from(headOf(request, `Content-Length: ${body.length}`)), body]);
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { compactMemoryStore, type DeliveryStore } from "../../src/index.js";
-import { deliveryStoreContract } from "../support/delivery-store-contract.js";
 import { createRandom } from "../../src/testing/random.js";
+import { deliveryStoreContract } from "../../src/testing/store-contract/delivery-store-contract.js";
 
 const TIMES = { leaseMs: 1_000, retentionMs: 10_000 };
 const UUID = "0f8fad5b-d9cb-469f-a165-70867728950e";
@@ -47,15 +47,16 @@ function isCompleted(store: DeliveryStore, key: string): boolean {
 }
 
 describe("compactMemoryStore keeps the DeliveryStore contract for UUIDs", () => {
-  it.each(deliveryStoreContract)("$id: $title", async ({ run }) => {
+  const contract = deliveryStoreContract(() => {
     let ms = 5;
-    await run(() => ({
+    return {
       store: underUuids(compactMemoryStore({ maxEntries: 10_000, now: () => ms })),
       advance(by) {
         ms += by;
       },
-    }));
+    };
   });
+  it.each(contract)("$id: $title", ({ run }) => run());
 });
 
 describe("compactMemoryStore takes no id for another", () => {

@@ -8,16 +8,15 @@ import {
 } from "../../src/index.js";
 import { never } from "../support/deferred.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
-import { deliveryStoreContract, type StoreUnderTest } from "../support/delivery-store-contract.js";
-import { naiveStore, type StoreMistake } from "../support/naive-store.js";
+import { deliveryStoreContract } from "../../src/testing/store-contract/delivery-store-contract.js";
 
 const TIMES = { leaseMs: 1_000, retentionMs: 10_000 };
 
-function onClock(make: (now: () => number) => DeliveryStore): StoreUnderTest {
+function onClock(make: (now: () => number) => DeliveryStore) {
   let ms = 1_000_000;
   return {
     store: make(() => ms),
-    advance(by) {
+    advance: (by: number) => {
       ms += by;
     },
   };
@@ -34,50 +33,12 @@ afterEach(() => {
 });
 
 describe.each(STORES)("%s keeps the DeliveryStore contract", (_name, makeStore) => {
-  it.each(deliveryStoreContract)("$id: $title", async ({ run }) => {
-    await run(() => onClock((now) => makeStore({ now })));
-  });
-});
-
-describe("the DeliveryStore contract", () => {
-  it("is kept by another store too", async () => {
-    for (const { run } of deliveryStoreContract) await run(() => onClock(naiveStore));
-  });
-
-  it.each<[StoreMistake, string[]]>([
-    ["forgets the lease", ["claim-exclusive", "claim-atomic", "release-fenced"]],
-    ["answers completed for what is in flight", ["claim-exclusive", "claim-atomic"]],
-    ["releases for anyone", ["release-fenced"]],
-    ["renews for anyone", ["renew-fenced"]],
-    ["renews an ended lease", ["renew-ended"]],
-    ["refuses a late completion", ["complete-late", "complete-lost", "complete-unclaimed"]],
-    ["forgets the completion", ["complete", "complete-stays", "retention"]],
-    ["undoes the completion on release", ["complete-stays", "complete-lost"]],
-    ["never ends a lease", ["takeover", "takeover-by-itself", "renew-ended"]],
-    ["blocks its own owner", ["claim-again"]],
-    ["hides a takeover", ["takeover", "takeover-by-itself", "takeover-atomic"]],
-    ["mixes up letter case", ["keys-apart"]],
-    ["claims in two steps", ["claim-atomic", "takeover-atomic"]],
-  ])("catches a store that %s", async (mistake, expected) => {
-    const caught: string[] = [];
-    for (const { id, run } of deliveryStoreContract) {
-      await run(() => onClock((now) => naiveStore(now, mistake))).catch((error: unknown) => {
-        expect(error).toHaveProperty("name", expect.stringMatching(/^(ContractError|Error)$/));
-        caught.push(id);
-      });
-    }
-    expect(caught).toEqual(expect.arrayContaining(expected));
-  });
-
-  it("names each of its cases once", () => {
-    const ids = deliveryStoreContract.map(({ id }) => id);
-    expect(new Set(ids).size).toBe(ids.length);
-  });
+  const contract = deliveryStoreContract(() => onClock((now) => makeStore({ now })));
+  it.each(contract)("$id: $title", ({ run }) => run());
 });
 
 describe.each(STORES)("the bound of %s", (_name, makeStore) => {
-  const storeOnClock = (maxEntries?: number): StoreUnderTest =>
-    onClock((now) => makeStore({ maxEntries, now }));
+  const storeOnClock = (maxEntries?: number) => onClock((now) => makeStore({ maxEntries, now }));
 
   it("forgets the id that was handled longest ago, beyond maxEntries", () => {
     const { store } = storeOnClock(3);
@@ -103,21 +64,21 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
   it("counts the retention from the first completion", () => {
     const { store, advance } = storeOnClock();
     void store.complete("a", "o", TIMES.retentionMs);
-    void advance(TIMES.retentionMs - 1);
+    advance(TIMES.retentionMs - 1);
     void store.complete("a", "p", TIMES.retentionMs);
     expect(store.claim("a", "q", TIMES)).toEqual({ state: "completed" });
-    void advance(1);
+    advance(1);
     expect(store.claim("a", "q", TIMES)).toEqual({ state: "claimed", takeover: false });
   });
 
   it("ends a lease at its very millisecond, and says how long it still holds", () => {
     const { store, advance } = storeOnClock();
     void store.claim("a", "o", TIMES);
-    void advance(999);
+    advance(999);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "in_flight", retryAfterMs: 1 });
     expect(store.renew("a", "o", 500)).toBe(true);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "in_flight", retryAfterMs: 500 });
-    void advance(500);
+    advance(500);
     expect(store.renew("a", "o", 500)).toBe(false);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
   });
@@ -150,9 +111,9 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
   it("makes room of leases that have ended before it refuses a claim", () => {
     const { store, advance } = storeOnClock(3);
     for (const key of ["a", "b"]) void store.claim(key, "gone", TIMES);
-    void advance(600);
+    advance(600);
     void store.claim("c", "o", TIMES);
-    void advance(400);
+    advance(400);
     expect(store.claim("d", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
     expect(store.claim("e", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
     expect(store.claim("c", "p", TIMES)).toMatchObject({ state: "in_flight" });

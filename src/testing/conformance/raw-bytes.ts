@@ -1,0 +1,56 @@
+import net from "node:net";
+import tls from "node:tls";
+import type { WireAnswer, WireRequest } from "../wire.js";
+import type { ConformanceSettings } from "./conformance-options.js";
+
+const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})/;
+
+/**
+ * Sends a request whose head no client would write, byte for byte. Resolves to the status of the first
+ * answer; rejects where the connection ends without one.
+ */
+export function sendRawHead(
+  url: URL,
+  { timeoutMs, skipTlsVerification }: ConformanceSettings,
+  { method, body = new Uint8Array(0) }: WireRequest,
+  headerLines: readonly string[],
+): Promise<WireAnswer> {
+  const isTls = url.protocol === "https:";
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port || (isTls ? 443 : 80));
+  const head = [
+    `${method} ${url.pathname}${url.search} HTTP/1.1`,
+    `Host: ${url.host}`,
+    "Connection: close",
+    ...headerLines,
+    `Content-Length: ${body.length}`,
+    "",
+    "",
+  ].join("\r\n");
+
+  return new Promise((resolve, reject) => {
+    const startedAt = performance.now();
+    const socket = isTls
+      ? tls.connect({
+          host,
+          port,
+          rejectUnauthorized: !skipTlsVerification,
+          ...(net.isIP(host) === 0 ? { servername: host } : {}),
+        })
+      : net.connect({ host, port });
+    let received = "";
+    socket.setTimeout(timeoutMs, () => socket.destroy());
+    socket.on("data", (data: Buffer) => {
+      received += data.toString("latin1");
+      const status = STATUS_LINE.exec(received)?.[1];
+      if (status === undefined) return;
+      resolve({ status: Number(status), headers: {}, body: "", ms: performance.now() - startedAt });
+      socket.destroy();
+    });
+    socket.on("error", reject);
+    socket.on("close", () => {
+      reject(new Error("the connection ended without an answer"));
+    });
+    socket.write(Buffer.concat([Buffer.from(head, "latin1"), body]));
+  });
+}

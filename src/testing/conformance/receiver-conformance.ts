@@ -1,0 +1,99 @@
+import type {
+  ConformanceCase,
+  ConformanceDescription,
+  ConformanceGroup,
+} from "./conformance-case.js";
+import {
+  checkConformanceOptions,
+  type ConformanceOptions,
+  type ConformanceSettings,
+} from "./conformance-options.js";
+import { UNMET, unmetNeed, type ConformanceRule } from "./conformance-rule.js";
+import { forgeryRules } from "./forgery-rules.js";
+import { formRules } from "./form-rules.js";
+import { givingUpRules } from "./giving-up-rules.js";
+import { handlingRules } from "./handling-rules.js";
+import { headerRules } from "./header-rules.js";
+import { mannersRules } from "./manners-rules.js";
+import { onceRules } from "./once-rules.js";
+import { signatureRules } from "./signature-rules.js";
+import { transportRules } from "./transport-rules.js";
+import { withTrial } from "./trial.js";
+import { unfamiliarRules } from "./unfamiliar-rules.js";
+
+const RULES: Readonly<Record<ConformanceGroup, readonly ConformanceRule[]>> = {
+  handling: [...handlingRules, ...formRules],
+  "giving up": [...givingUpRules, ...unfamiliarRules],
+  once: onceRules,
+  forgery: [...signatureRules, ...forgeryRules],
+  headers: headerRules,
+  transport: transportRules,
+  manners: mannersRules,
+};
+
+/**
+ * What a receiver of the gateway has to do, as cases for any test runner. It judges by requests and
+ * answers alone, so a receiver in any language, behind any proxy:
+ *
+ * ```ts
+ * const target = "http://127.0.0.1:3000/webhooks/gateway";
+ * for (const { title, run } of receiverConformance({ target, secret })) test(title, run);
+ * ```
+ *
+ * Each case sends synthetic deliveries with ids of their own; the receiver handles those that are
+ * genuine, about 90 in a whole run. What cannot be seen with what was given is `not_judged`, which a
+ * test runner takes for passed: give `handled` and `whileFailing`, and look at the verdict of
+ * `runConformance`.
+ *
+ * @throws ConfigurationError for an option that is unknown or cannot work.
+ */
+export function receiverConformance(options: ConformanceOptions): readonly ConformanceCase[] {
+  const settings = checkConformanceOptions(options);
+  const takesGenuine = createTakesGenuine(settings);
+  return Object.entries(RULES).flatMap(([group, rules]) =>
+    rules.map((rule) => bind(rule, group as ConformanceGroup, settings, takesGenuine)),
+  );
+}
+
+function bind(
+  rule: ConformanceRule,
+  group: ConformanceGroup,
+  settings: ConformanceSettings,
+  takesGenuine: () => Promise<boolean>,
+): ConformanceCase {
+  const { id, level, title, why, mend, judge } = rule;
+  const description: ConformanceDescription = { id, level, group, title, why, mend };
+  return {
+    ...description,
+    async run() {
+      const unmet = unmetNeed(rule, settings);
+      if (unmet !== undefined) {
+        return { verdict: "not_judged", reason: UNMET[unmet], exchanges: [] };
+      }
+      return withTrial(description, settings, takesGenuine, judge);
+    },
+  };
+}
+
+/** Asks once whether a plain delivery is acknowledged, and again only while it is not. */
+function createTakesGenuine(settings: ConformanceSettings): () => Promise<boolean> {
+  const question: ConformanceDescription = {
+    id: "takes_genuine",
+    level: "must",
+    group: "handling",
+    title: "a plain genuine delivery is acknowledged",
+    why: "",
+    mend: "",
+  };
+  let taken = false;
+  const ask = async (): Promise<boolean> => {
+    if (taken) return true;
+    const never = () => Promise.resolve(false);
+    await withTrial(question, settings, never, async (trial) => {
+      const reply = await trial.send(await trial.deliver());
+      taken = reply.verdict === "acknowledged";
+    });
+    return taken;
+  };
+  return ask;
+}

@@ -1,0 +1,38 @@
+import type { SendError } from "../target.js";
+import { verdictOf, type Verdict } from "../twin/verdict.js";
+import type { WireAnswer } from "../wire.js";
+
+/** What came back, as the gateway takes it. */
+export interface Reply {
+  readonly verdict: Verdict;
+  /** Undefined where no answer came. */
+  readonly answer: WireAnswer | undefined;
+  /** For a message: "401, after which the gateway gives up for good". */
+  readonly text: string;
+}
+
+const MEANING: Readonly<Record<Verdict, string>> = {
+  acknowledged: "which acknowledges it",
+  retryable: "after which the gateway sends it again",
+  final: "after which the gateway gives it up for good",
+  unlisted: "of which the gateway's contract says nothing",
+  network_error: "",
+  timeout: "",
+};
+
+/** What an answer means. */
+export function replyOf(answer: WireAnswer): Reply {
+  const verdict = verdictOf(answer.status);
+  return { verdict, answer, text: `${answer.status}, ${MEANING[verdict]}` };
+}
+
+/** What it means that no answer came. */
+export function noReply(error: SendError): Reply {
+  const verdict = error.code === "timeout" ? "timeout" : "network_error";
+  return { verdict, answer: undefined, text: `no answer (${error.message})` };
+}
+
+/** Whether the gateway will send the delivery again. */
+export function isSentAgain({ verdict }: Reply): boolean {
+  return verdict === "retryable" || verdict === "network_error" || verdict === "timeout";
+}

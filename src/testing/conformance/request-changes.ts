@@ -1,0 +1,34 @@
+import type { WireRequest } from "../wire.js";
+
+/** The webhook headers (GATEWAY.md, "Events"). */
+export const ID = "X-Webhook-Id";
+export const TIMESTAMP = "X-Webhook-Timestamp";
+export const TYPE = "X-Webhook-Type";
+export const SIGNATURE = "X-Webhook-Signature";
+
+/** `request` with one header otherwise: one line a value, so that none leaves it out. */
+export function withHeader<T extends WireRequest>(
+  request: T,
+  name: string,
+  ...values: readonly string[]
+): T {
+  const lower = name.toLowerCase();
+  const others = request.headers.filter(([other]) => other.toLowerCase() !== lower);
+  return { ...request, headers: [...others, ...values.map((value) => [name, value] as const)] };
+}
+
+/** The value of a header; empty where there is none. */
+export function headerOf({ headers }: WireRequest, name: string): string {
+  const lower = name.toLowerCase();
+  return headers.find(([other]) => other.toLowerCase() === lower)?.[1] ?? "";
+}
+
+/** `request` with another body, and the signature that it had. */
+export function withBody<T extends WireRequest>(request: T, body: string | Uint8Array): T {
+  return { ...request, body: typeof body === "string" ? new TextEncoder().encode(body) : body };
+}
+
+/** The body as text. */
+export function textOf({ body }: WireRequest): string {
+  return new TextDecoder().decode(body);
+}

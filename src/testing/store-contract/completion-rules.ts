@@ -1,0 +1,91 @@
+import type { StoreRule } from "./store-rule.js";
+
+const DAY_MS = 86_400_000;
+
+/** What is completed stays so, for as long as its retention. */
+export const completionRules: readonly StoreRule[] = [
+  {
+    id: "complete",
+    title: "a completed key stays completed, for every client and its owner too",
+    async check(store) {
+      await store.claimed("k", "a");
+      await store.complete("k", "a");
+      await store.other.completed("k", "b");
+      await store.completed("k", "a");
+      await store.advance(1.3);
+      await store.completed("k", "b");
+    },
+  },
+  {
+    id: "complete-stays",
+    title: "neither release, renew nor complete undoes a completion",
+    async check(store) {
+      await store.claimed("k", "a");
+      await store.complete("k", "a");
+      await store.release("k", "a");
+      await store.release("k", "b");
+      await store.renewed("k", "b", false);
+      await store.complete("k", "b", 1);
+      await store.advance(0.3);
+      await store.completed("k", "c");
+    },
+  },
+  {
+    id: "complete-late",
+    title: "a completion is taken after the lease has ended",
+    async check(store) {
+      await store.claimed("k", "a");
+      await store.advance(1.3);
+      await store.complete("k", "a");
+      await store.completed("k", "b");
+    },
+  },
+  {
+    id: "complete-lost",
+    title: "a completion is taken after another owner took over",
+    async check(store) {
+      await store.claimed("k", "a");
+      await store.advance(1.3);
+      await store.other.claimed("k", "b", true);
+      await store.complete("k", "a");
+      await store.completed("k", "c");
+      await store.other.renewed("k", "b", false);
+      await store.other.release("k", "b");
+      await store.completed("k", "c");
+      await store.other.complete("k", "b");
+      await store.completed("k", "c");
+    },
+  },
+  {
+    id: "complete-unclaimed",
+    title: "a completion is taken for a key it knows nothing of",
+    async check(store) {
+      await store.complete("k", "a");
+      await store.other.completed("k", "b");
+    },
+  },
+  {
+    id: "retention",
+    title: "a completion is forgotten after its retention, and not before",
+    async check(store) {
+      await store.claimed("k", "a");
+      await store.complete("k", "a", 3 * store.leaseMs);
+      await store.advance(2.4);
+      await store.completed("k", "b");
+      await store.advance(0.9);
+      await store.claimed("k", "b");
+      await store.inFlight("k", "c");
+    },
+  },
+  {
+    id: "retention-long",
+    title: "a retention of 30 days is not cut short",
+    async check(store) {
+      // A timer of JavaScript overflows at 24.8 days, and then fires at once.
+      await store.claimed("k", "a");
+      await store.complete("k", "a", 30 * DAY_MS);
+      await store.advance(1.3);
+      await store.completed("k", "b");
+    },
+  },
+];

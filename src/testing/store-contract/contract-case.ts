@@ -1,0 +1,13 @@
+/** One rule of a contract, for any test runner: `test(title, run)`. */
+export interface ContractCase {
+  /** Stable, so that a report can name it. */
+  readonly id: string;
+  readonly title: string;
+  /** Rejects with a `ContractError` where the rule is broken. */
+  readonly run: () => Promise<void>;
+}
+
+/** A rule of a contract was broken. The message says which, and what was answered. */
+export class ContractError extends Error {
+  override readonly name = "ContractError";
+}

@@ -1,0 +1,96 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { ClaimResult, DeliveryStore } from "../../stores/delivery-store.js";
+import { ContractError } from "./contract-case.js";
+import type { StoreUnderTest } from "./store-under-test.js";
+
+/** Longer than any case takes. */
+const LONG_MS = 3_600_000;
+
+/** The verbs of a store, with the times that the rules share and an expectation on each answer. */
+export interface StoreVerbs {
+  readonly leaseMs: number;
+  /** The same data through the other client. */
+  readonly other: StoreVerbs;
+  /** `forMs`: a lease of another length. */
+  readonly claim: (key: string, owner: string, forMs?: number) => Promise<ClaimResult>;
+  readonly claimed: (key: string, owner: string, takeover?: boolean) => Promise<void>;
+  /** `withinMs`: the most that `retryAfterMs` may say. */
+  readonly inFlight: (key: string, owner: string, withinMs?: number) => Promise<void>;
+  readonly completed: (key: string, owner: string) => Promise<void>;
+  readonly renew: (key: string, owner: string) => Promise<boolean>;
+  readonly renewed: (key: string, owner: string, held: boolean) => Promise<void>;
+  readonly complete: (key: string, owner: string, retentionMs?: number) => Promise<void>;
+  readonly release: (key: string, owner: string) => Promise<void>;
+  /** Moves the clock on by so many leases. */
+  readonly advance: (leases: number) => Promise<void>;
+}
+
+/** Throws a `ContractError` where `holds` is false. */
+export function ensure(holds: boolean, rule: string, got: unknown): void {
+  if (!holds) throw new ContractError(`${rule}, but the store answered ${JSON.stringify(got)}`);
+}
+
+/** The verbs on a store, and on its other client. */
+export function storeVerbs(made: StoreUnderTest, leaseMs: number): StoreVerbs {
+  const { store, otherClient = store, advance = wait } = made;
+  const move = async (leases: number): Promise<void> => {
+    await advance(Math.round(leases * leaseMs));
+  };
+  const first: StoreVerbs = verbsOf(store, leaseMs, move, () => second);
+  const second: StoreVerbs = verbsOf(otherClient, leaseMs, move, () => first);
+  return first;
+}
+
+function verbsOf(
+  store: DeliveryStore,
+  leaseMs: number,
+  advance: StoreVerbs["advance"],
+  other: () => StoreVerbs,
+): StoreVerbs {
+  const claim: StoreVerbs["claim"] = async (key, owner, forMs = leaseMs) =>
+    store.claim(key, owner, { leaseMs: forMs, retentionMs: LONG_MS });
+  const renew: StoreVerbs["renew"] = async (key, owner) => store.renew(key, owner, leaseMs);
+  return {
+    leaseMs,
+    get other() {
+      return other();
+    },
+    claim,
+    renew,
+    advance,
+    async claimed(key, owner, takeover = false) {
+      const result = await claim(key, owner);
+      ensure(result.state === "claimed", `${owner} has to get ${key}`, result);
+      ensure(
+        result.state === "claimed" && result.takeover === takeover,
+        `the claim of ${key} by ${owner} has to be ${takeover ? "a" : "no"} takeover`,
+        result,
+      );
+    },
+    async inFlight(key, owner, withinMs = leaseMs) {
+      const result = await claim(key, owner);
+      ensure(result.state === "in_flight", `${key} has to be in flight for ${owner}`, result);
+      if (result.state !== "in_flight") return;
+      const { retryAfterMs } = result;
+      ensure(
+        retryAfterMs > 0 && retryAfterMs <= withinMs,
+        `retryAfterMs has to be above 0 and at most ${withinMs}`,
+        result,
+      );
+    },
+    async completed(key, owner) {
+      const result = await claim(key, owner);
+      ensure(result.state === "completed", `${key} has to be completed for ${owner}`, result);
+    },
+    async renewed(key, owner, held) {
+      const answer = await renew(key, owner);
+      ensure(answer === held, `renew of ${key} by ${owner} has to be ${String(held)}`, answer);
+    },
+    async complete(key, owner, retentionMs = LONG_MS) {
+      await store.complete(key, owner, retentionMs);
+    },
+    async release(key, owner) {
+      await store.release(key, owner);
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { TEST_SECRET } from "./deliveries.js";
+import type { Ledger } from "./ledger.js";
+
+/** What a receiver can be made to do wrong: each is a mistake that receivers are really written with. */
+export type ReceiverFlaw =
+  | "answers before it handles"
+  | "handles copies again"
+  | "verifies JSON written anew"
+  | "answers 401 to whatever it does not know"
+  | "believes X-Webhook-Type"
+  | "remembers what it has not verified"
+  | "decodes before it verifies"
+  | "decodes each piece by itself"
+  | "answers with the parser's message";
+
+/** What the receiver answers. */
+type Verdict = readonly [status: number, text: string];
+
+const GRAMMAR = {
+  "x-webhook-id": /^[\w.-]{1,128}$/,
+  "x-webhook-timestamp": /^[0-9]{1,12}$/,
+  "x-webhook-type": /^[\w.-]{1,128}$/,
+  "x-webhook-signature": /^v1=[0-9a-f]{64}$/i,
+};
+
+/**
+ * A receiver that is written by hand, without a line of ours, and does what the gateway's document asks
+ * for. Tests break it in one place: with a flaw it is one that the conformance suite has to catch.
+ */
+export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): RequestListener {
+  const is = (one: ReceiverFlaw) => flaw === one;
+  const handled = new Set<string>();
+  const running = new Set<string>();
+
+  const refuse = (text: string): Verdict => [
+    is("answers 401 to whatever it does not know") ? 401 : 409,
+    text,
+  ];
+
+  /** Whether the signature fits the body, as the flaw has it. */
+  const isSigned = (prefix: string, body: Buffer, signature: string): boolean => {
+    let signedBody: string | Buffer = body;
+    if (is("verifies JSON written anew")) signedBody = JSON.stringify(JSON.parse(String(body)));
+    if (is("decodes before it verifies")) signedBody = String(body);
+    const mac = createHmac("sha256", TEST_SECRET).update(prefix).update(signedBody).digest();
+    return timingSafeEqual(mac, Buffer.from(signature.slice("v1=".length), "hex"));
+  };
+
+  const handle = (id: string): Verdict => {
+    if (!is("handles copies again")) {
+      if (handled.has(id)) return [200, "duplicate"];
+      if (running.has(id)) return [409, "in flight"];
+    }
+    if (is("answers before it handles")) {
+      handled.add(id);
+      ledger.later(() => {
+        ledger.record({ id });
+      });
+      return [200, "accepted"];
+    }
+    running.add(id);
+    try {
+      ledger.record({ id });
+      handled.add(id);
+      return [200, "handled"];
+    } catch {
+      return [500, "failed"];
+    } finally {
+      running.delete(id);
+    }
+  };
+
+  const judge = (req: IncomingMessage, body: Buffer): Verdict => {
+    if (req.method !== "POST") return [405, "POST alone"];
+    if (body.length > 1_048_576) return refuse("too large");
+    for (const [name, grammar] of Object.entries(GRAMMAR)) {
+      const value = req.headers[name];
+      if (typeof value !== "string" || !grammar.test(value)) return refuse(`malformed ${name}`);
+    }
+    const id = String(req.headers["x-webhook-id"]);
+    const timestamp = String(req.headers["x-webhook-timestamp"]);
+    if (is("remembers what it has not verified") && handled.has(id)) return [200, "duplicate"];
+    if (is("remembers what it has not verified")) handled.add(id);
+    const prefix = `v1:${timestamp}:${id}:`;
+    if (!isSigned(prefix, body, String(req.headers["x-webhook-signature"]))) {
+      return refuse("not signed");
+    }
+    if (Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) return refuse("stale");
+    if (is("remembers what it has not verified")) handled.delete(id);
+    const parsed = Object(JSON.parse(String(body).replace("\uFEFF", ""))) as object;
+    const type = is("believes X-Webhook-Type")
+      ? req.headers["x-webhook-type"]
+      : "alarm" in parsed
+        ? "new_alarm"
+        : "event" in parsed && "delete_my_data_event";
+    if (type === false || Array.isArray(parsed)) return unknown("no record");
+    if (type !== req.headers["x-webhook-type"]) return refuse("another type");
+    return handle(id);
+  };
+
+  const unknown = (text: string): Verdict =>
+    is("answers 401 to whatever it does not know") ? [401, text] : [503, text];
+
+  const judgeSafely = (req: IncomingMessage, body: Buffer): Verdict => {
+    try {
+      return judge(req, body);
+    } catch (error) {
+      const text = is("answers with the parser's message") ? String(error) : "unreadable";
+      return is("verifies JSON written anew") ? [409, text] : unknown(text);
+    }
+  };
+
+  return (req, res) => {
+    const read = is("decodes each piece by itself") ? readText(req) : buffer(req);
+    read.then(
+      (body) => {
+        answer(res, judgeSafely(req, body));
+      },
+      () => undefined,
+    );
+  };
+}
+
+function answer(res: ServerResponse, [status, text]: Verdict): void {
+  res.writeHead(status, { "content-type": "text/plain" }).end(text);
+}
+
+async function readText(req: IncomingMessage): Promise<Buffer> {
+  let text = "";
+  for await (const chunk of req) text += String(chunk);
+  return Buffer.from(text);
+}

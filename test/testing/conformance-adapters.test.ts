@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ConformanceCase } from "../../src/testing/conformance/conformance-case.js";
+import { receiverConformance } from "../../src/testing/conformance/receiver-conformance.js";
+import type { MountedAdapter } from "../support/adapter-exchange.js";
+import { adapterTargets, directTarget } from "../support/adapter-targets.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { ledgerReceiver } from "../support/judged-receivers.js";
+import { createLedger } from "../support/ledger.js";
+
+/** To name the tests before there is a server. */
+const cases = receiverConformance({
+  target: ledgerReceiver({ record: () => undefined }),
+  secret: TEST_SECRET,
+});
+
+describe.each([directTarget, ...adapterTargets])("$name", (target) => {
+  const { record, handled, whileFailing } = createLedger();
+  let mounted: MountedAdapter;
+  let bound: ReadonlyMap<string, ConformanceCase>;
+
+  beforeAll(async () => {
+    mounted = await target.open(ledgerReceiver({ record }));
+    const suite = receiverConformance({
+      target: mounted.target,
+      secret: TEST_SECRET,
+      handled,
+      whileFailing,
+      skipTlsVerification: true,
+    });
+    bound = new Map(suite.map((one) => [one.id, one]));
+  });
+
+  afterAll(async () => {
+    await mounted.close();
+  });
+
+  it.each(cases)("$id: $title", async ({ id, group }) => {
+    const result = await bound.get(id)?.run();
+    // A function has no connection, and the kit speaks HTTP/1.1 alone.
+    const isJudged = typeof mounted.target === "string" || group !== "transport";
+    expect(result?.verdict).toBe(isJudged ? "passed" : "not_judged");
+    expect(result?.exchanges.length ?? 0).toBeGreaterThanOrEqual(isJudged ? 1 : 0);
+    expect(result?.reason ?? "only a URL").toContain("only a URL");
+  });
+});

@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { ConfigurationError, type WebhookReceiver } from "../../src/index.js";
+import { receiverConformance } from "../../src/testing/conformance/receiver-conformance.js";
+import { runConformance } from "../../src/testing/conformance/run-conformance.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { answering, failureOf, type Answering } from "../support/judged-receivers.js";
+
+describe("a failure", () => {
+  it("says what was sent, what came back, why it matters and how to mend it", async () => {
+    const failure = await failureOf("wrong_secret_sent_again", { target: answering(401, "no") });
+    expect(failure).toMatchObject({
+      name: "ConformanceFailure",
+      caseId: "wrong_secret_sent_again",
+    });
+    expect(failure.message).toBe(
+      "another secret: expected a retryable status, got 401, after which the gateway gives it up for good",
+    );
+    expect(failure.why).toContain("lost for good");
+    expect(failure.mend).toContain("409");
+    const [exchange] = failure.exchanges;
+    expect(exchange?.sent.method).toBe("POST");
+    expect(exchange?.sent.bytes).toBeGreaterThan(100);
+    expect(exchange?.sent.headers.map(([name]) => name)).toContain("X-Webhook-Signature");
+    expect(exchange?.received).toMatchObject({ status: 401, body: "no" });
+  });
+
+  it("never shows the secret, nor an answer at any length", async () => {
+    const secret = `whsec_${randomUUID()}`;
+    const target: Answering = () =>
+      new Response(`${secret}${"x".repeat(9_000)}`, { status: 500, headers: { "x-key": secret } });
+    const { exchanges } = await failureOf("alarm", { target, secret });
+    expect(JSON.stringify(exchanges)).not.toContain(secret);
+    expect(JSON.stringify(exchanges).length).toBeLessThan(2_500);
+  });
+
+  it("names a probe that does not work", async () => {
+    const broken = () => Promise.reject(new Error("no database"));
+    const failure = await failureOf("alarm", { handled: broken });
+    expect(failure.message).toBe("the option handled failed: no database");
+    const odd = await failureOf("alarm", { handled: () => undefined as unknown as number });
+    expect(odd.message).toBe("the option handled has to give a whole number");
+  });
+
+  it("is the handler's where a delivery is acknowledged and never handled", async () => {
+    const failure = await failureOf("alarm", { target: answering(200), handled: () => 0 });
+    expect(failure.message).toBe(
+      "an alarm: answered 200, which acknowledges it, but handled never",
+    );
+  });
+});
+
+describe("runConformance", () => {
+  it("counts by verdict, level and group, and tells of each case as it ends", async () => {
+    const seen: string[] = [];
+    const cases = receiverConformance({ target: answering(401), secret: TEST_SECRET });
+    const onResult = ({ id }: { id: string }) => seen.push(id);
+    const report = await runConformance(cases, { onResult });
+    expect(seen).toEqual(cases.map(({ id }) => id));
+    expect(report.results.map(({ id }) => id)).toEqual(seen);
+    expect(report.passed + report.failed + report.notJudged).toBe(cases.length);
+    const should = report.results.filter(
+      ({ level, verdict }) => level === "should" && verdict === "failed",
+    );
+    expect(report.failedMust).toBe(report.failed - should.length);
+    expect(report.byGroup.map(({ group }) => group)).toEqual([
+      ...["handling", "giving up", "once", "forgery", "headers", "transport", "manners"],
+    ]);
+    const sum = report.byGroup.reduce((all, { failed }) => all + failed, 0);
+    expect(sum).toBe(report.failed);
+  });
+
+  it("ends before the next case when it is told to", async () => {
+    const abort = new AbortController();
+    const cases = receiverConformance({ target: answering(200), secret: TEST_SECRET });
+    const onResult = () => {
+      abort.abort();
+    };
+    const { results } = await runConformance(cases, { onResult, signal: abort.signal });
+    expect(results).toHaveLength(1);
+  });
+
+  it("passes on what is no judgement", async () => {
+    const target = {
+      receive: () => Promise.reject(new TypeError("a bug")),
+    } as unknown as WebhookReceiver;
+    const [first] = receiverConformance({ target, secret: TEST_SECRET });
+    await expect(first?.run()).rejects.toThrow("got no answer (the request failed: a bug)");
+    const broken = { ...first, run: () => Promise.reject(new TypeError("a bug")) };
+    await expect(runConformance([broken as NonNullable<typeof first>])).rejects.toThrow("a bug");
+  });
+});
+
+it.each<[string, object]>([
+  ["the target", { target: "ftp://127.0.0.1" }],
+  ["secret", { secret: "" }],
+  ["types has to be", { types: [] }],
+  ["types has to be", { types: ["new_alarms"] }],
+  ["handled has to be a function", { handled: 3 }],
+  ["whileFailing has to be a function", { whileFailing: true }],
+  ["now has to be a function", { now: 0 }],
+  ["timeoutMs has to be", { timeoutMs: 0 }],
+  ["maxBodyBytes has to be", { maxBodyBytes: 0.5 }],
+  ["seed is no option", { seed: 1 }],
+])("receiverConformance refuses an option that cannot work: %s", (message, options) => {
+  const make = () =>
+    receiverConformance({ target: answering(200), secret: TEST_SECRET, ...options });
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow(message);
+});

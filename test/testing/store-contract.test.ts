@@ -1,0 +1,174 @@
+import { describe, expect, it } from "vitest";
+import { ConfigurationError, type DeliveryStore, type MaybePromise } from "../../src/index.js";
+import { deliveryStoreContract } from "../../src/testing/store-contract/delivery-store-contract.js";
+import type { StoreUnderTest } from "../../src/testing/store-contract/store-under-test.js";
+import { naiveStore, type StoreMistake } from "../support/naive-store.js";
+
+function onClock(make: (now: () => number) => Omit<StoreUnderTest, "advance">): StoreUnderTest {
+  let ms = 1_000_000;
+  return {
+    ...make(() => ms),
+    advance(by) {
+      ms += by;
+    },
+  };
+}
+
+/** The ids of the rules that a store breaks. */
+async function brokenBy(makeStore: () => StoreUnderTest): Promise<string[]> {
+  const broken: string[] = [];
+  for (const { id, run } of deliveryStoreContract(makeStore)) {
+    await run().catch((error: unknown) => {
+      expect(error).toHaveProperty("name", expect.stringMatching(/^(ContractError|Error)$/));
+      broken.push(id);
+    });
+  }
+  return broken;
+}
+
+/** A store on the other side of a network: every call is answered in a later turn. */
+function remote(store: DeliveryStore): DeliveryStore {
+  const later = <T>(call: () => MaybePromise<T>) =>
+    new Promise<T>((resolve) => {
+      setImmediate(() => {
+        resolve(call());
+      });
+    });
+  return {
+    claim: (...args) => later(() => store.claim(...args)),
+    renew: (...args) => later(() => store.renew(...args)),
+    complete: (...args) => later(() => store.complete(...args)),
+    release: (...args) => later(() => store.release(...args)),
+  };
+}
+
+describe("the DeliveryStore contract is kept", () => {
+  it("by a store that is written as the contract reads", async () => {
+    expect(await brokenBy(() => onClock((now) => ({ store: naiveStore(now) })))).toEqual([]);
+  });
+
+  it("by two clients of one store, each answered later", async () => {
+    const makeStore = () =>
+      onClock((now) => {
+        const store = naiveStore(now);
+        return { store: remote(store), otherClient: remote(store) };
+      });
+    expect(await brokenBy(makeStore)).toEqual([]);
+  });
+});
+
+describe("the DeliveryStore contract catches a store that", () => {
+  it.each<[StoreMistake, string[]]>([
+    ["forgets the lease", ["claim-exclusive", "claim-atomic", "release-fenced"]],
+    ["answers completed for what is in flight", ["claim-exclusive", "claim-atomic"]],
+    ["releases for anyone", ["release-fenced", "owners-apart"]],
+    ["renews for anyone", ["renew-fenced"]],
+    ["renews an ended lease", ["renew-ended", "renew-atomic"]],
+    ["refuses a late completion", ["complete-late", "complete-lost", "complete-unclaimed"]],
+    ["forgets the completion", ["complete", "complete-stays", "retention", "complete-atomic"]],
+    ["undoes the completion on release", ["complete-stays", "complete-lost"]],
+    ["never ends a lease", ["takeover", "takeover-by-itself", "renew-ended"]],
+    ["blocks its own owner", ["claim-again", "claim-again-holds", "claim-again-atomic"]],
+    ["hides a takeover", ["takeover", "takeover-by-itself", "takeover-atomic"]],
+    ["mixes up letter case", ["keys-apart"]],
+    ["claims in two steps", ["claim-atomic", "takeover-atomic"]],
+    ["keeps the first lease of a repeated claim", ["claim-again-holds"]],
+    ["forgets an ended lease", ["takeover-remembered"]],
+    ["says a whole lease is left", ["retry-after"]],
+    ["overflows on a long retention", ["retention-long"]],
+    ["ends a retention too early", ["retention"]],
+    ["takes an owner for those who begin like it", ["owners-apart"]],
+  ])("%s", async (mistake, expected) => {
+    const broken = await brokenBy(() => onClock((now) => ({ store: naiveStore(now, mistake) })));
+    expect(broken).toEqual(expect.arrayContaining(expected));
+  });
+
+  it("keeps its keys in each client, and not in the data that they share", async () => {
+    const makeStore = () =>
+      onClock((now) => ({ store: naiveStore(now), otherClient: naiveStore(now) }));
+    expect(await brokenBy(makeStore)).toEqual(
+      expect.arrayContaining(["claim-exclusive", "claim-atomic", "takeover", "complete"]),
+    );
+  });
+
+  it("lets a claim slip in beside a completion", async () => {
+    const makeStore = () =>
+      onClock((now) => {
+        const store = naiveStore(now);
+        return {
+          store: {
+            ...store,
+            async complete(key, owner, retentionMs) {
+              await store.release(key, owner);
+              await Promise.resolve();
+              await store.complete(key, owner, retentionMs);
+            },
+          },
+        };
+      });
+    expect(await brokenBy(makeStore)).toContain("complete-atomic");
+  });
+
+  it("grants two claims beside a release", async () => {
+    const makeStore = () =>
+      onClock((now) => {
+        const store = naiveStore(now);
+        return {
+          store: {
+            ...store,
+            async release(key, owner) {
+              await store.release(key, owner);
+              await Promise.resolve();
+              // The lock is deleted once more, whoever holds it by now.
+              for (let index = 0; index < 64; index++) await store.release(key, `c${index}`);
+            },
+          },
+        };
+      });
+    expect(await brokenBy(makeStore)).toContain("release-atomic");
+  });
+});
+
+describe("the cases of the DeliveryStore contract", () => {
+  const cases = deliveryStoreContract(() => onClock((now) => ({ store: naiveStore(now) })));
+
+  it("have an id and a title of their own", () => {
+    expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
+    expect(new Set(cases.map(({ title }) => title)).size).toBe(cases.length);
+  });
+
+  it("make a store each, and close it however they end", async () => {
+    let [made, closed] = [0, 0];
+    const makeStore = (mistake?: StoreMistake) => () => {
+      made += 1;
+      return onClock((now) => ({
+        store: naiveStore(now, mistake),
+        close: () => {
+          closed += 1;
+        },
+      }));
+    };
+    for (const { run } of deliveryStoreContract(makeStore())) await run();
+    expect([made, closed]).toEqual([cases.length, cases.length]);
+    const [first] = deliveryStoreContract(makeStore("forgets the lease"));
+    await expect(first?.run()).rejects.toThrow("k has to be in flight for b");
+    expect([made, closed]).toEqual([cases.length + 1, cases.length + 1]);
+  });
+
+  it("wait where the store's clock cannot be moved", async () => {
+    const now = () => performance.now();
+    const contract = deliveryStoreContract(() => ({ store: naiveStore(now) }), { leaseMs: 100 });
+    const startedAt = now();
+    await contract.find(({ id }) => id === "takeover")?.run();
+    expect(now() - startedAt).toBeGreaterThanOrEqual(129);
+  });
+
+  it("refuse an option that cannot work", () => {
+    const makeStore = () => ({ store: naiveStore(() => 0) });
+    expect(() => deliveryStoreContract(makeStore, { leaseMs: 99 })).toThrow(ConfigurationError);
+    expect(() => deliveryStoreContract(makeStore, { lease: 1 } as object)).toThrow("is no option");
+    expect(() => deliveryStoreContract(undefined as unknown as typeof makeStore)).toThrow(
+      "makeStore has to be a function",
+    );
+  });
+});
