@@ -19,6 +19,15 @@ export { loadFixtures } from "./load-fixtures.js";
 export { replayFixtures, type ReplayOptions } from "./replay-fixtures.js";
 export type { ReplayReport, ReplayResult } from "./replay-report.js";
 
+export {
+  recordFixtures,
+  type FixtureRecorder,
+  type RecordFixturesOptions,
+} from "./recorder/record-fixtures.js";
+export type { RedactionRules } from "./recorder/redaction-rules.js";
+export type { FixtureRefusal, PersonalDataFinding } from "./recorder/fixture-refusal.js";
+export { findPersonalData, type PersonalDataKind } from "./recorder/personal-data.js";
+
 export { createGatewayTwin, type GatewayTwin } from "./twin/gateway-twin.js";
 export type {
   CommonTwinOptions,

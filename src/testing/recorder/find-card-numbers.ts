@@ -1,0 +1,35 @@
+import { passesLuhn } from "./luhn.js";
+
+const MIN_LENGTH = 13;
+const MAX_LENGTH = 19;
+
+/**
+ * Whether a payment card's number stands in a text: 13 to 19 digits, in one piece or in groups, that pass
+ * Luhn. None begins with 0, and with 1 only those of 15 digits (UATP), which leaves out the milliseconds,
+ * microseconds and nanoseconds of a Unix time.
+ */
+export function hasCardNumber(text: string): boolean {
+  for (const [run] of text.matchAll(/[0-9](?:[ ._-]?[0-9]){12,}/g)) {
+    // Another number may stand beside it, so each row of whole groups is tried.
+    const groups = run.split(/[ ._-]/);
+    for (let first = 0; first < groups.length; first++) {
+      if (beginsWithCard(groups, first)) return true;
+    }
+  }
+  return false;
+}
+
+function beginsWithCard(groups: readonly string[], first: number): boolean {
+  let digits = "";
+  for (let next = first; next < groups.length && digits.length <= MAX_LENGTH; next++) {
+    digits += groups[next] ?? "";
+    if (isCardNumber(digits)) return true;
+  }
+  return false;
+}
+
+function isCardNumber(digits: string): boolean {
+  const { length } = digits;
+  if (length < MIN_LENGTH || length > MAX_LENGTH || digits.startsWith("0")) return false;
+  return (!digits.startsWith("1") || length === 15) && passesLuhn(digits);
+}

@@ -1,0 +1,100 @@
+import type { PersonalDataFinding } from "./fixture-refusal.js";
+import { createJsonReader } from "./json-reader.js";
+import { isJson } from "./json-text.js";
+import { findPersonalData } from "./personal-data.js";
+import { elementOf, memberOf, namesKey, type Place } from "./redaction-rules.js";
+
+/** Findings that one refusal names. */
+const MAX_FINDINGS = 20;
+/** Levels of a path that are named. */
+const MAX_DEPTH = 12;
+
+/**
+ * The last look at what is to be written: what of it seems personal, and where. It takes no rule of the
+ * redaction for granted but the names that it may repeat.
+ *
+ * @param text the file.
+ * @param body its body as text; undefined where that is none.
+ */
+export function inspectFixture(
+  text: string,
+  body: string | undefined,
+  root: Place,
+): readonly PersonalDataFinding[] {
+  const kinds = findPersonalData(text);
+  if (kinds.length === 0) return [];
+
+  const findings = new Map<string, PersonalDataFinding>();
+  for (const leaf of body === undefined ? [] : leavesOf(body, root)) {
+    for (const kind of findPersonalData(leaf.text)) {
+      findings.set(`${kind} ${leaf.path}`, { kind, path: leaf.path });
+    }
+    if (findings.size >= MAX_FINDINGS) break;
+  }
+  const located = new Set([...findings.values()].map(({ kind }) => kind));
+  const others = kinds.filter((kind) => !located.has(kind));
+  return [...findings.values(), ...others.map((kind) => ({ kind, path: "fixture" }))];
+}
+
+/** A key, or a value that holds no others. */
+interface Leaf {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** One level of a way to a leaf. */
+interface Level {
+  readonly place: Place;
+  readonly isList: boolean;
+  next: number;
+  key: string | undefined;
+  value: Place;
+}
+
+/** Keys and values of a body, those of JSON within a text too. */
+function* leavesOf(body: string, root: Place, way = ""): Generator<Leaf> {
+  const content = body.replace(/^\uFEFF/, "");
+  if (!isJson(content)) {
+    yield { path: way === "" ? "body" : way, text: content };
+    return;
+  }
+  const levels: Level[] = [];
+  const reader = createJsonReader(content);
+  const pathHere = (): string => {
+    const keys = levels.slice(0, MAX_DEPTH).map(({ key }) => key ?? "");
+    return [way, ...keys].filter((part) => part !== "").join(".") || "body";
+  };
+
+  for (let token = reader.next(); token !== undefined; token = reader.next()) {
+    const level = levels.at(-1);
+    if (token.kind === "," || token.kind === ":") continue;
+    if (token.kind === "}" || token.kind === "]") {
+      levels.pop();
+      const parent = levels.at(-1);
+      if (parent !== undefined) parent.key = undefined;
+      continue;
+    }
+    const json = content.slice(token.start, token.end);
+    if (level?.isList === true) {
+      level.key = String(level.next);
+      level.value = elementOf(level.place, level.next);
+      level.next += 1;
+    } else if (level !== undefined && level.key === undefined) {
+      const key = JSON.parse(json) as string;
+      level.key = namesKey(level.place, key) ? key : "*";
+      level.value = memberOf(level.place, key);
+      yield { path: pathHere(), text: key };
+      continue;
+    }
+    const place = level?.value ?? root;
+    if (token.kind === "{" || token.kind === "[") {
+      const isList = token.kind === "[";
+      levels.push({ place, isList, next: 0, key: undefined, value: [] });
+      continue;
+    }
+    const text = token.kind === "string" ? (JSON.parse(json) as string) : json;
+    if (token.kind === "string" && /^\s*[[{"]/.test(text)) yield* leavesOf(text, place, pathHere());
+    else yield { path: pathHere(), text };
+    if (level !== undefined) level.key = undefined;
+  }
+}

@@ -1,0 +1,67 @@
+/** A piece of JSON text. `start` to `end` is its place; what lies between two of them is white space. */
+export interface JsonToken {
+  /** A bracket, brace, comma or colon by itself; a string; or a number, true, false or null. */
+  readonly kind: "{" | "}" | "[" | "]" | "," | ":" | "string" | "literal";
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Reads JSON text piece by piece. */
+export interface JsonReader {
+  /** The next piece; undefined at the end. */
+  readonly next: () => JsonToken | undefined;
+  /** Passes over the rest of a value that begins with `first`, however deep. Gives the place behind it. */
+  readonly skipRest: (first: JsonToken | undefined) => number;
+}
+
+const WHITE_SPACE = " \t\n\r";
+const PUNCTUATION = "{}[],:";
+
+/**
+ * A reader of text that `JSON.parse` takes; of other text the pieces mean nothing. By a loop: a body may
+ * be nested as deep as it is long, and each level of a recursion would take a part of the stack.
+ */
+export function createJsonReader(text: string): JsonReader {
+  let at = 0;
+
+  const next = (): JsonToken | undefined => {
+    while (at < text.length && WHITE_SPACE.includes(text.charAt(at))) at += 1;
+    if (at >= text.length) return undefined;
+    const start = at;
+    const first = text.charAt(at);
+    if (PUNCTUATION.includes(first)) {
+      at += 1;
+      return { kind: first as JsonToken["kind"], start, end: at };
+    }
+    if (first === '"') {
+      at = endOfString(text, start);
+      return { kind: "string", start, end: at };
+    }
+    at += 1;
+    while (at < text.length && !isEndOfLiteral(text.charAt(at))) at += 1;
+    return { kind: "literal", start, end: at };
+  };
+
+  const skipRest = (first: JsonToken | undefined): number => {
+    let depth = 0;
+    for (let token = first; token !== undefined; token = next()) {
+      if (token.kind === "{" || token.kind === "[") depth += 1;
+      if (token.kind === "}" || token.kind === "]") depth -= 1;
+      if (depth <= 0) break;
+    }
+    return at;
+  };
+
+  return { next, skipRest };
+}
+
+function isEndOfLiteral(character: string): boolean {
+  return WHITE_SPACE.includes(character) || PUNCTUATION.includes(character) || character === '"';
+}
+
+/** The place behind the closing quote. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text.charAt(at) !== '"') at += text.charAt(at) === "\\" ? 2 : 1;
+  return Math.min(at + 1, text.length);
+}

@@ -1,0 +1,155 @@
+import type { AuthenticDelivery } from "../../authentic-delivery.js";
+import { ConfigurationError } from "../../configuration-error.js";
+import { guarded } from "../../guarded.js";
+import { refuseUnknownOptions } from "../../known-options.js";
+import { keyOf } from "../../secrets.js";
+import { formatFixture } from "../fixture.js";
+import { TEST_SECRET } from "../test-secret.js";
+import { captureDelivery, recordedType, type CapturedDelivery } from "./captured-delivery.js";
+import { createFixtureFolder } from "./fixture-folder.js";
+import { createRefusalWarning, type FixtureRefusal } from "./fixture-refusal.js";
+import { inspectFixture } from "./inspect-fixture.js";
+import { createRecordedFixture, type RecordedFixture } from "./recorded-fixture.js";
+import { createRecordingQueue } from "./recording-queue.js";
+import { checkRedactionRules, type RedactionRules } from "./redaction-rules.js";
+
+/** Options of `recordFixtures`. */
+export interface RecordFixturesOptions {
+  /** The folder for the files. Made when the first is written. */
+  readonly directory: string;
+  /** What is kept beyond the documented fields. Default nothing. */
+  readonly redact?: RedactionRules | undefined;
+  /** Hears of each delivery that is not recorded. Default: one `console.warn` for each reason. */
+  readonly onRefused?: ((refusal: FixtureRefusal) => unknown) | undefined;
+  /** Hears of each file that is written, by its path. */
+  readonly onRecorded?: ((file: string) => unknown) | undefined;
+  /** What the fixtures are signed with. Default the published test secret; never a real one. */
+  readonly secret?: string | undefined;
+}
+
+/** An observer for the receiver's option `onAuthenticDelivery`. */
+export interface FixtureRecorder {
+  /** Takes a copy and returns; the file is written later. Never throws. */
+  (delivery: AuthenticDelivery): void;
+  /** Resolves when all that was taken so far is written or refused. Never rejects. */
+  readonly flush: () => Promise<void>;
+}
+
+/** What may wait to be written. */
+const BOUNDS = { maxJobs: 10_000, maxBytes: 67_108_864 };
+const OPTIONS = ["directory", "redact", "onRefused", "onRecorded", "secret"];
+
+/**
+ * Records each authentic delivery as a fixture file (fixtures/README.md) of which nothing is left but what
+ * is known to be harmless:
+ *
+ * - Documented enum values, gateway dates in documented date fields, the header timestamp, `null`, white
+ *   space, escapes and the order of keys stay. All other values are replaced: texts by as many `x` (other
+ *   symbols outside ASCII, of as many bytes), numbers and digit strings by as many nines, booleans by
+ *   `false`, dates by one fixed day in the same format. So is the JSON inside a payload.
+ * - Keys that GATEWAY.md does not name are dropped with their values, all keys of a payload among them,
+ *   unless `redact` keeps them; and elements of a list beyond the first 1 000.
+ * - A body that is no JSON or no UTF-8 becomes as many bytes that are not either. An undocumented
+ *   X-Webhook-Type becomes `unknown_type`, and no other header of the request is kept but a documented
+ *   Content-Type. The id is a new one, which duplicates share with the delivery that was handled.
+ * - What still looks personal (`findPersonalData`) is not written.
+ *
+ * `expect` is set where the outcome is the one of a plain receiver that is given the fixture alone; an
+ * outcome that was the handler's or the store's is in the description. Files are numbered in the order of
+ * the answers, appear whole or not at all and overwrite nothing. At most 10 000 deliveries and 64 MiB of
+ * bodies wait to be written; what is beyond is refused as `overloaded`.
+ *
+ * @throws ConfigurationError where an option cannot work.
+ */
+export function recordFixtures(options: RecordFixturesOptions): FixtureRecorder {
+  const { directory, onRefused, onRecorded, secret = TEST_SECRET } = checkOptions(options);
+  keyOf(secret);
+  const rules = checkRedactionRules(options.redact);
+  const folder = createFixtureFolder(directory);
+  const queue = createRecordingQueue(BOUNDS);
+  const fixtureOf = createRecordedFixture(secret, rules);
+  const tellRefusal: (refusal: FixtureRefusal) => unknown = onRefused ?? createRefusalWarning();
+
+  const refuse = (refusal: FixtureRefusal): void => {
+    guarded(() => tellRefusal(refusal));
+  };
+
+  const write = async ({ type }: CapturedDelivery, recorded: RecordedFixture): Promise<void> => {
+    const { stem, fixture, text } = recorded;
+    const findings = inspectFixture(inspectedText(recorded), text, rules);
+    if (findings.length > 0) {
+      refuse({ type, reason: "personal_data", findings });
+      return;
+    }
+    try {
+      const file = await folder.add(stem, formatFixture(fixture));
+      if (onRecorded !== undefined) guarded(() => onRecorded(file));
+    } catch (error) {
+      refuse({ type, reason: "write_failed", error });
+    }
+  };
+
+  const record = async (delivery: CapturedDelivery): Promise<void> => {
+    try {
+      await folder.open();
+    } catch (error) {
+      refuse({ type: delivery.type, reason: "write_failed", error });
+      return;
+    }
+    try {
+      await write(delivery, await fixtureOf(delivery));
+    } catch {
+      refuse({ type: delivery.type, reason: "internal_error" });
+    }
+  };
+
+  const take = (delivery: CapturedDelivery): boolean =>
+    queue.add(delivery.body.length, () => record(delivery));
+
+  const observe = (delivery: AuthenticDelivery): void => {
+    let captured: CapturedDelivery | undefined;
+    try {
+      captured = captureDelivery(delivery);
+    } catch {
+      // A header object of the partner's that throws.
+    }
+    if (captured === undefined) {
+      refuse({ type: recordedType(delivery.type), reason: "unreadable" });
+    } else if (!take(captured)) {
+      refuse({ type: captured.type, reason: "overloaded" });
+    }
+  };
+
+  return Object.assign(observe, { flush: queue.flush });
+}
+
+/**
+ * The file without what the recorder or the clock wrote: signature, id and times are digits by chance, and
+ * one fixture in a hundred would be refused for a card number that nobody has.
+ */
+function inspectedText({ fixture }: RecordedFixture): string {
+  const foreign = ["Content-Type", "X-Webhook-Type"];
+  const headers = Object.entries(fixture.headers).filter(([name]) => foreign.includes(name));
+  return formatFixture({
+    ...fixture,
+    receivedAt: new Date(0),
+    headers: Object.fromEntries(headers),
+  });
+}
+
+function checkOptions(options: RecordFixturesOptions): RecordFixturesOptions {
+  if (typeof options !== "object" || (options as unknown) === null) {
+    throw new ConfigurationError("invalid_options", "pass an object with at least directory");
+  }
+  refuseUnknownOptions(options, OPTIONS);
+  const { directory, onRefused, onRecorded } = options;
+  if (typeof directory !== "string" || directory === "") {
+    throw new ConfigurationError("invalid_option", "directory has to be the path of a folder");
+  }
+  for (const [name, hook] of Object.entries({ onRefused, onRecorded })) {
+    if (hook !== undefined && typeof hook !== "function") {
+      throw new ConfigurationError("invalid_option", `${name} has to be a function`);
+    }
+  }
+  return options;
+}

@@ -1,0 +1,29 @@
+import { encodeLike } from "./json-text.js";
+import { isGatewayTime } from "./placeholder-date.js";
+import { placeholderOfNumber } from "./placeholder-number.js";
+import { placeholderOfEnum, placeholderOfForm, placeholderOfJsonText } from "./placeholder-text.js";
+import { fieldRuleOf, keepsValue, type Place } from "./redaction-rules.js";
+
+/**
+ * The JSON of a text, number, boolean or null without what it says. `null` stays; a boolean is `false`,
+ * as it may say something of a person that its place does not.
+ */
+export function redactLeaf(json: string, place: Place): string {
+  if (json === "null" || keepsValue(place)) return json;
+  const rule = fieldRuleOf(place);
+  if (json.startsWith('"')) return redactText(json, rule);
+  if (json === "true" || json === "false") return "false";
+  if (rule instanceof Set && rule.has(json)) return json;
+  return placeholderOfNumber(json);
+}
+
+function redactText(json: string, rule: ReturnType<typeof fieldRuleOf>): string {
+  const text = JSON.parse(json) as string;
+  if (text.trim() === "") return json;
+  if (rule === "date" && isGatewayTime(text)) return json;
+  if (rule instanceof Set && rule.has(text)) return json;
+  const form = placeholderOfForm(text);
+  if (form !== undefined) return encodeLike(json, form);
+  if (rule instanceof Set) return encodeLike(json, placeholderOfEnum(text));
+  return `"${placeholderOfJsonText(json.slice(1, -1))}"`;
+}

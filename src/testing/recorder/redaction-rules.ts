@@ -1,0 +1,119 @@
+import { ConfigurationError } from "../../configuration-error.js";
+import { refuseUnknownOptions } from "../../known-options.js";
+import { DOCUMENTED_FIELDS, type FieldRule } from "./documented-fields.js";
+
+/**
+ * What a recorded fixture keeps beyond the documented fields. Both are lists of dotted paths from the
+ * body's root, which go on into the JSON of a payload: `alarm.payload.breach.name`, `alarm.tags.0`. `*`
+ * stands for any index, and for any key that is a plain name (`[A-Za-z_][A-Za-z0-9_-]*`, at most 64
+ * characters), whatever it says: where the keys are data, name those that are none. A key with a dot in
+ * it cannot be named.
+ */
+export interface RedactionRules {
+  /** Unknown keys that stay, with placeholders for values, and the keys on the way to them. Default none. */
+  readonly keepKeys?: readonly string[] | undefined;
+  /**
+   * Texts, numbers and booleans that stay as they are, and the keys on the way to them. A path to an
+   * object or a list keeps its key alone. Default none.
+   */
+  readonly keepValues?: readonly string[] | undefined;
+}
+
+/** A place in the tree of what is allowed. */
+interface RuleNode {
+  readonly named: Map<string, RuleNode>;
+  any: RuleNode | undefined;
+  field: FieldRule | undefined;
+  keepsValue: boolean;
+}
+
+/** Where a value lies: every rule that leads there. Without any, nothing of it is known. */
+export type Place = readonly RuleNode[];
+
+const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+
+/**
+ * The place of the body's root.
+ *
+ * @throws ConfigurationError for a rule that could never apply.
+ */
+export function checkRedactionRules(rules: RedactionRules = {}): Place {
+  if (typeof rules !== "object" || (rules as unknown) === null) {
+    throw invalid("redact has to be an object: { keepKeys, keepValues }");
+  }
+  refuseUnknownOptions(rules, ["keepKeys", "keepValues"]);
+  const root = createNode();
+  for (const [record, fields] of Object.entries(DOCUMENTED_FIELDS)) {
+    for (const [field, rule] of Object.entries(fields)) {
+      nodeAt(root, [record, field]).field = rule;
+    }
+  }
+  for (const path of pathsOf("keepKeys", rules.keepKeys)) nodeAt(root, path);
+  for (const path of pathsOf("keepValues", rules.keepValues)) nodeAt(root, path).keepsValue = true;
+  return [root];
+}
+
+/** The place of a member; without any rule the key is not allowed. */
+export function memberOf(place: Place, key: string): Place {
+  return childOf(place, key, PLAIN_NAME.test(key));
+}
+
+/** The place of a list's element, which stays in any case. */
+export function elementOf(place: Place, index: number): Place {
+  return childOf(place, String(index), true);
+}
+
+function childOf(place: Place, segment: string, isAny: boolean): Place {
+  const children = place.flatMap(({ named, any }) => [named.get(segment), isAny ? any : undefined]);
+  return children.filter((node) => node !== undefined);
+}
+
+/** The rule of a documented field. */
+export function fieldRuleOf(place: Place): FieldRule | undefined {
+  return place.find(({ field }) => field !== undefined)?.field;
+}
+
+/** Whether a value stays as it is. */
+export function keepsValue(place: Place): boolean {
+  return place.some((node) => node.keepsValue);
+}
+
+/** Whether a key is written in a rule itself, so that it may be named in a message. */
+export function namesKey(place: Place, key: string): boolean {
+  return place.some(({ named }) => named.has(key));
+}
+
+function createNode(): RuleNode {
+  return { named: new Map(), any: undefined, field: undefined, keepsValue: false };
+}
+
+function nodeAt(root: RuleNode, path: readonly string[]): RuleNode {
+  let node = root;
+  for (const segment of path) {
+    const known = segment === "*" ? node.any : node.named.get(segment);
+    const child = known ?? createNode();
+    if (segment === "*") node.any = child;
+    else node.named.set(segment, child);
+    node = child;
+  }
+  return node;
+}
+
+function pathsOf(name: string, paths: readonly string[] | undefined): readonly string[][] {
+  if (paths === undefined) return [];
+  if (!Array.isArray(paths)) throw invalid(`redact.${name} has to be a list of dotted paths`);
+  return paths.map((path: unknown) => {
+    const segments = typeof path === "string" ? path.split(".") : [];
+    if (segments.length === 0 || segments.includes("")) {
+      throw invalid(`redact.${name} has to hold dotted paths, such as alarm.payload.breach.name`);
+    }
+    if (segments.some((segment) => segment !== "*" && segment.includes("*"))) {
+      throw invalid(`redact.${name}: a * stands for one whole key, as in alarm.payload.*.name`);
+    }
+    return segments;
+  });
+}
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError("invalid_option", message);
+}

@@ -1,0 +1,154 @@
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ConfigurationError, type AuthenticDelivery } from "../../src/index.js";
+import { recordFixtures } from "../../src/testing/recorder/record-fixtures.js";
+import { NOW_MS, alarm } from "../support/deliveries.js";
+import { partnersDelivery, recordedReceiver } from "../support/recorded-receiver.js";
+
+let parent: string;
+let directory: string;
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), "recorder-"));
+  directory = join(parent, "recorded");
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await rm(parent, { recursive: true });
+});
+
+describe("a recorder refuses", () => {
+  test("does not write what still looks personal, and names the place and not the value", async () => {
+    const keepValues = ["alarm.text", "alarm.payload.*.*", "alarm.payload.list.*.note"];
+    const { recorder, receiver, refusals } = recordedReceiver({
+      directory,
+      redact: { keepValues },
+    });
+    const payload = JSON.stringify({
+      anna_b: { ssn: 8_112_189_876, SE4550000000058398257466: 1 },
+      list: [{ note: "call 070-123 45 67" }],
+    });
+    const body = JSON.stringify({ alarm: alarm({ text: "anna@exempel.se", payload }) });
+    await receiver.receive(await partnersDelivery({ body }));
+    await receiver.receive(await partnersDelivery({ id: "b" }));
+    await recorder.flush();
+    expect(await readdir(directory)).toEqual(["000001-alarm-email-hacked.json"]);
+    expect(refusals).toEqual([
+      {
+        type: "new_alarm",
+        reason: "personal_data",
+        findings: expect.any(Array) as unknown,
+      },
+    ]);
+    expect(refusals[0]).toMatchObject({
+      findings: expect.arrayContaining([
+        { kind: "email", path: "alarm.text" },
+        { kind: "swedish_number", path: "alarm.payload.*.*" },
+        { kind: "iban", path: "alarm.payload.*.*" },
+        { kind: "phone", path: "alarm.payload.list.0.note" },
+      ]) as unknown,
+    });
+    expect(JSON.stringify(refusals)).not.toMatch(/anna|exempel|8112|SE45|070/);
+  });
+
+  test("by default says each reason once on the console, without a part of the body", async () => {
+    const warn = vi.spyOn(console, "warn").mockReturnValue();
+    const { recorder, receiver } = recordedReceiver({
+      directory,
+      onRefused: undefined,
+      redact: { keepValues: ["alarm.text"] },
+    });
+    const body = JSON.stringify({ alarm: alarm({ text: "anna@exempel.se" }) });
+    await receiver.receive(await partnersDelivery({ id: "a", body }));
+    await receiver.receive(await partnersDelivery({ id: "b", body }));
+    await recorder.flush();
+    expect(warn).toHaveBeenCalledTimes(1);
+    expect(warn.mock.calls[0]?.[0]).toMatch(/email at alarm\.text/);
+    expect(String(warn.mock.calls)).not.toContain("exempel");
+  });
+
+  test("has no say in the answer where the folder cannot be written to", async () => {
+    await writeFile(join(parent, "file"), "");
+    const { recorder, receiver, refusals } = recordedReceiver({
+      directory: join(parent, "file"),
+      onRefused: (refusal) => {
+        refusals.push(refusal);
+        throw new Error("the partner's hook");
+      },
+    });
+    expect((await receiver.receive(await partnersDelivery())).outcome).toBe("handled");
+    await recorder.flush();
+    expect(refusals).toMatchObject([
+      { type: "new_alarm", reason: "write_failed", error: { code: "EEXIST" } },
+    ]);
+  });
+
+  test("refuses what is beyond its room, and takes more when there is room again", async () => {
+    await writeFile(join(parent, "file"), "");
+    const { recorder, refusals } = recordedReceiver({ directory: join(parent, "file") });
+    const request = await partnersDelivery({ body: new Uint8Array(1_048_576) });
+    const observed: AuthenticDelivery = {
+      request,
+      id: "a",
+      type: "new_alarm",
+      receivedAt: new Date(NOW_MS),
+      outcome: "unrecognized",
+      status: 503,
+    };
+    const countOf = (reason: string) => refusals.filter((refusal) => refusal.reason === reason);
+    for (let sent = 0; sent < 70; sent++) recorder(observed);
+    expect(countOf("overloaded")).toHaveLength(6);
+    await recorder.flush();
+    recorder(observed);
+    await recorder.flush();
+    expect(countOf("overloaded")).toHaveLength(6);
+    expect(countOf("write_failed")).toHaveLength(65);
+  });
+
+  test.each([
+    ["a clock without a moment", { receivedAt: new Date(Number.NaN) }],
+    ["a clock beyond the year 9999", { receivedAt: new Date(8_640_000_000_000_000) }],
+    ["headers that were taken away", { request: { headers: {}, body: "{}" } }],
+    [
+      "headers that throw",
+      {
+        request: {
+          headers: {
+            get: (): string => {
+              throw new Error("Anna");
+            },
+          },
+          body: "{}",
+        },
+      },
+    ],
+  ])("refuses %s and does not throw", async (_, change) => {
+    const { recorder, refusals } = recordedReceiver({ directory });
+    const base = {
+      request: await partnersDelivery(),
+      id: "a",
+      type: "of_Anna",
+      receivedAt: new Date(NOW_MS),
+    };
+    recorder({ ...base, outcome: "handled", status: 200, ...change });
+    await recorder.flush();
+    expect(refusals).toEqual([{ type: "unknown_type", reason: "unreadable" }]);
+  });
+
+  test.each([
+    [{}],
+    [{ directory: "" }],
+    [{ directory: "a", folder: "b" }],
+    [{ directory: "a", onRefused: "log" }],
+    [{ directory: "a", onRecorded: 1 }],
+    [{ directory: "a", secret: "" }],
+    [{ directory: "a", redact: { allow: [] } }],
+    [null],
+  ])("refuses the options %j", (options) => {
+    const given = options as unknown as Parameters<typeof recordFixtures>[0];
+    expect(() => recordFixtures(given)).toThrow(ConfigurationError);
+  });
+});

@@ -1,0 +1,217 @@
+import { describe, expect, test } from "vitest";
+import { ConfigurationError } from "../../src/index.js";
+import { redactBody } from "../../src/testing/recorder/redact-body.js";
+import {
+  checkRedactionRules,
+  type RedactionRules,
+} from "../../src/testing/recorder/redaction-rules.js";
+import { alarm } from "../support/deliveries.js";
+
+/** The redacted text of a body. */
+function redacted(body: string | Uint8Array, rules: RedactionRules = {}): string {
+  const { bytes } = redactBody(Buffer.from(body), checkRedactionRules(rules));
+  return Buffer.from(bytes).toString();
+}
+
+/** One field of an alarm, as JSON text. */
+const fieldOf = (json: string, field = "text", rules?: RedactionRules): string =>
+  redacted(`{"alarm":{"${field}":${json}}}`, rules).slice(`{"alarm":{"${field}":`.length, -2);
+
+/** A payload's text. */
+const payloadOf = (payload: string, rules?: RedactionRules): string =>
+  JSON.parse(fieldOf(JSON.stringify(payload), "payload", rules)) as string;
+
+const EVERY_KEY: RedactionRules = { keepKeys: ["alarm.payload.*", "alarm.payload.*.*"] };
+
+describe("a redacted body", () => {
+  test("keeps documented values, dates and types, and nothing else", () => {
+    const body = JSON.stringify({ alarm: alarm({ account_id: "0042", text: "Åsa lost 3 €" }) });
+    expect(JSON.parse(redacted(body))).toEqual({
+      alarm: alarm({
+        id: 9,
+        text: "·xxxxxxxxxx•",
+        account_id: "9999",
+        original_event_id: "xxxxx",
+        payload: "{}",
+      }),
+    });
+  });
+
+  test.each([
+    ['"Anna"', '"xxxx"'],
+    ['"Åsa 王 🔒"', '"·xxx•x🔹"'],
+    ['"\\u00c5sa \\ud83d\\udd10\\n\\/\\""', '"\\u00b7xxx\\ud83d\\udd39\\n\\/\\""'],
+    ['"\\u0041nna"', '"\\u0078xxx"'],
+    ['"\\ud800 half"', '"\\ud800xxxxx"'],
+    ['" \\t\\n"', '" \\t\\n"'],
+    ['""', '""'],
+    ['"-12"', '"-99"'],
+    ['"8112189876"', '"9999999999"'],
+    ['"9007199254740991"', '"8999999999999999"'],
+    ['"9007199254740992"', '"9999999999999999"'],
+    ['"1980-01-31"', '"2001-02-03"'],
+    ['"1980-01-31 10:11:12"', '"2001-02-03 04:05:06"'],
+    ['"1980-01-31T10:11:12.345+02:00"', '"2001-02-03T04:05:06.000+00:00"'],
+    ['"1980-02-31"', '"xxxxxxxxxx"'],
+    ['"https:\\/\\/anna.se\\/x"', '"https:\\/\\/xxxxxxxxx"'],
+    ['"https://"', '"xxxxxxxx"'],
+    ["42", "99"],
+    ["-0.50", "-9.99"],
+    ["42.00", "99.00"],
+    ["1e400", "9e400"],
+    ["1.50e1", "9"],
+    ["6.02e23", "9.99e23"],
+    ["12e4671234567", "99e999"],
+    ["123456789012345678", "999999999999999999"],
+    ["true", "false"],
+    ["false", "false"],
+    ["null", "null"],
+    ['{"name":"Anna"}', "{}"],
+    ['["Anna", [true], {"a": 1}]', '["xxxx", [false], {}]'],
+  ])("makes %s %s", (json, expected) => {
+    expect(fieldOf(json)).toBe(expected);
+  });
+
+  test.each([
+    ["severity", '"High"', '"High"'],
+    ["severity", '"\\u0048igh"', '"\\u0048igh"'],
+    ["severity", '"SUCCESS"', '"XXXXXXX"'],
+    ["event_type", '"passport_seen_2"', '"xxxxxxxx_xxxx_9"'],
+    ["event_type", '"anna@exempel.se"', '"xxxxxxxxxxxxxxx"'],
+    ["event_type", '"__proto__"', '"xxxxxxxxx"'],
+    ["category_id", "7", "7"],
+    ["category_id", '"7"', '"7"'],
+    ["category_id", "8", "9"],
+    ["category_id", "42", "99"],
+    ["created_at", '"2026-07-08T10:00:00Z"', '"2026-07-08T10:00:00Z"'],
+    ["created_at", '"2026-07-08"', '"2001-02-03"'],
+    ["created_at", '"2026-13-08 10:00:00"', '"xxxxxxxxxxxxxxxxxxx"'],
+  ])("%s: makes %s %s", (field, json, expected) => {
+    expect(fieldOf(json, field)).toBe(expected);
+  });
+
+  test("keeps white space, the order of keys, keys given twice and escaped keys", () => {
+    expect(redacted('\uFEFF { "alarm" :\n{ "id":1 , "\\u0069d" : 22,"id":"333"}\t} ')).toBe(
+      '\uFEFF { "alarm" :\n{ "id":9 , "\\u0069d" : 99,"id":"999"}\t} ',
+    );
+  });
+
+  test("drops what is not documented, wherever it stands", () => {
+    const body = `{"anna@exempel.se":1,"alarm":{"x":{"y":[1,{"z":2}]},"id":1,"q":"a","text":"b","w":[]},"v":{}}`;
+    const { bytes, dropped } = redactBody(Buffer.from(body), checkRedactionRules());
+    expect(Buffer.from(bytes).toString()).toBe('{"alarm":{"id":9,"text":"x"}}');
+    expect(dropped).toBe(5);
+  });
+
+  test("__proto__ and constructor are keys like any other, and pollute nothing", () => {
+    expect(redacted('{"alarm":{"__proto__":{"a":"Anna"},"constructor":{"b":1},"id":1}}')).toBe(
+      '{"alarm":{"id":9}}',
+    );
+    const rules = { keepKeys: ["alarm.__proto__.a"] };
+    expect(redacted('{"alarm":{"__proto__":{"a":"Anna"}}}', rules)).toBe(
+      '{"alarm":{"__proto__":{"a":"xxxx"}}}',
+    );
+    expect(({} as Record<string, unknown>)["a"]).toBeUndefined();
+  });
+
+  test.each([
+    ["no JSON: Anna", "xxxxxxxxxxxxx"],
+    ["0123", "xxxx"],
+    ["{ 'a': 1 }", "xxxxxxxxxx"],
+    ["", ""],
+    [" \n", " \n"],
+    ['"Anna"', '"xxxx"'],
+    ["[1]", "[9]"],
+  ])("the body %j becomes %j", (body, expected) => {
+    expect(redacted(body)).toBe(expected);
+  });
+
+  test("that is no UTF-8 stays none, byte for byte", () => {
+    const { bytes, text } = redactBody(
+      Buffer.from([0x41, 0xff, 0xc3, 0x28, 0x00]),
+      checkRedactionRules(),
+    );
+    expect([...bytes]).toEqual([0x78, 0xff, 0xff, 0x78, 0x78]);
+    expect(text).toBeUndefined();
+  });
+
+  test("may be nested as deep as it is long, and large", () => {
+    const deep = `${"[".repeat(20_000)}"Anna"${"]".repeat(20_000)}`;
+    expect(fieldOf(deep)).toBe(deep.replace("Anna", "xxxx"));
+    expect(payloadOf(deep)).toBe(deep.replace("Anna", "xxxx"));
+    const objects = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`;
+    expect(fieldOf(objects)).toBe("{}");
+    const large = "Å".repeat(500_000);
+    expect(fieldOf(`"${large}"`)).toBe(`"${"·".repeat(500_000)}"`);
+  });
+
+  test("keeps the first thousand elements of a list", () => {
+    const list = JSON.stringify(Array.from({ length: 1_002 }, (_, index) => index));
+    const { text = "", dropped } = redactBody(
+      Buffer.from(`{"alarm":{"id":${list}}}`),
+      checkRedactionRules(),
+    );
+    const { alarm: record } = JSON.parse(text) as { alarm: { id: unknown[] } };
+    expect(record.id).toHaveLength(1_000);
+    expect(dropped).toBe(2);
+  });
+});
+
+describe("a redacted payload", () => {
+  test.each([
+    ['{"a":1}', "{}"],
+    ['[1,"Anna",null]', '[9,"xxxx",null]'],
+    ['"Anna"', '"xxxx"'],
+    ['"{\\"a\\":\\"Anna\\"}"', '"x\\"x\\"x\\"xxxx\\"x"'],
+    ["12345678", "99999999"],
+    ["0123", "xxxx"],
+    ['{"a":"Ann', "xxxxxxxxx"],
+    ["", ""],
+    [" ", " "],
+  ])("%j becomes %j", (payload, expected) => {
+    expect(payloadOf(payload)).toBe(expected);
+  });
+
+  test("is written in the manner of the sender", () => {
+    const php = '"{\\"a\\":\\"\\u00c5\\",\\"b\\":\\"x\\/y\\"}"';
+    expect(fieldOf(php, "payload", { keepValues: ["alarm.payload.*"] })).toBe(php);
+  });
+
+  test("keeps the keys that a rule names", () => {
+    const payload = '{"breach":{"name":"Shop","by":"Anna"},"Anna B":1,"n":{"name":true}}';
+    expect(payloadOf(payload, { keepKeys: ["alarm.payload.breach.name"] })).toBe(
+      '{"breach":{"name":"xxxx"}}',
+    );
+    expect(payloadOf(payload, EVERY_KEY)).toBe(
+      '{"breach":{"name":"xxxx","by":"xxxx"},"n":{"name":false}}',
+    );
+  });
+
+  test("keeps the values that a rule names, of lists and objects none", () => {
+    const payload = '{"breach":{"name":"Shop","by":"Anna"},"list":["a",{"b":"c"}],"n":1.5}';
+    const keepValues = ["alarm.payload.breach", "alarm.payload.list.*", "alarm.payload.n"];
+    expect(payloadOf(payload, { keepValues })).toBe('{"breach":{},"list":["a",{}],"n":1.5}');
+    const both = { keepValues: ["alarm.payload.*.name"], keepKeys: ["alarm.payload.breach.by"] };
+    expect(payloadOf(payload, both)).toBe(
+      '{"breach":{"name":"Shop","by":"xxxx"},"list":["x",{}],"n":9.9}',
+    );
+  });
+});
+
+describe("redaction rules that could never apply are refused", () => {
+  test.each([
+    [null],
+    ["alarm.text"],
+    [{ allow: [] }],
+    [{ keepKeys: "alarm.text" }],
+    [{ keepValues: ["alarm..text"] }],
+    [{ keepValues: [""] }],
+    [{ keepKeys: [1] }],
+    [{ keepKeys: ["alarm.**"] }],
+    [{ keepKeys: ["alarm.te*t"] }],
+  ])("%j", (rules) => {
+    expect(() => checkRedactionRules(rules as unknown as RedactionRules)).toThrow(
+      ConfigurationError,
+    );
+  });
+});
