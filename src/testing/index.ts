@@ -1,7 +1,10 @@
 export { TEST_SECRET } from "./test-secret.js";
-export { ALARM_EVENT_TYPES, sampleAlarm } from "./sample-alarm.js";
-export { sampleOnlineDataEvent, type OnlineDataEventOf } from "./sample-online-data-event.js";
-export type { DateFormat, SampleOptions } from "./sample-options.js";
+export { ALARM_EVENT_TYPES, sampleAlarm } from "./samples/sample-alarm.js";
+export {
+  sampleOnlineDataEvent,
+  type OnlineDataEventOf,
+} from "./samples/sample-online-data-event.js";
+export type { DateFormat, SampleOptions } from "./samples/sample-options.js";
 export {
   signedDelivery,
   type AlarmToSign,
@@ -13,11 +16,16 @@ export {
   type Signing,
 } from "./signed-delivery.js";
 
-export { formatFixture, parseFixture, type Fixture, type FixtureExpectation } from "./fixture.js";
-export { FixtureError, type FixtureErrorCode } from "./fixture-error.js";
-export { loadFixtures } from "./load-fixtures.js";
-export { replayFixtures, type ReplayOptions } from "./replay-fixtures.js";
-export type { ReplayReport, ReplayResult } from "./replay-report.js";
+export {
+  formatFixture,
+  parseFixture,
+  type Fixture,
+  type FixtureExpectation,
+} from "./fixtures/fixture.js";
+export { FixtureError, type FixtureErrorCode } from "./fixtures/fixture-error.js";
+export { loadFixtures } from "./fixtures/load-fixtures.js";
+export { replayFixtures, type ReplayOptions } from "./fixtures/replay-fixtures.js";
+export type { ReplayReport, ReplayResult } from "./fixtures/replay-report.js";
 
 export {
   recordFixtures,
@@ -100,4 +108,4 @@ export {
 export { ContractError, type ContractCase } from "./store-contract/contract-case.js";
 export type { MakeStore, StoreUnderTest } from "./store-contract/store-under-test.js";
 
-export { SendError, type Target } from "./target.js";
+export { SendError, type Target } from "./sending/target.js";

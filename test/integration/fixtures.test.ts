@@ -14,7 +14,7 @@ import {
   type OnlineDataEvent,
   type WebhookRequest,
 } from "../../src/index.js";
-import type { WireRequest } from "../../src/testing/wire.js";
+import type { WireRequest } from "../../src/testing/sending/wire.js";
 import type { MountedAdapter } from "../support/adapter-exchange.js";
 import { adapterTargets, directTarget } from "../support/adapter-targets.js";
 import { TEST_SECRET } from "../support/deliveries.js";

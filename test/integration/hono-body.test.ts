@@ -3,7 +3,7 @@ import { createAdaptorServer } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
 import { describe, expect, it } from "vitest";
 import { honoHandler } from "../../adapters/hono.js";
-import type { WireRequest } from "../../src/testing/wire.js";
+import type { WireRequest } from "../../src/testing/sending/wire.js";
 import { signed, withHeader } from "../support/adapter-exchange.js";
 import { requestOf } from "../support/adapter-targets.js";
 import { createBodyReceiver, streamingRequest } from "../support/body-receiver.js";

@@ -5,7 +5,7 @@ import { createAdaptorServer, getRequestListener, type HttpBindings } from "@hon
 import { Hono, type MiddlewareHandler } from "hono";
 import { describe, expect, it } from "vitest";
 import { honoHandler } from "../../adapters/hono.js";
-import { recordOf } from "../../src/testing/wire.js";
+import { recordOf } from "../../src/testing/sending/wire.js";
 import { signed } from "../support/adapter-exchange.js";
 import { requestOf } from "../support/adapter-targets.js";
 import { arrivals } from "../support/arrivals.js";

@@ -6,8 +6,13 @@ import {
   type SecretOption,
   type WebhookReceiver,
 } from "../../src/index.js";
-import type { Target } from "../../src/testing/target.js";
-import { linesOf, outcomeOf, type WireAnswer, type WireRequest } from "../../src/testing/wire.js";
+import type { Target } from "../../src/testing/sending/target.js";
+import {
+  linesOf,
+  outcomeOf,
+  type WireAnswer,
+  type WireRequest,
+} from "../../src/testing/sending/wire.js";
 import { NOW_MS, TEST_SECRET, delivery, type DeliveryOverrides } from "./deliveries.js";
 
 /** What the sender of a request is answered; how long it took is not compared. */

@@ -1,6 +1,9 @@
 import { fileURLToPath } from "node:url";
-import type { Fixture as LoadedFixture, FixtureExpectation } from "../../src/testing/fixture.js";
-import { loadFixtures } from "../../src/testing/load-fixtures.js";
+import type {
+  Fixture as LoadedFixture,
+  FixtureExpectation,
+} from "../../src/testing/fixtures/fixture.js";
+import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
 
 /** A published fixture: each says what it expects. */
 export interface Fixture extends Omit<LoadedFixture, "receivedAt" | "expect"> {

@@ -1,5 +1,5 @@
 import net from "node:net";
-import type { WireRequest } from "../../src/testing/wire.js";
+import type { WireRequest } from "../../src/testing/sending/wire.js";
 import type { AdapterAnswer } from "./adapter-exchange.js";
 
 /** A TCP connection on which a test writes HTTP/1.1 by hand. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isGlob, parseGlob } from "../../src/testing/glob.js";
+import { isGlob, parseGlob } from "../../src/testing/fixtures/glob.js";
 
 const matches = (pattern: string, file: string) => parseGlob(pattern).matches(file);
 

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createWebhookReceiver } from "../../src/index.js";
-import { loadFixtures } from "../../src/testing/load-fixtures.js";
+import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
 import { createRandom } from "../../src/testing/random.js";
 import type { FixtureRefusal } from "../../src/testing/recorder/fixture-refusal.js";
 import { findPersonalData } from "../../src/testing/recorder/personal-data.js";
 import { recordFixtures } from "../../src/testing/recorder/record-fixtures.js";
-import { replayFixtures } from "../../src/testing/replay-fixtures.js";
+import { replayFixtures } from "../../src/testing/fixtures/replay-fixtures.js";
 import { NOW_SECONDS, TEST_SECRET, delivery } from "../support/deliveries.js";
 import { disguisesOf, personOf, personalAlarm, writtenAlarm } from "../support/personal-alarms.js";
 

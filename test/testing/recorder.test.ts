@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { verifySignature } from "../../src/index.js";
-import { loadFixtures } from "../../src/testing/load-fixtures.js";
+import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
 import { NOW_MS, NOW_SECONDS, TEST_SECRET, alarm, eventDelivery } from "../support/deliveries.js";
 import {
   PARTNERS_SECRET,

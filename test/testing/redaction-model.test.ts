@@ -7,7 +7,7 @@ import {
   type Alarm,
 } from "../../src/index.js";
 import { decode } from "../../src/decode.js";
-import { loadFixtures } from "../../src/testing/load-fixtures.js";
+import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
 import { findPersonalData } from "../../src/testing/recorder/personal-data.js";
 import { redactBody } from "../../src/testing/recorder/redact-body.js";
 import { checkRedactionRules } from "../../src/testing/recorder/redaction-rules.js";

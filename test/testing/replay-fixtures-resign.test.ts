@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { verifySignature } from "../../src/index.js";
-import type { Fixture } from "../../src/testing/fixture.js";
-import { resignedHeaders } from "../../src/testing/resign.js";
+import type { Fixture } from "../../src/testing/fixtures/fixture.js";
+import { resignedHeaders } from "../../src/testing/fixtures/resign.js";
 import { signedDelivery } from "../../src/testing/signed-delivery.js";
 import { TEST_SECRET } from "../../src/testing/test-secret.js";
 import { fixtures } from "../support/fixtures.js";

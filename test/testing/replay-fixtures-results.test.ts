@@ -1,10 +1,10 @@
 import http from "node:http";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, createWebhookReceiver } from "../../src/index.js";
-import type { Fixture } from "../../src/testing/fixture.js";
-import { replayFixtures, type ReplayOptions } from "../../src/testing/replay-fixtures.js";
-import type { ReplayResult } from "../../src/testing/replay-report.js";
-import { sampleAlarm } from "../../src/testing/sample-alarm.js";
+import type { Fixture } from "../../src/testing/fixtures/fixture.js";
+import { replayFixtures, type ReplayOptions } from "../../src/testing/fixtures/replay-fixtures.js";
+import type { ReplayResult } from "../../src/testing/fixtures/replay-report.js";
+import { sampleAlarm } from "../../src/testing/samples/sample-alarm.js";
 import { signedDelivery } from "../../src/testing/signed-delivery.js";
 import { TEST_SECRET } from "../../src/testing/test-secret.js";
 import { listen } from "../support/servers.js";

@@ -7,8 +7,8 @@ import {
   parseGatewayTime,
   type Alarm,
 } from "../../src/index.js";
-import { ALARM_EVENT_TYPES, sampleAlarm } from "../../src/testing/sample-alarm.js";
-import type { DateFormat } from "../../src/testing/sample-options.js";
+import { ALARM_EVENT_TYPES, sampleAlarm } from "../../src/testing/samples/sample-alarm.js";
+import type { DateFormat } from "../../src/testing/samples/sample-options.js";
 import { receivedRecord } from "./received-record.js";
 
 /** The tables of GATEWAY.md, "Alarm", and what category each trigger belongs to. */

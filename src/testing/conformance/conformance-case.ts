@@ -1,4 +1,4 @@
-import type { HeaderLine } from "../wire.js";
+import type { HeaderLine } from "../sending/wire.js";
 
 /** `must`: broken, an alarm can be lost, doubled or forged. `should`: it costs something less. */
 export type ConformanceLevel = "must" | "should";

@@ -4,8 +4,8 @@ import { integerOption, MAX_TIMER_MS } from "../../integer-option.js";
 import { refuseUnknownOptions } from "../../known-options.js";
 import { keyOf } from "../../secrets.js";
 import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../webhook-type.js";
-import { createSender } from "../sender.js";
-import type { Target } from "../target.js";
+import { createSender } from "../sending/sender.js";
+import type { Target } from "../sending/target.js";
 
 /** Options of `receiverConformance`. */
 export interface ConformanceOptions {

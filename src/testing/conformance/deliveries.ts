@@ -1,8 +1,8 @@
 import type { WebhookType } from "../../webhook-type.js";
-import { sampleAlarm } from "../sample-alarm.js";
-import { sampleOnlineDataEvent } from "../sample-online-data-event.js";
+import { sampleAlarm } from "../samples/sample-alarm.js";
+import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
 import { signedDelivery } from "../signed-delivery.js";
-import { linesOf, type WireRequest } from "../wire.js";
+import { linesOf, type WireRequest } from "../sending/wire.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
 /** A delivery that can be sent as it is, or changed first. */

@@ -1,4 +1,4 @@
-import type { WireRequest } from "../wire.js";
+import type { WireRequest } from "../sending/wire.js";
 import type { Delivery } from "./deliveries.js";
 import { isSentAgain, type Reply } from "./reply.js";
 import { NotJudged, type Trial } from "./trial.js";

@@ -1,6 +1,6 @@
 import { ONLINE_DATA_EVENT_TYPES } from "../../schemas.js";
-import { ALARM_EVENT_TYPES, sampleAlarm } from "../sample-alarm.js";
-import { sampleOnlineDataEvent } from "../sample-online-data-event.js";
+import { ALARM_EVENT_TYPES, sampleAlarm } from "../samples/sample-alarm.js";
+import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
 import type { ConformanceRule } from "./conformance-rule.js";
 import { alarmWith, taken } from "./taken.js";
 

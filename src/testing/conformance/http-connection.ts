@@ -1,7 +1,7 @@
 import http from "node:http";
 import https from "node:https";
 import { setTimeout as wait } from "node:timers/promises";
-import { recordOf, type WireAnswer, type WireRequest } from "../wire.js";
+import { recordOf, type WireAnswer, type WireRequest } from "../sending/wire.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
 /** How long a sender waits for `100 Continue` before it sends the body all the same. */

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { outcomeOf } from "../wire.js";
+import { outcomeOf } from "../sending/wire.js";
 import { UNMET, type ConformanceRule } from "./conformance-rule.js";
 import type { Delivery } from "./deliveries.js";
 import { ensureTakesGenuine, expectTaken, times } from "./expectations.js";

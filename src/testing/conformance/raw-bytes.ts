@@ -1,6 +1,6 @@
 import net from "node:net";
 import tls from "node:tls";
-import type { WireAnswer, WireRequest } from "../wire.js";
+import type { WireAnswer, WireRequest } from "../sending/wire.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})/;

@@ -1,6 +1,6 @@
-import type { SendError } from "../target.js";
+import type { SendError } from "../sending/target.js";
 import { verdictOf, type Verdict } from "../twin/verdict.js";
-import type { WireAnswer } from "../wire.js";
+import type { WireAnswer } from "../sending/wire.js";
 
 /** What came back, as the gateway takes it. */
 export interface Reply {

@@ -1,4 +1,4 @@
-import type { WireRequest } from "../wire.js";
+import type { WireRequest } from "../sending/wire.js";
 
 /** The webhook headers (GATEWAY.md, "Events"). */
 export const ID = "X-Webhook-Id";

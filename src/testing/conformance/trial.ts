@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { createSender } from "../sender.js";
-import { SendError } from "../target.js";
-import type { WireAnswer, WireRequest } from "../wire.js";
+import { createSender } from "../sending/sender.js";
+import { SendError } from "../sending/target.js";
+import type { WireAnswer, WireRequest } from "../sending/wire.js";
 import {
   ConformanceFailure,
   type ConformanceDescription,

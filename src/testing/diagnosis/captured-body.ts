@@ -1,5 +1,5 @@
 import type { FindingCode } from "./finding-codes.js";
-import type { HeaderLine } from "../wire.js";
+import type { HeaderLine } from "../sending/wire.js";
 
 /** The body of a capture, and what a search needs to know of it. */
 export interface CapturedBody {

@@ -1,4 +1,4 @@
-import type { HeaderLine } from "../wire.js";
+import type { HeaderLine } from "../sending/wire.js";
 
 /** What a `get` alone is asked for: it cannot be listed. */
 const ASKED = [

@@ -1,4 +1,4 @@
-import { recordOf, type HeaderLine } from "../wire.js";
+import { recordOf, type HeaderLine } from "../sending/wire.js";
 import { CaptureError } from "./capture-error.js";
 import type { CapturedRequest } from "./captured-request.js";
 import { headerLinesOf } from "./header-lines.js";

@@ -1,4 +1,4 @@
-import type { HeaderLine } from "../wire.js";
+import type { HeaderLine } from "../sending/wire.js";
 import type { Clue, DeliveryHeaderName } from "./finding.js";
 
 /** One way to read a header's text, and what has to be assumed for it. */

@@ -3,7 +3,7 @@ import { ConfigurationError } from "../../configuration-error.js";
 import { guarded } from "../../guarded.js";
 import { refuseUnknownOptions } from "../../known-options.js";
 import { keyOf } from "../../secrets.js";
-import { formatFixture } from "../fixture.js";
+import { formatFixture } from "../fixtures/fixture.js";
 import { TEST_SECRET } from "../test-secret.js";
 import { captureDelivery, recordedType, type CapturedDelivery } from "./captured-delivery.js";
 import { createFixtureFolder } from "./fixture-folder.js";

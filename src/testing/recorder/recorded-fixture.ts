@@ -1,6 +1,6 @@
 import { signDelivery } from "../../sign-delivery.js";
 import { isWebhookType } from "../../webhook-type.js";
-import type { Fixture } from "../fixture.js";
+import type { Fixture } from "../fixtures/fixture.js";
 import type { CapturedDelivery } from "./captured-delivery.js";
 import { documentedEvent } from "./documented-fields.js";
 import { createPlainAnswer } from "./plain-answer.js";

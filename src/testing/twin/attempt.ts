@@ -1,6 +1,6 @@
 import type { Random } from "../random.js";
-import { SendError } from "../target.js";
-import { outcomeOf, type WireRequest } from "../wire.js";
+import { SendError } from "../sending/target.js";
+import { outcomeOf, type WireRequest } from "../sending/wire.js";
 import { buildRequest, type Outgoing } from "./delivery-request.js";
 import type { Exchange, SendOnce } from "./exchange.js";
 import type { Fault, FaultPlan } from "./faults.js";

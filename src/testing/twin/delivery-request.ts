@@ -1,5 +1,5 @@
 import { sign } from "../../signature.js";
-import type { HeaderLine, WireRequest } from "../wire.js";
+import type { HeaderLine, WireRequest } from "../sending/wire.js";
 import type { EventBody } from "./twin-event.js";
 import type { ActiveWebhook } from "./twin-webhook.js";
 

@@ -1,5 +1,5 @@
-import { SendError, type Sender } from "../target.js";
-import type { WireAnswer, WireRequest } from "../wire.js";
+import { SendError, type Sender } from "../sending/target.js";
+import type { WireAnswer, WireRequest } from "../sending/wire.js";
 import type { TwinClock } from "./twin-clock.js";
 
 /** What one request came to. */

@@ -1,5 +1,5 @@
 import { makeAttempt, type AttemptParts, type Journey } from "./attempt.js";
-import type { WireRequest } from "../wire.js";
+import type { WireRequest } from "../sending/wire.js";
 import type { RetrySchedule } from "./retry-schedule.js";
 import type { Slots } from "./slots.js";
 import { reasonOf, type TwinAttempt, type TwinDelivery, type TwinEnd } from "./twin-delivery.js";

@@ -1,4 +1,4 @@
-import type { Target } from "../target.js";
+import type { Target } from "../sending/target.js";
 import type { FaultOptions } from "./faults.js";
 import type { RetryOptions } from "./retry-schedule.js";
 import type { TwinClock } from "./twin-clock.js";

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../configuration-error.js";
 import { integerOption, MAX_TIMER_MS } from "../../integer-option.js";
 import { refuseUnknownOptions } from "../../known-options.js";
 import { keyOf } from "../../secrets.js";
-import { createSender } from "../sender.js";
+import { createSender } from "../sending/sender.js";
 import { createFaults } from "./faults.js";
 import { createRetrySchedule } from "./retry-schedule.js";
 import { createScaledClock } from "./scaled-clock.js";

@@ -3,8 +3,8 @@ import { refuseUnknownOptions } from "../../known-options.js";
 import { keyOf } from "../../secrets.js";
 import type { SecretKey } from "../../signature.js";
 import { WEBHOOK_TYPES, type WebhookType } from "../../webhook-type.js";
-import { createSender } from "../sender.js";
-import type { Sender, Target } from "../target.js";
+import { createSender } from "../sending/sender.js";
+import type { Sender, Target } from "../sending/target.js";
 
 /** A webhook as it is registered at the gateway (GATEWAY.md, "Webhook"). */
 export interface TwinWebhook {

@@ -1,0 +1,171 @@
+import { writeFile } from "node:fs/promises";
+import { INTEGER_OPTIONS } from "../../options.js";
+import type { ConformanceCase } from "../../testing/conformance/conformance-case.js";
+import { receiverConformance } from "../../testing/conformance/receiver-conformance.js";
+import {
+  runConformance,
+  type ConformanceCaseReport,
+} from "../../testing/conformance/run-conformance.js";
+import { WEBHOOK_TYPES, isWebhookType } from "../../webhook-type.js";
+import { createCommand } from "../command.js";
+import { CONNECTION_OPTIONS } from "../options/connection-options.js";
+import { caseJson, caseJunit } from "../doctor/doctor-files.js";
+import { describeCases, describeVerdict, hasPassed } from "../doctor/doctor-report.js";
+import { EXIT } from "../terminal/exit-codes.js";
+import { createHandledProbe, isLocalProbe } from "../doctor/handled-probe.js";
+import { PROGRAM } from "../help-text.js";
+import { untilAborted } from "../terminal/interruption.js";
+import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
+import { renderJunit } from "../doctor/junit-report.js";
+import { hintOf } from "../options/nearest-name.js";
+import { printableLine } from "../terminal/printable.js";
+import { createProgressBar } from "../terminal/progress-bar.js";
+import { unreachableReason } from "../doctor/reachable.js";
+import { fileFault } from "../options/read-input.js";
+import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
+import { isLoopback, readTargetUrl, shownUrl } from "../options/target-url.js";
+import { UsageError } from "../options/usage-error.js";
+
+/** Judges a running endpoint. */
+export const doctor = createCommand({
+  name: "doctor",
+  summary: "judges a running endpoint, in any language",
+  usage: "<url>",
+  positionals: { min: 1, max: 1 },
+  about: [
+    "Sends made-up deliveries, good and spoilt ones, and judges what is answered: what is handled, what is refused, and above all what would make the gateway give an alarm up for good. The endpoint needs the secret that is given here, and handles the good ones as if they were real.",
+    "It refuses hosts other than this machine without --yes.",
+    "Exits 0 when nothing failed that must pass; 1 when something did, with --strict also when something failed that should. What cannot be seen from outside is named as not judged, with what is missing to judge it.",
+  ],
+  options: {
+    yes: { kind: "flag", help: "Sends to another host than this machine." },
+    handled: {
+      kind: "text",
+      value: "<url>",
+      help: "A URL with {id} in it that is answered with a number: how often the delivery of that id was handled (404 is 0). With it, doubles and losses behind a 200 are seen.",
+    },
+    type: {
+      kind: "list",
+      value: "<type>",
+      help: `A webhook type that the endpoint is registered for. Default both: ${WEBHOOK_TYPES.join(", ")}.`,
+    },
+    "max-body-bytes": {
+      kind: "whole",
+      value: "<bytes>",
+      help: "The largest body that the endpoint reads.",
+      ...INTEGER_OPTIONS.maxBodyBytes,
+    },
+    only: { kind: "list", value: "<id>", help: "Runs this case alone. May be repeated." },
+    skip: { kind: "list", value: "<id>", help: "Leaves this case out. May be repeated." },
+    strict: { kind: "flag", help: "What should pass has to." },
+    junit: { kind: "text", value: "<file>", help: "Writes a JUnit report, too." },
+    ...CONNECTION_OPTIONS,
+    ...SECRET_OPTIONS,
+    json: JSON_OPTION,
+  },
+  examples: [
+    {
+      does: "An endpoint on this machine",
+      command: "doctor http://127.0.0.1:3000/webhooks/gateway",
+    },
+    {
+      does: "With a view behind its 200s",
+      command:
+        "doctor http://127.0.0.1:3000/webhooks/gateway --handled http://127.0.0.1:3000/handled/{id}",
+    },
+    {
+      does: "A staging system, from CI",
+      command: "doctor https://staging.example.com/webhooks/gateway --yes --junit doctor.xml",
+    },
+  ],
+  async run(io, values, [given = ""]) {
+    const url = readTargetUrl(given);
+    const { handled, timeout, insecure, junit, json } = values;
+    if (!values.yes && !(isLoopback(url) && isLocalProbe(handled))) {
+      throw new UsageError(
+        `it would send made-up deliveries to another machine, which may act on them: --yes sends them`,
+      );
+    }
+    const connection = { timeoutMs: timeout, skipTlsVerification: insecure };
+    const cases = chosen(
+      receiverConformance({
+        ...connection,
+        target: url,
+        secret: await readOneSecret(io, values),
+        types: typesOf(values.type),
+        handled: handled === undefined ? undefined : createHandledProbe(handled, connection),
+        maxBodyBytes: values["max-body-bytes"],
+      }),
+      values.only,
+      values.skip,
+    );
+    const unreachable = await untilAborted(io.signal, unreachableReason(url, timeout));
+    if (unreachable !== undefined) {
+      io.err.write(`nobody can be reached at ${shownUrl(url)}: ${unreachable}\n`);
+      return EXIT.failed;
+    }
+
+    io.err.write(
+      `${cases.length} cases, each of made-up deliveries that the endpoint may handle as real ones.\n`,
+    );
+    const ends: ConformanceCaseReport[] = [];
+    const bar = createProgressBar(io.err, cases.length);
+    try {
+      const onResult = (end: ConformanceCaseReport): void => {
+        ends.push(end);
+        bar.advance(end.title);
+      };
+      await untilAborted(io.signal, runConformance(cases, { onResult, signal: io.signal }));
+    } finally {
+      bar.end();
+      if (!json) {
+        io.out.write(`${io.out.style("bold", shownUrl(url))}\n\n`);
+        describeCases(io.out, ends);
+      }
+    }
+    const passed = hasPassed(ends, values.strict);
+    if (json) writeJson(io.out, { url: shownUrl(url), cases: ends.map(caseJson), passed });
+    else describeVerdict(io.out, ends, passed);
+    if (junit !== undefined) await writeReport(junit, ends, values.strict);
+    return passed ? EXIT.passed : EXIT.failed;
+  },
+});
+
+function typesOf(given: readonly string[]) {
+  if (given.length === 0) return undefined;
+  const types = given.filter(isWebhookType);
+  if (types.length === given.length) return types;
+  throw new UsageError(`--type has to be one of ${WEBHOOK_TYPES.join(", ")}`);
+}
+
+function chosen(
+  cases: readonly ConformanceCase[],
+  only: readonly string[],
+  skip: readonly string[],
+): readonly ConformanceCase[] {
+  const ids = cases.map(({ id }) => id);
+  const unknown = [...only, ...skip].find((id) => !ids.includes(id));
+  if (unknown !== undefined) {
+    throw new UsageError(
+      `there is no case ${printableLine(unknown, 60)}${hintOf(unknown, ids)} There are ${ids.join(", ")}`,
+    );
+  }
+  const left = cases.filter(
+    ({ id }) => (only.length === 0 || only.includes(id)) && !skip.includes(id),
+  );
+  if (left.length === 0) throw new UsageError("--only and --skip leave no case");
+  return left;
+}
+
+async function writeReport(
+  path: string,
+  ends: readonly ConformanceCaseReport[],
+  strict: boolean,
+): Promise<void> {
+  const cases = ends.map((end) => caseJunit(end, strict));
+  try {
+    await writeFile(path, renderJunit(`${PROGRAM} doctor`, cases));
+  } catch (error) {
+    throw new UsageError(`--junit: ${fileFault(path, error)}`);
+  }
+}

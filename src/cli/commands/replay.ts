@@ -1,0 +1,96 @@
+import { loadFixtures } from "../../testing/fixtures/load-fixtures.js";
+import { replayFixtures } from "../../testing/fixtures/replay-fixtures.js";
+import type { ReplayResult } from "../../testing/fixtures/replay-report.js";
+import { createCommand } from "../command.js";
+import { CONNECTION_OPTIONS } from "../options/connection-options.js";
+import { EXIT } from "../terminal/exit-codes.js";
+import { untilAborted } from "../terminal/interruption.js";
+import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
+import { createProgressBar } from "../terminal/progress-bar.js";
+import { describeReplay } from "../replay-report.js";
+import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
+import { readTargetUrl, shownUrl } from "../options/target-url.js";
+import { UsageError } from "../options/usage-error.js";
+
+/** Sends recorded fixtures and compares the answers with what they expect. */
+export const replay = createCommand({
+  name: "replay",
+  summary: "sends recorded fixtures and compares the answers",
+  usage: "<files…> --to <url>",
+  positionals: { min: 1, max: 10_000 },
+  about: [
+    "Sends fixtures one after the other: files, folders with all that is in them, or patterns. Each is signed anew with your secret, under a new id and at its age when it was received; one that is recorded with a bad signature keeps it, since it is there to be refused.",
+    "A fixture is judged by the status that it expects, and by the outcome where the answer names one. One that expects nothing is shown and not judged.",
+    "Exits 0 when every fixture is answered, and every one that expects something as it expects; 1 otherwise.",
+  ],
+  options: {
+    to: { kind: "text", value: "<url>", help: "Where they are sent. Required." },
+    "as-recorded": {
+      kind: "flag",
+      help: "Sends each byte for byte as it was recorded: for a receiver that has the fixtures' secret, and whose clock shows the time of the recording.",
+    },
+    "same-ids": {
+      kind: "flag",
+      help: "Keeps the recorded ids. A receiver that has seen them answers that they are duplicates.",
+    },
+    "fixture-secret": {
+      kind: "text",
+      value: "<secret>",
+      help: "The secret that the fixtures are signed with. Default the published test secret.",
+    },
+    ...CONNECTION_OPTIONS,
+    ...SECRET_OPTIONS,
+    json: JSON_OPTION,
+  },
+  examples: [
+    {
+      does: "The fixtures of this package",
+      command:
+        "replay node_modules/identity-gateway-webhooks/fixtures --to http://127.0.0.1:3000/webhooks/gateway",
+    },
+    {
+      does: "What `listen --record recorded` has recorded",
+      command: "replay recorded --to http://127.0.0.1:3000/webhooks/gateway",
+    },
+    {
+      does: "Alarms alone, for a script",
+      command: "replay 'fixtures/alarm-*.json' --to http://127.0.0.1:3000/webhooks/gateway --json",
+    },
+  ],
+  async run(io, values, files) {
+    const { to, timeout, insecure, "as-recorded": asRecorded, "same-ids": sameIds } = values;
+    if (to === undefined) throw new UsageError("where to is missing: --to <url>");
+    const url = readTargetUrl(to);
+    const signing = asRecorded
+      ? {}
+      : { resign: true, freshIds: !sameIds, secret: await readOneSecret(io, values) };
+    const fixtures = await loadFixtures(files);
+
+    const results: ReplayResult[] = [];
+    const bar = createProgressBar(io.err, fixtures.length);
+    const onResult = (result: ReplayResult): void => {
+      io.signal.throwIfAborted();
+      results.push(result);
+      bar.advance(result.name);
+    };
+    try {
+      const replaying = replayFixtures(url, fixtures, {
+        ...signing,
+        fixtureSecret: values["fixture-secret"],
+        timeoutMs: timeout,
+        skipTlsVerification: insecure,
+        onResult,
+      });
+      await untilAborted(io.signal, replaying);
+    } finally {
+      bar.end();
+      // Also what an interrupted replay has come to.
+      if (!values.json) describeReplay(io.out, url, results, fixtures.length);
+    }
+    const passed = results.every(
+      ({ verdict, error }) => verdict !== "different" && error === undefined,
+    );
+    if (values.json) writeJson(io.out, { url: shownUrl(url), results, passed });
+    return passed ? EXIT.passed : EXIT.failed;
+  },
+});

@@ -1,0 +1,151 @@
+import { randomUUID } from "node:crypto";
+import { isDeliveryId } from "../../headers.js";
+import { createSender } from "../../testing/sending/sender.js";
+import { createCommand } from "../command.js";
+import { DELIVERY_OPTIONS, readContent } from "../send/delivery-source.js";
+import { exchange, type Exchange } from "../send/exchange.js";
+import { EXIT } from "../terminal/exit-codes.js";
+import {
+  EXPERIMENT_OPTIONS,
+  madeUpSecret,
+  prepareDelivery,
+  type Prepared,
+} from "../send/experiment.js";
+import { followRetries } from "../send/follow-retries.js";
+import { readingOf } from "../send/gateway-reading.js";
+import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
+import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
+import { describeAnswers, describeRequest } from "../send/send-report.js";
+import { CONNECTION_OPTIONS } from "../options/connection-options.js";
+import { readTargetUrl, shownUrl } from "../options/target-url.js";
+import { UsageError } from "../options/usage-error.js";
+
+/** Sends one signed delivery. */
+export const send = createCommand({
+  name: "send",
+  summary: "signs one delivery as the gateway does and sends it",
+  usage: "<url>",
+  positionals: { min: 1, max: 1 },
+  about: [
+    "Sends one signed delivery and shows the request, the status, the outcome and the time. What it sends is made up, unless --fixture or --body says otherwise.",
+    "Exits 0 when the delivery is acknowledged (2xx); with copies, when one is and none is answered so that the gateway gives up. With --tamper, --stale or --wrong-secret a 2xx is the failure: 0 when every copy is answered and refused.",
+  ],
+  options: {
+    ...DELIVERY_OPTIONS,
+    id: { kind: "text", value: "<id>", help: "X-Webhook-Id. Default a new UUID." },
+    copies: {
+      kind: "whole",
+      value: "<n>",
+      help: "Sends the same delivery so many times, one after the other.",
+      min: 1,
+      max: 1_000,
+      fallback: 1,
+    },
+    concurrent: { kind: "flag", help: "Sends the copies at the same time." },
+    ...EXPERIMENT_OPTIONS,
+    "follow-retries": {
+      kind: "flag",
+      help: "Goes on as the gateway does, up to 10 attempts with its waits between them, until the delivery is acknowledged or given up.",
+    },
+    speed: {
+      kind: "whole",
+      value: "<times>",
+      help: "How much faster than the gateway's clock --follow-retries waits.",
+      min: 1,
+      max: 1_000_000,
+      fallback: 1_000,
+    },
+    "show-body": { kind: "flag", help: "Shows the body that is sent, too." },
+    ...CONNECTION_OPTIONS,
+    ...SECRET_OPTIONS,
+    json: JSON_OPTION,
+  },
+  examples: [
+    {
+      does: "An alarm that an e-mail address was found",
+      command: "send http://127.0.0.1:3000/webhooks/gateway",
+    },
+    {
+      does: "An Online Data event",
+      command: "send http://127.0.0.1:3000/webhooks/gateway --event DATA_REAPPEARED",
+    },
+    {
+      does: "Five copies at once: it has to be handled once",
+      command: "send http://127.0.0.1:3000/webhooks/gateway --copies 5 --concurrent",
+    },
+    {
+      does: "Has to be refused",
+      command: "send http://127.0.0.1:3000/webhooks/gateway --stale 600",
+    },
+    {
+      does: "What becomes of it in the gateway's 6 h 40 min, within 24 s",
+      command: "send http://127.0.0.1:3000/webhooks/gateway --follow-retries --speed 1000",
+    },
+  ],
+  async run(io, values, [given = ""]) {
+    const url = readTargetUrl(given);
+    const isWrong = values["wrong-secret"];
+    const secret = isWrong ? madeUpSecret() : await readOneSecret(io, values);
+    const content = await readContent(io, values);
+    const id = idOf(values.id);
+    const { copies, concurrent, timeout, insecure, speed, json } = values;
+    if (values["follow-retries"]) {
+      if (values.tamper || values.stale !== undefined) {
+        throw new UsageError(
+          "--follow-retries signs each attempt anew: leave out --tamper, --stale",
+        );
+      }
+      const connection = { timeoutMs: timeout, insecure };
+      const times = { copies, concurrent, speed };
+      const following = { url, secret, content, id, isWrong, json, ...times, ...connection };
+      return followRetries(io, following);
+    }
+
+    const prepared = await prepareDelivery(content, secret, id, values);
+    const sender = createSender(url, { timeoutMs: timeout, skipTlsVerification: insecure });
+    const answers: Exchange[] = [];
+    try {
+      const sendOne = () => exchange(sender, prepared.request, io.signal);
+      if (concurrent) answers.push(...(await Promise.all(Array.from({ length: copies }, sendOne))));
+      else while (answers.length < copies) answers.push(await sendOne());
+    } finally {
+      sender.close();
+    }
+    const passed = hasPassed(prepared, answers);
+    if (json) {
+      writeJson(io.out, {
+        url: shownUrl(url),
+        delivery: {
+          id,
+          type: content.type,
+          timestamp: prepared.timestamp,
+          bytes: prepared.request.body?.length ?? 0,
+        },
+        experiments: prepared.experiments,
+        answers: answers.map((answer) => ({ ...answer, gateway: readingOf(answer.status) })),
+        passed,
+      });
+    } else {
+      describeRequest(io.out, url, prepared, values["show-body"]);
+      describeAnswers(io.out, prepared, answers, passed);
+    }
+    return passed ? EXIT.passed : EXIT.failed;
+  },
+});
+
+function idOf(given: string | undefined): string {
+  if (given === undefined) return randomUUID();
+  if (isDeliveryId(given)) return given;
+  throw new UsageError("--id has to be 1 to 128 characters of [0-9A-Za-z._-]");
+}
+
+function hasPassed({ experiments }: Prepared, answers: readonly Exchange[]): boolean {
+  const readings = answers.map(({ status }) => readingOf(status));
+  if (experiments.length > 0) {
+    return answers.every(
+      ({ status }) => status !== undefined && readingOf(status) !== "acknowledged",
+    );
+  }
+  const isLost = readings.some((reading) => reading === "final" || reading === "unlisted");
+  return readings.includes("acknowledged") && !isLost;
+}

@@ -1,0 +1,49 @@
+import type { ConformanceExchange } from "../../testing/conformance/conformance-case.js";
+import type { ConformanceCaseReport } from "../../testing/conformance/run-conformance.js";
+import { hasPassed, receivedLine, sentLine } from "./doctor-report.js";
+import type { JunitCase } from "./junit-report.js";
+
+/** A case as `--json` has it. */
+export function caseJson(end: ConformanceCaseReport) {
+  const { id, level, group, title, why, mend, verdict, reason, exchanges, ms } = end;
+  return {
+    id,
+    level,
+    group,
+    title,
+    verdict,
+    ...(reason === undefined ? {} : { reason }),
+    ...(verdict === "failed" ? { why, mend, exchanges: exchanges.map(exchangeJson) } : {}),
+    ms: Number(ms.toFixed(1)),
+  };
+}
+
+/** A case as a JUnit report has it: failures are what the exit code calls one. */
+export function caseJunit(end: ConformanceCaseReport, strict: boolean): JunitCase {
+  const { id, level, group, title } = end;
+  return {
+    group: `${level}.${group}`,
+    name: `${id}: ${title}`,
+    ms: end.ms,
+    result: junitResult(end, strict),
+  };
+}
+
+function junitResult(end: ConformanceCaseReport, strict: boolean): JunitCase["result"] {
+  const { why, mend, verdict, reason = "", exchanges } = end;
+  if (verdict === "passed") return { state: "passed" };
+  if (verdict === "not_judged") return { state: "skipped", message: reason };
+  if (!hasPassed([end], strict)) {
+    const details = [
+      ...exchanges.flatMap((one) => [`sent: ${sentLine(one)}`, `received: ${receivedLine(one)}`]),
+      `why: ${why}`,
+      `mend: ${mend}`,
+    ];
+    return { state: "failed", message: reason, details: details.join("\n") };
+  }
+  return { state: "skipped", message: `failed, and should pass: ${reason}` };
+}
+
+function exchangeJson(exchange: ConformanceExchange) {
+  return { sent: sentLine(exchange), received: receivedLine(exchange) };
+}

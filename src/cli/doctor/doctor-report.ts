@@ -1,0 +1,103 @@
+import {
+  CONFORMANCE_GROUPS,
+  type ConformanceExchange,
+} from "../../testing/conformance/conformance-case.js";
+import type { ConformanceCaseReport } from "../../testing/conformance/run-conformance.js";
+import type { Output } from "../terminal/command-io.js";
+import { wrap } from "../help-text.js";
+import { printableLine } from "../terminal/printable.js";
+import { verdictLine } from "../send/send-report.js";
+
+const MAX_COLUMNS = 100;
+const INDENT = " ".repeat(6);
+const LABEL = 10;
+/** Of a long exchange the end tells what is wrong. */
+const MAX_EXCHANGES = 4;
+
+/** Shows how each case ended, group by group. */
+export function describeCases(output: Output, ends: readonly ConformanceCaseReport[]): void {
+  for (const group of CONFORMANCE_GROUPS) {
+    const those = ends.filter((end) => end.group === group);
+    if (those.length === 0) continue;
+    output.write(`${output.style("bold", group)}\n`);
+    for (const end of those) output.write(`${linesOf(output, end).join("\n")}\n`);
+    output.write("\n");
+  }
+}
+
+/** Whether a receiver passed: every `must`, and with `strict` every `should`. */
+export function hasPassed(ends: readonly ConformanceCaseReport[], strict: boolean): boolean {
+  return !ends.some(({ verdict, level }) => verdict === "failed" && (strict || level === "must"));
+}
+
+/** One sentence on the whole. */
+export function describeVerdict(
+  output: Output,
+  ends: readonly ConformanceCaseReport[],
+  passed: boolean,
+): void {
+  const count = (verdict: ConformanceCaseReport["verdict"], level?: string): number =>
+    ends.filter((end) => end.verdict === verdict && (level ?? end.level) === end.level).length;
+  const parts = [
+    `${count("passed")} passed`,
+    ...(count("failed", "must") > 0 ? [`${count("failed", "must")} failed that must pass`] : []),
+    ...(count("failed", "should") > 0 ? [`${count("failed", "should")} failed that should`] : []),
+    ...(count("not_judged") > 0 ? [`${count("not_judged")} not judged`] : []),
+  ];
+  output.write(`${verdictLine(output, passed, parts.join(", "))}\n`);
+}
+
+/** A request in one line, without its signature, which is good for a while. */
+export function sentLine({ sent }: ConformanceExchange): string {
+  const headers = sent.headers.map(([name, value]) => {
+    const shown = /signature/i.test(name) ? shortened(value) : value;
+    return `${name}: ${printableLine(shown, 60)}`;
+  });
+  return [sent.method, ...headers, `${sent.bytes} bytes`].join("; ");
+}
+
+/** What came back, in one line. */
+export function receivedLine({ received }: ConformanceExchange): string {
+  if ("error" in received) return printableLine(received.error);
+  const { status, body, ms } = received;
+  return `${status} ${printableLine(body, 160)} (${ms.toFixed(1)} ms)`;
+}
+
+function linesOf(output: Output, end: ConformanceCaseReport): readonly string[] {
+  const { verdict, reason, title, level, id, why, mend } = end;
+  const { style } = output;
+  switch (verdict) {
+    case "passed":
+      return [
+        `  ${style("green", "✓")} ${title}`,
+        ...(reason === undefined ? [] : labelled(output, "note", reason)),
+      ];
+    case "not_judged":
+      return [`  ${style("dim", "–")} ${title}`, ...labelled(output, "unjudged", reason ?? "")];
+    case "failed":
+      return [
+        `  ${style(level === "must" ? "red" : "yellow", `✗ ${title}`)} ${style("dim", `(${level}, ${id})`)}`,
+        ...end.exchanges
+          .slice(-MAX_EXCHANGES)
+          .flatMap((exchange) => [
+            ...labelled(output, "sent", sentLine(exchange)),
+            ...labelled(output, "received", receivedLine(exchange)),
+          ]),
+        ...labelled(output, "verdict", reason ?? ""),
+        ...labelled(output, "why", why),
+        ...labelled(output, "mend", mend),
+      ];
+  }
+}
+
+function labelled({ style, columns }: Output, label: string, text: string): readonly string[] {
+  const width = Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - INDENT.length - LABEL;
+  return wrap(printableLine(text, 1_000), Math.max(width, 30)).map((line, at) => {
+    const head = (at === 0 ? label : "").padEnd(LABEL);
+    return `${INDENT}${style("dim", head)}${line}`;
+  });
+}
+
+function shortened(signature: string): string {
+  return signature.length > 12 ? `${signature.slice(0, 8)}…` : signature;
+}

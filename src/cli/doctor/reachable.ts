@@ -1,0 +1,25 @@
+import { connect } from "node:net";
+import { sendFault } from "../send/exchange.js";
+
+/** Why nobody can be reached at a URL's host and port; undefined where somebody answers. */
+export function unreachableReason(url: URL, timeoutMs: number): Promise<string | undefined> {
+  const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: timeoutMs });
+    const finish = (reason: string | undefined): void => {
+      socket.destroy();
+      resolve(reason);
+    };
+    socket.on("connect", () => {
+      finish(undefined);
+    });
+    socket.on("timeout", () => {
+      finish(`no connection within ${timeoutMs} ms`);
+    });
+    socket.on("error", (error) => {
+      // That of several addresses is a list, as behind a request.
+      finish(sendFault(new Error(error.message, { cause: error })));
+    });
+  });
+}

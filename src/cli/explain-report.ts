@@ -1,0 +1,44 @@
+import type { SignatureDiagnosis } from "../testing/diagnosis/diagnose-signature.js";
+import type { Finding } from "../testing/diagnosis/finding.js";
+import type { Output } from "./terminal/command-io.js";
+import { wrap } from "./help-text.js";
+import { printableLine } from "./terminal/printable.js";
+import { verdictLine } from "./send/send-report.js";
+
+const MAX_COLUMNS = 100;
+const INDENT = " ".repeat(4);
+
+const CERTAINTIES = {
+  proven: "proven: with it undone, the signature matches",
+  seen: "seen in the request or the secret",
+  possible: "possible",
+} as const satisfies Record<Finding["certainty"], string>;
+
+/** Shows a diagnosis. */
+export function describeDiagnosis(
+  output: Output,
+  { verdict, findings, secretIndex }: SignatureDiagnosis,
+  secrets: number,
+): void {
+  const isGood = verdict === "good";
+  const which =
+    secretIndex === undefined || secrets === 1
+      ? ""
+      : ` It is secret ${secretIndex + 1} of ${secrets}.`;
+  const sentence = isGood
+    ? `The signature is good, and the delivery fresh.${which}`
+    : `A receiver refuses this delivery.${which}`;
+  output.write(`${verdictLine(output, isGood, sentence)}\n`);
+  for (const finding of findings) output.write(`\n${linesOf(output, finding).join("\n")}\n`);
+}
+
+function linesOf({ style, columns }: Output, { code, certainty, message, mend }: Finding) {
+  const width = Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - INDENT.length;
+  const indented = (text: string): readonly string[] =>
+    wrap(printableLine(text, 1_000), width).map((line) => INDENT + line);
+  return [
+    `  ${style("bold", code)} ${style("dim", `(${CERTAINTIES[certainty]})`)}`,
+    ...indented(message),
+    ...indented(mend).map((line) => style("cyan", line)),
+  ];
+}

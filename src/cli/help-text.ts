@@ -1,0 +1,73 @@
+import type { Output } from "./terminal/command-io.js";
+import type { CommandDefinition } from "./command.js";
+import type { OptionSpec, OptionSpecs } from "./options/option-specs.js";
+
+/** The name of the program, as its help and its errors call it. */
+export const PROGRAM = "identity-gateway-webhooks";
+
+const MAX_COLUMNS = 100;
+const INDENT = "  ";
+
+/** The help of one command. */
+export function helpOf(
+  definition: Omit<CommandDefinition<OptionSpecs>, "run">,
+  { style, columns = 80 }: Output,
+): string {
+  const { name, usage, summary, about, options, examples } = definition;
+  const width = Math.min(columns, MAX_COLUMNS);
+  const rows = [...Object.entries(options).map(rowOf), ["--help", "Shows this."] as const];
+  return [
+    style("bold", `${PROGRAM} ${name}`),
+    ...wrap(summary, width),
+    "",
+    `Usage: ${PROGRAM} ${name} ${usage} [options]`,
+    "",
+    ...about.flatMap((paragraph) => [...wrap(paragraph, width), ""]),
+    style("bold", "Options"),
+    ...columnsOf(rows, width),
+    "",
+    style("bold", "Examples"),
+    ...examples.flatMap(({ does, command }) => [
+      style("dim", `${INDENT}# ${does}`),
+      `${INDENT}npx ${PROGRAM} ${command}`,
+    ]),
+    "",
+  ].join("\n");
+}
+
+/** Two columns, of which the second is wrapped. */
+export function columnsOf(
+  rows: readonly (readonly [name: string, text: string])[],
+  width: number,
+): readonly string[] {
+  const first = Math.min(Math.max(...rows.map(([name]) => name.length)), 28);
+  const left = INDENT.length + first + 2;
+  return rows.flatMap(([name, text]) => {
+    const [head = "", ...rest] = wrap(text, Math.max(width - left, 30));
+    const lines = rest.map((line) => " ".repeat(left) + line);
+    // A long name has a line of its own.
+    if (name.length > first) return [INDENT + name, " ".repeat(left) + head, ...lines];
+    return [`${INDENT}${name.padEnd(first + 2)}${head}`, ...lines];
+  });
+}
+
+/** Breaks a text between words into lines of at most `width` characters. */
+export function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
+function rowOf([name, spec]: [string, OptionSpec]): readonly [string, string] {
+  if (spec.kind === "flag") return [`--${name}`, spec.help];
+  const { fallback } = spec.kind === "whole" ? spec : { fallback: undefined };
+  const bounds = spec.kind === "whole" ? ` From ${spec.min} to ${spec.max}.` : "";
+  const preset = fallback === undefined ? "" : ` Default ${fallback}.`;
+  const choices =
+    spec.kind === "text" && spec.choices !== undefined ? ` ${spec.choices.join(", ")}.` : "";
+  return [`--${name} ${spec.value}`, `${spec.help}${choices}${bounds}${preset}`];
+}

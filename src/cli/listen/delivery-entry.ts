@@ -1,0 +1,122 @@
+import { decode } from "../../decode.js";
+import { OUTCOMES } from "../../outcome.js";
+import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js";
+import type { Finding } from "../../testing/diagnosis/finding.js";
+import { outcomeOf } from "../../testing/sending/wire.js";
+import type { Forwarded, Intake } from "./delivery-intake.js";
+import { printableLine } from "../terminal/printable.js";
+
+/** What `listen` says of one request. Without `body` there is nothing personal in it. */
+export interface DeliveryEntry {
+  readonly at: string;
+  /** What the receiver made of it; in front of an app `authentic`, or `unverified` without a secret. */
+  readonly outcome: string;
+  /** HTTP status that was answered: the app's, where it is forwarded. */
+  readonly status: number;
+  readonly bytes: number;
+  readonly durationMs: number;
+  /** X-Webhook-Id and X-Webhook-Type, once the signature is good. */
+  readonly id?: string;
+  readonly type?: string;
+  /** What is wrong, where the request was not handled. */
+  readonly reasons: readonly string[];
+  /** Why it is not authentic. */
+  readonly findings: readonly Pick<Finding, "code" | "certainty" | "message" | "mend">[];
+  /** What the app answered, or why it did not. */
+  readonly forwarded?: {
+    readonly status?: number;
+    readonly outcome?: string;
+    readonly error?: string;
+    readonly ms: number;
+  };
+  /** With `--show-body` alone; in base64 where it is no UTF-8. */
+  readonly body?: string;
+  readonly bodyBase64?: string;
+}
+
+/** Outcomes whose cause is in the headers, the secret or the bytes. */
+const DIAGNOSED = new Set(["malformed", "unsigned", "signature_mismatch", "stale"]);
+
+/** Outcomes of a delivery with which nothing is wrong; be it a copy, of which the app decides. */
+const GOOD = new Set<string>(["handled", "duplicate", "in_flight"]);
+
+/** How an entry is made. */
+export interface EntryOptions {
+  /** None: unsigned deliveries are accepted. */
+  readonly secrets: readonly string[];
+  /** Whether the cause is looked for where a request is not authentic. */
+  readonly isDiagnosed: boolean;
+  readonly showsBody: boolean;
+}
+
+/** Makes the entry of a request. Never rejects. */
+export async function entryOf(
+  intake: Intake,
+  { secrets, isDiagnosed, showsBody }: EntryOptions,
+): Promise<DeliveryEntry> {
+  const { at, body, bytes, judgement, forwarded, status, durationMs } = intake;
+  const { outcome } = judgement.response;
+  return {
+    at: at.toISOString(),
+    outcome: forwarded && GOOD.has(outcome) ? goodForApp(secrets) : outcome,
+    status,
+    bytes,
+    durationMs: Number(durationMs.toFixed(1)),
+    ...judgement.authentic,
+    reasons: forwarded && GOOD.has(outcome) ? [] : reasonsOf(intake),
+    findings: isDiagnosed && DIAGNOSED.has(outcome) ? await findingsOf(intake, secrets) : [],
+    ...(forwarded && { forwarded: forwardedOf(forwarded) }),
+    ...(showsBody && body !== undefined ? bodyFields(body) : {}),
+  };
+}
+
+/** Nothing is handled here where an app stands behind: its answer says what it made of it. */
+function goodForApp(secrets: readonly string[]): string {
+  return secrets.length > 0 ? "authentic" : "unverified";
+}
+
+async function findingsOf(
+  { at, lines, body }: Intake,
+  secrets: readonly string[],
+): Promise<DeliveryEntry["findings"]> {
+  const { findings } = await diagnoseSignature({
+    headers: lines,
+    body: body ?? new Uint8Array(0),
+    secret: secrets,
+    now: at.getTime(),
+  });
+  return findings.map(({ code, certainty, message, mend }) => ({ code, certainty, message, mend }));
+}
+
+function reasonsOf({ judgement, body }: Intake): readonly string[] {
+  const { outcome } = judgement.response;
+  const { status, message } = OUTCOMES[outcome];
+  if (status === 200) return [];
+  const decoded =
+    outcome === "unrecognized" && body !== undefined
+      ? decode(body, judgement.authentic?.type ?? "")
+      : undefined;
+  const issues = decoded?.kind === "unrecognized" ? decoded.issues : [];
+  return [message, ...issues.map(issueLine)];
+}
+
+/** A path names fields, of which only those of the schema can be at fault. */
+function issueLine({ path, message }: { path: readonly (string | number)[]; message: string }) {
+  return path.length === 0 ? message : `${path.join(".")}: ${message}`;
+}
+
+function forwardedOf(forwarded: Forwarded): NonNullable<DeliveryEntry["forwarded"]> {
+  const ms = Number(forwarded.ms.toFixed(1));
+  if ("error" in forwarded) return { error: forwarded.error, ms };
+  const outcome = outcomeOf(forwarded.body);
+  const { status } = forwarded;
+  return { status, ...(outcome === undefined ? {} : { outcome: printableLine(outcome, 40) }), ms };
+}
+
+function bodyFields(body: Uint8Array): { body: string } | { bodyBase64: string } {
+  try {
+    return { body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body) };
+  } catch {
+    return { bodyBase64: Buffer.from(body).toString("base64") };
+  }
+}

@@ -1,0 +1,50 @@
+import type { WebhookResponse } from "../../answer.js";
+import type { AuthenticDelivery } from "../../authentic-delivery.js";
+import { createWebhookReceiver, type WebhookReceiver } from "../../receiver.js";
+import type { WebhookRequest } from "../../request.js";
+
+/** What a request is worth. */
+export interface Judgement {
+  readonly response: WebhookResponse;
+  /** X-Webhook-Id and X-Webhook-Type; undefined where the request is not authentic. */
+  readonly authentic: { readonly id: string; readonly type: string } | undefined;
+}
+
+/** Options of `createJudge`. */
+export interface JudgeOptions {
+  /** None: unsigned deliveries are accepted. */
+  readonly secrets: readonly string[];
+  readonly onAuthenticDelivery?: ((delivery: AuthenticDelivery) => unknown) | undefined;
+}
+
+/** A receiver whose handlers do nothing, and that says of each request who sent it. */
+export interface Judge {
+  readonly judge: (request: WebhookRequest) => Promise<Judgement>;
+  readonly receiver: WebhookReceiver;
+}
+
+/** Makes a judge. */
+export function createJudge({ secrets, onAuthenticDelivery }: JudgeOptions): Judge {
+  const authentic = new WeakMap<WebhookRequest, { id: string; type: string }>();
+  const common = {
+    handlers: { new_alarm: () => undefined, delete_my_data_event: () => undefined },
+    logger: false as const,
+    onAuthenticDelivery(delivery: AuthenticDelivery) {
+      const { request, id, type } = delivery;
+      authentic.set(request, { id, type });
+      return onAuthenticDelivery?.(delivery);
+    },
+  };
+  const receiver = createWebhookReceiver(
+    secrets.length > 0
+      ? { ...common, secret: [...secrets] }
+      : { ...common, acceptUnsignedDeliveries: true },
+  );
+  return {
+    async judge(request) {
+      const response = await receiver.receive(request);
+      return { response, authentic: authentic.get(request) };
+    },
+    receiver,
+  };
+}

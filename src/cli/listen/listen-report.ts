@@ -1,0 +1,49 @@
+import type { Output } from "../terminal/command-io.js";
+import type { DeliveryEntry } from "./delivery-entry.js";
+import { READINGS, readingOf } from "../send/gateway-reading.js";
+import { wrap } from "../help-text.js";
+import { printable, printableLine } from "../terminal/printable.js";
+
+const INDENT = " ".repeat(10);
+
+/** Shows an entry: one line, and below it why. */
+export function describeEntry({ write, style, columns }: Output, entry: DeliveryEntry): void {
+  const { at, outcome, status, bytes, durationMs, id, type } = entry;
+  const { format } = READINGS[readingOf(status)];
+  const head = [
+    style("dim", new Date(at).toTimeString().slice(0, 8)),
+    style(format, `${status} ${outcome.padEnd(18)}`),
+    ...(type === undefined ? [] : [type]),
+    ...(id === undefined ? [] : [id]),
+    style("dim", `${bytes} bytes, ${durationMs} ms`),
+  ];
+  const width = Math.max((columns ?? Infinity) - INDENT.length, 40);
+  const details = detailsOf(entry).flatMap((line) => wrap(line, width));
+  const lines = [head.join("  "), ...details.map((line) => INDENT + line)];
+  write(`${lines.join("\n")}\n`);
+  const body = entry.body ?? entry.bodyBase64;
+  if (body === undefined) return;
+  const title = id === undefined ? "The body, of nobody knows whom" : "The body";
+  write(
+    `${INDENT}${style("dim", entry.body === undefined ? `${title}, in base64:` : `${title}:`)}\n`,
+  );
+  write(`${printable(body)}\n`);
+}
+
+function detailsOf({ reasons, findings, forwarded }: DeliveryEntry): readonly string[] {
+  return [
+    ...reasons,
+    ...findings.flatMap(({ code, message, mend }) => [`${code}: ${message}`, `Mend: ${mend}`]),
+    ...(forwarded === undefined ? [] : [forwardedLine(forwarded)]),
+  ].map((line) => printableLine(line, 1_000));
+}
+
+function forwardedLine({
+  status,
+  outcome,
+  error = "",
+  ms,
+}: NonNullable<DeliveryEntry["forwarded"]>): string {
+  if (status === undefined) return `The app did not answer within ${ms} ms: ${error}`;
+  return `The app answered ${status}${outcome === undefined ? "" : ` ${outcome}`} in ${ms} ms.`;
+}

@@ -1,0 +1,101 @@
+import { parseArgs } from "node:util";
+import { hintOf } from "./nearest-name.js";
+import type { OptionSpec, OptionSpecs, Values, WholeSpec } from "./option-specs.js";
+import { UsageError } from "./usage-error.js";
+
+/** What was written behind the name of a command. */
+export interface Arguments<Specs extends OptionSpecs> {
+  readonly values: Values<Specs>;
+  readonly positionals: readonly string[];
+}
+
+/** Whether help is asked for, whatever else is wrong with the arguments. */
+export function asksForHelp(argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  const before = end === -1 ? argv : argv.slice(0, end);
+  return before.includes("--help") || before.includes("-h");
+}
+
+/**
+ * Reads the arguments of a command. Throws `UsageError` for an unknown option and a value that cannot be;
+ * the message repeats no value of a text, which may be a secret.
+ */
+export function parseArguments<Specs extends OptionSpecs>(
+  specs: Specs,
+  argv: readonly string[],
+): Arguments<Specs> {
+  // Its own errors run over several lines and know of no near name, so it is not strict.
+  const { tokens, positionals } = parseArgs({
+    args: [...argv],
+    options: Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, ruleOf(spec)])),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const given = new Map<string, string[]>();
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    const { name, rawName, value, inlineValue } = token;
+    const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
+    if (spec === undefined || !rawName.startsWith("--")) {
+      throw new UsageError(`unknown option ${rawName}${hintOf(name, Object.keys(specs), "--")}`);
+    }
+    const values = given.get(name) ?? [];
+    values.push(checkedText(name, spec, value, inlineValue ?? false));
+    if (values.length > 1 && spec.kind !== "list" && spec.kind !== "flag") {
+      throw new UsageError(`--${name} is given twice`);
+    }
+    given.set(name, values);
+  }
+  const values = Object.entries(specs).map(([name, spec]) => [
+    name,
+    valueOf(name, spec, given.get(name)),
+  ]);
+  return { values: Object.fromEntries(values) as Values<Specs>, positionals };
+}
+
+function ruleOf(spec: OptionSpec): { type: "boolean" | "string" } {
+  return { type: spec.kind === "flag" ? "boolean" : "string" };
+}
+
+function checkedText(
+  name: string,
+  spec: OptionSpec,
+  value: string | undefined,
+  isInline: boolean,
+): string {
+  if (spec.kind === "flag") {
+    if (isInline) throw new UsageError(`--${name} takes no value`);
+    return "";
+  }
+  if (value === undefined) throw new UsageError(`--${name} needs a value: ${spec.value}`);
+  // What follows is the next option, whose own value would be taken for an argument.
+  if (!isInline && /^-./.test(value) && !/^-[0-9]/.test(value)) {
+    throw new UsageError(`--${name} needs a value; one that begins with a dash: --${name}=-…`);
+  }
+  return value;
+}
+
+function valueOf(name: string, spec: OptionSpec, given: readonly string[] | undefined): unknown {
+  const [text] = given ?? [];
+  switch (spec.kind) {
+    case "flag":
+      return given !== undefined;
+    case "list":
+      return given ?? [];
+    case "text":
+      if (text !== undefined && spec.choices !== undefined && !spec.choices.includes(text)) {
+        const choices = spec.choices.join(", ");
+        throw new UsageError(`--${name} has to be one of ${choices}${hintOf(text, spec.choices)}`);
+      }
+      return text;
+    case "whole":
+      return text === undefined ? spec.fallback : wholeNumber(name, spec, text);
+  }
+}
+
+function wholeNumber(name: string, { min, max }: WholeSpec, text: string): number {
+  const value = /^-?[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= min && value <= max) return value;
+  throw new UsageError(`--${name} has to be a whole number from ${min} to ${max}`);
+}

@@ -1,0 +1,36 @@
+/** The name that a misspelt one was probably meant to be; undefined where none is near. */
+export function nearestName(given: string, names: readonly string[]): string | undefined {
+  const wanted = given.toLowerCase();
+  let nearest: string | undefined;
+  let least = Math.max(2, Math.floor(wanted.length / 3)) + 1;
+  for (const name of names) {
+    const isBeginning = wanted.length > 1 && name.toLowerCase().startsWith(wanted);
+    const edits = isBeginning ? 1 : countEdits(wanted, name.toLowerCase());
+    // A name of three letters is three edits from any other: that is no resemblance.
+    if (edits < least && edits < name.length) {
+      nearest = name;
+      least = edits;
+    }
+  }
+  return nearest;
+}
+
+/** Levenshtein: letters to insert, delete or replace. */
+function countEdits(from: string, to: string): number {
+  let above = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let at = 1; at <= to.length; at++) {
+      const replaced = (above[at - 1] ?? 0) + (from[row - 1] === to[at - 1] ? 0 : 1);
+      current.push(Math.min(replaced, (above[at] ?? 0) + 1, (current[at - 1] ?? 0) + 1));
+    }
+    above = current;
+  }
+  return above[to.length] ?? 0;
+}
+
+/** `, did you mean X?`, or nothing. */
+export function hintOf(given: string, names: readonly string[], prefix = ""): string {
+  const name = nearestName(given, names);
+  return name === undefined ? "" : `, did you mean ${prefix}${name}?`;
+}

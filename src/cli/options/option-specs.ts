@@ -1,0 +1,39 @@
+/** One option of a command. `value` names what it takes, in the help. */
+export type OptionSpec =
+  | { readonly kind: "flag"; readonly help: string }
+  | {
+      readonly kind: "text";
+      readonly value: string;
+      readonly help: string;
+      readonly choices?: readonly string[];
+    }
+  | { readonly kind: "list"; readonly value: string; readonly help: string }
+  | WholeSpec;
+
+/** A whole number; both bounds are allowed values. */
+export interface WholeSpec {
+  readonly kind: "whole";
+  readonly value: string;
+  readonly help: string;
+  readonly min: number;
+  readonly max: number;
+  readonly fallback?: number;
+}
+
+/** The options of a command, by name without the dashes. */
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+
+/** What a command is given for its options. */
+export type Values<Specs extends OptionSpecs> = {
+  readonly [Name in keyof Specs]: ValueOf<Specs[Name]>;
+};
+
+type ValueOf<Spec extends OptionSpec> = Spec extends { kind: "flag" }
+  ? boolean
+  : Spec extends { kind: "text" }
+    ? string | undefined
+    : Spec extends { kind: "list" }
+      ? readonly string[]
+      : Spec extends { fallback: number }
+        ? number
+        : number | undefined;

@@ -1,0 +1,32 @@
+import { readFile } from "node:fs/promises";
+import type { CommandIo } from "../terminal/command-io.js";
+import { untilAborted } from "../terminal/interruption.js";
+import { printableLine } from "../terminal/printable.js";
+import { UsageError } from "./usage-error.js";
+
+/** The bytes of a file, or of standard input for `-`. Throws `UsageError` where it cannot be read. */
+export async function readInput(io: CommandIo, path: string): Promise<Uint8Array> {
+  if (path === "-") {
+    if (io.isStdinTTY) io.err.write("Reading standard input; Ctrl-D ends it.\n");
+    return untilAborted(io.signal, io.readStdin());
+  }
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new UsageError(fileFault(path, error));
+  }
+}
+
+const FAULTS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "permission denied",
+  EISDIR: "it is a folder",
+  ENOTDIR: "a part of the path is no folder",
+};
+
+/** Why a file cannot be read or written, in one line. */
+export function fileFault(path: string, error: unknown): string {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+  const reason = FAULTS[String(code)] ?? String(message);
+  return `${printableLine(path)}: ${reason}`;
+}

@@ -1,0 +1,70 @@
+import type { ReplayResult } from "../testing/fixtures/replay-report.js";
+import type { Output } from "./terminal/command-io.js";
+import { READINGS, readingOf } from "./send/gateway-reading.js";
+import { printableLine } from "./terminal/printable.js";
+import { verdictLine } from "./send/send-report.js";
+import { renderTable, type Cell } from "./terminal/table.js";
+import { shownUrl } from "./options/target-url.js";
+
+const COLUMNS = [
+  { title: "" },
+  { title: "Fixture", isFlexible: true },
+  { title: "Status", align: "right" },
+  { title: "Outcome" },
+  { title: "Expected" },
+  { title: "ms", align: "right" },
+] as const;
+
+const MARKS = {
+  as_expected: { text: "✓", format: "green" },
+  different: { text: "✗", format: "red" },
+  not_judged: { text: "–", format: "dim" },
+} as const;
+
+/** A line for each fixture that was sent, and a summary. `total` is how many there are to send. */
+export function describeReplay(
+  output: Output,
+  url: URL,
+  results: readonly ReplayResult[],
+  total: number,
+): void {
+  if (results.length === 0) return;
+  const { write, style } = output;
+  write(`${style("bold", `${total} fixtures to ${shownUrl(url)}`)}\n\n`);
+  write(`${renderTable(COLUMNS, results.map(cellsOf), output).join("\n")}\n\n`);
+  write(`${summaryOf(output, results, total)}\n`);
+}
+
+function cellsOf({ name, status, outcome, error, expected, verdict, ms }: ReplayResult) {
+  const wanted = expected && `${expected.status} ${expected.outcome ?? ""}`.trimEnd();
+  return [
+    MARKS[verdict],
+    printableLine(name),
+    {
+      text: status === undefined ? "–" : String(status),
+      format: READINGS[readingOf(status)].format,
+    },
+    error === undefined ? (outcome ?? "–") : { text: "no answer", format: "red" },
+    verdict === "different" ? { text: wanted ?? "", format: "red" } : (wanted ?? "–"),
+    ms.toFixed(1),
+  ] satisfies readonly Cell[];
+}
+
+function summaryOf(output: Output, results: readonly ReplayResult[], total: number): string {
+  const count = (verdict: ReplayResult["verdict"]): number =>
+    results.filter((result) => result.verdict === verdict).length;
+  const errors = results.flatMap(({ error }) => (error === undefined ? [] : [error]));
+  const unanswered = errors.length;
+  const different = count("different");
+  const missing = total - results.length;
+  const parts = [
+    `${count("as_expected")} as expected`,
+    ...(different > 0 ? [`${different} different`] : []),
+    ...(count("not_judged") > 0 ? [`${count("not_judged")} not judged`] : []),
+    ...(unanswered > 0
+      ? [`${unanswered} without an answer (${printableLine(errors[0] ?? "")})`]
+      : []),
+    ...(missing > 0 ? [`${missing} not sent`] : []),
+  ];
+  return verdictLine(output, different + unanswered + missing === 0, parts.join(", "));
+}

@@ -1,0 +1,132 @@
+import { ConfigurationError } from "../configuration-error.js";
+import { CaptureError } from "../testing/diagnosis/capture-error.js";
+import { FixtureError } from "../testing/fixtures/fixture-error.js";
+import type { Command } from "./command.js";
+import type { CommandIo, Output } from "./terminal/command-io.js";
+import { doctor } from "./commands/doctor.js";
+import { explain } from "./commands/explain.js";
+import { listen } from "./commands/listen.js";
+import { replay } from "./commands/replay.js";
+import { send } from "./commands/send.js";
+import { EXIT } from "./terminal/exit-codes.js";
+import { PROGRAM, columnsOf } from "./help-text.js";
+import { Interruption } from "./terminal/interruption.js";
+import { hintOf } from "./options/nearest-name.js";
+import { printableLine } from "./terminal/printable.js";
+import { UsageError } from "./options/usage-error.js";
+import { readVersion } from "./version.js";
+
+const COMMANDS: readonly Command[] = [send, replay, doctor, listen, explain];
+
+/** How long a command may take to close what it has opened, once it is told to end. */
+const CLOSING_MS = 3_000;
+
+/** Runs what the arguments ask for, of the given commands. Resolves to the exit code; never rejects. */
+export async function runCommandLine(
+  argv: readonly string[],
+  io: CommandIo,
+  commands = COMMANDS,
+): Promise<number> {
+  const [first = "", ...rest] = argv;
+  const command = commands.find(({ name }) => name === first);
+  try {
+    const code = await Promise.race([
+      command?.start(io, rest) ?? general(first, rest, io, commands),
+      afterClosing(io.signal),
+    ]);
+    io.signal.throwIfAborted();
+    return code;
+  } catch (error) {
+    return failed(error, command?.name, io);
+  }
+}
+
+/** What is no command of its own. */
+function general(
+  first: string,
+  rest: readonly string[],
+  { out, err }: CommandIo,
+  commands: readonly Command[],
+): number {
+  switch (first) {
+    case "--version":
+    case "-V":
+      out.write(`${readVersion()}\n`);
+      return EXIT.passed;
+    case "--help":
+    case "-h":
+    case "help": {
+      const [name] = rest;
+      out.write(name === undefined ? overview(out, commands) : commandOf(name, commands).help(out));
+      return EXIT.passed;
+    }
+    case "":
+      err.write(overview(err, commands));
+      return EXIT.wrongUsage;
+    default:
+      throw unknownCommand(first, commands);
+  }
+}
+
+function commandOf(name: string, commands: readonly Command[]): Command {
+  const command = commands.find((one) => one.name === name);
+  if (command === undefined) throw unknownCommand(name, commands);
+  return command;
+}
+
+function unknownCommand(name: string, commands: readonly Command[]): UsageError {
+  if (name.startsWith("-")) {
+    // Without its value, which may be a secret.
+    const [option = ""] = name.split("=");
+    return new UsageError(`the command stands first, and then ${printableLine(option, 40)}`);
+  }
+  const names = [...commands.map((command) => command.name), "help"];
+  return new UsageError(`unknown command ${printableLine(name, 40)}${hintOf(name, names)}`);
+}
+
+function overview({ style, columns = 80 }: Output, commands: readonly Command[]): string {
+  const rows = commands.map(({ name, summary }) => [name, summary] as const);
+  return [
+    `${style("bold", PROGRAM)}: the sender of the gateway on your desk`,
+    "",
+    `Usage: ${PROGRAM} <command> [options]`,
+    "",
+    ...columnsOf([...rows, ["help <command>", "the options of a command, with examples"]], columns),
+    "",
+    "Exit codes: 0 passed, 1 a check failed, 2 wrong usage.",
+    "",
+  ].join("\n");
+}
+
+function failed(error: unknown, command: string | undefined, { err, signal }: CommandIo): number {
+  const reason: unknown = signal.reason;
+  if (signal.aborted && reason instanceof Interruption) return reason.exitCode;
+  const where = command === undefined ? PROGRAM : `${PROGRAM} ${command}`;
+  if (isWrongUsage(error)) {
+    err.write(`${err.style("red", where)}: ${printableLine(error.message, 4_000)}\n`);
+    return EXIT.wrongUsage;
+  }
+  const details = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  err.write(`${err.style("red", where)}: a bug of ours, please report it\n${details}\n`);
+  return EXIT.bug;
+}
+
+/** What the caller can put right: an option, a secret, a file. */
+function isWrongUsage(error: unknown): error is Error {
+  return [UsageError, ConfigurationError, FixtureError, CaptureError].some(
+    (kind) => error instanceof kind,
+  );
+}
+
+/** Ends the wait for a command that does not end by itself. */
+function afterClosing(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const wait = (): void => {
+      setTimeout(() => {
+        reject(signal.reason as Error);
+      }, CLOSING_MS).unref();
+    };
+    if (signal.aborted) wait();
+    else signal.addEventListener("abort", wait, { once: true });
+  });
+}

@@ -1,0 +1,130 @@
+import { ONLINE_DATA_EVENT_TYPES, type OnlineDataEventType } from "../../schemas.js";
+import { loadFixtures } from "../../testing/fixtures/load-fixtures.js";
+import { ALARM_EVENT_TYPES, sampleAlarm } from "../../testing/samples/sample-alarm.js";
+import { sampleOnlineDataEvent } from "../../testing/samples/sample-online-data-event.js";
+import { WEBHOOK_TYPES } from "../../webhook-type.js";
+import type { CommandIo } from "../terminal/command-io.js";
+import type { OptionSpecs, Values } from "../options/option-specs.js";
+import { readInput } from "../options/read-input.js";
+import { UsageError } from "../options/usage-error.js";
+
+/** The options that say what is delivered. */
+export const DELIVERY_OPTIONS = {
+  type: {
+    kind: "text",
+    value: "<type>",
+    help: "X-Webhook-Type. Follows from what is sent where it is left out:",
+    choices: WEBHOOK_TYPES,
+  },
+  "event-type": {
+    kind: "text",
+    value: "<event_type>",
+    help: "Sends a made-up alarm of that event_type. Default email_hacked. One of",
+    choices: ALARM_EVENT_TYPES,
+  },
+  event: {
+    kind: "text",
+    value: "<TYPE>",
+    help: "Sends a made-up Online Data event of that type:",
+    choices: ONLINE_DATA_EVENT_TYPES,
+  },
+  format: {
+    kind: "text",
+    value: "<format>",
+    help: "How the dates of a made-up record are written:",
+    choices: ["legacy", "standardized"],
+  },
+  seed: {
+    kind: "whole",
+    value: "<n>",
+    help: "The same seed makes the same record.",
+    min: 0,
+    max: 4_294_967_295,
+  },
+  fixture: {
+    kind: "text",
+    value: "<file>",
+    help: "Sends the body of a recorded fixture, signed anew, with a new id and the time of now.",
+  },
+  body: {
+    kind: "text",
+    value: "<file>",
+    help: "Sends the exact bytes of a file; - is standard input.",
+  },
+} as const satisfies OptionSpecs;
+
+/** What is delivered. */
+export interface Content {
+  /** X-Webhook-Type. */
+  readonly type: string;
+  readonly body: Uint8Array;
+}
+
+/** Makes or reads what is to be delivered. Throws `UsageError` where the options contradict each other. */
+export async function readContent(
+  io: CommandIo,
+  values: Values<typeof DELIVERY_OPTIONS>,
+): Promise<Content> {
+  const sources = (["fixture", "body", "event", "event-type"] as const).filter(
+    (name) => values[name] !== undefined,
+  );
+  if (sources.length > 1) {
+    throw new UsageError(`--${sources.join(" and --")} are given: send one of them`);
+  }
+  const { fixture, body, type } = values;
+  if (fixture !== undefined) return readFixture(fixture, type);
+  if (body !== undefined) return readBody(await readInput(io, body), type);
+  return makeRecord(values);
+}
+
+async function readFixture(path: string, type: string | undefined): Promise<Content> {
+  const [fixture, ...more] = await loadFixtures(path);
+  if (fixture === undefined || more.length > 0) {
+    throw new UsageError("--fixture takes one file; replay sends many");
+  }
+  const entry = Object.entries(fixture.headers).find(
+    ([name]) => name.toLowerCase() === "x-webhook-type",
+  );
+  const recorded = [entry?.[1] ?? []].flat()[0];
+  return { type: typeOf(fixture.body, type ?? recorded), body: fixture.body };
+}
+
+function readBody(body: Uint8Array, type: string | undefined): Content {
+  return { type: typeOf(body, type), body };
+}
+
+/** The type that is given, or that the body's key tells. */
+function typeOf(body: Uint8Array, given: string | undefined): string {
+  if (given !== undefined) return given;
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    // As below: bytes of any kind can be sent, under a type that is named.
+  }
+  const record = Object(json) as object;
+  if ("alarm" in record) return "new_alarm";
+  if ("event" in record) return "delete_my_data_event";
+  throw new UsageError("the body has neither an alarm nor an event in it: say its --type");
+}
+
+function makeRecord(values: Values<typeof DELIVERY_OPTIONS>): Content {
+  const { event, type, seed, "event-type": eventType } = values;
+  const format = values.format as "legacy" | "standardized" | undefined;
+  const options = { ...(seed === undefined ? {} : { seed }), ...(format && { format }) };
+  const isEvent =
+    event !== undefined || (type === "delete_my_data_event" && eventType === undefined);
+  const record = isEvent
+    ? {
+        event: sampleOnlineDataEvent(
+          (event ?? "DATA_REAPPEARED") as OnlineDataEventType,
+          {},
+          options,
+        ),
+      }
+    : { alarm: sampleAlarm({ event_type: eventType ?? "email_hacked" }, options) };
+  return {
+    type: type ?? (isEvent ? "delete_my_data_event" : "new_alarm"),
+    body: new TextEncoder().encode(JSON.stringify(record)),
+  };
+}

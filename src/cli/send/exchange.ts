@@ -1,0 +1,51 @@
+import { SendError, type Sender } from "../../testing/sending/target.js";
+import { outcomeOf, type WireRequest } from "../../testing/sending/wire.js";
+import { untilAborted } from "../terminal/interruption.js";
+import { printableLine } from "../terminal/printable.js";
+
+/** What became of one request. */
+export interface Exchange {
+  /** HTTP status; undefined where no answer came. */
+  readonly status?: number;
+  /** What the answer names as its outcome, where it names one. */
+  readonly outcome?: string;
+  /** Milliseconds, to a tenth. */
+  readonly ms: number;
+  /** Why no answer came. */
+  readonly error?: string;
+}
+
+/** Sends a request. Rejects where the command is interrupted, and not where no answer comes. */
+export async function exchange(
+  sender: Sender,
+  request: WireRequest,
+  signal: AbortSignal,
+): Promise<Exchange> {
+  const startedAt = performance.now();
+  try {
+    const { status, body, ms } = await untilAborted(signal, sender.send(request));
+    const outcome = outcomeOf(body);
+    return {
+      status,
+      ms,
+      ...(outcome === undefined ? {} : { outcome: printableLine(outcome, 40) }),
+    };
+  } catch (error) {
+    if (!(error instanceof SendError)) throw error;
+    return { error: sendFault(error), ms: tenth(performance.now() - startedAt) };
+  }
+}
+
+function tenth(ms: number): number {
+  return Number(ms.toFixed(1));
+}
+
+/**
+ * Why no answer came, in one line. Node tries every address of a name, and says what failed of each in a
+ * list, with no message of its own.
+ */
+export function sendFault(error: unknown): string {
+  if (!(error instanceof Error)) return printableLine(String(error));
+  const { cause, message } = error;
+  return printableLine(cause instanceof Error && cause.message !== "" ? cause.message : message);
+}

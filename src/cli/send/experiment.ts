@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import { signedDelivery } from "../../testing/signed-delivery.js";
+import { linesOf, type WireRequest } from "../../testing/sending/wire.js";
+import type { Content } from "./delivery-source.js";
+import type { OptionSpecs, Values } from "../options/option-specs.js";
+
+/** The options that spoil a delivery. A receiver has to refuse it. */
+export const EXPERIMENT_OPTIONS = {
+  tamper: { kind: "flag", help: "Changes the body after it was signed." },
+  stale: {
+    kind: "whole",
+    value: "<seconds>",
+    help: "Signs it as built that long ago.",
+    min: 1,
+    max: 315_360_000,
+  },
+  "wrong-secret": { kind: "flag", help: "Signs it with a secret that is made up." },
+} as const satisfies OptionSpecs;
+
+/** A delivery on the wire, and what was done to it. */
+export interface Prepared {
+  readonly request: WireRequest;
+  readonly id: string;
+  readonly timestamp: number;
+  /** What a receiver has to refuse it for; empty for a delivery as the gateway sends it. */
+  readonly experiments: readonly string[];
+}
+
+/** A secret that is nobody's. */
+export function madeUpSecret(): string {
+  return `whsec_wrong_${randomUUID()}`;
+}
+
+/** Signs a delivery, and spoils it as the options say. */
+export async function prepareDelivery(
+  { type, body }: Content,
+  secret: string,
+  id: string,
+  values: Values<typeof EXPERIMENT_OPTIONS>,
+): Promise<Prepared> {
+  const { tamper, stale, "wrong-secret": isWrong } = values;
+  const timestamp = Math.floor(Date.now() / 1000) - (stale ?? 0);
+  const signed = await signedDelivery({ type, body, secret, id, timestamp });
+  return {
+    request: {
+      method: "POST",
+      headers: linesOf(signed.headers),
+      body: tamper ? tamperedBody(body) : body,
+    },
+    id,
+    timestamp,
+    experiments: [
+      ...(tamper ? ["the body was changed after it was signed"] : []),
+      ...(stale === undefined ? [] : [`it was signed ${stale} s ago`]),
+      ...(isWrong ? ["it is signed with another secret"] : []),
+    ],
+  };
+}
+
+/** Another digit in place of the first, so that JSON stays JSON; without one, another last byte. */
+function tamperedBody(body: Uint8Array): Uint8Array {
+  if (body.length === 0) return Uint8Array.of(0x20);
+  const changed = Uint8Array.from(body);
+  const digit = changed.findIndex((byte) => byte >= 0x31 && byte <= 0x39);
+  const at = digit === -1 ? changed.length - 1 : digit;
+  const byte = changed[at] ?? 0;
+  changed[at] = digit === -1 ? byte ^ 1 : byte === 0x39 ? 0x38 : byte + 1;
+  return changed;
+}

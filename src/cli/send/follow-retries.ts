@@ -1,0 +1,98 @@
+import { inWords } from "../../testing/diagnosis/clock-skew.js";
+import { createGatewayTwin } from "../../testing/twin/gateway-twin.js";
+import { createScaledClock } from "../../testing/twin/scaled-clock.js";
+import type { TwinAttempt, TwinDelivery } from "../../testing/twin/twin-delivery.js";
+import type { CommandIo, Output } from "../terminal/command-io.js";
+import type { Content } from "./delivery-source.js";
+
+import { EXIT } from "../terminal/exit-codes.js";
+import { READINGS } from "./gateway-reading.js";
+import { writeJson } from "../terminal/json-output.js";
+import { printableLine } from "../terminal/printable.js";
+import { verdictLine } from "./send-report.js";
+import { shownUrl } from "../options/target-url.js";
+
+/** What is delivered, and how. */
+export interface Following {
+  readonly url: URL;
+  readonly content: Content;
+  readonly secret: string;
+  readonly id: string;
+  /** Whether the secret is made up, so that an acknowledgement is the failure. */
+  readonly isWrong: boolean;
+  readonly copies: number;
+  readonly concurrent: boolean;
+  /** How much faster than the gateway's the waits are. */
+  readonly speed: number;
+  readonly timeoutMs: number;
+  readonly insecure: boolean;
+  readonly json: boolean;
+}
+
+/** Delivers as the gateway does until it is acknowledged or given up, and shows each attempt as it comes. */
+export async function followRetries(io: CommandIo, following: Following): Promise<number> {
+  const { url, content, secret, id, isWrong, copies, concurrent, speed, timeoutMs } = following;
+  const { out, signal } = io;
+  const { insecure, json } = following;
+  const twin = createGatewayTwin({
+    target: url,
+    secret,
+    skipSslVerification: insecure,
+    timeoutMs,
+    clock: createScaledClock(speed),
+    signal,
+    onAttempt: (attempt) => {
+      if (!json) out.write(`${attemptLine(out, attempt, copies)}\n`);
+    },
+  });
+  if (!json) {
+    out.write(`${out.style("bold", `POST ${shownUrl(url)}`)}\n`);
+    out.write(
+      `  ${content.type} ${id}, ${content.body.length} bytes, waits ${speed} times as fast\n\n`,
+    );
+  }
+  const delivery = await twin.deliver(content, { id, copies, concurrent });
+  await twin.close();
+  const isAcknowledged = delivery.end === "acknowledged";
+  const passed = isWrong ? !isAcknowledged : isAcknowledged;
+  if (json) {
+    writeJson(out, {
+      url: shownUrl(url),
+      delivery: { id, type: delivery.type, bytes: content.body.length },
+      attempts: delivery.attempts,
+      end: delivery.end,
+      reason: delivery.reason,
+      passed,
+    });
+  } else {
+    out.write(`\n${verdictLine(out, passed, sentenceOn(delivery, isWrong))}\n`);
+  }
+  return passed ? EXIT.passed : EXIT.failed;
+}
+
+function attemptLine({ style }: Output, attempt: TwinAttempt, copies: number): string {
+  const { number, copy, waitedMs: gapMs, status, outcome, error, ms, verdict } = attempt;
+  const { text, format } = READINGS[verdict];
+  const wait = number === 1 ? "at once" : `after ${inWords(gapMs)}`;
+  return [
+    `${number}${copies > 1 ? `.${copy + 1}` : ""}`.padStart(copies > 1 ? 5 : 3),
+    style("dim", wait.padEnd(17)),
+    style(format, status === undefined ? "  –" : String(status)),
+    printableLine(error ?? outcome ?? "–", 80).padEnd(18),
+    style("dim", `${ms.toFixed(1)} ms`.padStart(10)),
+    style(format, text),
+  ].join("  ");
+}
+
+function waitedMs({ attempts }: TwinDelivery): number {
+  const first = attempts.filter(({ copy }) => copy === 0);
+  return first.reduce((total, attempt) => total + attempt.waitedMs, 0);
+}
+
+function sentenceOn(delivery: TwinDelivery, isWrong: boolean): string {
+  const { end, reason } = delivery;
+  const waited = waitedMs(delivery);
+  const when = waited === 0 ? "" : `, ${inWords(waited)} after the first by the gateway's clock`;
+  const loss = end === "acknowledged" || isWrong ? "" : ": the alarm is lost";
+  return printableLine(`${end.replace("_", " ")}: ${reason}${when}${loss}`, 400);
+}

@@ -1,0 +1,83 @@
+import type { Output } from "../terminal/command-io.js";
+import type { Exchange } from "./exchange.js";
+import type { Prepared } from "./experiment.js";
+import { READINGS, readingOf } from "./gateway-reading.js";
+import { printable } from "../terminal/printable.js";
+import { renderTable, type Cell } from "../terminal/table.js";
+import { shownUrl } from "../options/target-url.js";
+
+/** Shows the request: its head but for the signature, which would be good for anyone who reads it. */
+export function describeRequest(
+  { write, style }: Output,
+  url: URL,
+  { request, experiments }: Prepared,
+  showsBody: boolean,
+): void {
+  const body = request.body ?? new Uint8Array(0);
+  write(`${style("bold", `POST ${shownUrl(url)}`)}\n`);
+  for (const [name, value] of request.headers) {
+    const shown = name === "X-Webhook-Signature" ? "v1=…" : value;
+    write(`  ${style("dim", name.padEnd(20))} ${printable(shown)}\n`);
+  }
+  write(`  ${style("dim", "body".padEnd(20))} ${body.length} bytes\n`);
+  if (showsBody) write(`${printable(new TextDecoder().decode(body))}\n`);
+  for (const experiment of experiments) write(`  ${style("yellow", experiment)}\n`);
+  write("\n");
+}
+
+/** Shows the answers, and in one sentence what they are worth. */
+export function describeAnswers(
+  output: Output,
+  { experiments }: Prepared,
+  answers: readonly Exchange[],
+  passed: boolean,
+): void {
+  const rows = answers.map((answer, at) => [
+    ...(answers.length > 1 ? [String(at + 1)] : []),
+    ...answerCells(answer),
+  ]);
+  const columns = [
+    ...(answers.length > 1 ? [{ title: "Copy", align: "right" as const }] : []),
+    ...ANSWER_COLUMNS,
+  ];
+  output.write(`${renderTable(columns, rows, output).join("\n")}\n\n`);
+  const sentence = sentenceOn(experiments.length > 0, answers, passed);
+  output.write(`${verdictLine(output, passed, sentence)}\n`);
+}
+
+/** The columns of an answer. */
+const ANSWER_COLUMNS = [
+  { title: "Status", align: "right" },
+  { title: "Outcome", isFlexible: true },
+  { title: "ms", align: "right" },
+  { title: "The gateway" },
+] as const;
+
+/** The cells of an answer. */
+function answerCells({ status, outcome, error, ms }: Exchange): readonly Cell[] {
+  const { text, format } = READINGS[readingOf(status)];
+  return [
+    { text: status === undefined ? "–" : String(status), format },
+    error ?? outcome ?? "–",
+    ms.toFixed(1),
+    { text, format },
+  ];
+}
+
+/** A tick or a cross before a sentence. */
+export function verdictLine({ style }: Output, passed: boolean, sentence: string): string {
+  return passed ? style("green", `✓ ${sentence}`) : style("red", `✗ ${sentence}`);
+}
+
+function sentenceOn(isExperiment: boolean, answers: readonly Exchange[], passed: boolean): string {
+  const hasNoAnswer = answers.some(({ status }) => status === undefined);
+  if (isExperiment) {
+    if (passed) return "refused, as it has to be";
+    return hasNoAnswer ? "no answer came" : "acknowledged, though nobody can have sent it";
+  }
+  if (passed) return "acknowledged";
+  if (answers.some(({ status }) => readingOf(status) === "final")) {
+    return "an alarm like this would be lost for good: on this status the gateway stops its retries";
+  }
+  return hasNoAnswer ? "no answer came" : "not acknowledged";
+}

@@ -1,0 +1,64 @@
+import { buffer } from "node:stream/consumers";
+import { isatty } from "node:tty";
+import type { CommandIo, Output } from "./command-io.js";
+import { EXIT } from "./exit-codes.js";
+import { Interruption } from "./interruption.js";
+import { createStyle, wantsColour } from "./style.js";
+
+/** Exit codes of what ends a process: 128 and the number of the signal. */
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+const BROKEN_PIPE = 141;
+
+/** What a command is given in a real process. Ctrl-C asks it to end, and a second one ends it at once. */
+export function createProcessIo(): CommandIo {
+  const abort = new AbortController();
+  for (const [name, exitCode] of Object.entries(SIGNALS)) {
+    process.on(name, () => {
+      if (abort.signal.aborted) process.exit(exitCode);
+      abort.abort(new Interruption(exitCode, name));
+    });
+  }
+  process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    // Nobody reads on, as behind `| head`: no error of ours, and nothing more to do.
+    const isClosed = code === "EPIPE";
+    if (!isClosed && !abort.signal.aborted) process.stderr.write(`standard output: ${message}\n`);
+    abort.abort(new Interruption(isClosed ? BROKEN_PIPE : EXIT.failed, message));
+  });
+  process.stderr.on("error", () => undefined);
+  return {
+    out: outputOf(process.stdout),
+    err: outputOf(process.stderr),
+    readStdin: () => buffer(process.stdin),
+    isStdinTTY: isatty(0),
+    env: process.env,
+    signal: abort.signal,
+  };
+}
+
+/** Resolves when what was written has left the process, or cannot leave it. */
+export async function flushed(): Promise<void> {
+  await Promise.all(
+    [process.stdout, process.stderr].map(
+      (stream) =>
+        new Promise<void>((resolve) => {
+          stream.write("", () => {
+            resolve();
+          });
+        }),
+    ),
+  );
+}
+
+function outputOf(stream: NodeJS.WriteStream): Output {
+  // Undefined where it is no terminal, whatever the types say.
+  const isTTY = (stream.isTTY as boolean | undefined) ?? false;
+  return {
+    write: (text) => stream.write(text),
+    isTTY,
+    get columns() {
+      // Some pseudo-terminals say 0.
+      return isTTY && stream.columns > 0 ? stream.columns : undefined;
+    },
+    style: createStyle(wantsColour(isTTY, process.env)),
+  };
+}

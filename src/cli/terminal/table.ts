@@ -1,0 +1,68 @@
+import { stripVTControlCharacters } from "node:util";
+import type { Format } from "./style.js";
+import type { Output } from "./command-io.js";
+
+/** One cell: its text, and how it is shown where colour is. */
+export type Cell = string | { readonly text: string; readonly format: Format };
+
+/** One column. */
+export interface Column {
+  readonly title: string;
+  readonly align?: "left" | "right";
+  /** Gives way where a terminal is too narrow. */
+  readonly isFlexible?: boolean;
+}
+
+const GAP = "  ";
+const MIN_FLEXIBLE = 12;
+
+/** A table as lines: cut to the width of a terminal, and whole in a pipe. */
+export function renderTable(
+  columns: readonly Column[],
+  rows: readonly (readonly Cell[])[],
+  { columns: width, style }: Output,
+): readonly string[] {
+  const widths = columns.map(({ title }, at) =>
+    Math.max(lengthOf(title), ...rows.map((row) => lengthOf(textOf(row[at])))),
+  );
+  const excess = sum(widths) + GAP.length * (columns.length - 1) - (width ?? Infinity);
+  const flexible = columns.findIndex((column) => column.isFlexible);
+  const given = widths[flexible];
+  if (excess > 0 && given !== undefined) widths[flexible] = Math.max(given - excess, MIN_FLEXIBLE);
+
+  const lineOf = (cells: readonly Cell[], shownAs?: Format): string =>
+    columns
+      .map(({ align }, at) => {
+        const cell = cells[at] ?? "";
+        const text = fit(textOf(cell), widths[at] ?? 0, align);
+        const format = shownAs ?? (typeof cell === "string" ? undefined : cell.format);
+        return format === undefined ? text : style(format, text);
+      })
+      .join(GAP)
+      .trimEnd();
+  const titles = columns.map(({ title }) => title);
+  return [lineOf(titles, "dim"), ...rows.map((row) => lineOf(row))];
+}
+
+function textOf(cell: Cell | undefined): string {
+  return stripVTControlCharacters(typeof cell === "object" ? cell.text : (cell ?? ""));
+}
+
+/** By code points: a name with an emoji in it is one short of its place, and no more. */
+function lengthOf(text: string): number {
+  return Array.from(text).length;
+}
+
+function fit(text: string, width: number, align: Column["align"]): string {
+  const excess = lengthOf(text) - width;
+  if (excess > 0)
+    return `${Array.from(text)
+      .slice(0, width - 1)
+      .join("")}…`;
+  const space = " ".repeat(-excess);
+  return align === "right" ? space + text : text + space;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}

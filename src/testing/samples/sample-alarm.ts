@@ -1,0 +1,81 @@
+import type { Alarm, AlarmEventType } from "../../schemas.js";
+import { createRandom, type Random } from "../random.js";
+import type { SampleAlarmKind } from "./sample-alarm-kind.js";
+import { BREACH_KINDS } from "./sample-breach-kinds.js";
+import { BUREAU_KINDS } from "./sample-bureau-kinds.js";
+import { checkSampleOptions, type SampleOptions } from "./sample-options.js";
+import { sampleSubject } from "./sample-subject.js";
+import { sampleMoment, secondsBefore, writeTime } from "./sample-times.js";
+
+const KINDS = [...BREACH_KINDS, ...BUREAU_KINDS];
+
+/** The documented `event_type` values of an alarm, in the order of the gateway's document. */
+export const ALARM_EVENT_TYPES: readonly AlarmEventType[] = KINDS.map(
+  ({ event_type }) => event_type,
+);
+
+/** The first id, to which the seed is added. */
+const FIRST_ID = 1_000;
+
+/**
+ * An alarm that the gateway might have sent, about nobody (GATEWAY.md, "Alarm"). Text, `payload`,
+ * `severity` and `category_id` are those of its `event_type`. Another seed gives another `id` and
+ * `original_event_id`, and any of the documented event types.
+ *
+ * ```ts
+ * sampleAlarm({ event_type: "iban_hacked", account_id: 42 }, { seed: 7 });
+ * ```
+ *
+ * Overrides stand in the record as they are, and the rest follows from them: `event_type` decides
+ * `source` and `category_id`, and either of those alone picks an event type that has it. An `event_type`
+ * or a `source` that is not documented is taken too.
+ *
+ * @throws ConfigurationError for an option that cannot work.
+ */
+export function sampleAlarm(overrides: Partial<Alarm> = {}, options: SampleOptions = {}): Alarm {
+  const { seed, format = "legacy" } = checkSampleOptions(options);
+  const random = createRandom(seed);
+  const kind = kindOf(overrides, random);
+  const { text, payload } = kind.describe(sampleSubject(random), random);
+  const created = sampleMoment(random);
+  const checked = secondsBefore(created, 1 + random.below(60));
+  const createdAt = writeTime(created, format);
+  return {
+    id: FIRST_ID + seed,
+    text,
+    account_id: 1 + random.below(100_000),
+    severity: kind.severity,
+    // A webhook fires when an alarm is created, and so never for a closed one.
+    status: "NEW",
+    ...namesOf(overrides, kind),
+    category_id: kind.category_id,
+    original_event_id: `sample-${String(seed)}`,
+    payload: JSON.stringify(payload),
+    date: writeTime(secondsBefore(checked, random.below(86_400)), format),
+    checked_at: writeTime(checked, format),
+    created_at: createdAt,
+    updated_at: createdAt,
+    ...overrides,
+  };
+}
+
+function kindOf({ event_type, source, category_id }: Partial<Alarm>, random: Random) {
+  if (event_type !== undefined) {
+    const similar = event_type.startsWith("Bureau") ? BUREAU_KINDS : BREACH_KINDS;
+    return KINDS.find((kind) => kind.event_type === event_type) ?? random.pick(similar);
+  }
+  const ofSource = KINDS.filter((kind) => kind.source === (source ?? kind.source));
+  // An undocumented source is a bureau's: there is one breach database.
+  if (ofSource.length === 0) return random.pick(BUREAU_KINDS);
+  const ofBoth = ofSource.filter((kind) => kind.category_id === (category_id ?? kind.category_id));
+  return random.pick(ofBoth.length === 0 ? ofSource : ofBoth);
+}
+
+/** A bureau's alarm carries the same value in both fields, be it documented or not. */
+function namesOf({ event_type, source }: Partial<Alarm>, kind: SampleAlarmKind) {
+  const isBureaus = kind.source !== "BreachDb";
+  return {
+    source: source ?? (isBureaus ? event_type : undefined) ?? kind.source,
+    event_type: event_type ?? (isBureaus ? source : undefined) ?? kind.event_type,
+  };
+}

@@ -1,0 +1,111 @@
+import { ConfigurationError } from "../../configuration-error.js";
+import { integerOption, MAX_TIMER_MS } from "../../integer-option.js";
+import { createHttpSender } from "./http-sender.js";
+import { SendError, type Sender, type SenderOptions, type Target } from "./target.js";
+import { recordOf, type WireAnswer, type WireRequest } from "./wire.js";
+
+type Answer = Omit<WireAnswer, "ms">;
+
+/**
+ * Makes the sender for a target: real HTTP for a URL, calls for a receiver or a function.
+ *
+ * @throws ConfigurationError for a URL that is none of http or https, and for an option that cannot work.
+ */
+export function createSender(target: Target, options: SenderOptions = {}): Sender {
+  const timeoutMs = integerOption("timeoutMs", options.timeoutMs, {
+    fallback: 30_000,
+    min: 1,
+    max: MAX_TIMER_MS,
+  });
+  if (typeof target === "string" || target instanceof URL) {
+    const client = createHttpSender(urlOf(target), options.skipTlsVerification ?? false);
+    return { send: timed(client.send, timeoutMs), close: client.close };
+  }
+  const call = typeof target === "function" ? callingFetch(target) : callingReceiver(target);
+  return { send: timed(call, timeoutMs), close: () => undefined };
+}
+
+function urlOf(target: string | URL): URL {
+  let url: URL | undefined;
+  try {
+    url = new URL(target);
+  } catch {
+    // Named below.
+  }
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
+  throw new ConfigurationError("invalid_option", "the target has to be an http or https URL");
+}
+
+function callingReceiver(target: Exclude<Target, string | URL | ((r: Request) => unknown)>) {
+  const given: unknown = target;
+  const { receive } = Object(given) as typeof target;
+  if (typeof (receive as unknown) !== "function") {
+    throw new ConfigurationError(
+      "invalid_option",
+      "the target has to be a URL, a receiver or a function from Request to Response",
+    );
+  }
+  return ({ method, headers, body = new Uint8Array(0) }: WireRequest): Promise<Answer> =>
+    receive({ method, headers: recordOf(headers), body });
+}
+
+function callingFetch(handle: (request: Request) => Response | Promise<Response>) {
+  return async (request: WireRequest, signal: AbortSignal): Promise<Answer> => {
+    const response = await handle(requestOf(request, signal));
+    const headers = Object.fromEntries(response.headers);
+    return { status: response.status, headers, body: await response.text() };
+  };
+}
+
+/** A request as the Fetch API has it: a header that is given twice is joined by it. */
+function requestOf(
+  { method, headers, body, chunked = false }: WireRequest,
+  signal: AbortSignal,
+): Request {
+  const lines = headers.map(([name, value]): [string, string] => [name, value]);
+  const isDeclared = body !== undefined && !chunked;
+  const length: [string, string][] = isDeclared ? [["content-length", String(body.length)]] : [];
+  return new Request("http://receiver.example/", {
+    method,
+    headers: [...lines, ...length],
+    signal,
+    ...(body === undefined ? {} : { body }),
+  });
+}
+
+/** Bounds a call, names its failure and takes its time. */
+function timed(
+  call: (request: WireRequest, signal: AbortSignal) => Promise<Answer>,
+  timeoutMs: number,
+): Sender["send"] {
+  return (request) =>
+    new Promise((resolve, reject) => {
+      const startedAt = performance.now();
+      const abort = new AbortController();
+      const timer = setTimeout(() => {
+        reject(new SendError("timeout", `no answer within ${String(timeoutMs)} ms`));
+        abort.abort();
+      }, timeoutMs);
+      const fail = (cause: unknown): void => {
+        clearTimeout(timer);
+        const detail = messageOf(cause) || "no reason is given";
+        reject(new SendError("network", `the request failed: ${detail}`, { cause }));
+      };
+      try {
+        call(request, abort.signal).then((answer) => {
+          clearTimeout(timer);
+          const { status, headers, body } = answer;
+          resolve({ status, headers, body, ms: performance.now() - startedAt });
+        }, fail);
+      } catch (error) {
+        fail(error);
+      }
+    });
+}
+
+/** A name with several addresses fails with an error for each, and no message of its own. */
+function messageOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return "";
+  if (cause.message !== "") return cause.message;
+  return cause instanceof AggregateError ? messageOf(cause.errors[0]) : "";
+}

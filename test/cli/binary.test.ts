@@ -1,0 +1,178 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { answeringEndpoint } from "../support/cli-endpoint.js";
+import {
+  installCli,
+  startExpressExample,
+  type InstalledCli,
+  type RunningProcess,
+} from "../support/cli-binary.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { fixtures } from "../support/fixtures.js";
+
+let cli: InstalledCli;
+let example: Awaited<ReturnType<typeof startExpressExample>>;
+const running: RunningProcess[] = [];
+
+beforeAll(async () => {
+  cli = installCli();
+  example = await startExpressExample();
+});
+
+afterAll(() => {
+  for (const { child } of running) child.kill("SIGKILL");
+  example.stop();
+  cli.remove();
+});
+
+function start(...argv: readonly string[]): RunningProcess {
+  const started = cli.start(argv);
+  running.push(started);
+  return started;
+}
+
+/** Runs the binary to its end. Whatever it is asked, it shows no secret and no escape code in a pipe. */
+async function run(...argv: readonly string[]) {
+  const { child, stdout, stderr, ended } = start(...argv);
+  child.stdin.end();
+  const result = { code: await ended, stdout: await stdout, stderr: await stderr };
+  expect(result.stdout + result.stderr).not.toMatch(/\u001b/);
+  expect(result.stdout + result.stderr).not.toContain(TEST_SECRET);
+  return result;
+}
+
+async function listening(...argv: readonly string[]) {
+  const started = start("listen", "--port", "0", "--json", ...argv);
+  const { url } = JSON.parse(await started.firstLine) as { url: string };
+  return { ...started, url };
+}
+
+describe("against the Express example", () => {
+  test("send: an alarm, an event, copies, and what is refused", async () => {
+    const sent = await run("send", example.url, "--event-type", "iban_hacked");
+    expect(sent.stdout).toMatch(/200 {2}handled/);
+    expect(sent).toMatchObject({ code: 0, stderr: "" });
+    const event = await run("send", example.url, "--event", "DATA_REAPPEARED", "--json");
+    expect(JSON.parse(event.stdout)).toMatchObject({ passed: true });
+    const copies = await run("send", example.url, "--copies", "5", "--concurrent", "--json");
+    const { answers } = JSON.parse(copies.stdout) as { answers: { outcome: string }[] };
+    expect(answers.filter(({ outcome }) => outcome === "handled")).toHaveLength(1);
+    for (const experiment of ["--tamper", "--stale=600", "--wrong-secret"]) {
+      expect(await run("send", example.url, experiment)).toMatchObject({ code: 0 });
+    }
+    const retries = await run("send", example.url, "--follow-retries");
+    expect(retries.stdout).toContain("✓ acknowledged: answered 200 at attempt 1");
+    const lost = await run("send", `${example.url}/not-here`);
+    expect(lost).toMatchObject({ code: 1 });
+    expect(lost.stdout).toMatch(/404 .*gives it up for good/);
+  });
+
+  test("replay: every fixture of the package", async () => {
+    const folder = "node_modules/identity-gateway-webhooks/fixtures";
+    const { code, stdout } = await run("replay", folder, "--to", example.url);
+    expect(stdout).toContain(`✓ ${String(fixtures.length)} as expected`);
+    expect(code).toBe(0);
+  });
+
+  test("doctor: nothing fails, and the report is XML that a parser reads", async () => {
+    const { code, stdout, stderr } = await run("doctor", example.url, "--junit", "doctor.xml");
+    expect(stdout).toMatch(/✓ \d+ passed, 2 not judged/);
+    expect(stdout).not.toContain("✗");
+    expect(stderr).toContain("made-up deliveries");
+    expect(code).toBe(0);
+    expect(readFileSync(path.join(cli.folder, "doctor.xml"), "utf8")).toContain('failures="0"');
+  });
+
+  test("listen: records, forwards to the example, and what it has recorded can be replayed", async () => {
+    const listener = await listening("--record", "recorded", "--forward", example.url);
+    expect((await run("send", listener.url)).stdout).toMatch(/200 {2}handled/);
+    expect((await run("send", listener.url, "--tamper")).code).toBe(0);
+    listener.child.kill("SIGINT");
+
+    expect(await listener.ended).toBe(130);
+    const events = (await listener.stdout).trim().split("\n");
+    expect(events.map((line) => JSON.parse(line) as object)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ outcome: "authentic", status: 200 }),
+        expect.objectContaining({ outcome: "signature_mismatch", status: 409 }),
+        expect.objectContaining({ event: "recorded" }),
+      ]),
+    );
+    const replayed = await run("replay", "recorded", "--to", example.url);
+    expect(replayed.stdout).toContain("✓ 1 as expected");
+  });
+
+  test("explain: a fixture, and standard input", async () => {
+    const fixture = "node_modules/identity-gateway-webhooks/fixtures/alarm-email-hacked.json";
+    expect(await run("explain", fixture)).toMatchObject({
+      code: 0,
+      stdout: "✓ The signature is good, and the delivery fresh.\n",
+    });
+    const piped = start("explain", "--json");
+    piped.child.stdin.end(
+      readFileSync(path.join(cli.folder, fixture), "utf8").replace('}}"\n', '}}\\n"\n'),
+    );
+    expect(await piped.ended).toBe(1);
+    const { findings } = JSON.parse(await piped.stdout) as { findings: { code: string }[] };
+    expect(findings.map(({ code }) => code)).toContain("body_trailing_newline");
+  });
+});
+
+test("wrong usage is 2 and one line; --version is the package's; a secret file is read", async () => {
+  const wrong = await run("send", "--tampr");
+  expect(wrong).toMatchObject({ code: 2, stdout: "" });
+  expect(wrong.stderr.trim().split("\n")).toHaveLength(1);
+  expect((await run("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  writeFileSync(path.join(cli.folder, "secret.txt"), `${TEST_SECRET}\n`);
+  const { ended } = cli.start(["send", example.url, "--secret-file", "secret.txt"], {
+    GATEWAY_WEBHOOK_SECRET: "another",
+  });
+  expect(await ended).toBe(0);
+});
+
+describe("signals and pipes", () => {
+  test.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)("%s ends listen, whose port is free at once", async (signal, code) => {
+    const listener = await listening();
+    listener.child.kill(signal);
+    expect(await listener.ended).toBe(code);
+    const server = http.createServer().listen(Number(new URL(listener.url).port), "127.0.0.1");
+    await once(server, "listening");
+    server.close();
+  });
+
+  test("SIGINT ends what waits for an answer, and leaves the rest of the report", async () => {
+    const hanging = http.createServer(() => undefined).listen(0, "127.0.0.1");
+    await once(hanging, "listening");
+    const { port } = hanging.address() as { port: number };
+    const sender = start("send", `http://127.0.0.1:${String(port)}/`);
+    await once(hanging, "request");
+    sender.child.kill("SIGINT");
+    expect(await sender.ended).toBe(130);
+    expect(await sender.stderr).toBe("");
+    hanging.closeAllConnections();
+    hanging.close();
+  });
+
+  test("a reader that goes away ends it quietly", async () => {
+    const { url, close } = await answeringEndpoint({ status: 503 });
+    const sender = start("send", url, "--follow-retries", "--speed", "1000");
+    await sender.firstLine;
+    sender.child.stdout.destroy();
+    expect(await sender.ended).toBe(141);
+    expect(await sender.stderr).toBe("");
+    await close();
+  });
+
+  test("it can be piped into head, with nothing on standard error", () => {
+    const script = `"${cli.binary}" send --help | head -1`;
+    const stdout = execFileSync("sh", ["-c", script], { encoding: "utf8", stdio: "pipe" });
+    expect(stdout).toBe("identity-gateway-webhooks send\n");
+  });
+});

@@ -1,0 +1,117 @@
+import http from "node:http";
+import net from "node:net";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { sendFault } from "../../src/cli/send/exchange.js";
+import { createHandledProbe } from "../../src/cli/doctor/handled-probe.js";
+import { unreachableReason } from "../../src/cli/doctor/reachable.js";
+import { isLoopback, shownUrl } from "../../src/cli/options/target-url.js";
+import { answeringEndpoint, silentUrl } from "../support/cli-endpoint.js";
+import { runCommand } from "../support/cli-io.js";
+import { listen } from "../support/servers.js";
+
+test("why no answer came is the first reason of several, and never empty", () => {
+  const refused = new Error("connect ECONNREFUSED ::1:3000");
+  const cause = new AggregateError([refused, new Error("another")]);
+  expect(sendFault(new Error("", { cause }))).toBe("connect ECONNREFUSED ::1:3000");
+  expect(sendFault(new Error("no answer within 5 ms"))).toBe("no answer within 5 ms");
+  expect(sendFault(new Error("all", { cause: new AggregateError([]) }))).toBe("all");
+  expect(sendFault("a\u001btext")).toBe("a\\u001btext");
+});
+
+test.each([
+  ["http://LOCALHOST/", true],
+  ["http://localhost./", true],
+  ["http://127.1/", true],
+  ["http://0x7f000001/", true],
+  ["http://128.0.0.1/", false],
+  ["http://[::2]/", false],
+  ["http://[::ffff:8.8.8.8]/", false],
+  ["http://localhost.evil.example/", false],
+])("%s is this machine: %s", (url, expected) => {
+  expect(isLoopback(new URL(url))).toBe(expected);
+});
+
+test("a URL is shown without what may be secret in it", () => {
+  const url = new URL("https://user:password@example.com:8443/hook?token=t#f");
+  expect(shownUrl(url)).toBe("https://example.com:8443/hook?…");
+});
+
+test("a probe takes a number of a 200, and 404 for none; all else is no answer", async () => {
+  const { url, seen, close } = await answeringEndpoint(
+    { status: 200, body: " 12\n" },
+    { status: 404, body: "not found" },
+    { status: 200, body: "many" },
+    { status: 500, body: "1" },
+    { status: 500, body: "1" },
+  );
+  const probe = createHandledProbe(`${url}?of={id}`, {});
+  expect(await probe("one")).toBe(12);
+  expect(await probe("one")).toBe(0);
+  await expect(probe("one")).rejects.toThrow("--handled answered 200, and not 200 with a whole");
+  await expect(probe("one")).rejects.toThrow("--handled answered 500");
+  // What is no id has perhaps no URL of its own.
+  expect(await probe("")).toBe(0);
+  expect(seen.every(({ method }) => method === "GET")).toBe(true);
+  await close();
+});
+
+test.each(["ftp://127.0.0.1/{id}", "{id}", "http://127.0.0.1/"])(
+  "%s is no probe",
+  async (handled) => {
+    const argv = ["doctor", "http://127.0.0.1:1/", "--handled", handled];
+    const { code, stderr } = await runCommand(argv);
+    expect(code).toBe(2);
+    expect(stderr).toContain("--handled has to be");
+  },
+);
+
+test("who can be reached is known before anything is sent", async () => {
+  const { url, seen, close } = await answeringEndpoint({ status: 200 });
+  expect(await unreachableReason(new URL(url), 1_000)).toBeUndefined();
+  expect(seen).toEqual([]);
+  await close();
+  expect(await unreachableReason(new URL(await silentUrl()), 1_000)).toContain("ECONNREFUSED");
+});
+
+test("doctor shows that no answer came, and passes nobody by it", async () => {
+  const { port, close } = await listen(net.createServer((socket) => socket.destroy()));
+  const argv = ["doctor", `http://127.0.0.1:${String(port)}/`, "--only", "alarm"];
+  const { code, stdout } = await runCommand(argv);
+  await close();
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/ received +the (request|connection) failed/);
+  expect(stdout).toContain("✗ 0 passed, 1 failed that must pass");
+});
+
+test("doctor takes the types and the size that an endpoint is made for", async () => {
+  const sizes: number[] = [];
+  const server = http.createServer((req, res) => {
+    let bytes = 0;
+    req.on("data", (chunk: Buffer) => (bytes += chunk.length));
+    req.on("end", () => {
+      sizes.push(bytes);
+      res.writeHead(bytes > 10_000 ? 409 : 200).end();
+    });
+  });
+  const { port, close } = await listen(server);
+  const argv = ["--only", "oversize", "--only", "event", "--type", "new_alarm", "--json"];
+  const url = `http://127.0.0.1:${String(port)}/`;
+  const { stdout } = await runCommand(["doctor", url, "--max-body-bytes", "10000", ...argv]);
+  server.closeAllConnections();
+  await close();
+  const { cases } = JSON.parse(stdout) as { cases: { id: string; verdict: string }[] };
+  expect(cases).toMatchObject([
+    { id: "event", verdict: "not_judged" },
+    { id: "oversize", verdict: "passed" },
+  ]);
+  expect(Math.max(...sizes)).toBeGreaterThan(10_000);
+  expect(Math.max(...sizes)).toBeLessThan(100_000);
+});
+
+test("a folder is no body, and a path through a file is none", async () => {
+  const file = fileURLToPath(import.meta.url);
+  const argv = ["send", "http://127.0.0.1/", "--body"];
+  expect((await runCommand([...argv, "/"])).stderr).toContain("it is a folder");
+  expect((await runCommand([...argv, `${file}/x`])).stderr).toContain("no folder");
+});

@@ -1,0 +1,175 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { runCommand, startCommand } from "../support/cli-io.js";
+import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli-endpoint.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+
+let folder: string;
+const closing: (() => Promise<void>)[] = [];
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "igw-doctor-"));
+});
+
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+interface DoctorDocument {
+  readonly passed: boolean;
+  readonly cases: readonly {
+    readonly id: string;
+    readonly level: string;
+    readonly verdict: string;
+    readonly reason?: string;
+    readonly why?: string;
+    readonly mend?: string;
+    readonly exchanges?: readonly { sent: string; received: string }[];
+  }[];
+}
+
+async function doctorJson(...argv: readonly string[]) {
+  const { code, stdout, stderr } = await runCommand(["doctor", ...argv, "--json"]);
+  return { code, stderr, ...(JSON.parse(stdout) as DoctorDocument) };
+}
+
+async function receiver(unverifiable: "retry" | "reject" = "retry") {
+  const endpoint = await receivingEndpoint(unverifiable);
+  closing.push(endpoint.close);
+  return endpoint;
+}
+
+test("our own receiver passes, and with a probe less is left unjudged", async () => {
+  const { url } = await receiver();
+  const probe = `${new URL(url).origin}/handled/{id}`;
+  const without = await doctorJson(url);
+  const probed = await doctorJson(url, "--handled", probe);
+
+  expect(without).toMatchObject({ code: 0, passed: true });
+  expect(probed).toMatchObject({ code: 0, passed: true });
+  const unjudged = ({ cases }: DoctorDocument) =>
+    cases.filter(({ verdict }) => verdict === "not_judged").length;
+  expect(unjudged(probed)).toBeLessThan(unjudged(without));
+  expect(probed.cases.length).toBeGreaterThan(50);
+  expect(without.stderr).toContain("made-up deliveries");
+});
+
+test("a receiver that answers 401 loses alarms, and is told why and how to mend it", async () => {
+  const { url } = await receiver("reject");
+  const junit = path.join(folder, "reject.xml");
+  const { code, stdout } = await runCommand(["doctor", url, "--junit", junit]);
+
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/giving up\n[^]*✗ a signature by another secret .*\(must, /);
+  expect(stdout).toMatch(/ sent +POST; .*X-Webhook-Type/);
+  expect(stdout).toMatch(/ received +401 /);
+  expect(stdout).toMatch(/ why +\S/);
+  expect(stdout).toMatch(/ mend +\S/);
+  expect(stdout).toMatch(/✗ \d+ passed, \d+ failed that must pass/);
+  expect(stdout).not.toContain(TEST_SECRET);
+  expect(stdout).not.toMatch(/v1=[0-9a-f]{6}/);
+  const xml = readFileSync(junit, "utf8");
+  expect(xml).toMatch(/<failure message="[^"]+">sent: POST; /);
+  expect(xml).not.toContain(TEST_SECRET);
+});
+
+test("--only and --skip choose cases by their ids", async () => {
+  const { url } = await receiver();
+  const all = await doctorJson(url, "--only", "alarm", "--only", "event", "--skip", "event");
+  expect(all.cases.map(({ id }) => id)).toEqual(["alarm"]);
+  const unknown = await runCommand(["doctor", url, "--only", "alarmm"]);
+  expect(unknown.code).toBe(2);
+  expect(unknown.stderr).toContain("did you mean alarm?");
+  expect((await runCommand(["doctor", url, "--only", "alarm", "--skip", "alarm"])).code).toBe(2);
+});
+
+test("what only should pass fails with --strict alone", async () => {
+  const { url, close } = await answeringEndpoint({ status: 500, body: "" });
+  closing.push(close);
+  const ids = (await doctorJson(url)).cases
+    .filter(({ level, verdict }) => level === "should" && verdict === "failed")
+    .map(({ id }) => id);
+  expect(ids).not.toEqual([]);
+  const only = ids.flatMap((id) => ["--only", id]);
+  const junit = path.join(folder, "should.xml");
+
+  const lax = await runCommand(["doctor", url, ...only, "--junit", junit]);
+  expect(lax.code).toBe(0);
+  expect(lax.stdout).toContain(`${String(ids.length)} failed that should`);
+  expect(readFileSync(junit, "utf8")).toContain('failures="0"');
+  expect((await runCommand(["doctor", url, ...only, "--strict"])).code).toBe(1);
+});
+
+test("a probe that gives no number fails what it was asked for", async () => {
+  const { url } = await receiver();
+  const { cases } = await doctorJson(url, "--handled", `${url}?id={id}`, "--only", "alarm");
+  expect(cases).toMatchObject([{ verdict: "failed" }]);
+  expect(cases[0]?.reason).toContain("--handled answered 405");
+});
+
+test("nobody at the URL is one line and not a report of failures", async () => {
+  const { code, stdout, stderr } = await runCommand(["doctor", await silentUrl()]);
+  expect(code).toBe(1);
+  expect(stdout).toBe("");
+  expect(stderr).toMatch(/nobody can be reached at .*ECONNREFUSED/);
+});
+
+test("Ctrl-C shows the cases that have run", async () => {
+  const { url, seen, close } = await answeringEndpoint({ status: 200 });
+  closing.push(close);
+  const command = startCommand(["doctor", url]);
+  await expect.poll(() => seen.length, { interval: 1 }).toBeGreaterThan(3);
+  command.interrupt();
+  expect(await command.exitCode).toBe(130);
+  expect(command.stdout()).toContain("✓ a genuine alarm is acknowledged");
+});
+
+describe("other machines", () => {
+  const probe = ["--handled", "http://192.0.2.1/{id}"];
+
+  test.each([
+    ["http://example.com/hook"],
+    ["http://192.0.2.1/hook"],
+    ["http://0.0.0.0/hook"],
+    ["http://127.0.0.1.example.com/hook"],
+    ["http://localhost.example.com/hook"],
+    ["http://[2001:db8::1]/hook"],
+    ["http://127.0.0.1/hook", ...probe],
+  ])("%s is refused before anything is sent", async (...argv) => {
+    const junit = path.join(folder, "none.xml");
+    const { code, stderr } = await runCommand(["doctor", ...argv, "--junit", junit]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("--yes");
+    expect(existsSync(junit)).toBe(false);
+  });
+
+  test.each([
+    "http://localhost:1/",
+    "http://app.localhost:1/",
+    "http://127.8.9.1:1/",
+    "http://[::1]:1/",
+    "http://[::ffff:127.0.0.1]:1/",
+    "http://2130706433:1/",
+  ])("%s is this machine", async (url) => {
+    const { code, stderr } = await runCommand(["doctor", url, "--timeout", "1000"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("nobody can be reached");
+  });
+});
+
+test.each([
+  [["--type", "new_alarms"], "--type has to be one of"],
+  [["--handled", "http://127.0.0.1/count"], "with {id} in it"],
+  [["--junit", "/there/is/none.xml", "--only", "alarm"], "--junit: /there/is/none.xml"],
+])("%j is wrong usage", async (argv, message) => {
+  const { url } = await receiver();
+  const { code, stderr } = await runCommand(["doctor", url, ...argv]);
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+});

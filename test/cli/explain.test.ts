@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runCommand } from "../support/cli-io.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { fixtureNamed, fixturesFolder } from "../support/fixtures.js";
+
+const OTHER_SECRET = "whsec_other_0123456789abcdef";
+const NOW = ["--now", "2026-07-08T10:00:06Z"];
+const { headers, body } = fixtureNamed("alarm-email-hacked");
+const head = Object.entries(headers)
+  .map(([name, value]) => `${name}: ${String(value)}`)
+  .join("\r\n");
+const text = Buffer.from(body).toString();
+const capture = (content: string) => `POST /webhooks/gateway HTTP/1.1\r\n${head}\r\n\r\n${content}`;
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "igw-explain-"));
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function file(name: string, content: string): string {
+  const target = path.join(folder, name);
+  writeFileSync(target, content);
+  return target;
+}
+
+test("a good and fresh request passes, from a fixture at the time of its recording", async () => {
+  const { code, stdout } = await runCommand([
+    "explain",
+    path.join(fixturesFolder, "alarm-email-hacked.json"),
+  ]);
+  expect(stdout).toBe("✓ The signature is good, and the delivery fresh.\n");
+  expect(code).toBe(0);
+});
+
+test.each([
+  [["--now", "2026-07-08T10:00:06Z"], 0],
+  [["--now", "1783504806"], 0],
+  [["--now", "2026-07-08 10:00:06"], 0],
+  [["--now", "2026-07-08T10:30:06Z"], 1],
+  [[], 1],
+])("the moment of capture is given by %j", async (argv, expected) => {
+  const { code, stdout } = await runCommand(["explain", ...argv], { stdin: capture(text) });
+  expect(code).toBe(expected);
+  if (expected === 1) expect(stdout).toContain("timestamp_behind");
+});
+
+test("standard input: a body with a newline behind it", async () => {
+  const { code, stdout } = await runCommand(["explain", ...NOW], { stdin: capture(`${text}\n`) });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/✗ .*\n\n {2}body_trailing_newline \(proven/);
+});
+
+test("headers and body in files of their own", async () => {
+  const argv = ["explain", file("head.txt", head), "--body", file("body.json", text), ...NOW];
+  expect((await runCommand(argv)).code).toBe(0);
+  const spaced = file("spaced.json", JSON.stringify(JSON.parse(text), null, 2));
+  const parsed = await runCommand([...argv.slice(0, 3), spaced, ...NOW]);
+  expect(parsed.code).toBe(1);
+  expect(parsed.stdout).toContain("body_reserialised");
+});
+
+test("of several secrets the one that matches is named, by its place", async () => {
+  const good = ["--secret", OTHER_SECRET, "--secret", TEST_SECRET];
+  const { code, stdout } = await runCommand(["explain", ...good, ...NOW], { stdin: capture(text) });
+  expect(code).toBe(0);
+  expect(stdout).toContain("It is secret 2 of 2.");
+
+  const other = ["--secret", "wrong", "--other-secret", TEST_SECRET];
+  const wrong = await runCommand(["explain", ...other, ...NOW, "--json"], { stdin: capture(text) });
+  const diagnosis = JSON.parse(wrong.stdout) as { verdict: string; findings: { code: string }[] };
+  expect(wrong.code).toBe(1);
+  expect(diagnosis).toMatchObject({ verdict: "bad", findings: [{ certainty: "proven" }] });
+});
+
+test("a newline in the secret is found where it was read with one", async () => {
+  const { code, stdout } = await runCommand(["explain", "--secret", `${TEST_SECRET}\n`, ...NOW], {
+    stdin: capture(text),
+  });
+  expect(code).toBe(1);
+  expect(stdout).toContain("secret_");
+  expect(stdout).not.toContain(TEST_SECRET);
+});
+
+test("nothing of the secret, the signature and the body is shown", async () => {
+  const stdin = capture(text.replace("astrid", "bertil"));
+  for (const argv of [[], ["--json"]]) {
+    const { stdout, stderr } = await runCommand(["explain", ...NOW, ...argv], { stdin });
+    const signature = String(headers["X-Webhook-Signature"]);
+    for (const hidden of [TEST_SECRET, signature.slice(3), "bertil", "exempel", "4242"]) {
+      expect(stdout + stderr).not.toContain(hidden);
+    }
+  }
+});
+
+test.each([
+  [["explain", "/there/is/none"], "", "there is no such file"],
+  [["explain", "--body", "-"], "", "standard input cannot be both"],
+  [["explain", "--now", "yesterday"], capture(text), "--now has to be"],
+  [["explain"], "", "the capture is empty"],
+])("%j is wrong usage", async (argv, stdin, message) => {
+  const { code, stdout, stderr } = await runCommand(argv, { stdin });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain(message);
+});
+
+test("without a secret it says how to give one; at a terminal, what it waits for", async () => {
+  const env = { GATEWAY_WEBHOOK_SECRET: "" };
+  expect((await runCommand(["explain"], { env })).stderr).toContain("no secret: set GATEWAY_");
+  const { stderr } = await runCommand(["explain", ...NOW], { stdin: capture(text), isTTY: true });
+  expect(stderr).toContain("Ctrl-D");
+});

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { runCommand, startCommand } from "../support/cli-io.js";
+import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli-endpoint.js";
+
+const FAST = ["--follow-retries", "--speed", "1000000"];
+
+test("a delivery is sent again until it is acknowledged, each attempt shown", async () => {
+  const { url, seen, close } = await answeringEndpoint(
+    { status: 503, body: '{"error":{"code":"RETRY_LATER"}}' },
+    { status: 500 },
+    { status: 200 },
+  );
+  const { code, stdout } = await runCommand(["send", url, ...FAST]);
+  await close();
+
+  expect(code).toBe(0);
+  expect(seen).toHaveLength(3);
+  expect(stdout).toMatch(/1 {2}at once +503 {2}retry_later .*sends it again later/);
+  expect(stdout).toMatch(/2 {2}after 10 s +500/);
+  expect(stdout).toMatch(/3 {2}after 25 s +200 .*takes it as received/);
+  expect(stdout).toContain("✓ acknowledged: answered 200 at attempt 3, 35 s after the first");
+});
+
+test("a final status ends it, and the alarm is lost", async () => {
+  const { url, seen, close } = await answeringEndpoint({ status: 503 }, { status: 401 });
+  const { code, stdout } = await runCommand(["send", url, ...FAST]);
+  await close();
+
+  expect(code).toBe(1);
+  expect(seen).toHaveLength(2);
+  expect(stdout).toMatch(/✗ given up: answered 401 at attempt 2.*the alarm is lost/);
+});
+
+test("ten attempts without an answer are all", async () => {
+  const { code, stdout } = await runCommand(["send", await silentUrl(), ...FAST, "--json"]);
+  const { attempts, end, passed } = JSON.parse(stdout) as {
+    attempts: { waitedMs: number; verdict: string }[];
+    end: string;
+    passed: boolean;
+  };
+
+  expect({ code, end, passed }).toEqual({ code: 1, end: "exhausted", passed: false });
+  expect(attempts).toHaveLength(10);
+  expect(attempts.every(({ verdict }) => verdict === "network_error")).toBe(true);
+  expect(attempts.at(-1)?.waitedMs).toBeGreaterThan(3 * 3_600_000);
+});
+
+test("copies and a wrong secret go with it", async () => {
+  const { url, outcomes, close } = await receivingEndpoint("reject");
+  const copies = await runCommand(["send", url, ...FAST, "--copies", "2"]);
+  const wrong = await runCommand(["send", url, ...FAST, "--wrong-secret"]);
+  await close();
+
+  expect(copies.code).toBe(0);
+  expect(copies.stdout).toMatch(/1\.1 .*handled[^]*1\.2 .*duplicate/);
+  expect(wrong.code).toBe(0);
+  expect(wrong.stdout).toContain("given up: answered 401");
+  expect(outcomes()).toEqual(["handled", "duplicate", "signature_mismatch"]);
+});
+
+test("Ctrl-C ends the wait for the next attempt", async () => {
+  const { url, seen, close } = await answeringEndpoint({ status: 503 });
+  const command = startCommand(["send", url, "--follow-retries", "--speed", "1"]);
+  await command.says(/503/);
+  command.interrupt();
+
+  expect(await command.exitCode).toBe(130);
+  expect(seen).toHaveLength(1);
+  await close();
+});
+
+test("an outcome cannot command the terminal, in JSON neither", async () => {
+  const body = '{"outcome":"\\u009b2J"}';
+  const { url, close } = await answeringEndpoint({ status: 200, body });
+  const { stdout } = await runCommand(["send", url, ...FAST, "--json"]);
+  await close();
+  expect(stdout).toContain("\\u009b2J");
+  expect(stdout).not.toContain("\u009b");
+});

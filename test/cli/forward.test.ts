@@ -1,0 +1,176 @@
+import http from "node:http";
+import { afterEach, expect, test } from "vitest";
+import { sampleAlarm } from "../../src/testing/samples/sample-alarm.js";
+import { sampleOnlineDataEvent } from "../../src/testing/samples/sample-online-data-event.js";
+import { signedDelivery } from "../../src/testing/signed-delivery.js";
+import { startCommand, type RunningCommand } from "../support/cli-io.js";
+import { answeringEndpoint, silentUrl } from "../support/cli-endpoint.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+
+const running: RunningCommand[] = [];
+const closing: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const command of running.splice(0)) {
+    command.interrupt();
+    await command.exitCode;
+  }
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+async function startBefore(app: string, ...argv: readonly string[]) {
+  const command = startCommand(["listen", "--port", "0", "--forward", app, "--json", ...argv]);
+  running.push(command);
+  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
+  const entries = () =>
+    command
+      .stdout()
+      .trim()
+      .split("\n")
+      .slice(1)
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  return { command, url, entries };
+}
+
+async function app(...answers: Parameters<typeof answeringEndpoint>) {
+  const endpoint = await answeringEndpoint(...answers);
+  closing.push(endpoint.close);
+  return endpoint;
+}
+
+/** Any bytes, as the app has to get them. */
+const BODY = '{ "alarm" : { "id" : 1.0, "text": "Å\\u00e5" } }\r\n';
+
+function delivery(secret = TEST_SECRET) {
+  return signedDelivery({ type: "new_alarm", secret, body: BODY });
+}
+
+/** Sends header lines as they are, those given twice too. */
+function post(url: string, rawHeaders: readonly string[], body: string) {
+  return new Promise<{ status: number | undefined; type: string | undefined; body: string }>(
+    (resolve, reject) => {
+      const req = http.request(url, { method: "POST" }, (res) => {
+        res.setEncoding("utf8");
+        let text = "";
+        res.on("data", (chunk: string) => (text += chunk));
+        res.on("end", () => {
+          resolve({ status: res.statusCode, type: res.headers["content-type"], body: text });
+        });
+      });
+      for (let at = 0; at < rawHeaders.length; at += 2) {
+        req.appendHeader(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
+      }
+      req.on("error", reject).end(body);
+    },
+  );
+}
+
+test("the app gets the exact bytes and headers, but those of the connection", async () => {
+  const { url: target, seen } = await app({ status: 200 });
+  const { url } = await startBefore(target);
+  const { headers } = await delivery();
+  const lines = Object.entries(headers).flat();
+  const hop = ["Connection", "close, X-Hop", "X-Hop", "1", "TE", "trailers"];
+  await post(url, [...lines, "X-Odd-Case", "a", "X-Twice", "1", "X-Twice", "2", ...hop], BODY);
+
+  expect(seen[0]?.body).toBe(BODY);
+  const got = seen[0]?.rawHeaders ?? [];
+  expect(got.slice(0, lines.length)).toEqual(lines);
+  expect(got.join(" ")).toContain("X-Odd-Case a X-Twice 1 X-Twice 2");
+  expect(got.join(" ").toLowerCase()).not.toMatch(/x-hop|trailers|connection close/);
+  expect(got[got.findIndex((name) => name.toLowerCase() === "host") + 1]).toBe(
+    new URL(target).host,
+  );
+});
+
+test("the app's answer is the answer, whatever the delivery is worth", async () => {
+  const { url: target } = await app(
+    { status: 418, body: "teapot" },
+    { status: 401, body: '{"error":{"code":"NOPE"}}' },
+    { status: 200 },
+  );
+  const { command, url, entries } = await startBefore(target);
+  const good = await delivery();
+  const first = await post(url, Object.entries(good.headers).flat(), BODY);
+  expect(first).toMatchObject({ status: 418, body: "teapot" });
+  const forged = await delivery("another secret");
+  await post(url, Object.entries(forged.headers).flat(), BODY);
+  await post(url, Object.entries(good.headers).flat(), BODY);
+
+  await command.says(/"status":200,[^]*"status":200/);
+  expect(entries()).toMatchObject([
+    // Authentic, though not of the documented shape: the app decides.
+    { outcome: "unrecognized", status: 418, forwarded: { status: 418 } },
+    { outcome: "signature_mismatch", status: 401, forwarded: { status: 401, outcome: "nope" } },
+    // A copy goes on too: whether the app remembers it is what is to be seen.
+    { outcome: "unrecognized", status: 200, forwarded: { status: 200 } },
+  ]);
+});
+
+test("an app that does not answer is answered for so that the gateway sends again", async () => {
+  const { command, url, entries } = await startBefore(await silentUrl());
+  const { headers } = await delivery();
+  const { status, type, body } = await post(url, Object.entries(headers).flat(), BODY);
+  expect({ status, type }).toEqual({ status: 503, type: "application/json" });
+  expect(JSON.parse(body)).toMatchObject({ error: { code: "APP_UNAVAILABLE" } });
+  await command.says(/"delivery"/);
+  expect(entries()[0]).toMatchObject({
+    status: 503,
+    forwarded: { error: expect.any(String) as string },
+  });
+  expect(entries()[0]?.["forwarded"]).not.toHaveProperty("status");
+});
+
+test("an app that is too slow is one that does not answer", async () => {
+  const slow = http.createServer(() => undefined);
+  await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve));
+  closing.push(async () => {
+    slow.closeAllConnections();
+    await new Promise((resolve) => slow.close(resolve));
+  });
+  const { port } = slow.address() as { port: number };
+  const { url } = await startBefore(`http://127.0.0.1:${String(port)}/`, "--timeout", "50");
+  const { headers } = await delivery();
+  expect((await post(url, Object.entries(headers).flat(), BODY)).status).toBe(503);
+});
+
+test("what is shown says that the app did not answer", async () => {
+  const argv = ["listen", "--port", "0", "--forward", await silentUrl(), "--show-body"];
+  const command = startCommand(argv, { isTTY: true, env: { NO_COLOR: "1" }, columns: 60 });
+  running.push(command);
+  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
+  await post(url, [], "\u00ff");
+  await command.says(/503 malformed [^]*\n +The app did not answer within [^]*ECONNREFUSED/);
+  await command.says(/The body, of nobody knows whom:\nÿ\n/);
+  await fetch(url, { method: "POST", body: Uint8Array.of(0xff) });
+  await command.says(/of nobody knows whom, in base64:\n\/w==\n/);
+  const details = command
+    .stdout()
+    .split("\n")
+    .filter((line) => line.startsWith("   "));
+  expect(details.filter((line) => line.length > 60)).toEqual([]);
+});
+
+test("a copy is authentic too: the app decides", async () => {
+  const { url: target } = await app({ status: 200 });
+  const { command, url, entries } = await startBefore(target);
+  const alarm = await signedDelivery({ alarm: sampleAlarm(), secret: TEST_SECRET });
+  await fetch(url, alarm);
+  await fetch(url, alarm);
+  await command.says(/"delivery"[^]*"delivery"/);
+  expect(entries()).toMatchObject([
+    { outcome: "authentic", reasons: [] },
+    { outcome: "authentic", reasons: [] },
+  ]);
+});
+
+test("what is shown names the app's answer, and calls a delivery authentic and not handled", async () => {
+  const { url: target } = await app({ status: 503 });
+  const command = startCommand(["listen", "--port", "0", "--forward", target]);
+  running.push(command);
+  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/), which goes on to/);
+  const event = sampleOnlineDataEvent("DATA_DELETED");
+  const { headers, body } = await signedDelivery({ event, secret: TEST_SECRET });
+  await post(url, Object.entries(headers).flat(), String(body));
+  await command.says(/503 authentic +delete_my_data_event .*\n +The app answered 503 in/);
+});

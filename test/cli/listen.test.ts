@@ -1,0 +1,201 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { sentenceOn } from "../../src/cli/listen/recording-refusal.js";
+import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
+import { signedDelivery } from "../../src/testing/signed-delivery.js";
+import {
+  runCommand,
+  startCommand,
+  type RunningCommand,
+  type TestWorld,
+} from "../support/cli-io.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { eventually } from "../support/listening-receiver.js";
+import { listen } from "../support/servers.js";
+
+const NAME = "Astrid Exempel";
+const BODY = JSON.stringify({
+  alarm: {
+    ...{ id: 1, text: `${NAME} was found`, account_id: 4242, severity: "High", status: "NEW" },
+    ...{ source: "BreachDb", event_type: "email_hacked", category_id: 3, original_event_id: "e" },
+    ...{ payload: "{}", date: "2026-07-08 10:00:00", checked_at: "2026-07-08 10:00:00" },
+    ...{ created_at: "2026-07-08 10:00:00", updated_at: "2026-07-08 10:00:00" },
+  },
+});
+let folder: string;
+const running: RunningCommand[] = [];
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "igw-listen-"));
+});
+
+afterEach(async () => {
+  for (const command of running.splice(0)) {
+    command.interrupt();
+    expect(await command.exitCode).toBe(130);
+  }
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+async function start(argv: readonly string[] = [], world: TestWorld = {}) {
+  const command = startCommand(["listen", "--port", "0", ...argv], world);
+  running.push(command);
+  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
+  return { command, url };
+}
+
+function alarm(overrides: { secret?: string; timestamp?: number; body?: string } = {}) {
+  return signedDelivery({ type: "new_alarm", secret: TEST_SECRET, body: BODY, ...overrides });
+}
+
+test("each delivery is a line, and nothing of its body is shown", async () => {
+  const { command, url } = await start();
+  const delivery = await alarm();
+  const first = await fetch(url, delivery);
+  const second = await fetch(`${url}any/path`, delivery);
+
+  expect(await first.json()).toEqual({ outcome: "handled" });
+  expect(await second.json()).toEqual({ outcome: "duplicate" });
+  await command.says(/duplicate/);
+  const id = delivery.headers["X-Webhook-Id"];
+  const size = `${String(BODY.length)} bytes`;
+  expect(command.stdout()).toMatch(new RegExp(`200 handled +new_alarm  ${id}  ${size}, `));
+  for (const secret of [NAME, "4242", TEST_SECRET, delivery.headers["X-Webhook-Signature"]]) {
+    expect(command.stdout()).not.toContain(secret);
+  }
+});
+
+test("what is not authentic is shown without its id, and with the reason and how to mend it", async () => {
+  const { command, url } = await start();
+  const { body, ...delivery } = await alarm();
+  const response = await fetch(url, { ...delivery, body: `${String(body)}\n` });
+
+  expect(response.status).toBe(409);
+  await command.says(/409 signature_mismatch +\d+ bytes[^]*body_trailing_newline: .*\n +Mend: \S/);
+  expect(command.stdout()).not.toContain(delivery.headers["X-Webhook-Id"]);
+  expect(command.stdout()).not.toContain(NAME);
+});
+
+test("a repeated header, an old delivery and a body that is not as documented have their reasons", async () => {
+  const { command, url } = await start(["--json"]);
+  const { headers } = await alarm();
+  await new Promise((resolve) => {
+    const twice = { ...headers, "X-Webhook-Id": [headers["X-Webhook-Id"], "other"] };
+    http.request(url, { method: "POST", headers: twice }, resolve).end(BODY);
+  });
+  await fetch(url, await alarm({ timestamp: 1_760_000_000 }));
+  await fetch(url, await alarm({ body: '{"alarm":{"id":1}}' }));
+  await fetch(url);
+
+  await command.says(/method_not_allowed/);
+  const lines = command.stdout().trim().split("\n");
+  const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(entries).toMatchObject([
+    { event: "listening", url },
+    { outcome: "malformed", status: 409, findings: [{ code: "header_repeated" }] },
+    { outcome: "stale", type: "new_alarm", findings: [{ code: "timestamp_behind" }] },
+    { outcome: "unrecognized", status: 503, findings: [] },
+    { outcome: "method_not_allowed", status: 405, bytes: 0 },
+  ]);
+  expect(entries[3]?.["reasons"]).toContain("alarm.text: expected a string");
+});
+
+test("--show-body shows it, and a body cannot command the terminal", async () => {
+  const { command, url } = await start(["--show-body"]);
+  await fetch(url, await alarm({ body: BODY.replace("found", "\u001b[2J") }));
+  await command.says(/was \\u001b\[2J/);
+  expect(command.stdout()).toContain(NAME);
+
+  const { command: lines, url: jsonUrl } = await start(["--show-body", "--json"]);
+  const bytes = Buffer.from([0xff, 0xfe]);
+  await fetch(jsonUrl, { method: "POST", body: bytes });
+  await lines.says(/"bodyBase64":"\/\/4="/);
+});
+
+test("during a rotation either secret is good", async () => {
+  const { command, url } = await start(["--secret", "next", "--secret", "current"]);
+  await fetch(url, await alarm({ secret: "current" }));
+  await command.says(/200 handled/);
+});
+
+test("recorded fixtures hold nothing personal and can be replayed", async () => {
+  const directory = path.join(folder, "recorded");
+  const { command, url } = await start(["--record", directory]);
+  await fetch(url, await alarm());
+  await fetch(url, { ...(await alarm()), body: "{}" });
+  await command.says(/recorded: .*\.json/);
+  await command.says(/signature_mismatch/);
+  const files = readdirSync(directory);
+  expect(files).toHaveLength(1);
+  expect(readFileSync(path.join(directory, files[0] ?? ""), "utf8")).not.toContain("Astrid");
+
+  const replayed = await runCommand(["replay", directory, "--to", url]);
+  expect(replayed.stdout).toContain("✓ 1 as expected");
+  expect(await loadFixtures(directory)).toMatchObject([{ expect: { outcome: "handled" } }]);
+});
+
+test.each([[[]], [["--json"]]])("what cannot be recorded is said %j", async (argv) => {
+  const taken = path.join(folder, "taken");
+  writeFileSync(taken, "");
+  const { command, url } = await start(["--record", taken, ...argv]);
+  await fetch(url, await alarm());
+  await command.says(
+    /(not recorded: |"not_recorded","reason":")its file could not be written: E[A-Z]+/,
+  );
+});
+
+test("why a delivery is not recorded is said in a few words, and without what was found", () => {
+  const type = "new_alarm";
+  const findings = [{ kind: "email", path: "alarm.text" }] as const;
+  expect(sentenceOn({ type, reason: "personal_data", findings })).toMatch(/email at alarm\.text/);
+  expect(sentenceOn({ type, reason: "write_failed", error: null })).toMatch(/not be written$/);
+  expect(sentenceOn({ type, reason: "internal_error" })).toBe("internal error");
+});
+
+test("without a secret it refuses to run, unless it is told to", async () => {
+  const env = { GATEWAY_WEBHOOK_SECRET: undefined };
+  const refused = await runCommand(["listen"], { env });
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain("--accept-unsigned");
+
+  const { command, url } = await start(["--accept-unsigned"], { env });
+  expect(command.stderr()).toContain("whoever sends is believed");
+  const { headers, body } = await alarm();
+  const unsigned = Object.entries(headers).filter(([name]) => name !== "X-Webhook-Signature");
+  expect(
+    (await fetch(url, { method: "POST", headers: Object.fromEntries(unsigned), body })).status,
+  ).toBe(200);
+  expect((await fetch(url, { method: "POST", body })).status).toBe(409);
+  await command.says(/409 malformed/);
+  const both = await runCommand(["listen", "--accept-unsigned"]);
+  expect(both.code).toBe(2);
+});
+
+test("a port that is taken, a host of another machine and a bad secret are one line", async () => {
+  const { port, close } = await listen(http.createServer());
+  const taken = await runCommand(["listen", "--port", String(port)]);
+  expect(taken).toMatchObject({ code: 2, stdout: "" });
+  expect(taken.stderr).toContain(`port ${String(port)} is in use`);
+  await close();
+  const elsewhere = await runCommand(["listen", "--port", "0", "--host", "192.0.2.1"]);
+  expect(elsewhere.stderr).toContain("no address of this machine");
+  const spaced = await runCommand(["listen", "--secret", " spaced "]);
+  expect(spaced.stderr).toContain("white space");
+  expect(spaced.stderr).not.toContain("spaced");
+});
+
+test("Ctrl-C closes the port, also under a request that hangs", async () => {
+  const { command, url } = await start();
+  const hanging = http.request(url, { method: "POST", headers: { "content-length": 10 } });
+  hanging.on("error", () => undefined).write("12345");
+  await eventually(() => hanging.socket?.connecting).toBe(false);
+  command.interrupt();
+  expect(await command.exitCode).toBe(130);
+  await expect(fetch(url)).rejects.toThrow();
+});

@@ -1,0 +1,32 @@
+import { afterEach, expect, test } from "vitest";
+import { answeringEndpoint } from "../support/cli-endpoint.js";
+import { runCommand } from "../support/cli-io.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+
+const closing: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+async function answering(...answers: Parameters<typeof answeringEndpoint>) {
+  const endpoint = await answeringEndpoint(...answers);
+  closing.push(endpoint.close);
+  return endpoint;
+}
+
+test("neither the secret nor the signature is shown; the body with --show-body alone", async () => {
+  const { url } = await answering({ status: 500, body: `no: ${TEST_SECRET}` });
+  const { stdout } = await runCommand(["send", url]);
+  expect(stdout).not.toContain(TEST_SECRET);
+  expect(stdout).not.toMatch(/v1=[0-9a-f]/);
+  expect(stdout).not.toContain("account_id");
+  expect((await runCommand(["send", url, "--show-body"])).stdout).toContain('"account_id"');
+});
+
+test("an answer cannot command the terminal", async () => {
+  const { url } = await answering({ status: 200, body: '{"outcome":"\\u001b[2Jgone\\u009b"}' });
+  const { stdout } = await runCommand(["send", url]);
+  expect(stdout).toContain("\\u001b[2Jgone\\u009b");
+  expect(stdout).not.toMatch(/[\u001b\u009b]/);
+});

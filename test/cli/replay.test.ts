@@ -1,0 +1,125 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { runCommand, startCommand } from "../support/cli-io.js";
+import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli-endpoint.js";
+import { fixtures, fixturesFolder } from "../support/fixtures.js";
+
+const OTHER_SECRET = "whsec_other_0123456789abcdef";
+let folder: string;
+const closing: (() => Promise<void>)[] = [];
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "igw-replay-"));
+  const name = "alarm-email-hacked.json";
+  copyFileSync(path.join(fixturesFolder, name), path.join(folder, name));
+  const fixture = readFileSync(path.join(fixturesFolder, name), "utf8");
+  const unjudged = { ...(JSON.parse(fixture) as object), expect: undefined };
+  writeFileSync(path.join(folder, "unjudged.json"), JSON.stringify(unjudged));
+});
+
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+async function receiver() {
+  const endpoint = await receivingEndpoint();
+  closing.push(endpoint.close);
+  return endpoint;
+}
+
+test("every published fixture is answered as it expects, again and again", async () => {
+  const { url } = await receiver();
+  const argv = ["replay", fixturesFolder, "--to", url];
+  const replays = [await runCommand(argv), await runCommand(argv)];
+  for (const { code, stdout, stderr } of replays) {
+    expect(stdout).toContain(`✓ ${String(fixtures.length)} as expected`);
+    expect(stdout).toMatch(/✓ {2}hostile\/stale +409 {2}stale +409 stale/);
+    expect(code).toBe(0);
+    expect(stderr).toBe("");
+  }
+});
+
+test("with --same-ids a second replay is one of duplicates", async () => {
+  const { url } = await receiver();
+  const alarm = path.join(folder, "alarm-email-hacked.json");
+  const argv = ["replay", alarm, "--to", url, "--same-ids"];
+  expect((await runCommand(argv)).code).toBe(0);
+  const { code, stdout } = await runCommand(argv);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/✗ {2}alarm-email-hacked +200 {2}duplicate +200 handled/);
+  expect(stdout).toContain("✗ 0 as expected, 1 different");
+});
+
+test("as recorded it is months old", async () => {
+  const { url } = await receiver();
+  const alarm = path.join(folder, "alarm-email-hacked.json");
+  const { code, stdout } = await runCommand(["replay", alarm, "--to", url, "--as-recorded"], {
+    env: { GATEWAY_WEBHOOK_SECRET: undefined },
+  });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/409 {2}stale/);
+});
+
+test("a fixture without an expectation is shown and not judged", async () => {
+  const { url } = await receiver();
+  const { code, stdout } = await runCommand(["replay", folder, "--to", url, "--json"]);
+  const { results, passed } = JSON.parse(stdout) as {
+    results: { name: string; verdict: string; status: number }[];
+    passed: boolean;
+  };
+  expect({ code, passed }).toEqual({ code: 0, passed: true });
+  expect(results).toMatchObject([
+    { name: "alarm-email-hacked", verdict: "as_expected", status: 200 },
+    { name: "unjudged", verdict: "not_judged", status: 200 },
+  ]);
+  const shown = await runCommand(["replay", folder, "--to", url]);
+  expect(shown.stdout).toContain("✓ 1 as expected, 1 not judged");
+});
+
+test("what is not answered is a failure, judged or not", async () => {
+  const argv = ["replay", path.join(folder, "unjudged.json"), "--to", await silentUrl()];
+  const { code, stdout } = await runCommand(argv);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/unjudged +– {2}no answer/);
+  expect(stdout).toMatch(/1 without an answer \(.*ECONNREFUSED/);
+});
+
+test("the secret of the fixtures may be another", async () => {
+  const { url } = await receiver();
+  const alarm = path.join(folder, "alarm-email-hacked.json");
+  const argv = ["replay", alarm, "--to", url, "--fixture-secret", OTHER_SECRET];
+  const { stdout } = await runCommand(argv);
+  // Taken for a fixture with a bad signature, it is sent as it was recorded.
+  expect(stdout).toMatch(/409 {2}stale/);
+  expect(stdout).not.toContain(OTHER_SECRET);
+});
+
+test("Ctrl-C shows what was sent so far", async () => {
+  const { url, seen, close } = await answeringEndpoint({ status: 200 });
+  closing.push(close);
+  const command = startCommand(["replay", fixturesFolder, "--to", url], { isTTY: true });
+  await expect.poll(() => seen.length, { interval: 1 }).toBeGreaterThan(3);
+  command.interrupt();
+
+  expect(await command.exitCode).toBe(130);
+  expect(command.stdout()).toContain("not sent");
+  // The bar is taken away.
+  expect(command.stderr()).toMatch(/\d+\/\d+[^]*\r\u001b\[2K$/);
+});
+
+test.each([
+  [["there-is-none", "--to", "http://127.0.0.1/"], "there is no there-is-none"],
+  [[fixturesFolder], "--to <url>"],
+  [["--to", "http://127.0.0.1/"], "what is missing: <files…>"],
+  [[path.join(fixturesFolder, "README.md"), "--to", "http://127.0.0.1/"], "is no fixture"],
+])("%j is wrong usage", async (argv, message) => {
+  const { code, stderr } = await runCommand(["replay", ...argv]);
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+});

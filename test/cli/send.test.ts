@@ -1,0 +1,207 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { runCommand } from "../support/cli-io.js";
+import {
+  answeringEndpoint,
+  receivingEndpoint,
+  silentUrl,
+  type Endpoint,
+} from "../support/cli-endpoint.js";
+import { fixturesFolder } from "../support/fixtures.js";
+
+let folder: string;
+const endpoints: Endpoint[] = [];
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "igw-send-"));
+});
+
+afterEach(async () => {
+  await Promise.all(endpoints.splice(0).map(({ close }) => close()));
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+async function receiver() {
+  const endpoint = await receivingEndpoint();
+  endpoints.push(endpoint);
+  return endpoint;
+}
+
+async function answering(...answers: Parameters<typeof answeringEndpoint>) {
+  const endpoint = await answeringEndpoint(...answers);
+  endpoints.push(endpoint);
+  return endpoint;
+}
+
+function file(name: string, content: string): string {
+  const target = path.join(folder, name);
+  writeFileSync(target, content);
+  return target;
+}
+
+interface SendDocument {
+  readonly delivery: { readonly id: string; readonly type: string; readonly bytes: number };
+  readonly answers: readonly { status: number; outcome: string; gateway: string; error?: string }[];
+  readonly passed: boolean;
+}
+
+async function sendJson(...argv: readonly string[]) {
+  const { code, stdout } = await runCommand(["send", ...argv, "--json"]);
+  return { code, ...(JSON.parse(stdout) as SendDocument) };
+}
+
+test("an alarm is sent, signed, and shown with status, outcome and time", async () => {
+  const { url, outcomes } = await receiver();
+  const { code, stdout, stderr } = await runCommand(["send", url]);
+
+  expect(code).toBe(0);
+  expect(outcomes()).toEqual(["handled"]);
+  expect(stdout).toContain(`POST ${url}`);
+  expect(stdout).toMatch(/X-Webhook-Type +new_alarm/);
+  expect(stdout).toMatch(/200 {2}handled +\d+\.\d {2}takes it as received/);
+  expect(stdout).toContain("✓ acknowledged");
+  expect(stderr).toBe("");
+});
+
+test.each([
+  ["--event", "DATA_REAPPEARED", "delete_my_data_event"],
+  ["--event", "POWER_OF_ATTORNEY_SIGNED", "delete_my_data_event"],
+  ["--event-type", "BureauCreditB", "new_alarm"],
+  ["--type", "delete_my_data_event", "delete_my_data_event"],
+  ["--format", "standardized", "new_alarm"],
+])("%s %s decides what is made up", async (option, value, type) => {
+  const { url } = await receiver();
+  const sent = await sendJson(url, option, value, "--id", "of-the-test");
+
+  expect(sent).toMatchObject({ code: 0, passed: true, delivery: { id: "of-the-test", type } });
+  expect(sent.answers).toMatchObject([
+    { status: 200, outcome: "handled", gateway: "acknowledged" },
+  ]);
+});
+
+test("the exact bytes of a file, a fixture and standard input are sent", async () => {
+  const { url, seen } = await answering({ status: 204 });
+  const body = '{ "alarm" : {"id": 1.0}}\n';
+  const fixture = path.join(fixturesFolder, "event-data-deleted.json");
+
+  expect((await sendJson(url, "--body", file("body.json", body))).delivery.type).toBe("new_alarm");
+  expect((await sendJson(url, "--fixture", fixture)).delivery.type).toBe("delete_my_data_event");
+  const piped = await runCommand(["send", url, "--body", "-", "--type", "new_alarm"], {
+    stdin: "no JSON",
+  });
+  expect(piped.code).toBe(0);
+  expect(seen.map((request) => request.body)).toEqual([
+    body,
+    expect.stringContaining('"DATA_DELETED"') as string,
+    "no JSON",
+  ]);
+});
+
+test("copies that are sent at once are handled once", async () => {
+  const { url, outcomes } = await receiver();
+  const { code, answers } = await sendJson(url, "--copies", "5", "--concurrent");
+
+  expect(code).toBe(0);
+  expect(answers).toHaveLength(5);
+  expect(outcomes().filter((outcome) => outcome === "handled")).toHaveLength(1);
+});
+
+test.each([
+  [["--tamper"], "signature_mismatch"],
+  [["--stale", "600"], "stale"],
+  [["--wrong-secret"], "signature_mismatch"],
+])("%s is refused, which passes", async (experiment, outcome) => {
+  const { url } = await receiver();
+  const sent = await sendJson(url, ...experiment);
+  expect(sent).toMatchObject({ code: 0, passed: true, answers: [{ status: 409, outcome }] });
+});
+
+test.each([["--tamper"], ["--stale=600"], ["--wrong-secret"]])(
+  "a 2xx to %s is the failure",
+  async (experiment) => {
+    const { url } = await answering({ status: 200 });
+    const { code, stdout } = await runCommand(["send", url, experiment]);
+    expect(code).toBe(1);
+    expect(stdout).toContain("✗ acknowledged, though nobody can have sent it");
+  },
+);
+
+test.each(["", "no digit", '{"alarm":{"id":9}}', '{"alarm":{"id":10}}'])(
+  "%j is tampered with, in as many bytes where it has any",
+  async (body) => {
+    const { url, seen } = await answering({ status: 409 });
+    const argv = ["--body", file("tampered", body), "--type", "new_alarm", "--tamper"];
+    expect((await sendJson(url, ...argv)).passed).toBe(true);
+    expect(seen[0]?.body).not.toBe(body);
+    expect(seen[0]?.body).toHaveLength(Math.max(body.length, 1));
+    if (body.startsWith("{")) expect(JSON.parse(seen[0]?.body ?? "")).toHaveProperty("alarm.id");
+  },
+);
+
+test("the same seed makes the same record, in the format that is asked for", async () => {
+  const { url, seen } = await answering({ status: 200 });
+  const argv = ["--event-type", "iban_hacked", "--seed", "7", "--format", "standardized"];
+  await sendJson(url, ...argv);
+  await sendJson(url, ...argv);
+  await sendJson(url, ...argv.slice(0, 2), "--seed", "8");
+  const [first, second, third] = seen.map(({ body }) => body);
+  expect(first).toBe(second);
+  expect(first).toMatch(/"created_at":"\d{4}-\d\d-\d\dT[^"]*Z"/);
+  expect(third).not.toBe(first);
+});
+
+test("a name with several addresses has one reason", async () => {
+  const url = (await silentUrl()).replace("127.0.0.1", "localhost");
+  const { answers } = await sendJson(url);
+  expect(answers[0]?.error).toMatch(/^(the request failed: )?connect ECONNREFUSED/);
+});
+
+test("a status on which the gateway gives up is named as the loss that it is", async () => {
+  const { url } = await answering({ status: 200 }, { status: 401 });
+  const { code, stdout } = await runCommand(["send", url, "--copies", "2"]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/2 +401 .*gives it up for good/);
+  expect(stdout).toContain("lost for good");
+});
+
+test("nobody at the URL is a failure with its reason, and no experiment passes by it", async () => {
+  const url = await silentUrl();
+  const { code, stdout } = await runCommand(["send", url]);
+  expect(code).toBe(1);
+  expect(stdout).toContain("ECONNREFUSED");
+  expect((await runCommand(["send", url, "--tamper"])).code).toBe(1);
+});
+
+test.each([
+  [["not-a-url"], "no http or https URL"],
+  [["ftp://127.0.0.1/"], "no http or https URL"],
+  [["http://127.0.0.1/", "--id", "a:b"], "--id has to be"],
+  [["http://127.0.0.1/", "--event", "DATA_REAPEARED"], "did you mean DATA_REAPPEARED?"],
+  [["http://127.0.0.1/", "--event", "DATA_DELETED", "--body", "x"], "--body and --event are given"],
+  [["http://127.0.0.1/", "--body", "/there/is/none"], "there is no such file"],
+  [["http://127.0.0.1/", "--fixture", "/there/is/none"], "there is no /there/is/none"],
+  [["http://127.0.0.1/", "--fixture", fixturesFolder], "--fixture takes one file"],
+  [["http://127.0.0.1/", "--follow-retries", "--tamper"], "leave out --tamper"],
+])("%j is wrong usage", async (argv, message) => {
+  const { code, stdout, stderr } = await runCommand(["send", ...argv]);
+  expect(code).toBe(2);
+  expect(stdout).toBe("");
+  expect(stderr).toContain(message);
+  expect(stderr.trim().split("\n")).toHaveLength(1);
+});
+
+test("a body that tells no type needs one", async () => {
+  const { code, stderr } = await runCommand([
+    "send",
+    "http://127.0.0.1/",
+    "--body",
+    file("list.json", "[1]"),
+  ]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("say its --type");
+});

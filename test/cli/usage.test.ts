@@ -1,0 +1,180 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { parseArguments } from "../../src/cli/options/arguments.js";
+import { UsageError } from "../../src/cli/options/usage-error.js";
+import { runCommand } from "../support/cli-io.js";
+import { answeringEndpoint, receivingEndpoint } from "../support/cli-endpoint.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+
+const COMMANDS = ["send", "replay", "doctor", "listen", "explain"];
+const SECRET = "whsec_of_nobody_0123456789";
+
+describe("help", () => {
+  test.each(COMMANDS)("%s has one with examples, in 80 columns, by both ways", async (name) => {
+    const { code, stdout, stderr } = await runCommand([name, "--help"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(new RegExp(`Usage: ${packageJson.name} ${name} `));
+    expect(stdout).toContain(`npx ${packageJson.name} ${name}`);
+    expect(stdout).toContain("--json");
+    const [options = ""] = stdout.split("Examples");
+    expect(options.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    expect((await runCommand(["help", name])).stdout).toBe(stdout);
+    expect((await runCommand([name, "--nonsense", "-h"])).stdout).toBe(stdout);
+    expect((await runCommand([name, "--", "--help"])).stdout).not.toBe(stdout);
+  });
+
+  test("the overview names every command, on standard error where nothing was asked", async () => {
+    const asked = await runCommand(["--help"]);
+    for (const name of COMMANDS) expect(asked.stdout).toContain(`  ${name}  `);
+    expect(asked.code).toBe(0);
+    expect(await runCommand(["help"])).toEqual(asked);
+    expect(await runCommand([])).toEqual({ code: 2, stdout: "", stderr: asked.stdout });
+  });
+
+  test.each(["--version", "-V"])("%s is the version of the package", async (option) => {
+    expect(await runCommand([option])).toEqual({
+      ...{ code: 0, stdout: `${packageJson.version}\n`, stderr: "" },
+    });
+  });
+});
+
+test.each([
+  [["sned"], "unknown command sned, did you mean send?"],
+  [["help", "doktor"], "unknown command doktor, did you mean doctor?"],
+  [["xyzzy"], "unknown command xyzzy\n"],
+  [[`--secret=${SECRET}`, "send"], "the command stands first, and then --secret\n"],
+  [["send"], "what is missing: <url>"],
+  [["send", "http://127.0.0.1/", SECRET], "2 arguments are given, where it takes: <url>"],
+  [["send", `--secert=${SECRET}`], "unknown option --secert, did you mean --secret?"],
+  [["send", "-x"], "unknown option -x"],
+  [["send", "--__proto__", "1"], "unknown option --__proto__"],
+  [["send", "--tamper=yes"], "--tamper takes no value"],
+  [["send", "--secret"], "--secret needs a value: <secret>"],
+  [["send", "--secret", "--json"], "--secret needs a value; one that begins with a dash"],
+  [["send", "--id", "a", "--id", "b"], "--id is given twice"],
+  [["send", "--copies", "0"], "--copies has to be a whole number from 1 to 1000"],
+  [["send", "--copies", "1.5"], "--copies has to be a whole number from 1 to 1000"],
+  [["send", "--copies", "-1"], "--copies has to be a whole number from 1 to 1000"],
+  [["listen", "--port", "65536"], "--port has to be a whole number from 0 to 65535"],
+  [["send", "--type", "alarm"], "--type has to be one of new_alarm, delete_my_data_event"],
+])("%j is wrong usage, said in one line that repeats no secret", async (argv, message) => {
+  const { code, stdout, stderr } = await runCommand(argv);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain(message);
+  expect(stderr.trim().split("\n")).toHaveLength(1);
+  expect(stderr).not.toContain(SECRET);
+});
+
+test("whatever the arguments are, they are read or refused, and no value is repeated", () => {
+  const specs = {
+    name: { kind: "text", value: "<name>", help: "" },
+    all: { kind: "list", value: "<name>", help: "" },
+    on: { kind: "flag", help: "" },
+    count: { kind: "whole", value: "<n>", help: "", min: 1, max: 9, fallback: 3 },
+  } as const;
+  const word = fc.oneof(
+    fc.constantFrom(
+      "--name",
+      "--all",
+      "--on",
+      "--count",
+      "--",
+      "-",
+      "--no-on",
+      "-n",
+      "5",
+      "--toString",
+    ),
+    fc.constantFrom(`--name=${SECRET}`, `--nam=${SECRET}`, `--on=${SECRET}`, SECRET),
+    fc.string(),
+  );
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 8 }), (argv) => {
+      try {
+        const { values } = parseArguments(specs, argv);
+        expect(values.count).toBeGreaterThanOrEqual(1);
+        expect(values.count).toBeLessThanOrEqual(9);
+        expect(typeof values.on).toBe("boolean");
+      } catch (error) {
+        expect(error).toBeInstanceOf(UsageError);
+        expect((error as Error).message).not.toContain(SECRET);
+      }
+    }),
+  );
+});
+
+describe("where the secret comes from", () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(tmpdir(), "igw-secret-"));
+  });
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  async function sendWith(content: string | Uint8Array, ...argv: readonly string[]) {
+    const secretFile = path.join(folder, "secret");
+    writeFileSync(secretFile, content);
+    const { url, close } = await receivingEndpoint();
+    const env = { GATEWAY_WEBHOOK_SECRET: SECRET };
+    const ended = await runCommand(["send", url, "--secret-file", secretFile, ...argv], { env });
+    await close();
+    return ended;
+  }
+
+  test.each([TEST_SECRET, `${TEST_SECRET}\n`, `${TEST_SECRET}\r\n`])(
+    "a file wins over the environment, and one line end is no part of it: %j",
+    async (content) => {
+      expect((await sendWith(content)).code).toBe(0);
+    },
+  );
+
+  test.each([
+    [`${TEST_SECRET}\n\n`, "white space at an end"],
+    [`${TEST_SECRET} \n`, "white space at an end"],
+    ["\n", "the file is empty"],
+    [Uint8Array.of(0xff, 0x41), "no UTF-8"],
+    [`\uFEFF${TEST_SECRET}`, "white space at an end"],
+  ])("what else is in the file is not passed over: %j", async (content, message) => {
+    const { code, stderr } = await sendWith(content);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain(TEST_SECRET);
+  });
+
+  test("two secrets, no file and no secret at all are refused", async () => {
+    expect((await sendWith(TEST_SECRET, "--secret", SECRET)).stderr).toContain("several secrets");
+    const argv = ["send", "http://127.0.0.1/"];
+    const none = await runCommand([...argv, "--secret-file", path.join(folder, "none")]);
+    expect(none.stderr).toContain("--secret-file: ");
+    expect(none.stderr).toContain("there is no such file");
+    const env = { GATEWAY_WEBHOOK_SECRET: undefined };
+    expect((await runCommand(argv, { env })).stderr).toContain("no secret: set");
+  });
+});
+
+describe("colour", () => {
+  test.each([
+    [{ isTTY: false }, false],
+    [{ isTTY: true }, true],
+    [{ isTTY: true, env: { NO_COLOR: "1" } }, false],
+    [{ isTTY: true, env: { NO_COLOR: "" } }, true],
+    [{ isTTY: true, env: { TERM: "dumb" } }, false],
+    [{ isTTY: false, env: { FORCE_COLOR: "1" } }, true],
+    [{ isTTY: true, env: { FORCE_COLOR: "0" } }, false],
+    [{ isTTY: false, env: { FORCE_COLOR: "1", NO_COLOR: "1" } }, true],
+  ])("%j", async (world, isColoured) => {
+    const { url, close } = await answeringEndpoint({ status: 401 });
+    const { stdout } = await runCommand(["send", url], world);
+    const json = await runCommand(["send", url, "--json"], world);
+    await close();
+    expect(stdout.includes("\u001b[")).toBe(isColoured);
+    expect(stripVTControlCharacters(stdout)).toContain("✗ ");
+    expect(json.stdout).not.toContain("\u001b");
+  });
+});
