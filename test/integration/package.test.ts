@@ -7,7 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { REPOSITORY, install, pack, type InstalledPackage } from "../support/installed-package.js";
 
 const NAME = "identity-gateway-webhooks";
-const SUBPATHS = ["", "/express", "/hono", "/node", "/fetch"];
+const SUBPATHS = ["", "/express", "/hono", "/node", "/fetch", "/testing"];
+/** What a receiver in production loads. */
+const RECEIVING = SUBPATHS.filter((subpath) => subpath !== "/testing");
 const EXPORTS: Record<string, string[]> = {
   "": [
     "AlarmPayloadError",
@@ -32,6 +34,35 @@ const EXPORTS: Record<string, string[]> = {
   "/hono": ["honoHandler"],
   "/node": ["nodeHandler"],
   "/fetch": ["fetchHandler"],
+  "/testing": [
+    "ALARM_EVENT_TYPES",
+    "CONFORMANCE_GROUPS",
+    "CaptureError",
+    "ConformanceFailure",
+    "ContractError",
+    "FINAL_STATUSES",
+    "FixtureError",
+    "RETRYABLE_STATUSES",
+    "SendError",
+    "TEST_SECRET",
+    "createGatewayTwin",
+    "createScaledClock",
+    "createVirtualClock",
+    "deliveryStoreContract",
+    "diagnoseSignature",
+    "findPersonalData",
+    "formatFixture",
+    "loadFixtures",
+    "parseCapturedRequest",
+    "parseFixture",
+    "receiverConformance",
+    "recordFixtures",
+    "replayFixtures",
+    "runConformance",
+    "sampleAlarm",
+    "sampleOnlineDataEvent",
+    "signedDelivery",
+  ],
 };
 
 let tarball: string;
@@ -78,6 +109,7 @@ describe("the tarball", () => {
       "README.md",
       "SECURITY.md",
       "dist",
+      "docs",
       "fixtures",
       "package.json",
     ]);
@@ -160,6 +192,45 @@ const oneCopy = `
       outcome,
     }));
   });`;
+
+describe("the testing kit", () => {
+  /** Every file that a bundle of these entries is made of. */
+  const filesOf = async (subpaths: readonly string[]): Promise<string[]> => {
+    const { metafile } = await build({
+      stdin: {
+        contents: subpaths.map((subpath) => `export * from "${NAME}${subpath}";`).join("\n"),
+        resolveDir: esm.folder,
+      },
+      bundle: true,
+      write: false,
+      metafile: true,
+      treeShaking: false,
+      format: "esm",
+      platform: "node",
+      external: ["express", "hono"],
+      logLevel: "error",
+    });
+    return Object.keys(metafile.inputs).filter((file) => file.includes(`${NAME}/dist/`));
+  };
+  const kit = /createGatewayTwin|receiverConformance|diagnoseSignature|recordFixtures/;
+  const holdsKit = (file: string): boolean => kit.test(readFileSync(path.resolve(file), "utf8"));
+
+  test("is in no file that a receiver loads", async () => {
+    expect((await filesOf(["/testing"])).filter(holdsKit)).not.toEqual([]);
+    const loaded = await filesOf(RECEIVING);
+    expect(loaded.length).toBeGreaterThanOrEqual(RECEIVING.length);
+    expect(loaded.filter(holdsKit)).toEqual([]);
+  });
+
+  test("and the command line need nothing that a receiver does not", () => {
+    const { dependencies } = JSON.parse(
+      readFileSync(path.join(esm.folder, "node_modules", NAME, "package.json"), "utf8"),
+    ) as { dependencies: Record<string, string> };
+    expect(Object.keys(dependencies)).toEqual(["lru-cache", "zod"]);
+    const answer = path.join("node_modules", ".bin", NAME);
+    expect(esm.node([answer, "--version"])).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
 
 describe("one copy per process", () => {
   const shared = { name: "ConfigurationError", thrown: Array(4).fill("ConfigurationError") };
