@@ -1,13 +1,3 @@
-import type { Answer } from "./gateway.js";
-
-/** One request: what was sent, what had to be answered and what was. */
-export interface Row {
-  readonly delivery: string;
-  readonly done: string;
-  readonly expected: Answer;
-  readonly actual: Answer & { readonly ms: number };
-}
-
 /** A delivery whose handler did not run as often as it has to. */
 export interface Miscount {
   readonly delivery: string;
@@ -15,27 +5,31 @@ export interface Miscount {
   readonly actual: number;
 }
 
-/** Remembers which deliveries had to reach the handler. */
+/** Remembers which deliveries had to reach the handler, and which did. */
 export interface Ledger {
-  /** Enters a request under its delivery id, and returns its row. */
-  enter(id: string, row: Row): Row;
-  /** Compares with the runs that the handler has counted. */
-  miscounts(runs: ReadonlyMap<string, number>): Miscount[];
+  /** Counts a run; a handler. */
+  readonly count: (record: unknown, context: { readonly id: string }) => void;
+  /** Enters a request under its delivery id, with the outcome that it had to have. */
+  readonly enter: (id: string, delivery: string, expected: string | undefined) => void;
+  readonly miscounts: () => readonly Miscount[];
 }
 
 /** The outcomes for which the handler runs; for all others it must not. */
-const RUNNING_OUTCOMES = new Set(["handled", "handler_failed"]);
+const RUNNING_OUTCOMES = ["handled", "handler_failed"];
 
 export function createLedger(): Ledger {
+  const runs = new Map<string, number>();
   const entries = new Map<string, { delivery: string; expected: number }>();
   return {
-    enter(id, row) {
-      const entry = entries.get(id) ?? { delivery: row.delivery, expected: 0 };
-      if (RUNNING_OUTCOMES.has(row.expected.outcome)) entry.expected += 1;
-      entries.set(id, entry);
-      return row;
+    count(_record, { id }) {
+      runs.set(id, (runs.get(id) ?? 0) + 1);
     },
-    miscounts(runs) {
+    enter(id, delivery, outcome = "") {
+      const entry = entries.get(id) ?? { delivery, expected: 0 };
+      if (RUNNING_OUTCOMES.includes(outcome)) entry.expected += 1;
+      entries.set(id, entry);
+    },
+    miscounts() {
       const ids = new Set([...entries.keys(), ...runs.keys()]);
       return [...ids]
         .map((id) => {
@@ -46,9 +40,4 @@ export function createLedger(): Ledger {
         .filter(({ expected, actual }) => expected !== actual);
     },
   };
-}
-
-/** Whether the answer is the expected one. */
-export function isAsExpected({ expected, actual }: Row): boolean {
-  return actual.status === expected.status && actual.outcome === expected.outcome;
 }

@@ -1,20 +1,33 @@
 // npm run demo [-- folder-of-fixtures]
 // A real server on this machine, and a gateway that delivers every fixture to it, and some trouble.
-import { fixturesFolder, loadFixture, loadFixtures } from "./fixtures.js";
-import { countDifferences, playScenario } from "./scenario.js";
+import { fileURLToPath } from "node:url";
+import { FixtureError, loadFixtures } from "identity-gateway-webhooks/testing";
+import { sendEveryFixture } from "./every-fixture.js";
+import { createLedger } from "./ledger.js";
+import { deliverMoreThanOnce } from "./more-than-once.js";
+import { deliverThroughOutages } from "./outages.js";
 import { startServer } from "./server.js";
-import { renderSummary, renderTable } from "./table.js";
+import { countDifferences, renderSummary, renderTable } from "./table.js";
 
-const fixtures = await loadFixtures(process.argv[2] ?? fixturesFolder);
-const genuine = await loadFixture(fixturesFolder, "alarm-email-hacked.json");
+const folder = process.argv[2] ?? fileURLToPath(new URL("../../fixtures/", import.meta.url));
+const fixtures = await loadFixtures(folder).catch((error: unknown) => {
+  if (!(error instanceof FixtureError)) throw error;
+  console.error(error.message);
+  process.exit(2);
+});
 
-const server = await startServer();
+const ledger = createLedger();
+const server = await startServer(ledger);
 const startedAt = performance.now();
-const result = await playScenario(fixtures, genuine, server);
-const ms = performance.now() - startedAt;
+const sections = [
+  ...(await sendEveryFixture(server.url, fixtures, ledger)),
+  await deliverMoreThanOnce(server, ledger),
+  ...(await deliverThroughOutages(ledger)),
+];
+const result = { sections, miscounts: ledger.miscounts(), ms: performance.now() - startedAt };
 await server.close();
 
 console.log(`\nThe gateway delivers to ${server.url}\n`);
 console.log(renderTable(result));
-console.log(`\n${renderSummary(result, ms)}\n`);
+console.log(`\n${renderSummary(result)}\n`);
 process.exitCode = countDifferences(result) === 0 ? 0 : 1;

@@ -1,81 +1,94 @@
 import { styleText } from "node:util";
-import { isAsExpected, type Miscount, type Row } from "./ledger.js";
-import { countDifferences, type Result } from "./scenario.js";
+import type { Miscount } from "./ledger.js";
+import type { Row, Section } from "./row.js";
 
-/** Column widths. With the mark and the gaps a line is 100 characters long. */
-const WIDTHS = { delivery: 34, done: 26, status: 6, outcome: 18, ms: 6 };
+/** What came of it all. */
+export interface Result {
+  readonly sections: readonly Section[];
+  readonly miscounts: readonly Miscount[];
+  readonly ms: number;
+}
+
+const COLUMNS = ["Delivery", "What was done", "Status", "Outcome", "    ms"];
+/** With the mark and the gaps a line is 100 characters long. */
+const WIDTHS = [34, 26, 6, 18, 6];
 const GAP = "  ";
+
+const MARKS = {
+  as_expected: styleText("green", "✓"),
+  different: styleText("red", "✗"),
+  not_judged: styleText("dim", "–"),
+};
+
+/** How many answers and run counts are not the expected ones. */
+export function countDifferences({ sections, miscounts }: Result): number {
+  const rows = sections.flatMap((section) => section.rows);
+  return rows.filter(({ verdict }) => verdict === "different").length + miscounts.length;
+}
 
 /** The result as a table, in colour where standard output shows it. */
 export function renderTable({ sections, miscounts }: Result): string {
-  const head = cells("Delivery", "What was done", "Status", "Outcome", "ms");
-  const lines = [styleText("dim", `${GAP}${head.join(GAP)}`)];
-  for (const { title, rows } of sections) {
+  const lines = [styleText("dim", `${GAP}${renderCells(COLUMNS)}`)];
+  for (const { title, rows, lost = [] } of sections) {
     lines.push("", styleText("bold", title), ...rows.map(renderRow));
+    const [first] = lost;
+    if (first) lines.push(styleText("yellow", `${GAP}${lost.length} lost: ${first.reason}`));
   }
-  if (miscounts.length > 0) lines.push("", ...miscounts.map(renderMiscount));
+  if (miscounts.length > 0) lines.push("", ...new Set(miscounts.map(renderMiscount)));
   return lines.join("\n");
 }
 
 /** One sentence on the whole. */
-export function renderSummary(result: Result, ms: number): string {
+export function renderSummary(result: Result): string {
   const rows = result.sections.flatMap((section) => section.rows);
-  const seconds = (ms / 1000).toFixed(1);
+  const countWhere = (test: (row: Row) => boolean): number =>
+    rows.filter(test).reduce((sum, { requests }) => sum + requests, 0);
+  const requests = countWhere(() => true);
   const differences = countDifferences(result);
   if (differences > 0) {
-    const text = `${differences} differences from what is expected, in ${rows.length} deliveries.`;
+    const text = `${differences} differences from what is expected, in ${requests} requests.`;
     return styleText("bold", styleText("red", text));
   }
-  const handled = rows.filter(({ actual }) => actual.outcome === "handled").length;
+  const unjudged = countWhere(({ verdict }) => verdict === "not_judged");
+  const handled = countWhere(({ outcome }) => outcome === "handled");
+  const lost = result.sections.flatMap((section) => section.lost ?? []).length;
   const text =
-    `${rows.length} deliveries in ${seconds} s, each answered as expected: ` +
-    `${handled} handled once, and nothing else got in.`;
+    `${requests} requests in ${(result.ms / 1000).toFixed(1)} s, ` +
+    `${unjudged === 0 ? "each" : `${unjudged} not judged, the others`} answered as expected: ` +
+    `${handled} handled once, ${lost} lost, nothing else got in.`;
   return styleText("bold", styleText("green", text));
 }
 
-function renderRow(row: Row): string {
-  const { delivery, done, expected, actual } = row;
-  const { status, outcome, ms } = actual;
-  const colour = status < 300 ? "green" : "yellow";
-  const [first, second, third, fourth, last] = cells(
-    delivery,
-    done,
-    String(status),
-    outcome,
-    ms.toFixed(1),
-  );
-  const text = [
-    `${isAsExpected(row) ? styleText("green", "✓") : styleText("red", "✗")} ${first}`,
-    styleText("dim", second),
-    styleText(colour, third),
-    styleText(colour, fourth),
-    styleText("dim", last),
-  ].join(GAP);
-  if (isAsExpected(row)) return text;
-  return `${text}\n${styleText("red", `${GAP}expected ${expected.status} ${expected.outcome}`)}`;
+function renderRow({ delivery, done, expected, status, outcome, verdict, ms }: Row): string {
+  const colour = status !== undefined && status < 300 ? "green" : "yellow";
+  const answer = status === undefined ? ["–", "no answer"] : [String(status), outcome ?? "–"];
+  const cells = [delivery, done, ...answer, ms.toFixed(1).padStart(6)];
+  const text = `${MARKS[verdict]} ${renderCells(cells, [undefined, "dim", colour, colour, "dim"])}`;
+  if (verdict !== "different") return text;
+  const wanted = `${expected?.status ?? "no answer"} ${expected?.outcome ?? ""}`.trimEnd();
+  return `${text}\n${styleText("red", `${GAP}expected ${wanted}`)}`;
 }
 
 function renderMiscount({ delivery, expected, actual }: Miscount): string {
-  return styleText(
-    "red",
-    `✗ ${delivery}: the handler ran ${times(actual)} instead of ${times(expected)}`,
-  );
+  const text = `✗ ${delivery}: the handler ran ${times(actual)} instead of ${times(expected)}`;
+  return styleText("red", text);
 }
 
 function times(count: number): string {
   return count === 1 ? "once" : `${count} times`;
 }
 
-type Cells = [delivery: string, done: string, status: string, outcome: string, ms: string];
+type Format = Parameters<typeof styleText>[0];
 
-function cells(...[delivery, done, status, outcome, ms]: Cells): Cells {
-  return [
-    fit(delivery, WIDTHS.delivery),
-    fit(done, WIDTHS.done),
-    fit(status, WIDTHS.status),
-    fit(outcome, WIDTHS.outcome),
-    ms.padStart(WIDTHS.ms),
-  ];
+function renderCells(
+  cells: readonly string[],
+  formats: readonly (Format | undefined)[] = [],
+): string {
+  return WIDTHS.map((width, at) => {
+    const text = fit(cells[at] ?? "", width);
+    const format = formats[at];
+    return format === undefined ? text : styleText(format, text);
+  }).join(GAP);
 }
 
 function fit(text: string, width: number): string {

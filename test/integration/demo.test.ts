@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -32,7 +32,7 @@ function runDemo(args: readonly string[] = [], colour: Record<string, string> = 
 function rowsOf(stdout: string): string[][] {
   return stdout
     .split("\n")
-    .filter((line) => /^[✓✗] .*[0-9]\.[0-9]$/.test(line))
+    .filter((line) => /^[✓✗–] .*[0-9]\.[0-9]$/.test(line))
     .map((line) => [line.slice(0, 1), ...line.slice(2).split(/ {2,}/).slice(0, 4)]);
 }
 
@@ -58,8 +58,23 @@ describe("npm run demo", () => {
     expect(shown.slice(0, expected.length).sort()).toEqual(expected.sort());
   });
 
+  it("signs anew what is genuine or stale, and leaves the bad signatures as they are", () => {
+    const asRecorded = rowsOf(run.stdout).filter(
+      ([, , done]) => done === "sent as it was recorded",
+    );
+    expect(asRecorded.map(([, delivery]) => delivery).sort()).toEqual([
+      "Body changed after signing",
+      "Body's start moved into the id",
+      "Id header sent twice",
+      "No signature",
+      "Signature one digit short",
+      "Signed with another secret",
+    ]);
+    expect(run.stdout).toMatch(/^✓ Signed ten minutes ago +signed and sent +409 +stale /m);
+  });
+
   it("delivers copies, two of them at once, and again after the handler has failed", () => {
-    expect(rowsOf(run.stdout).slice(fixtures.length)).toEqual([
+    expect(rowsOf(run.stdout).slice(fixtures.length, fixtures.length + 8)).toEqual([
       ["✓", "Alarm delivered twice", "signed and sent", "200", "handled"],
       ["✓", "Alarm delivered twice", "sent again", "200", "duplicate"],
       ["✓", "Two copies at the same time", "one of them", "200", "handled"],
@@ -71,11 +86,33 @@ describe("npm run demo", () => {
     ]);
   });
 
+  it("delivers everything after six hours without a server", () => {
+    expect(rowsOf(run.stdout).slice(fixtures.length + 8, fixtures.length + 10)).toEqual([
+      ["✓", "100 alarms", "9 attempts in 2 h 41 min", "–", "no answer"],
+      ["✓", "100 alarms", "again after 6 h 39 min", "200", "handled"],
+    ]);
+  });
+
+  it("shows that 409 saves the alarm that a 401 loses", () => {
+    expect(rowsOf(run.stdout).slice(fixtures.length + 10)).toEqual([
+      ["✓", 'Alarm, unverifiable: "retry"', "5 attempts in 4 min", "409", "signature_mismatch"],
+      ["✓", 'Alarm, unverifiable: "retry"', "again after 10 min", "200", "handled"],
+      ["✓", 'Alarm, unverifiable: "reject"', "signed and sent", "401", "signature_mismatch"],
+    ]);
+    expect(run.stdout.match(/^.*\blost: .*$/gm)).toEqual([
+      "  1 lost: answered 401 at attempt 1: this status stops the gateway's retries",
+    ]);
+  });
+
   it("ends with a summary", () => {
-    const rows = rowsOf(run.stdout);
-    const handled = rows.filter(([, , , , outcome]) => outcome === "handled").length;
+    // Of the rows three stand for more than a request: 900, 100 and 5.
+    const requests = rowsOf(run.stdout).length + 899 + 99 + 4;
+    const genuine = fixtures.filter(({ expect: { outcome } }) => outcome === "handled").length;
     expect(run.stdout.trimEnd().split("\n").at(-1)).toMatch(
-      new RegExp(`^${rows.length} deliveries in .* as expected: ${handled} handled once`),
+      new RegExp(
+        `^${requests} requests in [0-9.]+ s, each answered as expected: ` +
+          `${genuine + 3 + 100 + 1} handled once, 1 lost, nothing else got in\\.$`,
+      ),
     );
   });
 
@@ -106,31 +143,62 @@ describe("npm run demo", () => {
   });
 });
 
-describe("npm run demo with a wrong expectation", () => {
+describe("npm run demo with a folder", () => {
   let folder: string;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "fixtures-"));
-    await cp(fixturesFolder, folder, { recursive: true });
   });
 
-  afterAll(async () => {
+  afterEach(async () => {
     await rm(folder, { recursive: true });
   });
 
-  it("exits with 1 and shows what differs", async () => {
-    const file = join(folder, "alarm-email-hacked.json");
-    const text = await readFile(file, "utf8");
-    await writeFile(file, text.replace('"handled"', '"duplicate"'));
+  /** Copies one fixture to the folder and changes its text. */
+  const addChanged = async (from: RegExp, to: string): Promise<void> => {
+    const text = await readFile(join(fixturesFolder, "alarm-email-hacked.json"), "utf8");
+    expect(text).toMatch(from);
+    await writeFile(join(folder, "alarm-email-hacked.json"), text.replace(from, to));
+  };
+
+  it("exits with 1 and shows what differs from a wrong expectation", async () => {
+    await cp(fixturesFolder, folder, { recursive: true });
+    await addChanged(/"handled"/, '"duplicate"');
 
     const { code, stdout } = await runDemo([folder]);
 
     expect(code).toBe(1);
-    expect(rowsOf(stdout).filter(([mark]) => mark === "✗")).toEqual([
+    expect(rowsOf(stdout).filter(([mark]) => mark !== "✓")).toEqual([
       ["✗", "Email address found in a breach", "signed and sent", "200", "handled"],
     ]);
     expect(stdout).toContain("\n  expected 200 duplicate\n");
     expect(stdout).toContain("the handler ran once instead of 0 times");
     expect(stdout).toContain("2 differences from what is expected");
+  });
+
+  it("shows a fixture without an expectation, and does not judge it", async () => {
+    await addChanged(/"expect": {[^}]*},/, "");
+
+    const { code, stdout } = await runDemo([folder]);
+
+    expect(code).toBe(0);
+    expect(rowsOf(stdout)[0]).toEqual([
+      "–",
+      "Email address found in a breach",
+      "signed and sent",
+      "200",
+      "handled",
+    ]);
+    expect(stdout).toContain("1 not judged, the others answered as expected");
+  });
+
+  it("exits with 2 and names the file and the field that it does not know", async () => {
+    await addChanged(/"expect"/, '"expects"');
+
+    expect(await runDemo([folder])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `${join(folder, "alarm-email-hacked.json")} is no fixture: it has no field of the name expects\n`,
+    });
   });
 });

@@ -131,6 +131,17 @@ describe("a target that fails", () => {
     ]);
   });
 
+  it.each([
+    ["the first of several", new AggregateError([new Error("::1 refused"), new Error("another")])],
+    ["no reason", new AggregateError([])],
+    ["no error", "a text"],
+  ])("for %s names a reason all the same", async (what, thrown) => {
+    const target = () => Promise.reject(thrown as Error);
+    const [result] = (await replayFixtures(target, await fixtures())).results;
+    const reason = what === "the first of several" ? "::1 refused" : "no reason is given";
+    expect(result?.error).toBe(`the request failed: ${reason}`);
+  });
+
   it("by never answering is one too, after the time-out", async () => {
     const target = () => new Promise<Response>(() => undefined);
     const report = await replayFixtures(target, await fixtures(), { timeoutMs: 20 });

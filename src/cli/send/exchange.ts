@@ -47,5 +47,7 @@ function tenth(ms: number): number {
 export function sendFault(error: unknown): string {
   if (!(error instanceof Error)) return printableLine(String(error));
   const { cause, message } = error;
-  return printableLine(cause instanceof Error && cause.message !== "" ? cause.message : message);
+  const [first] = cause instanceof AggregateError ? (cause.errors as unknown[]) : [];
+  const reason = first ?? cause;
+  return printableLine(reason instanceof Error && reason.message !== "" ? reason.message : message);
 }

@@ -1,0 +1,88 @@
+import { randomUUID } from "node:crypto";
+import { EventEmitter, once } from "node:events";
+import {
+  createGatewayTwin,
+  createScaledClock,
+  sampleAlarm,
+  TEST_SECRET,
+  type DeliverOptions,
+  type TwinAttempt,
+} from "identity-gateway-webhooks/testing";
+import type { Ledger } from "./ledger.js";
+import { HANDLED, type Answer, type Section } from "./row.js";
+import type { DemoServer } from "./server.js";
+import { rowsOf } from "./steps.js";
+
+const DUPLICATE: Answer = { status: 200, outcome: "duplicate" };
+const IN_FLIGHT: Answer = { status: 409, outcome: "in_flight" };
+const HANDLER_FAILED: Answer = { status: 500, outcome: "handler_failed" };
+
+/** Delivers an alarm again: when it was handled, while it is, and when its handler has failed. */
+export async function deliverMoreThanOnce(
+  { url, work }: DemoServer,
+  ledger: Ledger,
+): Promise<Section> {
+  const answers = new EventEmitter();
+  const twin = createGatewayTwin({
+    target: url,
+    secret: TEST_SECRET,
+    // The ten seconds before the second attempt take ten milliseconds.
+    clock: createScaledClock(1_000),
+    onAttempt: () => answers.emit("answer"),
+  });
+  const alarm = { alarm: sampleAlarm() };
+
+  const deliver = async (options: DeliverOptions): Promise<readonly TwinAttempt[]> =>
+    (await twin.deliver(alarm, options)).attempts;
+
+  const twice = await deliver({ copies: 2 });
+
+  const copied = randomUUID();
+  // The handler holds one copy until there is an answer, which can only be that to the other.
+  const answer = once(answers, "answer");
+  work.set(copied, () => answer);
+  const atOnce = await deliver({ id: copied, copies: 2, concurrent: true });
+  // Either may be the first. Where it is the copy, the gateway also makes its attempt once more.
+  const copies = [...atOnce.slice(0, 2).sort(byStatus), ...(await deliver({ id: copied }))];
+
+  const failing = randomUUID();
+  work.set(failing, () => {
+    work.delete(failing);
+    throw new Error("the demo's handler fails once");
+  });
+  const retried = [...(await deliver({ id: failing })), ...(await deliver({ id: failing }))];
+  await twin.close();
+
+  return {
+    title: "Sent more than once, handled once",
+    rows: [
+      ...rowsOf(
+        ledger,
+        "Alarm delivered twice",
+        [{ attempts: twice }],
+        ["signed and sent", HANDLED],
+        ["sent again", DUPLICATE],
+      ),
+      ...rowsOf(
+        ledger,
+        "Two copies at the same time",
+        [{ attempts: copies }],
+        ["one of them", HANDLED],
+        ["the other", IN_FLIGHT],
+        ["sent again afterwards", DUPLICATE],
+      ),
+      ...rowsOf(
+        ledger,
+        "Alarm whose handler fails once",
+        [{ attempts: retried }],
+        ["signed and sent", HANDLER_FAILED],
+        ["sent again by the gateway", HANDLED],
+        ["sent once more", DUPLICATE],
+      ),
+    ],
+  };
+}
+
+function byStatus(one: TwinAttempt, other: TwinAttempt): number {
+  return (one.status ?? 0) - (other.status ?? 0);
+}
