@@ -1,52 +1,24 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { INTEGER_OPTIONS } from "../../src/options.js";
 import { OUTCOMES, ruleOf, type Outcome } from "../../src/outcome.js";
-import { REPOSITORY, install, pack, type InstalledPackage } from "../support/installed-package.js";
+import { readMarkdown } from "../support/markdown.js";
+import { installForPartner, type PartnerProject } from "../support/partner-project.js";
 
-const README = readFileSync(path.join(REPOSITORY, "README.md"), "utf8");
-
-/** The code blocks of one language, in their order. */
-function snippets(language: string): string[] {
-  const blocks = README.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"));
-  return Array.from(blocks, ([, code = ""]) => code);
-}
-
-function snippet(language: string, marker: string): string {
-  const found = snippets(language).filter((code) => code.includes(marker));
-  expect(found, `one ${language} snippet with ${marker}`).toHaveLength(1);
-  return found[0] ?? "";
-}
-
-/** The rows of the table whose first header cell is `title`, as cells without back-ticks. */
-function table(title: string): string[][] {
-  const lines = README.split("\n");
-  const start = lines.findIndex((line) => line.startsWith(`| ${title} |`));
-  const rows = lines.slice(start + 2);
-  return rows
-    .slice(
-      0,
-      rows.findIndex((line) => !line.startsWith("|")),
-    )
-    .map((row) =>
-      row
-        .slice(1, -1)
-        .split("|")
-        .map((cell) => cell.trim().replaceAll("`", "")),
-    );
-}
+const README = readMarkdown("README.md");
+const { snippet, table } = README;
 
 describe("the tables", () => {
   test("of the performance is the one that the benchmark has written", () => {
     const written = readFileSync(new URL("../../bench/results/table.md", import.meta.url), "utf8");
     const rows = written.split("\n").filter((line) => line.startsWith("|"));
     expect(rows.length).toBeGreaterThan(15);
-    expect(README).toContain(rows.join("\n"));
-    expect(README).toContain(written.split("\n")[0]);
+    expect(README.text).toContain(rows.join("\n"));
+    expect(README.text).toContain(written.split("\n")[0]);
   });
 
   test("list every outcome with its statuses", () => {
@@ -76,31 +48,22 @@ describe("the tables", () => {
 });
 
 describe("the snippets", () => {
-  let tarball: string;
-  let project: InstalledPackage;
+  let project: PartnerProject;
   let server: ChildProcess | undefined;
 
   beforeAll(() => {
-    tarball = pack();
-    project = install(tarball, "module");
-    for (const dependency of ["express", "@types/express", "vitest"]) project.borrow(dependency);
+    project = installForPartner();
   });
 
   afterAll(() => {
     server?.kill();
     project.remove();
-    rmSync(path.dirname(tarball), { recursive: true, force: true });
   });
 
   test("compile against the installed package", () => {
-    const files = snippets("ts").map((code, index) => {
-      const file = `snippet-${String(index)}.ts`;
-      project.write(file, `${code}\nexport {};\n`);
-      return file;
-    });
-    expect(files.length).toBeGreaterThanOrEqual(6);
-    const options = { module: "nodenext", moduleResolution: "nodenext", resolveJsonModule: true };
-    expect(project.typeCheck({ ...options, skipLibCheck: true }, files)).toBe("");
+    const snippets = README.snippets("ts");
+    expect(snippets.length).toBeGreaterThanOrEqual(7);
+    expect(project.compile(snippets)).toBe("");
   });
 
   test("the first fits on a screen", () => {
@@ -135,9 +98,7 @@ describe("the snippets", () => {
 
   test("the fixture test passes in the partner's runner", () => {
     project.write("alarm.test.ts", snippet("ts", "// alarm.test.ts"));
-    const vitest = path.join(REPOSITORY, "node_modules/vitest/vitest.mjs");
-    const output = project.node([vitest, "run", "--root", project.folder], { NO_COLOR: "1" });
-    expect(output).toMatch(/Tests\s+1 passed/);
+    expect(project.vitest("alarm.test.ts")).toMatch(/Tests\s+1 passed/);
   });
 });
 

@@ -135,8 +135,8 @@ describe("a target that fails", () => {
     ["the first of several", new AggregateError([new Error("::1 refused"), new Error("another")])],
     ["no reason", new AggregateError([])],
     ["no error", "a text"],
-  ])("for %s names a reason all the same", async (what, thrown) => {
-    const target = () => Promise.reject(thrown as Error);
+  ])("for %s names a reason all the same", async (what, thrown: unknown) => {
+    const target = () => Promise.reject<Response>(thrown);
     const [result] = (await replayFixtures(target, await fixtures())).results;
     const reason = what === "the first of several" ? "::1 refused" : "no reason is given";
     expect(result?.error).toBe(`the request failed: ${reason}`);

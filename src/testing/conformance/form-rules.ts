@@ -28,7 +28,7 @@ export const formRules: readonly ConformanceRule[] = [
     },
     async (deliver) => {
       const text = textOf(await deliver());
-      // Some languages escape every slash and whatever is not ASCII: any letter may be escaped.
+      // Some languages escape every slash and whatever is not ASCII, and JSON lets each letter be escaped.
       const escaped = text.replaceAll("/", "\\/").replaceAll("a", "\\u0061");
       return [
         ["white space", await deliver({ body: `\r\n ${text.replace(":", " :\t")}\n\n` })],

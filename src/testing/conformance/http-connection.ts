@@ -1,6 +1,7 @@
 import http from "node:http";
 import https from "node:https";
 import { setTimeout as wait } from "node:timers/promises";
+import { answerOf } from "../sending/http-answer.js";
 import { recordOf, type WireAnswer, type WireRequest } from "../sending/wire.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
@@ -77,26 +78,7 @@ export function openHttpConnection(
 
 function answerTo(req: http.ClientRequest): Promise<WireAnswer> {
   const startedAt = performance.now();
-  const answer = new Promise<WireAnswer>((resolve, reject) => {
-    req.on("response", (res) => {
-      req.off("error", reject).on("error", () => undefined);
-      const chunks: Buffer[] = [];
-      res.on("data", (chunk: Buffer) => chunks.push(chunk));
-      res.on("error", reject);
-      res.on("end", () => {
-        const headers = Object.entries(res.headers).map(
-          ([name, value]) => [name, String(value)] as const,
-        );
-        resolve({
-          status: res.statusCode ?? 0,
-          headers: Object.fromEntries(headers),
-          body: Buffer.concat(chunks).toString(),
-          ms: performance.now() - startedAt,
-        });
-      });
-    });
-    req.on("error", reject);
-  });
+  const answer = answerOf(req).then((whole) => ({ ...whole, ms: performance.now() - startedAt }));
   // Awaited only after the body has been written.
   answer.catch(() => undefined);
   return answer;

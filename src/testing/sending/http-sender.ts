@@ -1,5 +1,6 @@
 import http from "node:http";
 import https from "node:https";
+import { answerOf } from "./http-answer.js";
 import { recordOf, type WireAnswer, type WireRequest } from "./wire.js";
 
 /** What of a sender's client is HTTP. */
@@ -16,35 +17,13 @@ export function createHttpSender(url: URL, skipTlsVerification: boolean): HttpSe
   const { Agent, request: start } = url.protocol === "https:" ? https : http;
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: !skipTlsVerification });
 
-  const send: HttpSender["send"] = ({ method, headers, body, chunked = false }, signal) =>
-    new Promise((resolve, reject) => {
-      const length = !chunked && body !== undefined ? { "content-length": body.length } : {};
-      const req = start(url, {
-        agent,
-        method,
-        headers: { ...recordOf(headers), ...length },
-        signal,
-      });
-      req.on("response", (res) => {
-        // A server that refuses an upload closes the connection, perhaps while it is being written.
-        req.off("error", reject).on("error", () => undefined);
-        const chunks: Buffer[] = [];
-        res.on("data", (chunk: Buffer) => chunks.push(chunk));
-        res.on("error", reject);
-        res.on("end", () => {
-          const received = Object.entries(res.headers).map(
-            ([name, value]) => [name, String(value)] as const,
-          );
-          resolve({
-            status: res.statusCode ?? 0,
-            headers: Object.fromEntries(received),
-            body: Buffer.concat(chunks).toString(),
-          });
-        });
-      });
-      req.on("error", reject);
-      req.end(body);
-    });
+  const send: HttpSender["send"] = ({ method, headers, body, chunked = false }, signal) => {
+    const length = !chunked && body !== undefined ? { "content-length": body.length } : {};
+    const req = start(url, { agent, method, headers: { ...recordOf(headers), ...length }, signal });
+    const answer = answerOf(req);
+    req.end(body);
+    return answer;
+  };
 
   return {
     send,
