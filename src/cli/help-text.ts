@@ -20,7 +20,7 @@ export function helpOf(
     style("bold", `${PROGRAM} ${name}`),
     ...wrap(summary, width),
     "",
-    `Usage: ${PROGRAM} ${name} ${usage} [options]`,
+    ["Usage:", PROGRAM, name, usage, "[options]"].filter((part) => part !== "").join(" "),
     "",
     ...about.flatMap((paragraph) => [...wrap(paragraph, width), ""]),
     style("bold", "Options"),

@@ -108,7 +108,7 @@ async function expectListening({ command, output }: ShownCommand): Promise<void>
   const { child, stdout, ended, firstLine } = cli.start(["listen", "--port", "0"]);
   const [url = ""] = /http:\S+/.exec(await firstLine) ?? [];
   expect(await cli.start(["send", url]).ended).toBe(0);
-  expect(await cli.start(["send", url, "--stale", "600"]).ended).toBe(0);
+  expect(await cli.start(["send", url, "--stale", "4500"]).ended).toBe(0);
   child.kill("SIGINT");
   expect(await ended).toBe(130);
   const printed = (await stdout).replace(`:${new URL(url).port}/`, `:${shownPort}/`);

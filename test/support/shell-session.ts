@@ -21,12 +21,16 @@ export function shownCommands(block: string): readonly ShownCommand[] {
  * the white space that gives way to them.
  */
 export function lastingOutput(output: string): string {
-  return output
-    .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "<id>")
-    .replaceAll(/(?<=X-Webhook-Timestamp:?\s+)[0-9]{10}\b/g, "<seconds>")
-    .replaceAll(/\bv1=[0-9a-f]{5}…/g, "v1=<hex>…")
-    .replaceAll(/\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b/g, "<time>")
-    .replaceAll(/\b[0-9]+\.[0-9]\b(?!\.)/g, "<ms>")
-    .replaceAll(/\s+/g, " ")
-    .trim();
+  return (
+    output
+      .replaceAll(/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "<id>")
+      .replaceAll(/(?<=X-Webhook-Timestamp:?\s+)[0-9]{10}\b/g, "<seconds>")
+      .replaceAll(/\bv1=[0-9a-f]{5}…/g, "v1=<hex>…")
+      .replaceAll(/\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b/g, "<time>")
+      .replaceAll(/\b[0-9]+(?:\.[0-9])?(?= ms\b)/g, "<ms>")
+      // In a column of durations.
+      .replaceAll(/ [0-9]+\.[0-9](?=\s)/g, " <ms>")
+      .replaceAll(/\s+/g, " ")
+      .trim()
+  );
 }

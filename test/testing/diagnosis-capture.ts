@@ -3,13 +3,13 @@ import {
   diagnoseSignature,
   type DiagnoseSignatureOptions,
 } from "../../src/testing/diagnosis/diagnose-signature.js";
-import { alarm, delivery, NOW_MS, NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
+import { alarm, NOW_MS, NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
 
 /** A secret that is no published one, so that nothing finds it among the known. */
 export const SECRET = "whsec_Q2FuYXJ5U2VjcmV0MDEyMw";
 export const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 export const TIMESTAMP = String(NOW_SECONDS);
-export { NOW_MS, NOW_SECONDS, TEST_SECRET };
+export { NOW_MS, TEST_SECRET };
 
 /** Has what encodings differ in: letters outside ASCII, slashes, <, &, quotes, a number with a zero. */
 export const ALARM_BODY = JSON.stringify({
@@ -72,6 +72,3 @@ export function diagnose(signed: Signed = {}, capture: Capture = {}) {
 export async function codesOf(signed: Signed, capture: Capture = {}): Promise<string[]> {
   return (await diagnose(signed, capture)).findings.map(({ code }) => code);
 }
-
-/** A delivery as the library signs it. */
-export { delivery };

@@ -106,7 +106,7 @@ export const doctor = createCommand({
     }
 
     io.err.write(
-      `${cases.length} cases, each of made-up deliveries that the endpoint may handle as real ones.\n`,
+      `${cases.length} ${cases.length === 1 ? "case" : "cases"}, of made-up deliveries that the endpoint may handle as real ones.\n`,
     );
     const ends: ConformanceCaseReport[] = [];
     const bar = createProgressBar(io.err, cases.length);

@@ -1,0 +1,47 @@
+import { execFile } from "node:child_process";
+import { promisify, stripVTControlCharacters } from "node:util";
+import { startExpressExample } from "../../test/support/cli-binary.js";
+import { TEST_SECRET } from "../../src/testing/test-secret.js";
+import { shortenedReport } from "./shortened-report.js";
+import { terminalSvg } from "./terminal-svg.js";
+
+/** As the README has it; the example listens on a port that is free. */
+const SHOWN_URL = "http://127.0.0.1:3000/webhooks/gateway";
+
+/** The picture of what `doctor` says of the Express example. `binary`: the command line's file. */
+export async function doctorPicture(binary: string): Promise<string> {
+  const example = await startExpressExample();
+  try {
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      [binary, "doctor", example.url],
+      {
+        env: {
+          PATH: process.env["PATH"],
+          FORCE_COLOR: "1",
+          GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
+        },
+      },
+    );
+    const shown = (text: string): string =>
+      withoutDurations(text.replaceAll(example.url, SHOWN_URL));
+    const report = shortenedReport(shown(stdout));
+    const verdict = stripVTControlCharacters(report.at(-1) ?? "");
+    return terminalSvg({
+      title: "A terminal in which doctor judges the Express example",
+      description: `${shown(stderr).trim()} Group by group the report names what the endpoint does right. The last line is: ${verdict}.`,
+      lines: [
+        `$ npx identity-gateway-webhooks doctor ${SHOWN_URL}`,
+        ...shown(stderr).trimEnd().split("\n"),
+        ...report,
+      ],
+    });
+  } finally {
+    example.stop();
+  }
+}
+
+/** Each run takes another time. */
+function withoutDurations(text: string): string {
+  return text.replaceAll(/[0-9]+\.[0-9] ms/g, "1.0 ms");
+}
