@@ -11,6 +11,7 @@ import { send } from "./commands/send.js";
 import { EXIT } from "./terminal/exit-codes.js";
 import { PROGRAM, columnsOf } from "./help-text.js";
 import { Interruption } from "./terminal/interruption.js";
+import { shownOption } from "./options/arguments.js";
 import { hintOf } from "./options/nearest-name.js";
 import { printableLine } from "./terminal/printable.js";
 import { UsageError } from "./options/usage-error.js";
@@ -76,12 +77,16 @@ function commandOf(name: string, commands: readonly Command[]): Command {
 
 function unknownCommand(name: string, commands: readonly Command[]): UsageError {
   if (name.startsWith("-")) {
-    // Without its value, which may be a secret.
-    const [option = ""] = name.split("=");
-    return new UsageError(`the command stands first, and then ${printableLine(option, 40)}`);
+    return new UsageError(`the command stands first, and then ${shownOption(name)}`);
   }
   const names = [...commands.map((command) => command.name), "help"];
-  return new UsageError(`unknown command ${printableLine(name, 40)}${hintOf(name, names)}`);
+  const hint = hintOf(name, names);
+  // Repeated only where it is nearly a command: it may be a secret that lost its option.
+  return new UsageError(
+    hint === ""
+      ? `unknown command; there are ${names.join(", ")}`
+      : `unknown command ${name}${hint}`,
+  );
 }
 
 function overview({ style, columns = 80 }: Output, commands: readonly Command[]): string {

@@ -3,7 +3,6 @@ import http from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { sentenceOn } from "../../src/cli/listen/recording-refusal.js";
 import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
 import { signedDelivery } from "../../src/testing/signed-delivery.js";
 import {
@@ -148,14 +147,6 @@ test.each([[[]], [["--json"]]])("what cannot be recorded is said %j", async (arg
   await command.says(
     /(not recorded: |"not_recorded","reason":")its file could not be written: E[A-Z]+/,
   );
-});
-
-test("why a delivery is not recorded is said in a few words, and without what was found", () => {
-  const type = "new_alarm";
-  const findings = [{ kind: "email", path: "alarm.text" }] as const;
-  expect(sentenceOn({ type, reason: "personal_data", findings })).toMatch(/email at alarm\.text/);
-  expect(sentenceOn({ type, reason: "write_failed", error: null })).toMatch(/not be written$/);
-  expect(sentenceOn({ type, reason: "internal_error" })).toBe("internal error");
 });
 
 test("without a secret it refuses to run, unless it is told to", async () => {

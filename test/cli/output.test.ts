@@ -130,6 +130,13 @@ describe("a progress bar", () => {
     expect(drawn.at(-1)).toBe("");
   });
 
+  test("draws the name of a stranger's file, and does not obey it", () => {
+    const err = output(80);
+    createProgressBar(err, 2).advance("a\u001b[2J\u009b\nb");
+    expect(err.written()).toContain("a\\u001b[2J\\u009b\\nb");
+    expect(err.written().replaceAll("\r\u001b[2K", "")).not.toMatch(/\p{Cc}/u);
+  });
+
   test.each([
     ["a pipe", undefined, 9],
     ["one step", 80, 1],

@@ -121,6 +121,31 @@ describe("a capture is read to the same delivery", () => {
     expect([method, headers["X-Webhook-Id"], body.length]).toEqual(["PUT", [ID, "other"], 0]);
   });
 
+  test("with the blanks around a value taken off, and none within", () => {
+    const capture = `A:b\nB: \t \nC:\t c  d \t\nD:: \n\n`;
+    const { headers } = parseCapturedRequest(capture);
+    expect(headers).toEqual({ A: "b", B: "", C: "c  d", D: ":" });
+  });
+
+  // A quadratic search for the blanks at the end takes minutes.
+  test.each([" ", "\t", " \t"])(
+    "with a long row of %j in a value",
+    { timeout: 20_000 },
+    (blank) => {
+      const value = `a${blank.repeat(300_000)}b`;
+      const capture = `X-A: ${value}${blank.repeat(300_000)}\r\n\r\nbody`;
+      expect(parseCapturedRequest(capture).headers["X-A"] === value).toBe(true);
+    },
+  );
+
+  test("with the first thousand header lines, and no more", () => {
+    const head = "A: b\r\n".repeat(30_000);
+    const { headers, body } = parseCapturedRequest(`Host: x\r\n${head}\r\nbody`);
+    expect(headers["Host"]).toBe("x");
+    expect(headers["A"]).toHaveLength(999);
+    expect(Buffer.from(body).toString()).toBe("body");
+  });
+
   test("with bytes that are no UTF-8, and the newline that ends the file", () => {
     const bytes = Buffer.of(0xff, 0x00, 0x0d, 0x0a, 0x0a, 0xe5, 0x0a);
     const capture = Buffer.concat([Buffer.from(`${LINES.join("\r\n")}\r\n\r\n`), bytes]);

@@ -90,6 +90,40 @@ describe("loadFixtures", () => {
   });
 });
 
+describe("loadFixtures and links", () => {
+  let linked: string;
+  beforeAll(async () => {
+    linked = await mkdtemp(join(tmpdir(), "fixtures-"));
+    const text = await readFile(inFolder("a.json"), "utf8");
+    await mkdir(join(linked, "own"));
+    await writeFile(join(linked, "own", "a.json"), text);
+    await symlink(inFolder("deep"), join(linked, "other"));
+    await symlink(inFolder("a.json"), join(linked, "link.json"));
+  });
+  afterAll(async () => {
+    await rm(linked, { recursive: true });
+  });
+
+  it("loads what is behind them", async () => {
+    expect(await namesOf(linked)).toEqual(["link", "other/d", "other/deeper/e", "own/a"]);
+    expect(await namesOf(`${linked}/**/e.json`)).toEqual(["other/deeper/e"]);
+  });
+
+  it("reads a folder once, in its own place, also where they lead round in a circle", async () => {
+    await symlink(linked, join(linked, "own", "back.json"));
+    await symlink(join(linked, "own"), join(linked, "again"));
+    await symlink(join(linked, "nowhere"), join(linked, "broken"));
+    expect(await namesOf(linked)).toEqual(["link", "other/d", "other/deeper/e", "own/a"]);
+    expect(await namesOf(join(linked, "again"))).toContain("a");
+  });
+
+  it("names one that leads nowhere", async () => {
+    const broken = join(linked, "own", "broken.json");
+    await symlink(join(linked, "nowhere"), broken);
+    await expect(namesOf(linked)).rejects.toThrow(`there is no ${broken}`);
+  });
+});
+
 describe("loadFixtures rejects", () => {
   const refusal = (paths: string | readonly string[]) =>
     loadFixtures(paths).then(
@@ -137,10 +171,11 @@ describe("loadFixtures rejects", () => {
   });
 
   it("what the disk refuses to read", async () => {
-    const link = inFolder("empty/link.json");
-    await symlink(folder, link);
-    expect(await refusal(inFolder("empty"))).toEqual(
-      new FixtureError("unreadable", `${link} cannot be read: EISDIR`),
+    const link = inFolder("circle/link.json");
+    await mkdir(inFolder("circle"));
+    await symlink("link.json", link);
+    expect(await refusal(inFolder("circle"))).toEqual(
+      new FixtureError("unreadable", `${link} cannot be read: ELOOP`),
     );
     expect(await refusal(inFolder("\0"))).toMatchObject({ code: "unreadable" });
   });

@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ConfigurationError, type AuthenticDelivery } from "../../src/index.js";
+import type { FixtureRefusal } from "../../src/testing/recorder/fixture-refusal.js";
 import { recordFixtures } from "../../src/testing/recorder/record-fixtures.js";
+import { refusalSentence } from "../../src/testing/recorder/refusal-sentence.js";
 import { NOW_MS, alarm } from "../support/deliveries.js";
 import { partnersDelivery, recordedReceiver } from "../support/recorded-receiver.js";
 
@@ -54,6 +56,21 @@ describe("a recorder refuses", () => {
     expect(JSON.stringify(refusals)).not.toMatch(/anna|exempel|8112|SE45|070/);
   });
 
+  test.each(["1981-12-18-9876", "Anna,070-123 45 67,Stockholm", "Tel.070-123 45 67"])(
+    "does not write %s, which is kept by a rule",
+    async (note) => {
+      const redact = { keepValues: ["alarm.payload.note"] };
+      const { recorder, receiver, refusals } = recordedReceiver({ directory, redact });
+      const payload = JSON.stringify({ note });
+      await receiver.receive(
+        await partnersDelivery({ body: JSON.stringify({ alarm: alarm({ payload }) }) }),
+      );
+      await recorder.flush();
+      expect(await readdir(directory)).toEqual([]);
+      expect(refusals).toMatchObject([{ findings: [{ path: "alarm.payload.note" }] }]);
+    },
+  );
+
   test("by default says each reason once on the console, without a part of the body", async () => {
     const warn = vi.spyOn(console, "warn").mockReturnValue();
     const { recorder, receiver } = recordedReceiver({
@@ -66,7 +83,7 @@ describe("a recorder refuses", () => {
     await receiver.receive(await partnersDelivery({ id: "b", body }));
     await recorder.flush();
     expect(warn).toHaveBeenCalledTimes(1);
-    expect(warn.mock.calls[0]?.[0]).toMatch(/email at alarm\.text/);
+    expect(warn.mock.calls[0]?.[0]).toMatch(/email at alarm\.text\. Keep less by redact\. /);
     expect(String(warn.mock.calls)).not.toContain("exempel");
   });
 
@@ -151,4 +168,28 @@ describe("a recorder refuses", () => {
     const given = options as unknown as Parameters<typeof recordFixtures>[0];
     expect(() => recordFixtures(given)).toThrow(ConfigurationError);
   });
+});
+
+test.each<[FixtureRefusal, string]>([
+  [
+    {
+      type: "new_alarm",
+      reason: "personal_data",
+      findings: [{ kind: "iban", path: "alarm.text" }],
+    },
+    "what is left of it still looks personal: iban at alarm.text",
+  ],
+  [
+    { type: "new_alarm", reason: "write_failed", error: { code: "ENOSPC" } },
+    "its file could not be written: ENOSPC",
+  ],
+  [
+    { type: "new_alarm", reason: "write_failed", error: null },
+    "its file could not be written: unknown error",
+  ],
+  [{ type: "new_alarm", reason: "overloaded" }, "too many wait to be written"],
+  [{ type: "new_alarm", reason: "unreadable" }, "its headers or its moment cannot be read"],
+  [{ type: "new_alarm", reason: "internal_error" }, "the recorder failed"],
+])("a refusal has a sentence: %#", (refusal, sentence) => {
+  expect(refusalSentence(refusal)).toBe(sentence);
 });

@@ -39,8 +39,11 @@ describe("a fixture that is signed anew", () => {
         const headers = await resignedHeaders(one, resigning(nowMs));
         expect(await verifySignature({ secret, headers, body })).toBe(true);
         const newAgeMs = nowMs - 1000 * Number(headers["X-Webhook-Timestamp"]);
-        expect(newAgeMs - ageMs).toBeGreaterThanOrEqual(0);
-        expect(newAgeMs - ageMs).toBeLessThan(1000);
+        expect(Math.abs(newAgeMs - ageMs)).toBeLessThan(1000);
+        // Towards now, and never to the other side of it.
+        expect(Math.abs(newAgeMs)).toBeLessThanOrEqual(Math.max(Math.abs(ageMs), 999));
+        if (ageMs >= 0) expect(newAgeMs).toBeGreaterThanOrEqual(0);
+        else expect(newAgeMs).toBeLessThanOrEqual(999);
         expect({ ...headers, "X-Webhook-Timestamp": "", "X-Webhook-Signature": "" }).toEqual({
           ...one.headers,
           "X-Webhook-Timestamp": "",
@@ -48,6 +51,21 @@ describe("a fixture that is signed anew", () => {
         });
       }),
     );
+  });
+
+  it.each([
+    [300_000, true],
+    [301_000, false],
+    [-300_000, true],
+    [-301_000, false],
+  ])("of %s ms is fresh: %s, at any moment of a second", async (ageMs, isFresh) => {
+    const one = await fixture(Uint8Array.of(1), ageMs);
+    for (const ms of [0, 1, 999]) {
+      const nowMs = 1_790_000_000_000 + ms;
+      const headers = await resignedHeaders(one, resigning(nowMs));
+      const newAgeMs = nowMs - 1000 * Number(headers["X-Webhook-Timestamp"]);
+      expect(Math.abs(newAgeMs) <= 300_000).toBe(isFresh);
+    }
   });
 
   it("keeps the names of its headers, their order and the case of its digits", async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { ConfigurationError } from "../../src/index.js";
+import { ConfigurationError, type Alarm } from "../../src/index.js";
 import { createGatewayTwin } from "../../src/testing/twin/gateway-twin.js";
 import { createScaledClock } from "../../src/testing/twin/scaled-clock.js";
 import type {
+  GatewayTwinOptions,
   SingleTargetTwinOptions,
   WebhooksTwinOptions,
 } from "../../src/testing/twin/twin-options.js";
@@ -42,6 +43,15 @@ const REFUSED: readonly [what: string, make: () => unknown, message: string][] =
   ["a speed below 1", () => createScaledClock(0.5), "speed has to be"],
 ];
 
+test("a twin takes options of either form, as a function with one parameter passes them on", async () => {
+  const make = (options: GatewayTwinOptions) => createGatewayTwin(options);
+  const event = { type: "new_alarm", body: "{}" };
+  const one = await make({ target, secret: TEST_SECRET }).deliver(event);
+  expect(one).toMatchObject({ end: "acknowledged" });
+  const list = await make({ webhooks: [{ target, type: "new_alarm" }] }).deliver(event);
+  expect(list).toMatchObject([{ end: "acknowledged" }]);
+});
+
 describe("a twin refuses", () => {
   test.each(REFUSED)("%s", (_what, make, message) => {
     expect(make).toThrow(ConfigurationError);
@@ -57,6 +67,11 @@ describe("a twin refuses", () => {
     const event = { type: "new_alarm", body: "{}" };
     await reject({}, {}, "{ alarm }, { event } or { type, body }");
     await reject({ type: "new_alarm", body: {} }, {}, "{ type, body }");
+    const noEvents: unknown[] = [null, undefined, 5, { alarm: undefined }, { event: null }];
+    for (const odd of [...noEvents, { alarm: "text" }, { alarm: { id: 5n } }]) {
+      await reject(odd as object, {}, "what is delivered has to be");
+      await expect(twin.deliverMany([odd as { alarm: Alarm }])).rejects.toThrow(ConfigurationError);
+    }
     await reject(event, { id: "a:b" }, "id has to be");
     await reject(event, { copies: 0 }, "copies has to be");
     await reject(event, { parallel: true }, "parallel is no option");

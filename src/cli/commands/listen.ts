@@ -1,9 +1,10 @@
 import { recordFixtures } from "../../testing/recorder/record-fixtures.js";
+import { refusalSentence } from "../../testing/recorder/refusal-sentence.js";
 import { printableLine } from "../terminal/printable.js";
-import { sentenceOn } from "../listen/recording-refusal.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { createCommand } from "../command.js";
 import { CONNECTION_OPTIONS } from "../options/connection-options.js";
+import { answeredDelivery } from "../listen/answered-delivery.js";
 import { entryOf } from "../listen/delivery-entry.js";
 import { createIntake, type Intake } from "../listen/delivery-intake.js";
 import { EXIT } from "../terminal/exit-codes.js";
@@ -28,7 +29,7 @@ export const listen = createCommand({
   positionals: { min: 0, max: 0 },
   about: [
     "Receives deliveries under any path and shows of each what the library makes of it: outcome, status, type, id, size and time, and why it is refused, if it is. Nothing of the body is shown without --show-body.",
-    "With --forward every delivery goes on to your app, exact bytes and headers, whatever it is worth; the app's answer is the answer, and 503 where it gives none, so that the gateway sends again.",
+    "With --forward every delivery goes on to your app, exact bytes and headers, whatever it is worth; the app's answer is the answer, and 503 where it gives none, or one of more than 1 MiB, so that the gateway sends again.",
     "Several secrets may be given, as during a rotation. It runs until Ctrl-C (130).",
   ],
   options: {
@@ -76,12 +77,14 @@ export const listen = createCommand({
     const url = forward === undefined ? undefined : readTargetUrl(forward);
     const { timeout: timeoutMs, insecure: skipTlsVerification } = values;
     const forwarder = url && createForwarder(url, { timeoutMs, skipTlsVerification });
-    const judge = createJudge({ secrets, onAuthenticDelivery: recorder });
+    const judge = createJudge({ secrets });
 
     // After the answer, and one after the other: the search for a cause takes its time.
     let shown = Promise.resolve();
     let waiting = 0;
     const onIntake = (intake: Intake): void => {
+      const delivery = answeredDelivery(intake);
+      if (delivery !== undefined) recorder?.(delivery);
       waiting += 1;
       const isDiagnosed = secrets.length > 0 && waiting <= MAX_WAITING;
       shown = shown.then(async () => {
@@ -138,7 +141,7 @@ function createRecorder(io: CommandIo, directory: string, json: boolean) {
       else out.write(`          recorded: ${printableLine(file)}\n`);
     },
     onRefused: (refusal) => {
-      const reason = sentenceOn(refusal);
+      const reason = refusalSentence(refusal);
       if (json) writeJsonLine(out, { event: "not_recorded", reason });
       else
         out.write(`          ${out.style("red", `not recorded: ${printableLine(reason, 500)}`)}\n`);

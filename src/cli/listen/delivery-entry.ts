@@ -4,6 +4,7 @@ import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js
 import type { Finding } from "../../testing/diagnosis/finding.js";
 import { outcomeOf } from "../../testing/sending/wire.js";
 import type { Forwarded, Intake } from "./delivery-intake.js";
+import type { Judgement } from "./judging-receiver.js";
 import { printableLine } from "../terminal/printable.js";
 
 /** What `listen` says of one request. Without `body` there is nothing personal in it. */
@@ -62,12 +63,17 @@ export async function entryOf(
     status,
     bytes,
     durationMs: Number(durationMs.toFixed(1)),
-    ...judgement.authentic,
+    ...idOf(judgement),
     reasons: forwarded && GOOD.has(outcome) ? [] : reasonsOf(intake),
     findings: isDiagnosed && DIAGNOSED.has(outcome) ? await findingsOf(intake, secrets) : [],
     ...(forwarded && { forwarded: forwardedOf(forwarded) }),
     ...(showsBody && body !== undefined ? bodyFields(body) : {}),
   };
+}
+
+/** Only these two: the rest of an authentic delivery is its body. */
+function idOf({ authentic }: Judgement): Pick<DeliveryEntry, "id" | "type"> {
+  return authentic === undefined ? {} : { id: authentic.id, type: authentic.type };
 }
 
 /** Nothing is handled here where an app stands behind: its answer says what it made of it. */

@@ -28,7 +28,7 @@ export interface Intake {
 /** What an app made of a delivery. */
 export type Forwarded = WireAnswer | { readonly error: string; readonly ms: number };
 
-/** The answer where the app gives none: the gateway sends the delivery again. */
+/** The answer where the app gives none that can be passed on: the gateway sends the delivery again. */
 const APP_SILENT = {
   status: 503,
   headers: { "content-type": "application/json", "retry-after": "10" },

@@ -6,15 +6,14 @@ import type { WebhookRequest } from "../../request.js";
 /** What a request is worth. */
 export interface Judgement {
   readonly response: WebhookResponse;
-  /** X-Webhook-Id and X-Webhook-Type; undefined where the request is not authentic. */
-  readonly authentic: { readonly id: string; readonly type: string } | undefined;
+  /** Undefined where the request is not authentic. Holds the request itself: its body is personal data. */
+  readonly authentic: AuthenticDelivery | undefined;
 }
 
 /** Options of `createJudge`. */
 export interface JudgeOptions {
   /** None: unsigned deliveries are accepted. */
   readonly secrets: readonly string[];
-  readonly onAuthenticDelivery?: ((delivery: AuthenticDelivery) => unknown) | undefined;
 }
 
 /** A receiver whose handlers do nothing, and that says of each request who sent it. */
@@ -24,15 +23,13 @@ export interface Judge {
 }
 
 /** Makes a judge. */
-export function createJudge({ secrets, onAuthenticDelivery }: JudgeOptions): Judge {
-  const authentic = new WeakMap<WebhookRequest, { id: string; type: string }>();
+export function createJudge({ secrets }: JudgeOptions): Judge {
+  const authentic = new WeakMap<WebhookRequest, AuthenticDelivery>();
   const common = {
     handlers: { new_alarm: () => undefined, delete_my_data_event: () => undefined },
     logger: false as const,
     onAuthenticDelivery(delivery: AuthenticDelivery) {
-      const { request, id, type } = delivery;
-      authentic.set(request, { id, type });
-      return onAuthenticDelivery?.(delivery);
+      authentic.set(delivery.request, delivery);
     },
   };
   const receiver = createWebhookReceiver(

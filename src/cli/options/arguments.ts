@@ -38,7 +38,9 @@ export function parseArguments<Specs extends OptionSpecs>(
     const { name, rawName, value, inlineValue } = token;
     const spec = Object.hasOwn(specs, name) ? specs[name] : undefined;
     if (spec === undefined || !rawName.startsWith("--")) {
-      throw new UsageError(`unknown option ${rawName}${hintOf(name, Object.keys(specs), "--")}`);
+      throw new UsageError(
+        `unknown option ${shownOption(rawName)}${hintOf(name, Object.keys(specs), "--")}`,
+      );
     }
     const values = given.get(name) ?? [];
     values.push(checkedText(name, spec, value, inlineValue ?? false));
@@ -52,6 +54,12 @@ export function parseArguments<Specs extends OptionSpecs>(
     valueOf(name, spec, given.get(name)),
   ]);
   return { values: Object.fromEntries(values) as Values<Specs>, positionals };
+}
+
+/** The name of an option as it is repeated: without what follows it, be it behind `=` or misspelt. */
+export function shownOption(text: string): string {
+  const [name = ""] = /^-*\w[\w-]{0,24}/.exec(text) ?? ["-"];
+  return name;
 }
 
 function ruleOf(spec: OptionSpec): { type: "boolean" | "string" } {

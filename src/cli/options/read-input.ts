@@ -26,7 +26,11 @@ const FAULTS: Readonly<Record<string, string>> = {
 
 /** Why a file cannot be read or written, in one line. */
 export function fileFault(path: string, error: unknown): string {
-  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
-  const reason = FAULTS[String(code)] ?? String(message);
-  return `${printableLine(path)}: ${reason}`;
+  return `${printableLine(path)}: ${fileReason(error)}`;
+}
+
+/** The same without its path, which may be a secret that was given for it. */
+export function fileReason(error: unknown): string {
+  const { code = "no reason is given" } = Object(error) as { code?: unknown };
+  return FAULTS[String(code)] ?? String(code);
 }

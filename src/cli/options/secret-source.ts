@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { keyOf } from "../../secrets.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import type { OptionSpecs } from "./option-specs.js";
-import { fileFault } from "./read-input.js";
+import { fileReason } from "./read-input.js";
 import { UsageError } from "./usage-error.js";
 
 /** Where a secret is read where no option gives one. */
@@ -60,7 +60,7 @@ async function readSecretFile(path: string): Promise<string> {
   try {
     bytes = await readFile(path);
   } catch (error) {
-    throw new UsageError(`--secret-file: ${fileFault(path, error)}`);
+    throw new UsageError(`--secret-file: ${fileReason(error)}`);
   }
   let text: string;
   try {

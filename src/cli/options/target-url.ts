@@ -1,13 +1,15 @@
 import { isIPv4 } from "node:net";
-import { printableLine } from "../terminal/printable.js";
 import { UsageError } from "./usage-error.js";
 
-/** Reads the URL of an endpoint. Throws `UsageError` where it is none of http or https. */
+/**
+ * Reads the URL of an endpoint. Throws `UsageError` where it is none of http or https; its message does not
+ * repeat it, as it may hold a password or a token.
+ */
 export function readTargetUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === "http:" || url?.protocol === "https:") return url;
   throw new UsageError(
-    `${printableLine(text, 80)} is no http or https URL, such as http://127.0.0.1:3000/webhooks/gateway`,
+    "the endpoint is no http or https URL, such as http://127.0.0.1:3000/webhooks/gateway",
   );
 }
 

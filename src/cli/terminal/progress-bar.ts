@@ -1,4 +1,5 @@
 import type { Output } from "./command-io.js";
+import { printableLine } from "./printable.js";
 
 /** Shows how far a long run is. */
 export interface ProgressBar {
@@ -21,7 +22,7 @@ export function createProgressBar(output: Output, total: number): ProgressBar {
   const draw = (name: string): void => {
     const filled = Math.round((WIDTH * done) / total);
     const bar = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)}`;
-    const text = `${bar} ${done}/${total} ${name}`;
+    const text = `${bar} ${done}/${total} ${printableLine(name)}`;
     // A line that wraps would not be taken away whole.
     output.write(
       CLEAR +

@@ -1,5 +1,6 @@
-import type { FindingCode } from "./finding-codes.js";
+import { types } from "node:util";
 import type { HeaderLine } from "../sending/wire.js";
+import type { FindingCode } from "./finding-codes.js";
 
 /** The body of a capture, and what a search needs to know of it. */
 export interface CapturedBody {
@@ -23,6 +24,7 @@ export interface BodyReading {
   readonly message: string;
 }
 
+const EMPTY = new Uint8Array(0);
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The text of UTF-8, with its byte order mark; undefined where it is none. */
@@ -49,12 +51,27 @@ export function readCapturedBody(body: unknown, lines: readonly HeaderLine[]): C
   };
 }
 
+/** The bytes of what holds bytes; undefined for what a parser made of them. */
 function rawBytesOf(body: unknown): Uint8Array | undefined {
-  if (body === undefined || body === null) return new Uint8Array(0);
+  if (body === undefined || body === null) return EMPTY;
   if (typeof body === "string") return Buffer.from(body, "utf8");
-  if (ArrayBuffer.isView(body))
-    return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
-  return body instanceof ArrayBuffer ? new Uint8Array(body) : undefined;
+  // Not by `instanceof`, which asks a Proxy for its prototype, and a Proxy may throw.
+  return ArrayBuffer.isView(body) || types.isAnyArrayBuffer(body) ? copyOf(body) : undefined;
+}
+
+/**
+ * A copy, since the search pauses, and the buffer may be transferred meanwhile. Of one that was
+ * transferred before, nothing is left.
+ */
+function copyOf(given: ArrayBufferView | ArrayBufferLike): Uint8Array {
+  try {
+    const bytes = ArrayBuffer.isView(given)
+      ? new Uint8Array(given.buffer, given.byteOffset, given.byteLength)
+      : new Uint8Array(given);
+    return new Uint8Array(bytes);
+  } catch {
+    return EMPTY;
+  }
 }
 
 function bytesOfParsed(body: unknown): Uint8Array {
@@ -63,7 +80,7 @@ function bytesOfParsed(body: unknown): Uint8Array {
     const text = JSON.stringify(body) as string | undefined;
     return Buffer.from(text ?? "", "utf8");
   } catch {
-    return new Uint8Array(0);
+    return EMPTY;
   }
 }
 

@@ -18,8 +18,8 @@ export interface CapturedRequest {
  * Reads a captured request: HTTP/1.1 as it goes over a socket (with or without the request line, line
  * ends of either kind), what `curl -v` prints, with the body behind it, a fixture file, an entry or a
  * whole file of HAR, or an event of AWS API Gateway. The body is kept byte for byte; only chunks of
- * Transfer-Encoding and base64 are undone, where the capture names them. Bytes are better than a string,
- * as a body need not be UTF-8.
+ * Transfer-Encoding and base64 are undone, where the capture names them. Of the header lines the first
+ * 1 000 are read. Bytes are better than a string, as a body need not be UTF-8.
  *
  * @throws CaptureError for a text that is none of these.
  */

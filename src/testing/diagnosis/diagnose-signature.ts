@@ -2,14 +2,16 @@ import { ConfigurationError } from "../../configuration-error.js";
 import { decode } from "../../decode.js";
 import { integerOption } from "../../integer-option.js";
 import { refuseUnknownOptions } from "../../known-options.js";
+import { INTEGER_OPTIONS } from "../../options.js";
 import { readCapturedBody } from "./captured-body.js";
 import type { CapturedRequest } from "./captured-request.js";
 import { skewClue } from "./clock-skew.js";
 import { findingOf, type Clue, type Finding } from "./finding.js";
-import { headerLinesOf } from "./header-lines.js";
+import { givenLinesOf, textLines } from "./header-lines.js";
 import { givenKeys, otherKeys } from "./key-readings.js";
 import { readMacs } from "./mac-readings.js";
 import { refusedHeaders } from "./refused-headers.js";
+import { refusedRequest } from "./refused-request.js";
 import { refusedSecrets } from "./refused-secrets.js";
 import { searchSignature, type SearchCounts, type SignatureMatch } from "./signature-search.js";
 import { documentedPrefixes, otherPrefixes } from "./signed-prefixes.js";
@@ -34,6 +36,8 @@ export interface DiagnoseSignatureOptions extends Pick<CapturedRequest, "method"
   readonly now?: Date | number | undefined;
   /** As the receiver has it: from 0 to 604 800 000 ms, default 300 000. */
   readonly timestampToleranceMs?: number | undefined;
+  /** As the receiver has it. Bytes, from 1 to 268 435 456, default 1 048 576 (1 MiB). */
+  readonly maxBodyBytes?: number | undefined;
 }
 
 /** Why a receiver refuses a delivery, or that it does not. */
@@ -57,6 +61,7 @@ const OPTION_NAMES = [
   "otherSecrets",
   "now",
   "timestampToleranceMs",
+  "maxBodyBytes",
 ];
 const TOLERANCE = { fallback: 300_000, min: 0, max: 604_800_000 };
 
@@ -84,9 +89,16 @@ export async function diagnoseSignature(
   const name = "timestampToleranceMs";
   const toleranceMs = integerOption(name, options.timestampToleranceMs, TOLERANCE);
 
-  const lines = headerLinesOf(options.headers);
+  const maxBodyBytes = integerOption(
+    "maxBodyBytes",
+    options.maxBodyBytes,
+    INTEGER_OPTIONS.maxBodyBytes,
+  );
+  const method = checkMethod(options.method);
+
+  const lines = givenLinesOf(options.headers);
   const headers = readWebhookHeaders(lines);
-  const body = readCapturedBody(options.body, lines);
+  const body = readCapturedBody(options.body, textLines(lines));
   const { match, counts } = await searchSignature({
     macs: readMacs(headers["X-Webhook-Signature"]),
     keys: { given: givenKeys(secrets), other: otherKeys(secrets, others) },
@@ -94,7 +106,13 @@ export async function diagnoseSignature(
     body,
   });
 
-  const refused = [...refusedHeaders(headers), ...refusedSecrets(secrets)];
+  // The capture may be longer than the body was: one in base64, say.
+  const bodyBytes = (match?.body ?? body.bytes).length;
+  const refused = [
+    ...refusedRequest(method, bodyBytes, maxBodyBytes),
+    ...refusedHeaders(headers),
+    ...refusedSecrets(secrets),
+  ];
   const timestamp = match?.timestamp ?? headers["X-Webhook-Timestamp"].at(-1)?.text ?? "";
   const skew = skewClue(timestamp, nowMs, toleranceMs);
   const skewed = skew === undefined ? [] : [skew];
@@ -148,6 +166,11 @@ function secretsOf(name: string, given: unknown): readonly string[] {
       `${name} has to be a string, or a list of strings`,
     );
   });
+}
+
+function checkMethod(method: unknown): string | undefined {
+  if (method === undefined || typeof method === "string") return method;
+  throw new ConfigurationError("invalid_option", "method has to be a string, such as POST");
 }
 
 function millisecondsOfNow(now: unknown): number {

@@ -29,6 +29,7 @@ export const FINDING_CODES = {
     "Compare both clocks with NTP: the receiver's is behind, or the sender's is ahead. For a capture give its moment as now.",
   type_mismatch:
     "X-Webhook-Type is not signed: something set it, or the webhook is registered for the other type. A new_alarm carries alarm, a delete_my_data_event carries event.",
+  method_not_post: "A delivery is a POST: look for a redirect, which turns a POST into a GET.",
   signature_prefix: "X-Webhook-Signature is v1= and 64 hexadecimal digits, and nothing else.",
   signature_encoding: "Write the digest in hexadecimal, not in base64.",
   signature_length: "Look for a column, a log or a proxy that cuts or doubles long header values.",
@@ -77,6 +78,8 @@ export const FINDING_CODES = {
   body_chunked: "Take the chunk sizes of Transfer-Encoding out: they are not part of the body.",
   body_truncated: `Look for a size limit, and for a reader that takes the first piece alone. ${CAPTURE}`,
   body_extra_bytes: CAPTURE,
+  body_too_large:
+    "A receiver reads no more than its maxBodyBytes. Where such a delivery is expected, raise maxBodyBytes, in the diagnosis too.",
   body_signed_empty: "The sender signed before it had the body: sign the bytes that are sent.",
   unexplained: CAPTURE,
 } as const satisfies Record<string, string>;

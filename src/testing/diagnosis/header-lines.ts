@@ -10,14 +10,17 @@ const ASKED = [
   "content-encoding",
 ];
 /** Far more than any server takes; a capture of another kind is not read to its end. */
-const MAX_LINES = 1_000;
+export const MAX_HEADER_LINES = 1_000;
+
+/** A header as it was given: a number may stand in a record where a receiver takes text alone. */
+export type GivenLine = readonly [name: string, value: string | number];
 
 /**
  * The header lines of whatever a partner captured: `Headers`, a `Map`, a record in any letter case with
  * texts, numbers or lists, pairs, `{ name, value }` entries, or Node's `rawHeaders`. What is none of
  * these, or throws when it is read, has no lines.
  */
-export function headerLinesOf(headers: unknown): readonly HeaderLine[] {
+export function givenLinesOf(headers: unknown): readonly GivenLine[] {
   try {
     return [...takeLines(headers)];
   } catch {
@@ -25,25 +28,28 @@ export function headerLinesOf(headers: unknown): readonly HeaderLine[] {
   }
 }
 
-function* takeLines(headers: unknown): Generator<HeaderLine> {
-  let left = MAX_LINES;
+/** The same with every value as the text that it was on its way: JSON may hold the timestamp as a number. */
+export function headerLinesOf(headers: unknown): readonly HeaderLine[] {
+  return textLines(givenLinesOf(headers));
+}
+
+/** The same lines with every value as text. */
+export function textLines(lines: readonly GivenLine[]): readonly HeaderLine[] {
+  return lines.map(([name, value]) => [name, String(value)]);
+}
+
+function* takeLines(headers: unknown): Generator<GivenLine> {
+  let left = MAX_HEADER_LINES;
   for (const [name, value] of entriesOf(headers)) {
     if (left-- === 0) return;
     if (typeof name !== "string") continue;
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
     for (const one of values) {
-      const text = textOf(one);
-      if (text === undefined) continue;
-      yield [name, text];
+      if (typeof one !== "string" && typeof one !== "number") continue;
+      yield [name, one];
       if (left-- === 0) return;
     }
   }
-}
-
-/** Numbers too: a capture in JSON may hold the timestamp as one. */
-function textOf(value: unknown): string | undefined {
-  if (typeof value === "string") return value;
-  return typeof value === "number" ? String(value) : undefined;
 }
 
 type Entry = readonly [name: unknown, value: unknown];
@@ -59,7 +65,7 @@ function entriesOf(headers: unknown): Iterable<Entry> {
 
 function* entriesOfList(list: Iterable<unknown>): Generator<Entry> {
   let name: string | undefined;
-  let left = 2 * MAX_LINES;
+  let left = 2 * MAX_HEADER_LINES;
   for (const item of list) {
     // An iterator need not end.
     if (left-- === 0) return;

@@ -2,11 +2,12 @@ import { recordOf, type HeaderLine } from "../sending/wire.js";
 import { CaptureError } from "./capture-error.js";
 import type { CapturedRequest } from "./captured-request.js";
 import { readChunks } from "./chunked-body.js";
+import { MAX_HEADER_LINES } from "./header-lines.js";
 
 const LF = 0x0a;
 const REQUEST_LINE = /^([A-Z]+) \S+(?: HTTP\/[0-9.]+)?$/;
 const STATUS_LINE = /^HTTP\/[0-9.]+ [0-9]{3}/;
-const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Pseudo-headers of HTTP/2 as tools print them. */
 const PSEUDO_HEADER = /^:[a-z]+:/;
 
@@ -68,12 +69,13 @@ function readHead(head: readonly string[]): { method: string | undefined; lines:
   }
   const method = REQUEST_LINE.exec(first)?.[1];
   const lines: HeaderLine[] = [];
-  head.forEach((text, index) => {
-    if ((index === 0 && method !== undefined) || PSEUDO_HEADER.test(text)) return;
-    const [, name, value] = HEADER_LINE.exec(text) ?? [];
+  for (const [index, text] of head.entries()) {
+    if ((index === 0 && method !== undefined) || PSEUDO_HEADER.test(text)) continue;
+    const line = headerLineOf(text);
     const before = lines.at(-1);
-    if (name !== undefined) lines.push([name, value ?? ""]);
-    else if (/^[ \t]/.test(text) && before !== undefined) {
+    if (line !== undefined) {
+      if (lines.push(line) === MAX_HEADER_LINES) break;
+    } else if (/^[ \t]/.test(text) && before !== undefined) {
       // A line that begins with white space goes on with the one before (RFC 9112, 5.2).
       lines[lines.length - 1] = [before[0], `${before[1]} ${text.trim()}`];
     } else {
@@ -82,9 +84,26 @@ function readHead(head: readonly string[]): { method: string | undefined; lines:
         `line ${index + 1} of the head is neither "Name: value" nor the blank line before the body`,
       );
     }
-  });
+  }
   if (lines.length === 0) throw new CaptureError("missing_headers", "there are no header lines");
   return { method, lines };
+}
+
+/** `Name: value` without the blanks around the value; undefined for another line. */
+function headerLineOf(text: string): HeaderLine | undefined {
+  const colon = text.indexOf(":");
+  const name = text.slice(0, Math.max(colon, 0));
+  if (!HEADER_NAME.test(name) || text.includes("\r")) return undefined;
+  // By hand: an expression that ends in blanks looks for them again behind each one of a long row.
+  let start = colon + 1;
+  let end = text.length;
+  while (isBlank(text[start])) start++;
+  while (end > start && isBlank(text[end - 1])) end--;
+  return [name, text.slice(start, end)];
+}
+
+function isBlank(character: string | undefined): boolean {
+  return character === " " || character === "\t";
 }
 
 /** What stands between the head and curl's next note, or the response. */

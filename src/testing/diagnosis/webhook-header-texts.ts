@@ -1,5 +1,5 @@
-import type { HeaderLine } from "../sending/wire.js";
 import type { Clue, DeliveryHeaderName } from "./finding.js";
+import type { GivenLine } from "./header-lines.js";
 
 /** One way to read a header's text, and what has to be assumed for it. */
 export interface TextReading {
@@ -22,7 +22,7 @@ export const WEBHOOK_HEADER_NAMES: readonly DeliveryHeaderName[] = [
 const MAX_VALUES = 4;
 
 /** Finds the webhook headers among the lines of a request, under their names or what became of these. */
-export function readWebhookHeaders(lines: readonly HeaderLine[]): WebhookHeaderTexts {
+export function readWebhookHeaders(lines: readonly GivenLine[]): WebhookHeaderTexts {
   const of = (name: DeliveryHeaderName): readonly TextReading[] => readHeader(name, lines);
   return {
     "X-Webhook-Type": of("X-Webhook-Type"),
@@ -34,22 +34,30 @@ export function readWebhookHeaders(lines: readonly HeaderLine[]): WebhookHeaderT
 
 function readHeader(
   header: DeliveryHeaderName,
-  lines: readonly HeaderLine[],
+  lines: readonly GivenLine[],
 ): readonly TextReading[] {
   const wanted = header.toLowerCase();
   const exact = lines.filter(([name]) => name.toLowerCase() === wanted);
-  if (exact.length > 0) return readValues(header, exact.map(valueOf), []);
+  if (exact.length > 0) return readValues(header, exact.map(textOf), numberClues(header, exact));
   const renamed = lines.filter(([name]) => originalName(name) === wanted);
   const clue: Clue = {
     code: "header_renamed",
     header,
     message: `${header} came under another name, such as one with underscores or without X-.`,
   };
-  return readValues(header, renamed.map(valueOf), [clue]);
+  const clues = [clue, ...numberClues(header, renamed)];
+  return readValues(header, renamed.map(textOf), clues);
 }
 
-function valueOf([, value]: HeaderLine): string {
-  return value;
+function textOf([, value]: GivenLine): string {
+  return String(value);
+}
+
+/** A receiver takes text alone, whatever a number would read as. */
+function numberClues(header: DeliveryHeaderName, lines: readonly GivenLine[]): readonly Clue[] {
+  if (lines.every(([, value]) => typeof value === "string")) return [];
+  const message = `${header} is a number, and has to be text.`;
+  return [{ code: "header_malformed", header, message }];
 }
 
 /** Undoes what CGI, AWS and proxies do to names; `webhook-id` is the name in Standard Webhooks. */

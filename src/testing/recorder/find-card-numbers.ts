@@ -4,14 +4,14 @@ const MIN_LENGTH = 13;
 const MAX_LENGTH = 19;
 
 /**
- * Whether a payment card's number stands in a text: 13 to 19 digits, in one piece or in groups, that pass
- * Luhn. None begins with 0, and with 1 only those of 15 digits (UATP), which leaves out the milliseconds,
- * microseconds and nanoseconds of a Unix time.
+ * Whether a payment card's number stands in a text: 13 to 19 digits, in one piece or in groups with up
+ * to three separators between, that pass Luhn. None begins with 0, and with 1 only those of 15 digits
+ * (UATP), which leaves out the milliseconds, microseconds and nanoseconds of a Unix time.
  */
 export function hasCardNumber(text: string): boolean {
-  for (const [run] of text.matchAll(/[0-9](?:[ ._-]?[0-9]){12,}/g)) {
+  for (const [run] of text.matchAll(/[0-9](?:[ ._\n-]{0,3}[0-9]){12,}/g)) {
     // Another number may stand beside it, so each row of whole groups is tried.
-    const groups = run.split(/[ ._-]/);
+    const groups = run.split(/[ ._\n-]+/);
     for (let first = 0; first < groups.length; first++) {
       if (beginsWithCard(groups, first)) return true;
     }

@@ -8,17 +8,23 @@ const REGISTRY =
 const LENGTHS = new Map(
   (REGISTRY.match(/.{4}/g) ?? []).map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 );
-/** Longer than any number with a separator between all characters. */
-const MAX_SPELLING_LENGTH = 70;
+/** Longer than any number with three separators between all characters. */
+const MAX_SPELLING_LENGTH = 136;
+
+/** Country and check digits, at a word's beginning or behind the word itself: IBANSE45. */
+const START = /(?<=^|[^0-9A-Z]|IBAN)[A-Z]{2}[0-9]{2}/gi;
 
 /** Whether an IBAN stands in a text, in one piece or in groups, by its country's length and modulo 97. */
 export function hasIban(text: string): boolean {
-  for (const { 0: start, index } of text.matchAll(/(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}/g)) {
+  for (const { 0: start, index } of text.matchAll(START)) {
     const length = LENGTHS.get(start.slice(0, 2).toUpperCase());
     if (length === undefined) continue;
     const spelling = text.slice(index, index + MAX_SPELLING_LENGTH);
-    const run = /^(?:[A-Za-z0-9][ .-]?)*/.exec(spelling)?.[0] ?? "";
-    const iban = run.replace(/[ .-]/g, "").slice(0, length).toUpperCase();
+    const run = /^(?:[A-Za-z0-9][ ._\n-]{0,3})*/.exec(spelling)?.[0] ?? "";
+    const iban = run
+      .replace(/[ ._\n-]/g, "")
+      .slice(0, length)
+      .toUpperCase();
     if (iban.length === length && isModulo97(iban)) return true;
   }
   return false;

@@ -8,7 +8,7 @@ import {
   hasSwedishNumber,
 } from "./find-national-numbers.js";
 import { hasPhoneNumber } from "./find-phone-numbers.js";
-import { withoutMachineTexts } from "./machine-texts.js";
+import { withoutMachineTexts, withoutMachineTextsButBirths } from "./machine-texts.js";
 import { readableForms } from "./readable-forms.js";
 
 /** Each kind and how it is found. Those of digits alone are looked for where no machine wrote them. */
@@ -16,10 +16,10 @@ const FINDERS = {
   email: hasEmailAddress,
   phone: (text: string) => hasPhoneNumber(withoutMachineTexts(text)),
   iban: hasIban,
-  swedish_number: (text: string) => hasSwedishNumber(withoutMachineTexts(text)),
-  norwegian_number: (text: string) => hasNorwegianNumber(withoutMachineTexts(text)),
-  danish_number: (text: string) => hasDanishNumber(withoutMachineTexts(text)),
-  finnish_number: (text: string) => hasFinnishNumber(withoutMachineTexts(text)),
+  swedish_number: (text: string) => hasSwedishNumber(withoutMachineTextsButBirths(text)),
+  norwegian_number: (text: string) => hasNorwegianNumber(withoutMachineTextsButBirths(text)),
+  danish_number: (text: string) => hasDanishNumber(withoutMachineTextsButBirths(text)),
+  finnish_number: (text: string) => hasFinnishNumber(withoutMachineTextsButBirths(text)),
   card: (text: string) => hasCardNumber(withoutMachineTexts(text)),
 };
 

@@ -7,10 +7,11 @@ import { formatFixture } from "../fixtures/fixture.js";
 import { TEST_SECRET } from "../test-secret.js";
 import { captureDelivery, recordedType, type CapturedDelivery } from "./captured-delivery.js";
 import { createFixtureFolder } from "./fixture-folder.js";
-import { createRefusalWarning, type FixtureRefusal } from "./fixture-refusal.js";
+import type { FixtureRefusal } from "./fixture-refusal.js";
 import { inspectFixture } from "./inspect-fixture.js";
 import { createRecordedFixture, type RecordedFixture } from "./recorded-fixture.js";
 import { createRecordingQueue } from "./recording-queue.js";
+import { createRefusalWarning } from "./refusal-warning.js";
 import { checkRedactionRules, type RedactionRules } from "./redaction-rules.js";
 
 /** Options of `recordFixtures`. */

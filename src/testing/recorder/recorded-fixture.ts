@@ -36,7 +36,7 @@ export function createRecordedFixture(
       "X-Webhook-Signature": await signDelivery({ secret, id, timestamp, body: bytes }),
     };
     const answer = await answerOf({ headers, body: bytes }, receivedAt);
-    const isSame = answer.outcome === delivery.outcome;
+    const isSame = answer.outcome === delivery.outcome && answer.status === delivery.status;
     const event = isWebhookType(type) ? eventOf(text) : undefined;
     const description = [
       `Recorded ${event ?? type}, answered ${delivery.outcome} ${String(delivery.status)}`,

@@ -1,25 +1,35 @@
 import type { ClientRequest } from "node:http";
+import { collectBody, MAX_ANSWER_BYTES } from "./answer-body.js";
 import type { WireAnswer } from "./wire.js";
 
-/** The answer to a request that was started. Rejects where none comes, or not all of it. */
-export function answerOf(req: ClientRequest): Promise<Omit<WireAnswer, "ms">> {
+/**
+ * The answer to a request that was started, its body cut at `maxBodyBytes`. Rejects where none comes, or
+ * not all of it.
+ */
+export function answerOf(
+  req: ClientRequest,
+  maxBodyBytes = MAX_ANSWER_BYTES,
+): Promise<Omit<WireAnswer, "ms">> {
   return new Promise((resolve, reject) => {
     req.on("response", (res) => {
       // A server that refuses an upload closes the connection, perhaps while it is being written.
       req.off("error", reject).on("error", () => undefined);
-      const chunks: Buffer[] = [];
-      res.on("data", (chunk: Buffer) => chunks.push(chunk));
-      res.on("error", reject);
-      res.on("end", () => {
+      const collector = collectBody(maxBodyBytes);
+      const finish = (): void => {
         const headers = Object.entries(res.headers).map(
           ([name, value]) => [name, String(value)] as const,
         );
-        resolve({
-          status: res.statusCode ?? 0,
-          headers: Object.fromEntries(headers),
-          body: Buffer.concat(chunks).toString(),
-        });
+        const status = res.statusCode ?? 0;
+        resolve({ status, headers: Object.fromEntries(headers), ...collector.end() });
+      };
+      res.on("data", (piece: Buffer) => {
+        if (collector.add(piece)) return;
+        finish();
+        // It may never end, and the connection is not read to where the next answer begins.
+        res.destroy();
       });
+      res.on("error", reject);
+      res.on("end", finish);
     });
     req.on("error", reject);
   });

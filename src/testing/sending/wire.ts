@@ -16,20 +16,34 @@ export interface WireAnswer {
   readonly status: number;
   /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** At most 64 KiB of it. */
   readonly body: string;
+  /** True where the body goes on: the rest was not read. */
+  readonly isCut?: boolean;
   /** Milliseconds from the request to the end of the answer. */
   readonly ms: number;
 }
 
-/** Header lines as a record: a name given twice has a list. Names as they are given. */
+/**
+ * Header lines as a record: a name given twice has a list, be it in two letter cases, of which the first
+ * stays. Two spellings as two keys would be one header to Node, which drops the first of them.
+ */
 export function recordOf(lines: readonly HeaderLine[]): Record<string, string | string[]> {
   // A Map first: a header may be named like a member of Object.prototype.
-  const values = new Map<string, string | string[]>();
+  const found = new Map<string, { readonly name: string; readonly values: string[] }>();
   for (const [name, value] of lines) {
-    const given = values.get(name);
-    values.set(name, given === undefined ? value : [given, value].flat());
+    const lower = name.toLowerCase();
+    const given = found.get(lower);
+    if (given === undefined) found.set(lower, { name, values: [value] });
+    else given.values.push(value);
   }
-  return Object.fromEntries(values);
+  return Object.fromEntries(
+    Array.from(found.values(), ({ name, values }) => [name, onlyOf(values) ?? values]),
+  );
+}
+
+function onlyOf(values: readonly string[]): string | undefined {
+  return values.length === 1 ? values[0] : undefined;
 }
 
 /** A record as header lines: a list is one line for each of its values. */

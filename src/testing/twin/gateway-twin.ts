@@ -66,6 +66,9 @@ export function createGatewayTwin(
 ): GatewayTwin<readonly TwinDelivery[]>;
 export function createGatewayTwin(
   options: GatewayTwinOptions,
+): GatewayTwin<TwinDelivery | readonly TwinDelivery[]>;
+export function createGatewayTwin(
+  options: GatewayTwinOptions,
 ): GatewayTwin<TwinDelivery | readonly TwinDelivery[]> {
   const settings = checkTwinOptions(options);
   const { isSingle, webhooks, clock, seed, signal, timeoutMs, onAttempt, onDelivery } = settings;

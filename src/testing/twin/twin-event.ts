@@ -20,22 +20,32 @@ export interface EventBody {
 
 /** @throws ConfigurationError for what is none of the three. */
 export function bodyOf(event: TwinEvent): EventBody {
-  if ("alarm" in event) {
-    return { type: "new_alarm", body: bytesOfBody(JSON.stringify({ alarm: event.alarm })) };
+  const given: unknown = event;
+  const { alarm, event: record, type, body } = Object(given) as Record<string, unknown>;
+  if (isRecord(alarm)) return { type: "new_alarm", body: jsonOf({ alarm }) };
+  if (isRecord(record)) return { type: "delete_my_data_event", body: jsonOf({ event: record }) };
+  if (typeof type === "string" && (typeof body === "string" || body instanceof Uint8Array)) {
+    return { type, body: bytesOfBody(body) };
   }
-  if ("event" in event) {
-    const body = JSON.stringify({ event: event.event });
-    return { type: "delete_my_data_event", body: bytesOfBody(body) };
-  }
-  if (typeof event.type !== "string" || !isBody(event.body)) {
-    throw new ConfigurationError(
-      "invalid_option",
-      "what is delivered has to be { alarm }, { event } or { type, body }, the body a string or bytes",
-    );
-  }
-  return { type: event.type, body: bytesOfBody(event.body) };
+  throw noEvent();
 }
 
-function isBody(body: unknown): boolean {
-  return typeof body === "string" || body instanceof Uint8Array;
+function isRecord(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function jsonOf(envelope: object): Uint8Array {
+  try {
+    return bytesOfBody(JSON.stringify(envelope));
+  } catch {
+    // A bigint, a cycle: nothing that the gateway could have sent.
+    throw noEvent();
+  }
+}
+
+function noEvent(): ConfigurationError {
+  return new ConfigurationError(
+    "invalid_option",
+    "what is delivered has to be { alarm }, { event } or { type, body }: a record that JSON can write, or a body that is a string or bytes",
+  );
 }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { integerOption } from "../../integer-option.js";
 import { refuseUnknownOptions } from "../../known-options.js";
+import { createHeldWorks, type HeldWork } from "./held-work.js";
 import { createTimeQueue } from "./time-queue.js";
 import type { TwinClock } from "./twin-clock.js";
 
@@ -18,19 +19,11 @@ export interface VirtualClock extends TwinClock {
   readonly hold: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** A piece of work that is held. */
-interface Work {
-  readonly clock: object;
-  /** How many sleeps of its own it waits for. */
-  sleeps: number;
-  hasEnded: boolean;
-}
-
-/** When time goes on although a request is awake: it seems to wait for another one that is asleep. */
+/** When time goes on although a request is awake: it seems to wait for a moment to come. */
 const STALL_MS = 1_000;
 
 /** One for all clocks: Node visits every storage at each promise. */
-const currentWork = new AsyncLocalStorage<Work>();
+const currentWork = new AsyncLocalStorage<HeldWork>();
 
 /**
  * A clock that runs a schedule of 36 hours in milliseconds: whenever nothing is left to do at its
@@ -52,8 +45,16 @@ const currentWork = new AsyncLocalStorage<Work>();
  *
  * Time stands still while a request is in flight, whatever it does (network, files, a database), other
  * than while its handler sleeps here. So a handler that waits for virtual time has to do it by
- * `clock.sleep`; where it waits for another request that sleeps, time goes on after a second. Other
- * code has only as long as its promises take, unless it runs in `clock.hold`.
+ * `clock.sleep`. Where it waits for another request that sleeps, or for a timer of its own, such as the
+ * gaps of a delivery that another twin makes on this clock, time goes on after a real second, for each
+ * gap anew. Where it waits for what other code does at a virtual moment, time stands still until the
+ * request's time-out in real time; run that code in `clock.hold`, and it goes on after a second.
+ *
+ * A sleep counts from its call to its end, awaited or not. A handler that begins one and does other work
+ * meanwhile (`Promise.race` against real I/O, a sleep without `await`) is asleep to the clock: the other
+ * work takes no virtual time, and in a race with a sleep real I/O loses.
+ *
+ * Code outside a request has only as long as its promises take, unless it runs in `clock.hold`.
  *
  * @throws ConfigurationError for an option that is unknown or cannot work.
  */
@@ -66,8 +67,7 @@ export function createVirtualClock(options: VirtualClockOptions = {}): VirtualCl
   });
   const clock = {};
   const timers = createTimeQueue();
-  let awake = 0;
-  let asleep = 0;
+  const works = createHeldWorks();
   let isJumpPlanned = false;
   let stallTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -82,8 +82,8 @@ export function createVirtualClock(options: VirtualClockOptions = {}): VirtualCl
   /** Called at every change of what time waits for. */
   const planJump = (): void => {
     clearTimeout(stallTimer);
-    if (awake > 0) {
-      if (asleep > 0) stallTimer = setTimeout(jump, STALL_MS);
+    if (works.areAwake()) {
+      if (works.areWaiting()) stallTimer = setTimeout(jump, STALL_MS);
       return;
     }
     if (isJumpPlanned || timers.firstDue() === undefined) return;
@@ -91,37 +91,40 @@ export function createVirtualClock(options: VirtualClockOptions = {}): VirtualCl
     // A turn of the event loop, so that all promises that can settle have done so before.
     setImmediate(() => {
       isJumpPlanned = false;
-      if (awake === 0) jump();
+      if (!works.areAwake()) jump();
     });
   };
 
-  const startTimer: TwinClock["startTimer"] = (ms, run) => {
+  /** The work of this clock from which it is called. */
+  const caller = (): HeldWork | undefined => {
+    const work = currentWork.getStore();
+    return work?.clock === clock && !work.hasEnded ? work : undefined;
+  };
+
+  const addTimer = (ms: number, run: () => void): (() => void) => {
     if (!Number.isFinite(ms)) throw new RangeError("ms has to be a finite number of milliseconds");
-    const remove = timers.add(time + Math.max(ms, 0), run);
+    return timers.add(time + Math.max(ms, 0), run);
+  };
+
+  const startTimer: TwinClock["startTimer"] = (ms, run) => {
+    const work = caller();
+    let isOver = false;
+    const finish = (): void => {
+      if (isOver || work === undefined) return;
+      isOver = true;
+      works.change(work, (one) => one.timers--);
+    };
+    const remove = addTimer(ms, () => {
+      finish();
+      run();
+    });
+    if (work !== undefined) works.change(work, (one) => one.timers++);
     planJump();
-    return remove;
-  };
-
-  const fallAsleep = (work: Work): void => {
-    work.sleeps++;
-    if (work.sleeps > 1) return;
-    awake--;
-    asleep++;
-  };
-
-  const wakeUp = (work: Work): void => {
-    work.sleeps--;
-    if (work.sleeps > 0 || work.hasEnded) return;
-    asleep--;
-    awake++;
-  };
-
-  const end = (work: Work): void => {
-    work.hasEnded = true;
-    // It may leave sleeps behind, as Promise.race does.
-    if (work.sleeps > 0) asleep--;
-    else awake--;
-    planJump();
+    return () => {
+      remove();
+      finish();
+      planJump();
+    };
   };
 
   return {
@@ -129,30 +132,32 @@ export function createVirtualClock(options: VirtualClockOptions = {}): VirtualCl
     startTimer,
 
     sleep(ms) {
-      const work = currentWork.getStore();
-      if (work?.clock !== clock || work.hasEnded) {
-        return new Promise((resolve) => {
-          startTimer(ms, resolve);
-        });
-      }
+      const work = caller();
       return new Promise((resolve) => {
-        startTimer(ms, () => {
-          wakeUp(work);
+        if (work === undefined) {
+          startTimer(ms, resolve);
+          return;
+        }
+        addTimer(ms, () => {
+          works.change(work, (one) => one.sleeps--);
           resolve();
         });
-        fallAsleep(work);
+        works.change(work, (one) => one.sleeps++);
         planJump();
       });
     },
 
     async hold(work) {
-      const held: Work = { clock, sleeps: 0, hasEnded: false };
-      awake++;
+      const whole = caller();
+      if (whole !== undefined) works.change(whole, (one) => one.parts++);
+      const held = works.begin(clock);
       planJump();
       try {
         return await currentWork.run(held, work);
       } finally {
-        end(held);
+        works.change(held, (one) => (one.hasEnded = true));
+        if (whole !== undefined) works.change(whole, (one) => one.parts--);
+        planJump();
       }
     },
   };

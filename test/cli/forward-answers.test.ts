@@ -1,0 +1,138 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterEach, describe, expect, test } from "vitest";
+import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
+import { sampleAlarm } from "../../src/testing/samples/sample-alarm.js";
+import { signedDelivery } from "../../src/testing/signed-delivery.js";
+import { startCommand, type RunningCommand } from "../support/cli-io.js";
+import { silentUrl } from "../support/cli-endpoint.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { connectRaw } from "../support/raw-connection.js";
+import { listen } from "../support/servers.js";
+
+const running: RunningCommand[] = [];
+const closing: (() => unknown)[] = [];
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(stop));
+  for (const close of closing.splice(0)) await close();
+});
+
+async function stop(command: RunningCommand): Promise<void> {
+  command.interrupt();
+  await command.exitCode;
+}
+
+async function startApp(answer: http.RequestListener): Promise<string> {
+  const server = http.createServer((req, res) => {
+    req.resume().on("end", () => {
+      answer(req, res);
+    });
+  });
+  const { port, close } = await listen(server);
+  closing.push(() => {
+    server.closeAllConnections();
+    return close();
+  });
+  return `http://127.0.0.1:${String(port)}/`;
+}
+
+async function startBefore(app: string, ...argv: readonly string[]) {
+  const command = startCommand(["listen", "--port", "0", "--forward", app, "--json", ...argv]);
+  running.push(command);
+  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
+  return { command, url };
+}
+
+const alarm = () => signedDelivery({ alarm: sampleAlarm(), secret: TEST_SECRET });
+
+describe("an app's answer that cannot be passed on is none:", () => {
+  test("one of more than 1 MiB; one of 1 MiB is passed on whole", async () => {
+    let bytes = 1_048_576;
+    const { command, url } = await startBefore(
+      await startApp((_req, res) => res.end("x".repeat(bytes))),
+    );
+    const whole = await fetch(url, await alarm());
+    expect(whole.status).toBe(200);
+    expect(await whole.text()).toHaveLength(1_048_576);
+    bytes++;
+    const longer = await fetch(url, await alarm());
+    expect(longer.status).toBe(503);
+    expect(await longer.json()).toMatchObject({ error: { code: "APP_UNAVAILABLE" } });
+    await command.says(/"status":503.*its answer is longer than 1048576 bytes/);
+  });
+
+  test("a compressed one, which is not asked for", async () => {
+    const asked: unknown[] = [];
+    const app = await startApp((req, res) => {
+      asked.push(req.headers["accept-encoding"]);
+      res.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync('{"outcome":"handled"}'));
+    });
+    const { command, url } = await startBefore(app);
+    const { headers, ...delivery } = await alarm();
+    const wanted = { ...headers, "Accept-Encoding": "gzip" };
+    expect((await fetch(url, { ...delivery, headers: wanted })).status).toBe(503);
+    await command.says(/"error":"its answer is compressed"/);
+    expect(asked).toEqual(["identity"]);
+  });
+});
+
+test("a header that is given in two letter cases goes on as two lines", async () => {
+  const seen: string[][] = [];
+  const app = await startApp((req, res) => {
+    seen.push(req.rawHeaders);
+    res.end();
+  });
+  const { url } = await startBefore(app);
+  const connection = await connectRaw(Number(new URL(url).port));
+  const lines = ["Host: a", "X-Foo: 1", "x-foo: 2", "Content-Length: 0", "Connection: close"];
+  await connection.write(`POST / HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
+  await connection.answers(1);
+  connection.socket.destroy();
+  expect(seen[0]?.join(" ")).toContain("X-Foo 1 X-Foo 2");
+});
+
+describe("what is recorded in front of an app is what the app answered:", () => {
+  const OUTCOME = '{"outcome":"in_flight"}';
+  test.each([
+    ["as a plain receiver does", 200, "", "handled 200", { outcome: "handled", status: 200 }],
+    ["another status that acknowledges", 204, "", "handled 204", undefined],
+    ["a status that refuses", 401, "", "handler_failed 401", undefined],
+    ["a failure", 500, "", "handler_failed 500", undefined],
+    ["an outcome of ours", 409, OUTCOME, "in_flight 409", undefined],
+    ["an outcome that is not of its status", 418, OUTCOME, "handler_failed 418", undefined],
+  ])("%s", async (_what, status, body, answered, expected) => {
+    const app = await startApp((_req, res) => res.writeHead(status).end(body));
+    const { fixture, entry } = await recordedBefore(app);
+    expect(fixture?.description).toContain(`answered ${answered}`);
+    expect(fixture?.expect).toEqual(expected);
+    expect(entry).toMatchObject({ outcome: "authentic", status });
+    expect(Object.keys(entry).sort()).toEqual([
+      ...["at", "bytes", "durationMs", "event", "findings", "forwarded", "id", "outcome"],
+      ...["reasons", "status", "type"],
+    ]);
+  });
+
+  test("or that it did not", async () => {
+    const { fixture } = await recordedBefore(await silentUrl());
+    expect(fixture?.description).toContain("answered handler_failed 503");
+    expect(fixture).not.toHaveProperty("expect");
+  });
+
+  async function recordedBefore(app: string) {
+    const folder = mkdtempSync(path.join(tmpdir(), "igw-forward-"));
+    closing.push(() => {
+      rmSync(folder, { recursive: true });
+    });
+    const { command, url } = await startBefore(app, "--record", folder);
+    await (await fetch(url, await alarm())).text();
+    const [line = ""] = await command.says(/\{"event":"delivery".*\}/);
+    await stop(command);
+    expect(readdirSync(folder)).toHaveLength(1);
+    const [fixture] = await loadFixtures(folder);
+    return { fixture, entry: JSON.parse(line) as Record<string, unknown> };
+  }
+});

@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import { createWebhookReceiver, type WebhookRequest } from "../../src/index.js";
+import { diagnoseSignature } from "../../src/testing/diagnosis/diagnose-signature.js";
+import {
+  ALARM_BODY,
+  captured,
+  codesOf,
+  diagnose,
+  NOW_MS,
+  SECRET,
+  TIMESTAMP,
+} from "./diagnosis-capture.js";
+
+/** What a receiver with the same secret, moment and bound answers. */
+async function outcomeOf(request: unknown, maxBodyBytes?: number): Promise<string> {
+  const receiver = createWebhookReceiver({
+    secret: SECRET,
+    handlers: { new_alarm: () => undefined },
+    now: () => NOW_MS,
+    maxBodyBytes,
+    logger: false,
+  });
+  return (await receiver.receive(request as WebhookRequest)).outcome;
+}
+
+describe("what a receiver refuses beside the signature is seen", () => {
+  test.each(["GET", "PUT", "", "post ", "\u0000"])("a method that is %j", async (method) => {
+    const options = { ...captured(), method };
+    const { verdict, findings } = await diagnoseSignature(options);
+    expect(verdict).toBe("bad");
+    expect(findings).toMatchObject([{ code: "method_not_post", certainty: "seen" }]);
+    expect(await outcomeOf(options)).toBe("method_not_allowed");
+  });
+
+  test.each(["POST", "post", undefined])("but not %j", async (method) => {
+    expect(await codesOf({}, { method })).toEqual([]);
+    expect(await outcomeOf({ ...captured(), method })).toBe("handled");
+  });
+
+  test("a body beyond the bound, and none at it", async () => {
+    const bytes = Buffer.byteLength(ALARM_BODY);
+    expect(await codesOf({}, { maxBodyBytes: bytes })).toEqual([]);
+    expect(await outcomeOf(captured(), bytes)).toBe("handled");
+    const { verdict, findings } = await diagnose({}, { maxBodyBytes: bytes - 1 });
+    expect(verdict).toBe("bad");
+    expect(findings).toMatchObject([
+      { code: "body_too_large", certainty: "seen", capturedBytes: bytes },
+    ]);
+    expect(await outcomeOf(captured(), bytes - 1)).toBe("body_too_large");
+  });
+
+  test("with the receiver's bound as default", async () => {
+    for (const [length, codes] of [
+      [1_048_576, []],
+      [1_048_577, ["body_too_large"]],
+    ] as const) {
+      const body = ALARM_BODY.padEnd(length - Buffer.byteLength(ALARM_BODY) + ALARM_BODY.length);
+      expect(Buffer.byteLength(body)).toBe(length);
+      expect(await codesOf({ body }, { body })).toEqual(codes);
+    }
+  });
+
+  test("and the body as it was sent counts, where the capture is longer", async () => {
+    const body = Buffer.from(ALARM_BODY).toString("base64");
+    const maxBodyBytes = Buffer.byteLength(ALARM_BODY);
+    expect(await codesOf({}, { body, maxBodyBytes })).toEqual(["body_base64"]);
+  });
+
+  test("all of it together with a signature that nothing explains", async () => {
+    const codes = await codesOf({ secret: "whsec_unknown" }, { method: "GET", maxBodyBytes: 1 });
+    expect(codes).toEqual(["method_not_post", "body_too_large", "unexplained"]);
+  });
+
+  test.each([
+    ["a number", Number(TIMESTAMP)],
+    ["a number in a list", [Number(TIMESTAMP)]],
+  ])("a timestamp that is %s", async (_, timestamp) => {
+    const options = captured();
+    const headers = { ...(options.headers as object), "X-Webhook-Timestamp": timestamp };
+    const { verdict, findings } = await diagnoseSignature({ ...options, headers });
+    expect(verdict).toBe("bad");
+    expect(findings).toMatchObject([
+      { code: "header_malformed", certainty: "proven", header: "X-Webhook-Timestamp" },
+    ]);
+    expect(await outcomeOf({ ...options, headers })).toBe("malformed");
+    const unexplained = await diagnoseSignature({ ...options, headers, secret: "whsec_unknown" });
+    expect(unexplained.findings).toMatchObject([
+      { code: "header_malformed", certainty: "seen" },
+      { code: "unexplained" },
+    ]);
+  });
+
+  test.each([
+    ["method", 7],
+    ["maxBodyBytes", 0],
+    ["maxBodyBytes", 1.5],
+  ])("an option %s of %j is refused", async (name, value) => {
+    await expect(diagnoseSignature({ ...captured(), [name]: value })).rejects.toMatchObject({
+      code: "invalid_option",
+    });
+  });
+});
+
+function thrower(): never {
+  throw new Error("hostile");
+}
+
+/** All traps of a Proxy, each of which throws. */
+const THROWS = Object.fromEntries(
+  Object.getOwnPropertyNames(Reflect).map((trap) => [trap, thrower]),
+);
+
+function revoked(): unknown {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+function detached<T extends ArrayBuffer | ArrayBufferView<ArrayBuffer>>(given: T): T {
+  const buffer = given instanceof ArrayBuffer ? given : given.buffer;
+  structuredClone(buffer, { transfer: [buffer] });
+  return given;
+}
+
+describe("whatever the body is, a diagnosis is made", () => {
+  test.each<[string, () => unknown]>([
+    ["a revoked Proxy", revoked],
+    ["a Proxy that throws", () => new Proxy({}, THROWS)],
+    ["a Proxy of bytes that throws", () => new Proxy(new Uint8Array(3), THROWS)],
+    ["a detached Uint8Array", () => detached(new Uint8Array(10))],
+    ["a detached DataView", () => detached(new DataView(new ArrayBuffer(10)))],
+    ["a detached ArrayBuffer", () => detached(new ArrayBuffer(10))],
+    [
+      "bytes whose buffer throws",
+      () => Object.defineProperty(new Uint8Array(3), "buffer", { get: thrower }),
+    ],
+    ["an object whose toJSON throws", () => ({ toJSON: thrower })],
+    [
+      "an object whose prototype is a revoked Proxy",
+      () => Object.create(revoked() as object) as unknown,
+    ],
+    ["a symbol", () => Symbol("body")],
+    ["a function", () => thrower],
+    ["a bigint", () => 7n],
+  ])("%s", async (_, bodyOf) => {
+    const { verdict, findings } = await diagnose({}, { body: bodyOf() });
+    expect(verdict).toBe("bad");
+    expect(findings.map(({ code }) => code)).toEqual(["body_empty", "unexplained"]);
+  });
+
+  test("and the bytes are those of the call, though their buffer is transferred then", async () => {
+    const body = new TextEncoder().encode(ALARM_BODY);
+    const diagnosis = diagnose({ body: `${ALARM_BODY}\n` }, { body });
+    detached(body);
+    expect((await diagnosis).findings).toMatchObject([{ code: "body_trailing_newline" }]);
+  });
+
+  test.each<[string, () => unknown]>([
+    ["a revoked Proxy", revoked],
+    ["a Proxy that throws", () => new Proxy({}, THROWS)],
+    ["a list of revoked Proxies", () => [revoked()]],
+    ["values that throw", () => ({ "X-Webhook-Id": revoked() })],
+  ])("nor do headers that are %s make it fail", async (_, headersOf) => {
+    expect((await codesOf({}, { headers: headersOf() }))[0]).toBe("all_headers_missing");
+  });
+});

@@ -1,0 +1,119 @@
+import { setTimeout as realSleep } from "node:timers/promises";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createSender } from "../../src/testing/sending/sender.js";
+import type { Target } from "../../src/testing/sending/target.js";
+import { linesOf, recordOf, type HeaderLine } from "../../src/testing/sending/wire.js";
+
+const request = { method: "POST", headers: [], body: Buffer.from("body") };
+const send = (target: unknown, options = {}) =>
+  createSender(target as Target, options).send(request);
+
+describe("a target in this process that gives no answer is a network error:", () => {
+  const answer = { status: 200, headers: {}, body: "" };
+  test.each([
+    ["nothing", undefined],
+    ["null", null],
+    ["no status", { ...answer, status: undefined }],
+    ["a status in text", { ...answer, status: "200" }],
+    ["a status of no number", { ...answer, status: Number.NaN }],
+    ["a status with a fraction", { ...answer, status: 200.5 }],
+    ["a status of two digits", { ...answer, status: 99 }],
+    ["a status of four digits", { ...answer, status: 1000 }],
+    ["no headers", { ...answer, headers: null }],
+    ["a body that is no text", { ...answer, body: 5 }],
+  ])("%s", async (_what, given) => {
+    const expected = { name: "SendError", code: "network" };
+    await expect(send({ receive: () => Promise.resolve(given) })).rejects.toMatchObject(expected);
+    await expect(send({ receive: () => given })).rejects.toMatchObject(expected);
+    await expect(send(() => Promise.resolve(given))).rejects.toMatchObject(expected);
+  });
+
+  test("one that throws, at once or later", async () => {
+    const thrower = () => {
+      throw new Error("at once");
+    };
+    await expect(send({ receive: thrower })).rejects.toThrow("at once");
+    await expect(send(() => Promise.reject(new Error("later")))).rejects.toThrow("later");
+  });
+});
+
+describe("the Response of a function", () => {
+  test("is cut at 64 KiB, and its stream is cancelled", async () => {
+    let pulls = 0;
+    let isCancelled = false;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        pulls++;
+        controller.enqueue(Buffer.alloc(10_000, "x"));
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const { status, body, isCut } = await send(() => new Response(endless, { status: 201 }));
+    expect({ status, length: body.length, isCut }).toEqual({
+      ...{ status: 201, length: 65_536, isCut: true },
+    });
+    expect(pulls).toBeLessThan(20);
+    expect(isCancelled).toBe(true);
+  });
+
+  test("that does not end is a time-out, and its stream is cancelled", async () => {
+    let cancel: (() => void) | undefined;
+    const cancelled = new Promise<void>((resolve) => (cancel = resolve));
+    const silent = new ReadableStream<Uint8Array>({
+      cancel() {
+        cancel?.();
+      },
+    });
+    const sending = send(() => new Response(silent), { timeoutMs: 20 });
+    await expect(sending).rejects.toMatchObject({ code: "timeout" });
+    await cancelled;
+  });
+
+  test("whose stream fails is a network error; without a body it is empty", async () => {
+    const failing = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await realSleep(1);
+        controller.error(new Error("half way"));
+      },
+    });
+    await expect(send(() => new Response(failing))).rejects.toThrow("half way");
+    expect(await send(() => new Response(null, { status: 204 }))).toMatchObject({
+      ...{ status: 204, body: "" },
+    });
+  });
+});
+
+describe("header lines as a record", () => {
+  const name = fc.constantFrom("A", "a", "X-Id", "x-id", "X-ID", "__proto__", "constructor");
+  const lines = fc.array(fc.tuple(name, fc.string()));
+
+  test("keep every line, in the order of its name's lines, under the first spelling", () => {
+    fc.assert(
+      fc.property(lines, (given) => {
+        const record = recordOf(given);
+        const names = Object.keys(record);
+        expect(new Set(names.map((one) => one.toLowerCase())).size).toBe(names.length);
+        const back = linesOf(record);
+        for (const one of names) {
+          const isSame = ([other]: HeaderLine) => other.toLowerCase() === one.toLowerCase();
+          expect(back.filter(isSame).map(([, value]) => value)).toEqual(
+            given.filter(isSame).map(([, value]) => value),
+          );
+          expect(given.find(isSame)?.[0]).toBe(one);
+        }
+        expect(back).toHaveLength(given.length);
+      }),
+    );
+  });
+
+  test("take their time for a name that is given a hundred thousand times", () => {
+    const many = Array.from({ length: 100_000 }, (_, at): HeaderLine => ["X-A", String(at)]);
+    const startedAt = performance.now();
+    expect(recordOf(many)["X-A"]).toHaveLength(100_000);
+    // A copy for each line would be 5 billion values.
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+});
