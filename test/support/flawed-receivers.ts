@@ -14,7 +14,16 @@ export type ReceiverFlaw =
   | "remembers what it has not verified"
   | "decodes before it verifies"
   | "decodes each piece by itself"
-  | "answers with the parser's message";
+  | "answers with the parser's message"
+  | "acknowledges a copy in flight"
+  | "acknowledges what has failed"
+  | "remembers what has failed"
+  | "acknowledges and drops what is old"
+  | "acknowledges and drops what is big"
+  | "compares a quarter of the signature"
+  | "skips a digit of the signature"
+  | "remembers 8 characters of an id"
+  | "remembers ids in lower case";
 
 /** What the receiver answers. */
 type Verdict = readonly [status: number, text: string];
@@ -34,6 +43,7 @@ export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): Reques
   const is = (one: ReceiverFlaw) => flaw === one;
   const handled = new Set<string>();
   const running = new Set<string>();
+  const copyCame = new Map<string, () => void>();
 
   const refuse = (text: string): Verdict => [
     is("answers 401 to whatever it does not know") ? 401 : 409,
@@ -46,36 +56,64 @@ export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): Reques
     if (is("verifies JSON written anew")) signedBody = JSON.stringify(JSON.parse(String(body)));
     if (is("decodes before it verifies")) signedBody = String(body);
     const mac = createHmac("sha256", TEST_SECRET).update(prefix).update(signedBody).digest();
-    return timingSafeEqual(mac, Buffer.from(signature.slice("v1=".length), "hex"));
+    const given = signature.slice("v1=".length);
+    if (is("compares a quarter of the signature"))
+      return mac.toString("hex", 0, 8) === given.slice(0, 16);
+    if (is("skips a digit of the signature"))
+      return mac.toString("hex").slice(1) === given.slice(1);
+    return timingSafeEqual(mac, Buffer.from(given, "hex"));
   };
 
-  const handle = (id: string): Verdict => {
+  const remembered = (id: string): string => {
+    if (is("remembers ids in lower case")) return id.toLowerCase();
+    return is("remembers 8 characters of an id") ? id.slice(0, 8) : id;
+  };
+
+  /** A database that is down says so late: when a copy has come, or after a while. */
+  const failLate = (id: string): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, 500);
+      copyCame.set(id, () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+
+  const handle = async (id: string): Promise<Verdict> => {
+    const key = remembered(id);
     if (!is("handles copies again")) {
-      if (handled.has(id)) return [200, "duplicate"];
-      if (running.has(id)) return [409, "in flight"];
+      if (handled.has(key)) return [200, "duplicate"];
+      if (running.has(key)) {
+        copyCame.get(id)?.();
+        return is("acknowledges a copy in flight") ? [200, "in flight"] : [409, "in flight"];
+      }
     }
     if (is("answers before it handles")) {
-      handled.add(id);
+      handled.add(key);
       ledger.later(() => {
         ledger.record({ id });
       });
       return [200, "accepted"];
     }
-    running.add(id);
+    running.add(key);
     try {
       ledger.record({ id });
-      handled.add(id);
+      handled.add(key);
       return [200, "handled"];
     } catch {
-      return [500, "failed"];
+      if (is("acknowledges a copy in flight")) await failLate(id);
+      if (is("remembers what has failed")) handled.add(key);
+      return is("acknowledges what has failed") ? [200, "failed"] : [500, "failed"];
     } finally {
-      running.delete(id);
+      running.delete(key);
     }
   };
 
-  const judge = (req: IncomingMessage, body: Buffer): Verdict => {
+  const judge = (req: IncomingMessage, body: Buffer): Verdict | Promise<Verdict> => {
     if (req.method !== "POST") return [405, "POST alone"];
-    if (body.length > 1_048_576) return refuse("too large");
+    if (body.length > 1_048_576) {
+      return is("acknowledges and drops what is big") ? [200, "too large"] : refuse("too large");
+    }
     for (const [name, grammar] of Object.entries(GRAMMAR)) {
       const value = req.headers[name];
       if (typeof value !== "string" || !grammar.test(value)) return refuse(`malformed ${name}`);
@@ -88,7 +126,9 @@ export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): Reques
     if (!isSigned(prefix, body, String(req.headers["x-webhook-signature"]))) {
       return refuse("not signed");
     }
-    if (Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) return refuse("stale");
+    if (Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) {
+      return is("acknowledges and drops what is old") ? [200, "stale"] : refuse("stale");
+    }
     if (is("remembers what it has not verified")) handled.delete(id);
     const parsed = Object(JSON.parse(String(body).replace("\uFEFF", ""))) as object;
     const type = is("believes X-Webhook-Type")
@@ -104,9 +144,9 @@ export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): Reques
   const unknown = (text: string): Verdict =>
     is("answers 401 to whatever it does not know") ? [401, text] : [503, text];
 
-  const judgeSafely = (req: IncomingMessage, body: Buffer): Verdict => {
+  const judgeSafely = async (req: IncomingMessage, body: Buffer): Promise<Verdict> => {
     try {
-      return judge(req, body);
+      return await judge(req, body);
     } catch (error) {
       const text = is("answers with the parser's message") ? String(error) : "unreadable";
       return is("verifies JSON written anew") ? [409, text] : unknown(text);
@@ -116,8 +156,8 @@ export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): Reques
   return (req, res) => {
     const read = is("decodes each piece by itself") ? readText(req) : buffer(req);
     read.then(
-      (body) => {
-        answer(res, judgeSafely(req, body));
+      async (body) => {
+        answer(res, await judgeSafely(req, body));
       },
       () => undefined,
     );

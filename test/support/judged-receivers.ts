@@ -1,4 +1,5 @@
 import http, { type RequestListener } from "node:http";
+import { nodeHandler } from "../../adapters/node.js";
 import {
   createWebhookReceiver,
   type CommonReceiverOptions,
@@ -55,6 +56,24 @@ export function idsOf(
   wanted: ConformanceReport["results"][number]["verdict"],
 ): string[] {
   return results.filter(({ verdict }) => verdict === wanted).map(({ id }) => id);
+}
+
+/** Before one of ours on its server: false where it has answered itself. */
+export type Front = (...exchange: Parameters<RequestListener>) => boolean;
+
+/** What one of ours behind a front is accused of, and what is left unjudged. */
+export async function judgeBehind(
+  createFront: () => Front,
+  options: Partial<ConformanceOptions> = {},
+) {
+  const front = createFront();
+  const report = await judgeListener((ledger) => {
+    const handle = nodeHandler(ledgerReceiver(ledger));
+    return (req, res) => {
+      if (front(req, res)) handle(req, res);
+    };
+  }, options);
+  return { failed: idsOf(report, "failed"), notJudged: idsOf(report, "not_judged") };
 }
 
 /** A receiver as a function. */

@@ -1,7 +1,9 @@
 import { nodeHandler } from "../../adapters/node.js";
 import { describe, expect, it } from "vitest";
+import { memoryStore } from "../../src/index.js";
 import { handWrittenReceiver, type ReceiverFlaw } from "../support/flawed-receivers.js";
-import { idsOf, judgeListener, ledgerReceiver } from "../support/judged-receivers.js";
+import { idsOf, judgeListener, judgeTarget, ledgerReceiver } from "../support/judged-receivers.js";
+import { createLedger } from "../support/ledger.js";
 
 /** What answers 401 or 400 to everything that it cannot verify loses under a mistake on its side. */
 const FINAL_STATUSES = [
@@ -20,7 +22,7 @@ describe("receiverConformance", () => {
   });
 
   it.each<[ReceiverFlaw, string[]]>([
-    ["answers before it handles", ["acknowledged_after_handling", "failure_sent_again"]],
+    ["answers before it handles", ["failure_sent_again"]],
     [
       "handles copies again",
       ["duplicate_handled_once", "retry_signed_anew", "concurrent_copies_handled_once"],
@@ -37,6 +39,15 @@ describe("receiverConformance", () => {
     ["decodes before it verifies", ["other_bytes_same_text"]],
     ["decodes each piece by itself", ["other_bytes_same_text", "split_characters"]],
     ["answers with the parser's message", ["silent_answers"]],
+    ["acknowledges a copy in flight", ["failure_sent_again"]],
+    ["acknowledges what has failed", ["failure_sent_again"]],
+    ["remembers what has failed", ["failure_sent_again"]],
+    ["acknowledges and drops what is old", ["drifted_clock_sent_again", "stale", "future"]],
+    ["acknowledges and drops what is big", ["oversize", "big_forgery"]],
+    ["compares a quarter of the signature", ["partial_signature"]],
+    ["skips a digit of the signature", ["partial_signature"]],
+    ["remembers 8 characters of an id", ["duplicate_handled_once"]],
+    ["remembers ids in lower case", ["duplicate_handled_once"]],
   ])("catches one that %s", async (flaw, caught) => {
     const report = await judgeListener((ledger) => handWrittenReceiver(ledger, flaw));
     expect(idsOf(report, "failed")).toEqual(caught);
@@ -53,6 +64,33 @@ describe("receiverConformance", () => {
       nodeHandler(ledgerReceiver(ledger, { unverifiable: "reject" })),
     );
     expect(idsOf(report, "failed")).toEqual([...FINAL_STATUSES, "unlisted_statuses"]);
+  });
+
+  it.each<[ReceiverFlaw, string]>([
+    // What is in a queue that survives the process is handled later, too.
+    ["answers before it handles", "acknowledged_after_handling"],
+    ["acknowledges and drops what is old", "drifted_clock_sent_again"],
+    ["acknowledges and drops what is big", "oversize"],
+    ["remembers 8 characters of an id", "duplicate_handled_once"],
+  ])("passes no flaw that it cannot see: one that %s", async (flaw, unseen) => {
+    const probes = flaw === "answers before it handles" ? {} : { handled: undefined };
+    const report = await judgeListener((ledger) => handWrittenReceiver(ledger, flaw), probes);
+    expect(idsOf(report, "not_judged")).toContain(unseen);
+  });
+
+  it.each<[string, (id: string) => string]>([
+    ["8 characters of an id", (id) => id.slice(0, 8)],
+    ["ids in lower case", (id) => id.toLowerCase()],
+  ])("catches one that remembers %s by the outcomes that it names", async (_, fold) => {
+    const store = memoryStore();
+    const target = ledgerReceiver(createLedger(), {
+      store: {
+        ...store,
+        claim: (id, ...rest) => store.claim(fold(id), ...rest),
+        complete: (id, ...rest) => store.complete(fold(id), ...rest),
+      },
+    });
+    expect(idsOf(await judgeTarget({ target }), "failed")).toEqual(["duplicate_handled_once"]);
   });
 
   it("sees the flaws that need no probe without one", async () => {

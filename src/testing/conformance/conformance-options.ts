@@ -17,12 +17,13 @@ export interface ConformanceOptions {
   readonly types?: readonly WebhookType[] | undefined;
   /**
    * How often the handler's effect has happened for a delivery id: rows written, messages sent. Asked
-   * after an answer has come. Without it a double or a lost alarm behind a 200 cannot be seen.
+   * after an answer has come. To have put it into a queue that survives the process counts as the
+   * effect. Without it a double or a lost alarm behind a 200 cannot be seen.
    */
   readonly handled?: ((id: string) => number | PromiseLike<number>) | undefined;
   /**
-   * Runs `work` while the handler fails, and lets it succeed again afterwards. Without it what a
-   * receiver answers for a failed handler cannot be seen.
+   * Awaits `work` while the handler fails, and lets it succeed again afterwards. Without it what a
+   * receiver answers for a failed handler, and to a copy while it runs, cannot be seen.
    */
   readonly whileFailing?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   /**

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import type { WebhookType } from "../../webhook-type.js";
 import { sampleAlarm } from "../samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
@@ -15,7 +16,7 @@ export interface Delivery extends WireRequest {
 export interface DeliveryWishes {
   /** Default the first type that the receiver is registered for, or the one of the body's text. */
   readonly type?: string | undefined;
-  /** Default a sample of the type. */
+  /** Default a sample of the type that no other delivery is of. */
   readonly body?: string | Uint8Array | undefined;
   /** Default a random UUID, so that no receiver has seen it before, and none twice. */
   readonly id?: string | undefined;
@@ -43,9 +44,22 @@ export function createDeliver({ secret, types, now }: ConformanceSettings): Deli
   };
 }
 
-/** The JSON text of a sample record of a type, with some of its fields otherwise. */
+/**
+ * The JSON text of a sample record of a type, with some of its fields otherwise. Each call gives another
+ * record: a handler may do nothing for an alarm that it knows, whatever the id of the delivery.
+ */
 export function sampleText(type: WebhookType, changes: Record<string, unknown> = {}): string {
-  return type === "new_alarm"
-    ? JSON.stringify({ alarm: { ...sampleAlarm(), ...changes } })
-    : JSON.stringify({ event: { ...sampleOnlineDataEvent("DATA_REAPPEARED"), ...changes } });
+  const seed = freshSeed();
+  if (type === "new_alarm") {
+    // Of one kind, and ASCII: a case that is about neither has to end the same in each run.
+    const alarm = sampleAlarm({ event_type: "email_hacked" }, { seed });
+    return JSON.stringify({ alarm: { ...alarm, ...changes } });
+  }
+  const event = sampleOnlineDataEvent("DATA_REAPPEARED", {}, { seed });
+  return JSON.stringify({ event: { ...event, ...changes } });
+}
+
+/** The seed of a record that was not sent before. Its ids are those of a 32-bit column. */
+export function freshSeed(): number {
+  return randomInt(1_000_000, 2_000_000_000);
 }

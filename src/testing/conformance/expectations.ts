@@ -1,6 +1,8 @@
-import type { WireRequest } from "../sending/wire.js";
+import { outcomeOf } from "../sending/wire.js";
 import type { Delivery } from "./deliveries.js";
 import { isSentAgain, type Reply } from "./reply.js";
+import { headerOf, ID } from "./request-changes.js";
+import { sendGenuine } from "./send-genuine.js";
 import { NotJudged, type Trial } from "./trial.js";
 
 /** A request, and what to call it in a message. */
@@ -12,7 +14,7 @@ export async function expectAcknowledged(
   deliveries: readonly Named<Delivery>[],
 ): Promise<void> {
   for (const [name, delivery] of deliveries) {
-    await expectTaken(trial, name, delivery.id, await trial.send(delivery));
+    await expectTaken(trial, name, delivery.id, await sendGenuine(trial, delivery));
   }
 }
 
@@ -47,29 +49,47 @@ export async function expectKeptOrSentAgain(
     if (reply.verdict !== "acknowledged") {
       throw trial.failure(`${name}: expected 2xx or a retryable status, got ${reply.text}`);
     }
-    const runs = await trial.settledRunsOf(delivery.id);
-    if (runs === 0) {
-      throw trial.failure(`${name}: answered ${reply.text}, but handled ${times(runs)}`);
-    }
-    if (runs === undefined) unseen ??= name;
+    if ((await runsOfKept(trial, name, delivery, reply)) === undefined) unseen ??= name;
   }
   if (unseen !== undefined) {
     trial.note(`${unseen} was acknowledged; whether it was kept is seen with handled alone`);
   }
 }
 
-/** Not provably the gateway's, but perhaps: never a status on which the gateway gives up. */
+/**
+ * Not provably the gateway's, but perhaps: never a status on which the gateway gives up, nor a 2xx for
+ * what is dropped. Where that stays unseen the case is not judged: to take it is not what is asked here.
+ */
 export async function expectNotGivenUp(
   trial: Trial,
-  requests: readonly Named<WireRequest>[],
+  requests: readonly Named<Delivery>[],
 ): Promise<void> {
   for (const [name, request] of requests) {
     const reply = await trial.send(request);
     if (reply.verdict === "final") {
       throw trial.failure(`${name}: expected a retryable status, got ${reply.text}`);
     }
+    if (reply.verdict === "acknowledged") {
+      const runs = await runsOfKept(trial, name, request, reply);
+      if (runs === undefined && outcomeOf(reply.answer?.body ?? "") !== "handled") {
+        trial.unseen(`${name} was acknowledged; whether it was kept cannot be seen: give handled`);
+      }
+    }
     await ensureAnswered(trial, name, reply);
   }
+}
+
+/** How often was handled what was acknowledged, which has to be once at least; undefined where unseen. */
+async function runsOfKept(
+  trial: Trial,
+  name: string,
+  request: Delivery,
+  { text }: Reply,
+): Promise<number | undefined> {
+  // Without its header the receiver cannot know the id that is asked for.
+  const runs = headerOf(request, ID) === "" ? undefined : await trial.settledRunsOf(request.id);
+  if (runs === 0) throw trial.failure(`${name}: answered ${text}, but handled ${times(runs)}`);
+  return runs;
 }
 
 /** Not the gateway's: neither acknowledged nor handled. */
@@ -113,7 +133,7 @@ export async function ensureTakesGenuine(trial: Trial): Promise<void> {
 /** After what may be answered by closing the connection, the next delivery still has to be taken. */
 export async function expectSurvived(trial: Trial, after: string): Promise<void> {
   await ensureTakesGenuine(trial);
-  const reply = await trial.send(await trial.deliver());
+  const reply = await sendGenuine(trial, await trial.deliver());
   if (reply.verdict !== "acknowledged") {
     throw trial.failure(`a genuine delivery after ${after}: expected 2xx, got ${reply.text}`);
   }

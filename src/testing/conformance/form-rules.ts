@@ -27,11 +27,11 @@ export const formRules: readonly ConformanceRule[] = [
       mend: RAW_MEND,
     },
     async (deliver) => {
-      const text = textOf(await deliver());
+      const [spaced, text] = [textOf(await deliver()), textOf(await deliver())];
       // Some languages escape every slash and whatever is not ASCII, and JSON lets each letter be escaped.
       const escaped = text.replaceAll("/", "\\/").replaceAll("a", "\\u0061");
       return [
-        ["white space", await deliver({ body: `\r\n ${text.replace(":", " :\t")}\n\n` })],
+        ["white space", await deliver({ body: `\r\n ${spaced.replace(":", " :\t")}\n\n` })],
         ["escapes", await deliver({ body: escaped })],
       ];
     },

@@ -2,6 +2,7 @@ import { ONLINE_DATA_EVENT_TYPES } from "../../schemas.js";
 import { ALARM_EVENT_TYPES, sampleAlarm } from "../samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
 import type { ConformanceRule } from "./conformance-rule.js";
+import { freshSeed } from "./deliveries.js";
 import { alarmWith, taken } from "./taken.js";
 
 const MAC_MEND =
@@ -38,7 +39,9 @@ export const handlingRules: readonly ConformanceRule[] = [
     (deliver) =>
       Promise.all(
         ALARM_EVENT_TYPES.map(async (event_type) => {
-          const body = JSON.stringify({ alarm: sampleAlarm({ event_type }) });
+          const body = JSON.stringify({
+            alarm: sampleAlarm({ event_type }, { seed: freshSeed() }),
+          });
           return [event_type, await deliver({ type: "new_alarm", body })] as const;
         }),
       ),
@@ -53,7 +56,9 @@ export const handlingRules: readonly ConformanceRule[] = [
     (deliver) =>
       Promise.all(
         ONLINE_DATA_EVENT_TYPES.map(async (type) => {
-          const body = JSON.stringify({ event: sampleOnlineDataEvent(type) });
+          const body = JSON.stringify({
+            event: sampleOnlineDataEvent(type, {}, { seed: freshSeed() }),
+          });
           return [type, await deliver({ type: "delete_my_data_event", body })] as const;
         }),
       ),
@@ -68,7 +73,7 @@ export const handlingRules: readonly ConformanceRule[] = [
     (deliver) =>
       Promise.all(
         (["legacy", "standardized"] as const).map(async (format) => {
-          const body = JSON.stringify({ alarm: sampleAlarm({}, { format }) });
+          const body = JSON.stringify({ alarm: sampleAlarm({}, { seed: freshSeed(), format }) });
           return [`${format} dates`, await deliver({ body })] as const;
         }),
       ),

@@ -2,13 +2,17 @@ import http from "node:http";
 import https from "node:https";
 import { setTimeout as wait } from "node:timers/promises";
 import { answerOf } from "../sending/http-answer.js";
+import { watchConnection } from "../sending/stale-connection.js";
 import { recordOf, type WireAnswer, type WireRequest } from "../sending/wire.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
 /** How long a sender waits for `100 Continue` before it sends the body all the same. */
 const CONTINUE_MS = 1_000;
 
-/** A client with one connection at a time, which it uses again wherever the server has kept it. */
+/**
+ * A client with one connection at a time, which it uses again wherever the server has kept it. Where the
+ * server turns out to have closed it, a request is sent once more on a new one (RFC 9112, section 9.3.1).
+ */
 export interface HttpConnection {
   /** `pieces`: the body as the chunks of a chunked transfer. */
   readonly send: (request: WireRequest, pieces?: readonly Uint8Array[]) => Promise<WireAnswer>;
@@ -38,14 +42,25 @@ export function openHttpConnection(
       signal: AbortSignal.timeout(timeoutMs),
     });
 
+  const sendOnce = (request: WireRequest, pieces?: readonly Uint8Array[]) => {
+    const { body = new Uint8Array(0) } = request;
+    const req = open(request, pieces === undefined ? { "content-length": body.length } : {});
+    const wasStale = watchConnection(req);
+    const answer = answerTo(req);
+    for (const piece of pieces ?? [body]) if (piece.length > 0) req.write(piece);
+    req.end();
+    return { answer, wasStale };
+  };
+
   return {
-    send(request, pieces) {
-      const { body = new Uint8Array(0) } = request;
-      const req = open(request, pieces === undefined ? { "content-length": body.length } : {});
-      const answer = answerTo(req);
-      for (const piece of pieces ?? [body]) if (piece.length > 0) req.write(piece);
-      req.end();
-      return answer;
+    async send(request, pieces) {
+      const { answer, wasStale } = sendOnce(request, pieces);
+      try {
+        return await answer;
+      } catch (error) {
+        if (!wasStale(error)) throw error;
+      }
+      return sendOnce(request, pieces).answer;
     },
 
     async sendExpecting(request) {

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { outcomeOf } from "../sending/wire.js";
 import type { ConformanceRule } from "./conformance-rule.js";
 import { sampleText, type Delivery } from "./deliveries.js";
 import { ensureNotTaken, ensureTakesGenuine, type Named } from "./expectations.js";
+import { repeatsSecret } from "./repeated-secret.js";
 import { headerOf, ID, SIGNATURE, withBody, withHeader } from "./request-changes.js";
 import { lostHeaders, rewrittenBody, unsignedRequest, wrongSecret } from "./suspect-requests.js";
 
@@ -41,10 +43,19 @@ export const mannersRules: readonly ConformanceRule[] = [
     level: "should",
     title: "a delivery by another method than POST is refused",
     why: "The gateway sends POST alone; what else comes is a scanner or a mistake.",
-    mend: "Answer 405 to other methods.",
+    mend: "Answer 405 to other methods, or to GET what has nothing to do with the delivery.",
     async judge(trial) {
       await ensureTakesGenuine(trial);
-      for (const method of ["GET", "PUT", "PATCH", "DELETE"]) {
+      for (const method of ["GET", "HEAD"]) {
+        const delivery = await trial.deliver();
+        const { answer, text } = await trial.send({ ...delivery, method, body: undefined });
+        const runs = await trial.runsOf(delivery.id);
+        // Load balancers ask for the health of a URL by these: any answer to that is as good.
+        if ((runs ?? 0) > 0 || outcomeOf(answer?.body ?? "") === "handled") {
+          throw trial.failure(`${method}: answered ${text}, and handled`);
+        }
+      }
+      for (const method of ["PUT", "PATCH", "DELETE"]) {
         const delivery = await trial.deliver();
         const body = method.startsWith("P") ? delivery.body : undefined;
         const reply = await trial.send({ ...delivery, method, body });
@@ -78,10 +89,10 @@ export const mannersRules: readonly ConformanceRule[] = [
         if (answer === undefined) throw trial.failure(`${name}: expected an answer, got ${text}`);
         const said = [answer.body, ...Object.values(answer.headers)].join("\n");
         const signature = headerOf(request, SIGNATURE).slice("v1=".length);
-        const repeated = [marker, trial.settings.secret, signature].some(
-          (part) => part !== "" && said.includes(part),
-        );
-        if (repeated) throw trial.failure(`${name}: the answer repeats a part of what was sent`);
+        const repeated = [marker, signature].some((part) => part !== "" && said.includes(part));
+        if (repeated || repeatsSecret(said, trial.settings.secret)) {
+          throw trial.failure(`${name}: the answer repeats a part of what was sent`);
+        }
       }
     },
   },

@@ -1,8 +1,11 @@
 import net from "node:net";
 import tls from "node:tls";
 import type { WireAnswer, WireRequest } from "../sending/wire.js";
+import { SendError } from "../sending/target.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
+/** More than any status line, behind which nothing is read. */
+const MAX_RECEIVED_CHARACTERS = 4_096;
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})/;
 
 /**
@@ -39,16 +42,23 @@ export function sendRawHead(
         })
       : net.connect({ host, port });
     let received = "";
-    socket.setTimeout(timeoutMs, () => socket.destroy());
+    // Not the socket's own, which a server that sends a byte now and then would put off for ever.
+    const timer = setTimeout(() => {
+      socket.destroy(new SendError("timeout", `no answer within ${timeoutMs} ms`));
+    }, timeoutMs);
     socket.on("data", (data: Buffer) => {
       received += data.toString("latin1");
       const status = STATUS_LINE.exec(received)?.[1];
-      if (status === undefined) return;
+      if (status === undefined) {
+        if (received.length > MAX_RECEIVED_CHARACTERS) socket.destroy();
+        return;
+      }
       resolve({ status: Number(status), headers: {}, body: "", ms: performance.now() - startedAt });
       socket.destroy();
     });
     socket.on("error", reject);
     socket.on("close", () => {
+      clearTimeout(timer);
       reject(new Error("the connection ended without an answer"));
     });
     socket.write(Buffer.concat([Buffer.from(head, "latin1"), body]));

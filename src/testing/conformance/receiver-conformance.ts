@@ -1,7 +1,9 @@
-import type {
-  ConformanceCase,
-  ConformanceDescription,
-  ConformanceGroup,
+import {
+  ConformanceFailure,
+  type ConformanceCase,
+  type ConformanceDescription,
+  type ConformanceGroup,
+  type ConformanceResult,
 } from "./conformance-case.js";
 import {
   checkConformanceOptions,
@@ -16,7 +18,9 @@ import { handlingRules } from "./handling-rules.js";
 import { headerRules } from "./header-rules.js";
 import { mannersRules } from "./manners-rules.js";
 import { onceRules } from "./once-rules.js";
+import { createPlainDelivery, type PlainDelivery } from "./plain-delivery.js";
 import { signatureRules } from "./signature-rules.js";
+import { PLAIN_RULES } from "./taken.js";
 import { transportRules } from "./transport-rules.js";
 import { withTrial } from "./trial.js";
 import { unfamiliarRules } from "./unfamiliar-rules.js";
@@ -49,9 +53,9 @@ const RULES: Readonly<Record<ConformanceGroup, readonly ConformanceRule[]>> = {
  */
 export function receiverConformance(options: ConformanceOptions): readonly ConformanceCase[] {
   const settings = checkConformanceOptions(options);
-  const takesGenuine = createTakesGenuine(settings);
+  const plain = createPlainDelivery(settings);
   return Object.entries(RULES).flatMap(([group, rules]) =>
-    rules.map((rule) => bind(rule, group as ConformanceGroup, settings, takesGenuine)),
+    rules.map((rule) => bind(rule, group as ConformanceGroup, settings, plain)),
   );
 }
 
@@ -59,10 +63,22 @@ function bind(
   rule: ConformanceRule,
   group: ConformanceGroup,
   settings: ConformanceSettings,
-  takesGenuine: () => Promise<boolean>,
+  plain: PlainDelivery,
 ): ConformanceCase {
   const { id, level, title, why, mend, judge } = rule;
   const description: ConformanceDescription = { id, level, group, title, why, mend };
+  const run = (): Promise<ConformanceResult> =>
+    withTrial(description, settings, plain.isTaken, judge);
+  const runPlain = async (): Promise<ConformanceResult> => {
+    try {
+      const result = await run();
+      plain.learn(result.exchanges);
+      return result;
+    } catch (error) {
+      if (error instanceof ConformanceFailure) plain.learn(error.exchanges);
+      throw error;
+    }
+  };
   return {
     ...description,
     async run() {
@@ -70,30 +86,13 @@ function bind(
       if (unmet !== undefined) {
         return { verdict: "not_judged", reason: UNMET[unmet], exchanges: [] };
       }
-      return withTrial(description, settings, takesGenuine, judge);
+      if (PLAIN_RULES.includes(id)) return runPlain();
+      const silence = await plain.silence();
+      if (silence !== undefined) {
+        const reason = `a plain genuine delivery got no answer (${silence}): mend that first`;
+        return { verdict: "not_judged", reason, exchanges: [] };
+      }
+      return run();
     },
   };
-}
-
-/** Asks once whether a plain delivery is acknowledged, and again only while it is not. */
-function createTakesGenuine(settings: ConformanceSettings): () => Promise<boolean> {
-  const question: ConformanceDescription = {
-    id: "takes_genuine",
-    level: "must",
-    group: "handling",
-    title: "a plain genuine delivery is acknowledged",
-    why: "",
-    mend: "",
-  };
-  let taken = false;
-  const ask = async (): Promise<boolean> => {
-    if (taken) return true;
-    const never = () => Promise.resolve(false);
-    await withTrial(question, settings, never, async (trial) => {
-      const reply = await trial.send(await trial.deliver());
-      taken = reply.verdict === "acknowledged";
-    });
-    return taken;
-  };
-  return ask;
 }

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { ConformanceRule } from "./conformance-rule.js";
+import type { Delivery } from "./deliveries.js";
 import { refused } from "./refused.js";
 import { headerOf, ID, SIGNATURE, TIMESTAMP, withHeader } from "./request-changes.js";
 import { unsignedRequest, wrongSecret } from "./suspect-requests.js";
@@ -28,6 +29,11 @@ export const signatureRules: readonly ConformanceRule[] = [
         ["zeros", withHeader(delivery, SIGNATURE, `v1=${"0".repeat(64)}`)],
         ["one digit less", withHeader(delivery, SIGNATURE, mac.slice(0, -1))],
         ["another version", withHeader(delivery, SIGNATURE, `v0=${"0".repeat(64)}`)],
+        ["the first digit changed", withChanged(delivery, 0, 1)],
+        ["a digit in the middle changed", withChanged(delivery, 32, 33)],
+        ["the last digit changed", withChanged(delivery, 63, 64)],
+        ["the first half changed", withChanged(delivery, 0, 32)],
+        ["the second half changed", withChanged(delivery, 32, 64)],
       ];
     },
   ),
@@ -52,3 +58,12 @@ export const signatureRules: readonly ConformanceRule[] = [
     },
   ),
 ];
+
+/** The genuine signature, with every digit otherwise from one place to another. */
+function withChanged(delivery: Delivery, from: number, to: number): Delivery {
+  const digits = headerOf(delivery, SIGNATURE).slice("v1=".length);
+  const changed = digits.replace(/./g, (digit, at: number) =>
+    at >= from && at < to ? (15 - Number.parseInt(digit, 16)).toString(16) : digit,
+  );
+  return withHeader(delivery, SIGNATURE, `v1=${changed}`);
+}

@@ -5,7 +5,7 @@ import { ensureTakesGenuine, expectAcknowledged, type Named } from "./expectatio
 const WHY = "What the gateway does send is refused: it is sent ten times at most, and then lost.";
 
 /** The plain deliveries: while these are refused, a variation of them says nothing more. */
-const PLAIN = ["alarm", "event"];
+export const PLAIN_RULES: readonly string[] = ["alarm", "event"];
 
 /** Deliveries that are the gateway's beyond doubt: each has to be acknowledged. */
 export function taken(
@@ -17,7 +17,7 @@ export function taken(
     why: WHY,
     ...rule,
     async judge(trial) {
-      if (!PLAIN.includes(rule.id)) await ensureTakesGenuine(trial);
+      if (!PLAIN_RULES.includes(rule.id)) await ensureTakesGenuine(trial);
       await expectAcknowledged(trial, await deliveries(trial.deliver));
     },
   };

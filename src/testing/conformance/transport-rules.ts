@@ -11,6 +11,7 @@ import { openHttpConnection, type HttpConnection } from "./http-connection.js";
 import { sendRawHead } from "./raw-bytes.js";
 import { ID, SIGNATURE, withBody } from "./request-changes.js";
 import { wrongSecret } from "./suspect-requests.js";
+import { sendGenuine } from "./send-genuine.js";
 import type { Trial } from "./trial.js";
 
 /** About a connection: judged of a URL alone. */
@@ -53,7 +54,9 @@ export const transportRules: readonly ConformanceRule[] = [
         : sampleText("delete_my_data_event", { client_id: "å警🔔".repeat(20) });
       const delivery = await trial.deliver({ body: text });
       const pieces = Array.from(delivery.body, (byte) => Uint8Array.of(byte));
-      const reply = await trial.sendBy(delivery, () => connection.send(delivery, pieces));
+      const reply = await sendGenuine(trial, delivery, () =>
+        trial.sendBy(delivery, () => connection.send(delivery, pieces)),
+      );
       await expectTaken(trial, "a body byte by byte", delivery.id, reply);
     },
   ),
@@ -71,7 +74,7 @@ export const transportRules: readonly ConformanceRule[] = [
       await expectSurvived(trial, "an upload that broke off");
       const runs = await trial.runsOf(delivery.id);
       if (runs !== undefined && runs > 0) throw trial.failure("the broken upload was handled");
-      await expectTaken(trial, "the whole of it", delivery.id, await trial.send(delivery));
+      await expectTaken(trial, "the whole of it", delivery.id, await sendGenuine(trial, delivery));
     },
   ),
   connected(
@@ -92,7 +95,9 @@ export const transportRules: readonly ConformanceRule[] = [
       for (const [name, request] of refused) {
         await trial.sendBy(request, () => connection.send(request));
         const delivery = await trial.deliver();
-        const reply = await trial.sendBy(delivery, () => connection.send(delivery));
+        const reply = await sendGenuine(trial, delivery, () =>
+          trial.sendBy(delivery, () => connection.send(delivery)),
+        );
         await expectTaken(trial, `a genuine one after ${name}`, delivery.id, reply);
       }
     },
@@ -107,7 +112,9 @@ export const transportRules: readonly ConformanceRule[] = [
     },
     async (trial, connection) => {
       const delivery = await trial.deliver();
-      const reply = await trial.sendBy(delivery, () => connection.sendExpecting(delivery));
+      const reply = await sendGenuine(trial, delivery, () =>
+        trial.sendBy(delivery, () => connection.sendExpecting(delivery)),
+      );
       await expectTaken(trial, "Expect: 100-continue", delivery.id, reply);
     },
   ),

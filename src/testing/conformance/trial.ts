@@ -10,6 +10,7 @@ import {
 } from "./conformance-case.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 import { createDeliver, type Deliver } from "./deliveries.js";
+import { withoutSecret } from "./repeated-secret.js";
 import { noReply, replyOf, type Reply } from "./reply.js";
 
 /** How long an effect that comes after its answer is waited for, where a case is not about that. */
@@ -22,6 +23,8 @@ export interface Trial {
   readonly deliver: Deliver;
   /** Sends a request and records it. Never rejects. */
   readonly send: (request: WireRequest) => Promise<Reply>;
+  /** The same on a connection of its own, on which nothing is sent twice over a broken one. */
+  readonly sendAlone: (request: WireRequest) => Promise<Reply>;
   /** The same by another way than the target's own. */
   readonly sendBy: (request: WireRequest, call: () => Promise<WireAnswer>) => Promise<Reply>;
   /** How often a delivery has been handled by now; undefined where there is no probe. */
@@ -32,6 +35,8 @@ export interface Trial {
   readonly takesGenuine: () => Promise<boolean>;
   /** Says in the result why the case passed. */
   readonly note: (reason: string) => void;
+  /** Ends the case unjudged, unless it fails after all. */
+  readonly unseen: (reason: string) => void;
   readonly failure: (message: string) => ConformanceFailure;
 }
 
@@ -49,9 +54,11 @@ export async function withTrial(
   judge: (trial: Trial) => Promise<void>,
 ): Promise<ConformanceResult> {
   const { secret, target, timeoutMs, skipTlsVerification } = settings;
-  const sender = createSender(target, { timeoutMs, skipTlsVerification });
+  const open = () => createSender(target, { timeoutMs, skipTlsVerification });
+  const sender = open();
   const exchanges: ConformanceExchange[] = [];
   let reason: string | undefined;
+  let unseen: string | undefined;
 
   const sendBy: Trial["sendBy"] = async (request, call) => {
     const { method, headers, body } = request;
@@ -90,6 +97,12 @@ export async function withTrial(
     settings,
     deliver: createDeliver(settings),
     send: (request) => sendBy(request, () => sender.send(request)),
+    async sendAlone(request) {
+      const alone = open();
+      const reply = await sendBy(request, () => alone.send(request));
+      alone.close();
+      return reply;
+    },
     sendBy,
     runsOf,
     async settledRunsOf(id) {
@@ -105,6 +118,9 @@ export async function withTrial(
     note: (text) => {
       reason = text;
     },
+    unseen: (text) => {
+      unseen ??= text;
+    },
     failure,
   };
 
@@ -116,12 +132,13 @@ export async function withTrial(
   } finally {
     sender.close();
   }
+  if (unseen !== undefined) return { verdict: "not_judged", reason: unseen, exchanges };
   return { verdict: "passed", exchanges, ...(reason === undefined ? {} : { reason }) };
 }
 
 /** An answer for a report: not at any length, and without the secret where a receiver repeats it. */
 function recorded({ status, headers, body, ms }: WireAnswer, secret: string) {
-  const hide = (text: string): string => text.replaceAll(secret, "[secret]");
+  const hide = (text: string): string => withoutSecret(text, secret);
   const hidden = Object.entries(headers).map(([name, value]) => [name, hide(value)] as const);
   return {
     status,

@@ -1,5 +1,5 @@
 import type { ConformanceRule } from "./conformance-rule.js";
-import { sampleText, type Deliver, type Delivery } from "./deliveries.js";
+import { freshSeed, sampleText, type Deliver, type Delivery } from "./deliveries.js";
 import { expectKeptOrSentAgain, type Named } from "./expectations.js";
 import { FINAL } from "./giving-up-rules.js";
 import { headerOf, SIGNATURE, textOf, withHeader } from "./request-changes.js";
@@ -82,11 +82,13 @@ export const unfamiliarRules: readonly ConformanceRule[] = [
     async (deliver) => [
       [
         "digits for integers",
-        await deliver({ body: sampleText("new_alarm", { id: "17", account_id: "42" }) }),
+        await deliver({
+          body: sampleText("new_alarm", { id: String(freshSeed()), account_id: "42" }),
+        }),
       ],
       [
         "a number for a string",
-        await deliver({ body: sampleText("new_alarm", { original_event_id: 17 }) }),
+        await deliver({ body: sampleText("new_alarm", { original_event_id: freshSeed() }) }),
       ],
     ],
   ),
@@ -124,7 +126,10 @@ export const unfamiliarRules: readonly ConformanceRule[] = [
       mend: LENIENT,
     },
     async (deliver) => [
-      ["a new type", await deliver({ type: "account_closed", body: '{"account":{"id":1}}' })],
+      [
+        "a new type",
+        await deliver({ type: "account_closed", body: `{"account":{"id":${freshSeed()}}}` }),
+      ],
     ],
   ),
   keptOrSentAgain(

@@ -1,0 +1,53 @@
+import { outcomeOf } from "../sending/wire.js";
+import { UNMET } from "./conformance-rule.js";
+import { expectTaken } from "./expectations.js";
+import { isSentAgain, type Reply } from "./reply.js";
+import { sendUntilTaken } from "./send-genuine.js";
+import { NotJudged, type Trial } from "./trial.js";
+
+/**
+ * Copies of a delivery, sent at the same time while its handler fails, are each sent again, and one of
+ * them is handled afterwards: a 2xx to a copy in flight is the end of the alarm, too.
+ */
+export async function expectFailureSentAgain(trial: Trial, copies: number): Promise<void> {
+  const delivery = await trial.deliver();
+  const replies = await whileHandlerFails(trial, () =>
+    Promise.all(Array.from({ length: copies }, () => trial.send(delivery))),
+  );
+  const name = copies === 1 ? "" : ", a copy in flight";
+  for (const reply of replies) {
+    if (!isSentAgain(reply) || reply.answer === undefined) {
+      throw trial.failure(
+        `while the handler fails${name}: expected a retryable status, got ${reply.text}`,
+      );
+    }
+  }
+  const next = await sendUntilTaken(trial, delivery);
+  await expectTaken(trial, "the next copy", delivery.id, next);
+  if ((await trial.runsOf(delivery.id)) !== undefined) return;
+  // A receiver that remembers what failed acknowledges the next copy, too.
+  if (outcomeOf(next.answer?.body ?? "") !== "handled") trial.unseen(UNMET.handled);
+  else trial.note("by the outcome that the receiver names; with handled it is seen");
+}
+
+/** What came of the work, be it passed on by the option `whileFailing` or not. */
+async function whileHandlerFails(
+  trial: Trial,
+  work: () => Promise<readonly Reply[]>,
+): Promise<readonly Reply[]> {
+  const { whileFailing } = trial.settings;
+  if (whileFailing === undefined) throw new NotJudged(UNMET.whileFailing);
+  let replies: readonly Reply[] | undefined;
+  try {
+    await whileFailing(async () => {
+      replies = await work();
+    });
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : "no reason is given";
+    throw trial.failure(`the option whileFailing failed: ${detail}`);
+  }
+  if (replies === undefined) {
+    throw trial.failure("the option whileFailing has to await the work that it is given");
+  }
+  return replies;
+}
