@@ -1,5 +1,13 @@
-/** What a handler is told about its delivery. */
-export interface DeliveryContext {
+/**
+ * What a handler is told about its delivery. With a `TransactionalStore<Tx>` also the transaction, and
+ * only then: `tx`.
+ */
+export type DeliveryContext<Tx = never> = [Tx] extends [never]
+  ? DeliveryFacts
+  : TransactionContext<Tx>;
+
+/** What a handler is told whatever the store. */
+interface DeliveryFacts {
   /** X-Webhook-Id: the same for every attempt and copy of this delivery. */
   readonly id: string;
   /** The webhook type, which header and signed body agree on; for `unrecognized`, the header's claim. */
@@ -9,12 +17,22 @@ export interface DeliveryContext {
   /** The exact bytes that were signed. */
   readonly rawBody: Uint8Array;
   /**
-   * Aborts when `handlerTimeoutMs` has passed or the lease is lost. The handler may go on: a late
-   * success still completes the delivery.
+   * Aborts when `handlerTimeoutMs` has passed, or the lease or the transaction is lost. The handler
+   * may go on: a late success still completes the delivery, unless its transaction is lost.
    */
   readonly signal: AbortSignal;
   /** True where an earlier run of this delivery ended without a verdict, so its effect may be there. */
   readonly takeover: boolean;
+}
+
+/** The same in a transaction. */
+interface TransactionContext<Tx> extends DeliveryFacts {
+  /**
+   * The transaction that remembers this delivery: what is written through it is committed with that
+   * when the handler succeeds, and rolled back when it fails. Not to be ended by the handler, nor used
+   * after it.
+   */
+  readonly tx: Tx;
 }
 
 /**

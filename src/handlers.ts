@@ -12,15 +12,19 @@ import {
 
 /**
  * Handles one record. What it returns is awaited and then ignored; what it throws is answered 500,
- * unless it is `RetryLater` or `DiscardDelivery`.
+ * unless it is `RetryLater` or `DiscardDelivery`. With a `TransactionalStore<Tx>` its context is
+ * `DeliveryContext<Tx>`.
  */
-export type Handler<Record> = (record: Record, context: DeliveryContext) => unknown;
+export type Handler<Record, Context = DeliveryContext> = (
+  record: Record,
+  context: Context,
+) => unknown;
 
 /** A handler for each event type, given the fields of that type alone; `"*"` takes the others. */
-export type OnlineDataEventHandlers = {
+export type OnlineDataEventHandlers<Context = DeliveryContext> = {
   readonly [Type in OnlineDataEventType]?:
-    Handler<Extract<KnownOnlineDataEvent, { type: Type }>> | undefined;
-} & { readonly "*"?: Handler<OnlineDataEvent> | undefined };
+    Handler<Extract<KnownOnlineDataEvent, { type: Type }>, Context> | undefined;
+} & { readonly "*"?: Handler<OnlineDataEvent, Context> | undefined };
 
 /** An authentic delivery that is not JSON, not of the documented shape or of an unknown type. */
 export interface UnrecognizedDelivery {
@@ -33,13 +37,14 @@ export interface UnrecognizedDelivery {
 }
 
 /** The handlers of a receiver; at least one. */
-export interface Handlers {
+export interface Handlers<Context = DeliveryContext> {
   /** Takes each alarm. */
-  readonly new_alarm?: Handler<Alarm> | undefined;
+  readonly new_alarm?: Handler<Alarm, Context> | undefined;
   /** Takes each Online Data event, in one function or by `event.type`. */
-  readonly delete_my_data_event?: Handler<OnlineDataEvent> | OnlineDataEventHandlers | undefined;
+  readonly delete_my_data_event?:
+    Handler<OnlineDataEvent, Context> | OnlineDataEventHandlers<Context> | undefined;
   /** Takes what the library does not recognize. When it finishes, the delivery counts as handled. */
-  readonly unrecognized?: Handler<UnrecognizedDelivery> | undefined;
+  readonly unrecognized?: Handler<UnrecognizedDelivery, Context> | undefined;
 }
 
 const HANDLER_NAMES = ["new_alarm", "delete_my_data_event", "unrecognized"];

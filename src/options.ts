@@ -1,10 +1,12 @@
 import type { AuthenticDelivery } from "./authentic-delivery.js";
+import type { DeliveryContext } from "./delivery-context.js";
 import type { Handlers } from "./handlers.js";
 import { MAX_TIMER_MS, type IntegerRule } from "./integer-option.js";
 import type { Logger } from "./logger.js";
 import type { OutcomeReport } from "./report.js";
 import type { SecretOption } from "./secrets.js";
 import type { DeliveryStore } from "./stores/delivery-store.js";
+import type { TransactionalStore } from "./stores/transactional-store.js";
 
 const HOUR_MS = 3_600_000;
 
@@ -22,12 +24,24 @@ export const INTEGER_OPTIONS = {
 /** The options of the table. */
 export type IntegerOption = keyof typeof INTEGER_OPTIONS;
 
-/** What can be set beside the secret. */
-export interface CommonReceiverOptions {
-  /** The handlers; at least one. */
-  handlers: Handlers;
-  /** Remembers which deliveries were handled. Default `memoryStore()`: one process, gone with it. */
-  store?: DeliveryStore | undefined;
+/** Where handled deliveries are remembered. It decides whether handlers are given a transaction. */
+type StoreOption<Tx> = [Tx] extends [never]
+  ? {
+      /**
+       * Remembers which deliveries were handled. Default `memoryStore()`: one process, gone with it.
+       * With a `TransactionalStore` the handlers are given `context.tx`.
+       */
+      store?: DeliveryStore | undefined;
+    }
+  : {
+      /** Runs each handler in a transaction of its own, which remembers the delivery as well. */
+      store: TransactionalStore<Tx>;
+    };
+
+/** What can be set whatever the secret and the store. */
+interface IndependentOptions<Tx> {
+  /** The handlers; at least one. What `context.tx` is follows from `store` alone. */
+  handlers: NoInfer<Handlers<DeliveryContext<Tx>>>;
   /**
    * How far X-Webhook-Timestamp may lie from `now`, in both directions. Milliseconds, from 1 000 to
    * `retentionMs`, default 300 000 (5 minutes).
@@ -40,7 +54,7 @@ export interface CommonReceiverOptions {
   retentionMs?: number | undefined;
   /**
    * How long a claim holds without renewal; it is renewed while the handler runs. Milliseconds, from
-   * 1 000 to 2 147 483 647, default 30 000.
+   * 1 000 to 2 147 483 647, default 30 000. A `TransactionalStore` has no leases.
    */
   leaseMs?: number | undefined;
   /**
@@ -50,7 +64,8 @@ export interface CommonReceiverOptions {
   handlerTimeoutMs?: number | undefined;
   /**
    * Bounds the secret function and every call of the store; a claim is bounded by half of `leaseMs`
-   * too. Milliseconds, from 1 to 2 147 483 647, default 5 000.
+   * too. Of a `TransactionalStore` it bounds the wait for the transaction to begin, and for it to end
+   * after the handler. Milliseconds, from 1 to 2 147 483 647, default 5 000.
    */
   dependencyTimeoutMs?: number | undefined;
   /** The largest body that is read. Bytes, from 1 to 268 435 456, default 1 048 576 (1 MiB). */
@@ -74,22 +89,26 @@ export interface CommonReceiverOptions {
   now?: (() => number) | undefined;
 }
 
+/** What can be set beside the secret. `Tx` is the transaction of a `TransactionalStore<Tx>`. */
+export type CommonReceiverOptions<Tx = never> = IndependentOptions<Tx> & StoreOption<Tx>;
+
 /** Options of a receiver that verifies signatures. */
-export interface SigningReceiverOptions extends CommonReceiverOptions {
+export type SigningReceiverOptions<Tx = never> = CommonReceiverOptions<Tx> & {
   /**
    * The secret chosen at webhook registration: one, several during a rotation, one per webhook type,
    * or a function. Typed to take an environment variable as it is; one that is not set is refused.
    */
   secret: SecretOption | undefined;
   acceptUnsignedDeliveries?: false | undefined;
-}
+};
 
 /** Options of a receiver that takes any delivery for authentic. */
-export interface UnsignedReceiverOptions extends CommonReceiverOptions {
+export type UnsignedReceiverOptions<Tx = never> = CommonReceiverOptions<Tx> & {
   secret?: undefined;
   /** The only way to run without a secret: anyone who finds the URL can then raise alarms. */
   acceptUnsignedDeliveries: true;
-}
+};
 
 /** Options of `createWebhookReceiver`. All are checked when the receiver is made. */
-export type WebhookReceiverOptions = SigningReceiverOptions | UnsignedReceiverOptions;
+export type WebhookReceiverOptions<Tx = never> =
+  SigningReceiverOptions<Tx> | UnsignedReceiverOptions<Tx>;

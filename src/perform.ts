@@ -1,10 +1,9 @@
 import type { Claims } from "./claims.js";
-import { DeadlineError } from "./deadline.js";
 import { LazySignal, type DeliveryContext } from "./delivery-context.js";
+import type { StartHandlerTimeout } from "./handler-timeout.js";
 import { isPromise, type MaybePromise } from "./maybe-promise.js";
-import type { Ending, Reporter } from "./report.js";
+import type { Ending } from "./report.js";
 import { runHandler, type HandlerResult } from "./run-handler.js";
-import type { Running } from "./running.js";
 
 /** A claimed delivery and what to run for it. */
 export interface Job {
@@ -38,12 +37,7 @@ function answerAfter(settled: PromiseLike<void>, result: HandlerResult): Promise
 }
 
 /** Makes the step between claim and answer: handler, lease renewal, time-out, settling. */
-export function createPerform(
-  claims: Claims,
-  running: Running,
-  handlerTimeoutMs: number,
-  log: Reporter["log"],
-): Perform {
+export function createPerform(claims: Claims, startTimeout: StartHandlerTimeout): Perform {
   /** Success is remembered before the gateway hears of it; a failure makes room for the next copy. */
   const settle = ({ id, owner }: Job, result: HandlerResult): MaybePromise<Ending> => {
     const settled = isDone(result) ? claims.complete(id, owner) : claims.release(id, owner);
@@ -68,13 +62,6 @@ export function createPerform(
     return settled;
   };
 
-  const logLate = async (job: Job, settling: PromiseLike<Ending>): Promise<void> => {
-    const { id, type } = job;
-    const { outcome, error } = await settling;
-    const level = outcome === "handler_failed" ? "error" : "warn";
-    log(level, `${outcome}, but after handlerTimeoutMs`, { id, type, error });
-  };
-
   const performLater = (job: Job, result: PromiseLike<HandlerResult>): PromiseLike<Ending> =>
     new Promise((answer, fail) => {
       const { id, owner, signal } = job;
@@ -83,12 +70,7 @@ export function createPerform(
         // A renewal that comes after the completion is refused too, and no handler is to hear of it.
         if (isRunning) LazySignal.abort(signal, new LeaseLostError());
       });
-      const timer = setTimeout(() => {
-        const error = new DeadlineError("the handler", handlerTimeoutMs);
-        LazySignal.abort(signal, error);
-        running.track(logLate(job, settled));
-        answer({ outcome: "handler_timeout", error });
-      }, handlerTimeoutMs);
+      const timer = startTimeout(job, () => settled, answer);
       const settled = result.then((value) => {
         isRunning = false;
         clearTimeout(timer);

@@ -1,14 +1,12 @@
 import { createAnswers, type WebhookResponse } from "./answer.js";
 import { createObserve } from "./authentic-delivery.js";
 import { createAuthenticate, type Authenticity } from "./authenticate.js";
-import { createClaims, type Claim } from "./claims.js";
 import { decode } from "./decode.js";
-import { createContext, LazySignal } from "./delivery-context.js";
 import { isFresh, millisecondsOf } from "./freshness.js";
-import { readDeliveryHeaders, type DeliveryHeaders } from "./headers.js";
+import { readDeliveryHeaders } from "./headers.js";
 import { isPromise, type MaybePromise } from "./maybe-promise.js";
+import { createMode, type Delivery } from "./mode.js";
 import type { WebhookReceiverOptions } from "./options.js";
-import { createPerform, type Job } from "./perform.js";
 import { createReporter, type Ending, type Trace } from "./report.js";
 import { isPost, readBody, type WebhookRequest } from "./request.js";
 import { createRoutes } from "./routes.js";
@@ -29,21 +27,15 @@ export interface WebhookReceiver {
   readonly maxBodyBytes: number;
 }
 
-/** A request whose headers and body are at hand. */
-interface Delivery {
-  readonly headers: DeliveryHeaders;
-  readonly rawBody: Uint8Array;
-  readonly trace: Trace;
-  /** X-Webhook-Timestamp in Unix milliseconds. */
-  readonly timestampMs: number;
-}
-
 /**
- * Makes a receiver. See `WebhookReceiverOptions` for what can be set.
+ * Makes a receiver. See `WebhookReceiverOptions` for what can be set. `Tx`, the type of the handlers'
+ * `context.tx`, follows from `store`.
  *
  * @throws ConfigurationError where an option cannot work.
  */
-export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
+export function createWebhookReceiver<Tx = never>(
+  options: WebhookReceiverOptions<Tx>,
+): WebhookReceiver {
   const settings = checkOptions(options);
   const { maxBodyBytes, timestampToleranceMs, now } = settings;
   const answerOf = createAnswers(settings.unverifiable);
@@ -51,9 +43,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   const observe = createObserve(settings.onAuthenticDelivery, now);
   const authenticate = createAuthenticate(settings.keyring);
   const findRoute = createRoutes(settings.handlers);
-  const claims = createClaims(settings.store, settings, reporter.log);
   const running = createRunning();
-  const perform = createPerform(claims, running, settings.handlerTimeoutMs, reporter.log);
+  const mode = createMode(settings, running, reporter.log);
   const warnedOf = new Set<string>();
   let draining = false;
 
@@ -122,34 +113,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     if (route.kind === "unhandled") warnUnhandled(route.what);
     if (route.kind !== "run") return { outcome: route.kind, advice: route.advice };
 
-    const claim = claims.claim(id);
-    return isPromise(claim)
-      ? claim.then((settled) => handle(delivery, route.run, settled))
-      : handle(delivery, route.run, claim);
-  }
-
-  function handle(
-    { headers, rawBody, trace, timestampMs }: Delivery,
-    run: Job["run"],
-    claim: Claim,
-  ): MaybePromise<Ending> {
-    switch (claim.state) {
-      case "completed":
-        return { outcome: "duplicate" };
-      case "in_flight":
-        return { outcome: "in_flight", retryAfterMs: claim.retryAfterMs };
-      case "unavailable":
-        return { outcome: "store_unavailable", error: claim.error };
-      case "claimed": {
-        const { owner, takeover } = claim;
-        const { id, type } = headers;
-        if (takeover) trace.takeover = true;
-        const timestamp = new Date(timestampMs);
-        const signal = new LazySignal();
-        const context = createContext(id, type, timestamp, rawBody, takeover, signal);
-        return perform({ id, type, owner, run, signal, context });
-      }
-    }
+    return mode.handle(delivery, route.run);
   }
 
   return {
@@ -157,7 +121,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
     async drain() {
       draining = true;
       await running.idle();
-      await claims.flush();
+      await mode.flush();
     },
     maxBodyBytes,
   };

@@ -12,7 +12,8 @@ export type HandlerResult =
       readonly retryAfterMs: number | undefined;
     };
 
-const HANDLED: HandlerResult = { outcome: "handled" };
+/** The result of each success. */
+export const HANDLED: HandlerResult = { outcome: "handled" };
 
 /** Calls a handler. Neither throws nor rejects, whatever the handler does. */
 export function runHandler(

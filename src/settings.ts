@@ -9,13 +9,14 @@ import type { OutcomeReport } from "./report.js";
 import { createKeyring, type Keyring, type SecretOption } from "./secrets.js";
 import type { DeliveryStore } from "./stores/delivery-store.js";
 import { memoryStore } from "./stores/memory-store.js";
+import type { TransactionalStore } from "./stores/transactional-store.js";
 
 /** The options with defaults filled in, and what is made of them once. */
 export interface Settings extends Record<IntegerOption, number> {
   /** Undefined where unsigned deliveries are accepted. */
   readonly keyring: Keyring | undefined;
   readonly handlers: Handlers;
-  readonly store: DeliveryStore;
+  readonly store: DeliveryStore | TransactionalStore<unknown>;
   readonly unverifiable: "retry" | "reject";
   readonly onOutcome: ((report: OutcomeReport) => unknown) | undefined;
   readonly onAuthenticDelivery: ((delivery: AuthenticDelivery) => unknown) | undefined;
@@ -38,7 +39,7 @@ const OPTION_NAMES = [
 const STORE_METHODS = ["claim", "renew", "complete", "release"] as const;
 
 /** Checks every option. Throws `ConfigurationError` with what to change. */
-export function checkOptions(options: WebhookReceiverOptions): Settings {
+export function checkOptions<Tx>(options: WebhookReceiverOptions<Tx>): Settings {
   if (typeof options !== "object" || (options as unknown) === null) {
     throw new ConfigurationError(
       "invalid_options",
@@ -63,11 +64,13 @@ export function checkOptions(options: WebhookReceiverOptions): Settings {
   if (typeof now !== "function") {
     throw invalid("now", "has to be a function that returns Unix time in milliseconds");
   }
-  checkHandlers(options.handlers);
+  // What type their context has follows from the store, whose mode also makes it.
+  const handlers = options.handlers as Handlers;
+  checkHandlers(handlers);
   return {
     ...integers,
     keyring: checkSecret(options, integers.dependencyTimeoutMs),
-    handlers: options.handlers,
+    handlers,
     store: checkStore(options.store),
     unverifiable,
     onOutcome,
@@ -77,7 +80,9 @@ export function checkOptions(options: WebhookReceiverOptions): Settings {
   };
 }
 
-function checkIntegers(options: WebhookReceiverOptions): Record<IntegerOption, number> {
+function checkIntegers(
+  options: Partial<Record<IntegerOption, number | undefined>>,
+): Record<IntegerOption, number> {
   const names = Object.keys(INTEGER_OPTIONS) as IntegerOption[];
   const integers = Object.fromEntries(
     names.map((name) => [name, integerOption(name, options[name], INTEGER_OPTIONS[name])]),
@@ -92,7 +97,10 @@ function checkIntegers(options: WebhookReceiverOptions): Record<IntegerOption, n
 }
 
 function checkSecret(
-  { secret, acceptUnsignedDeliveries = false }: WebhookReceiverOptions,
+  {
+    secret,
+    acceptUnsignedDeliveries = false,
+  }: Pick<WebhookReceiverOptions, "secret" | "acceptUnsignedDeliveries">,
   dependencyTimeoutMs: number,
 ): Keyring | undefined {
   const acceptUnsigned: unknown = acceptUnsignedDeliveries;
@@ -122,11 +130,21 @@ function checkSecret(
   return createKeyring(given as SecretOption, dependencyTimeoutMs);
 }
 
-function checkStore(store: DeliveryStore | undefined): DeliveryStore {
+function checkStore(store: Settings["store"] | undefined): Settings["store"] {
   if (store === undefined) return memoryStore();
+  if (hasMethod(store, "process")) {
+    if (!hasMethod(store, "claim")) return store;
+    throw new ConfigurationError(
+      "invalid_store",
+      "store has process and claim: it has to be a TransactionalStore or a DeliveryStore, not both",
+    );
+  }
   const missing = STORE_METHODS.find((method) => !hasMethod(store, method));
   if (missing !== undefined) {
-    throw new ConfigurationError("invalid_store", `store has to have the method ${missing}`);
+    throw new ConfigurationError(
+      "invalid_store",
+      `store has to have the method ${missing}, or as a TransactionalStore the method process`,
+    );
   }
   return store;
 }

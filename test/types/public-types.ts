@@ -25,8 +25,10 @@ import {
   type OnlineDataEvent,
   type Outcome,
   type OutcomeReport,
+  type ProcessResult,
   type SecretOption,
   type StandardSchema,
+  type TransactionalStore,
   type UnrecognizedDelivery,
   type WebhookReceiver,
   type WebhookReceiverOptions,
@@ -204,6 +206,20 @@ createWebhookReceiver({
 // @ts-expect-error: a misspelt option of a store
 compactMemoryStore({ maxEntry: 1 });
 
+// A transactional one gives its transaction to the handlers (transactional.ts has more of it).
+declare const transactions: TransactionalStore<{ query: (text: string) => Promise<void> }>;
+createWebhookReceiver({
+  secret: "s",
+  store: transactions,
+  handlers: { new_alarm: (alarm, { tx }) => tx.query(alarm.text) },
+});
+createWebhookReceiver({
+  secret: "s",
+  store,
+  // @ts-expect-error: no transaction without a transactional store
+  handlers: { new_alarm: (_alarm, { tx: _tx }) => undefined },
+});
+
 // Payloads: unknown without a schema, the schema's output with one; also our own schemas.
 declare const alarm: Alarm;
 declare const schema: StandardSchema<{ breach: string }>;
@@ -249,6 +265,8 @@ proves<Equal<IsAny<SecretOption>, false>>();
 proves<Equal<IsAny<Outcome>, false>>();
 proves<Equal<IsAny<ClaimResult>, false>>();
 proves<Equal<Members<CompactMemoryStoreOptions>, false>>();
+proves<Equal<Members<TransactionalStore<string>>, false>>();
+proves<Equal<IsAny<ProcessResult>, false>>();
 
 // The adapters' handlers fit their servers by structure, without a dependency on any framework.
 isNotAny(expressHandler(receiver));

@@ -1,0 +1,58 @@
+import { createClaims, type Claim } from "./claims.js";
+import { createContext, LazySignal } from "./delivery-context.js";
+import { createHandlerTimeout } from "./handler-timeout.js";
+import { isPromise, type MaybePromise } from "./maybe-promise.js";
+import type { Delivery, Mode, Run } from "./mode.js";
+import { createPerform } from "./perform.js";
+import type { Ending, Reporter } from "./report.js";
+import type { Running } from "./running.js";
+import type { Settings } from "./settings.js";
+import type { DeliveryStore } from "./stores/delivery-store.js";
+
+/** Claims a delivery, runs its handler while the lease is held, and settles the claim. */
+export function createLeaseMode(
+  store: DeliveryStore,
+  settings: Settings,
+  running: Running,
+  log: Reporter["log"],
+): Mode {
+  const claims = createClaims(store, settings, log);
+  const perform = createPerform(
+    claims,
+    createHandlerTimeout(running, settings.handlerTimeoutMs, log),
+  );
+
+  const handleClaimed = (
+    { headers, rawBody, trace, timestampMs }: Delivery,
+    run: Run,
+    claim: Claim,
+  ): MaybePromise<Ending> => {
+    switch (claim.state) {
+      case "completed":
+        return { outcome: "duplicate" };
+      case "in_flight":
+        return { outcome: "in_flight", retryAfterMs: claim.retryAfterMs };
+      case "unavailable":
+        return { outcome: "store_unavailable", error: claim.error };
+      case "claimed": {
+        const { owner, takeover } = claim;
+        const { id, type } = headers;
+        if (takeover) trace.takeover = true;
+        const timestamp = new Date(timestampMs);
+        const signal = new LazySignal();
+        const context = createContext(id, type, timestamp, rawBody, takeover, signal);
+        return perform({ id, type, owner, run, signal, context });
+      }
+    }
+  };
+
+  return {
+    handle(delivery, run) {
+      const claim = claims.claim(delivery.headers.id);
+      return isPromise(claim)
+        ? claim.then((settled) => handleClaimed(delivery, run, settled))
+        : handleClaimed(delivery, run, claim);
+    },
+    flush: claims.flush,
+  };
+}
