@@ -28,6 +28,7 @@ export default defineConfig({
       nodeProject("integration"),
       nodeProject("testing"),
       nodeProject("cli"),
+      nodeProject("stores"),
     ],
     reporters: process.env["CI"]
       ? ["default", ["json", { outputFile: "reports/tests.json" }]]

@@ -1,0 +1,60 @@
+import { guarded } from "../../guarded.js";
+import type { RedisScript } from "./redis-scripts.js";
+import type { RunScript } from "./run-script.js";
+import { serverErrorCode } from "./server-error-code.js";
+
+/** Where the store writes. What the method returns, throws or rejects with is ignored. */
+export interface RedisStoreLogger {
+  warn(message: string, details?: unknown): unknown;
+}
+
+/**
+ * KEYS: any. Answers 1 where nothing is evicted, 0 where something may be, and -1 where the server does
+ * not say. Asked through a script, so that a Cluster has a key to route it by. CONFIG GET is forbidden
+ * by managed servers, and in scripts.
+ */
+export const EVICTION_POLICY: RedisScript = {
+  lua: `local policy = string.match(redis.call('INFO', 'memory'), 'maxmemory_policy:([%w-]+)')
+if not policy then return -1 end
+if policy == 'noeviction' then return 1 end
+return 0
+`,
+  sha1: "c63b517a487957433de6d4b6999794b0a15106b4",
+};
+
+const FORGETS =
+  "identity-gateway-webhooks: Redis may evict the ids of handled deliveries when its memory is full, " +
+  "and a copy is then handled again: set maxmemory-policy to noeviction";
+const UNKNOWN =
+  "identity-gateway-webhooks: the eviction policy of Redis could not be read with INFO: " +
+  "make sure that maxmemory-policy is noeviction";
+
+/**
+ * Makes a check that the server answers once, beside whatever goes on: it is not waited for, and fails
+ * nothing. Where the connection breaks, the next call tries again.
+ */
+export function createEvictionWarning(
+  run: RunScript,
+  logger: RedisStoreLogger | false,
+): (key: string) => void {
+  let isDue = logger !== false;
+
+  const warn = (message: string, error?: unknown): void => {
+    if (logger === false) return;
+    guarded(() => (error === undefined ? logger.warn(message) : logger.warn(message, { error })));
+  };
+
+  return (key) => {
+    if (!isDue) return;
+    isDue = false;
+    run(EVICTION_POLICY, key, []).then(
+      (answer) => {
+        if (answer !== 1) warn(answer === 0 ? FORGETS : UNKNOWN);
+      },
+      (error: unknown) => {
+        if (serverErrorCode(error) === undefined) isDue = true;
+        else warn(UNKNOWN, error);
+      },
+    );
+  };
+}
