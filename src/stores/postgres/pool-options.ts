@@ -1,0 +1,22 @@
+import { ConfigurationError } from "../../configuration-error.js";
+import { refuseUnknownOptions } from "../../known-options.js";
+
+/** Refuses options that are unknown, and a `pool` that lacks a method. */
+export function checkPoolOptions(
+  options: { readonly pool: unknown },
+  methods: readonly string[],
+): void {
+  refuseUnknownOptions(options, ["pool", "table"]);
+  const { pool } = options;
+  const missing = methods.find(
+    (method) =>
+      typeof pool !== "object" ||
+      pool === null ||
+      typeof (pool as Record<string, unknown>)[method] !== "function",
+  );
+  if (missing === undefined) return;
+  throw new ConfigurationError(
+    "invalid_option",
+    `pool has to be a Pool of pg, with the method ${missing}`,
+  );
+}

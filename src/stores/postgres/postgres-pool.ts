@@ -1,0 +1,37 @@
+/** The part of a query's result that is read. */
+export interface PostgresResult {
+  readonly rows: readonly unknown[];
+  readonly rowCount: number | null;
+  /** The command tag's first word. A COMMIT that could only roll back is answered `ROLLBACK`. */
+  readonly command: string;
+}
+
+/** What `postgresStore` uses of a `Pool` of pg. */
+export interface PostgresPool {
+  query(text: string, values?: unknown[]): Promise<PostgresResult>;
+}
+
+/** What `postgresTransactions` uses of a client that is checked out of its pool. */
+export interface PostgresClient extends PostgresPool {
+  /** With an error, the pool closes the connection instead of lending it again. */
+  release(error?: Error): void;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  off(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** What `postgresTransactions` uses of a `Pool` of pg. */
+export interface PostgresTransactionPool extends PostgresPool {
+  connect(): Promise<PostgresClient>;
+}
+
+/**
+ * The type of the clients of a pool: `PoolClient` for a `Pool` of pg. Of an overloaded method the last
+ * signature is inferred from, which in pg is the one with a callback: it is named for that.
+ */
+export type PostgresClientOf<Pool> = Pool extends {
+  connect: { (): Promise<infer Client>; (callback: never): void };
+}
+  ? Client
+  : Pool extends { connect(): Promise<infer Client> }
+    ? Client
+    : never;

@@ -1,0 +1,124 @@
+import type { ClaimResult } from "../delivery-store.js";
+import type { TransactionalStore } from "../transactional-store.js";
+import { readClaimRow } from "./claim-row.js";
+import { LEASE_LEFT_MS, fromNow } from "./moments.js";
+import { checkPoolOptions } from "./pool-options.js";
+import type { PostgresClient, PostgresClientOf, PostgresTransactionPool } from "./postgres-pool.js";
+import { settled } from "./settled.js";
+import { quotedTable } from "./table-name.js";
+import { openTransaction, type Transaction } from "./transaction.js";
+import { createUpkeep, type PostgresUpkeep } from "./upkeep.js";
+
+/** Options of `postgresTransactions`. */
+export interface PostgresTransactionsOptions<Pool extends PostgresTransactionPool> {
+  /**
+   * A `Pool` of pg 8, or what has its `connect` and `query`, with a client for each delivery that is
+   * handled at a time. Listen for its `error`.
+   */
+  readonly pool: Pool;
+  /** `table` or `schema.table`, case-sensitive. Default `gateway_deliveries`. One an application. */
+  readonly table?: string | undefined;
+}
+
+/** A `TransactionalStore` on a table of PostgreSQL; a `Tx` is a client of the pool. */
+export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, PostgresUpkeep {}
+
+/**
+ * Remembers a delivery in the transaction of the handler's own writes, which the handler makes on
+ * `context.tx`: both are there, or neither. Needs PostgreSQL 12 or later, and the table: `migrate()`.
+ * It may be the table of `postgresStore`, whose claims and completions it heeds. The retention counts
+ * from the start of the transaction, whose isolation level is the connection's default.
+ *
+ * The transaction is begun and ended here. A handler may set savepoints, but not end it, release `tx`,
+ * or use `tx` after it has settled: what it started there and did not wait for may be written
+ * outside of the transaction.
+ *
+ * @throws ConfigurationError for an option that is unknown or cannot work.
+ */
+export function postgresTransactions<Pool extends PostgresTransactionPool>(
+  options: PostgresTransactionsOptions<Pool>,
+): PostgresTransactions<PostgresClientOf<Pool>> {
+  checkPoolOptions(options, ["query", "connect"]);
+  // Clients of this pool by `PostgresClientOf`, which TypeScript cannot follow for an open `Pool`.
+  const pool = options.pool as unknown as ClientPool<PostgresClientOf<Pool>>;
+  const statement = beginStatement(quotedTable(options.table));
+
+  return {
+    async process(key, work, { retentionMs }) {
+      const begun = await settled(() => begin(pool, statement, [key, retentionMs]));
+      if ("state" in begun) return begun;
+      try {
+        await work(begun.client);
+      } catch (error) {
+        await begun.rollBack();
+        throw error;
+      }
+      await begun.commit();
+      return { state: "processed" };
+    },
+
+    ...createUpkeep(options.pool, options.table),
+  };
+}
+
+interface ClientPool<Client> {
+  connect(): Promise<Client & PostgresClient>;
+}
+
+type Refusal = Exclude<ClaimResult, { state: "claimed" }>;
+
+/**
+ * A transaction in which the key is remembered, or what stands in its way; undefined where a concurrent
+ * change overtook it. Whatever fails here may be tried again, since the handler has not been called.
+ */
+async function begin<Client>(
+  pool: ClientPool<Client>,
+  statement: string,
+  values: unknown[],
+): Promise<Transaction<Client> | Refusal | undefined> {
+  const transaction = await openTransaction(pool);
+  let standing: ClaimResult | undefined;
+  try {
+    const { rows } = await transaction.query(statement, values);
+    standing = readClaimRow(rows);
+  } catch (error) {
+    await transaction.rollBack();
+    throw error;
+  }
+  if (standing?.state === "claimed") return transaction;
+  await transaction.rollBack();
+  return standing;
+}
+
+/**
+ * To insert a row that another transaction has inserted and not committed is to wait for its end, so an
+ * advisory lock is tried first; it ends with the transaction, as poolers in transaction mode need it. The
+ * row alone makes it safe: without the lock a copy would wait, and not be processed twice.
+ */
+function beginStatement(table: string): string {
+  return `WITH mine AS MATERIALIZED (
+      SELECT pg_try_advisory_xact_lock(
+        hashtextextended($1::text COLLATE "C", '${table}'::regclass::oid::bigint)
+      ) AS locked
+    ), begun AS (
+      INSERT INTO ${table} AS held (key, expires_at)
+      SELECT $1, ${fromNow("$2")} FROM mine WHERE locked
+      ON CONFLICT (key) DO UPDATE SET
+        owner = NULL,
+        lease_until = NULL,
+        expires_at = excluded.expires_at
+      WHERE held.expires_at <= clock_timestamp() OR held.lease_until <= clock_timestamp()
+      RETURNING 1
+    ), standing AS (
+      SELECT owner, lease_until FROM ${table}
+      WHERE key = $1 AND expires_at > clock_timestamp()
+        AND (owner IS NULL OR lease_until > clock_timestamp())
+        AND NOT EXISTS (SELECT FROM begun)
+    )
+    SELECT 'claimed' AS state, NULL AS retry_after_ms FROM begun
+    UNION ALL
+    SELECT CASE WHEN owner IS NULL THEN 'completed' ELSE 'in_flight' END, ${LEASE_LEFT_MS}
+    FROM standing
+    UNION ALL
+    SELECT 'in_flight', NULL FROM mine WHERE NOT locked AND NOT EXISTS (SELECT FROM standing)`;
+}
