@@ -1,0 +1,44 @@
+// GATEWAY_WEBHOOK_SECRET=… DATABASE_FILE=alarms.db npx tsx examples/sqlite.ts
+// The alarm and the row that remembers its delivery are committed together, or neither of them is.
+// Where handlers do more than write to this file, take `sqliteStore({ database })` in place of
+// `sqliteTransactions`: leases, no `tx`, and other deliveries go on beside a handler that waits.
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import Database from "better-sqlite3"; // or DatabaseSync of node:sqlite
+import { createWebhookReceiver } from "identity-gateway-webhooks";
+import { nodeHandler } from "identity-gateway-webhooks/node";
+import { sqliteTransactions } from "identity-gateway-webhooks/sqlite";
+
+const file = process.env["DATABASE_FILE"] ?? "alarms.db";
+// A handle for the deliveries alone: what else was written through it, while a handler waits, would be
+// committed or rolled back with that. The rest of the application opens the file once more.
+const database = new Database(file);
+const store = sqliteTransactions({ database });
+database.exec(`CREATE TABLE IF NOT EXISTS alarms (
+  delivery_id TEXT NOT NULL, account_id INTEGER NOT NULL, event_type TEXT, text TEXT
+)`);
+
+const receiver = createWebhookReceiver({
+  secret: process.env["GATEWAY_WEBHOOK_SECRET"],
+  store,
+  handlers: {
+    new_alarm: (alarm, { id, tx }) => {
+      tx.prepare(
+        "INSERT INTO alarms (delivery_id, account_id, event_type, text) VALUES (?, ?, ?, ?)",
+      ).run(id, alarm.account_id, alarm.event_type, alarm.text);
+      console.log(`${id}: ${alarm.event_type}, severity ${alarm.severity}`);
+    },
+  },
+});
+
+const server = createServer(nodeHandler(receiver));
+server.listen(Number(process.env["PORT"] ?? 3000), () => {
+  const { port } = server.address() as AddressInfo;
+  console.log(`listening on http://localhost:${port}/webhooks/gateway`);
+});
+
+process.once("SIGTERM", () => {
+  void receiver.drain().then(() => {
+    server.close(() => database.close());
+  });
+});

@@ -1,0 +1,98 @@
+import type { ClaimTimes } from "../delivery-store.js";
+import type { SqliteDatabase } from "./sqlite-database.js";
+
+/** A delivery that the table remembers. */
+export type KnownDelivery =
+  | { readonly state: "completed" }
+  /** Of an uncompleted one: its lease, which ended where `remainingMs` is not above 0. */
+  | { readonly state: "leased"; readonly owner: string; readonly remainingMs: number };
+
+/** The statements on the table. None of them begins or ends a transaction. */
+export interface DeliveriesTable {
+  /** What is remembered of `key`; undefined for nothing, or for nothing any more. */
+  readonly find: (key: string) => KnownDelivery | undefined;
+  /** Gives the lease on `key` to `owner`. */
+  readonly lease: (key: string, owner: string, times: ClaimTimes) => void;
+  /** Extends a lease that `owner` holds. False where it is lost. */
+  readonly renew: (key: string, owner: string, leaseMs: number) => boolean;
+  /** Completes `key`, unless it is, and forgets some of the others whose retention has ended. */
+  readonly complete: (key: string, retentionMs: number) => void;
+  /** Forgets an uncompleted `key` of `owner`. */
+  readonly release: (key: string, owner: string) => void;
+}
+
+export const TABLE_COLUMNS = ["key", "owner", "lease_ends_at", "forget_at"];
+
+/**
+ * The statement that makes the table. Times are Unix milliseconds. A row without owner is completed;
+ * one whose `forget_at` has passed counts as none.
+ */
+export function createTableSql(table: string): string {
+  return `CREATE TABLE IF NOT EXISTS "${table}" (
+    key TEXT NOT NULL PRIMARY KEY,
+    owner TEXT,
+    lease_ends_at INTEGER,
+    forget_at INTEGER NOT NULL
+  ) WITHOUT ROWID`;
+}
+
+/** The host's clock in whole milliseconds, the same for all processes. 2440587.5 is 1970 (julianday). */
+const NOW = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
+/** So many rows are looked at on either side of the sweep. */
+const SWEPT = 8;
+
+/** Prepares the statements. Throws where the table is missing. */
+export function createDeliveriesTable(database: SqliteDatabase, table: string): DeliveriesTable {
+  // With `?` alone: better-sqlite3 takes `?1` for a name.
+  const rows = `"${table}"`;
+  const find = database.prepare(
+    `SELECT owner, lease_ends_at - ${NOW} FROM ${rows} WHERE key = ? AND forget_at > ${NOW}`,
+  );
+  const lease = database.prepare(
+    `INSERT INTO ${rows} (key, owner, lease_ends_at, forget_at)
+     VALUES (?, ?, ${NOW} + ?, ${NOW} + ?)
+     ON CONFLICT (key) DO UPDATE SET owner = excluded.owner,
+       lease_ends_at = excluded.lease_ends_at, forget_at = excluded.forget_at`,
+  );
+  const renew = database.prepare(
+    `UPDATE ${rows} SET lease_ends_at = ${NOW} + ?, forget_at = max(forget_at, ${NOW} + ?)
+     WHERE key = ? AND owner = ? AND lease_ends_at > ${NOW}`,
+  );
+  const complete = database.prepare(
+    `INSERT INTO ${rows} (key, forget_at) VALUES (?, ${NOW} + ?)
+     ON CONFLICT (key) DO UPDATE SET owner = NULL, lease_ends_at = NULL, forget_at = excluded.forget_at
+     WHERE owner IS NOT NULL OR forget_at <= ${NOW}`,
+  );
+  // Retention without an index, which would take as much room as the table, and without a timer: each
+  // completion looks at the rows next to its own, mostly in the page that it writes anyway, and at the
+  // first ones. With random ids every row is such a neighbour before long, with ascending ids the
+  // oldest rows are the first ones.
+  const sweep = database.prepare(
+    `DELETE FROM ${rows} WHERE forget_at <= ${NOW} AND key IN (
+       SELECT key FROM (SELECT key FROM ${rows} WHERE key > ? ORDER BY key LIMIT ${SWEPT})
+       UNION ALL SELECT key FROM (SELECT key FROM ${rows} ORDER BY key LIMIT ${SWEPT}))`,
+  );
+  const release = database.prepare(`DELETE FROM ${rows} WHERE key = ? AND owner = ?`);
+
+  return {
+    find(key) {
+      const row = find.get(key);
+      if (row === undefined || row === null) return undefined;
+      // By place, and through Number: a handle may be set to give rows as arrays, and integers as BigInt.
+      const [owner, remainingMs] = Object.values(row) as unknown[];
+      if (typeof owner !== "string") return { state: "completed" };
+      return { state: "leased", owner, remainingMs: Number(remainingMs) };
+    },
+    lease(key, owner, { leaseMs, retentionMs }) {
+      lease.run(key, owner, leaseMs, Math.max(leaseMs, retentionMs));
+    },
+    renew: (key, owner, leaseMs) => Number(renew.run(leaseMs, leaseMs, key, owner).changes) > 0,
+    complete(key, retentionMs) {
+      complete.run(key, retentionMs);
+      sweep.run(key);
+    },
+    release(key, owner) {
+      release.run(key, owner);
+    },
+  };
+}

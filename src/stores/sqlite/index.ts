@@ -1,0 +1,4 @@
+export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./sqlite-database.js";
+export type { SqliteOptions } from "./sqlite-options.js";
+export { sqliteStore } from "./sqlite-store.js";
+export { sqliteTransactions } from "./sqlite-transactions.js";

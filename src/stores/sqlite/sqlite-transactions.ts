@@ -1,0 +1,108 @@
+import type { ProcessResult, TransactionalStore } from "../transactional-store.js";
+import { whenUnlocked } from "./locked.js";
+import { openDeliveries } from "./open-deliveries.js";
+import type { SqliteDatabase } from "./sqlite-database.js";
+import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
+import { turnsOn } from "./turns.js";
+
+const PROCESSED: ProcessResult = Object.freeze({ state: "processed" });
+const COMPLETED: ProcessResult = Object.freeze({ state: "completed" });
+/** How long a transaction takes is not known beforehand. */
+const IN_FLIGHT: ProcessResult = Object.freeze({ state: "in_flight", retryAfterMs: 1_000 });
+
+/** Nobody knows which of the handler's writes are in the file. */
+class TransactionEndedError extends Error {
+  override readonly name = "TransactionEndedError";
+
+  constructor(cause: unknown) {
+    super(
+      "the handler ended the transaction that was to remember its delivery too: leave COMMIT and " +
+        "ROLLBACK to the store, and throw to roll back",
+      { cause },
+    );
+  }
+}
+
+/**
+ * Deliveries and the handler's own writes in one SQLite file: each is remembered in the transaction
+ * in which its handler writes, so both are there or neither. The handler's `tx` is `database`; a
+ * query builder on that handle writes in the transaction too.
+ *
+ * A connection has one transaction: deliveries are handled one after the other, and whatever else is
+ * written through the handle while a handler waits is committed or rolled back with it. So give it a
+ * handle of its own, and let handlers be short: they hold the write lock of the file. A copy of a
+ * delivery that this process handles is `in_flight` at once; one that another process handles waits
+ * for the lock, without stopping the process, and rejects with SQLITE_BUSY after `waitTimeoutMs`.
+ *
+ * Shares its table with `sqliteStore`, and heeds what that has completed and leased. Its clock and
+ * the end of the retention are the same.
+ *
+ * @throws ConfigurationError for an option that cannot work, and for a database in memory.
+ */
+export function sqliteTransactions<Database extends SqliteDatabase>(
+  options: SqliteOptions<Database>,
+): TransactionalStore<Database> {
+  const { table: name, waitTimeoutMs } = checkSqliteOptions(options);
+  const { database } = options;
+  const { table, writes } = openDeliveries(database, name);
+  const turns = turnsOn(database);
+  const running = new Set<string>();
+
+  const knownResult = (key: string): ProcessResult | undefined => {
+    const known = table.find(key);
+    if (known?.state === "completed") return COMPLETED;
+    if (known === undefined || known.remainingMs <= 0) return undefined;
+    return { state: "in_flight", retryAfterMs: known.remainingMs };
+  };
+
+  const runWork = async (work: (tx: Database) => Promise<void>): Promise<void> => {
+    // It goes with the transaction, so it is missed where the handler has ended that, even if another
+    // one is open by now.
+    database.exec("SAVEPOINT webhook_handler");
+    await work(database);
+    try {
+      database.exec("RELEASE webhook_handler");
+    } catch (error) {
+      throw String(error).includes("no such savepoint") ? new TransactionEndedError(error) : error;
+    }
+  };
+
+  const processInTurn: TransactionalStore<Database>["process"] = async (key, work, times) => {
+    try {
+      const result = knownResult(key);
+      if (result !== undefined) {
+        writes.rollback();
+        return result;
+      }
+      await runWork(work);
+      // Not before: between these two nothing else runs, so nobody can read a key in this connection
+      // that is not committed.
+      table.complete(key, times.retentionMs);
+      writes.commit();
+      return PROCESSED;
+    } catch (error) {
+      writes.rollback();
+      throw error;
+    }
+  };
+
+  return {
+    async process(key, work, times) {
+      const known = running.has(key) ? IN_FLIGHT : knownResult(key);
+      if (known !== undefined) return known;
+      running.add(key);
+      try {
+        const giveUpAt = performance.now() + waitTimeoutMs;
+        const endTurn = await turns.take(waitTimeoutMs);
+        try {
+          await whenUnlocked(writes.begin, giveUpAt - performance.now());
+          return await processInTurn(key, work, times);
+        } finally {
+          endTurn();
+        }
+      } finally {
+        running.delete(key);
+      }
+    },
+  };
+}

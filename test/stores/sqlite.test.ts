@@ -1,0 +1,35 @@
+import { describe, it } from "vitest";
+import { sqliteContractCases } from "../support/sqlite-contract-cases.js";
+import { betterSqlite3 } from "../support/sqlite-drivers.js";
+import { sqliteMishapCases } from "../support/sqlite-mishap-cases.js";
+import { sqliteQueueCases } from "../support/sqlite-queue-cases.js";
+import { sqliteRetentionCases } from "../support/sqlite-retention-cases.js";
+import { sqliteStoreCases } from "../support/sqlite-store-cases.js";
+import { sqliteTransactionCases } from "../support/sqlite-transaction-cases.js";
+
+/** 10 000 keys are 25 000 writes, and each waits for the disk. */
+const SLOW_DISK_MS = 300_000;
+
+describe("sqliteStore on better-sqlite3, by two connections", () => {
+  for (const { title, run } of sqliteContractCases(betterSqlite3)) it(title, run, SLOW_DISK_MS);
+});
+
+describe("sqliteStore on better-sqlite3", () => {
+  for (const { title, run } of sqliteStoreCases(betterSqlite3)) it(title, run);
+});
+
+describe("the retention on better-sqlite3", () => {
+  for (const { title, run } of sqliteRetentionCases(betterSqlite3)) it(title, run);
+});
+
+describe("sqliteTransactions on better-sqlite3", () => {
+  for (const { title, run } of sqliteTransactionCases(betterSqlite3)) it(title, run);
+});
+
+describe("sqliteTransactions on better-sqlite3, with several deliveries at a time", () => {
+  for (const { title, run } of sqliteQueueCases(betterSqlite3)) it(title, run);
+});
+
+describe("a handle of better-sqlite3 that is misused", () => {
+  for (const { title, run } of sqliteMishapCases(betterSqlite3)) it(title, run);
+});

@@ -1,0 +1,69 @@
+// Compiled, never run: a real handle of each driver is accepted, and what is none is not.
+import type { DatabaseSync } from "node:sqlite";
+import type BetterSqlite3 from "better-sqlite3";
+import type { Client } from "pg";
+import type { DeliveryStore } from "../../src/stores/delivery-store.js";
+import {
+  sqliteStore,
+  sqliteTransactions,
+  type SqliteDatabase,
+} from "../../src/stores/sqlite/index.js";
+import type { TransactionalStore } from "../../src/stores/transactional-store.js";
+
+type Equal<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+function proves<_T extends true>(): void {
+  // The type argument is the assertion.
+}
+
+declare const better: BetterSqlite3.Database;
+declare const node: DatabaseSync;
+declare const client: Client;
+
+const stores = [sqliteStore({ database: better }), sqliteStore({ database: node })];
+proves<Equal<typeof stores, DeliveryStore[]>>();
+sqliteStore({ database: better, table: "deliveries", waitTimeoutMs: 1_000 });
+
+// The handler's tx is the handle that was given, with all that its driver has.
+const onBetter = sqliteTransactions({ database: better });
+const onNode = sqliteTransactions({ database: node, table: undefined });
+proves<Equal<typeof onBetter, TransactionalStore<BetterSqlite3.Database>>>();
+proves<Equal<typeof onNode, TransactionalStore<DatabaseSync>>>();
+void onBetter.process(
+  "id",
+  async (tx) => {
+    proves<Equal<typeof tx, BetterSqlite3.Database>>();
+    tx.prepare<[string]>("INSERT INTO t VALUES (?)").run("a");
+    tx.transaction(() => undefined)();
+    await Promise.resolve();
+  },
+  { retentionMs: 1 },
+);
+void onNode.process(
+  "id",
+  async (tx) => {
+    proves<Equal<typeof tx.isTransaction, boolean>>();
+    // @ts-expect-error: what better-sqlite3 alone has
+    tx.transaction(() => undefined);
+    await Promise.resolve();
+  },
+  { retentionMs: 1 },
+);
+
+// @ts-expect-error: without a database
+sqliteStore({});
+// @ts-expect-error: the name of a file is no handle
+sqliteStore({ database: "deliveries.db" });
+// @ts-expect-error: a client of another database
+sqliteStore({ database: client });
+// @ts-expect-error: a client of another database
+sqliteTransactions({ database: client });
+// @ts-expect-error: a misspelt option
+sqliteStore({ database: better, tableName: "deliveries" });
+// @ts-expect-error: milliseconds are a number
+sqliteTransactions({ database: node, waitTimeoutMs: "1 s" });
+const remote: SqliteDatabase = {
+  exec: () => undefined,
+  // @ts-expect-error: a driver whose answers are promises
+  prepare: () => ({ get: () => undefined, run: () => Promise.resolve({ changes: 1 }) }),
+};
