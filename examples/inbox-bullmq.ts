@@ -1,0 +1,61 @@
+// GATEWAY_WEBHOOK_SECRET=… REDIS_PORT=6379 npx tsx examples/inbox-bullmq.ts
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { Queue, Worker } from "bullmq";
+import { createWebhookReceiver, DiscardDelivery } from "identity-gateway-webhooks";
+import { bullmqConsume, bullmqEnqueue, inbox } from "identity-gateway-webhooks/bullmq";
+import { nodeHandler } from "identity-gateway-webhooks/node";
+
+const connection = { host: "127.0.0.1", port: Number(process.env["REDIS_PORT"] ?? 6379) };
+
+// Without an offline queue a delivery fails at once while Redis is away, and the gateway sends it again.
+const queue = new Queue("gateway-deliveries", {
+  connection: { ...connection, enableOfflineQueue: false },
+});
+queue.on("error", (error) => {
+  console.error("BullMQ", error);
+});
+await queue.waitUntilReady();
+
+// The receiver: the gateway is answered 200 once the delivery is a job in Redis.
+const receiver = createWebhookReceiver({
+  secret: process.env["GATEWAY_WEBHOOK_SECRET"],
+  handlers: inbox({ enqueue: bullmqEnqueue({ queue }) }),
+});
+
+// The worker, which is as well a process of its own: handlers that take their time.
+const stop = bullmqConsume({
+  Worker,
+  queue: "gateway-deliveries",
+  workerOptions: { connection, concurrency: 10 },
+  handlers: {
+    new_alarm: async (alarm, { id, signal }) => {
+      await wait(100, undefined, { signal });
+      console.log(`${id}: ${alarm.event_type}, severity ${alarm.severity}`);
+    },
+    delete_my_data_event: (event, { id }) => {
+      if (event.severity === "INFO") throw new DiscardDelivery("of no interest here");
+      console.log(`${id}: ${event.type}`);
+    },
+  },
+});
+
+const handleWebhook = nodeHandler(receiver);
+const server = createServer((req, res) => {
+  if (req.url === "/webhooks/gateway") handleWebhook(req, res);
+  else res.writeHead(404).end();
+});
+server.listen(Number(process.env["PORT"] ?? 3000), () => {
+  const { port } = server.address() as AddressInfo;
+  console.log(`listening on http://localhost:${port}/webhooks/gateway`);
+});
+
+// First no delivery more, then no job more, and the queue last.
+process.once("SIGTERM", () => {
+  void receiver
+    .drain()
+    .then(() => server.close())
+    .then(stop)
+    .then(() => queue.close());
+});

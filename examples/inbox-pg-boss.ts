@@ -1,0 +1,56 @@
+// GATEWAY_WEBHOOK_SECRET=… DATABASE_URL=postgres://… npx tsx examples/inbox-pg-boss.ts
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { createWebhookReceiver, RetryLater } from "identity-gateway-webhooks";
+import { nodeHandler } from "identity-gateway-webhooks/node";
+import { inbox, pgBossConsume, pgBossEnqueue } from "identity-gateway-webhooks/pg-boss";
+import PgBoss from "pg-boss";
+
+const boss = new PgBoss(process.env["DATABASE_URL"] ?? "postgres://localhost/postgres");
+// Without a listener an error of its connections ends the process.
+boss.on("error", (error) => {
+  console.error("pg-boss", error);
+});
+await boss.start();
+
+// The receiver: the gateway is answered 200 once the delivery is a row in PostgreSQL.
+const receiver = createWebhookReceiver({
+  secret: process.env["GATEWAY_WEBHOOK_SECRET"],
+  handlers: inbox({ enqueue: pgBossEnqueue({ boss }) }),
+});
+
+// The worker, which is as well a process of its own: handlers that take their time.
+const stop = pgBossConsume({
+  boss,
+  handlers: {
+    new_alarm: async (alarm, { id, signal }) => {
+      await wait(100, undefined, { signal });
+      console.log(`${id}: ${alarm.event_type}, severity ${alarm.severity}`);
+    },
+    delete_my_data_event: (event, { id, takeover }) => {
+      // An earlier run was cut off: its effect may be there or not.
+      if (takeover) throw new RetryLater({ afterMs: 60_000 });
+      console.log(`${id}: ${event.type}`);
+    },
+  },
+});
+
+const handleWebhook = nodeHandler(receiver);
+const server = createServer((req, res) => {
+  if (req.url === "/webhooks/gateway") handleWebhook(req, res);
+  else res.writeHead(404).end();
+});
+server.listen(Number(process.env["PORT"] ?? 3000), () => {
+  const { port } = server.address() as AddressInfo;
+  console.log(`listening on http://localhost:${port}/webhooks/gateway`);
+});
+
+// First no delivery more, then no job more, and pg-boss last.
+process.once("SIGTERM", () => {
+  void receiver
+    .drain()
+    .then(() => server.close())
+    .then(stop)
+    .then(() => boss.stop());
+});

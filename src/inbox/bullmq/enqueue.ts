@@ -1,0 +1,50 @@
+import { ConfigurationError } from "../../configuration-error.js";
+import { integerOption } from "../../integer-option.js";
+import { refuseUnknownOptions } from "../../known-options.js";
+import { INTEGER_OPTIONS } from "../../options.js";
+import { checkClient } from "../client-methods.js";
+import type { Enqueue } from "../inbox.js";
+import { RETRY_OPTIONS, type RetryOptions } from "../retry-options.js";
+import { BACKOFF_TYPE } from "./backoff.js";
+import type { BullmqQueue } from "./client.js";
+import { bullmqJobId } from "./job-id.js";
+
+/** Options of `bullmqEnqueue`. */
+export interface BullmqEnqueueOptions extends RetryOptions {
+  /** A `Queue` of BullMQ, on a Redis with `maxmemory-policy noeviction`. */
+  queue: BullmqQueue;
+  /**
+   * How long a completed job is remembered, so that the delivery makes no second one. Milliseconds, at
+   * least 72 hours (the gateway's attempts span up to 36, more with jitter), default 7 days.
+   */
+  retentionMs?: number | undefined;
+}
+
+/**
+ * Puts deliveries into a queue of BullMQ: `inbox({ enqueue: bullmqEnqueue({ queue }) })`. Redis has
+ * the job before the gateway hears of it; whether Redis's disk has it is Redis's `appendfsync`: with
+ * `everysec` a crash of Redis loses up to a second of acknowledged deliveries, with `always` none.
+ * Completed jobs are removed by their age, failed ones, which are the dead letters, never.
+ *
+ * @throws ConfigurationError where an option cannot work.
+ */
+export function bullmqEnqueue(options: BullmqEnqueueOptions): Enqueue {
+  if (typeof options !== "object" || (options as unknown) === null) {
+    throw new ConfigurationError("invalid_options", "bullmqEnqueue takes an options object");
+  }
+  refuseUnknownOptions(options, ["queue", "retryLimit", "retryDelayMs", "retentionMs"]);
+  const { queue } = options;
+  checkClient("queue", queue, ["add"]);
+  const { retryLimit, retryDelayMs, retentionMs } = options;
+  const retries = integerOption("retryLimit", retryLimit, RETRY_OPTIONS.retryLimit);
+  const delay = integerOption("retryDelayMs", retryDelayMs, RETRY_OPTIONS.retryDelayMs);
+  const ageMs = integerOption("retentionMs", retentionMs, INTEGER_OPTIONS.retentionMs);
+  const settings = {
+    attempts: retries + 1,
+    backoff: { type: BACKOFF_TYPE, delay },
+    removeOnComplete: { age: Math.ceil(ageMs / 1000) },
+    removeOnFail: false,
+  } as const;
+
+  return (job) => queue.add(job.type, job, { jobId: bullmqJobId(job.id), ...settings });
+}

@@ -1,0 +1,73 @@
+import { ConfigurationError } from "../configuration-error.js";
+import { within } from "../deadline.js";
+import type { DeliveryContext } from "../delivery-context.js";
+import type { Handler, UnrecognizedDelivery } from "../handlers.js";
+import { integerOption } from "../integer-option.js";
+import { refuseUnknownOptions } from "../known-options.js";
+import { isPromise } from "../maybe-promise.js";
+import type { Alarm, OnlineDataEvent } from "../schemas.js";
+import { inboxJobOf, type InboxJob } from "./inbox-job.js";
+
+/**
+ * Writes a job into a durable queue, under an id made of `job.id`, so that a second write of the same
+ * delivery makes no second job. Its promise resolves once the write would survive a crash of this
+ * process, for only then is the gateway answered 200; it rejects where that is not known.
+ */
+export type Enqueue<Context = DeliveryContext> = (
+  job: InboxJob,
+  context: Context,
+) => PromiseLike<unknown>;
+
+/** Options of `inbox`. */
+export interface InboxOptions<Context = DeliveryContext> {
+  /**
+   * Writes one job: `pgBossEnqueue`, `bullmqEnqueue`, or a function of your own for another engine, or
+   * for a write through `context.tx`, which the dedupe row is committed with.
+   */
+  enqueue: Enqueue<Context>;
+  /**
+   * When a write that has not ended counts as failed: the gateway sends the delivery again, and a write
+   * that comes late is the same job. Milliseconds, from 1 to 600 000, default 10 000.
+   */
+  enqueueTimeoutMs?: number | undefined;
+}
+
+/** The handlers that hand every delivery over; one of them can be taken out for one type alone. */
+export interface InboxHandlers<Context = DeliveryContext> {
+  readonly new_alarm: Handler<Alarm, Context>;
+  readonly delete_my_data_event: Handler<OnlineDataEvent, Context>;
+  readonly unrecognized: Handler<UnrecognizedDelivery, Context>;
+}
+
+const ENQUEUE_TIMEOUT = { fallback: 10_000, min: 1, max: 600_000 };
+
+/**
+ * Makes handlers that put the authentic delivery into a queue and are done after its write, for work
+ * that takes longer than the gateway should wait: `handlers: inbox({ enqueue })` takes alarms, events
+ * and what is not recognized. A write that fails is a handler that failed: the gateway is answered 500
+ * and sends the delivery again.
+ *
+ * @throws ConfigurationError where an option cannot work.
+ */
+export function inbox<Context extends DeliveryContext = DeliveryContext>(
+  options: InboxOptions<Context>,
+): InboxHandlers<Context> {
+  if (typeof options !== "object" || (options as unknown) === null) {
+    throw new ConfigurationError("invalid_options", "inbox takes an options object");
+  }
+  refuseUnknownOptions(options, ["enqueue", "enqueueTimeoutMs"]);
+  const { enqueue } = options;
+  if (typeof enqueue !== "function") {
+    throw new ConfigurationError("invalid_option", "enqueue has to be a function");
+  }
+  const timeoutMs = integerOption("enqueueTimeoutMs", options.enqueueTimeoutMs, ENQUEUE_TIMEOUT);
+
+  const handOver = async (_record: unknown, context: Context): Promise<void> => {
+    const written: unknown = enqueue(inboxJobOf(context), context);
+    // Without a promise nobody knows whether the write has happened: a forgotten `return` would
+    // acknowledge deliveries that are nowhere.
+    if (!isPromise(written)) throw new TypeError("enqueue has to return the promise of its write");
+    await within(timeoutMs, "enqueue", written);
+  };
+  return { new_alarm: handOver, delete_my_data_event: handOver, unrecognized: handOver };
+}

@@ -1,0 +1,146 @@
+import { describe, expect, it } from "vitest";
+import { inboxWorker, type InboxJob } from "../../src/inbox/index.js";
+import {
+  DiscardDelivery,
+  RetryLater,
+  type Handlers,
+  type OnlineDataEvent,
+} from "../../src/index.js";
+import { sampleAlarm, sampleOnlineDataEvent } from "../../src/testing/index.js";
+
+const job = (type: string, body: unknown): InboxJob => ({
+  version: 1,
+  id: "d-1",
+  type,
+  timestamp: 1_760_000_000,
+  encoding: "utf-8",
+  body: typeof body === "string" ? body : JSON.stringify(body),
+});
+const alarmJob = job("new_alarm", { alarm: sampleAlarm({ account_id: 42 }) });
+
+/** A worker and the lines that it wrote. */
+function watched(handlers: Handlers) {
+  const lines: [string, string, unknown][] = [];
+  const logger = {
+    warn: (line: string, details?: unknown) => lines.push(["warn", line, details]),
+    error: (line: string, details?: unknown) => lines.push(["error", line, details]),
+  };
+  return { work: inboxWorker({ handlers, logger }), lines };
+}
+
+describe("the worker of an inbox", () => {
+  it("sees the conversions and the narrowing that a receiver's handler sees", async () => {
+    const event = sampleOnlineDataEvent("DATA_REAPPEARED", { site_id: 7 });
+    const seen: number[] = [];
+    const { work, lines } = watched({
+      new_alarm: ({ account_id }) => seen.push(account_id),
+      delete_my_data_event: { DATA_REAPPEARED: ({ site_id }) => seen.push(site_id) },
+    });
+    const legacy = { alarm: { ...sampleAlarm(), account_id: "43" } };
+    for (const data of [
+      alarmJob,
+      job("new_alarm", legacy),
+      job("delete_my_data_event", { event }),
+    ]) {
+      expect(await work(data)).toEqual({ outcome: "handled" });
+    }
+    expect([seen, lines]).toEqual([[42, 43, 7], []]);
+  });
+
+  it("gives what is not recognized to its handler, with the bytes", async () => {
+    const seen: unknown[] = [];
+    const { work } = watched({
+      unrecognized: ({ type, body }, { rawBody }) => seen.push([type, body, rawBody.length]),
+    });
+    await work(job("added_since", '{"later":1}'));
+    await work(job("new_alarm", "{"));
+    expect(seen).toEqual([
+      ["added_since", { later: 1 }, 11],
+      ["new_alarm", undefined, 1],
+    ]);
+  });
+
+  it("tells a handler of the run", async () => {
+    const controller = new AbortController();
+    const seen: unknown[] = [];
+    const { work } = watched({
+      new_alarm: (_, { signal, takeover }) => seen.push(signal, takeover),
+    });
+    await work(alarmJob, { signal: controller.signal, takeover: true });
+    await work(alarmJob);
+    expect(seen).toEqual([controller.signal, true, expect.any(AbortSignal), false]);
+  });
+
+  it("fails what nobody recognizes, so that it is dead-lettered and not lost", async () => {
+    const { work, lines } = watched({ new_alarm: () => undefined });
+    const result = await work(job("new_alarm", { alarm: { id: "x", text: "secret" } }));
+    expect(result.outcome).toBe("unrecognized");
+    expect(lines).toEqual([
+      ["error", expect.stringContaining("unrecognized: "), expect.objectContaining({ id: "d-1" })],
+    ]);
+    expect(JSON.stringify(lines)).not.toContain("secret");
+  });
+
+  it("completes what no handler is given for, and warns once for each type", async () => {
+    const { work, lines } = watched({ new_alarm: () => undefined });
+    const event: OnlineDataEvent = sampleOnlineDataEvent("DATA_DELETED");
+    for (let n = 0; n < 2; n++) {
+      expect(await work(job("delete_my_data_event", { event }))).toEqual({ outcome: "unhandled" });
+    }
+    expect(lines).toHaveLength(1);
+  });
+
+  it.each([
+    ["no job", { some: "thing" }],
+    ["a body of another type", { ...alarmJob, type: "delete_my_data_event" }],
+  ])("fails %s as malformed", async (_, data) => {
+    const { work, lines } = watched({ new_alarm: () => undefined });
+    const result = await work(data);
+    expect(result).toMatchObject({ outcome: "malformed", error: { name: "UnreadableJobError" } });
+    expect(lines.map(([level]) => level)).toEqual(["error"]);
+  });
+
+  it("says how a handler ended, whatever it does", async () => {
+    const outcomes: string[] = [];
+    const errors: unknown[] = [
+      new DiscardDelivery("x"),
+      new RetryLater(),
+      new Error("x"),
+      "text",
+      undefined,
+    ];
+    const { work, lines } = watched({
+      new_alarm: () => {
+        const error = errors[outcomes.length];
+        return outcomes.length < errors.length ? Promise.reject(error) : undefined;
+      },
+    });
+    for (let n = 0; n <= errors.length; n++) outcomes.push((await work(alarmJob)).outcome);
+    const failed = "handler_failed";
+    expect(outcomes).toEqual(["discarded", "retry_later", failed, failed, failed, "handled"]);
+    expect(lines.map(([level]) => level)).toEqual(["warn", "warn", "error", "error", "error"]);
+  });
+
+  it.each([
+    [undefined, undefined],
+    [Number.NaN, undefined],
+    [Number.POSITIVE_INFINITY, undefined],
+    [-5, 1_000],
+    [30_000, 30_000],
+    [1e12, 86_400_000],
+  ])("takes RetryLater's %s ms as %s", async (afterMs, expected) => {
+    const { work } = watched({ new_alarm: () => Promise.reject(new RetryLater({ afterMs })) });
+    expect(await work(alarmJob)).toMatchObject({ retryAfterMs: expected });
+  });
+
+  it("outlives a logger that throws", async () => {
+    const refuse = () => {
+      throw new Error("full disk");
+    };
+    const work = inboxWorker({
+      handlers: { new_alarm: () => Promise.reject(new Error("x")) },
+      logger: { warn: refuse, error: refuse },
+    });
+    expect((await work(alarmJob)).outcome).toBe("handler_failed");
+  });
+});

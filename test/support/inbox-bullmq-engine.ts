@@ -1,0 +1,72 @@
+import { Queue, Worker } from "bullmq";
+import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq.js";
+import type { RetryOptions } from "../../src/inbox/retry-options.js";
+import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
+import { startRedisServer } from "./redis-server.js";
+
+/** Locks that end soon, so that a crash is seen within a test's patience. */
+const SHORT_LOCKS = { lockDuration: 1_000, stalledInterval: 300, drainDelay: 1 };
+
+/** A queue of BullMQ, and how to close it. */
+export interface OpenBullmqQueue extends InboxQueue {
+  readonly queue: Queue;
+}
+
+/** Opens a queue that fails fast when its Redis is away. */
+export async function openBullmqQueue(
+  url: string,
+  name: string,
+  retries: RetryOptions = {},
+): Promise<OpenBullmqQueue> {
+  const connection = { host: "127.0.0.1", port: Number(new URL(url).port) };
+  const queue = new Queue(name, { connection: { ...connection, enableOfflineQueue: false } });
+  queue.on("error", () => undefined);
+  await queue.waitUntilReady();
+  return {
+    queue,
+    enqueue: bullmqEnqueue({ queue, ...retries }),
+    consume: ({ concurrency = 10, ...options }) =>
+      bullmqConsume({
+        Worker,
+        queue: name,
+        workerOptions: { connection, concurrency, ...SHORT_LOCKS },
+        logger: false,
+        ...options,
+      }),
+    async put(data) {
+      await queue.add("stranger", data);
+    },
+    async jobs() {
+      const counts = await queue.getJobCounts();
+      return Object.values(counts).reduce((sum, count) => sum + count, 0);
+    },
+    completed: () => queue.getCompletedCount(),
+    async dead() {
+      const failed = await queue.getFailed();
+      return failed.map(({ data, failedReason }) => ({
+        data: data as unknown,
+        error: failedReason,
+      }));
+    },
+  };
+}
+
+/** BullMQ on a Redis of its own, which writes every job to its disk before it answers. */
+export async function startBullmqEngine(): Promise<InboxEngine> {
+  const server = await startRedisServer({ appendonly: "yes", appendfsync: "always" });
+  const queues: Queue[] = [];
+  return {
+    url: server.url,
+    kill: server.kill,
+    start: server.start,
+    async open(name, retries) {
+      const opened = await openBullmqQueue(server.url, name, retries);
+      queues.push(opened.queue);
+      return opened;
+    },
+    async close() {
+      await Promise.all(queues.map((queue) => queue.close()));
+      await server.close();
+    },
+  };
+}
