@@ -7,7 +7,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { REPOSITORY, install, pack, type InstalledPackage } from "../support/installed-package.js";
 
 const NAME = "identity-gateway-webhooks";
-const SUBPATHS = ["", "/express", "/hono", "/node", "/fetch", "/testing"];
+const SUBPATHS = [
+  ...["", "/express", "/hono", "/node", "/fetch"],
+  ...["/redis", "/postgres", "/sqlite", "/inbox", "/pg-boss", "/bullmq"],
+  "/testing",
+];
 /** What a receiver in production loads. */
 const RECEIVING = SUBPATHS.filter((subpath) => subpath !== "/testing");
 const EXPORTS: Record<string, string[]> = {
@@ -34,6 +38,12 @@ const EXPORTS: Record<string, string[]> = {
   "/hono": ["honoHandler"],
   "/node": ["nodeHandler"],
   "/fetch": ["fetchHandler"],
+  "/redis": ["redisStore"],
+  "/postgres": ["postgresSchema", "postgresStore", "postgresTransactions"],
+  "/sqlite": ["sqliteStore", "sqliteTransactions"],
+  "/inbox": ["inbox", "inboxWorker"],
+  "/pg-boss": ["inbox", "pgBossConsume", "pgBossEnqueue"],
+  "/bullmq": ["bullmqConsume", "bullmqEnqueue", "inbox"],
   "/testing": [
     "ALARM_EVENT_TYPES",
     "CONFORMANCE_GROUPS",
@@ -112,6 +122,7 @@ describe("the tarball", () => {
       "docs",
       "fixtures",
       "package.json",
+      "sql",
     ]);
     expect(files.filter((file) => /\.(ts|tsx)$/.test(file) && !file.endsWith(".d.ts"))).toEqual([]);
   });

@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Sqlite, { type Database } from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { DiscardDelivery, RetryLater, type DeliveryContext } from "../../src/index.js";
+import { createRandom } from "../../src/testing/random.js";
+import { delivery } from "../support/deliveries.js";
+import { transactionalReceiver } from "../support/transactional-receiver.js";
+import { smallSqliteTransactions } from "../support/transactional-sqlite.js";
+
+let folder: string;
+const open: Database[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "transactional-receiver-"));
+});
+
+afterEach(() => {
+  for (const database of open.splice(0)) database.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** One more connection to the database of the test. */
+function connect(): Database {
+  const database = new Sqlite(join(folder, "partner.db"), { timeout: 0 });
+  database.exec("CREATE TABLE IF NOT EXISTS effects (id TEXT NOT NULL)");
+  open.push(database);
+  return database;
+}
+
+function writesEffect({ id, tx }: DeliveryContext<Database>): void {
+  tx.prepare("INSERT INTO effects VALUES (?)").run(id);
+}
+
+function effectsIn(database: Database): unknown[] {
+  return database.prepare("SELECT id FROM effects ORDER BY id").pluck().all();
+}
+
+describe("a receiver on a real database", () => {
+  it("commits what the handler writes together with the memory of its delivery", async () => {
+    const database = connect();
+    const { receive } = transactionalReceiver(smallSqliteTransactions(database), writesEffect);
+    const copy = await delivery({ id: "one" });
+    expect(await receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    const other = connect();
+    const restarted = transactionalReceiver(smallSqliteTransactions(other), writesEffect);
+    expect(await restarted.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(effectsIn(other)).toEqual(["one"]);
+  });
+
+  it("keeps neither where the handler swallows an error that the COMMIT then meets", async () => {
+    const database = connect();
+    database.pragma("foreign_keys = ON");
+    database.exec(
+      `CREATE TABLE accounts (id INTEGER PRIMARY KEY);
+       CREATE TABLE alarms (account INTEGER REFERENCES accounts DEFERRABLE INITIALLY DEFERRED)`,
+    );
+    let isBroken = true;
+    const { receive } = transactionalReceiver(smallSqliteTransactions(database), (context) => {
+      writesEffect(context);
+      // No such account: found out at COMMIT.
+      if (isBroken) context.tx.exec("INSERT INTO alarms VALUES (1)");
+    });
+    const copy = await delivery({ id: "one" });
+    expect(await receive(copy)).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    expect(effectsIn(database)).toEqual([]);
+    isBroken = false;
+    expect(await receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(effectsIn(database)).toEqual(["one"]);
+  });
+
+  it("has one effect of each delivery, however its handlers fail and two processes compete", async () => {
+    const { pick } = createRandom(5);
+    const endings = [
+      () => {
+        throw new Error("the handler fails");
+      },
+      () => {
+        throw new RetryLater();
+      },
+      () => undefined,
+      () => Promise.resolve(),
+      () => new Promise<void>((resolve) => setImmediate(resolve)),
+    ];
+    const handler = (context: DeliveryContext<Database>) => {
+      writesEffect(context);
+      if (context.id.startsWith("closed")) throw new DiscardDelivery();
+      return pick(endings)();
+    };
+    const receivers = [connect(), connect()].map((database) =>
+      transactionalReceiver(smallSqliteTransactions(database), handler),
+    );
+    const ids = Array.from({ length: 60 }, (_, n) => `${n % 6 === 0 ? "closed" : "open"}-${n}`);
+    const seen = new Set<string>();
+
+    const deliverUntilAcknowledged = async (id: string, first: number): Promise<void> => {
+      const copy = await delivery({ id });
+      for (let attempt = first; attempt < 10_000; attempt++) {
+        const response = await receivers[attempt % 2]?.receive(copy);
+        if (response !== undefined) seen.add(response.outcome);
+        if (response?.status === 200) return;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      throw new Error(`${id} is never acknowledged`);
+    };
+    // Three copies of each.
+    await Promise.all(
+      [0, 1, 2].flatMap((first) => ids.map((id) => deliverUntilAcknowledged(id, first))),
+    );
+
+    expect(effectsIn(connect())).toEqual(ids.filter((id) => id.startsWith("open")).sort());
+    expect([...seen].sort()).toEqual([
+      ...["discarded", "duplicate", "handled", "handler_failed", "in_flight"],
+      ...["retry_later", "store_unavailable"],
+    ]);
+  });
+});
