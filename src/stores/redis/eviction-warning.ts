@@ -9,9 +9,9 @@ export interface RedisStoreLogger {
 }
 
 /**
- * KEYS: any. Answers 1 where nothing is evicted, 0 where something may be, and -1 where the server does
- * not say. Asked through a script, so that a Cluster has a key to route it by. CONFIG GET is forbidden
- * by managed servers, and in scripts.
+ * Takes one key, whichever it is. Answers 1 where nothing is evicted, 0 where something may be, and -1
+ * where the server does not say. Asked through a script, so that a Cluster has a key to route it by.
+ * CONFIG GET is forbidden by managed servers, and in scripts.
  */
 export const EVICTION_POLICY: RedisScript = {
   lua: `local policy = string.match(redis.call('INFO', 'memory'), 'maxmemory_policy:([%w-]+)')

@@ -1,8 +1,8 @@
 // One script a verb, so that each is one atomic operation, judged by the server's clock. All answer
 // with one integer, which every client and every setting of its replies brings over.
 //
-// A key holds "1" once completed, which Redis shares between all keys: any other value costs 16 bytes
-// more. Before that it holds the lease's end in Unix milliseconds, a space and the owner.
+// A key holds "1" once completed, which Redis shares between all keys; every other value costs 16
+// bytes more. Before that it holds the lease's end in Unix milliseconds, a space and the owner.
 
 /** A script, and what EVALSHA knows it by. */
 export interface RedisScript {

@@ -50,7 +50,7 @@ export const mannersRules: readonly ConformanceRule[] = [
         const delivery = await trial.deliver();
         const { answer, text } = await trial.send({ ...delivery, method, body: undefined });
         const runs = await trial.runsOf(delivery.id);
-        // Load balancers ask for the health of a URL by these: any answer to that is as good.
+        // Load balancers ask for the health of a URL by these, and each answer to that is as good.
         if ((runs ?? 0) > 0 || outcomeOf(answer?.body ?? "") === "handled") {
           throw trial.failure(`${method}: answered ${text}, and handled`);
         }
