@@ -38,7 +38,11 @@ export default defineConfig({
       include: ["src/**/*.ts", "adapters/**/*.ts"],
       reporter: ["text-summary", "html", "json-summary"],
       reportsDirectory: "coverage",
-      thresholds: { branches: 97, functions: 97, lines: 97, statements: 97 },
+      thresholds: {
+        ...{ branches: 95, functions: 97, lines: 97, statements: 97 },
+        // What every receiver runs.
+        "{adapters,src}/*.ts": { branches: 97 },
+      },
     },
   },
 });
