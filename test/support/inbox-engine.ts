@@ -1,6 +1,6 @@
-import { describe, expect, it } from "vitest";
 import type { Enqueue, InboxWorkerOptions } from "../../src/inbox/index.js";
 import type { RetryOptions } from "../../src/inbox/retry-options.js";
+import { describeService } from "./describe-service.js";
 
 /** A job that nobody will run again, and why. */
 export interface DeadLetter {
@@ -32,18 +32,7 @@ export interface InboxEngine {
   readonly close: () => Promise<void>;
 }
 
-/** `describe` for tests on a real server. Without one they fail on CI, and say so elsewhere. */
+/** `describe` for tests on the server of an engine. */
 export function describeEngine(service: string, isThere: boolean, body: () => void): void {
-  if (isThere) {
-    describe(service, body);
-    return;
-  }
-  const missing = `${service} is not on this machine: the tests of its inbox did NOT run`;
-  describe(service, () => {
-    it("is there", (context) => {
-      process.stderr.write(`\n${missing}\n`);
-      expect(process.env["CI"], missing).not.toBe("true");
-      context.skip(missing);
-    });
-  });
+  describeService(service, isThere ? undefined : `${service} is not on this machine`, body);
 }

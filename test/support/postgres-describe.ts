@@ -1,20 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describeService } from "./describe-service.js";
 import { postgresBinaries } from "./postgres-server.js";
 
-const MISSING =
-  "initdb and postgres were not found: the tests of the PostgreSQL stores did NOT run";
-
-/** `describe` for tests that start a PostgreSQL server. Without one they fail on CI, and say so elsewhere. */
+/** `describe` for tests that start a PostgreSQL server. */
 export function describePostgres(title: string, body: () => void): void {
-  if (postgresBinaries !== undefined) {
-    describe(title, body);
-    return;
-  }
-  describe(title, () => {
-    it("has a PostgreSQL server to run on", (context) => {
-      process.stderr.write(`\n${MISSING}\n`);
-      expect(process.env["CI"], MISSING).not.toBe("true");
-      context.skip(MISSING);
-    });
-  });
+  const isThere = postgresBinaries !== undefined;
+  describeService(title, isThere ? undefined : "initdb and postgres were not found", body);
 }
