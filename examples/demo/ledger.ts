@@ -12,6 +12,8 @@ export interface Ledger {
   /** Enters a request under its delivery id, with the outcome that it had to have. */
   readonly enter: (id: string, delivery: string, expected: string | undefined) => void;
   readonly miscounts: () => readonly Miscount[];
+  /** How many deliveries were entered. */
+  readonly size: () => number;
 }
 
 /** The outcomes for which the handler runs; for all others it must not. */
@@ -39,5 +41,6 @@ export function createLedger(): Ledger {
         })
         .filter(({ expected, actual }) => expected !== actual);
     },
+    size: () => entries.size,
   };
 }

@@ -9,12 +9,10 @@ import {
   type TwinAttempt,
 } from "identity-gateway-webhooks/testing";
 import type { Ledger } from "./ledger.js";
-import { HANDLED, type Answer, type Section } from "./row.js";
+import { DUPLICATE, HANDLED, IN_FLIGHT, type Answer, type Section } from "./row.js";
 import type { DemoServer } from "./server.js";
 import { rowsOf } from "./steps.js";
 
-const DUPLICATE: Answer = { status: 200, outcome: "duplicate" };
-const IN_FLIGHT: Answer = { status: 409, outcome: "in_flight" };
 const HANDLER_FAILED: Answer = { status: 500, outcome: "handler_failed" };
 
 /** Delivers an alarm again: when it was handled, while it is, and when its handler has failed. */

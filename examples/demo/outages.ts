@@ -9,11 +9,10 @@ import {
   type VirtualClock,
 } from "identity-gateway-webhooks/testing";
 import type { Ledger } from "./ledger.js";
-import { HANDLED, type Answer, type Section } from "./row.js";
+import { HANDLED, NO_ANSWER, type Answer, type Section } from "./row.js";
 import { rowsOf } from "./steps.js";
 
 const MINUTE_MS = 60_000;
-const NO_ANSWER: Answer = {};
 const MISMATCH: Answer = { outcome: "signature_mismatch" };
 
 /** The hours of the gateway's retries, on a clock that jumps over the waiting. */

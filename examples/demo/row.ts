@@ -4,6 +4,9 @@ import type { ReplayResult, TwinDelivery } from "identity-gateway-webhooks/testi
 export type Answer = Pick<ReplayResult, "status" | "outcome">;
 
 export const HANDLED: Answer = { status: 200, outcome: "handled" };
+export const DUPLICATE: Answer = { status: 200, outcome: "duplicate" };
+export const IN_FLIGHT: Answer = { status: 409, outcome: "in_flight" };
+export const NO_ANSWER: Answer = {};
 
 /** A line of the table: what was sent, what had to be answered and what was. */
 export interface Row extends Answer {

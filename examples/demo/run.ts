@@ -1,33 +1,32 @@
 // npm run demo [-- folder-of-fixtures]
 // A real server on this machine, and a gateway that delivers every fixture to it, and some trouble.
-import { fileURLToPath } from "node:url";
-import { FixtureError, loadFixtures } from "identity-gateway-webhooks/testing";
-import { sendEveryFixture } from "./every-fixture.js";
-import { createLedger } from "./ledger.js";
-import { deliverMoreThanOnce } from "./more-than-once.js";
-import { deliverThroughOutages } from "./outages.js";
-import { startServer } from "./server.js";
-import { countDifferences, renderSummary, renderTable } from "./table.js";
+//
+// npm run demo -- --store sqlite | --store redis --url redis://… | --store postgres --url postgres://…
+// A receiver that is killed in the middle, and started again on the same store.
+import { FixtureError } from "identity-gateway-webhooks/testing";
+import { readCommand, UsageError } from "./command-line.js";
+import { showFixtures } from "./show-fixtures.js";
+import { showRestart, StoreUnavailableError } from "./show-restart.js";
+import { countDifferences, renderSummary, renderTable, type Result } from "./table.js";
 
-const folder = process.argv[2] ?? fileURLToPath(new URL("../../fixtures/", import.meta.url));
-const fixtures = await loadFixtures(folder).catch((error: unknown) => {
-  if (!(error instanceof FixtureError)) throw error;
+async function show(): Promise<Result> {
+  const command = readCommand(process.argv.slice(2), process.env);
+  return command.show === "fixtures"
+    ? showFixtures(command.folder)
+    : showRestart(command.store, command.url);
+}
+
+const result = await show().catch((error: unknown) => {
+  const isForTheUser = [FixtureError, UsageError, StoreUnavailableError].some(
+    (type) => error instanceof type,
+  );
+  if (!isForTheUser || !(error instanceof Error)) throw error;
   console.error(error.message);
   process.exit(2);
 });
 
-const ledger = createLedger();
-const server = await startServer(ledger);
-const startedAt = performance.now();
-const sections = [
-  ...(await sendEveryFixture(server.url, fixtures, ledger)),
-  await deliverMoreThanOnce(server, ledger),
-  ...(await deliverThroughOutages(ledger)),
-];
-const result = { sections, miscounts: ledger.miscounts(), ms: performance.now() - startedAt };
-await server.close();
-
-console.log(`\nThe gateway delivers to ${server.url}\n`);
+console.log(`\n${result.headline}\n`);
 console.log(renderTable(result));
+if (result.remark !== undefined) console.log(`\n${result.remark}`);
 console.log(`\n${renderSummary(result)}\n`);
 process.exitCode = countDifferences(result) === 0 ? 0 : 1;

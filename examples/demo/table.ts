@@ -4,9 +4,13 @@ import type { Row, Section } from "./row.js";
 
 /** What came of it all. */
 export interface Result {
+  /** Where the gateway delivered to. */
+  readonly headline: string;
   readonly sections: readonly Section[];
   readonly miscounts: readonly Miscount[];
   readonly ms: number;
+  /** What the table does not say. */
+  readonly remark?: string;
 }
 
 const COLUMNS = ["Delivery", "What was done", "Status", "Outcome", "    ms"];

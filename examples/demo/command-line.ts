@@ -1,0 +1,76 @@
+import { parseArgs } from "node:util";
+
+/** The stores that `--store` names, and the variable that has the URL of each that is a server. */
+const STORES = {
+  sqlite: undefined,
+  redis: "REDIS_URL",
+  postgres: "DATABASE_URL",
+} as const;
+
+export type StoreName = keyof typeof STORES;
+
+/** What the demo is to show: every fixture, or a restart on a store that outlives the process. */
+export type Command =
+  | { readonly show: "fixtures"; readonly folder: string | undefined }
+  /** `url`: of the server; undefined for SQLite, which has none. */
+  | { readonly show: "restart"; readonly store: StoreName; readonly url: string | undefined };
+
+/** The command line cannot be followed; the message says what to change. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/**
+ * Reads `[folder]` or `--store <name> [--url <url>]`.
+ *
+ * @throws UsageError for anything else, and for a server whose URL is nowhere.
+ */
+export function readCommand(args: readonly string[], env: NodeJS.ProcessEnv): Command {
+  const { values, positionals } = parse(args);
+  const [folder, ...more] = positionals;
+  if (more.length > 0) throw new UsageError("one folder of fixtures at a time");
+  if (values.store === undefined) {
+    if (values.url !== undefined) throw new UsageError("--url goes with --store redis or postgres");
+    return { show: "fixtures", folder };
+  }
+  if (folder !== undefined) {
+    throw new UsageError("--store sends alarms of its own: leave the folder out");
+  }
+  if (!isStoreName(values.store)) {
+    throw new UsageError(`--store is one of ${Object.keys(STORES).join(", ")}`);
+  }
+  return { show: "restart", store: values.store, url: urlOf(values.store, values.url, env) };
+}
+
+function urlOf(
+  store: StoreName,
+  given: string | undefined,
+  env: NodeJS.ProcessEnv,
+): string | undefined {
+  const variable = STORES[store];
+  if (variable === undefined) {
+    if (given === undefined) return undefined;
+    throw new UsageError(`--store ${store} takes no --url: its file is a temporary one`);
+  }
+  const url = given ?? env[variable];
+  if (url) return url;
+  throw new UsageError(
+    `--store ${store} needs a server: add --url ${store}://…, or set ${variable}`,
+  );
+}
+
+function isStoreName(text: string): text is StoreName {
+  return Object.hasOwn(STORES, text);
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: { store: { type: "string" }, url: { type: "string" } },
+      allowPositionals: true,
+    });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}

@@ -1,0 +1,83 @@
+import Database from "better-sqlite3";
+import type { DeliveryStore } from "identity-gateway-webhooks";
+import { postgresStore } from "identity-gateway-webhooks/postgres";
+import { redisStore } from "identity-gateway-webhooks/redis";
+import { sqliteStore } from "identity-gateway-webhooks/sqlite";
+import pg from "pg";
+import { createClient } from "redis";
+import type { StoreName } from "./command-line.js";
+
+/** Where a store keeps what it remembers: plain, so that it can be told to another process. */
+export interface StorePlace {
+  readonly store: StoreName;
+  /** A file for SQLite, otherwise the URL of the server. */
+  readonly location: string;
+  /** The table, or what keys begin with: of one run of the demo alone. */
+  readonly name: string;
+}
+
+/** A store that is connected. */
+export interface DurableStore {
+  readonly store: DeliveryStore;
+  readonly close: () => Promise<void>;
+  /** Removes from the server what the demo has put there. */
+  readonly clear: () => Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Opens the store. Rejects where its server cannot be reached. */
+export function openStore(place: StorePlace): Promise<DurableStore> {
+  return OPENERS[place.store](place);
+}
+
+const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> = {
+  sqlite({ location, name }) {
+    const database = new Database(location);
+    return Promise.resolve({
+      store: sqliteStore({ database, table: name }),
+      close() {
+        database.close();
+        return Promise.resolve();
+      },
+      // The file goes with its folder.
+      clear: () => Promise.resolve(),
+    });
+  },
+
+  async redis({ location, name }) {
+    const client = createClient({
+      url: location,
+      socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false },
+    });
+    // Without a listener, a connection that breaks ends the process.
+    client.on("error", () => undefined);
+    await client.connect();
+    return {
+      store: redisStore({ client, keyPrefix: `${name}:` }),
+      close: () => client.close(),
+      async clear() {
+        for await (const keys of client.scanIterator({ MATCH: `${name}:*`, COUNT: 1_000 })) {
+          if (keys.length > 0) await client.unlink(keys);
+        }
+      },
+    };
+  },
+
+  async postgres({ location, name }) {
+    const pool = new pg.Pool({
+      connectionString: location,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    });
+    pool.on("error", () => undefined);
+    const store = postgresStore({ pool, table: name });
+    await store.migrate();
+    return {
+      store,
+      close: () => pool.end(),
+      async clear() {
+        await pool.query(`DROP TABLE ${name}`);
+      },
+    };
+  },
+};

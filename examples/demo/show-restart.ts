@@ -1,0 +1,80 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { StoreName } from "./command-line.js";
+import { openStore, type DurableStore, type StorePlace } from "./durable-store.js";
+import { createLedger } from "./ledger.js";
+import { deliverAcrossRestart } from "./restart.js";
+import type { Result } from "./table.js";
+
+/** Longer than a process takes to start, so that the lease of the killed one is met. */
+const LEASE_MS = 3_000;
+
+/** The store's server cannot be used; the message says which and why. */
+export class StoreUnavailableError extends Error {
+  override readonly name = "StoreUnavailableError";
+}
+
+/** Kills a receiver and starts it again on the same store, which is new and removed in the end. */
+export async function showRestart(store: StoreName, url: string | undefined): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), "gateway-demo-"));
+  const place: StorePlace = {
+    store,
+    location: url ?? join(folder, "deliveries.db"),
+    name: `gateway_demo_${randomUUID().slice(0, 8)}`,
+  };
+  const effects = join(folder, "effects.txt");
+  try {
+    await writeFile(effects, "");
+    const opened = await open(place);
+    try {
+      return await show(place, effects);
+    } finally {
+      await remove(opened, place);
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function show(place: StorePlace, effects: string): Promise<Result> {
+  const ledger = createLedger();
+  const startedAt = performance.now();
+  const restart = await deliverAcrossRestart({ place, effects, leaseMs: LEASE_MS }, ledger);
+  return {
+    headline: `The gateway delivers to ${restart.url}\nThe receiver remembers in ${nameOf(place)}`,
+    sections: restart.sections,
+    miscounts: ledger.miscounts(),
+    ms: performance.now() - startedAt,
+    remark: `The ledger of effects, a file beside the store: ${restart.effects} effects of ${ledger.size()} alarms.`,
+  };
+}
+
+async function open(place: StorePlace): Promise<DurableStore> {
+  try {
+    return await openStore(place);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : "";
+    // Where a name has several addresses, what is thrown has a code alone.
+    const code = error instanceof Error && "code" in error ? String(error.code) : "no connection";
+    throw new StoreUnavailableError(`${nameOf(place)} cannot be used: ${reason || code}`);
+  }
+}
+
+async function remove({ clear, close }: DurableStore, place: StorePlace): Promise<void> {
+  try {
+    await clear();
+    await close();
+  } catch {
+    // The table is shown all the same: it says what came of a server that went away.
+    console.error(`what begins with ${place.name} could not be removed from ${nameOf(place)}`);
+  }
+}
+
+/** The store for a person; of a URL the host alone, as the rest may hold a password. */
+function nameOf({ store, location }: StorePlace): string {
+  if (store === "sqlite") return "an SQLite file";
+  const host = URL.canParse(location) ? new URL(location).host : "";
+  return `${store === "redis" ? "Redis" : "PostgreSQL"} at ${host || "that URL"}`;
+}
