@@ -25,7 +25,10 @@ describe("receiverConformance", () => {
     ["answers before it handles", ["failure_sent_again"]],
     [
       "handles copies again",
-      ["duplicate_handled_once", "retry_signed_anew", "concurrent_copies_handled_once"],
+      [
+        ...["duplicate_handled_once", "retry_signed_anew", "copy_by_id_alone"],
+        "concurrent_copies_handled_once",
+      ],
     ],
     ["verifies JSON written anew", ["exact_bytes", "other_bytes", "other_bytes_same_text"]],
     [

@@ -96,6 +96,8 @@ it.each<[string, object]>([
   ["secret", { secret: "" }],
   ["types has to be", { types: [] }],
   ["types has to be", { types: ["new_alarms"] }],
+  ["types has to be", { types: ["new_alarm", "new_alarms"] }],
+  ["types has to be", { types: "new_alarm" }],
   ["handled has to be a function", { handled: 3 }],
   ["whileFailing has to be a function", { whileFailing: true }],
   ["now has to be a function", { now: 0 }],

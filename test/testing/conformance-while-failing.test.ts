@@ -3,6 +3,8 @@ import type { ConformanceOptions } from "../../src/testing/conformance/conforman
 import { idsOf, judgeTarget, ledgerReceiver } from "../support/judged-receivers.js";
 import { createLedger } from "../support/ledger.js";
 
+const noError: unknown = "text";
+
 describe("whileFailing", () => {
   it("need not pass on what its work gives", async () => {
     const ledger = createLedger();
@@ -16,6 +18,7 @@ describe("whileFailing", () => {
 
   it.each<[string, () => Promise<unknown>]>([
     ["the option whileFailing failed: no database", () => Promise.reject(new Error("no database"))],
+    ["the option whileFailing failed: no reason is given", () => Promise.reject(noError)],
     ["the option whileFailing has to await the work", () => Promise.resolve()],
   ])("that does not work is named: %s", async (message, option) => {
     const whileFailing = option as NonNullable<ConformanceOptions["whileFailing"]>;

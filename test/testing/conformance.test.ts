@@ -68,6 +68,7 @@ describe("without a probe", () => {
     expect(idsOf(report, "not_judged")).toEqual([
       "duplicate_handled_once",
       "retry_signed_anew",
+      "copy_by_id_alone",
       "concurrent_copies_handled_once",
       "acknowledged_after_handling",
       "failure_sent_again",
@@ -116,7 +117,8 @@ describe("a receiver that", () => {
         expect(verdictOf("alarm")).toBe(isAcknowledged ? "passed" : "failed");
         const isFinal = [400, 401, 403, 404, 422].includes(status);
         // A 2xx may be of one that keeps what it cannot verify, or drops it.
-        const otherwise = isAcknowledged ? "not_judged" : "passed";
+        // 429 is what a limiter says, and not the receiver.
+        const otherwise = isAcknowledged || status === 429 ? "not_judged" : "passed";
         expect(verdictOf("wrong_secret_sent_again")).toBe(isFinal ? "failed" : otherwise);
       }),
       { seed: 4, numRuns: 30, examples: [[204], [401], [404], [302], [503]] },

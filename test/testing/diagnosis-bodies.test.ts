@@ -67,6 +67,16 @@ const BROKEN: readonly Broken[] = [
     captured: Buffer.from(`\uFEFF${ALARM_BODY}\r\n`, "utf16le"),
   },
   {
+    what: "UTF-16 with a newline of one character",
+    code: "body_utf16",
+    captured: Buffer.from(`${ALARM_BODY}\n`, "utf16le"),
+  },
+  {
+    what: "big-endian UTF-16 with a mark",
+    code: "body_utf16",
+    captured: Buffer.from(`\uFEFF${ALARM_BODY}`, "utf16le").swap16(),
+  },
+  {
     what: "big-endian UTF-16",
     code: "body_utf16",
     captured: Buffer.from(ALARM_BODY, "utf16le").swap16(),
@@ -154,6 +164,18 @@ const BROKEN: readonly Broken[] = [
     code: "body_quoted",
     captured: 'b\'{"alarm":"\\xc3\\xa5\\\\n"}\'',
     signed: '{"alarm":"å\\n"}',
+  },
+  {
+    what: "a quote as Python escapes it",
+    code: "body_quoted",
+    captured: 'b\'{"alarm":"it\\\'s"}\'',
+    signed: '{"alarm":"it\'s"}',
+  },
+  {
+    what: "HTML entities beside one that was signed",
+    code: "body_html_escaped",
+    captured: "{&quot;alarm&quot;:&quot;a&nbsp;&lt;b&gt;&quot;}",
+    signed: '{"alarm":"a&nbsp;<b>"}',
   },
   {
     what: "HTML entities",

@@ -3,12 +3,16 @@ import { readChunks } from "../../src/testing/diagnosis/chunked-body.js";
 import { inWords, skewClue } from "../../src/testing/diagnosis/clock-skew.js";
 import { JSON_KEY_ORDERS, orderKeys } from "../../src/testing/diagnosis/json-key-orders.js";
 import { JSON_LAYOUTS, writeJson } from "../../src/testing/diagnosis/json-layouts.js";
-import { readJsonTokens } from "../../src/testing/diagnosis/json-tokens.js";
+import { jsonSpellings } from "../../src/testing/diagnosis/json-spellings.js";
+import { readJsonTokens, type JsonToken } from "../../src/testing/diagnosis/json-tokens.js";
 import { parseCapturedRequest } from "../../src/testing/diagnosis/captured-request.js";
 import { readCapturedBody } from "../../src/testing/diagnosis/captured-body.js";
+import { createSearchBudget } from "../../src/testing/diagnosis/search-budget.js";
 import { unexplained } from "../../src/testing/diagnosis/unexplained.js";
 import { readWebhookHeaders } from "../../src/testing/diagnosis/webhook-header-texts.js";
 import { ALARM_BODY, captured, codesOf, diagnose } from "./diagnosis-capture.js";
+
+const unchanged = ({ text }: JsonToken): string => text;
 
 describe("a duration in words", () => {
   test.each([
@@ -117,6 +121,20 @@ describe("the tokens of JSON", () => {
   });
 });
 
+describe("spellings of JSON", () => {
+  test("end where a string alone is beyond the length", () => {
+    const [layout] = JSON_LAYOUTS;
+    const tokens = readJsonTokens('"abc"') ?? [];
+    const write = (maxLength: number) => layout && writeJson(tokens, unchanged, layout, maxLength);
+    expect([write(4), write(5)]).toEqual([undefined, '"abc"']);
+  });
+
+  test("are none where the budget is not enough to read it", () => {
+    expect([...jsonSpellings('{"a":1}', createSearchBudget(100))]).toEqual([]);
+    expect([...jsonSpellings('{"a":1}', createSearchBudget(10_000))]).not.toEqual([]);
+  });
+});
+
 describe("odd text is no explanation, and no failure", () => {
   test.each([
     ["a broken escape of a percent-encoding", "%7B%22alarm%22%3A%E0%A4%A"],
@@ -125,6 +143,7 @@ describe("odd text is no explanation, and no failure", () => {
     ["a = at the end", "abc="],
     ["quotes that do not end", '"{\\"alarm\\":1}'],
     ["an odd number of UTF-16 bytes", Buffer.of(0xff, 0xfe, 0x7b)],
+    ["UTF-16 of another body", Buffer.from("{}", "utf16le")],
     ["one byte", Buffer.of(0)],
     ["blanks alone", " \n\t "],
     ["newlines alone", "\n\n"],

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { signDelivery } from "../../src/index.js";
 import {
   ALARM_BODY,
+  captured,
   codesOf,
   diagnose,
   ID,
@@ -88,6 +89,14 @@ describe("a header that was changed is found", () => {
   });
 });
 
+test("headers are found behind hundreds of others, each one line", async () => {
+  const others = Array.from({ length: 990 }, (_, at) => [`x-other-${String(at)}`, "a"] as const);
+  const found = { ...Object.fromEntries(others), ...(captured().headers as object) };
+  expect(await codesOf({}, { headers: found })).toEqual([]);
+  const many = { "x-other": Array<string>(1_000).fill("a"), ...(captured().headers as object) };
+  expect(await codesOf({}, { headers: many })).toEqual(["all_headers_missing"]);
+});
+
 describe("a header that is missing is named", () => {
   test.each(["X-Webhook-Id", "X-Webhook-Timestamp", "X-Webhook-Type", "X-Webhook-Signature"])(
     "%s",
@@ -97,6 +106,16 @@ describe("a header that is missing is named", () => {
       expect(findings).toMatchObject([{ code: "header_missing", certainty: "seen", header }]);
     },
   );
+
+  test("or outside of its grammar, be it not signed as the type is", async () => {
+    const change = { "X-Webhook-Type": "new alarm" };
+    const { findings } = await diagnose({}, { change });
+    expect(findings).toMatchObject([
+      { code: "header_malformed", header: "X-Webhook-Type" },
+      { code: "type_mismatch", header: "X-Webhook-Type" },
+    ]);
+    expect(findings[0]?.message).toContain("1 to 128 characters");
+  });
 
   test("all of them, once", async () => {
     expect(await codesOf({}, { headers: { Host: "a.example" } })).toEqual(["all_headers_missing"]);

@@ -47,6 +47,10 @@ const CAPTURES: readonly [what: string, capture: string | Uint8Array][] = [
     ["> POST / HTTP/1.1", ...LINES.map((line) => `> ${line}`), ">", ALARM_BODY].join("\r\n"),
   ],
   [
+    "curl -v without a line between head and body",
+    ["> POST / HTTP/1.1", ...LINES.map((line) => `> ${line}`), ALARM_BODY, "* done"].join("\n"),
+  ],
+  [
     "chunks",
     [
       ...LINES,
@@ -196,6 +200,7 @@ describe("what is no capture is refused by what it lacks", () => {
     ["an event without body", JSON.stringify({ headers: HEADERS }), "missing_body"],
     ["a parsed body", JSON.stringify({ headers: HEADERS, body: {} }), "invalid_body"],
     ["HAR of a page", JSON.stringify({ log: { entries: [] } }), "no_delivery_in_har"],
+    ["HAR without a list", JSON.stringify({ log: { entries: 1 } }), "no_delivery_in_har"],
     ["HAR without headers", JSON.stringify({ request: {} }), "missing_headers"],
     ["HAR without a body", JSON.stringify({ request: { headers: HEADERS } }), "missing_body"],
   ])("%s", (_, capture, code) => {

@@ -131,6 +131,13 @@ describe("a diagnosis never rejects for headers and body", () => {
     (function* () {
       for (;;) yield ["x-webhook-id", "a"];
     })(),
+    // Names that are none count as lines, and half a pair as none.
+    (function* () {
+      for (;;) yield [7, "a"];
+    })(),
+    (function* () {
+      for (;;) yield 7;
+    })(),
     {
       "x-webhook-id": "v".repeat(1e6),
       "x-webhook-timestamp": ",".repeat(1e5),

@@ -123,6 +123,41 @@ describe("another secret is found", () => {
   });
 });
 
+describe("a secret as long as a file", () => {
+  const long = "whsec_line of a file\n".repeat(500_000);
+
+  test("is named, among the others by its place, and the right one is still found", async () => {
+    const { verdict, findings } = await diagnose({ secret: "whsec_unknown" }, { secret: long });
+    expect(verdict).toBe("bad");
+    expect(findings.map(({ code }) => code)).toEqual([
+      "secret_refused",
+      "secret_long",
+      "unexplained",
+    ]);
+    expect(findings[1]).toMatchObject({ certainty: "possible", secretIndex: 0 });
+    expect(findings[2]?.message).toContain("too large to try more");
+    const among = await diagnose({ secret: "whsec_unknown" }, { secret: [SECRET, long.trim()] });
+    expect(among.findings[0]?.message).toMatch(/^secret\[1\] has more than 65536 characters: /);
+    const secret = [long, `${SECRET}\n`];
+    expect((await diagnose({}, { secret })).findings[0]).toMatchObject({
+      code: "secret_whitespace",
+      secretIndex: 1,
+    });
+  });
+
+  test("is good where it is what signs, as for a receiver", async () => {
+    const secret = long.trim();
+    expect(await diagnose({ secret }, { secret })).toMatchObject({ verdict: "good", findings: [] });
+  });
+
+  test("is one of more than 65 536 characters", async () => {
+    const codes = (characters: number) =>
+      codesOf({ secret: "whsec_unknown" }, { secret: "s".repeat(characters) });
+    expect(await codes(65_536)).not.toContain("secret_long");
+    expect(await codes(65_537)).toContain("secret_long");
+  });
+});
+
 describe("a secret that no receiver takes is named", () => {
   test.each(["", "undefined", "null"])("%j", async (secret) => {
     const { findings } = await diagnose({}, { secret });

@@ -24,6 +24,13 @@ describe("findPersonalData", () => {
     );
   });
 
+  test("reads references of HTML, and leaves those that are no character", () => {
+    expect(findPersonalData("anna&#64;exempel.se")).toEqual(["email"]);
+    expect(findPersonalData("anna&#x40;exempel.se")).toEqual(["email"]);
+    expect(findPersonalData("anna&#x110000;exempel.se")).toEqual([]);
+    expect(findPersonalData("&#x110000; anna&#64;exempel.se")).toEqual(["email"]);
+  });
+
   test("knows the published examples", () => {
     expect(findPersonalData("811218-9876")).toContain("swedish_number");
     expect(findPersonalData("701063-2391")).toContain("swedish_number"); // samordningsnummer

@@ -77,6 +77,16 @@ describe.each([
   });
 });
 
+test("a lock that cannot be made ends where it is not because of another's", async () => {
+  const linkFile: LinkFile = async (...paths) => {
+    await rm(directory, { recursive: true });
+    return noLinks(...paths);
+  };
+  const folder = createFixtureFolder(directory, linkFile);
+  await expect(folder.add("a", "text")).rejects.toMatchObject({ code: "ENOENT" });
+  await folder.open();
+});
+
 describe("the queue", () => {
   test("does one job after the other, and refuses beyond each bound", async () => {
     const queue = createRecordingQueue({ maxJobs: 2, maxBytes: 10 });

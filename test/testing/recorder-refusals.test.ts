@@ -87,6 +87,18 @@ describe("a recorder refuses", () => {
     expect(String(warn.mock.calls)).not.toContain("exempel");
   });
 
+  test("by default gives the advice to keep less where that is of use alone", async () => {
+    const warn = vi.spyOn(console, "warn").mockReturnValue();
+    await writeFile(join(parent, "file"), "");
+    const { recorder, receiver } = recordedReceiver({
+      directory: join(parent, "file"),
+      onRefused: undefined,
+    });
+    await receiver.receive(await partnersDelivery());
+    await recorder.flush();
+    expect(warn.mock.calls[0]?.[0]).toMatch(/could not be written: EEXIST\. Said once/);
+  });
+
   test("has no say in the answer where the folder cannot be written to", async () => {
     await writeFile(join(parent, "file"), "");
     const { recorder, receiver, refusals } = recordedReceiver({

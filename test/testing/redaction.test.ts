@@ -43,6 +43,7 @@ describe("a redacted body", () => {
     ['"\\u00c5sa \\ud83d\\udd10\\n\\/\\""', '"\\u00b7xxx\\ud83d\\udd39\\n\\/\\""'],
     ['"\\u0041nna"', '"\\u0078xxx"'],
     ['"\\ud800 half"', '"\\ud800xxxxx"'],
+    ['"half \\udc00"', '"xxxxx\\udc00"'],
     ['" \\t\\n"', '" \\t\\n"'],
     ['""', '""'],
     ['"-12"', '"-99"'],

@@ -36,6 +36,17 @@ describe("a target in this process that gives no answer is a network error:", ()
     await expect(send({ receive: thrower })).rejects.toThrow("at once");
     await expect(send(() => Promise.reject(new Error("later")))).rejects.toThrow("later");
   });
+
+  test("one that throws without a word", async () => {
+    const expected = { name: "SendError", code: "network" };
+    await expect(send(() => Promise.reject(new Error()))).rejects.toMatchObject(expected);
+  });
+});
+
+test.each([{}, null, { receive: "no function" }])("a target of %j is refused", (target) => {
+  expect(() => createSender(target as unknown as Target)).toThrow(
+    "the target has to be a URL, a receiver or a function from Request to Response",
+  );
 });
 
 describe("the Response of a function", () => {

@@ -45,7 +45,7 @@ export interface ConformanceSettings {
   /** Where the target is reached by HTTP. */
   readonly url: URL | undefined;
   readonly secret: string;
-  readonly types: readonly WebhookType[];
+  readonly types: readonly [WebhookType, ...WebhookType[]];
   readonly handled: ConformanceOptions["handled"];
   readonly whileFailing: ConformanceOptions["whileFailing"];
   readonly timeoutMs: number;
@@ -67,7 +67,9 @@ export function checkConformanceOptions(options: ConformanceOptions): Conformanc
   keyOf(secret);
   // Refuses a target that cannot be one.
   createSender(target).close();
-  if (!Array.isArray(types) || types.length === 0 || !types.every(isWebhookType)) {
+  const given: readonly string[] = Array.isArray(types) ? types : [];
+  const [type, ...otherTypes] = given.filter(isWebhookType);
+  if (type === undefined || otherTypes.length + 1 < given.length) {
     const known = WEBHOOK_TYPES.join(", ");
     throw new ConfigurationError("invalid_option", `types has to be a list of: ${known}`);
   }
@@ -80,7 +82,7 @@ export function checkConformanceOptions(options: ConformanceOptions): Conformanc
     target,
     url: typeof target === "string" || target instanceof URL ? new URL(target) : undefined,
     secret,
-    types,
+    types: [type, ...otherTypes],
     handled,
     whileFailing,
     timeoutMs: integerOption("timeoutMs", options.timeoutMs, {

@@ -1,4 +1,3 @@
-import { outcomeOf } from "../sending/wire.js";
 import { UNMET } from "./conformance-rule.js";
 import type { Delivery } from "./deliveries.js";
 import { ensureTakesGenuine, times } from "./expectations.js";
@@ -9,15 +8,13 @@ import { NotJudged, type Trial } from "./trial.js";
 /** How many copies are sent at the same time. */
 export const COPIES = 8;
 
-/** Sends a delivery, and a copy of it; each has to be acknowledged. `age`: of the first, in seconds. */
+/** Sends a delivery, and a copy of it; each has to be acknowledged. */
 export async function sendTwice(
   trial: Trial,
-  deliver: Trial["deliver"],
-  age = 0,
-): Promise<{ delivery: Delivery; replies: readonly Reply[] }> {
+  delivery: Delivery,
+  copy = delivery,
+): Promise<readonly Reply[]> {
   await ensureTakesGenuine(trial);
-  const delivery = await deliver({ age });
-  const copy = age === 0 ? delivery : await deliver({ id: delivery.id });
   const first = await sendGenuine(trial, delivery);
   if (first.verdict !== "acknowledged") {
     throw trial.failure(`the first: expected 2xx, got ${first.text}`);
@@ -26,7 +23,7 @@ export async function sendTwice(
   if (second.verdict !== "acknowledged") {
     throw trial.failure(`its copy: expected 2xx, got ${second.text}`);
   }
-  return { delivery, replies: [first, second] };
+  return [first, second];
 }
 
 /** Sends copies at the same time, and one more until it is acknowledged. */
@@ -54,7 +51,7 @@ export async function expectHandledOnce(
   const runs = await trial.settledRunsOf(id);
   if (runs !== undefined && runs !== 1) throw trial.failure(`it was handled ${times(runs)}`);
   if (runs !== undefined) return;
-  const outcomes = copies.map(({ answer }) => outcomeOf(answer?.body ?? ""));
+  const outcomes = copies.map(({ outcome }) => outcome);
   const handled = outcomes.filter((outcome) => outcome === "handled").length;
   if (handled > 1) throw trial.failure(`by its answers it was handled ${times(handled)}`);
   if (handled === 0 || outcomes.includes(undefined)) throw new NotJudged(UNMET.handled);

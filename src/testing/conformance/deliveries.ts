@@ -31,7 +31,7 @@ export type Deliver = (wishes?: DeliveryWishes) => Promise<Delivery>;
 /** Makes the deliveries to a receiver. */
 export function createDeliver({ secret, types, now }: ConformanceSettings): Deliver {
   return async (wishes = {}) => {
-    const type = wishes.type ?? types[0] ?? "new_alarm";
+    const type = wishes.type ?? types[0];
     const { method, headers, body } = await signedDelivery({
       type,
       body: wishes.body ?? sampleText(type === "new_alarm" ? type : "delete_my_data_event"),

@@ -1,8 +1,7 @@
-import { outcomeOf } from "../sending/wire.js";
 import type { Delivery } from "./deliveries.js";
 import { isSentAgain, type Reply } from "./reply.js";
 import { headerOf, ID } from "./request-changes.js";
-import { sendGenuine } from "./send-genuine.js";
+import { isOfLimiter, sendGenuine, sendPastLimiter } from "./send-genuine.js";
 import { NotJudged, type Trial } from "./trial.js";
 
 /** A request, and what to call it in a message. */
@@ -41,8 +40,9 @@ export async function expectKeptOrSentAgain(
 ): Promise<void> {
   let unseen: string | undefined;
   for (const [name, delivery] of deliveries) {
-    const reply = await trial.send(delivery);
+    const reply = await sendPastLimiter(trial, delivery);
     if (isSentAgain(reply)) {
+      ensureOwnAnswer(name, reply);
       await ensureAnswered(trial, name, reply);
       continue;
     }
@@ -65,13 +65,14 @@ export async function expectNotGivenUp(
   requests: readonly Named<Delivery>[],
 ): Promise<void> {
   for (const [name, request] of requests) {
-    const reply = await trial.send(request);
+    const reply = await sendPastLimiter(trial, request);
+    ensureOwnAnswer(name, reply);
     if (reply.verdict === "final") {
       throw trial.failure(`${name}: expected a retryable status, got ${reply.text}`);
     }
     if (reply.verdict === "acknowledged") {
       const runs = await runsOfKept(trial, name, request, reply);
-      if (runs === undefined && outcomeOf(reply.answer?.body ?? "") !== "handled") {
+      if (runs === undefined && reply.outcome !== "handled") {
         trial.unseen(`${name} was acknowledged; whether it was kept cannot be seen: give handled`);
       }
     }
@@ -100,7 +101,7 @@ export async function expectRefused(
   // A receiver that refuses everything would pass.
   await ensureTakesGenuine(trial);
   for (const [name, request] of requests) {
-    const reply = await trial.send(request);
+    const reply = await sendPastLimiter(trial, request);
     await ensureNotTaken(trial, name, request.id, reply);
     if (reply.answer === undefined) {
       throw trial.failure(`${name}: expected a refusal, got ${reply.text}`);
@@ -122,6 +123,15 @@ export async function ensureNotTaken(
   if (runs !== undefined && runs > 0) {
     throw trial.failure(`${name}: answered ${reply.text}, but handled ${times(runs)}`);
   }
+  ensureOwnAnswer(name, reply);
+}
+
+/** Ends the case unjudged where a rate limiter goes on answering in the receiver's place. */
+function ensureOwnAnswer(name: string, reply: Reply): void {
+  if (!isOfLimiter(reply)) return;
+  throw new NotJudged(
+    `${name}: answered 429, as a rate limiter answers anything: lift its limit for this run`,
+  );
 }
 
 /** Ends the case unjudged where the receiver refuses everything, so that a refusal says nothing. */

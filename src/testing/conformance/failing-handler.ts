@@ -1,9 +1,9 @@
-import { outcomeOf } from "../sending/wire.js";
+import { errorText } from "../error-text.js";
 import { UNMET } from "./conformance-rule.js";
 import { expectTaken } from "./expectations.js";
 import { isSentAgain, type Reply } from "./reply.js";
 import { sendUntilTaken } from "./send-genuine.js";
-import { NotJudged, type Trial } from "./trial.js";
+import type { Trial } from "./trial.js";
 
 /**
  * Copies of a delivery, sent at the same time while its handler fails, are each sent again, and one of
@@ -26,7 +26,7 @@ export async function expectFailureSentAgain(trial: Trial, copies: number): Prom
   await expectTaken(trial, "the next copy", delivery.id, next);
   if ((await trial.runsOf(delivery.id)) !== undefined) return;
   // A receiver that remembers what failed acknowledges the next copy, too.
-  if (outcomeOf(next.answer?.body ?? "") !== "handled") trial.unseen(UNMET.handled);
+  if (next.outcome !== "handled") trial.unseen(UNMET.handled);
   else trial.note("by the outcome that the receiver names; with handled it is seen");
 }
 
@@ -35,16 +35,14 @@ async function whileHandlerFails(
   trial: Trial,
   work: () => Promise<readonly Reply[]>,
 ): Promise<readonly Reply[]> {
-  const { whileFailing } = trial.settings;
-  if (whileFailing === undefined) throw new NotJudged(UNMET.whileFailing);
   let replies: readonly Reply[] | undefined;
   try {
-    await whileFailing(async () => {
+    // The rule needs it, so it is given.
+    await trial.settings.whileFailing?.(async () => {
       replies = await work();
     });
   } catch (error) {
-    const detail = error instanceof Error ? error.message : "no reason is given";
-    throw trial.failure(`the option whileFailing failed: ${detail}`);
+    throw trial.failure(`the option whileFailing failed: ${errorText(error)}`);
   }
   if (replies === undefined) {
     throw trial.failure("the option whileFailing has to await the work that it is given");

@@ -1,5 +1,6 @@
 import type { ConformanceRule } from "./conformance-rule.js";
 import { ensureNotTaken, ensureTakesGenuine, expectSurvived } from "./expectations.js";
+import { sendPastLimiter } from "./send-genuine.js";
 import { refused } from "./refused.js";
 import { headerOf, ID, textOf, TIMESTAMP, TYPE, withBody, withHeader } from "./request-changes.js";
 import { driftedClock, rewrittenBody } from "./suspect-requests.js";
@@ -170,7 +171,8 @@ export const forgeryRules: readonly ConformanceRule[] = [
       const delivery = await trial.deliver();
       const big = withBody(delivery, new Uint8Array(2 * trial.settings.maxBodyBytes));
       // To close the connection is as good an answer.
-      await ensureNotTaken(trial, "twice the limit", delivery.id, await trial.send(big));
+      const reply = await sendPastLimiter(trial, big);
+      await ensureNotTaken(trial, "twice the limit", delivery.id, reply);
       await expectSurvived(trial, "a body over the limit");
     },
   },

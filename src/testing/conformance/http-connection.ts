@@ -47,7 +47,7 @@ export function openHttpConnection(
     const req = open(request, pieces === undefined ? { "content-length": body.length } : {});
     const wasStale = watchConnection(req);
     const answer = answerTo(req);
-    for (const piece of pieces ?? [body]) if (piece.length > 0) req.write(piece);
+    for (const piece of pieces ?? [body]) req.write(piece);
     req.end();
     return { answer, wasStale };
   };

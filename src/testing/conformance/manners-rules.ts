@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { outcomeOf } from "../sending/wire.js";
 import type { ConformanceRule } from "./conformance-rule.js";
 import { sampleText, type Delivery } from "./deliveries.js";
 import { ensureNotTaken, ensureTakesGenuine, type Named } from "./expectations.js";
 import { repeatsSecret } from "./repeated-secret.js";
 import { headerOf, ID, SIGNATURE, withBody, withHeader } from "./request-changes.js";
+import { sendPastLimiter } from "./send-genuine.js";
 import { lostHeaders, rewrittenBody, unsignedRequest, wrongSecret } from "./suspect-requests.js";
 
 /** What costs no alarm, but trust or sleep. */
@@ -48,17 +48,18 @@ export const mannersRules: readonly ConformanceRule[] = [
       await ensureTakesGenuine(trial);
       for (const method of ["GET", "HEAD"]) {
         const delivery = await trial.deliver();
-        const { answer, text } = await trial.send({ ...delivery, method, body: undefined });
+        const request = { ...delivery, method, body: undefined };
+        const { outcome, text } = await sendPastLimiter(trial, request);
         const runs = await trial.runsOf(delivery.id);
         // Load balancers ask for the health of a URL by these, and each answer to that is as good.
-        if ((runs ?? 0) > 0 || outcomeOf(answer?.body ?? "") === "handled") {
+        if ((runs ?? 0) > 0 || outcome === "handled") {
           throw trial.failure(`${method}: answered ${text}, and handled`);
         }
       }
       for (const method of ["PUT", "PATCH", "DELETE"]) {
         const delivery = await trial.deliver();
         const body = method.startsWith("P") ? delivery.body : undefined;
-        const reply = await trial.send({ ...delivery, method, body });
+        const reply = await sendPastLimiter(trial, { ...delivery, method, body });
         await ensureNotTaken(trial, method, delivery.id, reply);
       }
     },

@@ -1,11 +1,11 @@
 import type { ConformanceRule } from "./conformance-rule.js";
 import { COPIES, expectHandledOnce, sendCopies, sendTwice } from "./copies.js";
 import { ensureTakesGenuine, expectTaken } from "./expectations.js";
+import { expectCopiesToldById } from "./copy-by-id.js";
 import { expectFailureSentAgain } from "./failing-handler.js";
 import { sendGenuine } from "./send-genuine.js";
 import { expectToldApart } from "./similar-ids.js";
 import { wrongSecret } from "./suspect-requests.js";
-import type { Trial } from "./trial.js";
 
 const DOUBLE = "A customer is told twice of one stolen identity, or a removal is asked for twice.";
 const REMEMBER =
@@ -22,7 +22,7 @@ export const onceRules: readonly ConformanceRule[] = [
     why: "The gateway sends a copy where your first answer got lost, and goes on for 36 hours until one is acknowledged.",
     mend: "Answer 200 to an X-Webhook-Id that was handled (Events, rule 4).",
     async judge(trial) {
-      await sendTwice(trial, trial.deliver);
+      await sendTwice(trial, await trial.deliver());
     },
   },
   {
@@ -32,7 +32,8 @@ export const onceRules: readonly ConformanceRule[] = [
     why: `${DOUBLE} Where ids are cut or folded, another alarm is taken for a copy, and lost.`,
     mend: `${REMEMBER} Remember the whole of it, letter by letter.`,
     async judge(trial) {
-      const { delivery, replies } = await sendTwice(trial, trial.deliver);
+      const delivery = await trial.deliver();
+      const replies = await sendTwice(trial, delivery);
       await expectToldApart(trial);
       await expectHandledOnce(trial, delivery, replies);
     },
@@ -44,11 +45,18 @@ export const onceRules: readonly ConformanceRule[] = [
     why: `The id alone is stable across retries. ${DOUBLE}`,
     mend: `${REMEMBER} Never the signature or the timestamp.`,
     async judge(trial) {
-      const body = (await trial.deliver()).body;
-      const deliver: Trial["deliver"] = ({ id, age } = {}) => trial.deliver({ body, id, age });
-      const { delivery, replies } = await sendTwice(trial, deliver, 45);
-      await expectHandledOnce(trial, delivery, replies);
+      const delivery = await trial.deliver({ age: 45 });
+      const copy = await trial.deliver({ id: delivery.id, body: delivery.body });
+      await expectHandledOnce(trial, delivery, await sendTwice(trial, delivery, copy));
     },
+  },
+  {
+    id: "copy_by_id_alone",
+    level: "must",
+    title: "a copy is told by its id, and not by its body",
+    why: `The id alone is stable across retries: what is built anew may be other bytes. ${DOUBLE}`,
+    mend: `${REMEMBER} Never the body, or a hash of it.`,
+    judge: expectCopiesToldById,
   },
   {
     id: "concurrent_copies",

@@ -6,6 +6,10 @@ import type { ConformanceSettings } from "./conformance-options.js";
 
 /** More than any status line, behind which nothing is read. */
 const MAX_RECEIVED_CHARACTERS = 4_096;
+const PORTS = new Map([
+  ["http:", 80],
+  ["https:", 443],
+]);
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})/;
 
 /**
@@ -20,7 +24,7 @@ export function sendRawHead(
 ): Promise<WireAnswer> {
   const isTls = url.protocol === "https:";
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const port = Number(url.port || (isTls ? 443 : 80));
+  const port = Number(url.port || PORTS.get(url.protocol));
   const head = [
     `${method} ${url.pathname}${url.search} HTTP/1.1`,
     `Host: ${url.host}`,

@@ -1,12 +1,14 @@
 import type { SendError } from "../sending/target.js";
 import { verdictOf, type Verdict } from "../twin/verdict.js";
-import type { WireAnswer } from "../sending/wire.js";
+import { outcomeOf, type WireAnswer } from "../sending/wire.js";
 
 /** What came back, as the gateway takes it. */
 export interface Reply {
   readonly verdict: Verdict;
   /** Undefined where no answer came. */
   readonly answer: WireAnswer | undefined;
+  /** The outcome that the answer names; undefined for a receiver of another make. */
+  readonly outcome: string | undefined;
   /** For a message: "401, after which the gateway gives up for good". */
   readonly text: string;
 }
@@ -23,13 +25,15 @@ const MEANING: Readonly<Record<Verdict, string>> = {
 /** What an answer means. */
 export function replyOf(answer: WireAnswer): Reply {
   const verdict = verdictOf(answer.status);
-  return { verdict, answer, text: `${answer.status}, ${MEANING[verdict]}` };
+  const outcome = outcomeOf(answer.body);
+  return { verdict, answer, outcome, text: `${answer.status}, ${MEANING[verdict]}` };
 }
 
 /** What it means that no answer came. */
 export function noReply(error: SendError): Reply {
   const verdict = error.code === "timeout" ? "timeout" : "network_error";
-  return { verdict, answer: undefined, text: `no answer (${error.message})` };
+  const text = `no answer (${error.message})`;
+  return { verdict, answer: undefined, outcome: undefined, text };
 }
 
 /** Whether the gateway will send the delivery again. */

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import type { WireRequest } from "../sending/wire.js";
 import type { Delivery } from "./deliveries.js";
 import { isSentAgain, type Reply } from "./reply.js";
 import type { Trial } from "./trial.js";
@@ -14,14 +15,35 @@ const ABOUT_THE_DELIVERY: readonly number[] = [409, 500];
  * Sends what has to be acknowledged, a few times where the answer is to come later: a rate limiter is no
  * refusal. It waits as long as `Retry-After` says, and a second at most.
  */
-export async function sendGenuine(
+export function sendGenuine(
   trial: Trial,
   delivery: Delivery,
   send: () => Promise<Reply> = () => trial.send(delivery),
 ): Promise<Reply> {
+  return sendWhile(saysLater, send);
+}
+
+/** Sends what need not be acknowledged, again where a rate limiter has answered in the receiver's place. */
+export function sendPastLimiter(
+  trial: Trial,
+  request: WireRequest,
+  send: () => Promise<Reply> = () => trial.send(request),
+): Promise<Reply> {
+  return sendWhile(isOfLimiter, send);
+}
+
+/** 429 is about how much was sent. A limiter answers it to anything, so of the request it says nothing. */
+export function isOfLimiter({ answer }: Reply): boolean {
+  return answer?.status === 429;
+}
+
+async function sendWhile(
+  isToBeSentAgain: (reply: Reply) => boolean,
+  send: () => Promise<Reply>,
+): Promise<Reply> {
   for (let sends = 1; ; sends++) {
     const reply = await send();
-    if (sends === MAX_SENDS || !saysLater(reply)) return reply;
+    if (sends === MAX_SENDS || !isToBeSentAgain(reply)) return reply;
     const seconds = Number(reply.answer?.headers["retry-after"] ?? Number.NaN);
     const pauseMs = Number.isNaN(seconds) ? FIRST_PAUSE_MS * 2 ** sends : 1_000 * seconds;
     await wait(Math.min(Math.max(pauseMs, 0), MAX_PAUSE_MS));

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { outcomeOf } from "../sending/wire.js";
 import { UNMET } from "./conformance-rule.js";
 import { sendGenuine } from "./send-genuine.js";
 import type { Trial } from "./trial.js";
@@ -26,12 +25,11 @@ async function expectBothHandled(trial: Trial, [difference, ...ids]: SimilarIds)
     // The document promises UUIDs: what takes no other ids confuses none.
     if (reply.verdict !== "acknowledged") return;
     const runs = await trial.settledRunsOf(id);
-    const outcome = outcomeOf(reply.answer?.body ?? "");
-    if (runs === 0 || (runs === undefined && outcome === "duplicate")) {
+    if (runs === 0 || (runs === undefined && reply.outcome === "duplicate")) {
       throw trial.failure(
         `one of two ids that differ in ${difference} alone: answered ${reply.text}, but handled never`,
       );
     }
-    if (runs === undefined && outcome !== "handled") trial.unseen(UNMET.handled);
+    if (runs === undefined && reply.outcome !== "handled") trial.unseen(UNMET.handled);
   }
 }

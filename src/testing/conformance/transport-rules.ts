@@ -11,7 +11,7 @@ import { openHttpConnection, type HttpConnection } from "./http-connection.js";
 import { sendRawHead } from "./raw-bytes.js";
 import { ID, SIGNATURE, withBody } from "./request-changes.js";
 import { wrongSecret } from "./suspect-requests.js";
-import { sendGenuine } from "./send-genuine.js";
+import { sendGenuine, sendPastLimiter } from "./send-genuine.js";
 import type { Trial } from "./trial.js";
 
 /** About a connection: judged of a URL alone. */
@@ -130,8 +130,8 @@ export const transportRules: readonly ConformanceRule[] = [
       for (const [name, change] of BROKEN_LINES) {
         const delivery = await trial.deliver();
         const lines = delivery.headers.map(([header, value]) => change(header, value));
-        const reply = await trial.sendBy(delivery, () =>
-          sendRawHead(url, trial.settings, delivery, lines),
+        const reply = await sendPastLimiter(trial, delivery, () =>
+          trial.sendBy(delivery, () => sendRawHead(url, trial.settings, delivery, lines)),
         );
         await ensureNotTaken(trial, name, delivery.id, reply);
       }

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { errorText } from "../error-text.js";
 import { createSender } from "../sending/sender.js";
-import { SendError } from "../sending/target.js";
+import { sendErrorOf } from "../sending/target.js";
 import type { WireAnswer, WireRequest } from "../sending/wire.js";
 import {
   ConformanceFailure,
@@ -68,10 +69,7 @@ export async function withTrial(
       exchanges.push({ sent, received: recorded(answer, secret) });
       return replyOf(answer);
     } catch (error) {
-      const failure =
-        error instanceof SendError
-          ? error
-          : new SendError("network", "the connection failed", { cause: error });
+      const failure = sendErrorOf(error);
       exchanges.push({ sent, received: { error: failure.message } });
       return noReply(failure);
     }
@@ -86,8 +84,7 @@ export async function withTrial(
     try {
       runs = await settings.handled(id);
     } catch (error) {
-      const detail = error instanceof Error ? error.message : "no reason is given";
-      throw failure(`the option handled failed: ${detail}`);
+      throw failure(`the option handled failed: ${errorText(error)}`);
     }
     if (Number.isInteger(runs) && (runs as number) >= 0) return runs as number;
     throw failure("the option handled has to give a whole number");

@@ -41,9 +41,8 @@ function* singleByte(bytes: Uint8Array): Generator<BodyReading> {
   const code = "body_charset";
   const message = "The captured body is in Latin-1 or Windows-1252; it was signed in UTF-8.";
   const latin = Buffer.from(bytes).toString("latin1");
-  const windows = latin.replace(
-    /[\u0080-\u009f]/g,
-    (character) => WINDOWS_1252[character.charCodeAt(0) - FIRST] ?? character,
+  const windows = latin.replace(/[\u0080-\u009f]/g, (character) =>
+    WINDOWS_1252.charAt(character.charCodeAt(0) - FIRST),
   );
   for (const one of [latin, windows]) yield { body: Buffer.from(one, "utf8"), code, message };
 }

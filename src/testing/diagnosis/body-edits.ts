@@ -38,13 +38,11 @@ export function* bodyEdits({ bytes, contentLength }: CapturedBody): Generator<Bo
       message: `The captured body goes on behind the ${contentLength} bytes that Content-Length declares and that were signed.`,
     };
   }
-  if (bytes.length > 0) {
-    yield {
-      body: new Uint8Array(0),
-      code: "body_signed_empty",
-      message: "The signature is over an empty body.",
-    };
-  }
+  yield {
+    body: new Uint8Array(0),
+    code: "body_signed_empty",
+    message: "The signature is over an empty body.",
+  };
 }
 
 function* newlinesAtEnd(bytes: Uint8Array): Generator<BodyReading> {

@@ -12,6 +12,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
   amp: "&",
 };
 
+const PYTHON_ESCAPES: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
+
 /** What a log, a shell or a page puts around and into a text, undone. */
 export function* bodyQuotings({ text, json }: CapturedBody): Generator<BodyReading> {
   if (text === undefined) return;
@@ -60,10 +62,11 @@ function unescape(text: string): string | undefined {
 }
 
 function bytesOfPython(text: string): Uint8Array {
-  const latin = text.replace(/\\(?:x([0-9a-f]{2})|(.))/gis, (_, hex?: string, other?: string) => {
-    if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
-    return { n: "\n", r: "\r", t: "\t" }[other ?? ""] ?? other ?? "";
-  });
+  const latin = text.replace(/\\(?:x([0-9a-f]{2})|(.))/gis, (_, hex?: string, other = "") =>
+    hex === undefined
+      ? (PYTHON_ESCAPES[String(other)] ?? String(other))
+      : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
   return Buffer.from(latin, "latin1");
 }
 

@@ -9,6 +9,7 @@ import { skewClue } from "./clock-skew.js";
 import { findingOf, type Clue, type Finding } from "./finding.js";
 import { givenLinesOf, textLines } from "./header-lines.js";
 import { givenKeys, otherKeys } from "./key-readings.js";
+import { longSecrets } from "./long-secrets.js";
 import { readMacs } from "./mac-readings.js";
 import { refusedHeaders } from "./refused-headers.js";
 import { refusedRequest } from "./refused-request.js";
@@ -69,7 +70,8 @@ const TOLERANCE = { fallback: 300_000, min: 0, max: 604_800_000 };
  * Says why the signature of a captured delivery does not match (GATEWAY.md, "Authentication", rule 7),
  * or why a receiver refuses it all the same. Undoes, one or two at a time, what is known to happen to
  * secrets, headers and bodies, until a secret gives the very signature; so a proven finding is no guess.
- * The time is bounded: of a body of 1 MB some hundred readings are tried, of a small one thousands.
+ * The time is bounded: of a body of 1 MB some hundred readings are tried, of a small one thousands. A
+ * secret of more than 65 536 characters is tried as it is alone.
  *
  * Findings hold no secret, no signature and nothing of the body: codes, words of ours, sizes, offsets.
  *
@@ -121,6 +123,7 @@ export async function diagnoseSignature(
       ? [
           ...refused.map((clue) => findingOf(clue, "seen")),
           ...spoiledBody(body).map((clue) => findingOf(clue, "seen")),
+          ...longSecrets(secrets).map((clue) => findingOf(clue, "possible")),
           ...unexplained(headers, body, counts),
           ...skewed.map((clue) => findingOf(clue, "possible")),
         ]

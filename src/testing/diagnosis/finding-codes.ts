@@ -49,6 +49,7 @@ export const FINDING_CODES = {
   secret_letter_case: READ_SECRET,
   secret_charset: `Read the secret as UTF-8, and do not normalise it. ${READ_SECRET}`,
   secret_assignment: "Pass what stands behind the equals sign, not the whole line.",
+  secret_long: `Look whether another file was read in the place of the secret. ${READ_SECRET}`,
   secret_joined: "Pass several secrets as a list of strings, not as one text.",
   body_parsed: MOUNT,
   body_reserialised: MOUNT,

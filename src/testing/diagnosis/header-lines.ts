@@ -41,13 +41,11 @@ export function textLines(lines: readonly GivenLine[]): readonly HeaderLine[] {
 function* takeLines(headers: unknown): Generator<GivenLine> {
   let left = MAX_HEADER_LINES;
   for (const [name, value] of entriesOf(headers)) {
-    if (left-- === 0) return;
-    if (typeof name !== "string") continue;
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
     for (const one of values) {
-      if (typeof one !== "string" && typeof one !== "number") continue;
-      yield [name, one];
       if (left-- === 0) return;
+      if (typeof name !== "string") continue;
+      if (typeof one === "string" || typeof one === "number") yield [name, one];
     }
   }
 }

@@ -109,7 +109,8 @@ function isBlank(character: string | undefined): boolean {
 /** What stands between the head and curl's next note, or the response. */
 function bodyOfCurl(bytes: Buffer): Buffer {
   const text = bytes.toString("latin1");
-  const notes = /^(?:[*{}] [^\n]*\n)*/.exec(text)?.[0].length ?? 0;
-  const next = /\r?\n(?:\* |< HTTP\/|\} \[)/.exec(text.slice(notes));
+  const rest = text.replace(/^(?:[*{}] [^\n]*\n)+/, "");
+  const notes = text.length - rest.length;
+  const next = /\r?\n(?:\* |< HTTP\/|\} \[)/.exec(rest);
   return bytes.subarray(notes, next === null ? undefined : notes + next.index);
 }

@@ -7,7 +7,7 @@ export interface JsonKeyOrder {
   readonly compare: (one: string, other: string) => number;
 }
 
-const byText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+const byText = (one: string, other: string): number => Number(one > other) - Number(one < other);
 
 export const JSON_KEY_ORDERS: readonly JsonKeyOrder[] = [
   { how: "sorted", compare: byText },
@@ -16,6 +16,9 @@ export const JSON_KEY_ORDERS: readonly JsonKeyOrder[] = [
     compare: (one, other) => one.length - other.length || byText(one, other),
   },
 ];
+
+/** Between members; all of them are the same but for their place in the text, which is not used. */
+const COMMA: JsonToken = { kind: ",", text: ",", at: 0 };
 
 /** Deeper objects are left as they are: sorting goes down by recursion, and copies what is inside. */
 const MAX_DEPTH = 50;
@@ -30,10 +33,9 @@ export function orderKeys(
   let changes = 0;
 
   function copy(count: number): void {
-    for (const end = at + count; at < end; at++) {
-      const token = tokens[at];
-      if (token !== undefined) out.push(token);
-    }
+    // One by one: a spread of a hundred thousand arguments overflows the stack.
+    for (const token of tokens.slice(at, at + count)) out.push(token);
+    at += count;
   }
 
   /** Copies the value at `at`, its objects in order. */
@@ -60,7 +62,7 @@ export function orderKeys(
     const members: { key: string; start: number; end: number }[] = [];
     while (at < tokens.length && tokens[at]?.kind !== "}") {
       if (tokens[at]?.kind === ",") copy(1);
-      const member = { key: tokens[at]?.text ?? "", start: out.length, end: 0 };
+      const member = { key: String(tokens[at]?.text), start: out.length };
       copy(2);
       copyValue(depth + 1);
       members.push({ ...member, end: out.length });
@@ -68,12 +70,10 @@ export function orderKeys(
     const sorted = members.toSorted((one, other) => compare(one.key, other.key));
     if (sorted.some((member, place) => member !== members[place])) {
       changes++;
-      const comma = out[members[0]?.end ?? 0];
       const written = sorted.map((member) => out.slice(member.start, member.end));
       out.length = start;
       written.forEach((member, place) => {
-        if (place > 0 && comma !== undefined) out.push(comma);
-        // One by one: a spread of a hundred thousand arguments overflows the stack.
+        if (place > 0) out.push(COMMA);
         for (const token of member) out.push(token);
       });
     }

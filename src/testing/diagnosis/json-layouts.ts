@@ -53,13 +53,13 @@ export function writeJson(
   for (let at = 0; at < tokens.length; at++) {
     const token = tokens[at];
     if (token === undefined || text.length > maxLength) return undefined;
-    // Before the indentation is made, which alone may be too long.
-    if (depth * indent.length > maxLength) return undefined;
     switch (token.kind) {
       case "{":
-      case "[":
-        if (tokens[at + 1]?.kind === (token.kind === "{" ? "}" : "]")) {
-          text += token.kind + (isJackson ? " " : "") + (tokens[++at]?.text ?? "");
+      case "[": {
+        const closer = token.kind === "{" ? "}" : "]";
+        if (tokens[at + 1]?.kind === closer) {
+          text += token.kind + (isJackson ? " " : "") + closer;
+          at += 1;
         } else if (isInline(token.kind)) {
           openers.push(token.kind);
           text += "[ ";
@@ -69,6 +69,7 @@ export function writeJson(
           text += token.kind + breakLine();
         }
         break;
+      }
       case "}":
       case "]":
         if (isInline(openers.pop())) {

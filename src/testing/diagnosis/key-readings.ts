@@ -1,5 +1,7 @@
 import { TEST_SECRET } from "../test-secret.js";
 import type { Clue } from "./finding.js";
+import { isLong } from "./long-secrets.js";
+import { secretName } from "./secret-name.js";
 import { secretSpellings } from "./secret-spellings.js";
 
 /** A key to try, and what has to be assumed for it. */
@@ -45,9 +47,8 @@ export function otherKeys(
     message: "It is signed with the published test secret of the fixtures.",
   });
   const spelled = secrets.flatMap((secret, secretIndex) =>
-    secretSpellings(secret).map(({ key, code, what }): KeyReading => {
-      const name = secrets.length === 1 ? "The secret" : `secret[${secretIndex}]`;
-      const message = `${name} ${what}.`;
+    (isLong(secret) ? [] : secretSpellings(secret)).map(({ key, code, what }): KeyReading => {
+      const message = `${secretName(secrets, secretIndex)} ${what}.`;
       return { key, secretIndex, clues: [{ code, secretIndex, message }] };
     }),
   );

@@ -45,7 +45,8 @@ function readText(text: string, clues: readonly Clue[]): readonly MacReading[] {
 }
 
 function readPart(part: string, given: readonly Clue[]): readonly MacReading[] {
-  const [, prefix = "", digest = ""] = /^([A-Za-z0-9_-]{1,12}[=:,]\s*|0x)?(.*)$/s.exec(part) ?? [];
+  const prefix = /^(?:[A-Za-z0-9_-]{1,12}[=:,]\s*|0x)/.exec(part)?.[0] ?? "";
+  const digest = part.slice(prefix.length);
   const clues = [...given];
   if (prefix !== "v1=") {
     const what = prefix === "" ? "has no v1= before the digest" : "has another prefix than v1=";

@@ -1,11 +1,12 @@
 import { ConfigurationError } from "../../configuration-error.js";
 import { keyOf } from "../../secrets.js";
 import type { Clue } from "./finding.js";
+import { secretName } from "./secret-name.js";
 
 /** The secrets that a receiver refuses when it is made. */
 export function refusedSecrets(secrets: readonly string[]): readonly Clue[] {
   return secrets.flatMap((secret, secretIndex): Clue[] => {
-    const name = secrets.length === 1 ? "The secret" : `secret[${secretIndex}]`;
+    const name = secretName(secrets, secretIndex);
     if (secret === "" || secret === "undefined" || secret === "null") {
       const message = `${name} is empty, or the text that an unset variable becomes.`;
       return [{ code: "secret_unset", secretIndex, message }];

@@ -39,7 +39,7 @@ export interface SearchCounts {
   readonly prefixes: number;
   /** Bodies: the captured one and its other spellings. */
   readonly bodies: number;
-  /** False where the body is so large that the search ended before all was tried. */
+  /** False where the body or a secret is so large that the search ended before all was tried. */
   readonly isComplete: boolean;
 }
 
@@ -71,7 +71,8 @@ export async function searchSignature(
 
   const tryOne = (key: KeyReading, prefix: SignedPrefix, tried: TriedBody) => {
     const { body } = tried;
-    if (!budget.spend(MAC_COST + prefix.text.length + body.length)) return undefined;
+    const cost = MAC_COST + key.key.length + prefix.text.length + body.length;
+    if (!budget.spend(cost)) return undefined;
     signatures++;
     const digest = createHmac(prefix.hash, key.key).update(prefix.text).update(body).digest();
     const found = macs.find(({ mac }) => beginsWith(digest, mac));

@@ -15,7 +15,7 @@ export function unexplained(
   if ((signatures === 0 && isComplete) || NEEDED.some((name) => headers[name].length === 0))
     return [];
   const tried = `${keys} keys (the secrets and what becomes of them), ${prefixes} readings of the headers and ${bodies} bodies, ${signatures} signatures in all: none is that of the header.`;
-  const bound = isComplete ? "" : " The body is too large to try more.";
+  const bound = isComplete ? "" : " The body or a secret is too large to try more.";
   const isWhole = contentLength === bytes.length;
   const cause = isWhole
     ? "The body is as long as Content-Length says, so most likely the secret is another one."

@@ -75,7 +75,7 @@ function readValues(
   values: readonly string[],
   clues: readonly Clue[],
 ): readonly TextReading[] {
-  const parts = values.length === 1 ? partsOf(header, values[0] ?? "") : values;
+  const parts = values.length === 1 ? values.flatMap((value) => partsOf(header, value)) : values;
   const shown = parts.slice(0, MAX_VALUES);
   if (parts.length < 2) return shown.flatMap((value) => cleaned(header, value, clues));
   return shown.flatMap((value, at) => {

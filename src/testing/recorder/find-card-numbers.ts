@@ -13,16 +13,16 @@ export function hasCardNumber(text: string): boolean {
     // Another number may stand beside it, so each row of whole groups is tried.
     const groups = run.split(/[ ._\n-]+/);
     for (let first = 0; first < groups.length; first++) {
-      if (beginsWithCard(groups, first)) return true;
+      if (beginsWithCard(groups.slice(first, first + MAX_LENGTH))) return true;
     }
   }
   return false;
 }
 
-function beginsWithCard(groups: readonly string[], first: number): boolean {
+function beginsWithCard(groups: readonly string[]): boolean {
   let digits = "";
-  for (let next = first; next < groups.length && digits.length <= MAX_LENGTH; next++) {
-    digits += groups[next] ?? "";
+  for (const group of groups) {
+    digits += group;
     if (isCardNumber(digits)) return true;
   }
   return false;

@@ -6,7 +6,7 @@ const REGISTRY =
   "SI19SK24SM27SO23ST25SV28TL23TN24TR26UA29VA22VG24XK20YE30";
 
 const LENGTHS = new Map(
-  (REGISTRY.match(/.{4}/g) ?? []).map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
+  Array.from(REGISTRY.matchAll(/.{4}/g), ([entry]) => [entry.slice(0, 2), Number(entry.slice(2))]),
 );
 /** Longer than any number with three separators between all characters. */
 const MAX_SPELLING_LENGTH = 136;
@@ -20,8 +20,8 @@ export function hasIban(text: string): boolean {
     const length = LENGTHS.get(start.slice(0, 2).toUpperCase());
     if (length === undefined) continue;
     const spelling = text.slice(index, index + MAX_SPELLING_LENGTH);
-    const run = /^(?:[A-Za-z0-9][ ._\n-]{0,3})*/.exec(spelling)?.[0] ?? "";
-    const iban = run
+    const iban = spelling
+      .replace(/(?:[^A-Za-z0-9 ._\n-]|[ ._\n-]{4}).*/s, "")
       .replace(/[ ._\n-]/g, "")
       .slice(0, length)
       .toUpperCase();

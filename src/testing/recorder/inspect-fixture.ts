@@ -47,22 +47,23 @@ interface Level {
   readonly place: Place;
   readonly isList: boolean;
   next: number;
-  key: string | undefined;
+  /** Empty where none has come, which no rule names. */
+  key: string;
   value: Place;
 }
 
 /** Keys and values of a body, those of JSON within a text too. */
-function* leavesOf(body: string, root: Place, way = ""): Generator<Leaf> {
+function* leavesOf(body: string, root: Place, way: readonly string[] = []): Generator<Leaf> {
   const content = body.replace(/^\uFEFF/, "");
   if (!isJson(content)) {
-    yield { path: way === "" ? "body" : way, text: content };
+    yield { path: pathOf(way), text: content };
     return;
   }
   const levels: Level[] = [];
   const reader = createJsonReader(content);
-  const pathHere = (): string => {
-    const keys = levels.slice(0, MAX_DEPTH).map(({ key }) => key ?? "");
-    return [way, ...keys].filter((part) => part !== "").join(".") || "body";
+  const wayHere = (): readonly string[] => {
+    const keys = levels.slice(0, MAX_DEPTH).map(({ key }) => key);
+    return [...way, ...keys];
   };
 
   for (let token = reader.next(); token !== undefined; token = reader.next()) {
@@ -71,7 +72,7 @@ function* leavesOf(body: string, root: Place, way = ""): Generator<Leaf> {
     if (token.kind === "}" || token.kind === "]") {
       levels.pop();
       const parent = levels.at(-1);
-      if (parent !== undefined) parent.key = undefined;
+      if (parent !== undefined) parent.key = "";
       continue;
     }
     const json = content.slice(token.start, token.end);
@@ -79,22 +80,26 @@ function* leavesOf(body: string, root: Place, way = ""): Generator<Leaf> {
       level.key = String(level.next);
       level.value = elementOf(level.place, level.next);
       level.next += 1;
-    } else if (level !== undefined && level.key === undefined) {
+    } else if (level?.key === "") {
       const key = JSON.parse(json) as string;
       level.key = namesKey(level.place, key) ? key : "*";
       level.value = memberOf(level.place, key);
-      yield { path: pathHere(), text: key };
+      yield { path: pathOf(wayHere()), text: key };
       continue;
     }
     const place = level?.value ?? root;
     if (token.kind === "{" || token.kind === "[") {
       const isList = token.kind === "[";
-      levels.push({ place, isList, next: 0, key: undefined, value: [] });
+      levels.push({ place, isList, next: 0, key: "", value: [] });
       continue;
     }
     const text = token.kind === "string" ? (JSON.parse(json) as string) : json;
-    if (token.kind === "string" && /^\s*[[{"]/.test(text)) yield* leavesOf(text, place, pathHere());
-    else yield { path: pathHere(), text };
-    if (level !== undefined) level.key = undefined;
+    if (token.kind === "string" && /^\s*[[{"]/.test(text)) yield* leavesOf(text, place, wayHere());
+    else yield { path: pathOf(wayHere()), text };
+    if (level !== undefined) level.key = "";
   }
+}
+
+function pathOf(way: readonly string[]): string {
+  return way.join(".") || "body";
 }

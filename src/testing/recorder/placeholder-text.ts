@@ -9,18 +9,18 @@ import { placeholderOfNumber } from "./placeholder-number.js";
  */
 export function placeholderOfText(text: string): string {
   if (text.trim() === "") return text;
-  return text.replace(/[\0-\x7f]+|[^\0-\x7f]/gu, (part) => {
-    const code = part.codePointAt(0) ?? 0;
-    return code < 0x80 ? "x".repeat(part.length) : placeholderOfCharacter(code);
-  });
+  return text
+    .replace(/[\0-\x7f]/g, "x")
+    .replace(/[^\0-\x7f]/gu, (character) =>
+      character.length === 2 ? "🔹" : placeholderOfUnit(character.charCodeAt(0)),
+    );
 }
 
-/** For a character outside ASCII. */
-function placeholderOfCharacter(code: number): string {
+/** For a UTF-16 unit outside ASCII. */
+function placeholderOfUnit(code: number): string {
   if (code >= 0xd800 && code <= 0xdbff) return "\ud800";
   if (code >= 0xdc00 && code <= 0xdfff) return "\udc00";
-  if (code < 0x800) return "·";
-  return code < 0x10000 ? "•" : "🔹";
+  return code < 0x800 ? "·" : "•";
 }
 
 /**
@@ -36,7 +36,7 @@ export function placeholderOfJsonText(raw: string): string {
       const code = Number.parseInt(part.slice(2, 6), 16);
       if (part.length > 6) return "\\ud83d\\udd39";
       if (code < 0x20) return part;
-      return escapeOf(code < 0x80 ? "x" : placeholderOfCharacter(code));
+      return escapeOf(code < 0x80 ? "x" : placeholderOfUnit(code));
     },
   );
 }

@@ -22,7 +22,7 @@ export function collectBody(maxBytes: number): BodyCollector {
   let isCut = false;
   return {
     add(piece) {
-      if (piece.length > 0) pieces.push(piece.subarray(0, room));
+      pieces.push(piece.subarray(0, room));
       isCut ||= piece.length > room;
       room -= Math.min(piece.length, room);
       return !isCut;

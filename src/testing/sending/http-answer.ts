@@ -19,7 +19,7 @@ export function answerOf(
         const headers = Object.entries(res.headers).map(
           ([name, value]) => [name, String(value)] as const,
         );
-        const status = res.statusCode ?? 0;
+        const status = Number(res.statusCode);
         resolve({ status, headers: Object.fromEntries(headers), ...collector.end() });
       };
       res.on("data", (piece: Buffer) => {

@@ -40,3 +40,9 @@ export class SendError extends Error {
     this.code = code;
   }
 }
+
+/** An error of a sender as it is; what else may go wrong with a connection, as one of the network. */
+export function sendErrorOf(error: unknown): SendError {
+  if (error instanceof SendError) return error;
+  return new SendError("network", "the connection failed", { cause: error });
+}

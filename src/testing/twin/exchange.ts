@@ -1,4 +1,4 @@
-import { SendError, type Sender } from "../sending/target.js";
+import { SendError, sendErrorOf, type Sender } from "../sending/target.js";
 import type { WireAnswer, WireRequest } from "../sending/wire.js";
 import type { TwinClock } from "./twin-clock.js";
 
@@ -37,10 +37,7 @@ export function createSendOnce(clock: TwinClock, timeoutMs: number): SendOnce {
     try {
       answer = await send(sender, request);
     } catch (error) {
-      answer =
-        error instanceof SendError
-          ? error
-          : new SendError("network", "the request failed", { cause: error });
+      answer = sendErrorOf(error);
     }
     return { answer, ms: elapsed() - startedAt };
   };

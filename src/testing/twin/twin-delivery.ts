@@ -59,7 +59,8 @@ export interface TwinDelivery {
 export function reasonOf(end: TwinEnd, last: TwinAttempt | undefined): string {
   if (last === undefined) return "stopped before the first attempt";
   const { number, status, error, verdict } = last;
-  const answer = status === undefined ? `no answer (${error ?? ""})` : `answered ${String(status)}`;
+  const answer =
+    status === undefined ? `no answer (${String(error)})` : `answered ${String(status)}`;
   const at = `${answer} at attempt ${String(number)}`;
   switch (end) {
     case "acknowledged":

@@ -1,0 +1,203 @@
+import https from "node:https";
+import { describe, expect, it } from "vitest";
+import { nodeHandler } from "../../adapters/node.js";
+import {
+  failureOf,
+  idsOf,
+  judgeListener,
+  judgeTarget,
+  ledgerReceiver,
+  type Answering,
+} from "../support/judged-receivers.js";
+import { createLedger } from "../support/ledger.js";
+import { listen, testCertificate } from "../support/servers.js";
+
+/** One of ours that something stands in front of: it answers itself, or leaves it to ours. */
+function behind(front: (request: Request) => Response | undefined | Promise<Response>): Answering {
+  const receiver = ledgerReceiver(createLedger());
+  return async (request) => {
+    const own = await front(request);
+    if (own !== undefined) return own;
+    const { method, headers } = request;
+    const body = new Uint8Array(await request.arrayBuffer());
+    const answer = await receiver.receive({ method, headers, body });
+    return new Response(answer.body, { status: answer.status });
+  };
+}
+
+const closesConnection = () => Promise.reject(new Error("closed"));
+const idOf = ({ headers }: Request): string => headers.get("x-webhook-id") ?? "";
+
+/** How often an id has come, this time too. */
+function counting(): (request: Request) => number {
+  const counts = new Map<string, number>();
+  return (request) => {
+    const count = (counts.get(idOf(request)) ?? 0) + 1;
+    counts.set(idOf(request), count);
+    return count;
+  };
+}
+
+describe("a receiver fails that", () => {
+  it("gives no answer to a forgery", async () => {
+    const target = behind(({ headers }) =>
+      headers.has("x-webhook-signature") ? undefined : closesConnection(),
+    );
+    const failure = await failureOf("unsigned", { target });
+    expect(failure.message).toBe(
+      "no signature: expected a refusal, got no answer (the request failed: closed)",
+    );
+    const reasonOf = async (id: string) => (await failureOf(id, { target })).message;
+    expect(await reasonOf("no_server_errors")).toContain("no signature: expected an answer, got");
+    expect(await reasonOf("silent_answers")).toContain("one without a signature: expected an");
+  });
+
+  it("refuses genuine deliveries, and gives no answer to others", async () => {
+    const target: Answering = ({ headers }) =>
+      headers.has("x-webhook-signature") ? new Response("", { status: 500 }) : closesConnection();
+    const failure = await failureOf("unsigned_sent_again", { target });
+    expect(failure.message).toContain("no signature: expected an answer, got no answer (");
+  });
+
+  it("handles a forgery that it refuses", async () => {
+    const ledger = createLedger();
+    const target = behind((request) => {
+      if (request.headers.has("x-webhook-signature")) return undefined;
+      ledger.record({ id: idOf(request) });
+      return new Response("", { status: 409 });
+    });
+    const failure = await failureOf("unsigned", { target, handled: ledger.handled });
+    expect(failure.message).toContain("no signature: answered 409, ");
+    expect(failure.message).toContain(", but handled once");
+  });
+
+  it("answers nothing genuine after a body over the limit", async () => {
+    let wasBig = false;
+    const target = behind(({ headers }) => {
+      wasBig ||= Number(headers.get("content-length")) > 1_048_576;
+      return wasBig ? new Response("", { status: 500 }) : undefined;
+    });
+    const failure = await failureOf("big_forgery", { target });
+    expect(failure.message).toContain(
+      "a genuine delivery after a body over the limit: expected 2xx, got 500",
+    );
+  });
+
+  it("handles a GET", async () => {
+    const target = behind(({ method }) =>
+      method === "GET" ? new Response('{"outcome":"handled"}') : undefined,
+    );
+    const failure = await failureOf("other_methods", { target });
+    expect(failure.message).toContain("GET: answered 200, which acknowledges it, and handled");
+  });
+
+  it("takes one delivery alone", async () => {
+    let requests = 0;
+    const target = behind(() => {
+      requests += 1;
+      return requests > 1 ? new Response("", { status: 409 }) : undefined;
+    });
+    const failure = await failureOf("duplicate_acknowledged", { target });
+    expect(failure.message).toContain("the first: expected 2xx, got 409");
+  });
+
+  it("answers 409 to every copy", async () => {
+    const countOf = counting();
+    const target = behind((request) =>
+      countOf(request) > 1 ? new Response("", { status: 409 }) : undefined,
+    );
+    const options = { target, timeoutMs: 300 };
+    const failure = await failureOf("duplicate_acknowledged", options);
+    expect(failure.message).toContain("its copy: expected 2xx, got 409");
+    // It is asked until the time is over.
+    const later = await failureOf("concurrent_copies", options);
+    expect(later.message).toContain("the copy after them: expected 2xx, got 409");
+    expect(later.exchanges.length).toBeGreaterThan(9);
+  });
+
+  it("answers 404 to a copy at the same time", async () => {
+    const countOf = counting();
+    const target = behind((request) =>
+      countOf(request) > 1 ? new Response("", { status: 404 }) : undefined,
+    );
+    const failure = await failureOf("concurrent_copies", { target });
+    expect(failure.message).toContain("a copy: expected 2xx or a retryable status, got 404");
+  });
+
+  it("refuses the body of another delivery", async () => {
+    const bodies = new Map<string, string>();
+    const target = behind(async (request) => {
+      const body = await request.clone().text();
+      const known = bodies.get(body) ?? idOf(request);
+      bodies.set(body, known);
+      const status = known === idOf(request) ? 200 : 422;
+      return new Response("", { status });
+    });
+    const failure = await failureOf("copy_by_id_alone", { target });
+    expect(failure.message).toContain("the same body under another id: expected 2xx, got 422");
+  });
+
+  it("handles an upload that broke off", async () => {
+    const report = await judgeListener((ledger) => {
+      const handle = nodeHandler(ledgerReceiver(ledger));
+      return (req, res) => {
+        req.on("close", () => {
+          if (!req.complete) ledger.record({ id: String(req.headers["x-webhook-id"]) });
+        });
+        handle(req, res);
+      };
+    });
+    expect(idsOf(report, "failed")).toEqual(["broken_upload"]);
+  });
+});
+
+describe("a receiver is judged that", () => {
+  it("ends the connection in place of an answer to what is not genuine", async () => {
+    const report = await judgeListener((ledger) => {
+      const handle = nodeHandler(ledgerReceiver(ledger));
+      return (req, res) => {
+        if (req.method === "PUT") req.socket.destroy();
+        else handle(req, res);
+      };
+    });
+    expect(idsOf(report, "failed")).toEqual([]);
+    expect(idsOf(report, "passed")).toContain("keep_alive");
+  });
+
+  it("takes events alone, over TLS and by its name", async () => {
+    const ledger = createLedger();
+    const handle = nodeHandler(ledgerReceiver(ledger));
+    const { port, close } = await listen(https.createServer(testCertificate(), handle));
+    try {
+      const ids = ["split_characters", "broken_heads"];
+      const report = await judgeTarget(
+        {
+          target: `https://localhost:${String(port)}/`,
+          types: ["delete_my_data_event"],
+          handled: ledger.handled,
+          skipTlsVerification: true,
+        },
+        ids,
+      );
+      expect(idsOf(report, "passed")).toEqual(ids);
+    } finally {
+      await close();
+    }
+  });
+});
+
+describe("an option that fails", () => {
+  it("is named, and no fault of the receiver's", async () => {
+    const noError: unknown = "text";
+    const handled = (): Promise<number> => Promise.reject(noError);
+    const failure = await failureOf("alarm", { handled });
+    expect(failure.message).toBe("the option handled failed: no reason is given");
+  });
+
+  it("ends the case with its own error where it is the clock", async () => {
+    const now = () => {
+      throw new RangeError("no clock");
+    };
+    await expect(judgeTarget({ now }, ["alarm"])).rejects.toThrow(new RangeError("no clock"));
+  });
+});
