@@ -7,8 +7,13 @@ import { discardNodeBody, type NodeRequest } from "./node-body.js";
 /** A response of `node:http`, `node:https` or HTTP/2's compatibility API. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
+/** An answer of ours, or that of an app behind, which may be any bytes. */
+export interface WritableAnswer extends Pick<WebhookResponse, "status" | "headers"> {
+  readonly body: string | Uint8Array;
+}
+
 /** Writes the answer to a request whose body was read, and keeps the connection. */
-export function writeAnswer(req: NodeRequest, res: NodeResponse, answer: WebhookResponse): void {
+export function writeAnswer(req: NodeRequest, res: NodeResponse, answer: WritableAnswer): void {
   if (!canAnswer(res)) return;
   writeHead(res, answer);
   res.end(answer.body);
@@ -47,7 +52,7 @@ function isHttp2(res: NodeResponse): res is Http2ServerResponse {
   return "stream" in res;
 }
 
-function writeHead(res: NodeResponse, answer: WebhookResponse, more?: OutgoingHttpHeaders): void {
+function writeHead(res: NodeResponse, answer: WritableAnswer, more?: OutgoingHttpHeaders): void {
   const length = Buffer.byteLength(answer.body);
   // An object of its own for each response: middlewares write into it.
   res.writeHead(answer.status, { ...answer.headers, "content-length": length, ...more });

@@ -40,13 +40,11 @@ export function columnsOf(
   rows: readonly (readonly [name: string, text: string])[],
   width: number,
 ): readonly string[] {
-  const first = Math.min(Math.max(...rows.map(([name]) => name.length)), 28);
+  const first = Math.max(...rows.map(([name]) => name.length));
   const left = INDENT.length + first + 2;
   return rows.flatMap(([name, text]) => {
     const [head = "", ...rest] = wrap(text, Math.max(width - left, 30));
     const lines = rest.map((line) => " ".repeat(left) + line);
-    // A long name has a line of its own.
-    if (name.length > first) return [INDENT + name, " ".repeat(left) + head, ...lines];
     return [`${INDENT}${name.padEnd(first + 2)}${head}`, ...lines];
   });
 }

@@ -36,7 +36,7 @@ export function describeReplay(
 }
 
 function cellsOf({ name, status, outcome, error, expected, verdict, ms }: ReplayResult) {
-  const wanted = expected && `${expected.status} ${expected.outcome ?? ""}`.trimEnd();
+  const wanted = expected && [expected.status, expected.outcome].join(" ").trimEnd();
   return [
     MARKS[verdict],
     printableLine(name),
@@ -45,7 +45,7 @@ function cellsOf({ name, status, outcome, error, expected, verdict, ms }: Replay
       format: READINGS[readingOf(status)].format,
     },
     error === undefined ? (outcome ?? "–") : { text: "no answer", format: "red" },
-    verdict === "different" ? { text: wanted ?? "", format: "red" } : (wanted ?? "–"),
+    { text: wanted ?? "–", format: verdict === "different" ? "red" : undefined },
     ms.toFixed(1),
   ] satisfies readonly Cell[];
 }
@@ -54,17 +54,17 @@ function summaryOf(output: Output, results: readonly ReplayResult[], total: numb
   const count = (verdict: ReplayResult["verdict"]): number =>
     results.filter((result) => result.verdict === verdict).length;
   const errors = results.flatMap(({ error }) => (error === undefined ? [] : [error]));
-  const unanswered = errors.length;
+  const [error] = errors;
   const different = count("different");
   const missing = total - results.length;
   const parts = [
     `${count("as_expected")} as expected`,
     ...(different > 0 ? [`${different} different`] : []),
     ...(count("not_judged") > 0 ? [`${count("not_judged")} not judged`] : []),
-    ...(unanswered > 0
-      ? [`${unanswered} without an answer (${printableLine(errors[0] ?? "")})`]
-      : []),
+    ...(error === undefined
+      ? []
+      : [`${errors.length} without an answer (${printableLine(error)})`]),
     ...(missing > 0 ? [`${missing} not sent`] : []),
   ];
-  return verdictLine(output, different + unanswered + missing === 0, parts.join(", "));
+  return verdictLine(output, different + errors.length + missing === 0, parts.join(", "));
 }

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { ConfigurationError } from "../configuration-error.js";
 import { CaptureError } from "../testing/diagnosis/capture-error.js";
 import { FixtureError } from "../testing/fixtures/fixture-error.js";
@@ -111,7 +112,7 @@ function failed(error: unknown, command: string | undefined, { err, signal }: Co
     err.write(`${err.style("red", where)}: ${printableLine(error.message, 4_000)}\n`);
     return EXIT.wrongUsage;
   }
-  const details = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const details = inspect(error, { depth: 0 });
   err.write(`${err.style("red", where)}: a bug of ours, please report it\n${details}\n`);
   return EXIT.bug;
 }

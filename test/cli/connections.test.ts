@@ -74,6 +74,15 @@ test("who can be reached is known before anything is sent", async () => {
   expect(await unreachableReason(new URL(await silentUrl()), 1_000)).toContain("ECONNREFUSED");
 });
 
+test.each([
+  ["http://255.255.255.255/", ":80"],
+  ["https://255.255.255.255/", ":443"],
+])("of %s the port is %s", async (url, port) => {
+  const { code, stderr } = await runCommand(["doctor", url, "--yes"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`255.255.255.255${port}`);
+});
+
 test("doctor shows that no answer came, and passes nobody by it", async () => {
   const { port, close } = await listen(net.createServer((socket) => socket.destroy()));
   const argv = ["doctor", `http://127.0.0.1:${String(port)}/`, "--only", "alarm"];

@@ -106,6 +106,15 @@ test("what only should pass fails with --strict alone", async () => {
   expect((await runCommand(["doctor", url, ...only, "--strict"])).code).toBe(1);
 });
 
+test("a signature is shown as far as it is good for nobody", async () => {
+  const { url, close } = await answeringEndpoint({ status: 200 });
+  closing.push(close);
+  const long = await runCommand(["doctor", url, "--only", "wrong_secret"]);
+  expect(long.stdout).toMatch(/X-Webhook-Signature:\s+v1=[0-9a-f]{5}…;/);
+  const short = await runCommand(["doctor", url, "--only", "partial_signature"]);
+  expect(short.stdout).toMatch(/X-Webhook-Signature:\s+v1=[0-9a-f]{8};/);
+});
+
 test("a probe that gives no number fails what it was asked for", async () => {
   const { url } = await receiver();
   const { cases } = await doctorJson(url, "--handled", `${url}?id={id}`, "--only", "alarm");

@@ -66,6 +66,16 @@ test("headers and body in files of their own", async () => {
   expect(parsed.stdout).toContain("body_reserialised");
 });
 
+test("a body that is too long for the receiver is a finding, at the length that it takes", async () => {
+  const argv = ["explain", ...NOW, "--max-body-bytes"];
+  const stdin = capture(text);
+  const taken = await runCommand([...argv, String(body.length)], { stdin });
+  expect(taken.code).toBe(0);
+  const { code, stdout } = await runCommand([...argv, String(body.length - 1)], { stdin });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/body_too_large[^]*takes up to \d+/);
+});
+
 test("of several secrets the one that matches is named, by its place", async () => {
   const good = ["--secret", OTHER_SECRET, "--secret", TEST_SECRET];
   const { code, stdout } = await runCommand(["explain", ...good, ...NOW], { stdin: capture(text) });

@@ -45,6 +45,13 @@ test("ten attempts without an answer are all", async () => {
   expect(attempts.at(-1)?.waitedMs).toBeGreaterThan(3 * 3_600_000);
 });
 
+test("an attempt without an answer is shown with its reason in place of a status", async () => {
+  const { code, stdout } = await runCommand(["send", await silentUrl(), ...FAST]);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/ 10 {2}after .* – .*ECONNREFUSED.*sends it again later/);
+  expect(stdout).toContain("the alarm is lost");
+});
+
 test("copies and a wrong secret go with it", async () => {
   const { url, outcomes, close } = await receivingEndpoint("reject");
   const copies = await runCommand(["send", url, ...FAST, "--copies", "2"]);

@@ -1,5 +1,6 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import http from "node:http";
+import https from "node:https";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
@@ -11,7 +12,7 @@ import { startCommand, type RunningCommand } from "../support/cli-io.js";
 import { silentUrl } from "../support/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { connectRaw } from "../support/raw-connection.js";
-import { listen } from "../support/servers.js";
+import { listen, testCertificate } from "../support/servers.js";
 
 const running: RunningCommand[] = [];
 const closing: (() => unknown)[] = [];
@@ -47,6 +48,21 @@ async function startBefore(app: string, ...argv: readonly string[]) {
   return { command, url };
 }
 
+test("its bytes and the head that says how they are read are passed on as they are", async () => {
+  const bytes = Uint8Array.of(0xff, 0xfe, 0x00, 0xc3, 0x28, 0x0d, 0x0a);
+  const head = { "content-type": "text/plain; charset=latin1", "retry-after": "7", allow: "POST" };
+  const app = await startApp((_req, res) =>
+    res.writeHead(405, { ...head, "x-app": "its own" }).end(bytes),
+  );
+  const { command, url } = await startBefore(app);
+  const answer = await fetch(url, await alarm());
+  expect(answer.status).toBe(405);
+  expect(new Uint8Array(await answer.arrayBuffer())).toEqual(bytes);
+  expect(Object.fromEntries(answer.headers)).toMatchObject({ ...head, "content-length": "7" });
+  expect(answer.headers.has("x-app")).toBe(false);
+  await command.says(/"status":405,"ms"/);
+});
+
 const alarm = () => signedDelivery({ alarm: sampleAlarm(), secret: TEST_SECRET });
 
 describe("an app's answer that cannot be passed on is none:", () => {
@@ -78,6 +94,31 @@ describe("an app's answer that cannot be passed on is none:", () => {
     await command.says(/"error":"its answer is compressed"/);
     expect(asked).toEqual(["identity"]);
   });
+});
+
+test("over HTTPS a certificate of nobody is taken with --insecure alone", async () => {
+  const server = https.createServer(testCertificate(), (_req, res) => res.writeHead(202).end());
+  const { port, close } = await listen(server);
+  closing.push(() => {
+    server.closeAllConnections();
+    return close();
+  });
+  const app = `https://127.0.0.1:${String(port)}/`;
+  const strict = await startBefore(app);
+  expect((await fetch(strict.url, await alarm())).status).toBe(503);
+  await strict.command.says(/"error":"[^"]*certificate/);
+  const insecure = await startBefore(app, "--insecure");
+  expect((await fetch(insecure.url, await alarm())).status).toBe(202);
+});
+
+test("an answer that breaks off is none", async () => {
+  const app = await startApp((_req, res) => {
+    res.writeHead(200, { "content-length": "100" }).write('{"outcome":"handled"}');
+    setImmediate(() => res.destroy());
+  });
+  const { command, url } = await startBefore(app);
+  expect((await fetch(url, await alarm())).status).toBe(503);
+  await command.says(/"status":503,.*"error":"[^"]+"/);
 });
 
 test("a header that is given in two letter cases goes on as two lines", async () => {

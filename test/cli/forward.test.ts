@@ -164,8 +164,19 @@ test("a copy is authentic too: the app decides", async () => {
   ]);
 });
 
+test("without a secret nothing is authentic: a delivery is unverified, whatever the app says", async () => {
+  const { url: target } = await app({ status: 200 });
+  const env = { GATEWAY_WEBHOOK_SECRET: undefined };
+  const argv = ["listen", "--port", "0", "--forward", target, "--accept-unsigned"];
+  const command = startCommand(argv, { env });
+  running.push(command);
+  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
+  await fetch(url, await signedDelivery({ alarm: sampleAlarm(), secret: "of nobody" }));
+  await command.says(/200 unverified +new_alarm/);
+});
+
 test("what is shown names the app's answer, and calls a delivery authentic and not handled", async () => {
-  const { url: target } = await app({ status: 503 });
+  const { url: target } = await app({ status: 503 }, { status: 409, body: '{"outcome":"busy"}' });
   const command = startCommand(["listen", "--port", "0", "--forward", target]);
   running.push(command);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/), which goes on to/);
@@ -173,4 +184,6 @@ test("what is shown names the app's answer, and calls a delivery authentic and n
   const { headers, body } = await signedDelivery({ event, secret: TEST_SECRET });
   await post(url, Object.entries(headers).flat(), String(body));
   await command.says(/503 authentic +delete_my_data_event .*\n +The app answered 503 in/);
+  await post(url, Object.entries(headers).flat(), String(body));
+  await command.says(/409 authentic +delete_my_data_event .*\n +The app answered 409 busy in/);
 });

@@ -176,6 +176,9 @@ test("a port that is taken, a host of another machine and a bad secret are one l
   await close();
   const elsewhere = await runCommand(["listen", "--port", "0", "--host", "192.0.2.1"]);
   expect(elsewhere.stderr).toContain("no address of this machine");
+  const unusable = await runCommand(["listen", "--port", "0", "--host", "x".repeat(300)]);
+  expect(unusable.code).toBe(2);
+  expect(unusable.stderr).toContain("getaddrinfo");
   const spaced = await runCommand(["listen", "--secret", " spaced "]);
   expect(spaced.stderr).toContain("white space");
   expect(spaced.stderr).not.toContain("spaced");

@@ -8,15 +8,18 @@ import { createProgressBar } from "../../src/cli/terminal/progress-bar.js";
 import { createStyle } from "../../src/cli/terminal/style.js";
 import { renderTable } from "../../src/cli/terminal/table.js";
 
-function output(columns?: number): Output & { readonly written: () => string } {
+function output(
+  columns?: number,
+  isTTY = columns !== undefined,
+): Output & { readonly written: () => string } {
   let written = "";
   return {
     write: (text) => {
       written += text;
     },
-    isTTY: columns !== undefined,
+    isTTY,
     columns,
-    style: createStyle(columns !== undefined),
+    style: createStyle(isTTY),
     written: () => written,
   };
 }
@@ -128,6 +131,13 @@ describe("a progress bar", () => {
     expect(drawn[2]).toMatch(/^█{12}░{12} 1\/2/);
     expect(drawn.every((line) => line.length < 30)).toBe(true);
     expect(drawn.at(-1)).toBe("");
+  });
+
+  test("takes a terminal that does not say its width for one of 80 columns", () => {
+    const err = output(undefined, true);
+    createProgressBar(err, 2).advance("x".repeat(200));
+    const drawn = err.written().split("\r\u001b[2K");
+    expect(drawn.map((line) => line.length)).toEqual([0, 29, 79]);
   });
 
   test("draws the name of a stranger's file, and does not obey it", () => {

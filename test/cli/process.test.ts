@@ -73,6 +73,18 @@ describe("a process", () => {
     expect(env).toBe(process.env);
     await flushed();
   });
+
+  test.each([
+    [120, 120],
+    [0, undefined],
+  ])("of a terminal that says it has %s columns, it knows %s", (columns, expected) => {
+    const stream: { isTTY?: boolean; columns?: number } = process.stdout;
+    const { isTTY, columns: before } = stream;
+    Object.assign(stream, { isTTY: true, columns });
+    const known = createProcessIo().out.columns;
+    Object.assign(stream, { isTTY, columns: before });
+    expect(known).toBe(expected);
+  });
 });
 
 describe("an interruption", () => {
@@ -118,14 +130,19 @@ describe("the command line", () => {
     expect(stderr).toMatch(/odd: a bug of ours.*\nTypeError: x is not a function\n +at /);
   });
 
-  test("leaves a command behind that does not end when it is told to", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
-    const abort = new AbortController();
-    const ended = runWith(() => never(), abort.signal);
-    abort.abort(new Interruption(130, "SIGINT"));
-    await vi.advanceTimersByTimeAsync(3_000);
-    expect((await ended).code).toBe(130);
-  });
+  test.each(["before it starts", "when it runs"])(
+    "leaves a command behind that does not end when it is told to %s",
+    async (moment) => {
+      vi.useFakeTimers({ toFake: ["setTimeout"] });
+      const abort = new AbortController();
+      const interruption = new Interruption(130, "SIGINT");
+      if (moment === "before it starts") abort.abort(interruption);
+      const ended = runWith(() => never(), abort.signal);
+      abort.abort(interruption);
+      await vi.advanceTimersByTimeAsync(3_000);
+      expect((await ended).code).toBe(130);
+    },
+  );
 });
 
 function listenersOf([emitter, name]: (typeof EMITTERS)[number]) {

@@ -82,6 +82,19 @@ test("a fixture without an expectation is shown and not judged", async () => {
   expect(shown.stdout).toContain("✓ 1 as expected, 1 not judged");
 });
 
+test("an expectation may be of the status alone", async () => {
+  const { url } = await receiver();
+  const alarm = path.join(folder, "alarm-email-hacked.json");
+  const fixture = JSON.parse(readFileSync(alarm, "utf8")) as object;
+  const file = path.join(folder, "of-a-status.json");
+  writeFileSync(file, JSON.stringify({ ...fixture, expect: { status: 418 } }));
+  const { code, stdout } = await runCommand(["replay", file, "--to", url]);
+  // In other tests all that is in the folder is sent.
+  rmSync(file);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/✗ {2}of-a-status +200 {2}handled +418 +\d/);
+});
+
 test("what is not answered is a failure, judged or not", async () => {
   const argv = ["replay", path.join(folder, "unjudged.json"), "--to", await silentUrl()];
   const { code, stdout } = await runCommand(argv);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
@@ -88,9 +88,13 @@ test("the exact bytes of a file, a fixture and standard input are sent", async (
   const { url, seen } = await answering({ status: 204 });
   const body = '{ "alarm" : {"id": 1.0}}\n';
   const fixture = path.join(fixturesFolder, "event-data-deleted.json");
+  const event = '{"event":{}}';
 
   expect((await sendJson(url, "--body", file("body.json", body))).delivery.type).toBe("new_alarm");
   expect((await sendJson(url, "--fixture", fixture)).delivery.type).toBe("delete_my_data_event");
+  expect((await sendJson(url, "--body", file("event.json", event))).delivery.type).toBe(
+    "delete_my_data_event",
+  );
   const piped = await runCommand(["send", url, "--body", "-", "--type", "new_alarm"], {
     stdin: "no JSON",
   });
@@ -98,8 +102,16 @@ test("the exact bytes of a file, a fixture and standard input are sent", async (
   expect(seen.map((request) => request.body)).toEqual([
     body,
     expect.stringContaining('"DATA_DELETED"') as string,
+    event,
     "no JSON",
   ]);
+});
+
+test("a fixture without X-Webhook-Type has the type that its body tells", async () => {
+  const { url } = await answering({ status: 200 });
+  const recorded = readFileSync(path.join(fixturesFolder, "event-data-deleted.json"), "utf8");
+  const untyped = file("untyped.json", recorded.replace("X-Webhook-Type", "X-Other"));
+  expect((await sendJson(url, "--fixture", untyped)).delivery.type).toBe("delete_my_data_event");
 });
 
 test("copies that are sent at once are handled once", async () => {
@@ -119,6 +131,8 @@ test.each([
   const { url } = await receiver();
   const sent = await sendJson(url, ...experiment);
   expect(sent).toMatchObject({ code: 0, passed: true, answers: [{ status: 409, outcome }] });
+  const { stdout } = await runCommand(["send", url, ...experiment]);
+  expect(stdout).toContain("✓ refused, as it has to be");
 });
 
 test.each([["--tamper"], ["--stale=600"], ["--wrong-secret"]])(

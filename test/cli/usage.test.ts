@@ -66,6 +66,7 @@ test.each([
   [["send", "http://127.0.0.1/", SECRET], "2 arguments are given, where it takes: <url>"],
   [["send", `--secert=${SECRET}`], "unknown option --secert, did you mean --secret?"],
   [["send", "-x"], "unknown option -x"],
+  [["send", `--ä${SECRET}`], "unknown option -\n"],
   [["send", "--__proto__", "1"], "unknown option --__proto__"],
   [["send", "--tamper=yes"], "--tamper takes no value"],
   [["send", "--secret"], "--secret needs a value: <secret>"],

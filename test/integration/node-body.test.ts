@@ -62,6 +62,20 @@ describe("plain Node", () => {
     },
   );
 
+  it("takes a body without a byte for empty, whoever has waited for its end", async () => {
+    await serve((receiver, options) => {
+      const handle = nodeHandler(receiver, options);
+      return http.createServer((req, res) => {
+        req.resume().on("end", () => {
+          handle(req, res);
+        });
+      });
+    });
+    await client.send(await signed({ body: "" }));
+    // Authentic, as an empty body is what was signed.
+    expect(outcomes()).toEqual(["unrecognized"]);
+  });
+
   it("closes the connection when the response fails, so that the gateway sends again", async () => {
     await serve((receiver, options) => {
       const handle = nodeHandler(receiver, options);

@@ -23,6 +23,38 @@ describe("a request that a serverless shim has made up", () => {
     return req;
   }
 
+  /** As others make it: no stream behind it, and its events told by hand. */
+  async function toldRequest(body: Uint8Array | string): Promise<IncomingMessage> {
+    const { headers } = await oddDelivery();
+    const req = new IncomingMessage({ readable: false } as unknown as Socket);
+    Object.assign(req, { method: "POST", url: "/", headers: recordOf(headers), complete: true });
+    req._read = () => {
+      for (const chunk of [null, body]) req.emit("data", chunk);
+      req.emit("end");
+    };
+    return req;
+  }
+
+  function responseOf(req: IncomingMessage): ServerResponse {
+    const res = new ServerResponse(req);
+    res.assignSocket(new PassThrough() as unknown as Socket);
+    return res;
+  }
+
+  it.each([
+    ["bytes", Buffer.from(ODD_BODY)],
+    ["a text", ODD_BODY],
+  ])(
+    "is read where its body is %s, told by an event behind one that tells nothing",
+    async (_what, body) => {
+      const { receiver, bodies, outcomes } = createBodyReceiver();
+      const req = await toldRequest(body);
+      nodeHandler(receiver)(req, responseOf(req));
+      await eventually(outcomes).toEqual(["handled"]);
+      expect(bodies).toEqual([ODD_BODY]);
+    },
+  );
+
   const starts: readonly (readonly [string, (start: () => void) => void])[] = [
     ["a promise", (start) => void Promise.resolve().then(start)],
     ["an event", (start) => void setImmediate(start)],
@@ -32,8 +64,7 @@ describe("a request that a serverless shim has made up", () => {
     for (const length of [true, false]) {
       const { receiver, bodies, outcomes } = createBodyReceiver();
       const req = await lazyRequest(length);
-      const res = new ServerResponse(req);
-      res.assignSocket(new PassThrough() as unknown as Socket);
+      const res = responseOf(req);
       begin(() => {
         nodeHandler(receiver)(req, res);
       });

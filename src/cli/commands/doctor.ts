@@ -1,5 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { INTEGER_OPTIONS } from "../../options.js";
 import type { ConformanceCase } from "../../testing/conformance/conformance-case.js";
 import { receiverConformance } from "../../testing/conformance/receiver-conformance.js";
 import {
@@ -17,6 +16,7 @@ import { PROGRAM } from "../help-text.js";
 import { untilAborted } from "../terminal/interruption.js";
 import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
 import { renderJunit } from "../doctor/junit-report.js";
+import { MAX_BODY_OPTION } from "../options/max-body-option.js";
 import { hintOf } from "../options/nearest-name.js";
 import { printableLine } from "../terminal/printable.js";
 import { createProgressBar } from "../terminal/progress-bar.js";
@@ -49,12 +49,7 @@ export const doctor = createCommand({
       value: "<type>",
       help: `A webhook type that the endpoint is registered for. Default both: ${WEBHOOK_TYPES.join(", ")}.`,
     },
-    "max-body-bytes": {
-      kind: "whole",
-      value: "<bytes>",
-      help: "The largest body that the endpoint reads.",
-      ...INTEGER_OPTIONS.maxBodyBytes,
-    },
+    "max-body-bytes": MAX_BODY_OPTION,
     only: { kind: "list", value: "<id>", help: "Runs this case alone. May be repeated." },
     skip: { kind: "list", value: "<id>", help: "Leaves this case out. May be repeated." },
     strict: { kind: "flag", help: "What should pass has to." },

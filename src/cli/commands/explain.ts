@@ -6,6 +6,7 @@ import { EXIT } from "../terminal/exit-codes.js";
 import { describeDiagnosis } from "../explain-report.js";
 import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
 import { readInput } from "../options/read-input.js";
+import { MAX_BODY_OPTION } from "../options/max-body-option.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
 import { UsageError } from "../options/usage-error.js";
 
@@ -36,6 +37,7 @@ export const explain = createCommand({
       value: "<secret>",
       help: "A secret that it may be signed with by mistake: an old one, another system's.",
     },
+    "max-body-bytes": MAX_BODY_OPTION,
     ...SECRET_OPTIONS,
     json: JSON_OPTION,
   },
@@ -62,6 +64,7 @@ export const explain = createCommand({
       ...captured,
       ...(body === undefined ? {} : { body: await readInput(io, body) }),
       ...(now === undefined ? {} : { now: momentOf(now) }),
+      maxBodyBytes: values["max-body-bytes"],
       secret: secrets,
       otherSecrets: values["other-secret"],
     });

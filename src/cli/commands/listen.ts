@@ -13,6 +13,7 @@ import { createJudge } from "../listen/judging-receiver.js";
 import { writeJsonLine } from "../terminal/json-output.js";
 import { describeEntry } from "../listen/listen-report.js";
 import { startServer } from "../listen/listening-server.js";
+import { MAX_BODY_OPTION } from "../options/max-body-option.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { keysOf } from "../../secrets.js";
@@ -54,6 +55,7 @@ export const listen = createCommand({
     forward: { kind: "text", value: "<url>", help: "Your app." },
     "accept-unsigned": { kind: "flag", help: "Runs without a secret, and believes whoever sends." },
     "show-body": { kind: "flag", help: "Shows each body. It may be personal data." },
+    "max-body-bytes": MAX_BODY_OPTION,
     ...CONNECTION_OPTIONS,
     ...SECRET_OPTIONS,
     json: {
@@ -72,12 +74,13 @@ export const listen = createCommand({
   ],
   async run(io, values) {
     const { port, host = "127.0.0.1", record, forward, json } = values;
+    const maxBodyBytes = values["max-body-bytes"];
     const secrets = await secretsOf(io, values);
     const recorder = record === undefined ? undefined : createRecorder(io, record, json);
     const url = forward === undefined ? undefined : readTargetUrl(forward);
     const { timeout: timeoutMs, insecure: skipTlsVerification } = values;
     const forwarder = url && createForwarder(url, { timeoutMs, skipTlsVerification });
-    const judge = createJudge({ secrets });
+    const judge = createJudge({ secrets, maxBodyBytes });
 
     // After the answer, and one after the other: the search for a cause takes its time.
     let shown = Promise.resolve();
@@ -90,6 +93,7 @@ export const listen = createCommand({
       shown = shown.then(async () => {
         const entry = await entryOf(intake, {
           secrets,
+          maxBodyBytes,
           isDiagnosed,
           showsBody: values["show-body"],
         });

@@ -119,7 +119,7 @@ export const send = createCommand({
           id,
           type: content.type,
           timestamp: prepared.timestamp,
-          bytes: prepared.request.body?.length ?? 0,
+          bytes: prepared.request.body.length,
         },
         experiments: prepared.experiments,
         answers: answers.map((answer) => ({ ...answer, gateway: readingOf(answer.status) })),

@@ -66,14 +66,13 @@ export function receivedLine({ received }: ConformanceExchange): string {
 function linesOf(output: Output, end: ConformanceCaseReport): readonly string[] {
   const { verdict, reason, title, level, id, why, mend } = end;
   const { style } = output;
+  const said = (label: string): readonly string[] =>
+    reason === undefined ? [] : labelled(output, label, reason);
   switch (verdict) {
     case "passed":
-      return [
-        `  ${style("green", "✓")} ${title}`,
-        ...(reason === undefined ? [] : labelled(output, "note", reason)),
-      ];
+      return [`  ${style("green", "✓")} ${title}`, ...said("note")];
     case "not_judged":
-      return [`  ${style("dim", "–")} ${title}`, ...labelled(output, "unjudged", reason ?? "")];
+      return [`  ${style("dim", "–")} ${title}`, ...said("unjudged")];
     case "failed":
       return [
         `  ${style(level === "must" ? "red" : "yellow", `✗ ${title}`)} ${style("dim", `(${level}, ${id})`)}`,
@@ -83,7 +82,7 @@ function linesOf(output: Output, end: ConformanceCaseReport): readonly string[] 
             ...labelled(output, "sent", sentLine(exchange)),
             ...labelled(output, "received", receivedLine(exchange)),
           ]),
-        ...labelled(output, "verdict", reason ?? ""),
+        ...said("verdict"),
         ...labelled(output, "why", why),
         ...labelled(output, "mend", mend),
       ];

@@ -1,6 +1,5 @@
 import type { AuthenticDelivery } from "../../authentic-delivery.js";
 import { OUTCOMES, type Outcome } from "../../outcome.js";
-import { outcomeOf } from "../../testing/sending/wire.js";
 import type { Intake } from "./delivery-intake.js";
 
 /**
@@ -13,7 +12,7 @@ export function answeredDelivery({
   status,
 }: Intake): AuthenticDelivery | undefined {
   if (authentic === undefined || forwarded === undefined) return authentic;
-  const named = "error" in forwarded ? undefined : outcomeOf(forwarded.body);
+  const named = "error" in forwarded ? undefined : forwarded.outcome;
   const outcome = isOurs(named) && OUTCOMES[named].status === status ? named : plainOutcome(status);
   return { ...authentic, outcome, status };
 }

@@ -2,8 +2,8 @@ import { decode } from "../../decode.js";
 import { OUTCOMES } from "../../outcome.js";
 import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js";
 import type { Finding } from "../../testing/diagnosis/finding.js";
-import { outcomeOf } from "../../testing/sending/wire.js";
-import type { Forwarded, Intake } from "./delivery-intake.js";
+import type { Intake } from "./delivery-intake.js";
+import type { Forwarded } from "./forwarder.js";
 import type { Judgement } from "./judging-receiver.js";
 import { printableLine } from "../terminal/printable.js";
 
@@ -45,6 +45,8 @@ const GOOD = new Set<string>(["handled", "duplicate", "in_flight"]);
 export interface EntryOptions {
   /** None: unsigned deliveries are accepted. */
   readonly secrets: readonly string[];
+  /** The largest body that is read. */
+  readonly maxBodyBytes: number;
   /** Whether the cause is looked for where a request is not authentic. */
   readonly isDiagnosed: boolean;
   readonly showsBody: boolean;
@@ -53,10 +55,11 @@ export interface EntryOptions {
 /** Makes the entry of a request. Never rejects. */
 export async function entryOf(
   intake: Intake,
-  { secrets, isDiagnosed, showsBody }: EntryOptions,
+  { secrets, maxBodyBytes, isDiagnosed, showsBody }: EntryOptions,
 ): Promise<DeliveryEntry> {
   const { at, body, bytes, judgement, forwarded, status, durationMs } = intake;
   const { outcome } = judgement.response;
+  const isSearched = isDiagnosed && DIAGNOSED.has(outcome);
   return {
     at: at.toISOString(),
     outcome: forwarded && GOOD.has(outcome) ? goodForApp(secrets) : outcome,
@@ -65,7 +68,7 @@ export async function entryOf(
     durationMs: Number(durationMs.toFixed(1)),
     ...idOf(judgement),
     reasons: forwarded && GOOD.has(outcome) ? [] : reasonsOf(intake),
-    findings: isDiagnosed && DIAGNOSED.has(outcome) ? await findingsOf(intake, secrets) : [],
+    findings: isSearched ? await findingsOf(intake, secrets, maxBodyBytes) : [],
     ...(forwarded && { forwarded: forwardedOf(forwarded) }),
     ...(showsBody && body !== undefined ? bodyFields(body) : {}),
   };
@@ -84,24 +87,24 @@ function goodForApp(secrets: readonly string[]): string {
 async function findingsOf(
   { at, lines, body }: Intake,
   secrets: readonly string[],
+  maxBodyBytes: number,
 ): Promise<DeliveryEntry["findings"]> {
   const { findings } = await diagnoseSignature({
     headers: lines,
-    body: body ?? new Uint8Array(0),
+    body,
     secret: secrets,
+    maxBodyBytes,
     now: at.getTime(),
   });
   return findings.map(({ code, certainty, message, mend }) => ({ code, certainty, message, mend }));
 }
 
-function reasonsOf({ judgement, body }: Intake): readonly string[] {
-  const { outcome } = judgement.response;
+function reasonsOf({ judgement: { response, authentic }, body }: Intake): readonly string[] {
+  const { outcome } = response;
   const { status, message } = OUTCOMES[outcome];
   if (status === 200) return [];
   const decoded =
-    outcome === "unrecognized" && body !== undefined
-      ? decode(body, judgement.authentic?.type ?? "")
-      : undefined;
+    outcome === "unrecognized" && body && authentic ? decode(body, authentic.type) : undefined;
   const issues = decoded?.kind === "unrecognized" ? decoded.issues : [];
   return [message, ...issues.map(issueLine)];
 }
@@ -114,8 +117,7 @@ function issueLine({ path, message }: { path: readonly (string | number)[]; mess
 function forwardedOf(forwarded: Forwarded): NonNullable<DeliveryEntry["forwarded"]> {
   const ms = Number(forwarded.ms.toFixed(1));
   if ("error" in forwarded) return { error: forwarded.error, ms };
-  const outcome = outcomeOf(forwarded.body);
-  const { status } = forwarded;
+  const { status, outcome } = forwarded;
   return { status, ...(outcome === undefined ? {} : { outcome: printableLine(outcome, 40) }), ms };
 }
 

@@ -1,10 +1,11 @@
 import type { RequestListener } from "node:http";
+import { writeAnswer, type WritableAnswer } from "../../../adapters/node-answer.js";
 import { nodeHandler } from "../../../adapters/node.js";
 import type { WebhookResponse } from "../../answer.js";
 import { bytesOfBody, type WebhookRequest } from "../../request.js";
-import type { HeaderLine, WireAnswer } from "../../testing/sending/wire.js";
+import type { HeaderLine } from "../../testing/sending/wire.js";
 import { UnreadableBody } from "../../unreadable-body.js";
-import { linesOfRawHeaders, type Forwarder } from "./forwarder.js";
+import { linesOfRawHeaders, type Forwarded, type Forwarder } from "./forwarder.js";
 import type { Judge, Judgement } from "./judging-receiver.js";
 
 /** A request and all that became of it. */
@@ -25,9 +26,6 @@ export interface Intake {
   readonly durationMs: number;
 }
 
-/** What an app made of a delivery. */
-export type Forwarded = WireAnswer | { readonly error: string; readonly ms: number };
-
 /** The answer where the app gives none that can be passed on: the gateway sends the delivery again. */
 const APP_SILENT = {
   status: 503,
@@ -44,45 +42,54 @@ export function createIntake(
   forwarder: Forwarder | undefined,
   onIntake: (intake: Intake) => void,
 ): RequestListener {
-  const take = async (
-    request: WebhookRequest,
-    lines: readonly HeaderLine[],
-  ): Promise<WebhookResponse> => {
+  const take = async (request: WebhookRequest, lines: readonly HeaderLine[]): Promise<Intake> => {
     const at = new Date();
     const startedAt = performance.now();
     const judgement = await judge(request);
-    const read = request.body instanceof UnreadableBody ? undefined : bytesOfBody(request.body);
-    const body = judgement.response.outcome === "method_not_allowed" ? undefined : read;
+    const { outcome, status } = judgement.response;
+    const read = receivedOf(request);
+    const body = outcome === "method_not_allowed" ? undefined : read.body;
     const forwarded = body && (await forwarder?.forward(lines, body));
-    const response = forwarded ? answerOf(forwarded, judgement) : judgement.response;
-    onIntake({
+    return {
       at,
       lines,
       body,
-      bytes: request.body instanceof UnreadableBody ? request.body.bytes : (read?.length ?? 0),
+      bytes: read.bytes,
       judgement,
       forwarded,
-      status: response.status,
+      status: forwarded ? passedOn(forwarded).status : status,
       durationMs: performance.now() - startedAt,
-    });
-    return response;
+    };
   };
 
   return (req, res) => {
     // One adapter for each request: what it passes on are Node's headers, in which a name that is given
     // twice is joined, or one of the two is dropped.
     const lines = linesOfRawHeaders(req.rawHeaders);
-    nodeHandler({ ...receiver, receive: (request) => take(request, lines) })(req, res);
+    const receive = async (request: WebhookRequest): Promise<WebhookResponse> => {
+      const intake = await take(request, lines);
+      onIntake(intake);
+      // Before the adapter, which then leaves it: an answer of ours is text, and an app's any bytes.
+      if (intake.forwarded) writeAnswer(req, res, passedOn(intake.forwarded));
+      return intake.judgement.response;
+    };
+    nodeHandler({ ...receiver, receive })(req, res);
   };
 }
 
-function answerOf(forwarded: Forwarded, { response: { outcome } }: Judgement): WebhookResponse {
-  if ("error" in forwarded) return { ...APP_SILENT, outcome };
+function receivedOf({ body }: WebhookRequest): Pick<Intake, "body" | "bytes"> {
+  if (body instanceof UnreadableBody) return { body: undefined, bytes: body.bytes };
+  const read = bytesOfBody(body);
+  return { body: read, bytes: read.length };
+}
+
+function passedOn(forwarded: Forwarded): WritableAnswer {
+  if ("error" in forwarded) return APP_SILENT;
   const { status, headers, body } = forwarded;
   // Of the head only what says how the answer is to be read: the connection is another.
-  const kept = ["content-type", "retry-after", "allow"].flatMap((name) => {
+  const kept = ["content-type", "retry-after", "allow"].flatMap((name): [string, string][] => {
     const value = headers[name];
-    return value === undefined ? [] : [[name, value]];
+    return typeof value === "string" ? [[name, value]] : [];
   });
-  return { status, headers: Object.fromEntries(kept) as Record<string, string>, body, outcome };
+  return { status, headers: Object.fromEntries(kept), body };
 }

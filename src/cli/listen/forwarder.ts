@@ -1,9 +1,6 @@
-import { createSender } from "../../testing/sending/sender.js";
-import type { HeaderLine, WireAnswer } from "../../testing/sending/wire.js";
+import { outcomeOf, type HeaderLine } from "../../testing/sending/wire.js";
 import { sendFault } from "../send/exchange.js";
-
-/** The longest answer that is passed on. */
-const MAX_ANSWER_BYTES = 1_048_576;
+import { createAppClient, type AppAnswer } from "./app-client.js";
 
 /** Headers of one connection (RFC 9110, section 7.6.1), and what the next one writes for itself. */
 const CONNECTION_HEADERS = [
@@ -22,52 +19,56 @@ const CONNECTION_HEADERS = [
   "upgrade",
 ];
 
+/** What an app made of a delivery: its answer, or why there is none that can be passed on. */
+export type Forwarded =
+  | (AppAnswer & { readonly outcome: string | undefined; readonly ms: number })
+  | { readonly error: string; readonly ms: number };
+
 /** Hands requests on to an app. */
 export interface Forwarder {
-  /** The app's answer, or why there is none. */
-  readonly forward: (
-    headers: readonly HeaderLine[],
-    body: Uint8Array,
-  ) => Promise<WireAnswer | { readonly error: string; readonly ms: number }>;
+  readonly forward: (headers: readonly HeaderLine[], body: Uint8Array) => Promise<Forwarded>;
   readonly close: () => void;
 }
 
 /**
  * Makes a forwarder: the exact bytes, and every header line that is not the connection's. An answer is
- * asked for as plain text, which the listing reads too; one that cannot be passed on as it is counts as
- * none, since a part of it would be another answer.
+ * asked for uncompressed, so that the listing can read its outcome.
  */
 export function createForwarder(
   url: URL,
   options: { readonly timeoutMs: number; readonly skipTlsVerification: boolean },
 ): Forwarder {
-  const sender = createSender(url, options, MAX_ANSWER_BYTES);
+  const app = createAppClient(url, options);
   return {
     async forward(headers, body) {
       const startedAt = performance.now();
+      const since = (): number => performance.now() - startedAt;
       try {
         const lines = [...forwardedLines(headers), ["Accept-Encoding", "identity"]] as const;
-        const answer = await sender.send({ method: "POST", headers: lines, body });
-        const fault = faultOf(answer);
-        return fault === undefined ? answer : { error: fault, ms: answer.ms };
+        const answer = await app.ask(lines, body);
+        if (isCompressed(answer)) return { error: "its answer is compressed", ms: since() };
+        const outcome = outcomeOf(new TextDecoder().decode(answer.body));
+        return { ...answer, outcome, ms: since() };
       } catch (error) {
-        return { error: sendFault(error), ms: performance.now() - startedAt };
+        return { error: sendFault(error), ms: since() };
       }
     },
-    close: sender.close,
+    close: app.close,
   };
 }
 
-/** Why an answer cannot be passed on. */
-function faultOf({ isCut = false, headers }: WireAnswer): string | undefined {
-  if (isCut) return `its answer is longer than ${MAX_ANSWER_BYTES} bytes`;
-  const coding = headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
-  return coding === "identity" || coding === "" ? undefined : "its answer is compressed";
+/** Which it was not asked for: its outcome cannot be read, and its `Content-Encoding` is not passed on. */
+function isCompressed({ headers }: AppAnswer): boolean {
+  const { "content-encoding": coding = "" } = headers;
+  return !["", "identity"].includes(coding.trim().toLowerCase());
 }
 
 /** The pairs of Node's `rawHeaders`. */
 export function linesOfRawHeaders(raw: readonly string[]): readonly HeaderLine[] {
-  return raw.flatMap((name, at): HeaderLine[] => (at % 2 === 0 ? [[name, raw[at + 1] ?? ""]] : []));
+  return raw.flatMap((name, at) => {
+    const [value] = at % 2 === 0 ? raw.slice(at + 1, at + 2) : [];
+    return value === undefined ? [] : [[name, value]];
+  });
 }
 
 function forwardedLines(lines: readonly HeaderLine[]): readonly HeaderLine[] {

@@ -14,6 +14,8 @@ export interface Judgement {
 export interface JudgeOptions {
   /** None: unsigned deliveries are accepted. */
   readonly secrets: readonly string[];
+  /** The largest body that is read. */
+  readonly maxBodyBytes: number;
 }
 
 /** A receiver whose handlers do nothing, and that says of each request who sent it. */
@@ -23,11 +25,12 @@ export interface Judge {
 }
 
 /** Makes a judge. */
-export function createJudge({ secrets }: JudgeOptions): Judge {
+export function createJudge({ secrets, maxBodyBytes }: JudgeOptions): Judge {
   const authentic = new WeakMap<WebhookRequest, AuthenticDelivery>();
   const common = {
     handlers: { new_alarm: () => undefined, delete_my_data_event: () => undefined },
     logger: false as const,
+    maxBodyBytes,
     onAuthenticDelivery(delivery: AuthenticDelivery) {
       authentic.set(delivery.request, delivery);
     },

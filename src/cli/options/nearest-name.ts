@@ -17,16 +17,19 @@ export function nearestName(given: string, names: readonly string[]): string | u
 
 /** Levenshtein: letters to insert, delete or replace. */
 function countEdits(from: string, to: string): number {
-  let above = Array.from({ length: to.length + 1 }, (_, at) => at);
-  for (let row = 1; row <= from.length; row++) {
-    const current = [row];
-    for (let at = 1; at <= to.length; at++) {
-      const replaced = (above[at - 1] ?? 0) + (from[row - 1] === to[at - 1] ? 0 : 1);
-      current.push(Math.min(replaced, (above[at] ?? 0) + 1, (current[at - 1] ?? 0) + 1));
-    }
-    above = current;
+  let above = Array.from({ length: to.length }, (_, at) => at + 1);
+  let edits = to.length;
+  for (let row = 0; row < from.length; row++) {
+    let corner = row;
+    edits = row + 1;
+    above = above.map((up, at) => {
+      const replaced = corner + (from[row] === to[at] ? 0 : 1);
+      corner = up;
+      edits = Math.min(replaced, up + 1, edits + 1);
+      return edits;
+    });
   }
-  return above[to.length] ?? 0;
+  return edits;
 }
 
 /** `, did you mean X?`, or nothing. */

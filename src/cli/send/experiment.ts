@@ -19,7 +19,7 @@ export const EXPERIMENT_OPTIONS = {
 
 /** A delivery on the wire, and what was done to it. */
 export interface Prepared {
-  readonly request: WireRequest;
+  readonly request: WireRequest & { readonly body: Uint8Array };
   readonly id: string;
   readonly timestamp: number;
   /** What a receiver has to refuse it for; empty for a delivery as the gateway sends it. */
@@ -60,10 +60,17 @@ export async function prepareDelivery(
 /** Another digit in place of the first, so that JSON stays JSON; without one, another last byte. */
 function tamperedBody(body: Uint8Array): Uint8Array {
   if (body.length === 0) return Uint8Array.of(0x20);
-  const changed = Uint8Array.from(body);
-  const digit = changed.findIndex((byte) => byte >= 0x31 && byte <= 0x39);
-  const at = digit === -1 ? changed.length - 1 : digit;
-  const byte = changed[at] ?? 0;
-  changed[at] = digit === -1 ? byte ^ 1 : byte === 0x39 ? 0x38 : byte + 1;
-  return changed;
+  const digit = body.findIndex(isDigit);
+  const place = digit === -1 ? body.length - 1 : digit;
+  return body.map((byte, at) => (at === place ? otherByte(byte) : byte));
+}
+
+/** But zero: JSON has no number that begins with one. */
+function isDigit(byte: number): boolean {
+  return byte >= 0x31 && byte <= 0x39;
+}
+
+function otherByte(byte: number): number {
+  if (!isDigit(byte)) return byte ^ 1;
+  return byte === 0x39 ? 0x38 : byte + 1;
 }

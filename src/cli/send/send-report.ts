@@ -13,14 +13,13 @@ export function describeRequest(
   { request, experiments }: Prepared,
   showsBody: boolean,
 ): void {
-  const body = request.body ?? new Uint8Array(0);
   write(`${style("bold", `POST ${shownUrl(url)}`)}\n`);
   for (const [name, value] of request.headers) {
     const shown = name === "X-Webhook-Signature" ? "v1=…" : value;
     write(`  ${style("dim", name.padEnd(20))} ${printable(shown)}\n`);
   }
-  write(`  ${style("dim", "body".padEnd(20))} ${body.length} bytes\n`);
-  if (showsBody) write(`${printable(new TextDecoder().decode(body))}\n`);
+  write(`  ${style("dim", "body".padEnd(20))} ${request.body.length} bytes\n`);
+  if (showsBody) write(`${printable(new TextDecoder().decode(request.body))}\n`);
   for (const experiment of experiments) write(`  ${style("yellow", experiment)}\n`);
   write("\n");
 }

@@ -3,7 +3,7 @@ import type { Format } from "./style.js";
 import type { Output } from "./command-io.js";
 
 /** One cell: its text, and how it is shown where colour is. */
-export type Cell = string | { readonly text: string; readonly format: Format };
+export type Cell = string | { readonly text: string; readonly format: Format | undefined };
 
 /** One column. */
 export interface Column {
@@ -22,20 +22,26 @@ export function renderTable(
   rows: readonly (readonly Cell[])[],
   { columns: width, style }: Output,
 ): readonly string[] {
-  const widths = columns.map(({ title }, at) =>
-    Math.max(lengthOf(title), ...rows.map((row) => lengthOf(textOf(row[at])))),
+  const whole = columns.map((column, at) => {
+    const lengths = rows.map((row) => lengthOf(textOf(row[at])));
+    return { ...column, width: Math.max(lengthOf(column.title), ...lengths) };
+  });
+  const excess =
+    sum(whole.map((column) => column.width)) +
+    GAP.length * (columns.length - 1) -
+    (width ?? Infinity);
+  const fitted = whole.map((column) =>
+    column.isFlexible && excess > 0
+      ? { ...column, width: Math.max(column.width - excess, MIN_FLEXIBLE) }
+      : column,
   );
-  const excess = sum(widths) + GAP.length * (columns.length - 1) - (width ?? Infinity);
-  const flexible = columns.findIndex((column) => column.isFlexible);
-  const given = widths[flexible];
-  if (excess > 0 && given !== undefined) widths[flexible] = Math.max(given - excess, MIN_FLEXIBLE);
 
   const lineOf = (cells: readonly Cell[], shownAs?: Format): string =>
-    columns
-      .map(({ align }, at) => {
-        const cell = cells[at] ?? "";
-        const text = fit(textOf(cell), widths[at] ?? 0, align);
-        const format = shownAs ?? (typeof cell === "string" ? undefined : cell.format);
+    fitted
+      .map(({ align, width }, at) => {
+        const cell = cells[at];
+        const text = fit(textOf(cell), width, align);
+        const format = shownAs ?? (typeof cell === "object" ? cell.format : undefined);
         return format === undefined ? text : style(format, text);
       })
       .join(GAP)
@@ -44,8 +50,8 @@ export function renderTable(
   return [lineOf(titles, "dim"), ...rows.map((row) => lineOf(row))];
 }
 
-function textOf(cell: Cell | undefined): string {
-  return stripVTControlCharacters(typeof cell === "object" ? cell.text : (cell ?? ""));
+function textOf(cell: Cell = ""): string {
+  return stripVTControlCharacters(typeof cell === "object" ? cell.text : cell);
 }
 
 /** By code points: a name with an emoji in it is one short of its place, and no more. */
