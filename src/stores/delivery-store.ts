@@ -2,7 +2,7 @@ import type { MaybePromise } from "../maybe-promise.js";
 
 /** What a store says to a claim. */
 export type ClaimResult =
-  /** The delivery is the caller's. `takeover`: an earlier lease on it ended without completion. */
+  /** The delivery is the caller's. `takeover`: an earlier lease on it ended without a verdict. */
   | { readonly state: "claimed"; readonly takeover: boolean }
   /** Somebody else holds it, for `retryAfterMs` milliseconds more unless the lease is renewed. */
   | { readonly state: "in_flight"; readonly retryAfterMs: number }
@@ -28,7 +28,7 @@ export interface ClaimTimes {
 export interface DeliveryStore {
   /**
    * Takes the lease on `key` for `owner`. The same owner claims again what it still holds (a client
-   * may re-send after a reconnect). After the lease has ended the claim is a takeover.
+   * may re-send after a reconnect), as what it was. After the lease has ended the claim is a takeover.
    */
   claim(key: string, owner: string, times: ClaimTimes): MaybePromise<ClaimResult>;
   /** Extends the lease to `leaseMs` from now. False: it is lost, to its end or to another owner. */
@@ -38,6 +38,10 @@ export interface DeliveryStore {
    * lost lease: the effect happened, whoever holds the lease now.
    */
   complete(key: string, owner: string, retentionMs: number): MaybePromise<void>;
-  /** Gives the lease up so that the next copy can claim. Does nothing for anyone but its owner. */
+  /**
+   * Gives the lease up so that the next copy can claim. Does nothing for anyone but its owner. A claim
+   * is forgotten, as if it had never been; a takeover is ended instead and kept like any ended lease,
+   * so that each claim up to the completion is a takeover too.
+   */
   release(key: string, owner: string): MaybePromise<void>;
 }

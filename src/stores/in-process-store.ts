@@ -65,7 +65,7 @@ export function inProcessStore(
       const lease = leases.get(key);
       if (lease === undefined) {
         if (leases.count() >= maxEntries) makeRoom(time);
-        leases.add(key, { owner, expiresAt: time + leaseMs });
+        leases.add(key, { owner, expiresAt: time + leaseMs, takeover: false });
         return CLAIMED;
       }
       const remainingMs = lease.expiresAt - time;
@@ -74,7 +74,8 @@ export function inProcessStore(
       }
       lease.owner = owner;
       lease.expiresAt = time + leaseMs;
-      return remainingMs > 0 ? CLAIMED : TAKEN_OVER;
+      if (remainingMs <= 0) lease.takeover = true;
+      return lease.takeover ? TAKEN_OVER : CLAIMED;
     },
 
     renew(key, owner, leaseMs) {
@@ -93,7 +94,11 @@ export function inProcessStore(
     },
 
     release(key, owner) {
-      if (leases.get(key)?.owner === owner) leases.delete(key);
+      const lease = leases.get(key);
+      if (lease?.owner !== owner) return;
+      // A takeover leaves an ended lease: what the run before it did is still not known.
+      if (lease.takeover) lease.expiresAt = now();
+      else leases.delete(key);
     },
   };
 }

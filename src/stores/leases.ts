@@ -2,6 +2,8 @@
 export interface Lease {
   owner: string;
   expiresAt: number;
+  /** Whether an earlier lease on the key ended without a verdict. */
+  takeover: boolean;
 }
 
 /** The leases by their key. */

@@ -114,6 +114,25 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       expect(await warningsOf({ logger: { warn } })).toEqual([]);
     });
 
+    it("and says once where the server does not tell it", async () => {
+      const { client, close } = await openNodeRedis(server.port);
+      const silent: NodeRedisClient = {
+        isOpen: true,
+        isReady: true,
+        evalSha(sha1, input) {
+          return sha1 === EVICTION_POLICY.sha1 ? Promise.resolve(-1) : client.evalSha(sha1, input);
+        },
+        eval: (lua, input) => client.eval(lua, input),
+      };
+      try {
+        expect(await warningsOf({ client: silent })).toEqual([
+          [expect.stringContaining("could not be read with INFO")],
+        ]);
+      } finally {
+        await close();
+      }
+    });
+
     it("again where the connection broke before the answer", async () => {
       await admin.config("SET", "maxmemory-policy", "allkeys-lru");
       const { client, close } = await openNodeRedis(server.port);

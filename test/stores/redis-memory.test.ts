@@ -57,6 +57,9 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
     });
 
     it("takes completions, renewals and releases of what is running, which free memory", async () => {
+      await store.claim("takeover", "gone", { ...TIMES, leaseMs: 1 });
+      const takeOver = () => store.claim("takeover", "a", TIMES);
+      await expect.poll(takeOver).toMatchObject({ takeover: true });
       for (const key of ["completed", "renewed", "released"]) await store.claim(key, "a", TIMES);
       await fill();
       const usage = async () => Number(await admin.memory("USAGE", "webhook:completed"));
@@ -66,8 +69,11 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       expect(await store.renew("renewed", "a", 60_000)).toBe(true);
       expect(await admin.pttl("webhook:renewed")).toBeGreaterThan(TIMES.retentionMs + 50_000);
       await store.release("released", "a");
+      await store.release("takeover", "a");
+      expect(await store.renew("takeover", "a", 60_000)).toBe(false);
       expect(await store.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
-      expect((await admin.keys("*")).sort()).toEqual(["webhook:completed", "webhook:renewed"]);
+      const kept = ["webhook:completed", "webhook:renewed", "webhook:takeover"];
+      expect((await admin.keys("*")).sort()).toEqual(kept);
     });
 
     it("makes the gateway come again, and the alarm that runs is still handled once", async () => {

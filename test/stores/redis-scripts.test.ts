@@ -86,6 +86,20 @@ describeRedis("the scripts of the Redis store", () => {
       near(await admin.pttl("k"), RETENTION_MS + 30_000);
     });
 
+    it("to the retention from the release of a takeover on, and not before its retention", async () => {
+      const store = redisStore({ client, keyPrefix: "" });
+      await store.claim("k", "gone", { leaseMs: 1, retentionMs: RETENTION_MS });
+      await expect.poll(() => store.claim("k", "a", TIMES)).toMatchObject({ takeover: true });
+      near(await admin.pttl("k"), RETENTION_MS + 30_000);
+      await store.renew("k", "a", 600_000);
+      near(await admin.pttl("k"), RETENTION_MS + 600_000);
+      await store.release("k", "a");
+      near(await admin.pttl("k"), RETENTION_MS);
+      await store.release("k", "a");
+      near(await admin.pttl("k"), RETENTION_MS);
+      expect(await store.claim("k", "b", TIMES)).toEqual({ state: "claimed", takeover: true });
+    });
+
     it("to the retention from the completion on, whatever a later one says", async () => {
       const store = redisStore({ client, keyPrefix: "" });
       await store.claim("k", "a", TIMES);

@@ -28,6 +28,8 @@ interface Run {
 
 interface Delivery {
   lease: { owner: string; until: number } | undefined;
+  /** A lease has ended without a verdict, and no completion has come since. */
+  isLeftOpen: boolean;
   readonly runs: Run[];
 }
 
@@ -36,7 +38,7 @@ export function createJudge(inner: DeliveryStore, now: () => number, leaseMs: nu
   const deliveries = new Map<string, Delivery>();
   const faults: string[] = [];
   const find = (id: string): Delivery => {
-    const known = deliveries.get(id) ?? { lease: undefined, runs: [] };
+    const known = deliveries.get(id) ?? { lease: undefined, isLeftOpen: false, runs: [] };
     deliveries.set(id, known);
     return known;
   };
@@ -49,6 +51,10 @@ export function createJudge(inner: DeliveryStore, now: () => number, leaseMs: nu
       const { lease, runs } = delivery;
       if (lease !== undefined && lease.until <= now()) {
         for (const run of runs) run.leaseLost = true;
+        delivery.isLeftOpen = true;
+      }
+      if (result.takeover !== delivery.isLeftOpen) {
+        faults.push(`${key} is claimed as ${result.takeover ? "a" : "no"} takeover`);
       }
       delivery.lease = { owner, until: now() + leaseMs };
       return result;
@@ -61,7 +67,9 @@ export function createJudge(inner: DeliveryStore, now: () => number, leaseMs: nu
     },
     complete(key, owner, retentionMs) {
       void inner.complete(key, owner, retentionMs);
-      find(key).lease = undefined;
+      const delivery = find(key);
+      delivery.lease = undefined;
+      delivery.isLeftOpen = false;
     },
     release(key, owner) {
       void inner.release(key, owner);

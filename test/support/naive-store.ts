@@ -17,6 +17,9 @@ export type StoreMistake =
   | "claims in two steps"
   | "keeps the first lease of a repeated claim"
   | "forgets an ended lease"
+  | "forgets a takeover that is claimed again"
+  | "forgets a takeover that is released"
+  | "forgets a takeover that is renewed"
   | "says a whole lease is left"
   | "overflows on a long retention"
   | "ends a retention too early"
@@ -25,6 +28,8 @@ export type StoreMistake =
 interface Entry {
   owner: string;
   leaseUntil: number;
+  /** Whether an earlier lease ended without a verdict. */
+  takeover: boolean;
   completedUntil: number;
 }
 
@@ -71,8 +76,10 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
     const isForgotten =
       is("hides a takeover") ||
       (is("forgets an ended lease") && now() - (entry?.leaseUntil ?? 0) > leaseMs);
-    const takeover = isLeased && !isHeld(entry) && !isForgotten;
-    put(key, { owner, leaseUntil: now() + leaseMs, completedUntil: 0 });
+    const wasTakeover =
+      isLeased && entry.takeover && !is("forgets a takeover that is claimed again");
+    const takeover = isLeased && (wasTakeover || !isHeld(entry)) && !isForgotten;
+    put(key, { owner, leaseUntil: now() + leaseMs, takeover, completedUntil: 0 });
     return { state: "claimed", takeover };
   };
 
@@ -89,6 +96,7 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       if (!isOwner(entry, owner) && !is("renews for anyone")) return false;
       if (!isHeld(entry) && !is("renews an ended lease")) return false;
       entry.leaseUntil = now() + leaseMs;
+      if (is("forgets a takeover that is renewed")) entry.takeover = false;
       return true;
     },
 
@@ -98,14 +106,17 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       const isLate = entry?.owner !== owner || entry.leaseUntil <= now();
       if (isLate && is("refuses a late completion")) throw new Error("the lease is lost");
       if (entry !== undefined && entry.completedUntil > now()) return;
-      put(key, { owner: "", leaseUntil: 0, completedUntil: now() + kept(retentionMs) });
+      const completedUntil = now() + kept(retentionMs);
+      put(key, { owner: "", leaseUntil: 0, takeover: false, completedUntil });
     },
 
     release(key, owner) {
       const entry = find(key);
       if (entry === undefined) return;
       if (is("undoes the completion on release")) entry.completedUntil = 0;
-      if (isOwner(entry, owner) || is("releases for anyone")) entry.owner = "";
+      if (!isOwner(entry, owner) && !is("releases for anyone")) return;
+      if (entry.takeover && !is("forgets a takeover that is released")) entry.leaseUntil = now();
+      else entry.owner = "";
     },
   };
 }

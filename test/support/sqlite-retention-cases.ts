@@ -67,6 +67,21 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(await store.claim("k", "c", times), { state: "claimed", takeover: false });
   },
 
+  async "keeps a takeover that was released as long as any lease that has ended"({ open }) {
+    const store = sqliteStore({ database: open() });
+    const times = { leaseMs: 300, retentionMs: 1_500 };
+    const takeover = { state: "claimed", takeover: true };
+    await store.claim("k", "a", times);
+    await wait(400);
+    assert.deepEqual(await store.claim("k", "b", times), takeover);
+    await store.release("k", "b");
+    await wait(1_000);
+    assert.deepEqual(await store.claim("k", "c", times), takeover);
+    await store.release("k", "c");
+    await wait(1_600);
+    assert.deepEqual(await store.claim("k", "d", times), { state: "claimed", takeover: false });
+  },
+
   async "completes a key anew after its retention"({ open }) {
     const store = sqliteStore({ database: open() });
     await store.complete("k", "a", 50);

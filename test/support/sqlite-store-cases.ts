@@ -148,6 +148,13 @@ const checks: Record<string, Check> = {
     assert.equal(store.renew("k", "a", 1000), true);
     void store.complete("k", "a", 1000);
     assert.deepEqual(store.claim("k", "b", TIMES), { state: "completed" });
+    void store.claim("j", "gone", { leaseMs: 1, retentionMs: 60_000 });
+    await wait(5);
+    const takeover = { state: "claimed", takeover: true };
+    assert.deepEqual(store.claim("j", "a", TIMES), takeover);
+    assert.deepEqual(store.claim("j", "a", TIMES), takeover);
+    void store.release("j", "a");
+    assert.deepEqual(store.claim("j", "b", TIMES), takeover);
   },
 
   "refuses a database in memory"(_folder, driver) {

@@ -41,7 +41,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
  * says whether an id that comes again after its retention counts once more, until the bound passes it.
  */
 function modelStore(maxEntries: number, now: () => number, countsAgain: boolean): DeliveryStore {
-  const leases = new Map<string, { owner: string; until: number }>();
+  const leases = new Map<string, { owner: string; until: number; takeover: boolean }>();
   let completed: { key: string | undefined; until: number }[] = [];
   const isCompleted = (key: string) =>
     completed.some((entry) => entry.key === key && entry.until > now());
@@ -58,8 +58,9 @@ function modelStore(maxEntries: number, now: () => number, countsAgain: boolean)
         for (const [other, { until }] of leases) if (until <= now()) leases.delete(other);
         if (leases.size >= maxEntries) throw new Error("full");
       }
-      leases.set(key, { owner, until: now() + leaseMs });
-      return { state: "claimed", takeover: lease !== undefined && !isHeld };
+      const takeover = lease !== undefined && (lease.takeover || !isHeld);
+      leases.set(key, { owner, until: now() + leaseMs, takeover });
+      return { state: "claimed", takeover };
     },
     renew(key, owner, leaseMs) {
       const lease = leases.get(key);
@@ -79,7 +80,10 @@ function modelStore(maxEntries: number, now: () => number, countsAgain: boolean)
       completed = completed.slice(-maxEntries);
     },
     release(key, owner) {
-      if (leases.get(key)?.owner === owner) leases.delete(key);
+      const lease = leases.get(key);
+      if (lease?.owner !== owner) return;
+      if (lease.takeover) lease.until = now();
+      else leases.delete(key);
     },
   };
 }

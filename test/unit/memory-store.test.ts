@@ -120,6 +120,19 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     expect(() => store.claim("f", "o", TIMES)).toThrow("raise maxEntries");
   });
 
+  it("makes room of takeovers that were released, and of no other", () => {
+    const { store, advance } = storeOnClock(2);
+    for (const key of ["released", "running"]) void store.claim(key, "gone", TIMES);
+    advance(1_000);
+    for (const key of ["released", "running"]) {
+      expect(store.claim(key, "o", TIMES)).toEqual({ state: "claimed", takeover: true });
+    }
+    void store.release("released", "o");
+    expect(store.claim("new", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+    expect(store.claim("running", "p", TIMES)).toMatchObject({ state: "in_flight" });
+    expect(() => store.claim("released", "o", TIMES)).toThrow("raise maxEntries");
+  });
+
   it("lets a claim that is refused for want of room be delivered again: 503, handler not run", async () => {
     const handled: string[] = [];
     const receiver = createWebhookReceiver({
@@ -142,6 +155,37 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     expect(handled).toEqual(["one", "two"]);
   });
 });
+
+it.each(STORES)(
+  "with %s each run after a crash is a takeover, until one succeeds",
+  async (_, make) => {
+    const { store, advance } = onClock((now) => make({ now }));
+    // A process that ends in its handler: it neither renews nor settles.
+    void store.claim("d-1", "a process that died", TIMES);
+    const takeovers: boolean[] = [];
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      store,
+      handlers: {
+        new_alarm: (_alarm, { takeover }) => {
+          takeovers.push(takeover);
+          if (takeovers.length < 3) throw new Error("no look at what the first run did");
+        },
+      },
+      logger: false,
+      now: () => NOW_MS,
+    });
+    const outcomes: string[] = [];
+    const deliver = async () =>
+      outcomes.push((await receiver.receive(await delivery({ id: "d-1" }))).outcome);
+    await deliver();
+    advance(TIMES.leaseMs);
+    for (let copy = 0; copy < 4; copy++) await deliver();
+    const [died, failed, handled, after] = ["in_flight", "handler_failed", "handled", "duplicate"];
+    expect(outcomes).toEqual([died, failed, failed, handled, after]);
+    expect(takeovers).toEqual([true, true, true]);
+  },
+);
 
 describe.each(STORES)("the options of %s", (_name, makeStore) => {
   it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 10_000_001, "100", null])(

@@ -99,6 +99,8 @@ describe("whatever happens, in whatever order", () => {
     ["forgets the completion", "runs again"],
     ["undoes the completion on release", "runs again"],
     ["never ends a lease", "is never handled"],
+    ["hides a takeover", "is claimed as no takeover"],
+    ["forgets a takeover that is released", "is claimed as no takeover"],
   ])("and a store that %s is caught", async (mistake, fault) => {
     const found = await fc.check(
       property(

@@ -37,10 +37,10 @@ export function createEvictionWarning(
   run: RunScript,
   logger: RedisStoreLogger | false,
 ): (key: string) => void {
-  let isDue = logger !== false;
+  if (logger === false) return () => undefined;
+  let isDue = true;
 
   const warn = (message: string, error?: unknown): void => {
-    if (logger === false) return;
     guarded(() => (error === undefined ? logger.warn(message) : logger.warn(message, { error })));
   };
 

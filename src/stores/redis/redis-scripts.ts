@@ -2,7 +2,8 @@
 // with one integer, which every client and every setting of its replies brings over.
 //
 // A key holds "1" once completed, which Redis shares between all keys; every other value costs 16
-// bytes more. Before that it holds the lease's end in Unix milliseconds, a space and the owner.
+// bytes more. Before that it holds the lease's end in Unix milliseconds, "!" for a takeover, a space and
+// the owner.
 
 /** A script, and what EVALSHA knows it by. */
 export interface RedisScript {
@@ -24,21 +25,22 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 export const CLAIM: RedisScript = {
   lua: `${NOW}local held = redis.call('GET', KEYS[1])
 if held == '1' then return 0 end
-local left = 0
+local takeover = ''
 if held then
-  local leaseEnd, owner = string.match(held, '^(%d+) (.*)$')
+  local leaseEnd, mark, owner = string.match(held, '^(%d+)(!?) (.*)$')
   if not owner then
     return redis.error_reply('ERR the key holds what this store did not write: set keyPrefix')
   end
-  left = leaseEnd - now
+  local left = leaseEnd - now
   if left > 0 and owner ~= ARGV[1] then return left end
+  takeover = left > 0 and mark or '!'
 end
-local value = string.format('%d %s', now + ARGV[2], ARGV[1])
+local value = string.format('%d%s %s', now + ARGV[2], takeover, ARGV[1])
 redis.call('SET', KEYS[1], value, 'PX', ARGV[2] + ARGV[3])
-if held and left <= 0 then return -2 end
+if takeover == '!' then return -2 end
 return -1
 `,
-  sha1: "94fc25dde4954734d823fc3ff526ac66dbc6ea75",
+  sha1: "1e66c1aa32e0b205fc3a27cf8d0af3e3894c6fd8",
 };
 
 /** What `CLAIM` answers beside the milliseconds that are left. */
@@ -47,16 +49,16 @@ export const CLAIM_ANSWERS = { completed: 0, claimed: -1, takenOver: -2 };
 /** KEYS: the key. ARGV: owner, leaseMs. Answers 1 for a lease that is renewed, 0 for one that is lost. */
 export const RENEW: RedisScript = {
   lua: `${NOW}local held = redis.call('GET', KEYS[1])
-local leaseEnd, owner = string.match(held or '', '^(%d+) (.*)$')
+local leaseEnd, takeover, owner = string.match(held or '', '^(%d+)(!?) (.*)$')
 if owner ~= ARGV[1] then return 0 end
 local left = leaseEnd - now
 if left <= 0 then return 0 end
 local retention = redis.call('PTTL', KEYS[1]) - left
-local value = string.format('%d %s', now + ARGV[2], owner)
+local value = string.format('%d%s %s', now + ARGV[2], takeover, owner)
 redis.call('SET', KEYS[1], value, 'PX', ARGV[2] + retention)
 return 1
 `,
-  sha1: "248a75b2f23143f41c02ecc181c9dc7388a86ed1",
+  sha1: "4210bf0765a1231af8f7ee8bb3d514b46b3cf7bf",
   needsNoMemory: true,
 };
 
@@ -71,11 +73,25 @@ return 0
   needsNoMemory: true,
 };
 
-/** KEYS: the key. ARGV: owner. Answers 0. */
+/**
+ * KEYS: the key. ARGV: owner. Answers 0. A takeover ends now and lives for the retention from then on, so
+ * that the next claim is one too; any other lease is forgotten.
+ */
 export const RELEASE: RedisScript = {
-  lua: `local held = redis.call('GET', KEYS[1])
-if string.match(held or '', '^%d+ (.*)$') == ARGV[1] then redis.call('DEL', KEYS[1]) end
+  lua: `${NOW}local held = redis.call('GET', KEYS[1])
+local leaseEnd, takeover, owner = string.match(held or '', '^(%d+)(!?) (.*)$')
+if owner ~= ARGV[1] then return 0 end
+if takeover == '' then
+  redis.call('DEL', KEYS[1])
+  return 0
+end
+local left = leaseEnd - now
+if left <= 0 then return 0 end
+local retention = math.max(redis.call('PTTL', KEYS[1]) - left, 1)
+local value = string.format('%d! %s', now, owner)
+redis.call('SET', KEYS[1], value, 'PX', retention)
 return 0
 `,
-  sha1: "a7dfaf3567e04ecb224501a1ea3a62f554685fdc",
+  sha1: "69936022a5a82e5ab61eb13dd908a6b329cb527d",
+  needsNoMemory: true,
 };

@@ -36,7 +36,7 @@ const MAX_RETENTION_MS = 3_155_760_000_000;
 /**
  * Remembers deliveries in Redis 5 or later, for any number of processes. Each verb is one Lua script on
  * one key, judged by the server's clock. A completed id is forgotten after its retention; a claim that
- * is neither completed nor released, its retention after the lease's end.
+ * is neither completed nor released, and a takeover that is released, its retention after the lease's end.
  *
  * While the client is not connected, each verb rejects at once; only the first connection is waited for,
  * for two seconds. What else the server refuses (no memory, a replica, loading) rejects with its error.

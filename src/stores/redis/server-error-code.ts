@@ -3,6 +3,6 @@
  * libraries. Undefined for what a client says of its connection.
  */
 export function serverErrorCode(error: unknown): string | undefined {
-  if (typeof error !== "object" || error === null || !("message" in error)) return undefined;
-  return typeof error.message === "string" ? /^[A-Z]{2,}(?= )/.exec(error.message)?.[0] : undefined;
+  const { message } = Object(error) as { message?: unknown };
+  return /^[A-Z]{2,}(?= )/.exec(String(message))?.[0];
 }

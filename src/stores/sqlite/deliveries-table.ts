@@ -5,33 +5,41 @@ import type { SqliteDatabase } from "./sqlite-database.js";
 export type KnownDelivery =
   | { readonly state: "completed" }
   /** Of an uncompleted one: its lease, which ended where `remainingMs` is not above 0. */
-  | { readonly state: "leased"; readonly owner: string; readonly remainingMs: number };
+  | {
+      readonly state: "leased";
+      readonly owner: string;
+      readonly remainingMs: number;
+      /** Whether the lease is a takeover itself. */
+      readonly takeover: boolean;
+    };
 
 /** The statements on the table. None of them begins or ends a transaction. */
 export interface DeliveriesTable {
   /** What is remembered of `key`; undefined for nothing, or for nothing any more. */
   readonly find: (key: string) => KnownDelivery | undefined;
   /** Gives the lease on `key` to `owner`. */
-  readonly lease: (key: string, owner: string, times: ClaimTimes) => void;
+  readonly lease: (key: string, owner: string, takeover: boolean, times: ClaimTimes) => void;
   /** Extends a lease that `owner` holds. False where it is lost. */
   readonly renew: (key: string, owner: string, leaseMs: number) => boolean;
   /** Completes `key`, unless it is, and forgets some of the others whose retention has ended. */
   readonly complete: (key: string, retentionMs: number) => void;
-  /** Forgets an uncompleted `key` of `owner`. */
+  /** Ends the lease of `owner` where it is a takeover, and forgets any other. */
   readonly release: (key: string, owner: string) => void;
 }
 
-export const TABLE_COLUMNS = ["key", "owner", "lease_ends_at", "forget_at"];
+export const TABLE_COLUMNS = ["key", "owner", "lease_ends_at", "takeover", "forget_at"];
 
 /**
  * The statement that makes the table. Times are Unix milliseconds. A row without owner is completed;
- * one whose `forget_at` has passed counts as none.
+ * one whose `forget_at` has passed counts as none. `takeover` is 1 once an earlier lease ended without a
+ * verdict.
  */
 export function createTableSql(table: string): string {
   return `CREATE TABLE IF NOT EXISTS "${table}" (
     key TEXT NOT NULL PRIMARY KEY,
     owner TEXT,
     lease_ends_at INTEGER,
+    takeover INTEGER NOT NULL DEFAULT 0,
     forget_at INTEGER NOT NULL
   ) WITHOUT ROWID`;
 }
@@ -46,12 +54,13 @@ export function createDeliveriesTable(database: SqliteDatabase, table: string): 
   // With `?` alone: better-sqlite3 takes `?1` for a name.
   const rows = `"${table}"`;
   const find = database.prepare(
-    `SELECT owner, lease_ends_at - ${NOW} FROM ${rows} WHERE key = ? AND forget_at > ${NOW}`,
+    `SELECT owner, lease_ends_at - ${NOW}, takeover FROM ${rows}
+     WHERE key = ? AND forget_at > ${NOW}`,
   );
   const lease = database.prepare(
-    `INSERT INTO ${rows} (key, owner, lease_ends_at, forget_at)
-     VALUES (?, ?, ${NOW} + ?, ${NOW} + ?)
-     ON CONFLICT (key) DO UPDATE SET owner = excluded.owner,
+    `INSERT INTO ${rows} (key, owner, takeover, lease_ends_at, forget_at)
+     VALUES (?, ?, ?, ${NOW} + ?, ${NOW} + ?)
+     ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, takeover = excluded.takeover,
        lease_ends_at = excluded.lease_ends_at, forget_at = excluded.forget_at`,
   );
   const renew = database.prepare(
@@ -72,19 +81,25 @@ export function createDeliveriesTable(database: SqliteDatabase, table: string): 
        SELECT key FROM (SELECT key FROM ${rows} WHERE key > ? ORDER BY key LIMIT ${SWEPT})
        UNION ALL SELECT key FROM (SELECT key FROM ${rows} ORDER BY key LIMIT ${SWEPT}))`,
   );
-  const release = database.prepare(`DELETE FROM ${rows} WHERE key = ? AND owner = ?`);
+  const endTakeover = database.prepare(
+    `UPDATE ${rows} SET lease_ends_at = ${NOW} WHERE key = ? AND owner = ? AND takeover = 1`,
+  );
+  const forget = database.prepare(
+    `DELETE FROM ${rows} WHERE key = ? AND owner = ? AND takeover = 0`,
+  );
 
   return {
     find(key) {
       const row = find.get(key);
       if (row === undefined || row === null) return undefined;
       // By place, and through Number: a handle may be set to give rows as arrays, and integers as BigInt.
-      const [owner, remainingMs] = Object.values(row) as unknown[];
+      const [owner, remainingMs, takeover] = Object.values(row) as unknown[];
       if (typeof owner !== "string") return { state: "completed" };
-      return { state: "leased", owner, remainingMs: Number(remainingMs) };
+      const isTakeover = Number(takeover) === 1;
+      return { state: "leased", owner, remainingMs: Number(remainingMs), takeover: isTakeover };
     },
-    lease(key, owner, { leaseMs, retentionMs }) {
-      lease.run(key, owner, leaseMs, Math.max(leaseMs, retentionMs));
+    lease(key, owner, takeover, { leaseMs, retentionMs }) {
+      lease.run(key, owner, takeover ? 1 : 0, leaseMs, Math.max(leaseMs, retentionMs));
     },
     renew: (key, owner, leaseMs) => Number(renew.run(leaseMs, leaseMs, key, owner).changes) > 0,
     complete(key, retentionMs) {
@@ -92,7 +107,8 @@ export function createDeliveriesTable(database: SqliteDatabase, table: string): 
       sweep.run(key);
     },
     release(key, owner) {
-      release.run(key, owner);
+      endTakeover.run(key, owner);
+      forget.run(key, owner);
     },
   };
 }

@@ -7,11 +7,8 @@ const MAX_PAUSE_MS = 10;
 
 /** Whether another connection had the lock. better-sqlite3 names the code, `node:sqlite` numbers it. */
 export function isLocked(error: unknown): boolean {
-  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
-  return (
-    (typeof code === "string" && code.startsWith("SQLITE_BUSY")) ||
-    (typeof errcode === "number" && (errcode & 0xff) === SQLITE_BUSY)
-  );
+  const { code, errcode } = Object(error) as { code?: unknown; errcode?: unknown };
+  return String(code).startsWith("SQLITE_BUSY") || (Number(errcode) & 0xff) === SQLITE_BUSY;
 }
 
 /**

@@ -100,5 +100,5 @@ function pragma(database: SqliteDatabase, name: string): unknown {
 }
 
 function firstOf(row: unknown): unknown {
-  return Object.values(row ?? {})[0];
+  return Object.values(Object(row) as object)[0];
 }

@@ -32,8 +32,9 @@ export function sqliteStore(options: SqliteOptions): DeliveryStore {
         if (isHeld && known.owner !== owner) {
           return { state: "in_flight", retryAfterMs: known.remainingMs };
         }
-        table.lease(key, owner, times);
-        return known === undefined || isHeld ? CLAIMED : TAKEN_OVER;
+        const takeover = known !== undefined && (!isHeld || known.takeover);
+        table.lease(key, owner, takeover, times);
+        return takeover ? TAKEN_OVER : CLAIMED;
       }),
 
     renew: (key, owner, leaseMs) => write(() => table.renew(key, owner, leaseMs)),

@@ -74,6 +74,17 @@ export const leaseRules: readonly StoreRule[] = [
     },
   },
   {
+    id: "takeover-again",
+    title: "a takeover that its owner claims again is still one",
+    async check(store) {
+      await store.claimed("k", "a");
+      await store.advance(1.3);
+      await store.claimed("k", "b", true);
+      await store.other.claimed("k", "b", true);
+      await store.inFlight("k", "c");
+    },
+  },
+  {
     id: "renew",
     title: "a renewed lease holds from the moment of its renewal",
     async check(store) {
@@ -140,6 +151,27 @@ export const leaseRules: readonly StoreRule[] = [
       await store.release("k", "a");
       await store.other.claimed("k", "b");
       await store.inFlight("k", "a");
+    },
+  },
+  {
+    id: "release-takeover",
+    title: "after a takeover is released each claim is one too, until the key is completed",
+    async check(store) {
+      // What the run did whose lease has ended is not known yet, however often a later one has failed.
+      await store.claimed("k", "a");
+      await store.advance(1.3);
+      await store.claimed("k", "b", true);
+      await store.release("k", "b");
+      await store.renewed("k", "b", false);
+      await store.release("k", "b");
+      await store.advance(2);
+      await store.other.claimed("k", "c", true);
+      await store.inFlight("k", "b");
+      await store.renewed("k", "c", true);
+      await store.release("k", "c");
+      await store.claimed("k", "c", true);
+      await store.complete("k", "c");
+      await store.other.completed("k", "b");
     },
   },
   {

@@ -70,10 +70,8 @@ function verbsOf(
     async inFlight(key, owner, withinMs = leaseMs) {
       const result = await claim(key, owner);
       ensure(result.state === "in_flight", `${key} has to be in flight for ${owner}`, result);
-      if (result.state !== "in_flight") return;
-      const { retryAfterMs } = result;
       ensure(
-        retryAfterMs > 0 && retryAfterMs <= withinMs,
+        result.state === "in_flight" && result.retryAfterMs > 0 && result.retryAfterMs <= withinMs,
         `retryAfterMs has to be above 0 and at most ${withinMs}`,
         result,
       );
