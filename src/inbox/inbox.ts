@@ -1,17 +1,21 @@
 import { ConfigurationError } from "../configuration-error.js";
 import { within } from "../deadline.js";
 import type { DeliveryContext } from "../delivery-context.js";
+import { DiscardDelivery, RetryLater } from "../handler-errors.js";
 import type { Handler, UnrecognizedDelivery } from "../handlers.js";
 import { integerOption } from "../integer-option.js";
 import { refuseUnknownOptions } from "../known-options.js";
 import { isPromise } from "../maybe-promise.js";
 import type { Alarm, OnlineDataEvent } from "../schemas.js";
 import { inboxJobOf, type InboxJob } from "./inbox-job.js";
+import { QueueError, queueErrorOf } from "./queue-error.js";
 
 /**
  * Writes a job into a durable queue, under an id made of `job.id`, so that a second write of the same
  * delivery makes no second job. Its promise resolves once the write would survive a crash of this
- * process, for only then is the gateway answered 200; it rejects where that is not known.
+ * process, for only then is the gateway answered 200; it rejects where that is not known. Of what it
+ * rejects with, the log and `onOutcome` are given the name, the code and the first words alone, since
+ * drivers quote what they were given; `RetryLater` and `DiscardDelivery` are heeded as in any handler.
  */
 export type Enqueue<Context = DeliveryContext> = (
   job: InboxJob,
@@ -63,11 +67,18 @@ export function inbox<Context extends DeliveryContext = DeliveryContext>(
   const timeoutMs = integerOption("enqueueTimeoutMs", options.enqueueTimeoutMs, ENQUEUE_TIMEOUT);
 
   const handOver = async (_record: unknown, context: Context): Promise<void> => {
-    const written: unknown = enqueue(inboxJobOf(context), context);
-    // Without a promise nobody knows whether the write has happened: a forgotten `return` would
-    // acknowledge deliveries that are nowhere.
-    if (!isPromise(written)) throw new TypeError("enqueue has to return the promise of its write");
-    await within(timeoutMs, "enqueue", written);
+    try {
+      const written: unknown = enqueue(inboxJobOf(context), context);
+      // Without a promise nobody knows whether the write has happened: a forgotten `return` would
+      // acknowledge deliveries that are nowhere.
+      if (!isPromise(written)) {
+        throw new QueueError("enqueue has to return the promise of its write");
+      }
+      await within(timeoutMs, "enqueue", written);
+    } catch (error) {
+      if (error instanceof RetryLater || error instanceof DiscardDelivery) throw error;
+      throw queueErrorOf("the delivery could not be put into the queue", error);
+    }
   };
   return { new_alarm: handOver, delete_my_data_event: handOver, unrecognized: handOver };
 }

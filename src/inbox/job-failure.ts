@@ -19,7 +19,8 @@ export class JobFailure extends Error {
 
 function describe(error: unknown): string {
   try {
-    return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    // Never what was thrown alone: it may be the very text that an engine looks for.
+    return error instanceof Error ? `${error.name}: ${error.message}` : `thrown: ${String(error)}`;
   } catch {
     return "an error that cannot be read";
   }

@@ -119,6 +119,7 @@ describeEngine("BullMQ's own ways", hasRedisServer, () => {
     ["undefined", () => undefined],
     ["null", () => null],
     ["an error that means something to BullMQ", () => new Error("bullmq:rateLimitExceeded")],
+    ["the text of that error", () => "bullmq:rateLimitExceeded"],
     ["an error named so", () => Object.assign(new Error("x"), { name: "DelayedError" })],
     ["an error that cannot be read", unreadableError],
   ])("tries a job again whose handler throws %s", async (_, makeError) => {

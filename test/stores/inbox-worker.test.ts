@@ -133,6 +133,14 @@ describe("the worker of an inbox", () => {
     expect(await work(alarmJob)).toMatchObject({ retryAfterMs: expected });
   });
 
+  it.each([null, "console", {}, { warn: () => undefined }])(
+    "refuses %j for a logger",
+    (logger: unknown) => {
+      const options = { handlers: { new_alarm: () => undefined }, logger: logger as false };
+      expect(() => inboxWorker(options)).toThrow("logger has to have the methods warn and error");
+    },
+  );
+
   it("outlives a logger that throws", async () => {
     const refuse = () => {
       throw new Error("full disk");

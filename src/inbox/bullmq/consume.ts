@@ -6,6 +6,7 @@ import { createRunning } from "../../running.js";
 import { checkQueueName } from "../client-methods.js";
 import { hasFailed, inboxWorker, type InboxWorkerOptions } from "../inbox-worker.js";
 import { JobFailure } from "../job-failure.js";
+import { queueErrorOf } from "../queue-error.js";
 import { RETRY_OPTIONS } from "../retry-options.js";
 import { createWorkerLog } from "../worker-log.js";
 import { backoffDelay } from "./backoff.js";
@@ -93,7 +94,8 @@ export function bullmqConsume<Options extends object>(
   });
   const isNews = createNews();
   worker.on("error", (error) => {
-    if (isNews(error)) log("error", "BullMQ's worker reports an error", { error });
+    if (!isNews(error)) return;
+    log("error", "BullMQ's worker reports an error", { error: queueErrorOf("BullMQ", error) });
   });
   worker.on("lockRenewalFailed", (ids) => {
     const reason = new Error("the lock on the job is lost: another worker may be running it");
@@ -122,7 +124,7 @@ export function bullmqConsume<Options extends object>(
       await closeWorker();
     } catch (error) {
       log("error", "BullMQ's worker could not be closed in order: its last jobs may run again", {
-        error,
+        error: queueErrorOf("BullMQ", error),
       });
       guarded(() => worker.disconnect());
     }

@@ -4,6 +4,7 @@ import { refuseUnknownOptions } from "../../known-options.js";
 import { INTEGER_OPTIONS } from "../../options.js";
 import { checkClient } from "../client-methods.js";
 import type { Enqueue } from "../inbox.js";
+import { QueueError } from "../queue-error.js";
 import { RETRY_OPTIONS, type RetryOptions } from "../retry-options.js";
 import { BACKOFF_TYPE } from "./backoff.js";
 import type { BullmqQueue } from "./client.js";
@@ -44,7 +45,19 @@ export function bullmqEnqueue(options: BullmqEnqueueOptions): Enqueue {
     backoff: { type: BACKOFF_TYPE, delay },
     removeOnComplete: { age: Math.ceil(ageMs / 1000) },
     removeOnFail: false,
+    // A queue's `defaultJobOptions` may have one, which would drop a delivery in favour of another.
+    deduplication: undefined,
   } as const;
 
-  return (job) => queue.add(job.type, job, { jobId: bullmqJobId(job.id), ...settings });
+  return async (job) => {
+    const jobId = bullmqJobId(job.id);
+    const added: unknown = await queue.add(job.type, job, { jobId, ...settings });
+    const { id } = Object(added) as { readonly id?: unknown };
+    // Where BullMQ takes no job, it may give back another one: acknowledged, the delivery would be lost.
+    if (id !== jobId) {
+      throw new QueueError(
+        "BullMQ made no job of the delivery: look at the queue's defaultJobOptions",
+      );
+    }
+  };
 }

@@ -51,6 +51,5 @@ export interface PgBossConsumer {
     options: { readonly batchSize: number; readonly includeMetadata: true },
   ): PromiseLike<readonly PgBossJob[]>;
   complete(name: string, id: string): PromiseLike<unknown>;
-  fail(name: string, id: string, data: object): PromiseLike<unknown>;
   getDb(): { executeSql(text: string, values: unknown[]): PromiseLike<{ rows: unknown[] }> };
 }

@@ -45,7 +45,8 @@ const SCHEMA = /^[A-Za-z_][A-Za-z0-9_]{0,49}$/;
  * with `context.takeover`. `context.signal` aborts on expiry and when the worker is stopped.
  *
  * Returns the function that stops it: no further job is fetched, and its promise resolves when the running
- * ones have settled or expired. It never rejects. Stop the worker before the PgBoss.
+ * ones have settled or expired; a database that gives no answer is waited for 10 seconds. It never
+ * rejects. Stop the worker before the PgBoss.
  *
  * @throws ConfigurationError where an option cannot work.
  */
@@ -55,7 +56,7 @@ export function pgBossConsume(options: PgBossConsumeOptions): () => Promise<void
   }
   refuseUnknownOptions(options, OPTION_NAMES);
   const { boss, queue = DEFAULT_QUEUE, schema = "pgboss", handlers, logger } = options;
-  checkClient("boss", boss, ["fetch", "complete", "fail", "getDb"]);
+  checkClient("boss", boss, ["fetch", "complete", "getDb"]);
   checkQueueName("queue", queue);
   if (typeof (schema as unknown) !== "string" || !SCHEMA.test(schema)) {
     throw new ConfigurationError("invalid_option", "schema has to be the name of pg-boss's schema");

@@ -1,8 +1,10 @@
 import { ConfigurationError } from "../../configuration-error.js";
+import { within } from "../../deadline.js";
 import { integerOption } from "../../integer-option.js";
 import { refuseUnknownOptions } from "../../known-options.js";
 import { checkClient, checkQueueName } from "../client-methods.js";
 import type { Enqueue } from "../inbox.js";
+import { QueueError } from "../queue-error.js";
 import { DEFAULT_QUEUE, RETRY_OPTIONS, type RetryOptions } from "../retry-options.js";
 import type { PgBossProducer } from "./client.js";
 import { pgBossJobId } from "./job-id.js";
@@ -28,6 +30,8 @@ export interface PgBossEnqueueOptions extends RetryOptions {
   pendingRetentionMs?: number | undefined;
 }
 
+/** All deliveries wait for the one making of the queues, which must not hang them for good. */
+const MAKING_TIMEOUT_MS = 5_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const OPTION_NAMES = [
@@ -70,11 +74,15 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
   const settings = settingsOf(options);
   let queuesMade: Promise<void> | undefined;
 
+  const createQueues = async (): Promise<void> => {
+    await boss.createQueue(deadLetter, { name: deadLetter });
+    // What somebody else puts in is to be dead-lettered too; our jobs bring the same settings along.
+    await boss.createQueue(queue, { name: queue, deadLetter, ...settings });
+  };
+
   const makeQueues = async (): Promise<void> => {
     try {
-      await boss.createQueue(deadLetter, { name: deadLetter });
-      // What somebody else puts in is to be dead-lettered too; our jobs bring the same settings along.
-      await boss.createQueue(queue, { name: queue, deadLetter, ...settings });
+      await within(MAKING_TIMEOUT_MS, "the making of pg-boss's queues", createQueues());
     } catch (error) {
       queuesMade = undefined;
       throw error;
@@ -93,12 +101,12 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
     // `send` itself looks at the jobs that are not archived yet, 12 hours by default, and the gateway's
     // attempts span 36.
     if (await isKnown(id)) return;
-    if ((await boss.send(queue, job, { id, deadLetter, ...settings })) !== null) return;
+    if ((await boss.send(queue, job, { id, deadLetter, ...settings })) === id) return;
     // Null is not only a known id, but also a queue that is not there, or whose policy refuses the job:
     // acknowledged, the delivery would be lost.
     if (await isKnown(id)) return;
     queuesMade = undefined;
-    throw new Error(
+    throw new QueueError(
       `pg-boss took no job into the queue ${queue}: it has to exist, with the policy "standard"`,
     );
   };

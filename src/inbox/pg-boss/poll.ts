@@ -1,3 +1,5 @@
+import { within } from "../../deadline.js";
+import { queueErrorOf } from "../queue-error.js";
 import type { WorkerLog } from "../worker-log.js";
 import type { PgBossJob } from "./client.js";
 import type { RunJob } from "./run.js";
@@ -7,6 +9,9 @@ export interface Polling {
   readonly concurrency: number;
   readonly pollIntervalMs: number;
 }
+
+/** A network that swallows the fetch gives no answer at all, and the next one takes another connection. */
+const FETCH_TIMEOUT_MS = 10_000;
 
 /**
  * Fetches jobs and runs them until `stopping` aborts; resolves when the running ones have settled. Never
@@ -21,6 +26,8 @@ export async function pollQueue(
   log: WorkerLog,
 ): Promise<void> {
   const running = new Set<Promise<void>>();
+  /** Jobs that came when their fetch was no longer waited for, and when that one began. */
+  const late: [PgBossJob, number][] = [];
   const isStopped = () => stopping.aborted;
   let wake = (): void => undefined;
   let mayHaveMore = false;
@@ -44,13 +51,16 @@ export async function pollQueue(
 
   const fetchJobs = async (batchSize: number): Promise<number> => {
     if (batchSize === 0) return 0;
-    const fetchedAtMs = Date.now();
+    const fetchedAtMs = performance.now();
+    const keep = (jobs: readonly PgBossJob[]) => {
+      for (const job of jobs) late.push([job, fetchedAtMs]);
+    };
     try {
-      const jobs = await fetch(batchSize);
+      const jobs = await within(FETCH_TIMEOUT_MS, "pg-boss's fetch", fetch(batchSize), keep);
       for (const job of jobs) start(job, fetchedAtMs);
       return jobs.length;
     } catch (error) {
-      log("error", "pg-boss gave no jobs", { error });
+      log("error", "pg-boss gave no jobs", { error: queueErrorOf("pg-boss", error) });
       return 0;
     }
   };
@@ -59,6 +69,9 @@ export async function pollQueue(
     wake();
   });
   while (!isStopped()) {
+    for (const [job, fetchedAtMs] of late.splice(0, concurrency - running.size)) {
+      start(job, fetchedAtMs);
+    }
     const room = concurrency - running.size;
     mayHaveMore = (await fetchJobs(room)) === room;
     // What ended during the fetch has made room that nobody will wake us for.

@@ -1,11 +1,15 @@
 import { DeadlineError, within } from "../../deadline.js";
 import { hasFailed, type InboxResult, type InboxWorker } from "../inbox-worker.js";
 import { JobFailure } from "../job-failure.js";
+import { queueErrorOf } from "../queue-error.js";
 import type { WorkerLog } from "../worker-log.js";
 import type { PgBossJob } from "./client.js";
 import { isTakeover, type Verdicts } from "./verdicts.js";
 
-/** Runs one fetched job and writes its verdict. Never rejects; settles at the job's expiry at the latest. */
+/**
+ * Runs one fetched job and writes its verdict. Never rejects; settles at the job's expiry at the latest.
+ * `fetchedAtMs`: of `performance.now()`, before the fetch.
+ */
 export type RunJob = (job: PgBossJob, fetchedAtMs: number) => Promise<void>;
 
 /** pg-boss's own default, for a job whose column cannot be read. */
@@ -38,33 +42,27 @@ export function createRunJob(
       onStop.add(end);
     });
 
-  const write = async (job: PgBossJob, result: InboxResult): Promise<boolean> => {
+  const write = (job: PgBossJob, result: InboxResult): Promise<boolean> => {
     if (!hasFailed(result)) return verdicts.complete(job);
-    const takeover = isTakeover(job);
-    const failure = new JobFailure(result.error);
     const delayMs = result.outcome === "retry_later" ? result.retryAfterMs : undefined;
-    if (delayMs !== undefined && job.retryCount < job.retryLimit) {
-      return verdicts.postpone(job, delayMs, failure, takeover);
-    }
-    return verdicts.fail(job, failure, takeover);
+    return verdicts.fail(job, new JobFailure(result.error, delayMs), isTakeover(job));
   };
 
   /** Again while the database is away and nobody else can have the job: a lost success is a second run. */
   const settle = async (job: PgBossJob, result: InboxResult, expired: AbortSignal) => {
     for (;;) {
-      // The engine counts an expired run as failed by itself; a second verdict would hit the next run.
-      if (expired.aborted && hasFailed(result)) return;
       try {
         const written = await within(VERDICT_TIMEOUT_MS, "pg-boss", write(job, result));
         if (!written)
           log("warn", "a job had moved on before its verdict: it may run again", of(job));
         return;
-      } catch (error) {
+      } catch (thrown) {
+        const details = { ...of(job), error: queueErrorOf("pg-boss", thrown) };
         if (expired.aborted || stopping.aborted) {
-          log("error", "a verdict could not be written: the job runs again", { ...of(job), error });
+          log("error", "a verdict could not be written: the job runs again", details);
           return;
         }
-        log("warn", "a verdict could not be written yet", { ...of(job), error });
+        log("warn", "a verdict could not be written yet", details);
         await pause(VERDICT_RETRY_MS);
       }
     }
@@ -72,7 +70,11 @@ export function createRunJob(
 
   return async (job, fetchedAtMs) => {
     // Counted from before the fetch, so that it ends before the engine's own count does.
-    const expiryMs = expiryOf(job) - (Date.now() - fetchedAtMs);
+    const expiryMs = expiryOf(job) - (performance.now() - fetchedAtMs);
+    if (expiryMs <= 0) {
+      log("error", "a job came after it had expired: the engine runs it again", of(job));
+      return;
+    }
     const expiry = new AbortController();
     const controller = new AbortController();
     const abort = () => {

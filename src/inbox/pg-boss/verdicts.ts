@@ -1,19 +1,16 @@
 import type { JobFailure } from "../job-failure.js";
+import { QueueError } from "../queue-error.js";
 import type { PgBossConsumer, PgBossJob } from "./client.js";
 
 /** Writes what became of a run. Each rejects where the database does. */
 export interface Verdicts {
-  /** The job is done with. False where it was not this worker's any more, and runs again. */
+  /** The job is done with. False where it had expired meanwhile, and runs again. */
   complete(job: PgBossJob): Promise<boolean>;
-  /** pg-boss tries the job again in its own time, or dead-letters it at its limit. */
+  /**
+   * The job is tried again when the failure says, in the queue's own time otherwise, or dead-lettered at
+   * its limit. False where it is another run's by now.
+   */
   fail(job: PgBossJob, failure: JobFailure, takeover: boolean): Promise<boolean>;
-  /** The job is tried again in `delayMs`. False where it is at its limit, or not this worker's any more. */
-  postpone(
-    job: PgBossJob,
-    delayMs: number,
-    failure: JobFailure,
-    takeover: boolean,
-  ): Promise<boolean>;
 }
 
 /** What `fail` leaves in the job, for a person to read and for the next run to tell a crash by. */
@@ -30,38 +27,64 @@ interface Output {
  */
 export function isTakeover({ retryCount, output }: PgBossJob): boolean {
   if (retryCount === 0) return false;
-  const { verdict, takeover } = (output ?? {}) as Partial<Output>;
+  const { verdict, takeover } = Object(output) as Partial<Output>;
   return verdict !== "failed" || takeover === true;
 }
 
 /** Makes the verdicts of one queue. `schema` has been checked to be a plain name. */
 export function createVerdicts(boss: PgBossConsumer, queue: string, schema: string): Verdicts {
-  // pg-boss itself has one delay for all failures of a job. The conditions are those of its own `fail`:
-  // nothing happens to a job that has expired, or that another worker has.
-  const postponing = `
-    UPDATE ${schema}.job
-    SET state = 'retry', start_after = now() + $4 * interval '1 millisecond', output = $5::jsonb
-    WHERE name = $1 AND id = $2 AND state = 'active'
-      AND retry_count = $3 AND retry_count < retry_limit
-    RETURNING id`;
+  const failing = failingStatement(schema);
 
   return {
+    // Whichever run it is: what is done is done, and another run under way need not be tried again.
     async complete({ id }) {
       return wasAffected(await boss.complete(queue, id));
     },
-    async fail({ id }, failure, takeover) {
-      return wasAffected(await boss.fail(queue, id, outputOf(failure, takeover)));
-    },
-    async postpone({ id, retryCount }, delayMs, failure, takeover) {
+    async fail({ id, retryCount }, failure, takeover) {
       const output = JSON.stringify(outputOf(failure, takeover));
-      const values = [queue, id, retryCount, delayMs, output];
-      const result = (await boss.getDb().executeSql(postponing, values)) as
+      const values = [queue, id, retryCount, failure.retryAfterMs ?? null, output];
+      const result = (await boss.getDb().executeSql(failing, values)) as
         { readonly rows: readonly unknown[] } | undefined;
       // A PgBoss that is stopped gives undefined and does nothing.
-      if (result === undefined) throw new Error("pg-boss is stopped");
+      if (result === undefined) throw new QueueError("pg-boss is stopped");
       return result.rows.length > 0;
     },
   };
+}
+
+/**
+ * pg-boss's own `fail`, with two differences: each failure may have its delay, and nothing happens where
+ * the job has been fetched again since, which counts up `retry_count`. A worker that stood still beyond
+ * its job's expiry would otherwise fail the run of another one, and at the limit dead-letter a delivery
+ * that is being handled.
+ */
+function failingStatement(schema: string): string {
+  const hasRetries = "retry_count < retry_limit";
+  const ownDelay = `
+    interval '1 second' * CASE
+      WHEN retry_backoff THEN retry_delay * 2 ^ LEAST(15, retry_count) * (1 + random())
+      ELSE retry_delay
+    END`;
+  return `
+    WITH failed AS (
+      UPDATE ${schema}.job
+      SET state = (CASE WHEN ${hasRetries} THEN 'retry' ELSE 'failed' END)::${schema}.job_state,
+        start_after = CASE
+          WHEN ${hasRetries}
+          THEN now() + COALESCE($4::float8 * interval '1 millisecond', ${ownDelay})
+          ELSE start_after
+        END,
+        completed_on = CASE WHEN ${hasRetries} THEN NULL ELSE now() END,
+        output = $5::jsonb
+      WHERE name = $1 AND id = $2 AND state = 'active' AND retry_count = $3
+      RETURNING *
+    ), dead_lettered AS (
+      INSERT INTO ${schema}.job (name, data, output, retry_limit, keep_until)
+      SELECT dead_letter, data, output, retry_limit, keep_until + (keep_until - start_after)
+      FROM failed
+      WHERE state = 'failed' AND dead_letter IS NOT NULL AND dead_letter <> name
+    )
+    SELECT id FROM failed`;
 }
 
 /** A PgBoss that is stopped says that it affected none, and so does one whose job has moved on. */
