@@ -52,7 +52,8 @@ describe("postgresStore tries again", () => {
     const pool = failing([]);
     const claim = postgresStore({ pool }).claim("k", "a", TIMES);
     await expect(claim).rejects.toThrow("overtaken by other changes 12 times");
-    expect(pool.query).toHaveBeenCalledTimes(12);
+    // Each time it looks why nothing was claimed.
+    expect(pool.query).toHaveBeenCalledTimes(24);
   });
 
   it("after no other error", async () => {
@@ -67,6 +68,28 @@ describe("postgresStore tries again", () => {
     const pool = failing([], [{ state: "granted" }]);
     const claim = postgresStore({ pool }).claim("k", "a", TIMES);
     await expect(claim).rejects.toThrow("pool.query answered no row of the statement");
+  });
+});
+
+describe("postgresTransactions", () => {
+  const result = (command: string, rows: readonly unknown[] = []) => ({
+    ...{ command, rows, rowCount: rows.length },
+  });
+
+  it.each([
+    ["ROLLBACK", [result("RELEASE"), result("ROLLBACK")]],
+    ["something else", result("SELECT")],
+    ["nothing", []],
+  ])("rejects where COMMIT is answered %s", async (_, answer) => {
+    const query = (text: string) => {
+      const begun = result("SELECT", [{ state: "claimed", retry_after_ms: null, version: "1" }]);
+      return Promise.resolve((text.endsWith("COMMIT") ? answer : begun) as typeof begun);
+    };
+    const [release, on, off] = [vi.fn(), vi.fn(), vi.fn()];
+    const pool = { query, connect: () => Promise.resolve({ query, release, on, off }) };
+    const process = postgresTransactions({ pool }).process("k", () => Promise.resolve(), TIMES);
+    await expect(process).rejects.toThrow("rolled back at COMMIT");
+    expect(release).toHaveBeenCalledExactlyOnceWith(undefined);
   });
 });
 

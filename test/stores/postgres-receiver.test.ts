@@ -1,4 +1,4 @@
-import type pg from "pg";
+import pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { createWebhookReceiver, DiscardDelivery, RetryLater } from "../../src/index.js";
 import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
@@ -59,6 +59,19 @@ describePostgres("a receiver", () => {
       .poll(async () => (await receiver.receive(await delivery({ id: "exhausted" }))).outcome)
       .toBe("handled");
     expect(await outcomeOf(receiver, "exhausted")).toBe("duplicate");
+  });
+
+  it("takes a single client for a pool where it needs no transaction", async () => {
+    const address = { host: "127.0.0.1", port: server.port };
+    const client = new pg.Client({ ...address, user: "postgres", database: "postgres" });
+    client.on("error", () => undefined);
+    await client.connect();
+    const receiver = alarmReceiver(() => undefined, { store: postgresStore({ pool: client }) });
+    const copy = await delivery({ id: "single" });
+    expect(await receiver.receive(copy)).toMatchObject({ outcome: "handled" });
+    expect(await receiver.receive(copy)).toMatchObject({ outcome: "duplicate" });
+    expect(await effects.remembered("single")).toBe(1);
+    await client.end();
   });
 
   it("handles a delivery once in transactions, however many copies come at a time", async () => {

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { postgresStore } from "../../src/stores/postgres/index.js";
+import { ConfigurationError } from "../../src/index.js";
+import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
 import { describePostgres } from "../support/postgres-describe.js";
 import { startPostgres, type PostgresServer } from "../support/postgres-server.js";
 
@@ -113,6 +114,24 @@ describePostgres("the PostgreSQL store", () => {
     expect(await store.claim("asked twice", "b", TIMES)).toEqual(takeover);
   });
 
+  it("remembers a takeover that is released, so that the next one is told too", async () => {
+    const store = postgresStore({ pool });
+    const takeover = { state: "claimed", takeover: true };
+    await store.claim("released", "crashed", { leaseMs: 1, retentionMs: 60_000 });
+    await pool.query("SELECT pg_sleep(0.05)");
+    for (const owner of ["b", "c", "d"]) {
+      expect(await store.claim("released", owner, TIMES)).toEqual(takeover);
+      await store.release("released", "another");
+      expect(await store.claim("released", "e", TIMES)).toMatchObject({ state: "in_flight" });
+      await store.release("released", owner);
+      expect(await store.renew("released", owner, 1_000)).toBe(false);
+    }
+    expect(await store.claim("released", "d", TIMES)).toEqual(takeover);
+    await store.complete("released", "d", TIMES.retentionMs);
+    await store.release("released", "d");
+    expect(await store.claim("released", "e", TIMES)).toEqual({ state: "completed" });
+  });
+
   it("leaves nothing on the connection, as poolers in transaction mode need it", async () => {
     const single = server.pool({ max: 1 });
     const store = postgresStore({ pool: single });
@@ -166,6 +185,12 @@ describePostgres("the PostgreSQL store", () => {
         expect(() => postgresStore({ pool: notAPool as unknown as pg.Pool })).toThrow(
           "pool has to be a Pool of pg, with the method query",
         );
+      }
+      for (const nothing of [undefined, null]) {
+        const options = nothing as unknown as { pool: pg.Pool };
+        for (const make of [postgresStore, postgresTransactions]) {
+          expect(() => make(options)).toThrow(ConfigurationError);
+        }
       }
       const misspelt = { pool, tabel: "a" };
       expect(() => postgresStore(misspelt)).toThrow("tabel is no option");

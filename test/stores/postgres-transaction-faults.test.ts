@@ -4,9 +4,11 @@ import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { postgresTransactions } from "../../src/stores/postgres/index.js";
+import { delivery } from "../support/deliveries.js";
 import { describePostgres } from "../support/postgres-describe.js";
 import { createEffects, mustNotRun, type Effects } from "../support/postgres-effects.js";
 import { startPostgres, type PostgresServer } from "../support/postgres-server.js";
+import { transactionalReceiver } from "../support/transactional-receiver.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
@@ -86,20 +88,22 @@ describePostgres("a transaction of PostgreSQL", () => {
     }
   });
 
-  it("whose connection breaks while the handler waits for something else rejects", async () => {
+  it("whose connection breaks under the handler rejects at once, and tells it by its signal", async () => {
     // Without a listener for the client's error this would end the process.
-    const broken = postgresTransactions({ pool }).process(
-      "broken",
-      async (tx) => {
-        const { rows } = await tx.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
-        await effects.write(tx, "broken");
-        const ended = new Promise((resolve) => tx.once("end", resolve));
-        await pool.query("SELECT pg_terminate_backend($1)", [rows[0]?.pid]);
-        await ended;
-      },
-      RETENTION,
-    );
-    await expect(broken).rejects.toThrow("not queryable");
+    let aborted: unknown;
+    const store = postgresTransactions({ pool });
+    const receiver = transactionalReceiver(store, async ({ id, tx, signal }) => {
+      await effects.write(tx, id);
+      const { rows } = await tx.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+      const lost = once(signal, "abort");
+      await pool.query("SELECT pg_terminate_backend($1)", [rows[0]?.pid]);
+      await lost;
+      aborted = signal.reason;
+      await expect(tx.query("SELECT 1")).rejects.toThrow("after the handler had settled");
+    });
+    const response = await receiver.receive(await delivery({ id: "broken" }));
+    expect(response).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    expect(aborted).toMatchObject({ name: "TransactionLostError" });
     await expectNothingOf("broken");
     expect(await processLater("broken")).toBe("processed");
   });

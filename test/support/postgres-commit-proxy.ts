@@ -20,8 +20,8 @@ export interface CommitProxy {
   readonly close: () => Promise<void>;
 }
 
-/** `Q`, the length of the message, and the statement: a simple query of the protocol. */
-const COMMIT = Buffer.from("Q\0\0\0\x0bCOMMIT\0", "latin1");
+/** The end of the simple query with which a transaction is committed. */
+const COMMIT = Buffer.from("COMMIT\0", "latin1");
 
 /** Starts a proxy before the server at `port` of 127.0.0.1. */
 export async function startCommitProxy(port: number): Promise<CommitProxy> {

@@ -28,3 +28,8 @@ export function readClaimRow(rows: readonly unknown[]): ClaimResult | undefined 
       throw new TypeError("pool.query answered no row of the statement");
   }
 }
+
+/** The version of the row that was written for a claim. */
+export function readVersion(rows: readonly unknown[]): unknown {
+  return (rows[0] as { version?: unknown } | undefined)?.version;
+}

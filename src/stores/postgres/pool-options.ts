@@ -6,8 +6,9 @@ export function checkPoolOptions(
   options: { readonly pool: unknown },
   methods: readonly string[],
 ): void {
-  refuseUnknownOptions(options, ["pool", "table"]);
-  const { pool } = options;
+  // What JavaScript passes, or a cast: it is to be told what is missing.
+  const { pool, ...others } = { ...options };
+  refuseUnknownOptions(others, ["pool", "table"]);
   const missing = methods.find(
     (method) =>
       typeof pool !== "object" ||

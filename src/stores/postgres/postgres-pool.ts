@@ -6,17 +6,19 @@ export interface PostgresResult {
   readonly command: string;
 }
 
-/** What `postgresStore` uses of a `Pool` of pg. */
+/** What `postgresStore` needs of a `Pool` of pg; of one that has `totalCount` it uses `connect` too. */
 export interface PostgresPool {
   query(text: string, values?: unknown[]): Promise<PostgresResult>;
 }
 
-/** What `postgresTransactions` uses of a client that is checked out of its pool. */
+/** What the stores use of a client that is checked out of its pool. */
 export interface PostgresClient extends PostgresPool {
   /** With an error, the pool closes the connection instead of lending it again. */
   release(error?: Error): void;
   on(event: "error", listener: (error: Error) => void): unknown;
   off(event: "error", listener: (error: Error) => void): unknown;
+  /** `I` outside of a transaction, `T` and `E` inside of one. Older releases of pg 8 have none. */
+  getTransactionStatus?(): string | null;
 }
 
 /** What `postgresTransactions` uses of a `Pool` of pg. */

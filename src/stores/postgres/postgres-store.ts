@@ -1,5 +1,7 @@
 import type { DeliveryStore } from "../delivery-store.js";
+import { ask } from "./ask.js";
 import { readClaimRow } from "./claim-row.js";
+import { DURABLY } from "./durably.js";
 import { LEASE_LEFT_MS, fromNow } from "./moments.js";
 import { checkPoolOptions } from "./pool-options.js";
 import type { PostgresPool } from "./postgres-pool.js";
@@ -9,7 +11,10 @@ import { createUpkeep, type PostgresUpkeep } from "./upkeep.js";
 
 /** Options of `postgresStore`. */
 export interface PostgresStoreOptions {
-  /** A `Pool` of pg 8, or what has its `query`. Set its `connectionTimeoutMillis`, and listen for its `error`. */
+  /**
+   * A `Pool` of pg 8. Listen for its `error`. Anything else that has its `query` will do too, but has to
+   * give up by itself connections that a network swallows.
+   */
   readonly pool: PostgresPool;
   /** `table` or `schema.table`, case-sensitive. Default `gateway_deliveries`. One an application. */
   readonly table?: string | undefined;
@@ -20,8 +25,9 @@ export interface PostgresStore extends DeliveryStore, PostgresUpkeep {}
 
 /**
  * Remembers deliveries in a table, judged by the server's clock. Needs PostgreSQL 12 or later, and the
- * table: `migrate()`. Each method is one statement, so it goes through poolers in transaction mode
- * (PgBouncer), and takes any isolation level. A row that was claimed and never completed lives as long
+ * table: `migrate()`. Each statement stands alone, so it goes through poolers in transaction mode
+ * (PgBouncer), and takes any isolation level. One that takes longer than 10 seconds rejects, and its
+ * connection is closed. A row that was claimed and never completed lives as long
  * as one that was: its retention from its last claim.
  *
  * @throws ConfigurationError for an option that is unknown or cannot work.
@@ -30,14 +36,14 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   checkPoolOptions(options, ["query"]);
   const { pool } = options;
   const statements = statementsOn(quotedTable(options.table));
-  const run = (statement: string, values: unknown[]) =>
-    settled(() => pool.query(statement, values));
+  const run = (statement: string, values: unknown[]) => settled(() => ask(pool, statement, values));
 
   return {
     claim(key, owner, { leaseMs, retentionMs }) {
       return settled(async () => {
-        const { rows } = await pool.query(statements.claim, [key, owner, leaseMs, retentionMs]);
-        return readClaimRow(rows);
+        const claim = await ask(pool, statements.claim, [key, owner, leaseMs, retentionMs]);
+        if (claim.rows.length > 0) return readClaimRow(claim.rows);
+        return readClaimRow((await ask(pool, statements.look, [key])).rows);
       });
     },
 
@@ -60,12 +66,10 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
 function statementsOn(table: string) {
   return {
-    // The row is inserted, taken over, or left as it is and looked at. The look comes last and only where
-    // nothing was claimed: a claim then reads nothing that another one writes, and never fails at
-    // isolation level serializable (read first, 5 000 claims took 5 700 retries). It sees the table as
-    // of the start of the statement; what was changed since gives no row, and is asked for again.
-    claim: `WITH claimed AS (
-      INSERT INTO ${table} AS held (key, owner, lease_until, expires_at)
+    // Inserts the row, takes it over, or leaves it as it is and answers nothing. It reads nothing that
+    // another claim writes, and so never fails at isolation level serializable (with the look in front,
+    // 5 000 claims took 5 700 retries). The owner may claim again.
+    claim: `INSERT INTO ${table} AS held (key, owner, lease_until, expires_at)
       VALUES ($1, $2, ${fromNow("$3")}, ${fromNow("greatest($3::float8, $4::float8)")})
       ON CONFLICT (key) DO UPDATE SET
         owner = excluded.owner,
@@ -76,29 +80,36 @@ function statementsOn(table: string) {
       WHERE held.expires_at <= clock_timestamp()
         OR held.lease_until <= clock_timestamp()
         OR held.owner = excluded.owner
-      RETURNING takeover
-    )
-    SELECT CASE WHEN takeover THEN 'takeover' ELSE 'claimed' END AS state, NULL AS retry_after_ms
-    FROM claimed
-    UNION ALL
-    SELECT CASE WHEN owner IS NULL THEN 'completed' ELSE 'in_flight' END, ${LEASE_LEFT_MS}
-    FROM ${table}
-    WHERE key = $1 AND expires_at > clock_timestamp()
-      AND (owner IS NULL OR (owner <> $2 AND lease_until > clock_timestamp()))
-      AND NOT EXISTS (SELECT FROM claimed)`,
+      RETURNING CASE WHEN takeover THEN 'takeover' ELSE 'claimed' END AS state`,
+
+    // Why nothing was claimed. What has ended since gives no row, and is asked for again. As a part of
+    // the claim's statement it would cost every claim a quarter of its speed.
+    look: `SELECT
+        CASE WHEN owner IS NULL THEN 'completed' ELSE 'in_flight' END AS state,
+        ${LEASE_LEFT_MS} AS retry_after_ms
+      FROM ${table}
+      WHERE key = $1 AND expires_at > clock_timestamp()
+        AND (owner IS NULL OR lease_until > clock_timestamp())`,
 
     renew: `UPDATE ${table} SET
         lease_until = ${fromNow("$3")},
         expires_at = greatest(expires_at, ${fromNow("$3")})
       WHERE key = $1 AND owner = $2 AND lease_until > clock_timestamp()`,
 
-    complete: `INSERT INTO ${table} AS held (key, expires_at) VALUES ($1, ${fromNow("$2")})
+    complete: `INSERT INTO ${table} AS held (key, expires_at)
+      SELECT $1, ${fromNow("$2")} WHERE ${DURABLY} IS NOT NULL
       ON CONFLICT (key) DO UPDATE SET
         owner = NULL,
         lease_until = NULL,
         expires_at = excluded.expires_at
       WHERE held.owner IS NOT NULL OR held.expires_at <= clock_timestamp()`,
 
-    release: `DELETE FROM ${table} WHERE key = $1 AND owner = $2`,
+    // A takeover's lease is ended, and its row stays: the next one takes over too. An earlier run may
+    // have left its effect, however many tried again and failed since.
+    release: `WITH ended AS (
+        UPDATE ${table} SET lease_until = clock_timestamp()
+        WHERE key = $1 AND owner = $2 AND takeover
+      )
+      DELETE FROM ${table} WHERE key = $1 AND owner = $2 AND NOT takeover`,
   };
 }

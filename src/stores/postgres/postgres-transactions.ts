@@ -1,9 +1,15 @@
 import type { ClaimResult } from "../delivery-store.js";
 import type { TransactionalStore } from "../transactional-store.js";
-import { readClaimRow } from "./claim-row.js";
+import { ask } from "./ask.js";
+import { readClaimRow, readVersion } from "./claim-row.js";
 import { LEASE_LEFT_MS, fromNow } from "./moments.js";
 import { checkPoolOptions } from "./pool-options.js";
-import type { PostgresClient, PostgresClientOf, PostgresTransactionPool } from "./postgres-pool.js";
+import type {
+  PostgresClient,
+  PostgresClientOf,
+  PostgresPool,
+  PostgresTransactionPool,
+} from "./postgres-pool.js";
 import { settled } from "./settled.js";
 import { quotedTable } from "./table-name.js";
 import { openTransaction, type Transaction } from "./transaction.js";
@@ -26,12 +32,16 @@ export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, Postgr
 /**
  * Remembers a delivery in the transaction of the handler's own writes, which the handler makes on
  * `context.tx`: both are there, or neither. Needs PostgreSQL 12 or later, and the table: `migrate()`.
- * It may be the table of `postgresStore`, whose claims and completions it heeds. The retention counts
- * from the start of the transaction, whose isolation level is the connection's default.
+ * The retention counts from the start of the transaction, whose isolation level is the connection's
+ * default.
  *
- * The transaction is begun and ended here. A handler may set savepoints, but not end it, release `tx`,
- * or use `tx` after it has settled: what it started there and did not wait for may be written
- * outside of the transaction.
+ * The transaction is begun and ended here. A handler may set savepoints. Statements that would end the
+ * transaction or outlive it (`SET` without `LOCAL`), `release`, and any use of `tx` after it has settled
+ * are refused with a `TransactionMisuseError`. A handler that ends it all the same is sent its delivery
+ * again. Where the connection breaks, `context.signal` aborts.
+ *
+ * It heeds the claims and completions that `postgresStore` has left in the same table. Do not run both on
+ * one: a claim waits for the end of a transaction on the same key.
  *
  * @throws ConfigurationError for an option that is unknown or cannot work.
  */
@@ -41,19 +51,21 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
   checkPoolOptions(options, ["query", "connect"]);
   // Clients of this pool by `PostgresClientOf`, which TypeScript cannot follow for an open `Pool`.
   const pool = options.pool as unknown as ClientPool<PostgresClientOf<Pool>>;
-  const statement = beginStatement(quotedTable(options.table));
+  const table = quotedTable(options.table);
+  const [beginning, forgetting] = [beginStatement(table), forgetStatement(table)];
 
   return {
     async process(key, work, { retentionMs }) {
-      const begun = await settled(() => begin(pool, statement, [key, retentionMs]));
+      const begun = await settled(() => begin(pool, beginning, [key, retentionMs]));
       if ("state" in begun) return begun;
+      const { transaction, version } = begun;
       try {
-        await work(begun.client);
+        await complete(transaction, work);
       } catch (error) {
-        await begun.rollBack();
+        // Then the key may be committed, without all that the handler was to do.
+        if (transaction.wasEnded) await settled(() => ask(pool, forgetting, [key, version]));
         throw error;
       }
-      await begun.commit();
       return { state: "processed" };
     },
 
@@ -61,8 +73,14 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
   };
 }
 
-interface ClientPool<Client> {
+interface ClientPool<Client> extends PostgresPool {
   connect(): Promise<Client & PostgresClient>;
+}
+
+/** A transaction in which the key is remembered, in this version of its row. */
+interface Begun<Client> {
+  readonly transaction: Transaction<Client>;
+  readonly version: unknown;
 }
 
 type Refusal = Exclude<ClaimResult, { state: "claimed" }>;
@@ -75,19 +93,33 @@ async function begin<Client>(
   pool: ClientPool<Client>,
   statement: string,
   values: unknown[],
-): Promise<Transaction<Client> | Refusal | undefined> {
+): Promise<Begun<Client> | Refusal | undefined> {
   const transaction = await openTransaction(pool);
+  let rows: readonly unknown[];
   let standing: ClaimResult | undefined;
   try {
-    const { rows } = await transaction.query(statement, values);
+    ({ rows } = await transaction.query(statement, values));
     standing = readClaimRow(rows);
   } catch (error) {
     await transaction.rollBack();
     throw error;
   }
-  if (standing?.state === "claimed") return transaction;
+  if (standing?.state === "claimed") return { transaction, version: readVersion(rows) };
   await transaction.rollBack();
   return standing;
+}
+
+async function complete<Client>(
+  transaction: Transaction<Client>,
+  work: (tx: Client) => Promise<void>,
+): Promise<void> {
+  try {
+    await transaction.run(work);
+  } catch (error) {
+    await transaction.rollBack();
+    throw error;
+  }
+  await transaction.commit();
 }
 
 /**
@@ -108,17 +140,22 @@ function beginStatement(table: string): string {
         lease_until = NULL,
         expires_at = excluded.expires_at
       WHERE held.expires_at <= clock_timestamp() OR held.lease_until <= clock_timestamp()
-      RETURNING 1
+      RETURNING xmin::text AS version
     ), standing AS (
       SELECT owner, lease_until FROM ${table}
       WHERE key = $1 AND expires_at > clock_timestamp()
         AND (owner IS NULL OR lease_until > clock_timestamp())
         AND NOT EXISTS (SELECT FROM begun)
     )
-    SELECT 'claimed' AS state, NULL AS retry_after_ms FROM begun
+    SELECT 'claimed' AS state, NULL AS retry_after_ms, version FROM begun
     UNION ALL
-    SELECT CASE WHEN owner IS NULL THEN 'completed' ELSE 'in_flight' END, ${LEASE_LEFT_MS}
+    SELECT CASE WHEN owner IS NULL THEN 'completed' ELSE 'in_flight' END, ${LEASE_LEFT_MS}, NULL
     FROM standing
     UNION ALL
-    SELECT 'in_flight', NULL FROM mine WHERE NOT locked AND NOT EXISTS (SELECT FROM standing)`;
+    SELECT 'in_flight', NULL, NULL FROM mine WHERE NOT locked AND NOT EXISTS (SELECT FROM standing)`;
+}
+
+/** Of that version alone: meanwhile another process may have handled the delivery. */
+function forgetStatement(table: string): string {
+  return `DELETE FROM ${table} WHERE key = $1 AND xmin = $2::xid`;
 }

@@ -1,80 +1,131 @@
-import { within } from "../../deadline.js";
+import { connect } from "./connection.js";
+import { DURABLY } from "./durably.js";
+import { lend, TransactionMisuseError } from "./lent-client.js";
 import type { PostgresClient, PostgresResult } from "./postgres-pool.js";
-
-/**
- * How long one of our own statements may take, and how long a client is waited for. Beyond it the
- * connection is given up, so that a network that swallows everything does not empty the pool.
- */
-const STATEMENT_TIMEOUT_MS = 10_000;
 
 /** A transaction that has begun. `commit` and `rollBack` end it and give its client back. */
 export interface Transaction<Client> {
-  readonly client: Client;
   /** Runs a statement of ours in it. */
   query(text: string, values: unknown[]): Promise<PostgresResult>;
+  /** Runs the handler's work in it. Rejects before the work has ended where the connection breaks. */
+  run(work: (tx: Client) => Promise<void>): Promise<void>;
   /** Rejects where it did not commit, and where nobody knows whether it did. */
   commit(): Promise<void>;
   /** Never rejects: where nothing can be sent, the connection is closed, and the server rolls back. */
   rollBack(): Promise<void>;
+  /** Whether, at `commit` or `rollBack`, the handler had ended it: what it wrote may be committed. */
+  readonly wasEnded: boolean;
 }
 
 /** The handler had caught the error of a statement and gone on, so that COMMIT could only roll back. */
 class TransactionAbortedError extends Error {
   override readonly name = "TransactionAbortedError";
 
-  constructor() {
-    super("rolled back at COMMIT: a statement in the transaction had failed, and was not undone");
+  constructor(cause?: unknown) {
+    super("rolled back at COMMIT: a statement in the transaction had failed, and was not undone", {
+      cause,
+    });
   }
 }
+
+/** Gone with the transaction in which it was set: who finds it is in that very one. */
+const SAVEPOINT = "identity_gateway_webhooks";
+
+// NOT DEFERRABLE is the default, and is refused inside of a transaction that has done something: where
+// something gives clients back unfinished, a BEGIN of its own would only go on with that.
+const BEGIN = `BEGIN NOT DEFERRABLE; SAVEPOINT ${SAVEPOINT}`;
+const COMMIT = `RELEASE SAVEPOINT ${SAVEPOINT}; SELECT ${DURABLY}; COMMIT`;
+const ROLLBACK = `ROLLBACK TO SAVEPOINT ${SAVEPOINT}; ROLLBACK`;
+
+const ACTIVE_TRANSACTION = "25001";
+const NO_TRANSACTION = "25P01";
+const ABORTED_TRANSACTION = "25P02";
+const NO_SUCH_SAVEPOINT = "3B001";
 
 /** Begins a transaction on a client of `pool`. */
 export async function openTransaction<Client extends PostgresClient>(pool: {
   connect(): Promise<Client>;
 }): Promise<Transaction<Client>> {
-  const client = await bounded("pool.connect", pool.connect(), (late) => {
-    late.release();
-  });
-  // A client that is lent has no listener of its pool. If the connection breaks while the handler waits
-  // for something else, the event would end the process; the next statement fails all the same.
-  const ignore = (): void => undefined;
-  client.on("error", ignore);
-  const giveBack = (unusable?: Error): void => {
-    client.off("error", ignore);
-    client.release(unusable);
-  };
+  const { client, broken, query, giveBack } = await connect(pool);
+  let wasEnded = false;
 
-  const rollBack = async (): Promise<void> => {
+  const end = async (statement: string): Promise<void> => {
     try {
-      await bounded("ROLLBACK", client.query("ROLLBACK"));
+      await query("ROLLBACK", statement);
     } catch (error) {
-      giveBack(error instanceof Error ? error : new Error("ROLLBACK failed", { cause: error }));
+      if (isOutside(error)) {
+        wasEnded = true;
+        return end("ROLLBACK");
+      }
+      giveBack(new Error("ROLLBACK failed", { cause: error }));
       return;
     }
     giveBack();
   };
 
-  const send = async (statement: "BEGIN" | "COMMIT"): Promise<string> => {
-    try {
-      return (await bounded(statement, client.query(statement))).command;
-    } catch (error) {
-      await rollBack();
-      throw error;
-    }
-  };
+  try {
+    await query("BEGIN", BEGIN);
+  } catch (error) {
+    await end("ROLLBACK");
+    throw codeOf(error) === ACTIVE_TRANSACTION ? unfinished(error) : error;
+  }
 
-  await send("BEGIN");
   return {
-    client,
-    query: (text, values) => bounded("the statement", client.query(text, values)),
+    query: (text, values) => query("the statement", text, values),
+
+    async run(work) {
+      const { tx, close } = lend(client);
+      try {
+        await Promise.race([work(tx), broken]);
+      } finally {
+        close();
+      }
+    },
+
     async commit() {
-      const done = await send("COMMIT");
+      let done: string | undefined;
+      try {
+        done = lastCommand(await query("COMMIT", COMMIT));
+      } catch (error) {
+        wasEnded = isOutside(error);
+        await end("ROLLBACK");
+        if (wasEnded) throw endedByHandler(error);
+        throw codeOf(error) === ABORTED_TRANSACTION ? new TransactionAbortedError(error) : error;
+      }
       giveBack();
       if (done !== "COMMIT") throw new TransactionAbortedError();
     },
-    rollBack,
+
+    rollBack: () => end(ROLLBACK),
+
+    get wasEnded() {
+      return wasEnded;
+    },
   };
 }
 
-function bounded<T>(what: string, work: Promise<T>, onLate?: (value: T) => void): Promise<T> {
-  return within(STATEMENT_TIMEOUT_MS, what, work, onLate);
+/** Whether a statement about our savepoint found itself outside of our transaction. */
+function isOutside(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === NO_TRANSACTION || code === NO_SUCH_SAVEPOINT;
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+}
+
+/** Of several statements sent as one text, pg answers an array. */
+function lastCommand(answer: PostgresResult | readonly PostgresResult[]): string | undefined {
+  return "command" in answer ? answer.command : answer.at(-1)?.command;
+}
+
+function endedByHandler(cause: unknown): Error {
+  return new TransactionMisuseError("the handler ended the transaction of its delivery", { cause });
+}
+
+function unfinished(cause: unknown): Error {
+  return new Error(
+    "the pool lent a client inside of a transaction, which was rolled back: something gives clients back unfinished",
+    { cause },
+  );
 }

@@ -51,8 +51,10 @@ export function createUpkeep(pool: PostgresPool, table: string | undefined): Pos
       let purged = 0;
       for (;;) {
         const { rowCount } = await settled(() => pool.query(purgeBatch, [batch]));
-        purged += rowCount ?? 0;
-        if ((rowCount ?? 0) < batch) return purged;
+        // Null is for statements that have no rows.
+        const removed = Number(rowCount);
+        purged += removed;
+        if (removed < batch) return purged;
       }
     },
   };
