@@ -6,7 +6,7 @@ import { pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss.js";
 import { describeEngine } from "../support/inbox-engine.js";
 import { postgresUrl, startPgBoss } from "../support/inbox-pg-boss-engine.js";
 import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox-receiver.js";
-import { startSwallowingProxy, type SwallowingProxy } from "../support/inbox-swallowing-proxy.js";
+import { startBlackHoleProxy, type BlackHoleProxy } from "../support/black-hole-proxy.js";
 import {
   postgresBinaries,
   startPostgres,
@@ -16,14 +16,14 @@ import { hasRedisServer, startRedisServer, type RedisServer } from "../support/r
 
 describeEngine("pg-boss, whose network swallows", postgresBinaries !== undefined, () => {
   let server: PostgresServer;
-  let proxy: SwallowingProxy;
+  let proxy: BlackHoleProxy;
   let boss: PgBoss;
 
   beforeAll(async () => {
     server = await startPostgres();
   });
   beforeEach(async () => {
-    proxy = await startSwallowingProxy(server.port);
+    proxy = await startBlackHoleProxy(server.port);
     boss = await startPgBoss(postgresUrl(proxy.port));
   });
   afterEach(async () => {
@@ -74,11 +74,11 @@ describeEngine("pg-boss, whose network swallows", postgresBinaries !== undefined
 
 describeEngine("BullMQ, whose network swallows", hasRedisServer, () => {
   let server: RedisServer;
-  let proxy: SwallowingProxy;
+  let proxy: BlackHoleProxy;
 
   beforeAll(async () => {
     server = await startRedisServer();
-    proxy = await startSwallowingProxy(server.port);
+    proxy = await startBlackHoleProxy(server.port);
   });
   afterAll(async () => {
     await proxy.close();

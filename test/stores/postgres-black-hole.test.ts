@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
-import { startBlackHole, type BlackHole } from "../support/postgres-black-hole.js";
+import { startBlackHoleProxy, type BlackHoleProxy } from "../support/black-hole-proxy.js";
 import { describePostgres } from "../support/postgres-describe.js";
 import { mustNotRun } from "../support/postgres-effects.js";
 import { startPostgres, type PostgresServer } from "../support/postgres-server.js";
@@ -10,11 +10,11 @@ const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 
 describePostgres("where a network swallows what the connections of a pool carry", () => {
   let server: PostgresServer;
-  let hole: BlackHole;
+  let hole: BlackHoleProxy;
 
   beforeAll(async () => {
     server = await startPostgres();
-    hole = await startBlackHole(server.port);
+    hole = await startBlackHoleProxy(server.port);
     await postgresStore({ pool: server.pool() }).migrate();
   });
   afterEach(() => {
@@ -30,7 +30,7 @@ describePostgres("where a network swallows what the connections of a pool carry"
     const pool = server.pool({ port: hole.port, max });
     const clients = await Promise.all(Array.from({ length: max }, () => pool.connect()));
     for (const client of clients) client.release();
-    hole.open();
+    hole.swallow();
     return pool;
   }
 

@@ -1,10 +1,13 @@
 import { connect, createServer, type Socket } from "node:net";
 import { listen } from "./servers.js";
 
-/** A TCP proxy whose connections can be swallowed: they stay open, and nothing passes any more. */
+/** A network in front of a server of 127.0.0.1 that can swallow what its connections carry. */
 export interface BlackHoleProxy {
   readonly port: number;
-  /** Swallows all connections that are open now. New ones pass. */
+  /**
+   * From now on nothing comes through the connections that are open, and neither end is told, as where
+   * a firewall has forgotten them. New ones are fine.
+   */
   readonly swallow: () => void;
   /** Where new connections lead from now on, as a name does that is moved: a port of 127.0.0.1. */
   readonly leadTo: (port: number) => void;
@@ -15,30 +18,36 @@ export interface BlackHoleProxy {
 export async function startBlackHoleProxy(port: number): Promise<BlackHoleProxy> {
   let target = port;
   const sockets = new Set<Socket>();
+  const swallowed = new Set<Socket>();
+
+  const pass = (from: Socket, to: Socket): void => {
+    sockets.add(from);
+    from.on("data", (bytes) => {
+      if (!swallowed.has(from)) to.write(bytes);
+    });
+    from.on("error", () => undefined);
+    from.on("close", () => {
+      sockets.delete(from);
+      if (!swallowed.has(from)) to.destroy();
+    });
+  };
   const server = createServer((client) => {
     const upstream = connect(target, "127.0.0.1");
-    const cut = (): void => {
-      client.destroy();
-      upstream.destroy();
-    };
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on("error", cut).on("close", cut);
-    }
-    client.pipe(upstream).pipe(client);
+    pass(client, upstream);
+    pass(upstream, client);
   });
-  const { port: ownPort, close } = await listen(server);
+  const running = await listen(server);
   return {
-    port: ownPort,
+    port: running.port,
     swallow() {
-      for (const socket of sockets) socket.unpipe().on("data", () => undefined);
+      for (const socket of sockets) swallowed.add(socket);
     },
     leadTo(next) {
       target = next;
     },
-    async close() {
+    close() {
       for (const socket of sockets) socket.destroy();
-      await close();
+      return running.close();
     },
   };
 }
