@@ -1,11 +1,11 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { INTEGER_OPTIONS } from "../../src/options.js";
 import { OUTCOMES, ruleOf, type Outcome } from "../../src/outcome.js";
+import { freePort } from "../support/free-port.js";
 import { readMarkdown } from "../support/markdown.js";
 import { installForPartner, type PartnerProject } from "../support/partner-project.js";
 
@@ -101,15 +101,6 @@ describe("the snippets", () => {
     expect(project.vitest("alarm.test.ts")).toMatch(/Tests\s+1 passed/);
   });
 });
-
-async function freePort(): Promise<number> {
-  const probe = net.createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as net.AddressInfo;
-  probe.close();
-  await once(probe, "close");
-  return port;
-}
 
 /** Resolves when something accepts connections on `port`. */
 async function listening(port: number): Promise<void> {

@@ -10,7 +10,8 @@ import { afterEach, expect, it } from "vitest";
 import type { DeliveryStore } from "../../src/index.js";
 import { redisStore } from "../../src/stores/redis/index.js";
 import { describeRedis } from "../support/redis-describe.js";
-import { freePort, startRedisServer } from "../support/redis-server.js";
+import { freePort } from "../support/free-port.js";
+import { startRedisServer } from "../support/redis-server.js";
 
 const TIMES = { leaseMs: 600_000, retentionMs: 259_200_000 };
 const NAME = "webhooks";

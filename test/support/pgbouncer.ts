@@ -1,14 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { describeService } from "./describe-service.js";
+import { freePort } from "./free-port.js";
 import { postgresBinaries } from "./postgres-server.js";
-import { listen } from "./servers.js";
 
 /** A PgBouncer of the test's own before a PostgreSQL server. */
 export interface PgBouncer {
@@ -44,8 +43,7 @@ export async function startPgBouncer(
   serverConnections: number,
 ): Promise<PgBouncer> {
   const folder = mkdtempSync(join(tmpdir(), "pgbouncer-"));
-  const { port, close: free } = await listen(createServer());
-  await free();
+  const port = await freePort();
   const settings = {
     ...{ listen_addr: "127.0.0.1", listen_port: port, unix_socket_dir: "" },
     ...{ auth_type: "any", admin_users: "postgres", pool_mode: "transaction" },

@@ -1,12 +1,11 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
-import { listen } from "./servers.js";
+import { freePort } from "./free-port.js";
 
 /** A PostgreSQL server of the test's own. */
 export interface PostgresServer {
@@ -93,12 +92,6 @@ function debianFolders(): string[] {
 
 function idOf(flag: "-u" | "-g"): number {
   return Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
-}
-
-async function freePort(): Promise<number> {
-  const { port, close } = await listen(createServer());
-  await close();
-  return port;
 }
 
 async function answers(connection: pg.ClientConfig, server: ChildProcess): Promise<void> {

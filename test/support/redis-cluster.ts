@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import { setTimeout as wait } from "node:timers/promises";
-import { freePort, startRedisServer, type RedisServer } from "./redis-server.js";
+import { freePort } from "./free-port.js";
+import { startRedisServer, type RedisServer } from "./redis-server.js";
 
 /** Three masters that share the slots, without replicas. */
 export interface RedisCluster {
@@ -15,10 +16,13 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   const nodes = await Promise.all([startNode(), startNode(), startNode()]);
   const admins = nodes.map(({ server }) => new Redis(server.port));
   try {
+    // All of them first: it is refused by a node that has met another one.
     for (const [index, admin] of admins.entries()) {
       const [from, to] = [index, index + 1].map((at) => Math.floor((SLOTS * at) / nodes.length));
       await admin.cluster("SET-CONFIG-EPOCH", index + 1);
       await admin.call("CLUSTER", "ADDSLOTSRANGE", String(from), String(Number(to) - 1));
+    }
+    for (const admin of admins) {
       for (const { server, busPort } of nodes) {
         await admin.call("CLUSTER", "MEET", "127.0.0.1", String(server.port), String(busPort));
       }

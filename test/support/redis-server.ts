@@ -1,12 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { listen } from "./servers.js";
+import { freePort } from "./free-port.js";
 
 /** A `redis-server` of the test's own. */
 export interface RedisServer {
@@ -65,13 +64,6 @@ export async function startRedisServer(
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const { port, close } = await listen(createServer());
-  await close();
-  return port;
 }
 
 async function answers(port: number, server: ChildProcess): Promise<void> {
