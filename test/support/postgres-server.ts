@@ -95,7 +95,7 @@ function idOf(flag: "-u" | "-g"): number {
 }
 
 async function answers(connection: pg.ClientConfig, server: ChildProcess): Promise<void> {
-  while (server.exitCode === null) {
+  while (server.exitCode === null && server.signalCode === null) {
     const client = new pg.Client(connection);
     client.on("error", () => undefined);
     try {
@@ -107,5 +107,5 @@ async function answers(connection: pg.ClientConfig, server: ChildProcess): Promi
       await wait(20);
     }
   }
-  throw new Error(`postgres ended with ${server.exitCode} before it answered`);
+  throw new Error(`postgres ended with ${server.exitCode ?? server.signalCode} before it answered`);
 }

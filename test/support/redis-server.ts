@@ -67,7 +67,7 @@ export async function startRedisServer(
 }
 
 async function answers(port: number, server: ChildProcess): Promise<void> {
-  while (server.exitCode === null) {
+  while (server.exitCode === null && server.signalCode === null) {
     const socket = connect(port, "127.0.0.1");
     try {
       await once(socket, "connect");
@@ -81,5 +81,5 @@ async function answers(port: number, server: ChildProcess): Promise<void> {
     }
     await wait(20);
   }
-  throw new Error(`redis-server ended with ${server.exitCode} before it answered`);
+  throw new Error(`redis-server ended with ${server.exitCode ?? server.signalCode} before it answered`);
 }

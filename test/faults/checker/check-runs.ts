@@ -1,0 +1,80 @@
+import { createExcuses } from "./excuses.js";
+import type { History } from "./history.js";
+import type { Run, Runs } from "./runs.js";
+import type { Verdict, Violation } from "./violation.js";
+
+type JudgedRuns = Omit<Verdict, "exhausted">;
+
+/** What the calls of handlers say: effects that are missing, early, doubled, or behind a completion. */
+export function checkRuns(history: History, runs: Runs): JudgedRuns {
+  const { guarantee } = history;
+  const excuses = createExcuses(history, runs);
+  const acknowledgedAt = firstAcknowledgements(history);
+  const violations: Violation[] = [];
+  let effects = 0;
+  let explainedDoubles = 0;
+  let unwarnedDoubles = 0;
+  let unexplainedDoubles = 0;
+
+  for (const [id, at] of acknowledgedAt) {
+    const effectTimes = effectsOf(runs.byId.get(id) ?? []).map(({ effectAt }) => effectAt);
+    if (effectTimes.length === 0) violations.push({ rule: "lost", detail: id });
+    else if (guarantee !== "inbox" && !effectTimes.some((effectAt) => effectAt <= at)) {
+      violations.push({ rule: "acknowledged too early", detail: id });
+    }
+  }
+
+  for (const [id, ofDelivery] of runs.byId) {
+    const withEffect = effectsOf(ofDelivery);
+    effects += withEffect.length;
+    // Rolled back, an effect that the handler saw did not happen: those are counted in the database.
+    if (guarantee !== "transactional") {
+      withEffect.slice(1).forEach((later, at) => {
+        const earlier = withEffect[at];
+        if (earlier === undefined) return;
+        const excuse = excuses.of(earlier, later.startedAt);
+        if (excuse !== undefined || excuses.cameLate(later)) {
+          explainedDoubles += 1;
+          if (!later.takeover) unwarnedDoubles += 1;
+          return;
+        }
+        unexplainedDoubles += 1;
+        violations.push({ rule: "unexplained double", detail: describe(earlier, later) });
+      });
+    }
+
+    const completedAt = guarantee === "inbox" ? undefined : acknowledgedAt.get(id);
+    if (completedAt === undefined) continue;
+    for (const late of ofDelivery.filter(({ startedAt }) => startedAt > completedAt)) {
+      const before = ofDelivery.filter(({ startedAt }) => startedAt < completedAt);
+      const isExcused =
+        guarantee === "lease" &&
+        (excuses.cameLate(late) ||
+          before.some((run) => excuses.of(run, late.startedAt) !== undefined));
+      if (!isExcused) violations.push({ rule: "run after completion", detail: id });
+    }
+  }
+  return { violations, effects, explainedDoubles, unwarnedDoubles, unexplainedDoubles };
+}
+
+/** When each delivery was first answered 2xx. */
+function firstAcknowledgements({ answers }: History): ReadonlyMap<string, number> {
+  const first = new Map<string, number>();
+  for (const { id, status, at } of answers) {
+    if (status < 200 || status > 299) continue;
+    first.set(id, Math.min(first.get(id) ?? Infinity, at));
+  }
+  return first;
+}
+
+function effectsOf(runs: readonly Run[]): (Run & { readonly effectAt: number })[] {
+  return runs.flatMap((run) => {
+    const { effectAt } = run;
+    return effectAt === undefined ? [] : [{ ...run, effectAt }];
+  });
+}
+
+function describe(earlier: Run, later: Run): string {
+  const gap = Math.round(later.startedAt - earlier.startedAt);
+  return `${later.id}: by receiver ${earlier.receiver}, and ${gap} ms later by ${later.receiver}`;
+}

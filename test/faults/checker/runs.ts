@@ -1,0 +1,84 @@
+import type { LedgerLine } from "./ledger-line.js";
+
+/** One call of a handler, as its process wrote it down. */
+export interface Run {
+  readonly id: string;
+  readonly receiver: number;
+  readonly takeover: boolean;
+  readonly startedAt: number;
+  /** When its effect happened; undefined where none did. */
+  effectAt: number | undefined;
+  /** Whether its signal aborted. */
+  isLost: boolean;
+}
+
+/** What a receiver wrote of how a delivery was settled. */
+export interface Settlement {
+  /** Times: one for each run of its that was settled. */
+  readonly settledAt: number[];
+  isUnsettled: boolean;
+}
+
+/** The ledgers of all receivers, put in order. */
+export interface Runs {
+  /** By delivery id, in the order of their starts. */
+  readonly byId: ReadonlyMap<string, readonly Run[]>;
+  readonly settlementOf: (receiver: number, id: string) => Settlement;
+  /** Times at which a receiver saw that it had stood still. */
+  readonly stallsOf: (
+    receiver: number,
+  ) => readonly { readonly from: number; readonly to: number }[];
+}
+
+/** Reads runs from ledger lines. A run whose end is missing was cut off. */
+export function readRuns(lines: readonly LedgerLine[]): Runs {
+  const ordered = [...lines].sort((a, b) => a.at - b.at);
+  const byId = new Map<string, Run[]>();
+  const byRun = new Map<string, Run>();
+  const settlements = new Map<string, Settlement>();
+  const stalls = new Map<number, { from: number; to: number }[]>();
+
+  const settlementOf = (receiver: number, id: string): Settlement => {
+    const key = `${receiver} ${id}`;
+    const known = settlements.get(key) ?? { settledAt: [], isUnsettled: false };
+    settlements.set(key, known);
+    return known;
+  };
+
+  for (const line of ordered) {
+    const { receiver, at } = line;
+    switch (line.kind) {
+      case "start": {
+        const { id, takeover } = line;
+        const run: Run = {
+          ...{ id, receiver, takeover, startedAt: at },
+          ...{ effectAt: undefined, isLost: false },
+        };
+        byRun.set(`${receiver} ${line.run}`, run);
+        byId.set(id, [...(byId.get(id) ?? []), run]);
+        break;
+      }
+      case "effect":
+      case "lost": {
+        const run = byRun.get(`${receiver} ${line.run}`);
+        if (run === undefined) break;
+        if (line.kind === "effect") run.effectAt ??= at;
+        else run.isLost = true;
+        break;
+      }
+      case "settled":
+        settlementOf(receiver, line.id).settledAt.push(at);
+        break;
+      case "unsettled":
+        settlementOf(receiver, line.id).isUnsettled = true;
+        break;
+      case "stall":
+        stalls.set(receiver, [...(stalls.get(receiver) ?? []), { from: at - line.ms, to: at }]);
+        break;
+      case "end":
+      case "failed":
+        break;
+    }
+  }
+  return { byId, settlementOf, stallsOf: (receiver) => stalls.get(receiver) ?? [] };
+}

@@ -1,0 +1,46 @@
+import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { beforeAll, expect, it } from "vitest";
+import { describeService } from "../support/describe-service.js";
+import { hasRedisServer } from "../support/redis-server.js";
+import { SHORT_PLAN } from "./plan/plans.js";
+import { complaintsOf } from "./report/complaints.js";
+import { runFaults, type FaultResults } from "./run-faults.js";
+
+const SEED = 20_261_121;
+
+describeService(
+  "four receivers of the built package, in a short storm",
+  hasRedisServer ? undefined : "no redis-server on PATH",
+  () => {
+    let results: FaultResults;
+    let leftFolders: readonly string[];
+
+    beforeAll(async () => {
+      const before = faultFolders();
+      results = await runFaults({ ...SHORT_PLAN, seed: SEED });
+      leftFolders = faultFolders().filter((name) => !before.includes(name));
+    }, 120_000);
+
+    it("breaks no rule, and convicts the known-bad receivers", () => {
+      expect(complaintsOf(results)).toEqual([]);
+    });
+
+    it("has had what it is to stand", () => {
+      for (const { mode, deliveries, faults } of results.modes) {
+        expect(deliveries).toBe(mode.deliveries);
+        expect(faults).toMatchObject({ kills: mode.faults.kills, stops: mode.faults.stops });
+        expect(faults.restarts).toBe(mode.faults.restarts);
+      }
+      expect(results.convictions).toHaveLength(SHORT_PLAN.knownBad.length);
+    });
+
+    it("leaves no folder", () => {
+      expect(leftFolders).toEqual([]);
+    });
+  },
+);
+
+function faultFolders(): readonly string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith("faults-"));
+}

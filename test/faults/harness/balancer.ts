@@ -1,0 +1,40 @@
+import type { Answer } from "../checker/history.js";
+import { outcomeOf, type WireRequest } from "../../../src/testing/sending/wire.js";
+import type { Random } from "../../../src/testing/random.js";
+import { now } from "./clock.js";
+import type { Fleet } from "./fleet.js";
+
+/** Sends each request to any of the receivers, and writes down what it was answered. */
+export interface Balancer {
+  /** A target of the twin. Rejects where no receiver answers. */
+  readonly handle: (request: Request) => Promise<Response>;
+  readonly answers: readonly Answer[];
+  /** How many requests went out. */
+  readonly requests: () => number;
+}
+
+/** Makes a balancer, whose choices are `random`'s. */
+export function createBalancer(fleet: Fleet, random: Random): Balancer {
+  const answers: Answer[] = [];
+  let requests = 0;
+
+  return {
+    answers,
+    requests: () => requests,
+    async handle(request) {
+      requests += 1;
+      const senders = fleet.senders();
+      if (senders.length === 0) throw new Error("no receiver listens");
+      const sender = random.pick(senders);
+      const { method, headers } = request;
+      const id = headers.get("x-webhook-id") ?? "";
+      // Written anew for the body that is sent.
+      headers.delete("content-length");
+      const body = new Uint8Array(await request.arrayBuffer());
+      const wire: WireRequest = { method, headers: [...headers], body };
+      const { status, body: text } = await sender.send(wire);
+      answers.push({ id, at: now(), status, outcome: outcomeOf(text) });
+      return new Response(text, { status });
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { Interruption } from "../checker/history.js";
+import { createSender } from "../../../src/testing/sending/sender.js";
+import type { Sender } from "../../../src/testing/sending/target.js";
+import { now } from "./clock.js";
+import { startReceiver, type ReceiverProcess } from "./receiver-process.js";
+import type { ReceiverConfig } from "../receivers/receiver-config.js";
+
+/** Four receivers behind one address, as a balancer has them. */
+export interface Fleet {
+  /** Senders to the receivers that listen, stopped ones among them. */
+  readonly senders: () => readonly Sender[];
+  /** SIGKILL to the first that listens, and a new process after `downMs`. False where all is over. */
+  readonly kill: (slot: number, downMs: number) => Promise<boolean>;
+  /** SIGSTOP, and SIGCONT after `ms`. False where none runs in the slot. */
+  readonly stop: (slot: number, ms: number) => Promise<boolean>;
+  /** Lets everything run: resolves when all four listen and none fails any more. */
+  readonly heal: () => Promise<void>;
+  /** What was done to them. */
+  readonly interruptions: readonly Interruption[];
+  /** What those said that ended by themselves. */
+  readonly unexpectedExits: readonly string[];
+  /** Kills what is left. */
+  readonly close: () => Promise<void>;
+}
+
+interface Slot {
+  process: ReceiverProcess;
+  receiver: number;
+  sender: Sender | undefined;
+  isStopped: boolean;
+  isWanted: boolean;
+}
+
+export const SLOTS = 4;
+const SEND_TIMEOUT_MS = 4_000;
+
+/** Starts the receivers; `configOf` says how the process of that number is set up. Resolves when they listen. */
+export async function startFleet(
+  program: string,
+  configOf: (receiver: number, slot: number) => ReceiverConfig,
+): Promise<Fleet> {
+  const interruptions: Interruption[] = [];
+  const unexpectedExits: string[] = [];
+  let receivers = 0;
+  let isHealed = false;
+  let isClosed = false;
+
+  const start = (at: number): Slot => {
+    receivers += 1;
+    const receiver = receivers;
+    const child = startReceiver(program, configOf(receiver, at));
+    const slot: Slot = {
+      ...{ process: child, receiver, sender: undefined, isStopped: false, isWanted: true },
+    };
+    if (isHealed) child.heal();
+    void child.port.then(
+      (port) => {
+        if (!slot.isWanted) return;
+        const url = `http://127.0.0.1:${port}/`;
+        slot.sender = createSender(url, { timeoutMs: SEND_TIMEOUT_MS });
+      },
+      () => undefined,
+    );
+    void child.ended.then((reason) => {
+      const { isWanted } = slot;
+      retire(slot);
+      if (!isWanted || isClosed) return;
+      unexpectedExits.push(reason);
+      slots[at] = start(at);
+    });
+    return slot;
+  };
+
+  const retire = (slot: Slot): void => {
+    slot.isWanted = false;
+    slot.sender?.close();
+    slot.sender = undefined;
+  };
+
+  const slots: Slot[] = [];
+  for (let at = 0; at < SLOTS; at++) slots.push(start(at));
+
+  /** The first from `slot` on that can be interrupted. */
+  const find = (slot: number, test: (one: Slot) => boolean): number | undefined => {
+    const order = Array.from({ length: SLOTS }, (_, offset) => (slot + offset) % SLOTS);
+    return order.find((at) => {
+      const one = slots[at];
+      return one?.isWanted === true && one.sender !== undefined && test(one);
+    });
+  };
+
+  const kill = async (at: number): Promise<void> => {
+    const slot = slots[at];
+    if (slot === undefined) return;
+    const { process: child, receiver } = slot;
+    const from = now();
+    retire(slot);
+    child.signal("SIGKILL");
+    await child.ended;
+    interruptions.push({ kind: "kill", receiver, from, to: now() });
+  };
+
+  const listening = async (): Promise<void> => {
+    while (slots.some(({ sender }) => sender === undefined)) await wait(20);
+  };
+
+  const fleet: Fleet = {
+    senders: () => slots.flatMap(({ sender }) => (sender === undefined ? [] : [sender])),
+    async kill(slot, downMs) {
+      let at = find(slot, () => true);
+      for (; at === undefined && !isClosed; at = find(slot, () => true)) await wait(10);
+      if (at === undefined) return false;
+      await kill(at);
+      await wait(downMs);
+      if (!isClosed) slots[at] = start(at);
+      return true;
+    },
+    async stop(slot, ms) {
+      const at = find(slot, ({ isStopped }) => !isStopped);
+      const found = at === undefined ? undefined : slots[at];
+      if (found === undefined) return false;
+      found.isStopped = true;
+      const from = now();
+      found.process.signal("SIGSTOP");
+      await wait(ms);
+      found.process.signal("SIGCONT");
+      interruptions.push({ kind: "stop", receiver: found.receiver, from, to: now() });
+      found.isStopped = false;
+      return true;
+    },
+    async heal() {
+      isHealed = true;
+      for (const { process: child } of slots) child.heal();
+      await listening();
+    },
+    interruptions,
+    unexpectedExits,
+    async close() {
+      isClosed = true;
+      for (const slot of slots) {
+        retire(slot);
+        slot.process.signal("SIGKILL");
+      }
+      await Promise.all(slots.map(({ process: child }) => child.ended));
+    },
+  };
+  try {
+    await Promise.race([listening(), failing(slots)]);
+  } catch (error) {
+    await fleet.close();
+    throw error;
+  }
+  return fleet;
+}
+
+/** Rejects where one of the first processes does not come to listen. */
+async function failing(slots: readonly Slot[]): Promise<never> {
+  const ports = slots.map(({ process: child }) => child.port);
+  await Promise.all(ports);
+  return new Promise(() => undefined);
+}

@@ -1,0 +1,32 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** What receivers import beside the package, as a partner's would. */
+const DRIVERS = ["better-sqlite3", "bullmq", "pg", "pg-boss", "redis"];
+
+/**
+ * Makes a project in `folder` in which the built package is installed, with the receiver's program.
+ * Returns the program's path. Plain JavaScript, since a loader would take longer to start than all else
+ * and would find the package's sources by the paths of its tsconfig.json.
+ */
+export function installReceiver(folder: string): string {
+  const modules = join(folder, "node_modules");
+  mkdirSync(modules, { recursive: true });
+  symlinkSync(ROOT, join(modules, "identity-gateway-webhooks"), "dir");
+  for (const driver of DRIVERS) {
+    symlinkSync(join(ROOT, "node_modules", driver), join(modules, driver), "dir");
+  }
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
+  buildSync({
+    entryPoints: [fileURLToPath(new URL("../receivers/receiver.ts", import.meta.url))],
+    outdir: folder,
+    // Each part, with its driver, is loaded by those who need it.
+    splitting: true,
+    ...{ bundle: true, packages: "external", platform: "node", format: "esm", target: "node20" },
+  });
+  return join(folder, "receiver.js");
+}

@@ -1,0 +1,48 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { ReceiverConfig } from "../receivers/receiver-config.js";
+
+/** A receiver in a process of its own. */
+export interface ReceiverProcess {
+  /** Its port; rejects where it ends before it listens. */
+  readonly port: Promise<number>;
+  /** Resolves when it has ended, with what it said about it. */
+  readonly ended: Promise<string>;
+  readonly signal: (name: "SIGKILL" | "SIGSTOP" | "SIGCONT") => void;
+  /** Tells it that its handlers are not to fail any more. */
+  readonly heal: () => void;
+}
+
+const KEPT_CHARACTERS = 2_000;
+
+/** Starts the receiver's program. */
+export function startReceiver(program: string, config: ReceiverConfig): ReceiverProcess {
+  const child = spawn(process.execPath, ["--no-warnings", program, JSON.stringify(config)]);
+  let errors = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    errors = (errors + chunk.toString()).slice(-KEPT_CHARACTERS);
+  });
+  // What is told to one that was killed is lost.
+  child.stdin.on("error", () => undefined);
+  // Not `close`: the pipes of a killed process need not be read to their ends.
+  const ended = once(child, "exit").then(
+    ([code, signal]: unknown[]) =>
+      `receiver ${config.receiver} ended by itself (${String(code ?? signal)}): ${errors}`,
+  );
+  const port = new Promise<number>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once("line", (line) => {
+      resolve(Number(line));
+    });
+    void ended.then((reason) => {
+      reject(new Error(reason));
+    });
+  });
+  port.catch(() => undefined);
+  return {
+    port,
+    ended,
+    signal: (name) => child.kill(name),
+    heal: () => child.stdin.write("heal\n"),
+  };
+}

@@ -1,0 +1,84 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { Interruption } from "../checker/history.js";
+import type { FaultCounts } from "../plan/modes.js";
+import type { PlannedFault } from "../plan/schedule.js";
+import { now } from "./clock.js";
+import type { Fleet } from "./fleet.js";
+import type { StoreServer } from "../stores/store-server.js";
+import type { TcpProxy } from "./tcp-proxy.js";
+
+/** What is hit by the faults. */
+export interface StormTargets {
+  readonly fleet: Fleet;
+  /** Undefined where the store is a file. */
+  readonly proxy: TcpProxy | undefined;
+  readonly store: StoreServer;
+  /** Resolves at a moment of the plan, in its milliseconds. */
+  readonly reached: (at: number) => Promise<void>;
+}
+
+/** What really happened of what was planned. */
+export interface StormResult {
+  readonly counts: Readonly<Record<keyof FaultCounts, number>>;
+  /** To the store. */
+  readonly interruptions: readonly Interruption[];
+}
+
+const LATENCY_MS = 200;
+
+/** Makes the planned faults, each at its time. Resolves when the last one is over. */
+export async function runStorm(
+  plan: readonly PlannedFault[],
+  { fleet, proxy, store, reached }: StormTargets,
+): Promise<StormResult> {
+  const counts: Record<keyof FaultCounts, number> = {
+    ...{ kills: 0, stops: 0, restarts: 0, cuts: 0 },
+    ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0 },
+  };
+  const interruptions: Interruption[] = [];
+
+  const toStore = async (work: () => Promise<void>): Promise<boolean> => {
+    const from = now();
+    await work();
+    interruptions.push({ kind: "store", from, to: now() });
+    return true;
+  };
+  const during = (ms: number, turn: ((isOn: boolean) => void) | undefined): Promise<boolean> =>
+    toStore(async () => {
+      turn?.(true);
+      await wait(ms);
+      turn?.(false);
+    });
+
+  const make = async ({ kind, lastsMs, slot }: PlannedFault): Promise<boolean> => {
+    switch (kind) {
+      case "kills":
+        return fleet.kill(slot, lastsMs);
+      case "stops":
+        return fleet.stop(slot, lastsMs);
+      case "restarts":
+        return toStore(() => store.restart(lastsMs));
+      case "cuts":
+        return toStore(() => {
+          proxy?.cut();
+          return Promise.resolve();
+        });
+      case "blackHoles":
+        return during(lastsMs, proxy?.setBlackHole);
+      case "holds":
+        return during(lastsMs, proxy?.setHeld);
+      case "lostAnswers":
+        return during(lastsMs, proxy?.setAnswersLost);
+      case "latencies":
+        return during(lastsMs, (isOn) => proxy?.setLatencyMs(isOn ? LATENCY_MS : 0));
+    }
+  };
+
+  await Promise.all(
+    plan.map(async (fault) => {
+      await reached(fault.at);
+      if (await make(fault)) counts[fault.kind] += 1;
+    }),
+  );
+  return { counts, interruptions };
+}

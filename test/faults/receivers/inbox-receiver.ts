@@ -1,0 +1,48 @@
+import {
+  createWebhookReceiver,
+  type Handlers,
+  type Logger,
+  type WebhookReceiver,
+} from "identity-gateway-webhooks";
+import { inbox, type Enqueue } from "identity-gateway-webhooks/inbox";
+import type { Ledger } from "./ledger.js";
+import { observe } from "./observe.js";
+import type { ReceiverConfig } from "./receiver-config.js";
+import { receiverTimes } from "./receiver-times.js";
+import type { Work, WorkContext } from "./work.js";
+
+/** What the workers of both engines are given. */
+export interface Workers {
+  readonly handlers: Handlers;
+  readonly logger: Logger;
+}
+
+/** A receiver that puts deliveries into a queue, and a worker of that queue in the same process. */
+export async function inboxReceiver(
+  config: ReceiverConfig,
+  ledger: Ledger,
+  work: Work,
+): Promise<WebhookReceiver> {
+  const handle = (_record: unknown, context: WorkContext): Promise<void> => work.handle(context);
+  const handlers = { new_alarm: handle, delete_my_data_event: handle };
+  const enqueue = await openQueue(config, ledger, { handlers, logger: observe(ledger).logger });
+  return createWebhookReceiver({
+    secret: config.secret,
+    handlers: inbox({ enqueue, enqueueTimeoutMs: 1_500 }),
+    ...receiverTimes(config),
+    logger: false,
+  });
+}
+
+async function openQueue(
+  config: ReceiverConfig,
+  ledger: Ledger,
+  workers: Workers,
+): Promise<Enqueue> {
+  if (config.setup === "inbox-pg-boss") {
+    const { openPgBoss } = await import("./pg-boss-queue.js");
+    return openPgBoss(config, ledger, workers);
+  }
+  const { openBullmq } = await import("./bullmq-queue.js");
+  return openBullmq(config, ledger, workers);
+}

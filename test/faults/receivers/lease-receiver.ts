@@ -1,0 +1,28 @@
+import { createWebhookReceiver, type WebhookReceiver } from "identity-gateway-webhooks";
+import type { Ledger } from "./ledger.js";
+import { observe } from "./observe.js";
+import { openStore } from "./open-store.js";
+import type { ReceiverConfig } from "./receiver-config.js";
+import { receiverTimes } from "./receiver-times.js";
+import type { Work, WorkContext } from "./work.js";
+
+/** A receiver whose effects are outside of its store. */
+export async function leaseReceiver(
+  config: ReceiverConfig,
+  ledger: Ledger,
+  work: Work,
+): Promise<WebhookReceiver> {
+  const handle = (_record: unknown, context: WorkContext): Promise<void> | undefined => {
+    const handled = work.handle(context);
+    if (config.flaw !== "answers before it handles") return handled;
+    handled.catch(() => undefined);
+    return undefined;
+  };
+  return createWebhookReceiver({
+    secret: config.secret,
+    handlers: { new_alarm: handle, delete_my_data_event: handle },
+    store: await openStore(config),
+    ...receiverTimes(config),
+    ...observe(ledger),
+  });
+}

@@ -1,0 +1,30 @@
+import type { DeliveryStore } from "identity-gateway-webhooks";
+import { flawedStore } from "./flawed-store.js";
+import type { ReceiverConfig } from "./receiver-config.js";
+import { whenOpen } from "./when-open.js";
+
+/** The store of a receiver in lease mode. Loads no driver but its own: receivers start all the time. */
+export async function openStore(config: ReceiverConfig): Promise<DeliveryStore> {
+  switch (config.setup) {
+    case "lease-redis": {
+      const { openRedis } = await import("./redis-client.js");
+      const { redisStore } = await import("identity-gateway-webhooks/redis");
+      const client = openRedis(config.port);
+      const store = redisStore({ client });
+      return config.flaw === undefined ? store : flawedStore(config.flaw, store, client);
+    }
+    case "lease-postgres": {
+      const { openPool } = await import("./postgres-pool.js");
+      const { postgresStore } = await import("identity-gateway-webhooks/postgres");
+      return postgresStore({ pool: openPool(config.port) });
+    }
+    case "lease-sqlite": {
+      const { default: Database } = await import("better-sqlite3");
+      const { sqliteStore } = await import("identity-gateway-webhooks/sqlite");
+      const database = new Database(config.databaseFile);
+      return whenOpen(() => sqliteStore({ database }));
+    }
+    default:
+      throw new Error(`${config.setup} has no leases`);
+  }
+}

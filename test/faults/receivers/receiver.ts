@@ -1,0 +1,48 @@
+// One of the four receivers: started by ../harness/fleet.ts, to be killed. Says on which port it
+// listens, and stops failing when it is told so on its standard input.
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { WebhookReceiver } from "identity-gateway-webhooks";
+import { nodeHandler } from "identity-gateway-webhooks/node";
+import { openLedger, watchStalls, type Ledger } from "./ledger.js";
+import type { ReceiverConfig } from "./receiver-config.js";
+import { isProcessOff } from "./receiver-times.js";
+import { shiftClock } from "./shift-clock.js";
+import { createWork, type Work } from "./work.js";
+
+const config = JSON.parse(process.argv[2] ?? "") as ReceiverConfig;
+if (isProcessOff(config)) shiftClock(config.clockOffMs);
+const ledger = openLedger(config.ledgerFile, config.receiver);
+watchStalls(ledger, config.holdMs / 4);
+const work = createWork(config, ledger);
+
+process.stdin.on("data", () => {
+  work.heal();
+});
+// Whoever started it is gone.
+process.stdin.on("end", () => process.exit());
+
+const handle = nodeHandler(await makeReceiver(config, ledger, work));
+const server = createServer((req, res) => {
+  handle(req, res);
+});
+server.listen(0, "127.0.0.1", () => {
+  process.stdout.write(`${(server.address() as AddressInfo).port}\n`);
+});
+
+/** Loads no more than it needs: receivers are started more than a hundred times in a run. */
+async function makeReceiver(...parts: [ReceiverConfig, Ledger, Work]): Promise<WebhookReceiver> {
+  switch (parts[0].setup) {
+    case "lease-redis":
+    case "lease-postgres":
+    case "lease-sqlite":
+      return (await import("./lease-receiver.js")).leaseReceiver(...parts);
+    case "transactions-postgres":
+      return (await import("./postgres-transactions.js")).postgresTransactionsReceiver(...parts);
+    case "transactions-sqlite":
+      return (await import("./sqlite-transactions.js")).sqliteTransactionsReceiver(...parts);
+    case "inbox-pg-boss":
+    case "inbox-bullmq":
+      return (await import("./inbox-receiver.js")).inboxReceiver(...parts);
+  }
+}

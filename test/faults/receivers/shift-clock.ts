@@ -1,0 +1,16 @@
+/** Puts this process's wall clock off, for the library and for the drivers below it. */
+export function shiftClock(offMs: number): void {
+  if (offMs === 0) return;
+  const RealDate = Date;
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (target, args: unknown[], newTarget) =>
+      Reflect.construct(
+        target,
+        args.length === 0 ? [target.now() + offMs] : args,
+        newTarget,
+      ) as Date,
+    apply: () => new RealDate(RealDate.now() + offMs).toString(),
+    get: (target, name, receiver): unknown =>
+      name === "now" ? () => target.now() + offMs : Reflect.get(target, name, receiver),
+  });
+}

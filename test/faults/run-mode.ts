@@ -1,0 +1,158 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { check } from "./checker/check.js";
+import type { History } from "./checker/history.js";
+import type { Verdict } from "./checker/violation.js";
+import { startFleet, type Fleet } from "./harness/fleet.js";
+import { ledgerFile, readLedgers } from "./harness/read-ledgers.js";
+import { runStorm } from "./harness/storm.js";
+import { startTcpProxy } from "./harness/tcp-proxy.js";
+import { startTraffic } from "./harness/traffic.js";
+import type { FaultCounts, Mode } from "./plan/modes.js";
+import { planFaults } from "./plan/schedule.js";
+import { openStoreServer } from "./stores/open-store.js";
+import type { StoreContent, StoreServer } from "./stores/store-server.js";
+
+/** How long the parts of a mode's run take. Milliseconds. */
+export interface RunTimes {
+  /** Copies, forgeries and failing handlers alone, before the faults. */
+  readonly calmMs: number;
+  readonly stormMs: number;
+  /** How long the sender, or the workers of a queue, may take after the last fault. */
+  readonly healMs: number;
+}
+
+/** What came of one mode. */
+export interface ModeResult {
+  readonly mode: Mode;
+  readonly verdict: Verdict;
+  readonly deliveries: number;
+  readonly acknowledged: number;
+  readonly requests: number;
+  readonly forgeries: number;
+  readonly faults: Readonly<Record<keyof FaultCounts, number>>;
+  readonly ms: number;
+}
+
+const SECRET = "whsec_test_of_the_fault_run";
+const HOUR_MS = 3_600_000;
+/** By slot: one ahead, one behind. */
+const CLOCKS_OFF_MS = [0, HOUR_MS, 0, -HOUR_MS];
+const FAIL_RATE = 0.1;
+
+/** What a run is made with. */
+export interface ModeRun {
+  readonly mode: Mode;
+  /** The receivers' program. */
+  readonly program: string;
+  /** For all files of the run. It has to be there, and is not removed. */
+  readonly folder: string;
+  readonly times: RunTimes;
+  readonly seed: number;
+  /** Ends the run: it rejects when nothing of it is left. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Runs one mode. Leaves no process. */
+export async function runMode({
+  mode,
+  program,
+  folder,
+  times: { calmMs, stormMs, healMs },
+  seed,
+  signal,
+}: ModeRun): Promise<ModeResult> {
+  const startedAt = performance.now();
+  const databaseFile = join(folder, "store.sqlite");
+  const ledgers = join(folder, "ledgers");
+  mkdirSync(ledgers);
+  const closing: (() => Promise<void>)[] = [];
+  const over = new AbortController();
+  try {
+    const store = await openStoreServer(mode, databaseFile);
+    closing.unshift(store.close);
+    const proxy = store.port === 0 ? undefined : await startTcpProxy(store.port);
+    if (proxy !== undefined) closing.unshift(proxy.close);
+    const { setup, flaw, holdMs, handler, deliveries: wanted } = mode;
+    const fleet = await startFleet(program, (receiver, slot) => ({
+      ...{ setup, ...(flaw === undefined ? {} : { flaw }), receiver, holdMs, handler },
+      ...{ port: proxy?.port ?? 0, databaseFile, ledgerFile: ledgerFile(ledgers, receiver) },
+      ...{ secret: SECRET, failRate: FAIL_RATE, clockOffMs: CLOCKS_OFF_MS[slot] ?? 0 },
+      seed: seed + receiver,
+    }));
+    closing.unshift(fleet.close);
+
+    const spreadMs = calmMs + stormMs;
+    const traffic = startTraffic(fleet, { deliveries: wanted, spreadMs, secret: SECRET, seed });
+    closing.unshift(traffic.close);
+    const live = async () => {
+      const storm = await runStorm(planFaults(mode, stormMs, seed), {
+        ...{ fleet, proxy, store },
+        // By the traffic and not by the clock, so that a slow machine has the same storm.
+        reached: (at) => traffic.begun((calmMs + at) / spreadMs),
+      });
+      await traffic.begun(1);
+      await fleet.heal();
+      await Promise.race([traffic.ended, wait(healMs, undefined, { ref: false })]);
+      await traffic.close();
+      return { storm, content: await settledContent(store, mode, healMs) };
+    };
+    const { storm, content } = await Promise.race([live(), aborted(signal, over.signal)]);
+    await fleet.close();
+
+    const { deliveries, answers, forgedAnswers, forgedIds, requests } = traffic;
+    const history: History = {
+      ...{ guarantee: mode.guarantee, holdMs, deliveries, answers, forgedAnswers, forgedIds },
+      lines: readLedgers(ledgers),
+      interruptions: [...fleet.interruptions, ...storm.interruptions],
+      storedIds: content.storedIds,
+      exactIds: content.exactIds,
+      unfinishedIds: content.unfinishedIds ?? [],
+      unexpectedExits: fleet.unexpectedExits,
+    };
+    return {
+      mode,
+      verdict: check(history),
+      deliveries: deliveries.length,
+      acknowledged: deliveries.filter(({ end }) => end === "acknowledged").length,
+      requests: requests(),
+      forgeries: forgedIds.size,
+      faults: { ...storm.counts, kills: countKills(fleet) },
+      ms: performance.now() - startedAt,
+    };
+  } finally {
+    over.abort();
+    for (const close of closing) await close();
+  }
+}
+
+/** What the store holds when its workers, where it has some, are done. */
+async function settledContent(
+  store: StoreServer,
+  { guarantee }: Mode,
+  healMs: number,
+): Promise<StoreContent> {
+  const deadline = performance.now() + healMs;
+  for (;;) {
+    const content = await store.read();
+    const isDone = guarantee !== "inbox" || (content.unfinishedIds ?? []).length === 0;
+    if (isDone || performance.now() > deadline) return content;
+    await wait(200);
+  }
+}
+
+/** Rejects when `signal` aborts; stops listening when `over` does. */
+function aborted(signal: AbortSignal | undefined, over: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const end = (): void => {
+      reject(new Error("the run was ended"));
+    };
+    if (signal?.aborted === true) end();
+    else signal?.addEventListener("abort", end, { signal: over });
+  });
+}
+
+function countKills({ interruptions }: Fleet): number {
+  return interruptions.filter(({ kind }) => kind === "kill").length;
+}

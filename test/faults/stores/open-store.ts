@@ -1,0 +1,17 @@
+import type { Mode } from "../plan/modes.js";
+import { openPostgres } from "./postgres.js";
+import { openRedis } from "./redis.js";
+import { openSqlite } from "./sqlite.js";
+import type { StoreServer } from "./store-server.js";
+
+/** Starts the store of a mode, with the tables that it needs. `file`: where SQLite puts them. */
+export function openStoreServer({ engine, setup }: Mode, file: string): Promise<StoreServer> {
+  switch (engine) {
+    case "redis":
+      return openRedis(setup);
+    case "postgres":
+      return openPostgres(setup);
+    case "sqlite":
+      return Promise.resolve(openSqlite(setup, file));
+  }
+}

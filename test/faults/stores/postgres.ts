@@ -1,0 +1,74 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type pg from "pg";
+import PgBoss from "pg-boss";
+import { postgresStore } from "../../../src/stores/postgres/index.js";
+import { startPostgres } from "../../support/postgres-server.js";
+import type { Setup } from "../plan/modes.js";
+import { EFFECTS_TABLE, QUEUE } from "../receivers/receiver-config.js";
+import type { StoreContent, StoreServer } from "./store-server.js";
+
+/** A PostgreSQL server of the run's own. A restart is a crash: every backend aborts, nothing is written. */
+export async function openPostgres(setup: Setup): Promise<StoreServer> {
+  const server = await startPostgres();
+  const pool = server.pool({ max: 2 });
+  try {
+    await makeTables(setup, pool, server.port);
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+  let isClosed = false;
+  return {
+    port: server.port,
+    async restart(downMs) {
+      await server.stop("crash");
+      await wait(downMs);
+      if (!isClosed) await server.start();
+    },
+    read: () => readContent(setup, pool),
+    close() {
+      isClosed = true;
+      return server.close();
+    },
+  };
+}
+
+async function makeTables(setup: Setup, pool: pg.Pool, port: number): Promise<void> {
+  if (setup !== "inbox-pg-boss") {
+    await postgresStore({ pool }).migrate();
+    await pool.query(`CREATE TABLE ${EFFECTS_TABLE} (id text NOT NULL)`);
+    return;
+  }
+  // Here, and not by four receivers at once in the middle of a storm.
+  const boss = new PgBoss({ host: "127.0.0.1", port, user: "postgres", database: "postgres" });
+  boss.on("error", () => undefined);
+  await boss.start();
+  await boss.createQueue(`${QUEUE}-dead`);
+  await boss.createQueue(QUEUE, { name: QUEUE, deadLetter: `${QUEUE}-dead` });
+  await boss.stop({ graceful: false });
+}
+
+async function readContent(setup: Setup, pool: pg.Pool): Promise<StoreContent> {
+  const read = async (sql: string): Promise<{ id: string; state: string }[]> => {
+    const { rows } = await pool.query<{ id: string; state: string }>(sql);
+    return rows;
+  };
+  if (setup === "inbox-pg-boss") {
+    // By what is in them: two jobs of one delivery would have two ids.
+    const columns = "data->>'id' AS id, state::text AS state";
+    const jobs = await read(
+      `SELECT ${columns} FROM pgboss.job UNION ALL SELECT ${columns} FROM pgboss.archive`,
+    );
+    const ids = jobs.filter(({ id }) => (id as string | null) !== null);
+    return {
+      storedIds: ids.map(({ id }) => id),
+      exactIds: ids.map(({ id }) => id),
+      unfinishedIds: ids.filter(({ state }) => state !== "completed").map(({ id }) => id),
+    };
+  }
+  const known = await read("SELECT key AS id, '' AS state FROM gateway_deliveries");
+  const storedIds = known.map(({ id }) => id);
+  if (setup !== "transactions-postgres") return { storedIds };
+  const effects = await read(`SELECT id, '' AS state FROM ${EFFECTS_TABLE}`);
+  return { storedIds, exactIds: effects.map(({ id }) => id) };
+}
