@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as kit from "../../src/testing/index.js";
@@ -24,20 +24,25 @@ test("docs/testing.md has the statuses of the twin", () => {
   expect(statuses[2]?.map(Number)).toEqual(kit.FINAL_STATUSES);
 });
 
-test.each(["README.md", "SECURITY.md", "CONTRIBUTING.md", "examples/README.md", "docs/testing.md"])(
-  "the links of %s lead somewhere",
-  (file) => {
-    const links = [...readMarkdown(file).text.matchAll(/\]\(([^)\s]+)\)/g)].map(
-      ([, to = ""]) => to,
-    );
-    for (const link of links.filter((to) => !/^https?:/.test(to))) {
-      const [to = "", anchor] = link.split("#");
-      const target = to === "" ? file : path.join(path.dirname(file), to);
-      expect(existsSync(path.join(REPOSITORY, target)), `${file}: ${link}`).toBe(true);
-      if (anchor !== undefined) expect(anchorsOf(target), `${file}: ${link}`).toContain(anchor);
-    }
-  },
-);
+test("docs/stores.md has the speeds that the benchmark has written", () => {
+  const written = readFileSync(path.join(REPOSITORY, "bench/results/stores.md"), "utf8");
+  const rows = written.split("\n").filter((line) => line.startsWith("|"));
+  expect(rows.length).toBe(6);
+  expect(readMarkdown("docs/stores.md").text).toContain(rows.join("\n"));
+});
+
+test.each([
+  ...["README.md", "SECURITY.md", "CONTRIBUTING.md", "examples/README.md"],
+  ...["docs/testing.md", "docs/stores.md", "docs/faults.md"],
+])("the links of %s lead somewhere", (file) => {
+  const links = [...readMarkdown(file).text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, to = ""]) => to);
+  for (const link of links.filter((to) => !/^https?:/.test(to))) {
+    const [to = "", anchor] = link.split("#");
+    const target = to === "" ? file : path.join(path.dirname(file), to);
+    expect(existsSync(path.join(REPOSITORY, target)), `${file}: ${link}`).toBe(true);
+    if (anchor !== undefined) expect(anchorsOf(target), `${file}: ${link}`).toContain(anchor);
+  }
+});
 
 /** The anchors of a document's headings, as GitHub makes them. */
 function anchorsOf(file: string): readonly string[] {

@@ -32,39 +32,4 @@ describe("sqliteStore costs", () => {
       expect(bytes).toBeGreaterThan(36);
     });
   });
-
-  it("a claim hardly more than the engine's own insert, both on the disk", async () => {
-    await withSqliteFolder(betterSqlite3, async ({ open }) => {
-      const database = open();
-      const store = sqliteStore({ database });
-      database.exec(`CREATE TABLE raw (key TEXT PRIMARY KEY, owner TEXT, a INTEGER, b INTEGER)
-        WITHOUT ROWID`);
-      const insert = database.prepare("INSERT INTO raw VALUES (?, 'owner', 1, 2)");
-      const rounds: { raw: number; claims: number }[] = [];
-      for (let round = 0; round < 7; round++) {
-        const raw = await perSecond(() => insert.run(randomUUID()));
-        const claims = await perSecond(() => store.claim(randomUUID(), "owner", TIMES));
-        rounds.push({ raw, claims });
-      }
-      const raw = median(rounds.map((round) => round.raw));
-      const claims = median(rounds.map((round) => round.claims));
-      const ratio = median(rounds.map((round) => round.claims / round.raw));
-      report(
-        `${claims.toFixed(0)} claims per second, ${raw.toFixed(0)} raw inserts, ` +
-          `ratio ${ratio.toFixed(2)} (medians of ${rounds.length} rounds, synchronous=FULL)`,
-      );
-      expect(ratio).toBeGreaterThan(0.4);
-    });
-  });
 });
-
-async function perSecond(call: () => unknown): Promise<number> {
-  const calls = 200;
-  const startedAt = performance.now();
-  for (let index = 0; index < calls; index++) await call();
-  return (calls * 1_000) / (performance.now() - startedAt);
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}

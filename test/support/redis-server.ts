@@ -81,5 +81,7 @@ async function answers(port: number, server: ChildProcess): Promise<void> {
     }
     await wait(20);
   }
-  throw new Error(`redis-server ended with ${server.exitCode ?? server.signalCode} before it answered`);
+  throw new Error(
+    `redis-server ended with ${server.exitCode ?? server.signalCode} before it answered`,
+  );
 }
