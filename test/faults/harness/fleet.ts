@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Interruption } from "../checker/history.js";
 import { createSender } from "../../../src/testing/sending/sender.js";
 import type { Sender } from "../../../src/testing/sending/target.js";
+import { SLOTS } from "../plan/schedule.js";
 import { now } from "./clock.js";
 import { startReceiver, type ReceiverProcess } from "./receiver-process.js";
 import type { ReceiverConfig } from "../receivers/receiver-config.js";
@@ -32,7 +33,6 @@ interface Slot {
   isWanted: boolean;
 }
 
-export const SLOTS = 4;
 const SEND_TIMEOUT_MS = 4_000;
 
 /** Starts the receivers; `configOf` says how the process of that number is set up. Resolves when they listen. */

@@ -26,7 +26,8 @@ const LENGTHS: Readonly<
   latencies: { least: 600, more: 600 },
 };
 
-const SLOTS = 4;
+/** How many receivers there are at a time. */
+export const SLOTS = 4;
 
 /** The faults of a mode in a storm of `stormMs`, in their order: the same for the same seed. */
 export function planFaults(
