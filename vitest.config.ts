@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -6,7 +7,7 @@ const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 /** The unit tests run once per crypto backend; package.json would choose one. */
 const unitProject = (backend: "node" | "web") => ({
   resolve: { alias: { "#crypto": path(`./src/crypto/${backend}.ts`) } },
-  test: { name: backend, include: ["test/unit/**/*.test.ts"] },
+  test: { name: backend, include: ["test/unit/**/*.test.ts"], testTimeout: 30_000 },
 });
 
 /** Tests over real servers, files and processes, in the folder of that name. */
@@ -22,6 +23,8 @@ const nodeProject = (name: string) => ({
 
 export default defineConfig({
   test: {
+    // Many tests wait for servers, leases and time-outs, and not for a processor.
+    maxWorkers: 2 * availableParallelism(),
     projects: [
       unitProject("node"),
       unitProject("web"),
