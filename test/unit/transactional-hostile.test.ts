@@ -58,6 +58,11 @@ describe("a store that says what cannot be", () => {
         throw DOWN;
       },
     ],
+    ["does not say what became of its work", (work) => work("tx")],
+    [
+      "does not know what became of its work",
+      (work) => work("tx").then(() => ({ state: "unknown" })),
+    ],
     ["says so before its work has settled", (work) => (void work("tx"), PROCESSED)],
     ["drops what its work rejects with", (work) => (void work("fails"), PROCESSED)],
     ["swallows what its work rejects with", (work) => work("fails").then(noop, noop)],
