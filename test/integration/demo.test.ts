@@ -1,45 +1,15 @@
-import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { demoRows, runDemo, type DemoRun } from "../support/demo-run.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
-
-interface Run {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs the demo in a process of its own, with a pipe in place of a terminal. */
-function runDemo(args: readonly string[] = [], colour: Record<string, string> = {}): Promise<Run> {
-  return new Promise((resolve) => {
-    const demo = ["--import", "tsx", "examples/demo/run.ts", ...args];
-    const env = { ...process.env, FORCE_COLOR: undefined, NO_COLOR: undefined, ...colour };
-    const options = { cwd: root, env };
-    execFile(process.execPath, demo, options, (error, stdout, stderr) => {
-      const code = error === null ? 0 : Number(error.code);
-      resolve({ code, stdout, stderr });
-    });
-  });
-}
-
-/** Mark, delivery, what was done, status and outcome of each row. */
-function rowsOf(stdout: string): string[][] {
-  return stdout
-    .split("\n")
-    .filter((line) => /^[✓✗–] .*[0-9]\.[0-9]$/.test(line))
-    .map((line) => [line.slice(0, 1), ...line.slice(2).split(/ {2,}/).slice(0, 4)]);
-}
-
-let run: Run;
+let run: DemoRun;
 
 beforeAll(async () => {
-  run = await runDemo();
+  run = await runDemo([]);
 });
 
 describe("npm run demo", () => {
@@ -48,7 +18,7 @@ describe("npm run demo", () => {
   });
 
   it("delivers every fixture and shows the expected answer", () => {
-    const shown = rowsOf(run.stdout).map(([mark, delivery, , status, outcome]) =>
+    const shown = demoRows(run.stdout).map(([mark, delivery, , status, outcome]) =>
       [mark, delivery, status, outcome].join(" | "),
     );
     const expected = fixtures.map(({ description, expect: { status, outcome } }) =>
@@ -59,7 +29,7 @@ describe("npm run demo", () => {
   });
 
   it("signs anew what is genuine or stale, and leaves the bad signatures as they are", () => {
-    const asRecorded = rowsOf(run.stdout).filter(
+    const asRecorded = demoRows(run.stdout).filter(
       ([, , done]) => done === "sent as it was recorded",
     );
     expect(asRecorded.map(([, delivery]) => delivery).sort()).toEqual([
@@ -74,7 +44,7 @@ describe("npm run demo", () => {
   });
 
   it("delivers copies, two of them at once, and again after the handler has failed", () => {
-    expect(rowsOf(run.stdout).slice(fixtures.length, fixtures.length + 8)).toEqual([
+    expect(demoRows(run.stdout).slice(fixtures.length, fixtures.length + 8)).toEqual([
       ["✓", "Alarm delivered twice", "signed and sent", "200", "handled"],
       ["✓", "Alarm delivered twice", "sent again", "200", "duplicate"],
       ["✓", "Two copies at the same time", "one of them", "200", "handled"],
@@ -87,14 +57,14 @@ describe("npm run demo", () => {
   });
 
   it("delivers everything after six hours without a server", () => {
-    expect(rowsOf(run.stdout).slice(fixtures.length + 8, fixtures.length + 10)).toEqual([
+    expect(demoRows(run.stdout).slice(fixtures.length + 8, fixtures.length + 10)).toEqual([
       ["✓", "100 alarms", "9 attempts in 2 h 41 min", "–", "no answer"],
       ["✓", "100 alarms", "again after 6 h 39 min", "200", "handled"],
     ]);
   });
 
   it("shows that 409 saves the alarm that a 401 loses", () => {
-    expect(rowsOf(run.stdout).slice(fixtures.length + 10)).toEqual([
+    expect(demoRows(run.stdout).slice(fixtures.length + 10)).toEqual([
       ["✓", 'Alarm, unverifiable: "retry"', "5 attempts in 4 min", "409", "signature_mismatch"],
       ["✓", 'Alarm, unverifiable: "retry"', "again after 10 min", "200", "handled"],
       ["✓", 'Alarm, unverifiable: "reject"', "signed and sent", "401", "signature_mismatch"],
@@ -106,7 +76,7 @@ describe("npm run demo", () => {
 
   it("ends with a summary", () => {
     // Of the rows three stand for more than a request: 900, 100 and 5.
-    const requests = rowsOf(run.stdout).length + 899 + 99 + 4;
+    const requests = demoRows(run.stdout).length + 899 + 99 + 4;
     const genuine = fixtures.filter(({ expect: { outcome } }) => outcome === "handled").length;
     expect(run.stdout.trimEnd().split("\n").at(-1)).toMatch(
       new RegExp(
@@ -139,7 +109,7 @@ describe("npm run demo", () => {
     const { code, stdout } = await runDemo([], { FORCE_COLOR: "1" });
     expect(code).toBe(0);
     expect(stdout).toContain("\u001b[32m✓\u001b[39m");
-    expect(rowsOf(stripVTControlCharacters(stdout))).toEqual(rowsOf(run.stdout));
+    expect(demoRows(stripVTControlCharacters(stdout))).toEqual(demoRows(run.stdout));
   });
 });
 
@@ -168,7 +138,7 @@ describe("npm run demo with a folder", () => {
     const { code, stdout } = await runDemo([folder]);
 
     expect(code).toBe(1);
-    expect(rowsOf(stdout).filter(([mark]) => mark !== "✓")).toEqual([
+    expect(demoRows(stdout).filter(([mark]) => mark !== "✓")).toEqual([
       ["✗", "Email address found in a breach", "signed and sent", "200", "handled"],
     ]);
     expect(stdout).toContain("\n  expected 200 duplicate\n");
@@ -182,7 +152,7 @@ describe("npm run demo with a folder", () => {
     const { code, stdout } = await runDemo([folder]);
 
     expect(code).toBe(0);
-    expect(rowsOf(stdout)[0]).toEqual([
+    expect(demoRows(stdout)[0]).toEqual([
       "–",
       "Email address found in a breach",
       "signed and sent",

@@ -17,7 +17,10 @@ export function runDemo(
 ): Promise<DemoRun> {
   const command = ["--import", "tsx", "examples/demo/run.ts", ...args];
   // Of this machine's own settings none must decide.
-  const unset = { FORCE_COLOR: undefined, REDIS_URL: undefined, DATABASE_URL: undefined };
+  const unset = {
+    ...{ FORCE_COLOR: undefined, NO_COLOR: undefined },
+    ...{ REDIS_URL: undefined, DATABASE_URL: undefined },
+  };
   const options = { cwd: ROOT, env: { ...process.env, ...unset, ...variables } };
   return new Promise((resolve) => {
     execFile(process.execPath, command, options, (error, stdout, stderr) => {

@@ -27,8 +27,8 @@ export interface PostgresStore extends DeliveryStore, PostgresUpkeep {}
  * Remembers deliveries in a table, judged by the server's clock. Needs PostgreSQL 12 or later, and the
  * table: `migrate()`. Each statement stands alone, so it goes through poolers in transaction mode
  * (PgBouncer), and takes any isolation level. One that takes longer than 10 seconds rejects, and its
- * connection is closed. A row that was claimed and never completed lives as long
- * as one that was: its retention from its last claim.
+ * connection is closed. A row that was claimed and never completed lives as long as one that was: its
+ * retention from its last claim.
  *
  * @throws ConfigurationError for an option that is unknown or cannot work.
  */
