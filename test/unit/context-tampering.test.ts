@@ -65,27 +65,3 @@ it.each(TAMPERING)(
     expect(completed).toEqual([request.headers["x-webhook-id"]]);
   },
 );
-
-it.each<[string, (context: DeliveryContext) => DeliveryContext]>([
-  ["is spread", (context) => ({ ...context })],
-  ["is inherited from", (context) => Object.create(context) as DeliveryContext],
-  ["is proxied", (context) => new Proxy(context, {})],
-])("a context that %s has the signal that aborts", async (_, wrap) => {
-  const started = deferred();
-  const { promise } = deferred();
-  let signal: AbortSignal | undefined;
-  const receiver = alarmReceiver(
-    (context) => {
-      ({ signal } = wrap(context));
-      started.resolve();
-      return promise;
-    },
-    { handlerTimeoutMs: 50 },
-  );
-  const answer = receiver.receive(await delivery());
-  await started.promise;
-  expect(signal?.aborted).toBe(false);
-  await vi.advanceTimersByTimeAsync(60);
-  await answer;
-  expect(signal?.aborted).toBe(true);
-});

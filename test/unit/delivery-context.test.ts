@@ -3,25 +3,8 @@ import { createWebhookReceiver, memoryStore, type DeliveryContext } from "../../
 import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
 import { NOW_MS, NOW_SECONDS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 
-/** Counts the AbortControllers that are made while a receiver works. */
-function countControllers() {
-  const count = { made: 0 };
-  const Real = AbortController;
-  vi.stubGlobal(
-    "AbortController",
-    class extends Real {
-      constructor() {
-        super();
-        count.made += 1;
-      }
-    },
-  );
-  return count;
-}
-
 afterEach(() => {
   vi.useRealTimers();
-  vi.unstubAllGlobals();
 });
 
 describe("the context of a handler", () => {
@@ -73,35 +56,6 @@ describe("the context of a handler", () => {
     await receiver.receive(await delivery({ type: "monthly_report", body }));
     expect(given?.type).toBe("monthly_report");
     expect(given?.rawBody).toEqual(body);
-  });
-
-  it("makes its signal only when asked, and then one", async () => {
-    const count = countControllers();
-    const signals: AbortSignal[] = [];
-    const receiver = alarmReceiver((context) => {
-      if (context.id === "asks") signals.push(context.signal, context.signal);
-    });
-    await receiver.receive(await delivery({ id: "does-not-ask" }));
-    expect(count.made).toBe(0);
-    await receiver.receive(await delivery({ id: "asks" }));
-    expect(count.made).toBe(1);
-    expect(signals[0]).toBe(signals[1]);
-  });
-
-  it("gives a handler that asks late a signal that is aborted already", async () => {
-    vi.useFakeTimers();
-    const count = countControllers();
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { handlerTimeoutMs: 1_000 });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(count.made).toBe(0);
-    expect(run.context.signal.aborted).toBe(true);
-    expect(run.context.signal.reason).toMatchObject({ name: "DeadlineError" });
-    expect(run.context.signal).toBe(run.context.signal);
-    run.resolve();
-    await receiver.drain();
   });
 
   it("keeps the first reason where the time has passed and then the lease is lost", async () => {

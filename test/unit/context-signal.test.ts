@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { DeliveryContext, WebhookReceiver } from "../../src/index.js";
+import { deferred } from "../support/deferred.js";
+import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+
+// A signal is made with its context where that takes no time, and where it does when it is asked for.
+// Handlers are to see no difference, so each runtime is shown to the package while it loads.
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.resetModules();
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  vi.resetModules();
+});
+
+/** Makes receivers as on that release of Node; `undefined` is a runtime that is none. */
+async function loadedOn(node: string | undefined) {
+  vi.stubGlobal("process", node === undefined ? undefined : { versions: { node } });
+  const { createWebhookReceiver } = await import("../../src/index.js");
+  vi.unstubAllGlobals();
+  return (handler: (context: DeliveryContext) => unknown): WebhookReceiver =>
+    createWebhookReceiver({
+      secret: TEST_SECRET,
+      logger: false,
+      now: () => NOW_MS,
+      handlerTimeoutMs: 50,
+      handlers: { new_alarm: (_alarm, context) => handler(context) },
+    });
+}
+
+/** Counts the AbortControllers that are made from now on. */
+function countControllers() {
+  const count = { made: 0 };
+  const Real = AbortController;
+  vi.stubGlobal(
+    "AbortController",
+    class extends Real {
+      constructor() {
+        super();
+        count.made += 1;
+      }
+    },
+  );
+  return count;
+}
+
+describe.each([
+  ["Node 20", "20.20.2", 0],
+  ["Node 22", "22.0.0", 1],
+  ["Node 24", "24.21.0", 1],
+  ["a runtime that does not say which Node it is", undefined, 0],
+] as const)("on %s", (_, node, madeUnasked) => {
+  it(`makes ${madeUnasked} signals for a handler that does not ask, and 1 for one that does`, async () => {
+    const receiverOf = await loadedOn(node);
+    const count = countControllers();
+    const signals: AbortSignal[] = [];
+    const receiver = receiverOf((context) => {
+      if (context.id === "asks") signals.push(context.signal, context.signal);
+    });
+    await receiver.receive(await delivery({ id: "does-not-ask" }));
+    expect(count.made).toBe(madeUnasked);
+    count.made = 0;
+    await receiver.receive(await delivery({ id: "asks" }));
+    expect(count.made).toBe(1);
+    expect(signals[0]).toBe(signals[1]);
+    expect(signals[0]?.aborted).toBe(false);
+  });
+
+  it("the context has its signal among its own names", async () => {
+    const receiverOf = await loadedOn(node);
+    let given: DeliveryContext | undefined;
+    const receiver = receiverOf((context) => {
+      given = context;
+    });
+    await receiver.receive(await delivery());
+    const names = ["id", "rawBody", "signal", "takeover", "timestamp", "type"];
+    expect(Object.keys(given ?? {}).sort()).toEqual(names);
+    expect(given?.signal).toBeInstanceOf(AbortSignal);
+  });
+
+  it("a handler that asks late gets a signal that is aborted already", async () => {
+    const receiverOf = await loadedOn(node);
+    const started = deferred();
+    const { promise, resolve } = deferred();
+    let given: DeliveryContext | undefined;
+    const receiver = receiverOf((context) => {
+      given = context;
+      started.resolve();
+      return promise;
+    });
+    const answer = receiver.receive(await delivery());
+    await started.promise;
+    await vi.advanceTimersByTimeAsync(50);
+    expect((await answer).outcome).toBe("handler_timeout");
+    expect(given?.signal.aborted).toBe(true);
+    expect(given?.signal.reason).toMatchObject({ name: "DeadlineError" });
+    expect(given?.signal).toBe(given?.signal);
+    resolve();
+    await receiver.drain();
+  });
+
+  it.each<[string, (context: DeliveryContext) => DeliveryContext]>([
+    ["is spread", (context) => ({ ...context })],
+    ["is inherited from", (context) => Object.create(context) as DeliveryContext],
+    ["is proxied", (context) => new Proxy(context, {})],
+  ])("a context that %s has the signal that aborts", async (_what, wrap) => {
+    const receiverOf = await loadedOn(node);
+    const started = deferred();
+    const { promise, resolve } = deferred();
+    let signal: AbortSignal | undefined;
+    const receiver = receiverOf((context) => {
+      ({ signal } = wrap(context));
+      started.resolve();
+      return promise;
+    });
+    const answer = receiver.receive(await delivery());
+    await started.promise;
+    await vi.advanceTimersByTimeAsync(49);
+    expect(signal?.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    await answer;
+    expect(signal?.aborted).toBe(true);
+    resolve();
+    await receiver.drain();
+  });
+});
