@@ -1,5 +1,5 @@
-import type { DeliveryHeaders } from "./headers.js";
-import { isPromise, type MaybePromise } from "./maybe-promise.js";
+import { isSignature, type DeliveryHeaders } from "./headers.js";
+import type { MaybeLater } from "./maybe-promise.js";
 import type { Keyring } from "./secrets.js";
 import { matchSecret, type Secrets } from "./signature.js";
 
@@ -8,60 +8,64 @@ export type Authenticity =
   | { readonly authentic: true; readonly secretIndex: number | undefined }
   | {
       readonly authentic: false;
-      readonly outcome: "unsigned" | "signature_mismatch" | "secret_unavailable";
+      readonly outcome: "unsigned" | "malformed" | "signature_mismatch" | "secret_unavailable";
       readonly error?: unknown;
     };
 
 /** Judges headers and bytes. Neither throws nor rejects for a failing secret function. */
-export type Authenticate = (
-  headers: DeliveryHeaders,
-  body: Uint8Array,
-) => MaybePromise<Authenticity>;
+export type Authenticate = (headers: DeliveryHeaders, body: Uint8Array) => MaybeLater<Authenticity>;
 
 const ACCEPTED: Authenticity = { authentic: true, secretIndex: undefined };
 const UNSIGNED: Authenticity = { authentic: false, outcome: "unsigned" };
 const MISMATCH: Authenticity = { authentic: false, outcome: "signature_mismatch" };
+const MALFORMED: Authenticity = { authentic: false, outcome: "malformed" };
 
-/** Without a keyring every delivery is taken for authentic: `acceptUnsignedDeliveries`. */
+/** Without a keyring every well-formed delivery is taken for authentic: `acceptUnsignedDeliveries`. */
 export function createAuthenticate(keyring: Keyring | undefined): Authenticate {
-  if (keyring === undefined) return () => ACCEPTED;
+  if (keyring === undefined) {
+    return ({ signature }) =>
+      signature === undefined || isSignature(signature) ? ACCEPTED : MALFORMED;
+  }
 
   return (headers, body) => {
     if (headers.signature === undefined) return UNSIGNED;
-    let secrets: MaybePromise<Secrets>;
+    let secrets: MaybeLater<Secrets>;
     try {
       secrets = keyring(headers);
     } catch (error) {
       return unavailable(error);
     }
-    return isPromise(secrets)
-      ? judgeLater(secrets, headers, headers.signature, body)
-      : judge(secrets, headers, headers.signature, body);
+    return "order" in secrets
+      ? judge(secrets, headers, headers.signature, body)
+      : judgeLater(secrets, headers, headers.signature, body);
   };
 }
 
 function judge(
   secrets: Secrets,
   headers: DeliveryHeaders,
-  signature: Uint8Array<ArrayBuffer>,
+  signature: string,
   body: Uint8Array,
-): MaybePromise<Authenticity> {
+): MaybeLater<Authenticity> {
   const index = matchSecret(secrets, headers, signature, body);
-  return isPromise(index) ? index.then(authenticityOf) : authenticityOf(index);
+  return typeof index === "object"
+    ? index.then((found) => authenticityOf(found, signature))
+    : authenticityOf(index, signature);
 }
 
 /** Apart from `judge`, so that a request whose secrets are at hand makes no closure. */
 function judgeLater(
-  secrets: PromiseLike<Secrets>,
+  secrets: Promise<Secrets>,
   headers: DeliveryHeaders,
-  signature: Uint8Array<ArrayBuffer>,
+  signature: string,
   body: Uint8Array,
-): PromiseLike<Authenticity> {
+): Promise<Authenticity> {
   return secrets.then((found) => judge(found, headers, signature, body), unavailable);
 }
 
-function authenticityOf(secretIndex: number | undefined): Authenticity {
-  return secretIndex === undefined ? MISMATCH : { authentic: true, secretIndex };
+function authenticityOf(secretIndex: number | undefined, signature: string): Authenticity {
+  if (secretIndex !== undefined) return { authentic: true, secretIndex };
+  return isSignature(signature) ? MISMATCH : MALFORMED;
 }
 
 function unavailable(error: unknown): Authenticity {

@@ -1,7 +1,7 @@
 import { createCompletionBacklog } from "./completion-backlog.js";
 import { within } from "./deadline.js";
 import { createLeaseRenewals, type LeaseRenewals } from "./lease-renewal.js";
-import { isPromise, type MaybePromise } from "./maybe-promise.js";
+import { isPromise, type MaybeLater } from "./maybe-promise.js";
 import { createOwners } from "./owners.js";
 import type { Reporter } from "./report.js";
 import type { ClaimResult, ClaimTimes, DeliveryStore } from "./stores/delivery-store.js";
@@ -15,13 +15,13 @@ export type Claim =
 /** The store as the receiver uses it: every call is bounded, and none throws or rejects. */
 export interface Claims {
   /** Takes the lease on `id` for a new owner. */
-  readonly claim: (id: string) => MaybePromise<Claim>;
+  readonly claim: (id: string) => MaybeLater<Claim>;
   /** Renews the lease while the handler runs, and answers copies in flight until then. */
   readonly keep: LeaseRenewals["keep"];
   /** Remembers `id` as handled; goes on in the background where the store does not take it. */
-  readonly complete: (id: string, owner: string) => MaybePromise<void>;
+  readonly complete: (id: string, owner: string) => MaybeLater<void>;
   /** Gives the lease up. Where that fails, it ends by itself. */
-  readonly release: (id: string, owner: string) => MaybePromise<void>;
+  readonly release: (id: string, owner: string) => MaybeLater<void>;
   /** Tries once more to complete what the store has not taken yet, for `dependencyTimeoutMs` at most. */
   readonly flush: () => Promise<void>;
 }
@@ -86,7 +86,7 @@ export function createClaims(
 
   // What waits for a promise stands in a function of its own, here and below: a delivery whose store
   // answers at once then makes no closure.
-  const releaseLater = (id: string, released: PromiseLike<void>): PromiseLike<void> =>
+  const releaseLater = (id: string, released: PromiseLike<void>): Promise<void> =>
     bounded("release", released).then(undefined, (error: unknown) => {
       releaseFailed(id, error);
     });
@@ -104,17 +104,17 @@ export function createClaims(
     id: string,
     owner: string,
     claiming: PromiseLike<ClaimResult>,
-  ): PromiseLike<Claim> => {
+  ): Promise<Claim> => {
     const releaseLate = (late: ClaimResult): void => {
       // The gateway has been told to come again, and shall not find its own claim in the way.
       if (readClaim(late, owner).state === "claimed") void release(id, owner);
     };
-    const readSettled = (result: ClaimResult): MaybePromise<Claim> => {
+    const readSettled = (result: ClaimResult): MaybeLater<Claim> => {
       const claim = readClaim(result, owner);
       const knownMeanwhile = knownHere(id);
       if (claim.state !== "claimed" || knownMeanwhile === undefined) return claim;
       const released = release(id, owner);
-      return isPromise(released) ? released.then(() => knownMeanwhile) : knownMeanwhile;
+      return released === undefined ? knownMeanwhile : released.then(() => knownMeanwhile);
     };
     return within(claimTimeoutMs, "store.claim", claiming, releaseLate).then(
       readSettled,
@@ -126,7 +126,7 @@ export function createClaims(
     id: string,
     owner: string,
     completed: PromiseLike<void>,
-  ): PromiseLike<void> => {
+  ): Promise<void> => {
     completing.add(id);
     return bounded("complete", completed).then(
       () => {

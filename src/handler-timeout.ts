@@ -17,7 +17,7 @@ interface TimedJob {
  */
 export type StartHandlerTimeout = (
   job: TimedJob,
-  settled: () => PromiseLike<Ending>,
+  settled: () => Promise<Ending>,
   answer: (ending: Ending) => void,
 ) => ReturnType<typeof setTimeout>;
 
@@ -27,7 +27,7 @@ export function createHandlerTimeout(
   handlerTimeoutMs: number,
   log: Reporter["log"],
 ): StartHandlerTimeout {
-  const logLate = async ({ id, type }: TimedJob, settling: PromiseLike<Ending>): Promise<void> => {
+  const logLate = async ({ id, type }: TimedJob, settling: Promise<Ending>): Promise<void> => {
     const { outcome, error } = await settling;
     const level = ruleOf(outcome).log ?? "warn";
     log(level, `${outcome}, but after handlerTimeoutMs`, { id, type, error });

@@ -1,10 +1,11 @@
 import { createClaims, type Claim } from "./claims.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import { createHandlerTimeout } from "./handler-timeout.js";
-import { isPromise, type MaybePromise } from "./maybe-promise.js";
-import type { Delivery, Mode, Run } from "./mode.js";
+import type { MaybeLater } from "./maybe-promise.js";
+import type { Delivery, Mode } from "./mode.js";
 import { createPerform } from "./perform.js";
 import type { Ending, Reporter } from "./report.js";
+import type { Run } from "./run-handler.js";
 import type { Running } from "./running.js";
 import type { Settings } from "./settings.js";
 import type { DeliveryStore } from "./stores/delivery-store.js";
@@ -23,10 +24,10 @@ export function createLeaseMode(
   );
 
   const handleClaimed = (
-    { headers, rawBody, trace, timestampMs }: Delivery,
+    { headers, rawBody, trace }: Delivery,
     run: Run,
     claim: Claim,
-  ): MaybePromise<Ending> => {
+  ): MaybeLater<Ending> => {
     switch (claim.state) {
       case "completed":
         return { outcome: "duplicate" };
@@ -36,7 +37,7 @@ export function createLeaseMode(
         return { outcome: "store_unavailable", error: claim.error };
       case "claimed": {
         const { owner, takeover } = claim;
-        const { id, type } = headers;
+        const { id, type, timestampMs } = headers;
         if (takeover) trace.takeover = true;
         const timestamp = new Date(timestampMs);
         const signal = new LazySignal();
@@ -49,9 +50,9 @@ export function createLeaseMode(
   return {
     handle(delivery, run) {
       const claim = claims.claim(delivery.headers.id);
-      return isPromise(claim)
-        ? claim.then((settled) => handleClaimed(delivery, run, settled))
-        : handleClaimed(delivery, run, claim);
+      return "state" in claim
+        ? handleClaimed(delivery, run, claim)
+        : claim.then((settled) => handleClaimed(delivery, run, settled));
     },
     flush: claims.flush,
   };

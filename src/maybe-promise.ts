@@ -8,3 +8,9 @@ export function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {
     typeof (value as Partial<PromiseLike<T>>).then === "function"
   );
 }
+
+/**
+ * A value, or a promise of it that this library made. Which one it is, a member of the value tells: a
+ * `then` would be looked for in objects of many shapes, and that took 1 % of a delivery.
+ */
+export type MaybeLater<T> = T | Promise<T>;

@@ -1,8 +1,8 @@
-import type { DeliveryContext } from "./delivery-context.js";
 import type { DeliveryHeaders } from "./headers.js";
 import { createLeaseMode } from "./lease-mode.js";
-import type { MaybePromise } from "./maybe-promise.js";
+import type { MaybeLater } from "./maybe-promise.js";
 import type { Ending, Reporter, Trace } from "./report.js";
+import type { Run } from "./run-handler.js";
 import type { Running } from "./running.js";
 import type { Settings } from "./settings.js";
 import type { DeliveryStore } from "./stores/delivery-store.js";
@@ -14,17 +14,12 @@ export interface Delivery {
   readonly headers: DeliveryHeaders;
   readonly rawBody: Uint8Array;
   readonly trace: Trace;
-  /** X-Webhook-Timestamp in Unix milliseconds. */
-  readonly timestampMs: number;
 }
-
-/** Calls the handler of a delivery. It may throw or reject. */
-export type Run = (context: DeliveryContext) => unknown;
 
 /** How a delivery is handled once. */
 export interface Mode {
   /** Runs the handler unless the store knows better. Neither throws nor rejects. */
-  readonly handle: (delivery: Delivery, run: Run) => MaybePromise<Ending>;
+  readonly handle: (delivery: Delivery, run: Run) => MaybeLater<Ending>;
   /** Tells the store what it does not know yet, as far as it takes it. Never rejects. */
   readonly flush: () => Promise<void>;
 }

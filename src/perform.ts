@@ -1,9 +1,9 @@
 import type { Claims } from "./claims.js";
 import { LazySignal, type DeliveryContext } from "./delivery-context.js";
 import type { StartHandlerTimeout } from "./handler-timeout.js";
-import { isPromise, type MaybePromise } from "./maybe-promise.js";
+import type { MaybeLater } from "./maybe-promise.js";
 import type { Ending } from "./report.js";
-import { runHandler, type HandlerResult } from "./run-handler.js";
+import { runHandler, type HandlerResult, type Run } from "./run-handler.js";
 
 /** A claimed delivery and what to run for it. */
 export interface Job {
@@ -11,13 +11,13 @@ export interface Job {
   readonly id: string;
   readonly type: string;
   readonly owner: string;
-  readonly run: (context: DeliveryContext) => unknown;
+  readonly run: Run;
   readonly signal: LazySignal;
   readonly context: DeliveryContext;
 }
 
 /** Runs a job and settles its claim. Neither throws nor rejects. */
-export type Perform = (job: Job) => MaybePromise<Ending>;
+export type Perform = (job: Job) => MaybeLater<Ending>;
 
 /** The signal's reason when somebody else may be handling the same delivery. */
 class LeaseLostError extends Error {
@@ -32,16 +32,16 @@ function isDone({ outcome }: HandlerResult): boolean {
   return outcome === "handled" || outcome === "discarded";
 }
 
-function answerAfter(settled: PromiseLike<void>, result: HandlerResult): PromiseLike<Ending> {
+function answerAfter(settled: Promise<void>, result: HandlerResult): Promise<Ending> {
   return settled.then(() => result);
 }
 
 /** Makes the step between claim and answer: handler, lease renewal, time-out, settling. */
 export function createPerform(claims: Claims, startTimeout: StartHandlerTimeout): Perform {
   /** Success is remembered before the gateway hears of it; a failure makes room for the next copy. */
-  const settle = ({ id, owner }: Job, result: HandlerResult): MaybePromise<Ending> => {
+  const settle = ({ id, owner }: Job, result: HandlerResult): MaybeLater<Ending> => {
     const settled = isDone(result) ? claims.complete(id, owner) : claims.release(id, owner);
-    return isPromise(settled) ? answerAfter(settled, result) : result;
+    return settled === undefined ? result : answerAfter(settled, result);
   };
 
   /** The lease is renewed until the success is remembered, but not beyond its release. */
@@ -49,20 +49,20 @@ export function createPerform(claims: Claims, startTimeout: StartHandlerTimeout)
     job: Job,
     result: HandlerResult,
     stopRenewing: () => void,
-  ): MaybePromise<Ending> => {
+  ): MaybeLater<Ending> => {
     if (!isDone(result)) stopRenewing();
     const settled = settle(job, result);
-    if (isPromise(settled)) {
-      return settled.then((ending) => {
-        stopRenewing();
-        return ending;
-      });
+    if ("outcome" in settled) {
+      stopRenewing();
+      return settled;
     }
-    stopRenewing();
-    return settled;
+    return settled.then((ending) => {
+      stopRenewing();
+      return ending;
+    });
   };
 
-  const performLater = (job: Job, result: PromiseLike<HandlerResult>): PromiseLike<Ending> =>
+  const performLater = (job: Job, result: Promise<HandlerResult>): Promise<Ending> =>
     new Promise((answer, fail) => {
       const { id, owner, signal } = job;
       let isRunning = true;
@@ -82,6 +82,6 @@ export function createPerform(claims: Claims, startTimeout: StartHandlerTimeout)
 
   return (job) => {
     const result = runHandler(job.run, job.context);
-    return isPromise(result) ? performLater(job, result) : settle(job, result);
+    return "outcome" in result ? settle(job, result) : performLater(job, result);
   };
 }

@@ -1,10 +1,10 @@
-import { createAnswers, type WebhookResponse } from "./answer.js";
+import { createAnswers, type Answer, type WebhookResponse } from "./answer.js";
 import { createObserve } from "./authentic-delivery.js";
 import { createAuthenticate, type Authenticity } from "./authenticate.js";
 import { decode } from "./decode.js";
-import { isFresh, millisecondsOf } from "./freshness.js";
+import { isFresh } from "./freshness.js";
 import { readDeliveryHeaders } from "./headers.js";
-import { isPromise, type MaybePromise } from "./maybe-promise.js";
+import type { MaybeLater } from "./maybe-promise.js";
 import { createMode, type Delivery } from "./mode.js";
 import type { WebhookReceiverOptions } from "./options.js";
 import { createReporter, type Ending, type Trace } from "./report.js";
@@ -60,22 +60,19 @@ export function createWebhookReceiver<Tx = never>(
 
   // Three stretches, between which a delivery may have to wait: for its secret or WebCrypto, and for the
   // store. Each gives a value where it has one, so that one that waits for nothing makes one promise.
-  async function receive(request: WebhookRequest): Promise<WebhookResponse> {
+  function receive(request: WebhookRequest): Promise<WebhookResponse> {
     const trace = reporter.begin();
     running.enter();
     try {
       const ending = read(request, trace);
-      const response = reporter.end(trace, isPromise(ending) ? await ending : ending);
-      observe?.(request, trace, response);
-      return response;
+      if (!("outcome" in ending)) return finishLater(request, trace, ending);
+      return finish(request, trace, ending).resolved;
     } catch (error) {
-      return reporter.end(trace, { outcome: "internal_error", error });
-    } finally {
-      running.leave();
+      return finish(request, trace, { outcome: "internal_error", error }).resolved;
     }
   }
 
-  function read(request: WebhookRequest, trace: Trace): MaybePromise<Ending> {
+  function read(request: WebhookRequest, trace: Trace): MaybeLater<Ending> {
     if (!isPost(request.method)) return { outcome: "method_not_allowed" };
     if (draining) return { outcome: "draining" };
 
@@ -88,18 +85,17 @@ export function createWebhookReceiver<Tx = never>(
 
     const headers = readDeliveryHeaders(request.headers);
     if (headers === undefined) return { outcome: "malformed" };
-    const timestampMs = millisecondsOf(headers.timestamp);
-    const delivery = { headers, rawBody, trace, timestampMs };
+    const delivery = { headers, rawBody, trace };
     const authenticity = authenticate(headers, rawBody);
-    return isPromise(authenticity)
-      ? authenticity.then((judged) => dispatch(delivery, judged))
-      : dispatch(delivery, authenticity);
+    return "authentic" in authenticity
+      ? dispatch(delivery, authenticity)
+      : authenticity.then((judged) => dispatch(delivery, judged));
   }
 
-  function dispatch(delivery: Delivery, authenticity: Authenticity): MaybePromise<Ending> {
+  function dispatch(delivery: Delivery, authenticity: Authenticity): MaybeLater<Ending> {
     if (!authenticity.authentic) return authenticity;
-    const { headers, rawBody, trace, timestampMs } = delivery;
-    const { id, type } = headers;
+    const { headers, rawBody, trace } = delivery;
+    const { id, type, timestampMs } = headers;
     trace.id = id;
     trace.type = type;
     trace.secretIndex = authenticity.secretIndex;
@@ -109,11 +105,30 @@ export function createWebhookReceiver<Tx = never>(
     const decoded = decode(rawBody, type);
     if (decoded.kind === "type_mismatch") return { outcome: "type_mismatch" };
 
-    const route = findRoute(decoded, type);
+    const route = findRoute(decoded, type, rawBody);
     if (route.kind === "unhandled") warnUnhandled(route.what);
     if (route.kind !== "run") return { outcome: route.kind, advice: route.advice };
 
-    return mode.handle(delivery, route.run);
+    return mode.handle(delivery, route);
+  }
+
+  async function finishLater(
+    request: WebhookRequest,
+    trace: Trace,
+    ending: Promise<Ending>,
+  ): Promise<WebhookResponse> {
+    try {
+      return finish(request, trace, await ending).response;
+    } catch (error) {
+      return finish(request, trace, { outcome: "internal_error", error }).response;
+    }
+  }
+
+  function finish(request: WebhookRequest, trace: Trace, ending: Ending): Answer {
+    const answer = reporter.end(trace, ending);
+    observe?.(request, trace, answer.response);
+    running.leave();
+    return answer;
   }
 
   return {

@@ -1,4 +1,4 @@
-import { delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
+import { delayed, type Answer } from "./answer.js";
 import { guarded } from "./guarded.js";
 import { createThinning, type Logger } from "./logger.js";
 import type { Outcome, OutcomeRule } from "./outcome.js";
@@ -48,7 +48,7 @@ export interface Ending {
 /** Answers, reports and logs the end of a request. */
 export interface Reporter {
   readonly begin: () => Trace;
-  readonly end: (trace: Trace, ending: Ending) => WebhookResponse;
+  readonly end: (trace: Trace, ending: Ending) => Answer;
   /** Writes a line that belongs to no request's outcome. */
   readonly log: (level: "warn" | "error", message: string, details?: unknown) => void;
 }
@@ -89,18 +89,17 @@ export function createReporter(
       takeover: undefined,
     }),
     end(trace, ending) {
-      const answer = answerOf(ending.outcome);
+      const usual = answerOf(ending.outcome);
       const { retryAfterMs } = ending;
-      const response =
-        retryAfterMs === undefined ? answer.response : delayedResponse(answer, retryAfterMs);
+      const answer = retryAfterMs === undefined ? usual : delayed(usual, retryAfterMs);
       const level = logger === false ? undefined : answer.rule.log;
       const line = level === undefined ? undefined : lineOf(ending, answer.rule);
       // Nobody to tell: that is most requests.
-      if (onOutcome === undefined && line === undefined) return response;
-      const report = createReport(trace, ending, response.status);
+      if (onOutcome === undefined && line === undefined) return answer;
+      const report = createReport(trace, ending, answer.response.status);
       if (level !== undefined && line !== undefined) log(level, line, report);
       if (onOutcome !== undefined) guarded(() => onOutcome(report));
-      return response;
+      return answer;
     },
     log,
   };

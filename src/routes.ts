@@ -1,18 +1,26 @@
 import { readJson, type Decoded, type DeliveryIssue } from "./decode.js";
-import type { DeliveryContext } from "./delivery-context.js";
 import type { Handler, Handlers, OnlineDataEventHandlers } from "./handlers.js";
+import type { Run } from "./run-handler.js";
 import { isOnlineDataEventType, type OnlineDataEvent } from "./schemas.js";
 
 /** What to do with a decoded delivery. */
 export type Route =
-  | { readonly kind: "run"; readonly run: (context: DeliveryContext) => unknown }
+  | RunRoute
   | { readonly kind: "unhandled"; readonly what: string; readonly advice?: undefined }
   | { readonly kind: "unrecognized"; readonly advice: string };
 
-/** Finds the handler of a decoded delivery. `claimedType` is the header, for `unrecognized`. */
+interface RunRoute extends Run {
+  readonly kind: "run";
+}
+
+/**
+ * Finds the handler of a decoded delivery. `claimedType` is the header and `rawBody` what was decoded,
+ * for `unrecognized`.
+ */
 export type FindRoute = (
   decoded: Exclude<Decoded, { kind: "type_mismatch" }>,
   claimedType: string,
+  rawBody: Uint8Array,
 ) => Route;
 
 type EventHandler = Handler<OnlineDataEvent>;
@@ -34,36 +42,35 @@ export function createRoutes(handlers: Handlers): FindRoute {
   const asUnrecognized = (
     type: string,
     issues: readonly DeliveryIssue[],
-    bodyOf: (context: DeliveryContext) => unknown,
+    bodyOf: () => unknown,
   ): Route =>
     unrecognized === undefined
       ? { kind: "unrecognized", advice: describe(issues) }
-      : {
-          kind: "run",
-          run: (context) => unrecognized({ type, body: bodyOf(context), issues }, context),
-        };
+      : runOf(unrecognized, { type, body: bodyOf(), issues });
 
-  return (decoded, claimedType) => {
+  return (decoded, claimedType, rawBody) => {
     switch (decoded.kind) {
       case "new_alarm":
         if (alarmHandler === undefined) return { kind: "unhandled", what: decoded.kind };
-        return { kind: "run", run: (context) => alarmHandler(decoded.record, context) };
+        return runOf(alarmHandler, decoded.record);
       case "delete_my_data_event": {
         const { record } = decoded;
         const handler = findEventHandler(record.type);
-        if (handler !== undefined) {
-          return { kind: "run", run: (context) => handler(record, context) };
-        }
+        if (handler !== undefined) return runOf(handler, record);
         if (eventHandler === undefined) return { kind: "unhandled", what: decoded.kind };
         if (isOnlineDataEventType(record.type)) return { kind: "unhandled", what: record.type };
         // Nobody can have chosen to leave out a type that was added since: 200 would lose it. Read
         // once more for the handler that gets the body as it was sent: the record has been converted.
-        return asUnrecognized(claimedType, UNKNOWN_EVENT_TYPE, ({ rawBody }) => readJson(rawBody));
+        return asUnrecognized(claimedType, UNKNOWN_EVENT_TYPE, () => readJson(rawBody));
       }
       case "unrecognized":
         return asUnrecognized(claimedType, decoded.issues, () => decoded.body);
     }
   };
+}
+
+function runOf<Record>(handler: Handler<Record>, record: Record): RunRoute {
+  return { kind: "run", handler: handler as Handler<unknown>, record };
 }
 
 /** What a partner needs to see in the log: where the shape is off. Issues hold no values. */

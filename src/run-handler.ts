@@ -1,6 +1,7 @@
 import type { DeliveryContext } from "./delivery-context.js";
+import type { Handler } from "./handlers.js";
 import { DiscardDelivery, RetryLater } from "./handler-errors.js";
-import { isPromise, type MaybePromise } from "./maybe-promise.js";
+import { isPromise, type MaybeLater } from "./maybe-promise.js";
 
 /** How a handler ended. */
 export type HandlerResult =
@@ -15,13 +16,20 @@ export type HandlerResult =
 /** The result of each success. */
 export const HANDLED: HandlerResult = { outcome: "handled" };
 
+/** What to call for a delivery, and with which record. Data, and no closure over both. */
+export interface Run {
+  /** Bound. It may throw or reject. */
+  readonly handler: Handler<unknown>;
+  readonly record: unknown;
+}
+
 /** Calls a handler. Neither throws nor rejects, whatever the handler does. */
 export function runHandler(
-  run: (context: DeliveryContext) => unknown,
+  { handler, record }: Run,
   context: DeliveryContext,
-): MaybePromise<HandlerResult> {
+): MaybeLater<HandlerResult> {
   try {
-    const returned = run(context);
+    const returned = handler(record, context);
     if (!isPromise(returned)) return HANDLED;
     // Through a promise of ours: the `then` of a query builder may return anything.
     return Promise.resolve(returned).then(() => HANDLED, failed);

@@ -1,10 +1,9 @@
 import { LRUCache } from "lru-cache";
 import { ConfigurationError } from "./configuration-error.js";
 import { within } from "./deadline.js";
-import type { DeliveryHeaders } from "./headers.js";
-import { isPromise, type MaybePromise } from "./maybe-promise.js";
+import { isSignature, type DeliveryHeaders } from "./headers.js";
+import { isPromise, type MaybeLater, type MaybePromise } from "./maybe-promise.js";
 import { createSecretKey, type SecretKey, type Secrets } from "./signature.js";
-import { millisecondsOf } from "./freshness.js";
 import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "./webhook-type.js";
 
 /** One secret, or several during a rotation, of which one has to match. */
@@ -30,10 +29,12 @@ export type SecretFunction = (query: SecretQuery) => MaybePromise<SecretList>;
 export type SecretOption = SecretList | Readonly<Record<WebhookType, SecretList>> | SecretFunction;
 
 /** Gives the secrets to try. Throws or rejects where there is no usable one. */
-export type Keyring = (headers: DeliveryHeaders) => MaybePromise<Secrets>;
+export type Keyring = (headers: DeliveryHeaders) => MaybeLater<Secrets>;
 
 /** Keys kept of the secrets that a function gave, so that they are made once and not per request. */
 const MAX_CACHED_KEYS = 1_000;
+
+const NO_SECRETS: Secrets = { order: [] };
 
 /** Makes the keyring of a `secret` option. Throws `ConfigurationError` where it cannot be one. */
 export function createKeyring(secret: SecretOption, dependencyTimeoutMs: number): Keyring {
@@ -128,8 +129,10 @@ function functionKeyring(find: SecretFunction, dependencyTimeoutMs: number): Key
     return { order: keys };
   };
 
-  return ({ id, type, timestamp }) => {
-    const found = find({ id, type, timestamp: new Date(millisecondsOf(timestamp)) });
+  return ({ id, type, timestampMs, signature }) => {
+    // No secret gives it, so nobody is asked for one.
+    if (signature !== undefined && !isSignature(signature)) return NO_SECRETS;
+    const found = find({ id, type, timestamp: new Date(timestampMs) });
     if (!isPromise(found)) return usableSecrets(found);
     return within(dependencyTimeoutMs, "the secret function", found).then(usableSecrets);
   };

@@ -28,7 +28,7 @@ export function createTransactionMode(
   };
 
   return {
-    handle({ headers: { id, type }, rawBody, timestampMs }, run) {
+    handle({ headers: { id, type, timestampMs }, rawBody }, run) {
       if (inProgress.has(id)) return { outcome: "in_flight" };
       inProgress.add(id);
       const signal = new LazySignal();

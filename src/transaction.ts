@@ -1,6 +1,6 @@
 import { DeadlineError } from "./deadline.js";
 import { LazySignal } from "./delivery-context.js";
-import type { MaybePromise } from "./maybe-promise.js";
+import type { MaybeLater } from "./maybe-promise.js";
 import type { Ending } from "./report.js";
 import type { HandlerResult } from "./run-handler.js";
 import type { ProcessResult, TransactionalStore } from "./stores/transactional-store.js";
@@ -11,7 +11,7 @@ import type { ProcessResult, TransactionalStore } from "./stores/transactional-s
  */
 export type Transact = (
   id: string,
-  run: (tx: unknown) => MaybePromise<HandlerResult>,
+  run: (tx: unknown) => MaybeLater<HandlerResult>,
   signal: LazySignal,
 ) => Promise<Ending>;
 

@@ -7,6 +7,7 @@ import {
   type OneShotHmac,
   type PaddedKey,
 } from "./one-shot-hmac.js";
+import { MAX_HEAD_BYTES, headText, writeHead, type SignedHead } from "./signed-head.js";
 
 /** A secret in the forms that the two ways to its MAC want. */
 interface NodeKey {
@@ -15,9 +16,14 @@ interface NodeKey {
   readonly padded: PaddedKey | undefined;
 }
 
-// A small array gets memory outside of the heap when it is passed to Node for the first time, which
-// takes 0.3 µs: this one has it.
-const given = Buffer.alloc(32);
+/** Of a signature: `v1=` and 64 digits. */
+const SIGNATURE_BYTES = 67;
+// Made once: a small array gets memory outside of the heap when it is passed to Node for the first
+// time, which takes 0.3 µs.
+const expected = Buffer.from(`v1=${"0".repeat(64)}`);
+const expectedDigits = expected.subarray(3);
+const given = Buffer.alloc(SIGNATURE_BYTES);
+const encoder = new TextEncoder();
 
 /**
  * HMAC-SHA256 by `node:crypto`: synchronous, and several times faster than WebCrypto. Messages of up to
@@ -26,10 +32,11 @@ const given = Buffer.alloc(32);
 export function createNodeBackend(hash: OneShotHash | undefined): MacBackend<NodeKey> {
   const oneShot = hash && tryOneShot(hash);
 
-  const macOf = ({ object, padded }: NodeKey, prefix: string, body: Uint8Array): Buffer => {
-    const mac = padded && oneShot?.mac(padded, prefix, body);
+  const macOf = ({ object, padded }: NodeKey, head: SignedHead, body: Uint8Array): string => {
+    const mac = padded && oneShot?.mac(padded, head, body);
     if (mac !== undefined) return mac;
-    return nodeCrypto.createHmac("sha256", object).update(prefix, "utf8").update(body).digest();
+    const hmac = nodeCrypto.createHmac("sha256", object).update(headText(head), "utf8");
+    return hmac.update(body).digest("hex");
   };
 
   return {
@@ -37,42 +44,55 @@ export function createNodeBackend(hash: OneShotHash | undefined): MacBackend<Nod
       const bytes = Buffer.from(secret, "utf8");
       return { object: nodeCrypto.createSecretKey(bytes), padded: oneShot?.padKey(bytes) };
     },
-    sign(key, prefix, body) {
-      return macOf(key, prefix, body).toString("hex");
-    },
-    verify(key, prefix, body, mac) {
-      const expected = macOf(key, prefix, body);
-      given.set(mac);
-      return nodeCrypto.timingSafeEqual(expected, given);
+    sign: macOf,
+    verify(key, head, body, signature) {
+      encoder.encodeInto(macOf(key, head, body), expectedDigits);
+      if (isExpected(signature)) return true;
+      const lower = signature.slice(0, 3) + signature.slice(3).toLowerCase();
+      return lower !== signature && isExpected(lower);
     },
   };
+}
+
+/**
+ * Compares the texts, which takes 0.1 µs less than to read the digits first. As UTF-8, so that no
+ * character passes for the one that has its low byte, and whole, so that nothing of the signature
+ * before stands in for what is missing.
+ */
+function isExpected(signature: string): boolean {
+  const { read, written } = encoder.encodeInto(signature, given);
+  if (read !== signature.length || written !== SIGNATURE_BYTES) return false;
+  return nodeCrypto.timingSafeEqual(expected, given);
 }
 
 /**
  * The HMAC of a hash, if it is right here. Node 22.7 and imitations of Node have had the writers of
  * buffers wrong in several ways, by which every delivery would be refused.
  */
-function tryOneShot(hash: OneShotHash): OneShotHmac | undefined {
+function tryOneShot(hash: OneShotHash): OneShotHmac<SignedHead> | undefined {
   try {
-    const oneShot = createOneShotHmac(hash);
+    const oneShot = createOneShotHmac(hash, { maxBytes: MAX_HEAD_BYTES, write: writeHead });
     return TRIALS.every((trial) => isRight(oneShot, trial)) ? oneShot : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** A key longer than a block and a short one; texts of one byte and of several; digests of all bits. */
+/** A key longer than a block and a short one; digests of all bits. */
 const TRIALS = [
-  { secret: "k".repeat(65), prefix: "v1:1760000000:6:", body: "{}" },
-  { secret: "k", prefix: "v1:\u0136:", body: "" },
-  { secret: "k", prefix: "", body: "\u00e5 longer than the one before" },
+  { secret: "k".repeat(65), id: "6", body: "{}" },
+  { secret: "k", id: "7", body: "" },
+  { secret: "k", id: "8", body: "\u00e5 longer than the one before" },
 ];
 
-function isRight(oneShot: OneShotHmac, { secret, prefix, body }: (typeof TRIALS)[number]): boolean {
+function isRight(
+  oneShot: OneShotHmac<SignedHead>,
+  { secret, id, body }: (typeof TRIALS)[number],
+): boolean {
   const key = Buffer.from(secret);
-  const mac = oneShot.mac(oneShot.padKey(key), prefix, Buffer.from(body));
-  const right = nodeCrypto.createHmac("sha256", key).update(prefix).update(body).digest("hex");
-  return mac?.toString("hex") === right;
+  const head = { timestamp: "1760000000", id };
+  const hmac = nodeCrypto.createHmac("sha256", key).update(headText(head)).update(body);
+  return oneShot.mac(oneShot.padKey(key), head, Buffer.from(body)) === hmac.digest("hex");
 }
 
 /** The backend of this runtime. `hash` is missing before Node 20.12, and may be in what imitates Node. */

@@ -1,4 +1,6 @@
+import { isSignature } from "../headers.js";
 import type { MacBackend } from "./backend.js";
+import { headText, type SignedHead } from "./signed-head.js";
 
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
@@ -18,13 +20,16 @@ export const backend: MacBackend<WebKey> = {
     // workers allow no asynchronous work.
     return { secret: encoder.encode(secret), imported: undefined };
   },
-  async sign(key, prefix, body) {
-    const mac = await crypto.subtle.sign("HMAC", await keyOf(key), join(prefix, body));
+  async sign(key, head, body) {
+    const mac = await crypto.subtle.sign("HMAC", await keyOf(key), join(head, body));
     return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, "0")).join("");
   },
-  async verify(key, prefix, body, mac) {
+  async verify(key, head, body, signature) {
+    if (!isSignature(signature)) return false;
+    const digits = signature.slice(3).match(/../g) ?? [];
+    const mac = Uint8Array.from(digits, (pair) => Number.parseInt(pair, 16));
     // `verify` compares in constant time; a comparison of our own digests would have to.
-    return crypto.subtle.verify("HMAC", await keyOf(key), mac, join(prefix, body));
+    return crypto.subtle.verify("HMAC", await keyOf(key), mac, join(head, body));
   },
 };
 
@@ -39,10 +44,10 @@ function keyOf(key: WebKey): Promise<CryptoKey> {
   return key.imported;
 }
 
-function join(prefix: string, body: Uint8Array): Uint8Array<ArrayBuffer> {
-  const head = encoder.encode(prefix);
-  const bytes = new Uint8Array(head.length + body.length);
-  bytes.set(head);
-  bytes.set(body, head.length);
+function join(head: SignedHead, body: Uint8Array): Uint8Array<ArrayBuffer> {
+  const text = encoder.encode(headText(head));
+  const bytes = new Uint8Array(text.length + body.length);
+  bytes.set(text);
+  bytes.set(body, text.length);
   return bytes;
 }

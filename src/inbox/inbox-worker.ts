@@ -81,7 +81,7 @@ export function inboxWorker({ handlers, logger }: InboxWorkerOptions): InboxWork
     const decoded = decode(rawBody, type);
     // The receiver refuses such a delivery, so nobody but a stranger can have put it here.
     if (decoded.kind === "type_mismatch") throw new UnreadableJobError("a body of its type");
-    return findRoute(decoded, type);
+    return findRoute(decoded, type, rawBody);
   };
 
   const perform = async (delivery: QueuedDelivery, run: InboxRun): Promise<InboxResult> => {
@@ -95,7 +95,7 @@ export function inboxWorker({ handlers, logger }: InboxWorkerOptions): InboxWork
     }
     const { signal, takeover } = run;
     const context: DeliveryContext = { ...delivery, signal, takeover };
-    const result = await runHandler(route.run, context);
+    const result = await runHandler(route, context);
     if (result.outcome !== "retry_later") return result;
     return { ...result, retryAfterMs: usableDelay(result.retryAfterMs) };
   };

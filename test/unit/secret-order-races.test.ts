@@ -18,11 +18,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** The id of a delivery, by what is signed in front of its body. */
-function idIn(prefix: string): string {
-  return prefix.split(":")[2] ?? "";
-}
-
 /** Delivers all at once, `verify` being as given; then what became of each, with the MACs it took. */
 async function deliverAtOnce(
   signers: readonly string[],
@@ -38,7 +33,7 @@ async function deliverAtOnce(
   await settle(answers);
   const outcomes = (await answers).map(({ outcome }) => outcome);
   const results = outcomes.map((outcome, at) => {
-    const keys = spied.mock.calls.filter(([, prefix]) => idIn(prefix) === `d-${at}`);
+    const keys = spied.mock.calls.filter(([, head]) => head.id === `d-${at}`);
     return {
       outcome,
       secretIndex: reports.find(({ id }) => id === `d-${at}`)?.secretIndex,
@@ -79,7 +74,7 @@ describe.each([0, 1, 2, 3, 4])("a delivery that waits for its MAC at place %i", 
       const [waiting, goOn] = [deferred(), deferred()];
       let tried = 0;
       const verify: Verify = async (...call) => {
-        if (idIn(call[1]) === "d-0" && tried++ === place) {
+        if (call[1].id === "d-0" && tried++ === place) {
           waiting.resolve();
           await goOn.promise;
         }

@@ -1,4 +1,5 @@
-import { isFresh, millisecondsOf } from "../../freshness.js";
+import { isFresh } from "../../freshness.js";
+import { readTimestamp } from "../../headers.js";
 import type { Clue } from "./finding.js";
 
 /** Each with its length in seconds, and how many of it make one of the next. */
@@ -20,7 +21,7 @@ const MAX_ZONE_MS = 14 * 3_600_000;
 export function skewClue(timestamp: string, nowMs: number, toleranceMs: number): Clue | undefined {
   const text = timestamp.trim();
   if (!/^[0-9]{1,15}$/.test(text)) return undefined;
-  const timestampMs = text.length > 12 ? Number(text) : millisecondsOf(text);
+  const timestampMs = text.length > 12 ? Number(text) : readTimestamp(text);
   if (isFresh(timestampMs, nowMs, toleranceMs)) return undefined;
   const skewMs = timestampMs - nowMs;
   const direction = skewMs < 0 ? "behind" : "ahead of";
