@@ -59,7 +59,7 @@ export function createWebhookReceiver<Tx = never>(
   };
 
   // Three stretches, between which a delivery may have to wait: for its secret or WebCrypto, and for the
-  // store. Each gives a value where it has one, so that one that waits for nothing makes one promise.
+  // store. Each gives a value where it has one, so that one that waits for nothing makes no promise.
   function receive(request: WebhookRequest): Promise<WebhookResponse> {
     const trace = reporter.begin();
     running.enter();
