@@ -16,9 +16,10 @@ afterEach(() => {
   vi.resetModules();
 });
 
-/** Makes receivers as on that release of Node; `undefined` is a runtime that is none. */
+/** Makes receivers as on that release of Node; `undefined` is a runtime that has none. */
 async function loadedOn(node: string | undefined) {
-  vi.stubGlobal("process", node === undefined ? undefined : { versions: { node } });
+  // The real one behind it, as all that is loaded reads other things of it.
+  vi.stubGlobal("process", Object.create(process, { versions: { value: { node } } }));
   const { createWebhookReceiver } = await import("../../src/index.js");
   vi.unstubAllGlobals();
   return (handler: (context: DeliveryContext) => unknown): WebhookReceiver =>
