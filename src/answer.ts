@@ -38,7 +38,8 @@ export function createAnswers(unverifiable: "retry" | "reject"): (outcome: Outco
 }
 
 function answerWith(response: WebhookResponse, rule: OutcomeRule): Answer {
-  return { response, resolved: Promise.resolve(response), rule };
+  // Frozen, as a member that one caller gives it would meet all others.
+  return { response, resolved: Object.freeze(Promise.resolve(response)), rule };
 }
 
 /** The answer with another delay than the outcome's own, where it has one. */

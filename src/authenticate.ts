@@ -35,9 +35,9 @@ export function createAuthenticate(keyring: Keyring | undefined): Authenticate {
     } catch (error) {
       return unavailable(error);
     }
-    return "order" in secrets
-      ? judge(secrets, headers, headers.signature, body)
-      : judgeLater(secrets, headers, headers.signature, body);
+    return "then" in secrets
+      ? judgeLater(secrets, headers, headers.signature, body)
+      : judge(secrets, headers, headers.signature, body);
   };
 }
 

@@ -50,9 +50,9 @@ export function createLeaseMode(
   return {
     handle(delivery, run) {
       const claim = claims.claim(delivery.headers.id);
-      return "state" in claim
-        ? handleClaimed(delivery, run, claim)
-        : claim.then((settled) => handleClaimed(delivery, run, settled));
+      return "then" in claim
+        ? claim.then((settled) => handleClaimed(delivery, run, settled))
+        : handleClaimed(delivery, run, claim);
     },
     flush: claims.flush,
   };

@@ -10,7 +10,8 @@ export function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {
 }
 
 /**
- * A value, or a promise of it that this library made. Which one it is, a member of the value tells: a
- * `then` would be looked for in objects of many shapes, and that took 1 % of a delivery.
+ * A value, or a promise of it that this library made. `"then" in` tells them apart, written out where
+ * it is asked: in a function that all ask, it is looked for in objects of all shapes, which took 1 % of
+ * a delivery. Not by a member of the value, which a polluted prototype gives to the promise too.
  */
 export type MaybeLater<T> = T | Promise<T>;

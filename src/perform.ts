@@ -52,14 +52,14 @@ export function createPerform(claims: Claims, startTimeout: StartHandlerTimeout)
   ): MaybeLater<Ending> => {
     if (!isDone(result)) stopRenewing();
     const settled = settle(job, result);
-    if ("outcome" in settled) {
-      stopRenewing();
-      return settled;
+    if ("then" in settled) {
+      return settled.then((ending) => {
+        stopRenewing();
+        return ending;
+      });
     }
-    return settled.then((ending) => {
-      stopRenewing();
-      return ending;
-    });
+    stopRenewing();
+    return settled;
   };
 
   const performLater = (job: Job, result: Promise<HandlerResult>): Promise<Ending> =>
@@ -82,6 +82,6 @@ export function createPerform(claims: Claims, startTimeout: StartHandlerTimeout)
 
   return (job) => {
     const result = runHandler(job.run, job.context);
-    return "outcome" in result ? settle(job, result) : performLater(job, result);
+    return "then" in result ? performLater(job, result) : settle(job, result);
   };
 }

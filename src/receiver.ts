@@ -65,10 +65,12 @@ export function createWebhookReceiver<Tx = never>(
     running.enter();
     try {
       const ending = read(request, trace);
-      if (!("outcome" in ending)) return finishLater(request, trace, ending);
-      return finish(request, trace, ending).resolved;
+      if ("then" in ending) return finishLater(request, trace, ending);
+      const { resolved } = finish(request, trace, ending);
+      running.leave();
+      return resolved;
     } catch (error) {
-      return finish(request, trace, { outcome: "internal_error", error }).resolved;
+      return finishLater(request, trace, Promise.reject(error));
     }
   }
 
@@ -87,9 +89,9 @@ export function createWebhookReceiver<Tx = never>(
     if (headers === undefined) return { outcome: "malformed" };
     const delivery = { headers, rawBody, trace };
     const authenticity = authenticate(headers, rawBody);
-    return "authentic" in authenticity
-      ? dispatch(delivery, authenticity)
-      : authenticity.then((judged) => dispatch(delivery, judged));
+    return "then" in authenticity
+      ? authenticity.then((judged) => dispatch(delivery, judged))
+      : dispatch(delivery, authenticity);
   }
 
   function dispatch(delivery: Delivery, authenticity: Authenticity): MaybeLater<Ending> {
@@ -105,7 +107,7 @@ export function createWebhookReceiver<Tx = never>(
     const decoded = decode(rawBody, type);
     if (decoded.kind === "type_mismatch") return { outcome: "type_mismatch" };
 
-    const route = findRoute(decoded, type, rawBody);
+    const route = findRoute(decoded, type);
     if (route.kind === "unhandled") warnUnhandled(route.what);
     if (route.kind !== "run") return { outcome: route.kind, advice: route.advice };
 
@@ -121,13 +123,14 @@ export function createWebhookReceiver<Tx = never>(
       return finish(request, trace, await ending).response;
     } catch (error) {
       return finish(request, trace, { outcome: "internal_error", error }).response;
+    } finally {
+      running.leave();
     }
   }
 
   function finish(request: WebhookRequest, trace: Trace, ending: Ending): Answer {
     const answer = reporter.end(trace, ending);
     observe?.(request, trace, answer.response);
-    running.leave();
     return answer;
   }
 

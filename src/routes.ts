@@ -1,4 +1,5 @@
 import { readJson, type Decoded, type DeliveryIssue } from "./decode.js";
+import type { DeliveryContext } from "./delivery-context.js";
 import type { Handler, Handlers, OnlineDataEventHandlers } from "./handlers.js";
 import type { Run } from "./run-handler.js";
 import { isOnlineDataEventType, type OnlineDataEvent } from "./schemas.js";
@@ -13,14 +14,10 @@ interface RunRoute extends Run {
   readonly kind: "run";
 }
 
-/**
- * Finds the handler of a decoded delivery. `claimedType` is the header and `rawBody` what was decoded,
- * for `unrecognized`.
- */
+/** Finds the handler of a decoded delivery. `claimedType` is the header, for `unrecognized`. */
 export type FindRoute = (
   decoded: Exclude<Decoded, { kind: "type_mismatch" }>,
   claimedType: string,
-  rawBody: Uint8Array,
 ) => Route;
 
 type EventHandler = Handler<OnlineDataEvent>;
@@ -42,13 +39,16 @@ export function createRoutes(handlers: Handlers): FindRoute {
   const asUnrecognized = (
     type: string,
     issues: readonly DeliveryIssue[],
-    bodyOf: () => unknown,
-  ): Route =>
-    unrecognized === undefined
-      ? { kind: "unrecognized", advice: describe(issues) }
-      : runOf(unrecognized, { type, body: bodyOf(), issues });
+    bodyOf: (context: DeliveryContext) => unknown,
+  ): Route => {
+    if (unrecognized === undefined) return { kind: "unrecognized", advice: describe(issues) };
+    // Made for each run: a transactional store may run it again, after a run that has changed it.
+    const handler: Handler<undefined> = (_record, context) =>
+      unrecognized({ type, body: bodyOf(context), issues }, context);
+    return runOf(handler, undefined);
+  };
 
-  return (decoded, claimedType, rawBody) => {
+  return (decoded, claimedType) => {
     switch (decoded.kind) {
       case "new_alarm":
         if (alarmHandler === undefined) return { kind: "unhandled", what: decoded.kind };
@@ -61,7 +61,7 @@ export function createRoutes(handlers: Handlers): FindRoute {
         if (isOnlineDataEventType(record.type)) return { kind: "unhandled", what: record.type };
         // Nobody can have chosen to leave out a type that was added since: 200 would lose it. Read
         // once more for the handler that gets the body as it was sent: the record has been converted.
-        return asUnrecognized(claimedType, UNKNOWN_EVENT_TYPE, () => readJson(rawBody));
+        return asUnrecognized(claimedType, UNKNOWN_EVENT_TYPE, ({ rawBody }) => readJson(rawBody));
       }
       case "unrecognized":
         return asUnrecognized(claimedType, decoded.issues, () => decoded.body);

@@ -31,18 +31,33 @@ export function runHandler(
   try {
     const returned = handler(record, context);
     if (!isPromise(returned)) return HANDLED;
-    // Through a promise of ours: the `then` of a query builder may return anything.
-    return Promise.resolve(returned).then(() => HANDLED, failed);
+    return promiseOf(returned).then(() => HANDLED, failed);
   } catch (error) {
     return failed(error);
   }
 }
 
+/**
+ * A promise of ours: the `then` of a query builder, or one that a promise was given of its own, may
+ * return anything.
+ */
+function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
+  if (!Object.hasOwn(returned, "then")) return Promise.resolve(returned);
+  return new Promise((resolve) => {
+    resolve(returned);
+  });
+}
+
 function failed(thrown: unknown): HandlerResult {
-  if (thrown instanceof RetryLater) {
-    return { outcome: "retry_later", error: thrown, retryAfterMs: thrown.afterMs };
+  try {
+    if (thrown instanceof RetryLater) {
+      return { outcome: "retry_later", error: thrown, retryAfterMs: thrown.afterMs };
+    }
+    if (thrown instanceof DiscardDelivery) return { outcome: "discarded", error: thrown };
+  } catch {
+    // A proxy that was revoked lets nobody ask what it is, nor write it down.
+    return { outcome: "handler_failed", error: new Error("the handler threw what cannot be read") };
   }
-  if (thrown instanceof DiscardDelivery) return { outcome: "discarded", error: thrown };
   const error = thrown === undefined ? new Error("the handler threw undefined") : thrown;
   return { outcome: "handler_failed", error };
 }

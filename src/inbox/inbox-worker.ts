@@ -81,7 +81,7 @@ export function inboxWorker({ handlers, logger }: InboxWorkerOptions): InboxWork
     const decoded = decode(rawBody, type);
     // The receiver refuses such a delivery, so nobody but a stranger can have put it here.
     if (decoded.kind === "type_mismatch") throw new UnreadableJobError("a body of its type");
-    return findRoute(decoded, type, rawBody);
+    return findRoute(decoded, type);
   };
 
   const perform = async (delivery: QueuedDelivery, run: InboxRun): Promise<InboxResult> => {
