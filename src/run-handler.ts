@@ -54,9 +54,9 @@ function failed(thrown: unknown): HandlerResult {
       return { outcome: "retry_later", error: thrown, retryAfterMs: thrown.afterMs };
     }
     if (thrown instanceof DiscardDelivery) return { outcome: "discarded", error: thrown };
-  } catch {
-    // A proxy that was revoked lets nobody ask what it is, nor write it down.
-    return { outcome: "handler_failed", error: new Error("the handler threw what cannot be read") };
+  } catch (error) {
+    // Of a proxy that was revoked, which nobody can ask what it is, nor write down.
+    return { outcome: "handler_failed", error };
   }
   const error = thrown === undefined ? new Error("the handler threw undefined") : thrown;
   return { outcome: "handler_failed", error };

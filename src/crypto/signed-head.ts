@@ -19,7 +19,9 @@ const FIXED_BYTES = 5;
 /** The most bytes that `writeHead` writes: those of a timestamp of 12 characters and an id of 128. */
 export const MAX_HEAD_BYTES = FIXED_BYTES + 12 + 128;
 
-const [V, ONE, COLON] = [0x76, 0x31, 0x3a];
+const V = 0x76;
+const ONE = 0x31;
+const COLON = 0x3a;
 const MAX_ASCII = 0x7f;
 
 /**
