@@ -15,8 +15,6 @@ export interface WebhookResponse {
 /** The answer to an outcome, and the row of the table that it is made of. */
 export interface Answer {
   readonly response: WebhookResponse;
-  /** A promise of it. */
-  readonly resolved: Promise<WebhookResponse>;
   readonly rule: OutcomeRule;
 }
 
@@ -24,31 +22,24 @@ export interface Answer {
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
 /**
- * Makes every answer once, so that a request costs no serialisation, and one that waited for nothing
- * no promise. The answers are frozen because all requests share them.
+ * Makes every answer once, so that a request costs no serialisation. The answers are frozen because
+ * all requests share them.
  */
 export function createAnswers(unverifiable: "retry" | "reject"): (outcome: Outcome) => Answer {
   const answers = Object.fromEntries(
     Object.keys(OUTCOMES).map((name) => {
       const outcome = name as Outcome;
-      return [outcome, answerWith(createResponse(outcome, unverifiable), ruleOf(outcome))];
+      return [outcome, { response: createResponse(outcome, unverifiable), rule: ruleOf(outcome) }];
     }),
   ) as Record<Outcome, Answer>;
   return (outcome) => answers[outcome];
 }
 
-function answerWith(response: WebhookResponse, rule: OutcomeRule): Answer {
-  // Frozen, as a member that one caller gives it would meet all others.
-  return { response, resolved: Object.freeze(Promise.resolve(response)), rule };
-}
-
 /** The answer with another delay than the outcome's own, where it has one. */
-export function delayed(answer: Answer, retryAfterMs: number): Answer {
-  const { response, rule } = answer;
-  if (rule.retryAfterMs === undefined) return answer;
+export function delayedResponse({ response, rule }: Answer, retryAfterMs: number): WebhookResponse {
+  if (rule.retryAfterMs === undefined) return response;
   const seconds = retryAfterSeconds(retryAfterMs, rule.retryAfterMs);
-  const headers = { ...response.headers, "retry-after": seconds };
-  return answerWith({ ...response, headers }, rule);
+  return { ...response, headers: { ...response.headers, "retry-after": seconds } };
 }
 
 function createResponse(outcome: Outcome, unverifiable: "retry" | "reject"): WebhookResponse {

@@ -1,4 +1,4 @@
-import { createAnswers, type Answer, type WebhookResponse } from "./answer.js";
+import { createAnswers, type WebhookResponse } from "./answer.js";
 import { createObserve } from "./authentic-delivery.js";
 import { createAuthenticate, type Authenticity } from "./authenticate.js";
 import { decode } from "./decode.js";
@@ -59,16 +59,16 @@ export function createWebhookReceiver<Tx = never>(
   };
 
   // Three stretches, between which a delivery may have to wait: for its secret or WebCrypto, and for the
-  // store. Each gives a value where it has one, so that one that waits for nothing makes no promise.
+  // store. Each gives a value where it has one, so that one that waits for nothing makes one promise.
   function receive(request: WebhookRequest): Promise<WebhookResponse> {
     const trace = reporter.begin();
     running.enter();
     try {
       const ending = read(request, trace);
       if ("then" in ending) return finishLater(request, trace, ending);
-      const { resolved } = finish(request, trace, ending);
+      const response = finish(request, trace, ending);
       running.leave();
-      return resolved;
+      return Promise.resolve(response);
     } catch (error) {
       return finishLater(request, trace, Promise.reject(error));
     }
@@ -120,18 +120,18 @@ export function createWebhookReceiver<Tx = never>(
     ending: Promise<Ending>,
   ): Promise<WebhookResponse> {
     try {
-      return finish(request, trace, await ending).response;
+      return finish(request, trace, await ending);
     } catch (error) {
-      return finish(request, trace, { outcome: "internal_error", error }).response;
+      return finish(request, trace, { outcome: "internal_error", error });
     } finally {
       running.leave();
     }
   }
 
-  function finish(request: WebhookRequest, trace: Trace, ending: Ending): Answer {
-    const answer = reporter.end(trace, ending);
-    observe?.(request, trace, answer.response);
-    return answer;
+  function finish(request: WebhookRequest, trace: Trace, ending: Ending): WebhookResponse {
+    const response = reporter.end(trace, ending);
+    observe?.(request, trace, response);
+    return response;
   }
 
   return {

@@ -1,4 +1,4 @@
-import { delayed, type Answer } from "./answer.js";
+import { delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
 import { guarded } from "./guarded.js";
 import { createThinning, type Logger } from "./logger.js";
 import type { Outcome, OutcomeRule } from "./outcome.js";
@@ -48,7 +48,7 @@ export interface Ending {
 /** Answers, reports and logs the end of a request. */
 export interface Reporter {
   readonly begin: () => Trace;
-  readonly end: (trace: Trace, ending: Ending) => Answer;
+  readonly end: (trace: Trace, ending: Ending) => WebhookResponse;
   /** Writes a line that belongs to no request's outcome. */
   readonly log: (level: "warn" | "error", message: string, details?: unknown) => void;
 }
@@ -89,17 +89,18 @@ export function createReporter(
       takeover: undefined,
     }),
     end(trace, ending) {
-      const usual = answerOf(ending.outcome);
+      const answer = answerOf(ending.outcome);
       const { retryAfterMs } = ending;
-      const answer = retryAfterMs === undefined ? usual : delayed(usual, retryAfterMs);
+      const response =
+        retryAfterMs === undefined ? answer.response : delayedResponse(answer, retryAfterMs);
       const level = logger === false ? undefined : answer.rule.log;
       const line = level === undefined ? undefined : lineOf(ending, answer.rule);
       // Nobody to tell: that is most requests.
-      if (onOutcome === undefined && line === undefined) return answer;
-      const report = createReport(trace, ending, answer.response.status);
+      if (onOutcome === undefined && line === undefined) return response;
+      const report = createReport(trace, ending, response.status);
       if (level !== undefined && line !== undefined) log(level, line, report);
       if (onOutcome !== undefined) guarded(() => onOutcome(report));
-      return answer;
+      return response;
     },
     log,
   };

@@ -1,3 +1,4 @@
+import { createHook } from "node:async_hooks";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   DiscardDelivery,
@@ -120,6 +121,23 @@ test("what a caller does to the promise of its answer meets no other", async () 
   Reflect.set(first, "then", undefined);
   expect((await first).outcome).toBe("handled");
   expect((await receiver.receive(await delivery({ id: "b" }))).outcome).toBe("handled");
+});
+
+test("hooks that mark every promise, as tracers have them, find one that can be marked", async () => {
+  const seen: string[] = [];
+  const hook = createHook({
+    init: (_id, type) => {
+      seen.push(type);
+    },
+  }).enable();
+  try {
+    const { receive } = recordingReceiver();
+    expect((await receive(rawDelivery())).outcome).toBe("handled");
+    expect((await receive(rawDelivery())).outcome).toBe("duplicate");
+  } finally {
+    hook.disable();
+  }
+  expect(seen).toContain("PROMISE");
 });
 
 test("where nothing can be reported nothing is thrown, and a drain ends", async () => {
