@@ -35,24 +35,27 @@ export function writeHead(
   at: number,
 ): number | undefined {
   if (timestamp.length + id.length > MAX_HEAD_BYTES - FIXED_BYTES) return undefined;
+  const timestampAt = at + 3;
+  const idAt = timestampAt + timestamp.length + 1;
+  const end = idAt + id.length + 1;
   bytes[at] = V;
   bytes[at + 1] = ONE;
   bytes[at + 2] = COLON;
-  let end = at + 3;
-  let codes = 0;
-  for (let from = 0; from < timestamp.length; from++) {
-    const code = timestamp.charCodeAt(from);
-    codes |= code;
-    bytes[end++] = code;
-  }
-  bytes[end++] = COLON;
-  for (let from = 0; from < id.length; from++) {
-    const code = id.charCodeAt(from);
-    codes |= code;
-    bytes[end++] = code;
-  }
-  bytes[end++] = COLON;
+  const codes = writeText(timestamp, bytes, timestampAt) | writeText(id, bytes, idAt);
+  bytes[idAt - 1] = COLON;
+  bytes[end - 1] = COLON;
   // A byte holds only the low half of a larger code: U+0136 would sign like "6", and a replay bring an
   // id that was never signed.
   return codes > MAX_ASCII ? undefined : end;
+}
+
+/** Writes the low byte of each character, and gives the bits that are set in any of their codes. */
+function writeText(text: string, bytes: Uint8Array, at: number): number {
+  let codes = 0;
+  for (let from = 0; from < text.length; from++) {
+    const code = text.charCodeAt(from);
+    codes |= code;
+    bytes[at + from] = code;
+  }
+  return codes;
 }
