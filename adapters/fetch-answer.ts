@@ -1,21 +1,44 @@
-import type { FetchBody } from "./fetch-body.js";
+import type { BodyLimits } from "./body-limits.js";
+import { readFetchBody, type FetchBody } from "./fetch-body.js";
 import type { WebhookResponse } from "../src/answer.js";
+import type { WebhookHeaders } from "../src/headers.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 import { UnreadableBody } from "../src/unreadable-body.js";
 
 const encoder = new TextEncoder();
 
-/** Passes a request whose body was read on to the receiver, and makes a `Response` of its answer. */
+/** A request whose body was read. */
+export interface FetchRequest extends FetchBody {
+  readonly method: string;
+  readonly headers: WebhookHeaders;
+}
+
+/** Reads the body of a `Request` within the limits. */
+export async function readFetchRequest(
+  request: Request,
+  limits: BodyLimits,
+  advice: string,
+): Promise<FetchRequest> {
+  const { method, headers } = request;
+  return { method, headers, ...(await readFetchBody(request, limits, advice)) };
+}
+
+/** Passes a request on to the receiver when its body was read, and makes a `Response` of the answer. */
 export async function answerFetch(
   receiver: WebhookReceiver,
-  { method, headers }: Request,
-  { body, discard }: FetchBody,
+  reading: Promise<FetchRequest>,
 ): Promise<Response> {
+  const { method, headers, body, discard } = await reading;
   // The sender is gone. A server still wants a Response, and should anyone read it, it says "again".
   if (body === undefined) return new Response(null, { status: 408 });
   const answer = await receiver.receive({ method, headers, body });
   const isUnfinished = body instanceof UnreadableBody && body.isUnfinished;
-  return isUnfinished ? closingResponse(answer, discard) : new Response(answer.body, answer);
+  return isUnfinished ? closingResponse(answer, discard) : completeResponse(answer);
+}
+
+/** With headers of its own: @hono/node-server before 2.1.2 writes a Content-Length into what it is given. */
+function completeResponse({ status, headers, body }: WebhookResponse): Response {
+  return new Response(body, { status, headers: { ...headers } });
 }
 
 /**

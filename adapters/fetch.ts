@@ -1,6 +1,5 @@
 import { createBodyLimits, type BodyTimeoutOption } from "./body-limits.js";
-import { answerFetch } from "./fetch-answer.js";
-import { readFetchBody } from "./fetch-body.js";
+import { answerFetch, readFetchRequest } from "./fetch-answer.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 
 /** Options of the Fetch adapter. */
@@ -23,6 +22,5 @@ export function fetchHandler(
   options: FetchHandlerOptions = {},
 ): FetchHandler {
   const limits = createBodyLimits(receiver, options);
-  return async (request) =>
-    answerFetch(receiver, request, await readFetchBody(request, limits, ADVICE));
+  return (request) => answerFetch(receiver, readFetchRequest(request, limits, ADVICE));
 }

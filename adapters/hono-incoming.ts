@@ -26,15 +26,15 @@ function isNodeRequest(value: unknown): value is NodeRequest {
 }
 
 function isShellOf(request: Request, incoming: NodeRequest): boolean {
-  const kept = Object.getOwnPropertySymbols(request).map(
-    (symbol) => (request as unknown as Record<symbol, unknown>)[symbol],
-  );
-  return (
-    kept.includes(incoming) &&
-    kept.every((value) => isHarmless(value) || value === incoming) &&
+  let isKept = false;
+  for (const key of Reflect.ownKeys(request)) {
     // Something put on it by name, such as a body that a middleware has unpacked.
-    Object.getOwnPropertyNames(request).length === 0
-  );
+    if (typeof key === "string") return false;
+    const value = (request as unknown as Record<symbol, unknown>)[key];
+    if (value === incoming) isKept = true;
+    else if (!isHarmless(value)) return false;
+  }
+  return isKept;
 }
 
 function isHarmless(value: unknown): boolean {

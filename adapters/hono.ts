@@ -1,6 +1,5 @@
 import { createBodyLimits, type BodyLimits, type BodyTimeoutOption } from "./body-limits.js";
-import { answerFetch } from "./fetch-answer.js";
-import { readFetchBody, type FetchBody } from "./fetch-body.js";
+import { answerFetch, readFetchRequest, type FetchRequest } from "./fetch-answer.js";
 import { untouchedIncoming } from "./hono-incoming.js";
 import { discardNodeBody, readNodeBody } from "./node-body.js";
 import type { WebhookReceiver } from "../src/receiver.js";
@@ -37,25 +36,32 @@ export function honoHandler(
   options: HonoHandlerOptions = {},
 ): HonoHandler {
   const limits = createBodyLimits(receiver, options);
-  return async (c) => answerFetch(receiver, c.req.raw, await readHonoBody(c, limits));
+  return (c) => answerFetch(receiver, readHonoRequest(c, limits));
 }
 
-async function readHonoBody({ env, req }: HonoContext, limits: BodyLimits): Promise<FetchBody> {
-  const { arrayBuffer, text } = req.bodyCache;
+async function readHonoRequest(
+  { env, req }: HonoContext,
+  limits: BodyLimits,
+): Promise<FetchRequest> {
+  const { raw, bodyCache } = req;
+  // The headers before the body: for them @hono/node-server before 1.15 makes a whole `Request`, which
+  // fails once the body has been read, and takes its stream before; `untouchedIncoming` sees that.
+  const { method, headers } = raw;
+  const { arrayBuffer, text } = bodyCache;
   try {
     // Never from cached JSON: to serialise it again gives other bytes.
     if (arrayBuffer !== undefined) {
-      return { body: new Uint8Array(await (arrayBuffer as Promise<ArrayBuffer>)) };
+      return { method, headers, body: new Uint8Array(await (arrayBuffer as Promise<ArrayBuffer>)) };
     }
-    if (text !== undefined) return { body: await (text as Promise<string>) };
+    if (text !== undefined) return { method, headers, body: await (text as Promise<string>) };
   } catch {
-    return { body: undefined };
+    return { method, headers, body: undefined };
   }
-  const incoming = untouchedIncoming(env, req.raw);
-  if (incoming === undefined || req.raw.method !== "POST") {
-    return readFetchBody(req.raw, limits, ADVICE);
-  }
+  const incoming = method === "POST" ? untouchedIncoming(env, raw) : undefined;
+  if (incoming === undefined) return readFetchRequest(raw, limits, ADVICE);
   const body = await readNodeBody(incoming, limits, ADVICE);
   const isTooLarge = body instanceof UnreadableBody && body.reason === "body_too_large";
-  return isTooLarge ? { body, discard: () => discardNodeBody(incoming) } : { body };
+  return isTooLarge
+    ? { method, headers, body, discard: () => discardNodeBody(incoming) }
+    : { method, headers, body };
 }

@@ -121,6 +121,29 @@ describe("Hono", () => {
     expect(bodies).toEqual([ODD_BODY]);
   });
 
+  it("takes the headers of a request that a shim has made up with rawHeaders alone", async () => {
+    const { receiver, bodies } = createBodyReceiver();
+    const { headers, body } = await oddDelivery();
+    const incoming = new IncomingMessage({ readable: false } as unknown as Socket);
+    Object.assign(incoming, { method: "POST", url: "/", complete: true });
+    incoming.rawHeaders.push(...headers.flat());
+    incoming.push(body);
+    incoming.push(null);
+    expect(incoming.headers).toEqual({});
+    // As the releases of @hono/node-server make it that read rawHeaders.
+    const shell = Object.create(Request.prototype, {
+      headers: { get: () => new Headers(headers.map(([name, value]) => [name, value])) },
+      method: { value: "POST" },
+    }) as Request;
+    const raw = Object.create(shell, { [Symbol("incoming")]: { value: incoming } }) as Request;
+    const response = await honoHandler(receiver)({
+      env: { incoming },
+      req: { raw, bodyCache: {} },
+    });
+    expect(await response.json()).toEqual({ outcome: "handled" });
+    expect(bodies).toEqual([ODD_BODY]);
+  });
+
   it("reads its own request when env holds another one's", async () => {
     const others: IncomingMessage[] = [];
     const server = await open(

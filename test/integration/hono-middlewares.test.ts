@@ -170,6 +170,19 @@ describe("Hono on @hono/node-server counts the headers that a middleware", () =>
     ],
   ];
 
+  it.each<[string, MiddlewareHandler]>([
+    ["has looked at", (c, next) => (c.req.header(SIGNATURE), next())],
+    ["has named all of", (c, next) => (c.req.header(), next())],
+    ["has listed", (c, next) => (Array.from(c.req.raw.headers), next())],
+  ])("%s, as they were sent", async (_how, middleware) => {
+    const server = await open(behind(middleware));
+    const connection = await server.connect();
+    await connection.write(wireOf(await signed()));
+    await connection.answers(1);
+    expect(outcomesOf(server)).toEqual(["handled"]);
+    connection.socket.end();
+  });
+
   it.each(altering)("%s", async (_how, alter) => {
     const good = await signed();
     const bad = withHeader(good, SIGNATURE, FORGED);
