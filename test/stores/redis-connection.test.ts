@@ -59,7 +59,7 @@ async function millisecondsToReject(call: () => unknown, message: string): Promi
 }
 
 function isReady(client: RedisClient): boolean {
-  return "isReady" in client ? client.isReady : client.status === "ready";
+  return "evalSha" in client ? client.isReady === true : client.status === "ready";
 }
 
 /** Claims until the client is connected again. */

@@ -122,7 +122,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
 /** Sends a script's flags as Redis 6 reads them: as a line of Lua. */
 function withoutScriptFlags(client: RedisClient): RedisClient {
   const spoil = (lua: string) => lua.replace(/^#!lua/, "!lua");
-  if ("isReady" in client) {
+  if ("evalSha" in client) {
     const older: NodeRedisClient = {
       isOpen: true,
       isReady: true,

@@ -1,6 +1,7 @@
 import { Cluster, Redis } from "ioredis";
 import { once } from "node:events";
 import { createClient, createCluster } from "redis";
+import { createCluster as createCluster5 } from "redis-5";
 import type { IoredisClient, NodeRedisClient, RedisClient } from "../../src/stores/redis/index.js";
 import type { RedisCluster } from "./redis-cluster.js";
 import type { RedisServer } from "./redis-server.js";
@@ -51,9 +52,19 @@ export async function openIoredis(port: number): Promise<OpenClient<IoredisClien
   };
 }
 
-async function openNodeRedisCluster(ports: readonly number[]): Promise<OpenClient> {
+/** What `createCluster` of each release of node-redis makes. */
+type NodeRedisCluster = NodeRedisClient & {
+  on(event: "error", listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  destroy(): void;
+};
+
+async function openNodeRedisCluster(
+  create: (options: { rootNodes: { url: string }[] }) => NodeRedisCluster,
+  ports: readonly number[],
+): Promise<OpenClient> {
   const rootNodes = ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }));
-  const client = createCluster({ rootNodes });
+  const client = create({ rootNodes });
   client.on("error", ignore);
   await client.connect();
   return {
@@ -83,7 +94,16 @@ export const STANDALONE_KINDS: readonly ClientKind[] = [
 
 /** Both libraries on a Cluster. */
 export const CLUSTER_KINDS: readonly ClientKind[] = [
-  { name: "node-redis on a Cluster", cluster: true, open: openNodeRedisCluster },
+  {
+    name: "node-redis on a Cluster",
+    cluster: true,
+    open: (ports) => openNodeRedisCluster(createCluster, ports),
+  },
+  {
+    name: "node-redis 5 on a Cluster",
+    cluster: true,
+    open: (ports) => openNodeRedisCluster(createCluster5, ports),
+  },
   { name: "ioredis on a Cluster", cluster: true, open: openIoredisCluster },
 ];
 

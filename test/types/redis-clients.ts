@@ -1,6 +1,7 @@
 // Compiled, never run: each client of Redis that the store supports fits it, and others do not.
 import { Cluster, Redis } from "ioredis";
 import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from "redis";
+import * as redis5 from "redis-5";
 import { createWebhookReceiver, type DeliveryStore } from "identity-gateway-webhooks";
 import {
   redisStore,
@@ -21,6 +22,8 @@ redisStore({ client: createClient().withTypeMapping({ [RESP_TYPES.BLOB_STRING]: 
 redisStore({ client: createCluster({ rootNodes }) });
 redisStore({ client: await createCluster({ rootNodes, useReplicas: true }).connect() });
 redisStore({ client: createSentinel({ name: "mymaster", sentinelRootNodes: [] }) });
+redisStore({ client: redis5.createClient() });
+redisStore({ client: redis5.createCluster({ rootNodes }) });
 redisStore({ client: new Redis() });
 redisStore({ client: new Redis("redis://127.0.0.1", { lazyConnect: true }) });
 redisStore({ client: new Redis({ sentinels: [{ host: "127.0.0.1" }], name: "mymaster" }) });

@@ -10,15 +10,26 @@ interface ClusterNode {
 }
 
 /** What is used of a client of node-redis: `createClient`, `createCluster` or `createSentinel`. */
-export interface NodeRedisClient {
+export type NodeRedisClient = NodeRedisCalls & (ReadyClient | UntoldCluster);
+
+interface NodeRedisCalls {
   /** Whether `connect()` was called, and the client not closed since. */
   readonly isOpen: boolean;
-  /** Whether it is connected now. */
+  evalSha(sha1: string, input: ScriptInput): Promise<unknown>;
+  eval(script: string, input: ScriptInput): Promise<unknown>;
+}
+
+/** A client that says whether it is connected now. */
+interface ReadyClient {
   readonly isReady: boolean;
   /** The nodes of a Cluster, whose own `isReady` stays true when they are gone. */
   readonly masters?: readonly ClusterNode[];
-  evalSha(sha1: string, input: ScriptInput): Promise<unknown>;
-  eval(script: string, input: ScriptInput): Promise<unknown>;
+}
+
+/** A Cluster of node-redis 5, which does not. */
+interface UntoldCluster {
+  readonly isReady?: undefined;
+  readonly masters: readonly ClusterNode[];
 }
 
 /** What is used of a client of ioredis: `new Redis()` or `new Redis.Cluster()`. */

@@ -12,8 +12,9 @@ export interface RedisConnection {
 }
 
 /**
- * Tells the libraries apart: node-redis has `evalSha` and the flag `isReady`, ioredis has `evalsha` and
- * the text `status`. Throws `ConfigurationError` for what is neither, or looks like both.
+ * Tells the libraries apart: node-redis has `evalSha` and the flag `isReady`, or the `masters` of a
+ * Cluster, ioredis has `evalsha` and the text `status`. Throws `ConfigurationError` for what is neither,
+ * or looks like both.
  */
 export function connectionOf(client: RedisClient): RedisConnection {
   const isNodeRedis = looksLikeNodeRedis(client);
@@ -30,8 +31,8 @@ export function connectionOf(client: RedisClient): RedisConnection {
 function looksLikeNodeRedis(client: RedisClient): client is NodeRedisClient {
   return (
     hasMethods(client, ["evalSha", "eval"]) &&
-    "isReady" in client &&
-    typeof (client.isReady as unknown) === "boolean"
+    (("isReady" in client && typeof (client.isReady as unknown) === "boolean") ||
+      ("masters" in client && Array.isArray(client.masters)))
   );
 }
 
@@ -54,8 +55,9 @@ function hasMethods(value: unknown, methods: readonly string[]): boolean {
 function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
   return {
     state() {
-      if (client.isReady && hasReachableNode(client)) return "ready";
-      return client.isOpen ? "connecting" : "closed";
+      const { isOpen, isReady = isOpen } = client;
+      if (isReady && hasReachableNode(client)) return "ready";
+      return isOpen ? "connecting" : "closed";
     },
     closedAdvice: "call client.connect() when the application starts",
     evalSha: (sha1, key, args) => client.evalSha(sha1, { keys: [key], arguments: [...args] }),
