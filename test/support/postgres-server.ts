@@ -50,19 +50,27 @@ export async function startPostgres(
   const connection = { host: "127.0.0.1", port, user: "postgres", database: "postgres" };
   const pools = new Set<pg.Pool>();
   let child: ChildProcess | undefined;
+  /** The end of the server before: its connections break before it has left its folder to the next. */
+  let ended: Promise<unknown> = Promise.resolve();
 
   const start = async (): Promise<void> => {
-    const started = spawn(join(binaries, "postgres"), ["-D", data, ...args], options);
+    await ended;
+    const started = spawn(join(binaries, "postgres"), ["-D", data, ...args], {
+      ...options,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
     child = started;
-    await answers(connection, started);
+    let said = "";
+    started.stderr.on("data", (data: Buffer) => (said = (said + data.toString()).slice(-4_000)));
+    await answers(connection, started, () => said);
   };
   const stop = async (mode: "crash" | "orderly"): Promise<void> => {
     const running = child;
     child = undefined;
     if (running?.exitCode !== null) return;
-    const exited = once(running, "exit");
+    ended = once(running, "exit");
     running.kill(mode === "crash" ? "SIGQUIT" : "SIGINT");
-    await exited;
+    await ended;
   };
   await start();
 
@@ -94,7 +102,12 @@ function idOf(flag: "-u" | "-g"): number {
   return Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
 }
 
-async function answers(connection: pg.ClientConfig, server: ChildProcess): Promise<void> {
+/** `said` is what it wrote, for the error where it ends. */
+async function answers(
+  connection: pg.ClientConfig,
+  server: ChildProcess,
+  said: () => string,
+): Promise<void> {
   while (server.exitCode === null && server.signalCode === null) {
     const client = new pg.Client(connection);
     client.on("error", () => undefined);
@@ -107,5 +120,6 @@ async function answers(connection: pg.ClientConfig, server: ChildProcess): Promi
       await wait(20);
     }
   }
-  throw new Error(`postgres ended with ${server.exitCode ?? server.signalCode} before it answered`);
+  const how = server.exitCode ?? server.signalCode;
+  throw new Error(`postgres ended with ${how} before it answered: ${said()}`);
 }
