@@ -30,6 +30,13 @@ function openLedger(): SqliteHandle {
   return database;
 }
 
+const random = createRandom(process.pid);
+
+/** Without a pause one process can keep the lock to itself for as long as it has work. */
+function letOthersIn(): Promise<void> {
+  return wait(random.below(3));
+}
+
 const works: Record<string, () => Promise<void>> = {
   /** Makes the store at the same moment as others. */
   async open() {
@@ -42,7 +49,6 @@ const works: Record<string, () => Promise<void>> = {
   /** Claims `argument` keys in an order of its own, and prints those that it got. */
   async race() {
     const store = sqliteStore({ database: driver.open(file), waitTimeoutMs: 30_000 });
-    const random = createRandom(process.pid);
     const keys = Array.from({ length: Number(argument) }, (_, index) => `key-${index}`);
     const order = keys.map((key) => ({ key, at: random.below(2 ** 32) }));
     order.sort((a, b) => a.at - b.at);
@@ -51,8 +57,7 @@ const works: Record<string, () => Promise<void>> = {
     for (const { key } of order) {
       const { state } = await store.claim(key, owner, { leaseMs: HOUR_MS, retentionMs: HOUR_MS });
       if (state === "claimed") won.push(key);
-      // Without a pause one process could keep the lock to itself until all is claimed.
-      await wait(random.below(3));
+      await letOthersIn();
     }
     say(JSON.stringify(won));
   },
@@ -73,7 +78,7 @@ const works: Record<string, () => Promise<void>> = {
       await store.claim(key, owner, { leaseMs: HOUR_MS, retentionMs: HOUR_MS });
       await store.complete(key, owner, HOUR_MS);
       say(key);
-      await nextTurn();
+      await letOthersIn();
     }
   },
 
@@ -110,6 +115,7 @@ const works: Record<string, () => Promise<void>> = {
         { retentionMs: HOUR_MS },
       );
       say(key);
+      await letOthersIn();
     }
   },
 
