@@ -5,7 +5,7 @@ import { deliveryStoreContract } from "../../src/testing/store-contract/delivery
 import { describePostgres } from "../support/postgres-describe.js";
 import { startPostgres, type PostgresServer } from "../support/postgres-server.js";
 
-/** The server's clock is waited for: no check comes nearer to the end of a lease than 180 ms. */
+/** The server's clock is waited for. */
 const LEASE_MS = 600;
 
 describePostgres("the PostgreSQL store keeps the DeliveryStore contract", () => {

@@ -12,7 +12,7 @@ import { startRedisCluster, type RedisCluster } from "../support/redis-cluster.j
 import { describeRedis } from "../support/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../support/redis-server.js";
 
-/** The server's clock is waited for, by five cases at a time: no check comes nearer to it than 150 ms. */
+/** The server's clock is waited for, by five cases at a time. */
 const LEASE_MS = 500;
 
 describeRedis("the Redis store keeps the DeliveryStore contract", () => {

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, type DeliveryStore, type MaybePromise } from "../../src/index.js";
 import { deliveryStoreContract } from "../../src/testing/store-contract/delivery-store-contract.js";
@@ -26,14 +27,12 @@ async function brokenBy(makeStore: () => StoreUnderTest): Promise<string[]> {
   return broken;
 }
 
-/** A store on the other side of a network: every call is answered in a later turn. */
-function remote(store: DeliveryStore): DeliveryStore {
-  const later = <T>(call: () => MaybePromise<T>) =>
-    new Promise<T>((resolve) => {
-      setImmediate(() => {
-        resolve(call());
-      });
-    });
+/** A store on the other side of a network: each call arrives so many milliseconds later. */
+function remote(store: DeliveryStore, ms: number): DeliveryStore {
+  const later = async <T>(call: () => MaybePromise<T>) => {
+    await wait(ms);
+    return call();
+  };
   return {
     claim: (...args) => later(() => store.claim(...args)),
     renew: (...args) => later(() => store.renew(...args)),
@@ -51,7 +50,7 @@ describe("the DeliveryStore contract is kept", () => {
     const makeStore = () =>
       onClock((now) => {
         const store = naiveStore(now);
-        return { store: remote(store), otherClient: remote(store) };
+        return { store: remote(store, 0), otherClient: remote(store, 0) };
       });
     expect(await brokenBy(makeStore)).toEqual([]);
   });
@@ -164,6 +163,51 @@ describe("the cases of the DeliveryStore contract", () => {
     const startedAt = now();
     await contract.find(({ id }) => id === "takeover")?.run();
     expect(now() - startedAt).toBeGreaterThanOrEqual(129);
+  });
+
+  it("are tried again with a longer lease where the calls took so long that it ended", async () => {
+    const now = () => performance.now();
+    const contract = deliveryStoreContract(() => ({ store: remote(naiveStore(now), 40) }), {
+      leaseMs: 100,
+    });
+    const timed = ["takeover", "renew", "claim-again-holds", "retry-after"];
+    const runs = contract.filter(({ id }) => timed.includes(id)).map(({ run }) => run());
+    expect(await Promise.all(runs)).toHaveLength(timed.length);
+  });
+
+  it.each([0, 40])("catch a store that waits %i ms and is wrong", async (ms) => {
+    let [made, closed] = [0, 0];
+    const makeStore = () => {
+      made += 1;
+      return {
+        store: remote(
+          naiveStore(() => performance.now(), "renews for anyone"),
+          ms,
+        ),
+        close: () => {
+          closed += 1;
+        },
+      };
+    };
+    const contract = deliveryStoreContract(makeStore, { leaseMs: 100 });
+    const fenced = contract.find(({ id }) => id === "owners-apart");
+    await expect(fenced?.run()).rejects.toThrow(
+      /^renew of k by A has to be false, but the store answered true/,
+    );
+    expect(closed).toBe(made);
+  });
+
+  it("say so where the calls took too long for each lease", async () => {
+    const makeStore = () => ({
+      store: remote(
+        naiveStore(() => 0, "forgets the lease"),
+        500,
+      ),
+    });
+    const contract = deliveryStoreContract(makeStore, { leaseMs: 100 });
+    await expect(contract[0]?.run()).rejects.toThrow(
+      /^k has to be in flight for b, .* \(the calls took \d+ ms, .* lease of 1600 ms.*leaseMs.*\)$/,
+    );
   });
 
   it("refuse an option that cannot work", () => {

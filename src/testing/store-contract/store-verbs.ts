@@ -1,4 +1,4 @@
-import { setTimeout as wait } from "node:timers/promises";
+import type { MaybePromise } from "../../maybe-promise.js";
 import type { ClaimResult, DeliveryStore } from "../../stores/delivery-store.js";
 import { ContractError } from "./contract-case.js";
 import type { StoreUnderTest } from "./store-under-test.js";
@@ -25,14 +25,19 @@ export interface StoreVerbs {
   readonly advance: (leases: number) => Promise<void>;
 }
 
+/** A store, and how its clock is moved on. */
+type StoreOnClock = StoreUnderTest & { readonly advance: (ms: number) => MaybePromise<void> };
+
 /** Throws a `ContractError` where `holds` is false. */
 export function ensure(holds: boolean, rule: string, got: unknown): void {
   if (!holds) throw new ContractError(`${rule}, but the store answered ${JSON.stringify(got)}`);
 }
 
 /** The verbs on a store, and on its other client. */
-export function storeVerbs(made: StoreUnderTest, leaseMs: number): StoreVerbs {
-  const { store, otherClient = store, advance = wait } = made;
+export function storeVerbs(
+  { store, otherClient = store, advance }: StoreOnClock,
+  leaseMs: number,
+): StoreVerbs {
   const move = async (leases: number): Promise<void> => {
     await advance(Math.round(leases * leaseMs));
   };
