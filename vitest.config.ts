@@ -4,10 +4,18 @@ import { defineConfig } from "vitest/config";
 
 const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
+/** A state that is waited for comes later on a machine that is busy, and is not missing for that. */
+const patient = { poll: { timeout: 20_000 } };
+
 /** The unit tests run once per crypto backend; package.json would choose one. */
 const unitProject = (backend: "node" | "web") => ({
   resolve: { alias: { "#crypto": path(`./src/crypto/${backend}.ts`) } },
-  test: { name: backend, include: ["test/unit/**/*.test.ts"], testTimeout: 30_000 },
+  test: {
+    name: backend,
+    include: ["test/unit/**/*.test.ts"],
+    testTimeout: 60_000,
+    expect: patient,
+  },
 });
 
 /** Tests over real servers, files and processes, in the folder of that name. */
@@ -18,6 +26,7 @@ const nodeProject = (name: string) => ({
     include: [`test/${name}/**/*.test.ts`],
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    expect: patient,
   },
 });
 

@@ -87,7 +87,8 @@ describe.each(transports)("Hono %s", (_name, send) => {
     const startedAt = performance.now();
     const request = withHeader(await oddDelivery(), "content-type", contentType);
     const response = await send(app, request);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    // Not after the time-out of a body that nobody sends any more, 10 s.
+    expect(performance.now() - startedAt).toBeLessThan(9_000);
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ error: { code: "BODY_CONSUMED" } });
     expect(bodies).toEqual([]);

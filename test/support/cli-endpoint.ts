@@ -2,6 +2,7 @@ import http from "node:http";
 import { nodeHandler } from "../../adapters/node.js";
 import { createWebhookReceiver, type OutcomeReport } from "../../src/index.js";
 import { TEST_SECRET } from "./deliveries.js";
+import { freePort } from "./free-port.js";
 import { listen } from "./servers.js";
 
 /** A request as an endpoint has seen it. */
@@ -18,24 +19,38 @@ export interface Endpoint {
   readonly close: () => Promise<void>;
 }
 
+/** An endpoint that tells of its requests. */
+interface AnsweringEndpoint extends Endpoint {
+  /** `listener` hears how many there were, before each is answered. */
+  readonly onRequest: (listener: (count: number) => void) => void;
+}
+
 /** An endpoint whose answers are told, one for each request; the last goes on for ever. */
 export async function answeringEndpoint(
   ...answers: { status: number; body?: string }[]
-): Promise<Endpoint> {
+): Promise<AnsweringEndpoint> {
   const seen: SeenRequest[] = [];
+  let told: (count: number) => void = () => undefined;
   const server = http.createServer((req, res) => {
     const chunks: Buffer[] = [];
     req.on("data", (chunk: Buffer) => chunks.push(chunk));
     req.on("end", () => {
       const { method = "", rawHeaders } = req;
       seen.push({ method, rawHeaders, body: Buffer.concat(chunks).toString() });
+      told(seen.length);
       const { status, body = "" } = answers[Math.min(seen.length, answers.length) - 1] ?? {
         status: 500,
       };
       res.writeHead(status).end(body);
     });
   });
-  return { ...(await opened(server)), seen };
+  return {
+    ...(await opened(server)),
+    seen,
+    onRequest(listener) {
+      told = listener;
+    },
+  };
 }
 
 /** A receiver of this library with the test secret, and how often it has handled each id. */
@@ -75,9 +90,7 @@ async function opened(server: http.Server): Promise<Pick<Endpoint, "url" | "clos
   };
 }
 
-/** A URL at which nobody listens: the port was free a moment ago. */
+/** A URL at which nobody listens. */
 export async function silentUrl(): Promise<string> {
-  const { url, close } = await answeringEndpoint({ status: 200 });
-  await close();
-  return url;
+  return `http://127.0.0.1:${String(await freePort())}/webhooks/gateway`;
 }

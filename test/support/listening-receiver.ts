@@ -95,7 +95,7 @@ export async function listenWith(
 
 /** Asserts what becomes true sooner or later, and soon unless the machine is busy. */
 export function eventually<T>(read: () => T | Promise<T>) {
-  return expect.poll(read, { interval: 5, timeout: 10_000 });
+  return expect.poll(read, { interval: 5 });
 }
 
 function connectionCount(server: Server): Promise<number> {

@@ -1,22 +1,25 @@
 import { vi } from "vitest";
 
-/** Counts the timers of a length: all that were started, and those not cleared. `restore` ends it. */
+/** Counts the timers of a length: all that were started, those not cleared, and those that came to their end. `restore` ends it. */
 export function watchTimers(delayMs: number): {
   started: () => number;
   running: () => number;
+  fired: () => number;
   restore: () => void;
 } {
-  let started = 0;
+  let [started, fired] = [0, 0];
   const running = new Set<unknown>();
   const { setTimeout: start, clearTimeout: stop } = globalThis;
   const starting = vi
     .spyOn(globalThis, "setTimeout")
     .mockImplementation((callback: () => void, ms?: number) => {
-      const timer = start(callback, ms);
-      if (ms === delayMs) {
-        started += 1;
-        running.add(timer);
-      }
+      if (ms !== delayMs) return start(callback, ms);
+      started += 1;
+      const timer = start(() => {
+        fired += 1;
+        callback();
+      }, ms);
+      running.add(timer);
       return timer;
     });
   const stopping = vi.spyOn(globalThis, "clearTimeout").mockImplementation((timer) => {
@@ -26,6 +29,7 @@ export function watchTimers(delayMs: number): {
   return {
     started: () => started,
     running: () => running.size,
+    fired: () => fired,
     restore() {
       starting.mockRestore();
       stopping.mockRestore();

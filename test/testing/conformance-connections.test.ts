@@ -87,7 +87,7 @@ it.each([
   const { port, close } = await listen(server);
   try {
     const target = `http://127.0.0.1:${port}/`;
-    const timeoutMs = piece.length === 1 ? 100 : 30_000;
+    const timeoutMs = piece.length === 1 ? 1_500 : 30_000;
     const report = await judgeTarget({ target, timeoutMs }, ["broken_heads"]);
     expect(idsOf(report, "passed")).toEqual(["broken_heads"]);
   } finally {

@@ -15,6 +15,9 @@ import { disguisesOf, personOf, personalAlarm, writtenAlarm } from "../support/p
 const COUNT = 1_000;
 const SECRET = "whsec_of_the_partner_5521";
 
+/** The id and the signature of a fixture: a UUID, and a hash. */
+const MADE_UP = /"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"|"v1=[0-9a-f]{64}"/g;
+
 const GRAM = 6;
 
 /** The parts that a text holds, in any letter case. By what is there of six characters first: millions of searches. */
@@ -128,7 +131,8 @@ describe("a thousand recorded alarms full of personal data", () => {
   });
 
   test("hold none of it, in no disguise", () => {
-    const all = files.join("\n");
+    // Random each time, so that digits of somebody's turn up in one of many runs.
+    const all = files.join("\n").replace(MADE_UP, '""');
     const bodies = files.map((file) => {
       const { body = "", bodyBase64 = "" } = JSON.parse(file) as Record<string, string>;
       return body + Buffer.from(bodyBase64, "base64").toString("latin1");

@@ -1,4 +1,3 @@
-import http from "node:http";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, createWebhookReceiver } from "../../src/index.js";
 import type { Fixture } from "../../src/testing/fixtures/fixture.js";
@@ -7,7 +6,7 @@ import type { ReplayResult } from "../../src/testing/fixtures/replay-report.js";
 import { sampleAlarm } from "../../src/testing/samples/sample-alarm.js";
 import { signedDelivery } from "../../src/testing/signed-delivery.js";
 import { TEST_SECRET } from "../../src/testing/test-secret.js";
-import { listen } from "../support/servers.js";
+import { freePort } from "../support/free-port.js";
 
 const timestamp = 1_783_504_805;
 
@@ -152,9 +151,8 @@ describe("a target that fails", () => {
   });
 
   it("by not being there is one too", async () => {
-    const { port, close } = await listen(http.createServer());
-    await close();
-    const report = await replayFixtures(`http://127.0.0.1:${String(port)}/`, await fixtures());
+    const port = String(await freePort());
+    const report = await replayFixtures(`http://127.0.0.1:${port}/`, await fixtures());
     for (const { error, status } of report.results) {
       expect(error).toContain("ECONNREFUSED");
       expect(status).toBeUndefined();

@@ -8,6 +8,7 @@ import { createScaledClock } from "../../src/testing/twin/scaled-clock.js";
 import type { CommonTwinOptions } from "../../src/testing/twin/twin-options.js";
 import { createVirtualClock } from "../../src/testing/twin/virtual-clock.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
+import { freePort } from "../support/free-port.js";
 import { listen, testCertificate } from "../support/servers.js";
 import { startTwinServer } from "../support/twin-server.js";
 
@@ -71,8 +72,7 @@ describe("over HTTP, in scaled time", () => {
   });
 
   test("a refused connection is a network error, and sent again", async () => {
-    const { url, close } = await startTwinServer(() => undefined);
-    await close();
+    const url = `http://127.0.0.1:${String(await freePort())}/`;
     const { end, status, attempts } = await twinTo(url).deliver(event);
     expect(end).toBe("exhausted");
     expect(status).toBeUndefined();
@@ -85,12 +85,15 @@ describe("over HTTP, in scaled time", () => {
     const { url, idle } = await server((_req, res, count) => {
       if (count > 0) res.end("{}");
     });
-    const twin = twinTo(url, { timeoutMs: 50 });
+    const twin = twinTo(url, { timeoutMs: 500 });
     const { end, attempts } = await twin.deliver(event);
     expect(end).toBe("acknowledged");
-    expect(attempts.map(({ verdict }) => verdict)).toEqual(["timeout", "acknowledged"]);
-    expect(attempts[0]).toMatchObject({ error: "no answer within 50 ms" });
-    expect(attempts[0]?.ms).toBeGreaterThan(45);
+    // More than one on a machine that takes as long to answer at all.
+    expect(new Set(attempts.slice(0, -1).map(({ verdict }) => verdict))).toEqual(
+      new Set(["timeout"]),
+    );
+    expect(attempts[0]).toMatchObject({ error: "no answer within 500 ms" });
+    expect(attempts[0]?.ms).toBeGreaterThan(495);
     await twin.close();
     await idle();
   });

@@ -204,14 +204,19 @@ describe("drain", () => {
   });
 
   it("waits for dependencyTimeoutMs at most on a store that is away", async () => {
-    const store = { ...memoryStore(), complete: () => never<undefined>() };
+    const allThere = deferred();
+    let completions = 0;
+    const complete = () => {
+      completions += 1;
+      if (completions === 3) allThere.resolve();
+      return never<undefined>();
+    };
+    const store = { ...memoryStore(), complete };
     const receiver = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 100 });
     const answers = ["one", "two", "three"].map(async (id) =>
       receiver.receive(await delivery({ id })),
     );
-    await vi.waitFor(() => {
-      expect(vi.getTimerCount()).toBe(3);
-    });
+    await allThere.promise;
     await vi.advanceTimersByTimeAsync(100);
     await Promise.all(answers);
     const { state, done } = watch(receiver.drain());

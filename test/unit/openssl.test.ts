@@ -15,7 +15,7 @@ const ids = fc.string({
   maxLength: 128,
 });
 
-test("200 random deliveries that openssl signed verify", { timeout: 30_000 }, async () => {
+test("50 random deliveries that openssl signed verify", async () => {
   const deliveries = fc.sample(
     fc.record({
       secret: secrets,
@@ -23,9 +23,9 @@ test("200 random deliveries that openssl signed verify", { timeout: 30_000 }, as
       timestamp: fc.nat(999_999_999_999),
       body: fc.uint8Array({ maxLength: 2_000 }),
     }),
-    { seed: 20_260_708, numRuns: 200 },
+    { seed: 20_260_708, numRuns: 50 },
   );
-  expect(deliveries).toHaveLength(200);
+  expect(deliveries).toHaveLength(50);
 
   for (const { secret, id, timestamp, body } of deliveries) {
     const signature = opensslSignature(
