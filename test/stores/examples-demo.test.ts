@@ -80,13 +80,12 @@ describeRedis("npm run demo -- --store redis", () => {
 
   it("exits with 1 where the server forgets what was handled", async () => {
     const running = runDemo(["--store", "redis"], { REDIS_URL: server.url });
-    const connections = async (): Promise<number> => {
-      const info = await client.info("clients");
-      return Number(/connected_clients:(\d+)/.exec(info)?.[1]);
-    };
+    const connections = async () => (await client.clientList()).map(({ id }) => id);
     // Its own, this one, and the receiver's, until that is killed.
-    while ((await connections()) < 3) await wait(5);
-    while ((await connections()) === 3) await wait(5);
+    let all = await connections();
+    for (; all.length < 3; all = await connections()) await wait(5);
+    for (let now = all; all.every((id) => now.includes(id)); now = await connections())
+      await wait(5);
     await client.flushAll();
     const run = await running;
 

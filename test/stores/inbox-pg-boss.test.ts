@@ -109,7 +109,7 @@ describeEngine("pg-boss's own ways", postgresBinaries !== undefined, () => {
   });
 
   it("aborts the signal of a job that expires, gives its place to others and runs it again", async () => {
-    const queue = pgBossQueue(boss, "expires", { expireInMs: 2_000, retryDelayMs: 1_000 });
+    const queue = pgBossQueue(boss, "expires", { expireInMs: 5_000, retryDelayMs: 1_000 });
     const receiver = inboxReceiver(queue.enqueue);
     await receiver.receive(await alarmDelivery(1));
     const first = deferred();

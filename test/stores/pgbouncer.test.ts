@@ -176,7 +176,7 @@ describePgBouncer("through PgBouncer in transaction mode", () => {
       const write = (tx: pg.PoolClient) => effects.write(tx, "cut");
       // The server may not have seen yet that the connection is gone.
       await expect
-        .poll(() => again.process("cut", write, RETENTION), { timeout: 10_000 })
+        .poll(() => again.process("cut", write, RETENTION))
         .not.toMatchObject({ state: "in_flight" });
       expect(await effects.of("cut")).toBe(1);
     });

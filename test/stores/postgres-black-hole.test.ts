@@ -7,6 +7,8 @@ import { mustNotRun } from "../support/postgres-effects.js";
 import { startPostgres, type PostgresServer } from "../support/postgres-server.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
+/** Each look moves the fake clock on by as much as it waited, and the statements give up after 10 s. */
+const BEFORE_10_S = { timeout: 8_000 };
 
 describePostgres("where a network swallows what the connections of a pool carry", () => {
   let server: PostgresServer;
@@ -43,7 +45,7 @@ describePostgres("where a network swallows what the connections of a pool carry"
     const rejections = lost.map((call) =>
       expect(call).rejects.toThrow("the statement took longer than 10000 ms"),
     );
-    await vi.waitUntil(() => pool.idleCount === 0 && vi.getTimerCount() === 2);
+    await vi.waitUntil(() => pool.idleCount === 0 && vi.getTimerCount() === 2, BEFORE_10_S);
     await vi.advanceTimersByTimeAsync(10_000);
     await Promise.all(rejections);
     vi.useRealTimers();
@@ -59,7 +61,7 @@ describePostgres("where a network swallows what the connections of a pool carry"
     const rejection = expect(store.process("t", mustNotRun, TIMES)).rejects.toThrow(
       "BEGIN took longer than 10000 ms",
     );
-    await vi.waitUntil(() => pool.idleCount === 0 && vi.getTimerCount() === 1);
+    await vi.waitUntil(() => pool.idleCount === 0 && vi.getTimerCount() === 1, BEFORE_10_S);
     await vi.advanceTimersByTimeAsync(10_000);
     await vi.advanceTimersByTimeAsync(10_000);
     await rejection;

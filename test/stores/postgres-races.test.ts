@@ -115,10 +115,9 @@ describePostgres("where another transaction writes the same row at the same time
       [key],
     );
     const called = call();
-    await vi.waitUntil(async () => {
-      const { rows } = await pool.query("SELECT FROM pg_locks WHERE NOT granted");
-      return rows.length > 0;
-    });
+    await expect
+      .poll(async () => (await pool.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount)
+      .toBeGreaterThan(0);
     await client.query("COMMIT");
     client.release();
     return called;

@@ -48,16 +48,15 @@ describePostgres("a receiver", () => {
 
   it("with a pool that is exhausted answers 503, and leaves no claim in the way", async () => {
     const single = server.pool({ max: 1 });
-    const options = { store: postgresStore({ pool: single }), dependencyTimeoutMs: 100 };
-    const receiver = alarmReceiver(() => undefined, options);
+    const store = postgresStore({ pool: single });
+    const hasty = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 100 });
+    const receiver = alarmReceiver(() => undefined, { store });
     const client = await single.connect();
-    const refused = await receiver.receive(await delivery({ id: "exhausted" }));
+    const refused = await hasty.receive(await delivery({ id: "exhausted" }));
     expect(refused).toMatchObject({ status: 503, outcome: "store_unavailable" });
     client.release();
     // The claim that waited is made, and then released behind it.
-    await expect
-      .poll(async () => (await receiver.receive(await delivery({ id: "exhausted" }))).outcome)
-      .toBe("handled");
+    await expect.poll(() => outcomeOf(receiver, "exhausted")).toBe("handled");
     expect(await outcomeOf(receiver, "exhausted")).toBe("duplicate");
   });
 

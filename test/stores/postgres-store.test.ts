@@ -72,13 +72,19 @@ describePostgres("the PostgreSQL store", () => {
 
   it("keeps what was claimed and never settled for its retention, and no longer", async () => {
     const store = postgresStore({ pool });
-    await store.claim("abandoned", "a", { leaseMs: 50, retentionMs: 200 });
+    await store.claim("abandoned", "a", { leaseMs: 50, retentionMs: 3_600_000 });
+    const { rows } = await pool.query(
+      `SELECT extract(epoch FROM expires_at - now())::float8 AS seconds
+        FROM gateway_deliveries WHERE key = 'abandoned'`,
+    );
+    expect(rows).toEqual([{ seconds: expect.closeTo(3600, -1) as unknown }]);
     await pool.query("SELECT pg_sleep(0.1)");
-    expect(await store.claim("abandoned", "b", { leaseMs: 50, retentionMs: 200 })).toEqual({
+    expect(await store.claim("abandoned", "b", TIMES)).toEqual({
       state: "claimed",
       takeover: true,
     });
-    await pool.query("SELECT pg_sleep(0.25)");
+    await store.release("abandoned", "b");
+    await pool.query("UPDATE gateway_deliveries SET expires_at = now() WHERE key = 'abandoned'");
     expect(await store.claim("abandoned", "c", TIMES)).toEqual(CLAIMED);
   });
 

@@ -154,7 +154,7 @@ describePostgres("a transaction of PostgreSQL", () => {
       await effects.write(tx, key);
       await tx.query("SELECT sum(amount) FROM balances");
       bothRead.add(key);
-      await vi.waitUntil(() => bothRead.size === 2);
+      await vi.waitUntil(() => bothRead.size === 2, { timeout: 20_000 });
       await tx.query("UPDATE balances SET amount = 0 WHERE name = $1", [key]);
     };
     const results = await Promise.allSettled(

@@ -43,12 +43,11 @@ describeRedis("the Redis store on a Cluster", () => {
 
         for (const node of cluster.nodes) await node.kill();
         const message = "the Redis client is not connected: is the server up?";
-        await expect
-          .poll(() => claim("k", "a").catch(String), { timeout: 20_000 })
-          .toContain(message);
+        await expect.poll(() => claim("k", "a").catch(String)).toContain(message);
         const startedAt = performance.now();
         await expect(claim("k", "a")).rejects.toThrow(message);
-        expect(performance.now() - startedAt).toBeLessThan(500);
+        // Those that wait for a connection do so for 2 s.
+        expect(performance.now() - startedAt).toBeLessThan(1_500);
 
         for (const node of cluster.nodes) await node.start();
         while ((await claimAll("c")).has("failed")) await wait(100);

@@ -9,8 +9,8 @@ import { describeRedis } from "../support/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../support/redis-server.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
-/** Far below the two seconds of a first connection, and the five that a receiver waits. */
-const AT_ONCE_MS = 500;
+/** Below the two seconds of a first connection, and the five that a receiver waits. */
+const AT_ONCE_MS = 1_500;
 
 let closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -101,7 +101,11 @@ describeRedis("the Redis store waits for the first connection", () => {
         millisecondsToReject(() => store.claim("first", "a", TIMES), message),
         millisecondsToReject(() => store.claim("second", "a", TIMES), message),
       ]);
-      for (const ms of waited) expect(Math.abs(ms - 2_000)).toBeLessThan(AT_ONCE_MS);
+      for (const ms of waited) {
+        expect(ms).toBeGreaterThan(1_900);
+        // The receiver gives up after 5 s by default, and would not hear of the reason.
+        expect(ms).toBeLessThan(4_500);
+      }
       const verbs: readonly (() => unknown)[] = [
         () => store.claim("third", "a", TIMES),
         () => store.renew("first", "a", 1_000),

@@ -27,9 +27,7 @@ function connect({ port }: RedisServer): Redis {
 }
 
 async function linked(replica: Redis): Promise<void> {
-  await expect
-    .poll(() => replica.info("replication"), { timeout: 20_000 })
-    .toContain("master_link_status:up");
+  await expect.poll(() => replica.info("replication")).toContain("master_link_status:up");
 }
 
 describeRedis("a Redis replica that becomes the master", () => {
@@ -60,7 +58,7 @@ describeRedis("a Redis replica that becomes the master", () => {
     expect(await after.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
     // Handled again, once the lease that the replica knows of has ended: as a takeover.
     await expect
-      .poll(() => after.claim("claimed", "b", TIMES), { timeout: 5_000 })
+      .poll(() => after.claim("claimed", "b", TIMES))
       .toEqual({ state: "claimed", takeover: true });
     // Handled again, and nothing tells it from a first time.
     expect(await after.claim("late", "b", TIMES)).toEqual({ state: "claimed", takeover: false });

@@ -82,7 +82,7 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
 
     it("take over after the lease of one that was killed in its handler", async () => {
       const id = randomUUID();
-      const args = ["--import", "tsx", PROCESS, String(server.port), id, "1000"];
+      const args = ["--import", "tsx", PROCESS, String(server.port), id, "3000"];
       const killed = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
       closers.push(() => killed.kill("SIGKILL"));
       await once(killed.stdout, "data");
@@ -91,21 +91,25 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       });
       const request = await delivery({ id });
       // Renewed for longer than its lease, as long as the process lives.
-      await wait(1_300);
+      await wait(3_900);
       expect(await two.receive(request)).toMatchObject({ status: 409, outcome: "in_flight" });
       killed.kill("SIGKILL");
       await once(killed, "exit");
       expect(await two.receive(request)).toMatchObject({ status: 409, outcome: "in_flight" });
       await expect
-        .poll(async () => (await two.receive(request)).outcome, { timeout: 5_000, interval: 50 })
+        .poll(async () => (await two.receive(request)).outcome, { interval: 50 })
         .toBe("handled");
       expect(reports.at(-1)).toMatchObject({ outcome: "handled", takeover: true });
     });
 
     it("answer 503 in time while the server hangs, and lose nothing by it", async () => {
       const runs: string[] = [];
-      const one = await receiver(({ id }) => runs.push(id), { dependencyTimeoutMs: 300 });
-      await one.receive(await delivery({ id: "before" }));
+      const handler: AlarmHandler = ({ id }) => runs.push(id);
+      const one = await receiver(handler, { dependencyTimeoutMs: 300 });
+      const patient = await receiver(handler);
+      expect(await patient.receive(await delivery({ id: "before" }))).toMatchObject({
+        status: 200,
+      });
       const request = await delivery({ id: "during" });
       server.pause();
       const startedAt = performance.now();
@@ -113,12 +117,11 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
         status: 503,
         outcome: "store_unavailable",
       });
-      expect(performance.now() - startedAt).toBeLessThan(1_000);
+      // The default is 5 s.
+      expect(performance.now() - startedAt).toBeLessThan(4_500);
       server.resume();
       // The claim that the server granted too late is given back, and not waited for.
-      await expect
-        .poll(async () => (await one.receive(request)).outcome, { timeout: 5_000 })
-        .toBe("handled");
+      await expect.poll(async () => (await one.receive(request)).outcome).toBe("handled");
       expect(runs).toEqual(["before", "during"]);
     });
 
@@ -134,7 +137,7 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       const store = redisStore({ client });
       const held = { leaseMs: 1, retentionMs: 1 };
       await expect
-        .poll(() => store.claim(request.headers["x-webhook-id"], "a", held), { timeout: 20_000 })
+        .poll(() => store.claim(request.headers["x-webhook-id"], "a", held))
         .toEqual({ state: "completed" });
     });
   });

@@ -45,7 +45,7 @@ async function startSentinel(masterPort: number): Promise<number> {
     admin.disconnect();
   });
   await expect
-    .poll(async () => String(await admin.call("SENTINEL", "REPLICAS", NAME)), { timeout: 20_000 })
+    .poll(async () => String(await admin.call("SENTINEL", "REPLICAS", NAME)))
     .toContain("master-link-status,ok");
   return port;
 }

@@ -4,8 +4,8 @@ import type { RetryOptions } from "../../src/inbox/retry-options.js";
 import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
 import { startRedisServer } from "./redis-server.js";
 
-/** Locks that end soon, so that a crash is seen within a test's patience. */
-const SHORT_LOCKS = { lockDuration: 1_000, stalledInterval: 300, drainDelay: 1 };
+/** Locks that end within a test's patience, and not while a busy machine lets the worker wait. */
+const SHORT_LOCKS = { lockDuration: 5_000, stalledInterval: 500, drainDelay: 1 };
 
 /** A queue of BullMQ, and how to close it. */
 export interface OpenBullmqQueue extends InboxQueue {

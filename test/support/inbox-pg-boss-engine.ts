@@ -15,7 +15,7 @@ export async function startPgBoss(url: string): Promise<PgBoss> {
   return boss;
 }
 
-/** The queue of a PgBoss, with runs that expire soon. */
+/** The queue of a PgBoss, with runs that expire within a test's patience. */
 export function pgBossQueue(boss: PgBoss, name: string, retries = {}): InboxQueue {
   const count = async (condition: string): Promise<number> => {
     const sql = `SELECT count(*)::int AS count FROM pgboss.job WHERE name = $1 AND ${condition}`;
@@ -23,7 +23,7 @@ export function pgBossQueue(boss: PgBoss, name: string, retries = {}): InboxQueu
     return (rows as { count: number }[])[0]?.count ?? 0;
   };
   return {
-    enqueue: pgBossEnqueue({ boss, queue: name, expireInMs: 3_000, ...retries }),
+    enqueue: pgBossEnqueue({ boss, queue: name, expireInMs: 5_000, ...retries }),
     consume: (options) =>
       pgBossConsume({ boss, queue: name, pollIntervalMs: 100, logger: false, ...options }),
     async put(data) {

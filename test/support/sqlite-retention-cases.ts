@@ -59,26 +59,26 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
 
   async "forgets a key that was never completed after the retention"({ open }) {
     const store = sqliteStore({ database: open() });
-    const times = { leaseMs: 200, retentionMs: 1_500 };
+    const times = { leaseMs: 200, retentionMs: 4_000 };
     await store.claim("k", "a", times);
     await wait(300);
     assert.deepEqual(await store.claim("k", "b", times), { state: "claimed", takeover: true });
-    await wait(1_600);
+    await wait(4_100);
     assert.deepEqual(await store.claim("k", "c", times), { state: "claimed", takeover: false });
   },
 
   async "keeps a takeover that was released as long as any lease that has ended"({ open }) {
     const store = sqliteStore({ database: open() });
-    const times = { leaseMs: 300, retentionMs: 1_500 };
+    const times = { leaseMs: 300, retentionMs: 4_000 };
     const takeover = { state: "claimed", takeover: true };
     await store.claim("k", "a", times);
     await wait(400);
     assert.deepEqual(await store.claim("k", "b", times), takeover);
     await store.release("k", "b");
-    await wait(1_000);
+    await wait(2_500);
     assert.deepEqual(await store.claim("k", "c", times), takeover);
     await store.release("k", "c");
-    await wait(1_600);
+    await wait(4_100);
     assert.deepEqual(await store.claim("k", "d", times), { state: "claimed", takeover: false });
   },
 
