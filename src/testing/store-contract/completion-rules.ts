@@ -8,7 +8,7 @@ export const completionRules: readonly StoreRule[] = [
     id: "complete",
     title: "a completed key stays completed, for every client and its owner too",
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.complete("k", "a");
       await store.other.completed("k", "b");
       await store.completed("k", "a");
@@ -34,7 +34,7 @@ export const completionRules: readonly StoreRule[] = [
     id: "complete-late",
     title: "a completion is taken after the lease has ended",
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(1.3);
       await store.complete("k", "a");
       await store.completed("k", "b");
@@ -44,7 +44,7 @@ export const completionRules: readonly StoreRule[] = [
     id: "complete-lost",
     title: "a completion is taken after another owner took over",
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(1.3);
       await store.other.claimed("k", "b", true);
       await store.complete("k", "a");
@@ -67,6 +67,7 @@ export const completionRules: readonly StoreRule[] = [
   {
     id: "retention",
     title: "a completion is forgotten after its retention, and not before",
+    isTimed: true,
     async check(store) {
       await store.claimed("k", "a");
       await store.complete("k", "a", 3 * store.leaseMs);

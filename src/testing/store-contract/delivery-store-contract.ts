@@ -13,8 +13,9 @@ import type { MakeStore } from "./store-under-test.js";
 export interface DeliveryStoreContractOptions {
   /**
    * The lease of the cases, of which their other times are multiples. Where the store's clock is waited
-   * for, a case whose calls took 0.3 of it or more is tried again with a lease 4 times and then 16 times
-   * as long before it fails. Milliseconds, from 100 to 60 000, default 1 000.
+   * for, a case that looks at a lease before its end, and whose calls took 0.3 of it or more, is tried
+   * again with a lease 4 times and then 16 times as long before it fails. Milliseconds, from 100 to
+   * 60 000, default 1 000.
    */
   readonly leaseMs?: number | undefined;
 }

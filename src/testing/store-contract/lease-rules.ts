@@ -24,10 +24,11 @@ export const leaseRules: readonly StoreRule[] = [
   {
     id: "claim-again-holds",
     title: "a claim that is repeated holds a whole lease from then on",
+    isTimed: true,
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(0.65);
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(0.65);
       await store.inFlight("k", "b");
       await store.advance(0.65);
@@ -37,8 +38,9 @@ export const leaseRules: readonly StoreRule[] = [
   {
     id: "retry-after",
     title: "retryAfterMs says what is left of the lease",
+    isTimed: true,
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(0.6);
       await store.inFlight("k", "b", 0.7 * store.leaseMs);
     },
@@ -46,8 +48,9 @@ export const leaseRules: readonly StoreRule[] = [
   {
     id: "takeover",
     title: "after the lease has ended by the store's clock a claim is a takeover",
+    isTimed: true,
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(0.7);
       await store.other.inFlight("k", "b");
       await store.advance(0.6);
@@ -59,7 +62,7 @@ export const leaseRules: readonly StoreRule[] = [
     id: "takeover-by-itself",
     title: "an owner whose lease has ended takes over too",
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(1.3);
       await store.claimed("k", "a", true);
     },
@@ -68,16 +71,16 @@ export const leaseRules: readonly StoreRule[] = [
     id: "takeover-remembered",
     title: "a lease that ended long ago is still told from none",
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(4);
-      await store.claimed("k", "b", true);
+      await store.leased("k", "b", true);
     },
   },
   {
     id: "takeover-again",
     title: "a takeover that its owner claims again is still one",
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(1.3);
       await store.claimed("k", "b", true);
       await store.other.claimed("k", "b", true);
@@ -87,10 +90,11 @@ export const leaseRules: readonly StoreRule[] = [
   {
     id: "renew",
     title: "a renewed lease holds from the moment of its renewal",
+    isTimed: true,
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(0.65);
-      await store.renewed("k", "a", true);
+      await store.renewed("k", "a", true, store.leaseMs);
       await store.advance(0.65);
       await store.inFlight("k", "b");
       await store.advance(1);
@@ -111,7 +115,7 @@ export const leaseRules: readonly StoreRule[] = [
     id: "renew-ended",
     title: "a lease that has ended is not renewed",
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(1.3);
       await store.renewed("k", "a", false);
       await store.claimed("k", "b", true);
@@ -121,7 +125,7 @@ export const leaseRules: readonly StoreRule[] = [
     id: "renew-fenced",
     title: "nobody renews the lease of another owner",
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(0.65);
       await store.renewed("k", "b", false);
       await store.advance(0.65);
@@ -158,7 +162,7 @@ export const leaseRules: readonly StoreRule[] = [
     title: "after a takeover is released each claim is one too, until the key is completed",
     async check(store) {
       // What the run did whose lease has ended is not known yet, however often a later one has failed.
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(1.3);
       await store.claimed("k", "b", true);
       await store.release("k", "b");
@@ -177,8 +181,9 @@ export const leaseRules: readonly StoreRule[] = [
   {
     id: "release-fenced",
     title: "nobody releases the lease of another owner",
+    isTimed: true,
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.release("k", "b");
       await store.inFlight("k", "b");
       await store.advance(1.3);

@@ -17,7 +17,7 @@ export const raceRules: readonly StoreRule[] = [
     id: "takeover-atomic",
     title: "of many takeovers at a time, of two clients, one is granted",
     async check(store) {
-      await store.claimed("k", "gone");
+      await store.leased("k", "gone");
       await store.advance(1.3);
       await onlyOneClaims(store, true);
     },
@@ -59,7 +59,7 @@ export const raceRules: readonly StoreRule[] = [
     id: "renew-atomic",
     title: "a lease that has ended is not renewed beside its takeover",
     async check(store) {
-      await store.claimed("k", "a");
+      await store.leased("k", "a");
       await store.advance(1.3);
       const renewed = () => store.renewed("k", "a", false);
       const takeover = () => store.other.claimed("k", "b", true);

@@ -3,22 +3,24 @@ import type { ClaimResult, DeliveryStore } from "../../stores/delivery-store.js"
 import { ContractError } from "./contract-case.js";
 import type { StoreUnderTest } from "./store-under-test.js";
 
-/** Longer than any case takes. */
+/** A lease or retention that outlasts the case, however slow the store is. */
 const LONG_MS = 3_600_000;
 
 /** The verbs of a store, with the times that the rules share and an expectation on each answer. */
 export interface StoreVerbs {
+  /** A lease that is there to end. */
   readonly leaseMs: number;
   /** The same data through the other client. */
   readonly other: StoreVerbs;
-  /** `forMs`: a lease of another length. */
+  /** `forMs`: the lease. By default it outlasts the case, here and below. */
   readonly claim: (key: string, owner: string, forMs?: number) => Promise<ClaimResult>;
   readonly claimed: (key: string, owner: string, takeover?: boolean) => Promise<void>;
+  /** The same for `leaseMs`. */
+  readonly leased: (key: string, owner: string, takeover?: boolean) => Promise<void>;
   /** `withinMs`: the most that `retryAfterMs` may say. */
   readonly inFlight: (key: string, owner: string, withinMs?: number) => Promise<void>;
   readonly completed: (key: string, owner: string) => Promise<void>;
-  readonly renew: (key: string, owner: string) => Promise<boolean>;
-  readonly renewed: (key: string, owner: string, held: boolean) => Promise<void>;
+  readonly renewed: (key: string, owner: string, held: boolean, forMs?: number) => Promise<void>;
   readonly complete: (key: string, owner: string, retentionMs?: number) => Promise<void>;
   readonly release: (key: string, owner: string) => Promise<void>;
   /** Moves the clock on by so many leases. */
@@ -52,27 +54,35 @@ function verbsOf(
   advance: StoreVerbs["advance"],
   other: () => StoreVerbs,
 ): StoreVerbs {
-  const claim: StoreVerbs["claim"] = async (key, owner, forMs = leaseMs) =>
+  const claim: StoreVerbs["claim"] = async (key, owner, forMs = LONG_MS) =>
     store.claim(key, owner, { leaseMs: forMs, retentionMs: LONG_MS });
-  const renew: StoreVerbs["renew"] = async (key, owner) => store.renew(key, owner, leaseMs);
+  const ensureClaimed = (
+    key: string,
+    owner: string,
+    takeover: boolean,
+    result: ClaimResult,
+  ): void => {
+    ensure(result.state === "claimed", `${owner} has to get ${key}`, result);
+    ensure(
+      result.state === "claimed" && result.takeover === takeover,
+      `the claim of ${key} by ${owner} has to be ${takeover ? "a" : "no"} takeover`,
+      result,
+    );
+  };
   return {
     leaseMs,
     get other() {
       return other();
     },
     claim,
-    renew,
     advance,
     async claimed(key, owner, takeover = false) {
-      const result = await claim(key, owner);
-      ensure(result.state === "claimed", `${owner} has to get ${key}`, result);
-      ensure(
-        result.state === "claimed" && result.takeover === takeover,
-        `the claim of ${key} by ${owner} has to be ${takeover ? "a" : "no"} takeover`,
-        result,
-      );
+      ensureClaimed(key, owner, takeover, await claim(key, owner));
     },
-    async inFlight(key, owner, withinMs = leaseMs) {
+    async leased(key, owner, takeover = false) {
+      ensureClaimed(key, owner, takeover, await claim(key, owner, leaseMs));
+    },
+    async inFlight(key, owner, withinMs = LONG_MS) {
       const result = await claim(key, owner);
       ensure(result.state === "in_flight", `${key} has to be in flight for ${owner}`, result);
       ensure(
@@ -85,8 +95,8 @@ function verbsOf(
       const result = await claim(key, owner);
       ensure(result.state === "completed", `${key} has to be completed for ${owner}`, result);
     },
-    async renewed(key, owner, held) {
-      const answer = await renew(key, owner);
+    async renewed(key, owner, held, forMs = LONG_MS) {
+      const answer = await store.renew(key, owner, forMs);
       ensure(answer === held, `renew of ${key} by ${owner} has to be ${String(held)}`, answer);
     },
     async complete(key, owner, retentionMs = LONG_MS) {
