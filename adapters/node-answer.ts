@@ -33,14 +33,24 @@ export function writeAnswerAndClose(
   // Complete for the sender by its Content-Length, while the end, which closes, waits.
   body.write(answer.body);
   const finish = (): void => {
-    body.end(() => {
-      // Other streams share an HTTP/2 connection, so only this one is closed.
-      if (isHttp2(res)) res.stream.close();
-    });
+    // Other streams share an HTTP/2 connection, so only this one is closed.
+    if (isHttp2(res)) {
+      const { stream } = res;
+      stream.once("finish", () => {
+        stream.close();
+      });
+    }
+    // With no argument: a middleware's own `end(chunk, encoding)` would take a callback for the chunk.
+    body.end();
   };
   // Nothing is on its way where the upload has stalled.
   if (answer.outcome === "body_timeout") finish();
-  else void discardNodeBody(req).then(finish);
+  else {
+    void discardNodeBody(req)
+      .then(finish)
+      // A middleware's own `end` may throw, and nobody above hears of it any more.
+      .catch(() => body.destroy());
+  }
 }
 
 /** Somebody else may have answered, such as a time-out middleware, and the sender may be gone. */

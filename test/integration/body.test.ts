@@ -247,6 +247,30 @@ describe.each([
     expect(lingers.fired()).toBe(0);
   });
 
+  it.each<[string, (end: (chunk?: unknown) => unknown, chunk: unknown) => unknown]>([
+    ["takes a chunk and an encoding", (end, chunk) => end(chunk)],
+    ["throws", () => expect.fail("no end")],
+  ])("closes over a body that was too large, where another's res.end %s", async (_how, wrap) => {
+    await behind(
+      (_req, res, next) => {
+        const end = res.end.bind(res) as (chunk?: unknown) => unknown;
+        // As express-session and compression do, which take a callback for the chunk.
+        res.end = ((chunk?: unknown) => {
+          if (typeof chunk === "function") throw new TypeError("a chunk has to be text or bytes");
+          return wrap(end, chunk);
+        }) as typeof res.end;
+        next();
+      },
+      { maxBodyBytes: 100 },
+    );
+    const connection = await server.connect();
+    await connection.write(headOf(await signed(), "Content-Length: 200"));
+    await connection.write("x".repeat(200));
+    expect((await connection.answers(1))[0]?.status).toBe(409);
+    await connection.closed;
+    expect(outcomes()).toEqual(["body_too_large"]);
+  });
+
   it("answers nobody when the sender left before the handler was reached", async () => {
     const reached = deferred();
     const bodyTimeoutMs = 50;

@@ -112,6 +112,23 @@ describe("Fetch", () => {
     expect(await end).toMatchObject({ done: true });
   });
 
+  it("gives up an endless upload whose request was cloned before", async () => {
+    vi.useFakeTimers();
+    const { receiver } = createBodyReceiver({ maxBodyBytes: 10 });
+    const request = await streamingRequest({
+      pull: async (controller) => {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        controller.enqueue(new Uint8Array(100));
+      },
+    });
+    request.clone();
+    const answering = fetchHandler(receiver)(request);
+    await vi.advanceTimersByTimeAsync(100);
+    const text = (await answering).text();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await text).toContain("BODY_TOO_LARGE");
+  });
+
   it("survives an answer that nobody wants", async () => {
     const { receiver } = createBodyReceiver({ maxBodyBytes: 10 });
     const response = await fetchHandler(receiver)(requestOf(await oddDelivery()));
