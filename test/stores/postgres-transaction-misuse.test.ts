@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
+import fc from "fast-check";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresTransactions } from "../../src/stores/postgres/index.js";
@@ -12,6 +13,14 @@ import { transactionalReceiver } from "../support/transactional-receiver.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
+
+/** The command that `text` is to the server; undefined where it is refused. */
+function commandOf(of: Pick<pg.Pool, "query">, text: string): Promise<string | undefined> {
+  return of.query(text).then(
+    ({ command }) => command,
+    () => undefined,
+  );
+}
 
 describePostgres("a handler in a transaction of PostgreSQL", () => {
   let server: PostgresServer;
@@ -44,6 +53,10 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
       ...["BEGIN", " begin;", "START  TRANSACTION", "COMMIT", "commit work", "END", "ABORT"],
       ...["ROLLBACK", "rollback;", "ROLLBACK AND CHAIN", "PREPARE TRANSACTION 'x'"],
       ...["SET search_path TO other", "set session role receiver", "DISCARD ALL"],
+      ...["/* tenant */ SET search_path TO other", "-- of b\nset role b", '/**/SET/**/"role" TO b'],
+      ...["-- report.sql\nBEGIN; SELECT 1; COMMIT;", "-- a\r-- b\n/* c */\fCOMMIT", "; ;COMMIT"],
+      ...["/* a /* b */ c */ ROLLBACK", "/*/**/*/END", "start/* */transaction", "COMMIT--"],
+      ...["ROLLBACK; TO a", "PREPARE -- x\n TRANSACTION 'x'", "SET local.role TO b"],
     ])("is refused %j, and the transaction goes on", async (text) => {
       const key = `refused ${text}`;
       const beside = async (tx: pg.PoolClient): Promise<void> => {
@@ -62,6 +75,9 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
       ["SAVEPOINT a", "ROLLBACK TO a", "ROLLBACK WORK TO SAVEPOINT a", "RELEASE a"],
       ["SET LOCAL search_path TO other", "SET CONSTRAINTS ALL DEFERRED"],
       ["SET TRANSACTION READ WRITE", "SELECT 'COMMIT'", "/* SET */ SELECT 1"],
+      ["/* COMMIT; */ SET/**/LOCAL -- role\n search_path TO other", "-- COMMIT\nSELECT 1"],
+      ["SAVEPOINT a", "/* a */ ROLLBACK /* b */ TO/**/a", "rollback -- a\n transaction TO a"],
+      ["", " ; -- nothing", "/* /* */ COMMIT; */ SELECT 1"],
     ])("is let through %j", async (...texts) => {
       const key = texts.join();
       const beside = async (tx: pg.PoolClient): Promise<void> => {
@@ -69,6 +85,47 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
       };
       expect(await processWith(key, beside)).toEqual(PROCESSED);
       expect(await effects.of(key)).toBe(1);
+    });
+
+    it("is refused behind a million comments at once", async () => {
+      const repeat = (part: string): string => part.repeat(1_000_000);
+      const beside = async (tx: pg.PoolClient): Promise<void> => {
+        const nested = repeat("/*") + repeat("*/");
+        for (const before of [nested, ...["/**/", "/***/;", "--\n", "--", " "].map(repeat)]) {
+          const refusal = expect(tx.query(`${before}\nCOMMIT`)).rejects;
+          await refusal.toMatchObject({ name: "TransactionMisuseError" });
+        }
+      };
+      expect(await processWith("far behind", beside)).toEqual(PROCESSED);
+    });
+
+    it("is refused what the server takes for a COMMIT, and nothing else", async () => {
+      const marks = ["/*", "*/", "--", "\n", "\r", "\f", " ", ";", "/", "*", "-"];
+      const mark = fc.constantFrom(...marks, "/* a */", "/*/**/*/", "--a\n");
+      const texts = fc
+        .tuple(fc.array(mark, { maxLength: 8 }), fc.constantFrom("COMMIT", "SELECT 1"))
+        .map(([before, statement]) => `${before.join("")}\n${statement}`);
+      const seen = { COMMIT: 0, SELECT: 0 };
+      const beside = async (tx: pg.PoolClient): Promise<void> => {
+        const check = async (text: string): Promise<void> => {
+          const command = await commandOf(pool, text);
+          if (command !== "COMMIT" && command !== "SELECT") return;
+          seen[command] += 1;
+          const isRefused = (await commandOf(tx, text)) === undefined;
+          expect(isRefused).toBe(command === "COMMIT");
+        };
+        await fc.assert(fc.asyncProperty(texts, check), { numRuns: 500 });
+      };
+      expect(await processWith("any COMMIT", beside)).toEqual(PROCESSED);
+      expect(Math.min(...Object.values(seen))).toBeGreaterThan(50);
+    });
+
+    it("meets no other delivery with a search_path behind a comment", async () => {
+      const single = server.pool({ max: 1 });
+      const tenant = "/* tenant */ SET search_path TO tenant_b";
+      await processWith("of tenant b", (tx) => tx.query(tenant).catch(() => undefined), single);
+      const { rows } = await single.query("SHOW search_path");
+      expect(rows).toEqual([{ search_path: '"$user", public' }]);
     });
 
     it("by the transaction() of a query builder fails, and is handled when it is sent again", async () => {

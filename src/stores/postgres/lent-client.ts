@@ -1,3 +1,5 @@
+import { statementHead } from "./statement-head.js";
+
 /** A handler did with `tx` what is the store's to do. Its delivery is not acknowledged. */
 export class TransactionMisuseError extends Error {
   override readonly name = "TransactionMisuseError";
@@ -10,10 +12,12 @@ export interface LentClient<Client> {
   readonly close: () => void;
 }
 
-// Only what a statement begins with is looked at; what hides behind it is noticed at COMMIT.
+// Only the head of the first statement is looked at: what hides behind it is noticed at COMMIT, and a SET
+// not at all.
 const ENDS_TRANSACTION =
-  /^\s*(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ABORT|PREPARE\s+TRANSACTION|ROLLBACK(?!\s+(?:(?:WORK|TRANSACTION)\s+)?TO\b))\b/i;
-const OUTLIVES_TRANSACTION = /^\s*(?:SET\s+(?!LOCAL\b|TRANSACTION\b|CONSTRAINTS\b)|DISCARD\b)/i;
+  /^(?:BEGIN|START TRANSACTION|COMMIT|END|ABORT|PREPARE TRANSACTION|ROLLBACK(?! (?:(?:WORK|TRANSACTION) )?TO(?: |$)))(?: |$)/i;
+const OUTLIVES_TRANSACTION =
+  /^(?:SET(?! (?:LOCAL|TRANSACTION|CONSTRAINTS)(?: |$))|DISCARD)(?: |$)/i;
 
 const LATE = "tx was used after the handler had settled: wait for everything that it started";
 const ENDING =
@@ -36,9 +40,9 @@ export function lend<Client extends object>(client: Client): LentClient<Client> 
     if (isClosed) return LATE;
     if (property === "release") return RELEASING;
     if (property !== "query") return undefined;
-    const text = textOf(args[0]);
-    if (ENDS_TRANSACTION.test(text)) return ENDING;
-    return OUTLIVES_TRANSACTION.test(text) ? OUTLIVING : undefined;
+    const head = statementHead(textOf(args[0]));
+    if (ENDS_TRANSACTION.test(head)) return ENDING;
+    return OUTLIVES_TRANSACTION.test(head) ? OUTLIVING : undefined;
   };
 
   const tx: Client = new Proxy(client, {
