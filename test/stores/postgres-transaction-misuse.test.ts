@@ -173,6 +173,25 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
       expect(await processWith(key, () => undefined)).toEqual(PROCESSED);
     });
 
+    it("and fails when its connection has broken is sent again, though it was committed", async () => {
+      let runs = 0;
+      const store = postgresTransactions({ pool: server.pool({ max: 1 }) });
+      const receiver = transactionalReceiver(store, async ({ id, tx }) => {
+        runs += 1;
+        await effects.write(tx, id);
+        if (runs > 1) return;
+        const { rows } = await tx.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+        await tx.query("SELECT 1; COMMIT");
+        await pool.query("SELECT pg_terminate_backend($1)", [rows[0]?.pid]);
+        throw new Error("the next step failed");
+      });
+      const copy = await delivery({ id: "ended-and-broken" });
+      expect(await receiver.receive(copy)).not.toMatchObject({ status: 200 });
+      expect(await effects.of("ended-and-broken")).toBe(1);
+      expect(await effects.remembered("ended-and-broken")).toBe(0);
+      expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    });
+
     it("does not make another process forget that it has handled the delivery", async () => {
       const ended = processWith("elsewhere", async (tx) => {
         await tx.query("SELECT 1; ROLLBACK");

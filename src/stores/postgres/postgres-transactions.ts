@@ -53,6 +53,8 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
   const pool = options.pool as unknown as ClientPool<PostgresClientOf<Pool>>;
   const table = quotedTable(options.table);
   const [beginning, forgetting] = [beginStatement(table), forgetStatement(table)];
+  const forget = (key: string, version: unknown) =>
+    settled(() => ask(pool, forgetting, [key, version]));
 
   return {
     async process(key, work, { retentionMs }) {
@@ -62,8 +64,9 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
       try {
         await complete(transaction, work);
       } catch (error) {
-        // Then the key may be committed, without all that the handler was to do.
-        if (transaction.wasEnded) await settled(() => ask(pool, forgetting, [key, version]));
+        // Then the key may be committed, without all that the handler was to do. Where the server cannot
+        // be reached for it, the first error says why.
+        if (transaction.mayBeEndedByHandler) await forget(key, version).catch(() => undefined);
         throw error;
       }
       return { state: "processed" };

@@ -13,8 +13,11 @@ export interface Transaction<Client> {
   commit(): Promise<void>;
   /** Never rejects: where nothing can be sent, the connection is closed, and the server rolls back. */
   rollBack(): Promise<void>;
-  /** Whether, at `commit` or `rollBack`, the handler had ended it: what it wrote may be committed. */
-  readonly wasEnded: boolean;
+  /**
+   * After `rollBack` and after a failed `commit`: whether what was written in it can be committed only
+   * because the handler ended it. It did, or nobody can tell, as the connection broke before ROLLBACK.
+   */
+  readonly mayBeEndedByHandler: boolean;
 }
 
 /** The handler had caught the error of a statement and gone on, so that COMMIT could only roll back. */
@@ -47,20 +50,19 @@ export async function openTransaction<Client extends PostgresClient>(pool: {
   connect(): Promise<Client>;
 }): Promise<Transaction<Client>> {
   const { client, broken, query, giveBack } = await connect(pool);
-  let wasEnded = false;
+  let mayBeEndedByHandler = false;
 
-  const end = async (statement: string): Promise<void> => {
+  /** Whether the server says that it was our transaction, and is rolled back. */
+  const end = async (statement: string): Promise<boolean> => {
     try {
       await query("ROLLBACK", statement);
     } catch (error) {
-      if (isOutside(error)) {
-        wasEnded = true;
-        return end("ROLLBACK");
-      }
-      giveBack(new Error("ROLLBACK failed", { cause: error }));
-      return;
+      if (isOutside(error)) await end("ROLLBACK");
+      else giveBack(new Error("ROLLBACK failed", { cause: error }));
+      return false;
     }
     giveBack();
+    return true;
   };
 
   try {
@@ -87,19 +89,22 @@ export async function openTransaction<Client extends PostgresClient>(pool: {
       try {
         done = lastCommand(await query("COMMIT", COMMIT));
       } catch (error) {
-        wasEnded = isOutside(error);
+        // Where it is the answer that was lost, our own COMMIT may have committed a success.
+        mayBeEndedByHandler = isOutside(error);
         await end("ROLLBACK");
-        if (wasEnded) throw endedByHandler(error);
+        if (mayBeEndedByHandler) throw endedByHandler(error);
         throw codeOf(error) === ABORTED_TRANSACTION ? new TransactionAbortedError(error) : error;
       }
       giveBack();
       if (done !== "COMMIT") throw new TransactionAbortedError();
     },
 
-    rollBack: () => end(ROLLBACK),
+    async rollBack() {
+      mayBeEndedByHandler = !(await end(ROLLBACK));
+    },
 
-    get wasEnded() {
-      return wasEnded;
+    get mayBeEndedByHandler() {
+      return mayBeEndedByHandler;
     },
   };
 }
