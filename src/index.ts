@@ -34,7 +34,7 @@ export {
   type CompactMemoryStoreOptions,
 } from "./stores/compact-memory-store.js";
 export type { ClaimResult, ClaimTimes, DeliveryStore } from "./stores/delivery-store.js";
-export type { ProcessResult, TransactionalStore } from "./stores/transactional-store.js";
+export type { ProcessResult, TransactionalStore, WorkFacts } from "./stores/transactional-store.js";
 
 export {
   alarmSchema,

@@ -19,7 +19,7 @@ export interface OutcomeReport {
   readonly type?: string;
   /** Index of the secret that matched, to see when an old one is no longer used. */
   readonly secretIndex?: number;
-  /** True where the claim took over an ended lease. */
+  /** True where the claim, or the transaction, took over an ended lease. */
   readonly takeover?: boolean;
   /** What the handler, the store or the secret function threw. */
   readonly error?: unknown;

@@ -28,16 +28,17 @@ export function createTransactionMode(
   };
 
   return {
-    handle({ headers: { id, type, timestampMs }, rawBody }, run) {
+    handle({ headers: { id, type, timestampMs }, rawBody, trace }, run) {
       if (inProgress.has(id)) return { outcome: "in_flight" };
       inProgress.add(id);
       const signal = new LazySignal();
 
       return new Promise((answer) => {
-        const runIn = async (tx: unknown): Promise<HandlerResult> => {
+        const runIn = async (tx: unknown, takeover: boolean): Promise<HandlerResult> => {
+          if (takeover) trace.takeover = true;
           const timer = startTimeout({ id, type, signal }, () => settled, answer);
           const timestamp = new Date(timestampMs);
-          const context = createContext(id, type, timestamp, rawBody, false, signal);
+          const context = createContext(id, type, timestamp, rawBody, takeover, signal);
           const result = await runHandler(run, Object.assign(context, { tx }));
           clearTimeout(timer);
           return result;

@@ -3,7 +3,7 @@ import { LazySignal } from "./delivery-context.js";
 import type { MaybeLater } from "./maybe-promise.js";
 import type { Ending } from "./report.js";
 import type { HandlerResult } from "./run-handler.js";
-import type { ProcessResult, TransactionalStore } from "./stores/transactional-store.js";
+import type { ProcessResult, TransactionalStore, WorkFacts } from "./stores/transactional-store.js";
 
 /**
  * Runs `run`, which neither throws nor rejects, in a transaction that remembers `id`, and says how that
@@ -11,7 +11,7 @@ import type { ProcessResult, TransactionalStore } from "./stores/transactional-s
  */
 export type Transact = (
   id: string,
-  run: (tx: unknown) => MaybeLater<HandlerResult>,
+  run: (tx: unknown, takeover: boolean) => MaybeLater<HandlerResult>,
   signal: LazySignal,
 ) => Promise<Ending>;
 
@@ -56,8 +56,9 @@ export function createTransact(
         }, dependencyTimeoutMs);
       };
 
-      const runOnce = async (tx: unknown): Promise<void> => {
+      const runOnce = async (tx: unknown, facts?: Partial<WorkFacts> | null): Promise<void> => {
         result = undefined;
+        const takeover = facts?.takeover === true;
         const now = performance.now();
         // The gateway has been answered, or will be soon: nothing is begun for it any more.
         if (isOver || underWay !== undefined || now > lastStart) {
@@ -65,7 +66,7 @@ export function createTransact(
         }
         lastStart = Math.min(lastStart, now + handlerTimeoutMs);
         clearTimeout(timer);
-        underWay = Promise.resolve(run(tx));
+        underWay = Promise.resolve(run(tx, takeover));
         const ended = await underWay;
         underWay = undefined;
         result = ended;
@@ -74,8 +75,8 @@ export function createTransact(
         if (ended.outcome !== "handled") throw ended.error;
       };
 
-      const work = (tx: unknown): Promise<void> => {
-        const done = runOnce(tx);
+      const work = (tx: unknown, facts?: WorkFacts): Promise<void> => {
+        const done = runOnce(tx, facts);
         // Of a store that does not wait for its work, a rejection would end the process.
         done.catch(() => undefined);
         return done;

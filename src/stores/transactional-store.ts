@@ -7,6 +7,12 @@ export type ProcessResult =
   /** The key was committed before; the work did not run. */
   | { readonly state: "completed" };
 
+/** What a store may know of the delivery that it runs work for. */
+export interface WorkFacts {
+  /** Whether an earlier run, whose effects are in no transaction of this store, ended without a verdict. */
+  readonly takeover: boolean;
+}
+
 /**
  * The second shape of a store: the row that remembers a delivery and the handler's own writes are one
  * transaction of one database, so that both are there or neither.
@@ -15,7 +21,8 @@ export interface TransactionalStore<Tx> {
   /**
    * Runs `work` in a transaction that also remembers `key` for `retentionMs` milliseconds, by the
    * store's own clock, and commits both. Does not run it for a key that is remembered, nor beside
-   * another run for the same key.
+   * another run for the same key. `facts` may be left out where there is no `takeover` to tell: it is
+   * for a key that a `DeliveryStore` has leased on the same table, and `context.takeover` says it on.
    *
    * Rejects with what `work` rejected with, after both are rolled back; and with the database's error
    * where it fails. After an error at COMMIT nobody knows whether both are there or neither: the next
@@ -23,7 +30,7 @@ export interface TransactionalStore<Tx> {
    */
   process(
     key: string,
-    work: (tx: Tx) => Promise<void>,
+    work: (tx: Tx, facts?: WorkFacts) => Promise<void>,
     times: { readonly retentionMs: number },
   ): Promise<ProcessResult>;
 }

@@ -173,6 +173,33 @@ describePostgres("transactions of PostgreSQL", () => {
       expect(await store.process("leased", mustNotRun, RETENTION)).toEqual(COMPLETED);
     });
 
+    it("tell whether they take a lease over that has ended, also after a failure", async () => {
+      const store = postgresTransactions({ pool });
+      const leases = postgresStore({ pool });
+      const takeovers: unknown[] = [];
+      const process = (key: string, fails = false) =>
+        store.process(
+          key,
+          (_tx, facts) => {
+            takeovers.push(facts?.takeover);
+            return fails ? Promise.reject(new Error("no")) : Promise.resolve();
+          },
+          RETENTION,
+        );
+      await process("never leased");
+      await leases.claim("released", "a", { leaseMs: 60_000, ...RETENTION });
+      await leases.release("released", "a");
+      await process("released");
+      await leases.claim("forgotten", "a", { leaseMs: 1, retentionMs: 1 });
+      await leases.claim("left", "a", { leaseMs: 1, ...RETENTION });
+      await pool.query("SELECT pg_sleep(0.05)");
+      await process("forgotten");
+      expect(takeovers).toEqual([false, false, false]);
+      await expect(process("left", true)).rejects.toThrow("no");
+      await process("left");
+      expect(takeovers.slice(3)).toEqual([true, true]);
+    });
+
     it("take over a lease that has ended, and are completions to it", async () => {
       const store = postgresTransactions({ pool });
       const leases = postgresStore({ pool });

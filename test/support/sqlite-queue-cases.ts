@@ -161,8 +161,25 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     const done = await transactions.process("done", writes("x"), RETENTION);
     assert.equal(done.state, "completed");
     await wait(1_600);
-    const takenOver = await transactions.process("held", writes("a"), RETENTION);
+    const takeovers: unknown[] = [];
+    const takenOver = await transactions.process(
+      "held",
+      async (tx, facts) => {
+        takeovers.push(facts?.takeover);
+        await writes("a")(tx);
+      },
+      RETENTION,
+    );
     assert.equal(takenOver.state, "processed");
+    await transactions.process(
+      "new",
+      async (_tx, facts) => {
+        takeovers.push(facts?.takeover);
+        await nextTurn();
+      },
+      RETENTION,
+    );
+    assert.deepEqual(takeovers, [true, false]);
     assert.equal((await store.claim("held", "b", times)).state, "completed");
     assert.equal(await store.renew("held", "a", 300), false);
   },

@@ -116,6 +116,17 @@ createWebhookReceiver({
   },
 });
 
+// What such a store knows of a delivery it may tell, and nothing else.
+const telling: TransactionalStore<string> = {
+  async process(_key, work) {
+    await work("tx", { takeover: true });
+    // @ts-expect-error takeover is a boolean.
+    await work("tx", { takeover: "no" });
+    return { state: "processed" };
+  },
+};
+createWebhookReceiver({ secret, store: telling, handlers: {} });
+
 // Without a transactional store there is none.
 createWebhookReceiver({
   secret,

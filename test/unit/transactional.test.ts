@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { DiscardDelivery, RetryLater, createWebhookReceiver } from "../../src/index.js";
+import {
+  DiscardDelivery,
+  RetryLater,
+  createWebhookReceiver,
+  type TransactionalStore,
+} from "../../src/index.js";
+import { createCollector } from "../support/collector.js";
 import { NOW_MS, TEST_SECRET, delivery, eventDelivery } from "../support/deliveries.js";
 import { DOWN, rejects } from "../support/faults.js";
 import { createDatabase, type DatabaseFaults } from "../support/transactional-database.js";
+import { transactionalReceiver } from "../support/transactional-receiver.js";
 import {
   transactionalScene as scene,
   writesId as writes,
@@ -55,6 +62,30 @@ describe("a handler in a transaction", () => {
     });
     expect(new TextDecoder().decode(seen?.rawBody)).toBe(copy.body);
     expect(Object.keys(seen ?? {})).toContain("tx");
+  });
+
+  it.each<[unknown, boolean]>([
+    [{ takeover: true }, true],
+    [{ takeover: false }, false],
+    [{ takeover: "true" }, false],
+    [{}, false],
+    [null, false],
+    [undefined, false],
+  ])("is told whether it takes over where its store says %j", async (facts, takeover) => {
+    const seen: unknown[] = [];
+    const { options, reports } = createCollector();
+    const store: TransactionalStore<undefined> = {
+      async process(_key, work) {
+        await work(undefined, facts as { takeover: boolean });
+        return { state: "processed" };
+      },
+    };
+    const handler = (context: { readonly takeover: boolean }) => seen.push(context.takeover);
+    const receiver = transactionalReceiver(store, handler, options);
+    const response = await receiver.receive(await delivery({ id: "one" }));
+    expect(response).toMatchObject({ status: 200, outcome: "handled" });
+    expect(seen).toEqual([takeover]);
+    expect(reports.map((report) => report.takeover)).toEqual([takeover || undefined]);
   });
 
   it("is any of them: events by type, and what is not recognized", async () => {

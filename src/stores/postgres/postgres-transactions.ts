@@ -1,5 +1,5 @@
 import type { ClaimResult } from "../delivery-store.js";
-import type { TransactionalStore } from "../transactional-store.js";
+import type { TransactionalStore, WorkFacts } from "../transactional-store.js";
 import { ask } from "./ask.js";
 import { readClaimRow, readVersion } from "./claim-row.js";
 import { LEASE_LEFT_MS, fromNow } from "./moments.js";
@@ -40,8 +40,9 @@ export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, Postgr
  * are refused with a `TransactionMisuseError`. A handler that ends it all the same is sent its delivery
  * again. Where the connection breaks, `context.signal` aborts.
  *
- * It heeds the claims and completions that `postgresStore` has left in the same table. Do not run both on
- * one: a claim waits for the end of a transaction on the same key.
+ * It heeds the claims and completions that `postgresStore` has left in the same table; where a lease of
+ * those has ended without a verdict, `context.takeover` is true. Do not run both on one: a claim waits for
+ * the end of a transaction on the same key.
  *
  * @throws ConfigurationError for an option that is unknown or cannot work.
  */
@@ -60,9 +61,9 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
     async process(key, work, { retentionMs }) {
       const begun = await settled(() => begin(pool, beginning, [key, retentionMs]));
       if ("state" in begun) return begun;
-      const { transaction, version } = begun;
+      const { transaction, version, facts } = begun;
       try {
-        await complete(transaction, work);
+        await complete(transaction, (tx) => work(tx, facts));
       } catch (error) {
         // Then the key may be committed, without all that the handler was to do. Where the server cannot
         // be reached for it, the first error says why.
@@ -84,6 +85,7 @@ interface ClientPool<Client> extends PostgresPool {
 interface Begun<Client> {
   readonly transaction: Transaction<Client>;
   readonly version: unknown;
+  readonly facts: WorkFacts;
 }
 
 type Refusal = Exclude<ClaimResult, { state: "claimed" }>;
@@ -107,7 +109,10 @@ async function begin<Client>(
     await transaction.rollBack();
     throw error;
   }
-  if (standing?.state === "claimed") return { transaction, version: readVersion(rows) };
+  if (standing?.state === "claimed") {
+    const { takeover } = standing;
+    return { transaction, version: readVersion(rows), facts: { takeover } };
+  }
   await transaction.rollBack();
   return standing;
 }
@@ -126,6 +131,8 @@ async function complete<Client>(
 }
 
 /**
+ * A row that is within its retention and is begun anyway is an ended lease: a takeover.
+ *
  * To insert a row that another transaction has inserted and not committed is to wait for its end, so an
  * advisory lock is tried first; it ends with the transaction, as poolers in transaction mode need it. The
  * row alone makes it safe: without the lock a copy would wait, and not be processed twice.
@@ -141,16 +148,19 @@ function beginStatement(table: string): string {
       ON CONFLICT (key) DO UPDATE SET
         owner = NULL,
         lease_until = NULL,
-        expires_at = excluded.expires_at
+        expires_at = excluded.expires_at,
+        takeover = held.expires_at > clock_timestamp()
       WHERE held.expires_at <= clock_timestamp() OR held.lease_until <= clock_timestamp()
-      RETURNING xmin::text AS version
+      RETURNING xmin::text AS version, takeover
     ), standing AS (
       SELECT owner, lease_until FROM ${table}
       WHERE key = $1 AND expires_at > clock_timestamp()
         AND (owner IS NULL OR lease_until > clock_timestamp())
         AND NOT EXISTS (SELECT FROM begun)
     )
-    SELECT 'claimed' AS state, NULL AS retry_after_ms, version FROM begun
+    SELECT CASE WHEN takeover THEN 'takeover' ELSE 'claimed' END AS state,
+      NULL AS retry_after_ms, version
+    FROM begun
     UNION ALL
     SELECT CASE WHEN owner IS NULL THEN 'completed' ELSE 'in_flight' END, ${LEASE_LEFT_MS}, NULL
     FROM standing

@@ -1,4 +1,5 @@
 import type { ProcessResult, TransactionalStore } from "../transactional-store.js";
+import type { KnownDelivery } from "./deliveries-table.js";
 import { whenUnlocked } from "./locked.js";
 import { openDeliveries } from "./open-deliveries.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
@@ -34,8 +35,9 @@ class TransactionEndedError extends Error {
  * delivery that this process handles is `in_flight` at once; one that another process handles waits
  * for the lock, without stopping the process, and rejects with SQLITE_BUSY after `waitTimeoutMs`.
  *
- * Shares its table with `sqliteStore`, and heeds what that has completed and leased. Its clock and
- * the end of the retention are the same.
+ * Shares its table with `sqliteStore`, and heeds what that has completed and leased: where a lease has
+ * ended without a verdict, `context.takeover` is true. Its clock and the end of the retention are the
+ * same.
  *
  * @throws ConfigurationError for an option that cannot work, and for a database in memory.
  */
@@ -48,8 +50,7 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
   const turns = turnsOn(database);
   const running = new Set<string>();
 
-  const knownResult = (key: string): ProcessResult | undefined => {
-    const known = table.find(key);
+  const resultOf = (known: KnownDelivery | undefined): ProcessResult | undefined => {
     if (known?.state === "completed") return COMPLETED;
     if (known === undefined || known.remainingMs <= 0) return undefined;
     return { state: "in_flight", retryAfterMs: known.remainingMs };
@@ -69,12 +70,14 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
 
   const processInTurn: TransactionalStore<Database>["process"] = async (key, work, times) => {
     try {
-      const result = knownResult(key);
+      const known = table.find(key);
+      const result = resultOf(known);
       if (result !== undefined) {
         writes.rollback();
         return result;
       }
-      await runWork(work);
+      // What is known of a delivery that is not handled, nor being handled, is a lease that has ended.
+      await runWork((tx) => work(tx, { takeover: known !== undefined }));
       // Not before: between these two nothing else runs, so nobody can read a key in this connection
       // that is not committed.
       table.complete(key, times.retentionMs);
@@ -88,7 +91,7 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
 
   return {
     async process(key, work, times) {
-      const known = running.has(key) ? IN_FLIGHT : knownResult(key);
+      const known = running.has(key) ? IN_FLIGHT : resultOf(table.find(key));
       if (known !== undefined) return known;
       running.add(key);
       try {
