@@ -14,7 +14,8 @@ export interface CompletionBacklog {
 }
 
 const FIRST_DELAY_MS = 1_000;
-const MAX_DELAY_MS = 30_000;
+/** Soon after the store is back: the lease of what was handled may end, and another process take over. */
+const MAX_DELAY_MS = 2_000;
 /** Keeps a long outage from filling the memory. Claims fail too by then, so hardly any are added. */
 const MAX_ENTRIES = 10_000;
 

@@ -42,6 +42,23 @@ describe("a renewal that fails", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("is tried again each second, so that a lease that is nearly over is saved", async () => {
+    const inner = memoryStore();
+    let isDown = true;
+    const renew: DeliveryStore["renew"] = (...call) => (isDown ? rejects() : inner.renew(...call));
+    const { handler, start } = heldHandler();
+    const store = { ...inner, renew };
+    const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000 });
+    const run = await start(receiver, await delivery());
+    await vi.advanceTimersByTimeAsync(28_500);
+    isDown = false;
+    await vi.advanceTimersByTimeAsync(10_000);
+    const other = alarmReceiver(() => expect.fail("run twice"), { store });
+    expect(await other.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+    run.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handled" });
+  });
+
   it("for a whole lease lets another copy take over, and the signal aborts when that is known", async () => {
     const inner = memoryStore();
     let isDown = true;
