@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sqliteContractCases } from "../support/sqlite-contract-cases.js";
 import { betterSqlite3 } from "../support/sqlite-drivers.js";
+import { sqliteLentCases } from "../support/sqlite-lent-cases.js";
 import { sqliteMishapCases } from "../support/sqlite-mishap-cases.js";
 import { startSqliteProcess } from "../support/sqlite-process.js";
 import { sqliteQueueCases } from "../support/sqlite-queue-cases.js";
@@ -15,6 +16,7 @@ const SLOW_DISK_MS = 300_000;
 const titles = [
   sqliteStoreCases,
   sqliteTransactionCases,
+  sqliteLentCases,
   sqliteMishapCases,
   sqliteQueueCases,
   sqliteRetentionCases,

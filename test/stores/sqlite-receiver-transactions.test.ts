@@ -51,6 +51,26 @@ describe("a receiver on sqliteTransactions", () => {
     expect(committed(folder)).toEqual({ effects: ["a"], keys: ["a"] });
   });
 
+  it("keeps nothing of a handler that failed and writes on", async () => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    const late = deferred();
+    let isFirst = true;
+    let writing: Promise<void> | undefined;
+    const receiver = transactionalReceiver(store, ({ id, tx }) => {
+      if (!isFirst) return writes(id)(tx);
+      isFirst = false;
+      writing = late.promise.then(() => writes("late")(tx));
+      throw new Error("failed");
+    });
+    const request = await delivery({ id: "a" });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handler_failed" });
+    late.resolve();
+    await expect(writing).rejects.toMatchObject({ name: "TransactionMisuseError" });
+    expect(committed(folder)).toEqual({ effects: [], keys: [] });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
+    expect(committed(folder)).toEqual({ effects: ["a"], keys: ["a"] });
+  });
+
   it("commits a handler that ends after its time, and answers the retry 200", async () => {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const end = deferred();

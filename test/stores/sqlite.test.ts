@@ -1,6 +1,7 @@
 import { describe, it } from "vitest";
 import { sqliteContractCases } from "../support/sqlite-contract-cases.js";
 import { betterSqlite3 } from "../support/sqlite-drivers.js";
+import { sqliteLentCases } from "../support/sqlite-lent-cases.js";
 import { sqliteMishapCases } from "../support/sqlite-mishap-cases.js";
 import { sqliteQueueCases } from "../support/sqlite-queue-cases.js";
 import { sqliteRetentionCases } from "../support/sqlite-retention-cases.js";
@@ -28,6 +29,10 @@ describe("sqliteTransactions on better-sqlite3", () => {
 
 describe("sqliteTransactions on better-sqlite3, with several deliveries at a time", () => {
   for (const { title, run } of sqliteQueueCases(betterSqlite3)) it(title, run);
+});
+
+describe("the tx of sqliteTransactions on better-sqlite3", () => {
+  for (const { title, run } of sqliteLentCases(betterSqlite3)) it(title, run);
 });
 
 describe("a handle of better-sqlite3 that is misused", () => {

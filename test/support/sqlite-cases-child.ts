@@ -2,6 +2,7 @@
 // Prints a line for each: { title, error? }.
 import { sqliteContractCases } from "./sqlite-contract-cases.js";
 import { sqliteDriver } from "./sqlite-drivers.js";
+import { sqliteLentCases } from "./sqlite-lent-cases.js";
 import { sqliteMishapCases } from "./sqlite-mishap-cases.js";
 import { sqliteQueueCases } from "./sqlite-queue-cases.js";
 import { sqliteRetentionCases } from "./sqlite-retention-cases.js";
@@ -12,6 +13,7 @@ const driver = await sqliteDriver(process.argv[2] ?? "");
 const cases = [
   ...sqliteStoreCases(driver),
   ...sqliteTransactionCases(driver),
+  ...sqliteLentCases(driver),
   ...sqliteMishapCases(driver),
   ...sqliteQueueCases(driver),
   ...sqliteRetentionCases(driver),

@@ -6,7 +6,7 @@ export interface SqliteHandle extends SqliteDatabase {
   close(): unknown;
   prepare(sql: string): ReturnType<SqliteDatabase["prepare"]> & {
     all(...values: SqliteValue[]): unknown[];
-    iterate(...values: SqliteValue[]): Iterator<unknown>;
+    iterate(...values: SqliteValue[]): IterableIterator<unknown>;
   };
 }
 

@@ -31,7 +31,9 @@ declare module "node:sqlite" {
       namedParameters: Record<string, SQLInputValue>,
       ...anonymousParameters: SQLInputValue[]
     ): Record<string, SQLOutputValue> | undefined;
-    iterate(...anonymousParameters: SQLInputValue[]): Iterator<Record<string, SQLOutputValue>>;
+    iterate(
+      ...anonymousParameters: SQLInputValue[]
+    ): IterableIterator<Record<string, SQLOutputValue>>;
     run(...anonymousParameters: SQLInputValue[]): StatementResultingChanges;
     run(
       namedParameters: Record<string, SQLInputValue>,

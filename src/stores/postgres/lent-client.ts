@@ -1,9 +1,5 @@
+import { LATE, TransactionMisuseError } from "../transaction-misuse.js";
 import { statementHead } from "./statement-head.js";
-
-/** A handler did with `tx` what is the store's to do. Its delivery is not acknowledged. */
-export class TransactionMisuseError extends Error {
-  override readonly name = "TransactionMisuseError";
-}
 
 /** A client in the hands of a handler. */
 export interface LentClient<Client> {
@@ -19,7 +15,6 @@ const ENDS_TRANSACTION =
 const OUTLIVES_TRANSACTION =
   /^(?:SET(?! (?:LOCAL|TRANSACTION|CONSTRAINTS)(?: |$))|DISCARD)(?: |$)/i;
 
-const LATE = "tx was used after the handler had settled: wait for everything that it started";
 const ENDING =
   "tx is in the transaction of its delivery, which the store ends: inside of it, use savepoints";
 const OUTLIVING = "what SET changes would outlive the transaction: use SET LOCAL";

@@ -1,6 +1,7 @@
+import { TransactionMisuseError } from "../transaction-misuse.js";
 import { connect } from "./connection.js";
 import { DURABLY } from "./durably.js";
-import { lend, TransactionMisuseError } from "./lent-client.js";
+import { lend } from "./lent-client.js";
 import type { PostgresClient, PostgresResult } from "./postgres-pool.js";
 
 /** A transaction that has begun. `commit` and `rollBack` end it and give its client back. */

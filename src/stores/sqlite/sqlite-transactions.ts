@@ -1,5 +1,6 @@
 import type { ProcessResult, TransactionalStore } from "../transactional-store.js";
 import type { KnownDelivery } from "./deliveries-table.js";
+import { lend } from "./lent-handle.js";
 import { whenUnlocked } from "./locked.js";
 import { openDeliveries } from "./open-deliveries.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
@@ -26,8 +27,11 @@ class TransactionEndedError extends Error {
 
 /**
  * Deliveries and the handler's own writes in one SQLite file: each is remembered in the transaction
- * in which its handler writes, so both are there or neither. The handler's `tx` is `database`; a
- * query builder on that handle writes in the transaction too.
+ * in which its handler writes, so both are there or neither. The handler's `tx` is `database` until the
+ * handler has settled: then it, its statements and their rows throw a `TransactionMisuseError`, so that
+ * nothing late is written outside of the transaction or in that of the next delivery. A query builder
+ * on `tx` is refused likewise. Statements that are prepared on `database`, and query builders on it,
+ * write in the transaction too, and can be kept for all deliveries, but nothing refuses them when late.
  *
  * A connection has one transaction: deliveries are handled one after the other, and whatever else is
  * written through the handle while a handler waits is committed or rolled back with it. So give it a
@@ -60,7 +64,12 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
     // It goes with the transaction, so it is missed where the handler has ended that, even if another
     // one is open by now.
     database.exec("SAVEPOINT webhook_handler");
-    await work(database);
+    const { tx, close } = lend(database);
+    try {
+      await work(tx);
+    } finally {
+      close();
+    }
     try {
       database.exec("RELEASE webhook_handler");
     } catch (error) {

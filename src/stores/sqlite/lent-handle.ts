@@ -1,0 +1,100 @@
+import { LATE, TransactionMisuseError } from "../transaction-misuse.js";
+
+/** A handle in the hands of a handler. */
+export interface LentHandle<Database> {
+  readonly tx: Database;
+  /** From now on `tx` and all that was got from it refuse to reach the database. */
+  readonly close: () => void;
+}
+
+const LATE_STATEMENT =
+  "a statement of tx was used after its handler had settled: wait for everything that it started, and " +
+  "prepare what is kept for other deliveries on the database itself";
+
+type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;
+type Rows = Iterator<unknown, unknown>;
+
+/** The forms of a function that `transaction` of better-sqlite3 makes, each a property of it. */
+const TRANSACTION_FORMS = ["default", "deferred", "immediate", "exclusive"];
+/** So that rows have `map`, `take` and the like where the engine has them, and are for `for`. */
+const ITERATOR_PROTOTYPE = Object.getPrototypeOf(
+  Object.getPrototypeOf([].values()) as object,
+) as object;
+
+/**
+ * `database` for a handler: the same in all respects, but that it refuses to be used once it is closed,
+ * as do its statements, their rows, and the functions of `transaction`. Refusing is to throw a
+ * `TransactionMisuseError`.
+ */
+export function lend<Database extends object>(database: Database): LentHandle<Database> {
+  let isClosed = false;
+
+  const check = (late: string): void => {
+    if (isClosed) throw new TransactionMisuseError(late);
+  };
+
+  const guard = <T extends object>(native: T, late: string): T => {
+    const guarded: T = new Proxy(native, {
+      get(target, property) {
+        // With the native object as `this`, here and below: the drivers know no other.
+        const value: unknown = Reflect.get(target, property);
+        if (typeof value !== "function" || property in Object.prototype) return value;
+        return (...args: unknown[]): unknown => {
+          check(late);
+          const answer: unknown = Reflect.apply(value, target, args);
+          return answer === target ? guarded : guardAnswer(property, answer);
+        };
+      },
+    });
+    return guarded;
+  };
+
+  const guardAnswer = (method: PropertyKey, answer: unknown): unknown => {
+    switch (method) {
+      case "prepare":
+      case "createTagStore":
+        return guard(answer as object, LATE_STATEMENT);
+      case "iterate":
+        return guardRows(answer as Rows);
+      case "transaction":
+        return guardTransaction(answer as AnyFunction);
+      default:
+        return answer;
+    }
+  };
+
+  const guardRows = (rows: Rows): Rows => {
+    const guarded = {
+      __proto__: ITERATOR_PROTOTYPE,
+      next() {
+        check(LATE_STATEMENT);
+        return rows.next();
+      },
+      return: (value?: unknown) => rows.return?.(value) ?? { done: true, value },
+    };
+    return guarded;
+  };
+
+  const guardTransaction = (transaction: AnyFunction): AnyFunction => {
+    const guardForm = (form: AnyFunction): AnyFunction =>
+      function (...args) {
+        check(LATE);
+        return Reflect.apply(form, this, args);
+      };
+    const forms = TRANSACTION_FORMS.map((name) => {
+      const form = Reflect.get(transaction, name) as AnyFunction;
+      return [name, guardForm(form)] as const;
+    });
+    const properties = { ...Object.fromEntries(forms), database: tx };
+    for (const [, form] of forms) Object.assign(form, properties);
+    return Object.assign(guardForm(transaction), properties);
+  };
+
+  const tx = guard(database, LATE);
+  return {
+    tx,
+    close() {
+      isClosed = true;
+    },
+  };
+}
