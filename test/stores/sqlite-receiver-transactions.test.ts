@@ -71,6 +71,23 @@ describe("a receiver on sqliteTransactions", () => {
     expect(committed(folder)).toEqual({ effects: ["a"], keys: ["a"] });
   });
 
+  it("answers all deliveries after a handler that left an iterator open", async () => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    let attempt = 0;
+    const receiver = transactionalReceiver(store, async ({ id, tx }) => {
+      await writes(id)(tx);
+      attempt += 1;
+      tx.prepare("SELECT name FROM effects UNION SELECT 'another'").iterate().next();
+      if (attempt === 1) throw new Error("failed");
+    });
+    const request = await delivery({ id: "a" });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handler_failed" });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
+    const next = await delivery({ id: "b" });
+    expect(await receiver.receive(next)).toMatchObject({ outcome: "handled" });
+    expect(committed(folder)).toEqual({ effects: ["a", "b"], keys: ["a", "b"] });
+  });
+
   it("commits a handler that ends after its time, and answers the retry 200", async () => {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const end = deferred();

@@ -65,20 +65,46 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     const store = sqliteTransactions({ database: openLedger(folder) });
     await store.process("first", writes("a", "b", "c"), RETENTION);
     let rows: Iterator<unknown> | undefined;
-    await store
-      .process(
-        "k",
-        async (tx) => {
-          rows = tx.prepare("SELECT name FROM effects").iterate();
-          rows.next();
-          await nextTurn();
-        },
-        RETENTION,
-      )
-      .catch(() => undefined);
+    await store.process(
+      "k",
+      async (tx) => {
+        rows = tx.prepare("SELECT name FROM effects").iterate();
+        rows.next();
+        await nextTurn();
+      },
+      RETENTION,
+    );
     assert.throws(() => rows?.next(), LATE);
     // As a loop does that is left late.
     assert.deepEqual(rows?.return?.().done, true);
+  },
+
+  async "ends the transaction of a handler that left iterators open"(folder) {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    await store.process("first", writes("a", "b", "c"), RETENTION);
+    const leaving = async (tx: SqliteHandle) => {
+      await writes("d")(tx);
+      const select = tx.prepare("SELECT name FROM effects");
+      // One that is open, one that has not begun, one that was ended and two that were read to the end.
+      tx.prepare("SELECT name FROM effects").iterate().next();
+      tx.prepare("SELECT key FROM webhook_deliveries").iterate();
+      for (const row of tx.prepare("SELECT 1 UNION SELECT 2").iterate()) if (row !== null) break;
+      assert.equal([...select.iterate()].length, 4);
+      assert.equal([...select.iterate()].length, 4);
+    };
+    const failing = async (tx: SqliteHandle) => {
+      await leaving(tx);
+      throw new Error("failed");
+    };
+    await assert.rejects(store.process("k", failing, RETENTION), /failed/);
+    assert.deepEqual(committed(folder), { effects: ["a", "b", "c"], keys: ["first"] });
+    // Another process finds the lock free.
+    folder.open().exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
+    assert.deepEqual(await store.process("k", leaving, RETENTION), { state: "processed" });
+    folder.open().exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
+    await store.process("next", writes("e"), RETENTION);
+    const effects = ["a", "b", "c", "d", "e"];
+    assert.deepEqual(committed(folder), { effects, keys: ["first", "k", "next"] });
   },
 
   async "lends a tx that does all that the handle does"(folder) {

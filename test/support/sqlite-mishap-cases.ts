@@ -43,7 +43,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
     assert.deepEqual(committed(folder), { effects: ["of the application"], keys: [] });
   },
 
-  async "goes on after a handler that left an iterator open"(folder) {
+  async "goes on when an iterator of the handle itself is ended, that a handler left open"(folder) {
     const database = openLedger(folder);
     const store = sqliteTransactions({ database });
     await store.process("first", writes("a", "b"), RETENTION);
@@ -52,7 +52,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
       "k",
       async (tx) => {
         await writes("c")(tx);
-        iterator = tx.prepare("SELECT name FROM effects").iterate();
+        iterator = database.prepare("SELECT name FROM effects").iterate();
         iterator.next();
       },
       RETENTION,

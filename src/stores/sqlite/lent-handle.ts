@@ -3,7 +3,10 @@ import { LATE, TransactionMisuseError } from "../transaction-misuse.js";
 /** A handle in the hands of a handler. */
 export interface LentHandle<Database> {
   readonly tx: Database;
-  /** From now on `tx` and all that was got from it refuse to reach the database. */
+  /**
+   * From now on `tx` and all that was got from it refuse to reach the database; iterators that the
+   * handler left open are ended. Never throws.
+   */
   readonly close: () => void;
 }
 
@@ -28,6 +31,8 @@ const ITERATOR_PROTOTYPE = Object.getPrototypeOf(
  */
 export function lend<Database extends object>(database: Database): LentHandle<Database> {
   let isClosed = false;
+  /** Those that the handler has neither read to their end nor ended. */
+  const openRows = new Set<Rows>();
 
   const check = (late: string): void => {
     if (isClosed) throw new TransactionMisuseError(late);
@@ -64,13 +69,19 @@ export function lend<Database extends object>(database: Database): LentHandle<Da
   };
 
   const guardRows = (rows: Rows): Rows => {
+    openRows.add(rows);
     const guarded = {
       __proto__: ITERATOR_PROTOTYPE,
       next() {
         check(LATE_STATEMENT);
-        return rows.next();
+        const result = rows.next();
+        if (result.done === true) openRows.delete(rows);
+        return result;
       },
-      return: (value?: unknown) => rows.return?.(value) ?? { done: true, value },
+      return(value?: unknown) {
+        openRows.delete(rows);
+        return rows.return?.(value) ?? { done: true, value };
+      },
     };
     return guarded;
   };
@@ -95,6 +106,17 @@ export function lend<Database extends object>(database: Database): LentHandle<Da
     tx,
     close() {
       isClosed = true;
+      // better-sqlite3 ends no transaction beside an open iterator, so the write lock would stay.
+      for (const rows of openRows) endRows(rows);
+      openRows.clear();
     },
   };
+}
+
+function endRows(rows: Rows): void {
+  try {
+    rows.return?.();
+  } catch {
+    // Where it is open all the same, COMMIT says so.
+  }
 }

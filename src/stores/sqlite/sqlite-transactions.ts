@@ -27,11 +27,13 @@ class TransactionEndedError extends Error {
 
 /**
  * Deliveries and the handler's own writes in one SQLite file: each is remembered in the transaction
- * in which its handler writes, so both are there or neither. The handler's `tx` is `database` until the
- * handler has settled: then it, its statements and their rows throw a `TransactionMisuseError`, so that
- * nothing late is written outside of the transaction or in that of the next delivery. A query builder
- * on `tx` is refused likewise. Statements that are prepared on `database`, and query builders on it,
- * write in the transaction too, and can be kept for all deliveries, but nothing refuses them when late.
+ * in which its handler writes, so both are there or neither.
+ *
+ * The handler's `tx` is `database` until the handler has settled. Then its open iterators are ended, and
+ * it, its statements and query builders on it throw a `TransactionMisuseError`, so that nothing late is
+ * written outside of the transaction or in that of the next delivery. Statements that are prepared on
+ * `database` itself, and query builders on that, write in the transaction too, and can be kept for all
+ * deliveries; nothing refuses them when late, and their iterators are the handler's to end.
  *
  * A connection has one transaction: deliveries are handled one after the other, and whatever else is
  * written through the handle while a handler waits is committed or rolled back with it. So give it a

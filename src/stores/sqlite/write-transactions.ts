@@ -42,7 +42,7 @@ export function createWriteTransactions(
   let isOpen = false;
 
   const begin = (): void => {
-    // A rollback that failed, behind an iterator that a handler left open, is made up for here.
+    // A rollback that failed, behind an iterator of the handle itself that was left open, is made up for here.
     if (isOpen) rollback();
     try {
       database.exec(beginSql);
