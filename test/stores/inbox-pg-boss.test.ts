@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type PgBoss from "pg-boss";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RetryLater } from "../../src/index.js";
 import { pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss.js";
 import { pgBossJobId } from "../../src/inbox/pg-boss/job-id.js";
 import { deferred } from "../support/deferred.js";
@@ -166,6 +167,52 @@ describeEngine("pg-boss's own ways", postgresBinaries !== undefined, () => {
     await settlesAt(() => queue.completed(), 1);
     await stop();
     expect(runs).toBe(1);
+  });
+
+  it("completes a job that waits for its next run, when the handler of an expired one succeeds", async () => {
+    const queue = pgBossQueue(boss, "overdue", { expireInMs: 60_000, retryDelayMs: 60_000 });
+    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
+    const release = deferred();
+    let runs = 0;
+    const stop = queue.consume({
+      handlers: {
+        new_alarm: () => {
+          runs += 1;
+          return release.promise;
+        },
+      },
+    });
+    await settlesAt(() => runs, 1);
+    await sql("UPDATE pgboss.job SET started_on = now() - interval '61 s' WHERE name = 'overdue'");
+    const states = () => sql("SELECT state FROM pgboss.job WHERE name = 'overdue'");
+    await settlesAt(states, [{ state: "retry" }]);
+    release.resolve();
+    await settlesAt(states, [{ state: "completed" }]);
+    await stop();
+    expect(runs).toBe(1);
+  });
+
+  it("keeps a job waiting for each try as long as for the first, and as a dead letter twice that", async () => {
+    const pendingRetentionMs = 72 * 3_600_000;
+    const queue = pgBossQueue(boss, "patience", { retryLimit: 1, pendingRetentionMs });
+    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
+    const stop = queue.consume({
+      handlers: { new_alarm: () => Promise.reject(new RetryLater({ afterMs: 24 * 3_600_000 })) },
+    });
+    const waits = (name: string) =>
+      sql(
+        `SELECT round(extract(epoch FROM start_after - now()) / 3600)::int AS start,
+          round(extract(epoch FROM keep_until - now()) / 3600)::int AS keep
+          FROM pgboss.job WHERE name = $1`,
+        name,
+      );
+    await settlesAt(() => waits("patience"), [{ start: 24, keep: 96 }]);
+    await sql(
+      `UPDATE pgboss.job SET start_after = now(), keep_until = now() + interval '72 h'
+        WHERE name = 'patience'`,
+    );
+    await settlesAt(() => waits("patience-dead"), [{ start: 0, keep: 144 }]);
+    await stop();
   });
 
   it("writes a verdict that the database refused once that is back", async () => {

@@ -24,7 +24,7 @@ export interface PgBossEnqueueOptions extends RetryOptions {
    */
   expireInMs?: number | undefined;
   /**
-   * How long a job may wait for a worker before pg-boss deletes it unhandled; in the dead letter queue
+   * How long a job may wait for a worker, at each try, before pg-boss deletes it unhandled; as a dead letter
    * twice that. Milliseconds, from 259 200 000 (72 hours) to 3 153 600 000 000, default 31 536 000 000 (365 days).
    */
   pendingRetentionMs?: number | undefined;
