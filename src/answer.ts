@@ -46,7 +46,11 @@ function createResponse(outcome: Outcome, unverifiable: "retry" | "reject"): Web
   const rule = ruleOf(outcome);
   const rejected = unverifiable === "reject" ? rule.rejectStatus : undefined;
   const status = rejected ?? rule.status;
-  const headers: Record<string, string> = { "content-type": "application/json" };
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    // A cache in front that asks for no method would answer the next delivery with this one's 200.
+    "cache-control": "no-store",
+  };
   if (outcome === "method_not_allowed") headers["allow"] = "POST";
   if (rule.retryAfterMs !== undefined) {
     headers["retry-after"] = retryAfterSeconds(rule.retryAfterMs, rule.retryAfterMs);

@@ -169,6 +169,7 @@ describe.each<Unverifiable>(["retry", "reject"])("with unverifiable: %j", (unver
     });
     expect(answer.headers).toEqual({
       "content-type": "application/json",
+      "cache-control": "no-store",
       ...(outcome === "method_not_allowed" && { allow: "POST" }),
       ...(retryAfter !== undefined && { "retry-after": retryAfter }),
     });
