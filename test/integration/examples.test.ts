@@ -138,7 +138,7 @@ describe("examples/aws-lambda.ts", () => {
 
     expect(await handler(event)).toEqual({
       statusCode: 200,
-      headers: { "content-type": "application/json" },
+      headers: { "content-type": "application/json", "cache-control": "no-store" },
       body: '{"outcome":"handled"}',
     });
     expect(await handler(event)).toMatchObject({
