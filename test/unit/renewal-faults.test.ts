@@ -14,6 +14,19 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+/** A store that takes no renewal until it comes back. */
+function downForRenewals(): { store: DeliveryStore; comeBack: () => void } {
+  const inner = memoryStore();
+  let isDown = true;
+  const renew: DeliveryStore["renew"] = (...call) => (isDown ? rejects() : inner.renew(...call));
+  return {
+    store: { ...inner, renew },
+    comeBack: () => {
+      isDown = false;
+    },
+  };
+}
+
 describe("a renewal that fails", () => {
   it.each<[string, () => Promise<boolean>]>([
     ["throws", throws],
@@ -43,15 +56,12 @@ describe("a renewal that fails", () => {
   });
 
   it("is tried again each second, so that a lease that is nearly over is saved", async () => {
-    const inner = memoryStore();
-    let isDown = true;
-    const renew: DeliveryStore["renew"] = (...call) => (isDown ? rejects() : inner.renew(...call));
+    const { store, comeBack } = downForRenewals();
     const { handler, start } = heldHandler();
-    const store = { ...inner, renew };
     const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000 });
     const run = await start(receiver, await delivery());
     await vi.advanceTimersByTimeAsync(28_500);
-    isDown = false;
+    comeBack();
     await vi.advanceTimersByTimeAsync(10_000);
     const other = alarmReceiver(() => expect.fail("run twice"), { store });
     expect(await other.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
@@ -60,11 +70,8 @@ describe("a renewal that fails", () => {
   });
 
   it("for a whole lease lets another copy take over, and the signal aborts when that is known", async () => {
-    const inner = memoryStore();
-    let isDown = true;
-    const renew: DeliveryStore["renew"] = (...call) => (isDown ? rejects() : inner.renew(...call));
+    const { store, comeBack } = downForRenewals();
     const { handler, start } = heldHandler();
-    const store = { ...inner, renew };
     const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000 });
     const copy = await delivery();
     const loser = await start(receiver, copy);
@@ -73,7 +80,7 @@ describe("a renewal that fails", () => {
     await vi.advanceTimersByTimeAsync(1);
     const winner = await start(alarmReceiver(handler, { store }), copy);
     expect(winner.context.takeover).toBe(true);
-    isDown = false;
+    comeBack();
     await vi.advanceTimersByTimeAsync(10_000);
     expect(loser.context.signal.aborted).toBe(true);
     expect(winner.context.signal.aborted).toBe(false);
