@@ -6,7 +6,10 @@ export interface WebhookResponse {
   readonly status: number;
   /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON text: `{ "outcome" }`, or the gateway's error envelope `{ "error": { "code", "message" } }`. */
+  /**
+   * JSON text: `{ "outcome" }`, or the gateway's error envelope `{ "error": { "code", "message" } }`. Empty
+   * in answer to GET and HEAD.
+   */
   readonly body: string;
   /** What became of the delivery. */
   readonly outcome: Outcome;
@@ -46,12 +49,13 @@ function createResponse(outcome: Outcome, unverifiable: "retry" | "reject"): Web
   const rule = ruleOf(outcome);
   const rejected = unverifiable === "reject" ? rule.rejectStatus : undefined;
   const status = rejected ?? rule.status;
+  const isEmpty = outcome === "reachable";
   const headers: Record<string, string> = {
-    "content-type": "application/json",
+    ...(isEmpty ? {} : { "content-type": "application/json" }),
     // A cache in front that asks for no method would answer the next delivery with this one's 200.
     "cache-control": "no-store",
   };
-  if (outcome === "method_not_allowed") headers["allow"] = "POST";
+  if (outcome === "method_not_allowed") headers["allow"] = "GET, HEAD, POST";
   if (rule.retryAfterMs !== undefined) {
     headers["retry-after"] = retryAfterSeconds(rule.retryAfterMs, rule.retryAfterMs);
   }
@@ -62,7 +66,7 @@ function createResponse(outcome: Outcome, unverifiable: "retry" | "reject"): Web
   return Object.freeze({
     status,
     headers: Object.freeze(headers),
-    body: JSON.stringify(body),
+    body: isEmpty ? "" : JSON.stringify(body),
     outcome,
   });
 }

@@ -1,10 +1,14 @@
 import type { WebhookResponse } from "./answer.js";
-import { guarded } from "./guarded.js";
+import { endOf } from "./guarded.js";
 import type { Outcome } from "./outcome.js";
 import type { Trace } from "./report.js";
 import type { WebhookRequest } from "./request.js";
+import { holdOpen } from "./wait-until.js";
 
-/** A request whose signature is good, and what became of it. Its body is personal data. */
+/**
+ * A request whose signature is good, and what became of it. With `acceptUnsignedDeliveries` any request
+ * whose headers are well-formed, which anyone can send. Its body is personal data.
+ */
 export interface AuthenticDelivery {
   /** The request as it was given to `receive`; its body is what the signature was made over. */
   readonly request: WebhookRequest;
@@ -29,11 +33,13 @@ export function createObserve(
   now: () => number,
 ): Observe | undefined {
   if (onAuthenticDelivery === undefined) return undefined;
-  return (request, { id, type }, { outcome, status }) => {
+  return (request, trace, { outcome, status }) => {
+    const { id, type } = trace;
     // Known only once the signature is good: what is not authentic may not get past this line.
     if (id === undefined || type === undefined) return;
-    guarded(() =>
+    const observed = endOf(() =>
       onAuthenticDelivery({ request, id, type, receivedAt: new Date(now()), outcome, status }),
     );
+    holdOpen(trace, observed);
   };
 }

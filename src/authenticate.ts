@@ -1,3 +1,4 @@
+import { signatureFault } from "./header-faults.js";
 import { isSignature, type DeliveryHeaders } from "./headers.js";
 import type { MaybeLater } from "./maybe-promise.js";
 import type { Keyring } from "./secrets.js";
@@ -10,6 +11,7 @@ export type Authenticity =
       readonly authentic: false;
       readonly outcome: "unsigned" | "malformed" | "signature_mismatch" | "secret_unavailable";
       readonly error?: unknown;
+      readonly fact?: () => string;
     };
 
 /** Judges headers and bytes. Neither throws nor rejects for a failing secret function. */
@@ -18,7 +20,7 @@ export type Authenticate = (headers: DeliveryHeaders, body: Uint8Array) => Maybe
 const ACCEPTED: Authenticity = { authentic: true, secretIndex: undefined };
 const UNSIGNED: Authenticity = { authentic: false, outcome: "unsigned" };
 const MISMATCH: Authenticity = { authentic: false, outcome: "signature_mismatch" };
-const MALFORMED: Authenticity = { authentic: false, outcome: "malformed" };
+const MALFORMED: Authenticity = { authentic: false, outcome: "malformed", fact: signatureFault };
 
 /** Without a keyring every well-formed delivery is taken for authentic: `acceptUnsignedDeliveries`. */
 export function createAuthenticate(keyring: Keyring | undefined): Authenticate {

@@ -1,29 +1,30 @@
+import { COMPLETED, readClaim, unavailable, type Claim } from "./claim.js";
 import { createCompletionBacklog } from "./completion-backlog.js";
-import { within } from "./deadline.js";
+import { DeadlineError, within } from "./deadline.js";
 import { createLeaseRenewals, type LeaseRenewals } from "./lease-renewal.js";
 import { isPromise, type MaybeLater } from "./maybe-promise.js";
 import { createOwners } from "./owners.js";
 import type { Reporter } from "./report.js";
 import type { ClaimResult, ClaimTimes, DeliveryStore } from "./stores/delivery-store.js";
 
-/** What became of a claim. */
-export type Claim =
-  | { readonly state: "claimed"; readonly owner: string; readonly takeover: boolean }
-  | Exclude<ClaimResult, { state: "claimed" }>
-  | { readonly state: "unavailable"; readonly error: unknown };
+/** What the store has not taken yet. In an object, as a promise of a promise would wait for both. */
+export interface Unfinished {
+  /** Resolves when the store has taken it, or it is given up. */
+  readonly work: Promise<void>;
+}
 
 /** The store as the receiver uses it: every call is bounded, and none throws or rejects. */
 export interface Claims {
   /** Takes the lease on `id` for a new owner. */
   readonly claim: (id: string) => MaybeLater<Claim>;
-  /** Renews the lease while the handler runs, and answers copies in flight until then. */
+  /** Renews the lease while the handler runs; until then redeliveries are in flight. */
   readonly keep: LeaseRenewals["keep"];
   /** Remembers `id` as handled; goes on in the background where the store does not take it. */
-  readonly complete: (id: string, owner: string) => MaybeLater<void>;
+  readonly complete: (id: string, owner: string) => MaybeLater<Unfinished | undefined>;
   /** Gives the lease up. Where that fails, it ends by itself. */
   readonly release: (id: string, owner: string) => MaybeLater<void>;
   /** Tries once more to complete what the store has not taken yet, for `dependencyTimeoutMs` at most. */
-  readonly flush: () => Promise<void>;
+  readonly flush: (timeoutMs: number) => Promise<void>;
 }
 
 /** Puts bounds and a fallback around each method of `store`. */
@@ -35,10 +36,12 @@ export function createClaims(
   const { leaseMs, retentionMs, dependencyTimeoutMs } = times;
   const claimTimes: ClaimTimes = { leaseMs, retentionMs };
   const nextOwner = createOwners();
-  const bounded = <T>(method: string, result: PromiseLike<T>) =>
-    within(dependencyTimeoutMs, `store.${method}`, result);
+  const bounded = <T>(method: string, result: PromiseLike<T>, ms = dependencyTimeoutMs) =>
+    within(ms, `store.${method}`, result);
   // A claim that took most of its lease to arrive could end before it is renewed for the first time.
   const claimTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 2);
+  // After a renewal whose answer is lost, there has to be time for the next before the lease ends.
+  const renewTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 3);
 
   const backlog = createCompletionBacklog(
     async (id, owner) => {
@@ -59,7 +62,7 @@ export function createClaims(
   const renewals = createLeaseRenewals(
     async (id, owner) => {
       const renewed = store.renew(id, owner, leaseMs);
-      return isPromise(renewed) ? bounded("renew", renewed) : renewed;
+      return isPromise(renewed) ? bounded("renew", renewed, renewTimeoutMs) : renewed;
     },
     leaseMs,
     (id, error) => {
@@ -75,9 +78,9 @@ export function createClaims(
     return retryAfterMs === undefined ? undefined : { state: "in_flight", retryAfterMs };
   };
 
-  const retryCompletion = (id: string, owner: string, error: unknown): void => {
+  const retryCompletion = (id: string, owner: string, error: unknown): Unfinished => {
     log("error", "completion failed: handled, and the store is told again later", { id, error });
-    backlog.add(id, owner);
+    return { work: backlog.add(id, owner) };
   };
 
   const releaseFailed = (id: string, error: unknown): void => {
@@ -105,51 +108,63 @@ export function createClaims(
     owner: string,
     claiming: PromiseLike<ClaimResult>,
   ): Promise<Claim> => {
-    const releaseLate = (late: ClaimResult): void => {
-      // The gateway has been told to come again, and shall not find its own claim in the way.
-      if (readClaim(late, owner).state === "claimed") void release(id, owner);
-    };
-    const readSettled = (result: ClaimResult): MaybeLater<Claim> => {
-      const claim = readClaim(result, owner);
+    const leasedAt = performance.now();
+    // A promise of ours: the store's may be any thenable.
+    const claimed = Promise.resolve(claiming).then((result) => readClaim(result, owner));
+    const releaseLate = (): Promise<void> =>
+      claimed.then(
+        (late) => (late.state === "claimed" ? release(id, owner) : undefined),
+        () => undefined,
+      );
+    const readSettled = (claim: Claim): MaybeLater<Claim> => {
+      if (claim.state !== "claimed") return claim;
       const knownMeanwhile = knownHere(id);
-      if (claim.state !== "claimed" || knownMeanwhile === undefined) return claim;
+      if (knownMeanwhile === undefined) return { ...claim, leasedAt };
       const released = release(id, owner);
       return released === undefined ? knownMeanwhile : released.then(() => knownMeanwhile);
     };
-    return within(claimTimeoutMs, "store.claim", claiming, releaseLate).then(
-      readSettled,
-      unavailable,
-    );
+    return within(claimTimeoutMs, "store.claim", claimed).then(readSettled, (error: unknown) => {
+      // The gateway is asked to send it again, and must not find its own claim in the way.
+      const unfinished = error instanceof DeadlineError ? releaseLate() : undefined;
+      return { state: "unavailable", error, unfinished };
+    });
+  };
+
+  const claim = (id: string): MaybeLater<Claim> => {
+    const known = knownHere(id);
+    if (known !== undefined) return known;
+    const owner = nextOwner();
+    try {
+      const claiming = store.claim(id, owner, claimTimes);
+      return isPromise(claiming) ? claimLater(id, owner, claiming) : readClaim(claiming, owner);
+    } catch (error) {
+      return unavailable(error);
+    }
   };
 
   const completeLater = (
     id: string,
     owner: string,
     completed: PromiseLike<void>,
-  ): Promise<void> => {
+  ): Promise<Unfinished | undefined> => {
     completing.add(id);
     return bounded("complete", completed).then(
       () => {
         completing.delete(id);
+        return undefined;
       },
       (error: unknown) => {
-        retryCompletion(id, owner, error);
+        const unfinished = retryCompletion(id, owner, error);
         completing.delete(id);
+        return unfinished;
       },
     );
   };
 
   return {
     claim(id) {
-      const known = knownHere(id);
-      if (known !== undefined) return known;
-      const owner = nextOwner();
-      try {
-        const claiming = store.claim(id, owner, claimTimes);
-        return isPromise(claiming) ? claimLater(id, owner, claiming) : readClaim(claiming, owner);
-      } catch (error) {
-        return unavailable(error);
-      }
+      const overdue = renewals.overdue(id);
+      return overdue === undefined ? claim(id) : overdue.then(() => claim(id));
     },
 
     keep: renewals.keep,
@@ -157,40 +172,18 @@ export function createClaims(
     complete(id, owner) {
       try {
         const completed = store.complete(id, owner, retentionMs);
-        if (isPromise(completed)) return completeLater(id, owner, completed);
+        return isPromise(completed) ? completeLater(id, owner, completed) : undefined;
       } catch (error) {
-        retryCompletion(id, owner, error);
+        return retryCompletion(id, owner, error);
       }
     },
 
     release,
-    async flush() {
-      await within(dependencyTimeoutMs, "the last completions", backlog.flush()).catch(() => {
-        // Given up: whoever shuts down is not to wait for a store that is away.
+    async flush(timeoutMs) {
+      const flushMs = Math.min(timeoutMs, dependencyTimeoutMs);
+      await within(flushMs, "the last completions", backlog.flush()).catch(() => {
+        // Given up: a shutdown does not wait for a store that is away.
       });
     },
   };
-}
-
-const COMPLETED: Claim = { state: "completed" };
-
-function unavailable(error: unknown): Claim {
-  return { state: "unavailable", error };
-}
-
-/** A store is partners' code too: what it answers is read as strictly as a request. */
-function readClaim(result: ClaimResult | undefined, owner: string): Claim {
-  try {
-    switch (result?.state) {
-      case "claimed":
-        return { state: "claimed", owner, takeover: (result.takeover as unknown) === true };
-      case "in_flight":
-      case "completed":
-        return result;
-      default:
-        return unavailable(new TypeError("store.claim returned no claim result"));
-    }
-  } catch (error) {
-    return unavailable(error);
-  }
 }

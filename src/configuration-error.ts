@@ -2,6 +2,7 @@
 export type ConfigurationErrorCode =
   | "invalid_options"
   | "unknown_option"
+  | "invalid_receiver"
   | "missing_secret"
   | "unusable_secret"
   | "conflicting_secret"

@@ -1,6 +1,8 @@
 /** Something did not finish in time. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "deadline_exceeded";
 
   constructor(what: string, ms: number) {
     super(`${what} took longer than ${String(ms)} ms`);

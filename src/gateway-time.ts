@@ -1,3 +1,4 @@
+import { InvalidValueError } from "./invalid-value.js";
 const LEGACY_OR_ISO =
   /^(\d{4})-(\d{2})-(\d{2})[ Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?([Zz]|([+-])(\d{2}):?(\d{2}))?$/;
 
@@ -11,7 +12,11 @@ const LEGACY_OR_ISO =
  */
 export function parseGatewayTime(text: string): Date {
   const match = typeof text === "string" ? LEGACY_OR_ISO.exec(text) : null;
-  if (match === null) throw new RangeError("not a gateway time: YYYY-MM-DD HH:MM:SS or ISO 8601");
+  if (match === null)
+    throw new InvalidValueError(
+      "invalid_gateway_time",
+      "not a gateway time: YYYY-MM-DD HH:MM:SS or ISO 8601",
+    );
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
     .slice(1, 7)
     .map(Number);
@@ -31,7 +36,8 @@ export function parseGatewayTime(text: string): Date {
     second <= 59 &&
     offsetHours <= 23 &&
     offsetMinutes <= 59;
-  if (!real) throw new RangeError("not a gateway time: no such moment");
+  if (!real)
+    throw new InvalidValueError("invalid_gateway_time", "not a gateway time: no such moment");
   const offsetMs = (offsetHours * 60 + offsetMinutes) * 60_000;
   return new Date(date.getTime() - (match[9] === "-" ? -offsetMs : offsetMs));
 }

@@ -1,43 +1,31 @@
+import { startBackgroundTimer } from "./background-timer.js";
 import { DeadlineError } from "./deadline.js";
-import { LazySignal } from "./delivery-context.js";
-import { ruleOf } from "./outcome.js";
-import type { Ending, Reporter } from "./report.js";
-import type { Running } from "./running.js";
 
-/** A delivery whose handler is called now. */
-interface TimedJob {
-  readonly id: string;
-  readonly type: string;
-  readonly signal: LazySignal;
+/** When the gateway is answered, and when the handler is given up. Milliseconds since its call. */
+export interface HandlerTimes {
+  readonly handlerTimeoutMs: number;
+  readonly handlerMaxMs: number;
 }
 
 /**
- * Starts the time of a handler; whoever sees it end clears the timer. Once it has passed the gateway is
- * answered, the handler's signal aborts, and what became of the delivery is written when it has settled.
+ * Starts the two clocks of a handler: `onTimeout` is called after `handlerTimeoutMs`, and `onGivenUp`
+ * after `handlerMaxMs`. The returned function stops both.
  */
-export type StartHandlerTimeout = (
-  job: TimedJob,
-  settled: () => Promise<Ending>,
-  answer: (ending: Ending) => void,
-) => ReturnType<typeof setTimeout>;
-
-/** Makes the time-out of handlers. */
-export function createHandlerTimeout(
-  running: Running,
-  handlerTimeoutMs: number,
-  log: Reporter["log"],
-): StartHandlerTimeout {
-  const logLate = async ({ id, type }: TimedJob, settling: Promise<Ending>): Promise<void> => {
-    const { outcome, error } = await settling;
-    const level = ruleOf(outcome).log ?? "warn";
-    log(level, `${outcome}, but after handlerTimeoutMs`, { id, type, error });
+export function startHandlerTimeout(
+  { handlerTimeoutMs, handlerMaxMs }: HandlerTimes,
+  onTimeout: (error: DeadlineError) => void,
+  onGivenUp: (error: DeadlineError) => void,
+): () => void {
+  let stopSecond: (() => void) | undefined;
+  // One timer for most handlers. The second keeps no process alive: without it the process may end.
+  const first = setTimeout(() => {
+    stopSecond = startBackgroundTimer(handlerMaxMs - handlerTimeoutMs, () => {
+      onGivenUp(new DeadlineError("the handler", handlerMaxMs));
+    });
+    onTimeout(new DeadlineError("the handler", handlerTimeoutMs));
+  }, handlerTimeoutMs);
+  return () => {
+    clearTimeout(first);
+    stopSecond?.();
   };
-
-  return (job, settled, answer) =>
-    setTimeout(() => {
-      const error = new DeadlineError("the handler", handlerTimeoutMs);
-      LazySignal.abort(job.signal, error);
-      running.track(logLate(job, settled()));
-      answer({ outcome: "handler_timeout", error });
-    }, handlerTimeoutMs);
 }

@@ -11,8 +11,9 @@ import {
 } from "./schemas.js";
 
 /**
- * Handles one record. What it returns is awaited and then ignored; what it throws is answered 500,
- * unless it is `RetryLater` or `DiscardDelivery`. With a `TransactionalStore<Tx>` its context is
+ * Handles one record. It has to await all its work: what it returns is awaited and then ignored, and
+ * the delivery counts as handled. What it throws is answered 500, unless it is `RetryLater` or
+ * `DiscardDelivery`. A generator function is refused. With a `TransactionalStore<Tx>` its context is
  * `DeliveryContext<Tx>`.
  */
 export type Handler<Record, Context = DeliveryContext> = (
@@ -66,9 +67,7 @@ export function checkHandlers(handlers: Handlers): void {
     }
     if (name === "delete_my_data_event" && typeof handler === "object" && handler !== null) {
       checkEventHandlers(handler);
-    } else if (typeof handler !== "function") {
-      throw new ConfigurationError("invalid_handler", `handlers.${name} has to be a function`);
-    }
+    } else checkFunction(`handlers.${name}`, handler);
   }
   if (definedEntries(handlers).length === 0) {
     throw new ConfigurationError(
@@ -94,12 +93,20 @@ function checkEventHandlers(handlers: object): void {
         `handlers.delete_my_data_event.${type} is no event type: use ${known}, or "*"`,
       );
     }
-    if (typeof handler !== "function") {
-      throw new ConfigurationError(
-        "invalid_handler",
-        `handlers.delete_my_data_event.${type} has to be a function`,
-      );
-    }
+    checkFunction(`handlers.delete_my_data_event.${type}`, handler);
+  }
+}
+
+function checkFunction(name: string, handler: unknown): void {
+  if (typeof handler !== "function") {
+    throw new ConfigurationError("invalid_handler", `${name} has to be a function`);
+  }
+  // By its tag, as it may come from another realm. Called, it would return before its first line.
+  if (Object.prototype.toString.call(handler).endsWith("GeneratorFunction]")) {
+    throw new ConfigurationError(
+      "invalid_handler",
+      `${name} is a generator function, whose body would never run: use a function or an async function`,
+    );
   }
 }
 

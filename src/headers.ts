@@ -83,7 +83,11 @@ export function readSignedHeaders(headers: WebhookHeaders): SignedHeaders | unde
   return texts && judge({ ...texts, type: "new_alarm" });
 }
 
-function judge({ id, timestamp, type, signature }: HeaderTexts): DeliveryHeaders | undefined {
+function judge(texts: HeaderTexts): DeliveryHeaders | undefined {
+  const id = trimmed(texts.id);
+  const timestamp = trimmed(texts.timestamp);
+  const type = trimmed(texts.type);
+  const signature = trimmed(texts.signature);
   if (!isDeliveryId(id) || typeof timestamp !== "string") return undefined;
   const timestampMs = readTimestamp(timestamp);
   if (Number.isNaN(timestampMs)) return undefined;
@@ -91,6 +95,20 @@ function judge({ id, timestamp, type, signature }: HeaderTexts): DeliveryHeaders
   if (type !== "new_alarm" && type !== "delete_my_data_event" && !isToken(type)) return undefined;
   if (typeof signature !== "string" && signature !== undefined) return undefined;
   return { id, timestamp, timestampMs, type, signature };
+}
+
+/** Without the spaces and tabs around it, which are no part of a header's value (RFC 9110, section 5.5). */
+function trimmed(text: unknown): unknown {
+  if (typeof text !== "string") return text;
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(text.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
+  return end - start === text.length ? text : text.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
 }
 
 /** Whether `text` can be an X-Webhook-Signature: `v1=` and 64 hexadecimal digits of any letter case. */

@@ -1,4 +1,5 @@
 export { createWebhookReceiver, type WebhookReceiver } from "./receiver.js";
+export type { DrainOptions, DrainResult } from "./drain-options.js";
 export type {
   CommonReceiverOptions,
   SigningReceiverOptions,
@@ -21,7 +22,7 @@ export type { WebhookResponse } from "./answer.js";
 export type { Outcome } from "./outcome.js";
 export type { OutcomeReport } from "./report.js";
 export type { AuthenticDelivery } from "./authentic-delivery.js";
-export type { Logger } from "./logger.js";
+export type { LogDetails, Logger } from "./logger.js";
 export type { MaybePromise } from "./maybe-promise.js";
 export type { WebhookType } from "./webhook-type.js";
 
@@ -66,5 +67,17 @@ export type {
 } from "./standard-schema.js";
 export { parseGatewayTime } from "./gateway-time.js";
 
-export { DiscardDelivery, RetryLater, type RetryLaterOptions } from "./handler-errors.js";
+export {
+  DiscardDelivery,
+  RetryLater,
+  ThrewUndefinedError,
+  type RetryLaterOptions,
+} from "./handler-errors.js";
+export { DeadlineError } from "./deadline.js";
+export { InvalidValueError, type InvalidValueErrorCode } from "./invalid-value.js";
+export { LeaseLostError } from "./perform.js";
+export { NoUsableSecretError } from "./secrets.js";
+export { TransactionLostError } from "./transaction.js";
+export { MemoryStoreFullError } from "./stores/in-process-store.js";
+export { UnexpectedResultError } from "./stores/unexpected-result.js";
 export { ConfigurationError, type ConfigurationErrorCode } from "./configuration-error.js";

@@ -1,12 +1,11 @@
-import { createClaims, type Claim } from "./claims.js";
+import type { Claim } from "./claim.js";
+import { createClaims } from "./claims.js";
 import { createContext, LazySignal } from "./delivery-context.js";
-import { createHandlerTimeout } from "./handler-timeout.js";
 import type { MaybeLater } from "./maybe-promise.js";
 import type { Delivery, Mode } from "./mode.js";
 import { createPerform } from "./perform.js";
 import type { Ending, Reporter } from "./report.js";
 import type { Run } from "./run-handler.js";
-import type { Running } from "./running.js";
 import type { Settings } from "./settings.js";
 import type { DeliveryStore } from "./stores/delivery-store.js";
 
@@ -14,14 +13,10 @@ import type { DeliveryStore } from "./stores/delivery-store.js";
 export function createLeaseMode(
   store: DeliveryStore,
   settings: Settings,
-  running: Running,
   log: Reporter["log"],
 ): Mode {
   const claims = createClaims(store, settings, log);
-  const perform = createPerform(
-    claims,
-    createHandlerTimeout(running, settings.handlerTimeoutMs, log),
-  );
+  const perform = createPerform(claims, settings, log);
 
   const handleClaimed = (
     { headers, rawBody, trace }: Delivery,
@@ -34,15 +29,15 @@ export function createLeaseMode(
       case "in_flight":
         return { outcome: "in_flight", retryAfterMs: claim.retryAfterMs };
       case "unavailable":
-        return { outcome: "store_unavailable", error: claim.error };
+        return { outcome: "store_unavailable", error: claim.error, unfinished: claim.unfinished };
       case "claimed": {
-        const { owner, takeover } = claim;
+        const { owner, takeover, leasedAt } = claim;
         const { id, type, timestampMs } = headers;
         if (takeover) trace.takeover = true;
         const timestamp = new Date(timestampMs);
         const signal = new LazySignal();
         const context = createContext(id, type, timestamp, rawBody, takeover, signal);
-        return perform({ id, type, owner, run, signal, context });
+        return perform({ id, type, owner, leasedAt, run, signal, context });
       }
     }
   };

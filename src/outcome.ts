@@ -9,10 +9,11 @@ export interface OutcomeRule {
   /** Which logger method is told, if any. */
   readonly log?: "warn" | "error";
   /**
-   * Whether anybody at all can cause it, or an outage does so for every request. Such lines are
-   * thinned to one a minute, so that a flood of requests is not a flood of the log.
+   * Lines are thinned to one a minute, so that a flood of requests is not a flood of the log.
+   * `by_outcome`: anyone can cause it, or an outage does for every request. `by_id`: someone who
+   * captured one delivery can cause it again and again; each id gets its own line.
    */
-  readonly thinned?: true;
+  readonly thinned?: "by_outcome" | "by_id";
   /** One sentence for the answer and the log. Never a part of the request. */
   readonly message: string;
 }
@@ -39,67 +40,75 @@ export const OUTCOMES = {
     retryAfterMs: 10_000,
     message: "The delivery is being handled right now.",
   },
+  reachable: { status: 200, message: "The URL is reachable." },
   method_not_allowed: { status: 405, message: "Webhooks are delivered by POST." },
   malformed: {
     status: 409,
     rejectStatus: 400,
     log: "warn",
-    thinned: true,
+    thinned: "by_outcome",
     message: "A webhook header is missing, repeated or malformed.",
   },
   unsigned: {
     status: 409,
     rejectStatus: 401,
     log: "warn",
-    thinned: true,
+    thinned: "by_outcome",
     message: "The delivery is not signed, and a secret is configured.",
   },
   signature_mismatch: {
     status: 409,
     rejectStatus: 401,
     log: "warn",
-    thinned: true,
+    thinned: "by_outcome",
     message: "No configured secret gives this signature over these bytes.",
   },
   stale: {
     status: 409,
     rejectStatus: 401,
-    log: "warn",
-    thinned: true,
+    // Only the gateway, or someone with a captured delivery, can cause it.
+    log: "error",
+    thinned: "by_outcome",
     message: "The signed timestamp is outside the tolerance.",
   },
   type_mismatch: {
     status: 409,
     rejectStatus: 400,
     log: "warn",
-    thinned: true,
+    thinned: "by_outcome",
     message: "X-Webhook-Type and the signed body disagree.",
   },
   body_too_large: {
     status: 409,
     rejectStatus: 413,
     log: "warn",
-    thinned: true,
+    thinned: "by_outcome",
     message: "The body is larger than maxBodyBytes.",
   },
   body_timeout: {
     status: 408,
     log: "warn",
-    thinned: true,
-    message: "The upload of the body stalled.",
+    thinned: "by_outcome",
+    message: "The upload of the body stalled or took too long.",
   },
   body_consumed: {
     status: 503,
     log: "error",
-    thinned: true,
+    thinned: "by_outcome",
     message: "The raw body was consumed before the receiver could read it.",
   },
   unrecognized: {
     status: 503,
     log: "error",
+    thinned: "by_id",
     message: "The delivery is authentic, but not of a documented shape or type.",
   },
-  handler_failed: { status: 500, log: "error", message: "The handler failed." },
+  handler_failed: {
+    status: 500,
+    log: "error",
+    thinned: "by_id",
+    message: "The handler failed.",
+  },
   handler_timeout: {
     status: 503,
     retryAfterMs: 30_000,
@@ -110,18 +119,26 @@ export const OUTCOMES = {
     status: 503,
     retryAfterMs: 60_000,
     log: "warn",
+    thinned: "by_id",
     message: "The handler asked for the delivery again later.",
+  },
+  overloaded: {
+    status: 503,
+    retryAfterMs: 25_000,
+    log: "error",
+    thinned: "by_outcome",
+    message: "As many handlers are running as maxConcurrentDeliveries allows.",
   },
   store_unavailable: {
     status: 503,
     log: "error",
-    thinned: true,
+    thinned: "by_outcome",
     message: "The delivery store did not answer.",
   },
   secret_unavailable: {
     status: 503,
     log: "error",
-    thinned: true,
+    thinned: "by_outcome",
     message: "The secret function gave no usable secret.",
   },
   draining: {

@@ -1,8 +1,8 @@
-import type { Claims } from "./claims.js";
+import type { Claims, Unfinished } from "./claims.js";
 import { LazySignal, type DeliveryContext } from "./delivery-context.js";
-import type { StartHandlerTimeout } from "./handler-timeout.js";
+import { startHandlerTimeout, type HandlerTimes } from "./handler-timeout.js";
 import type { MaybeLater } from "./maybe-promise.js";
-import type { Ending } from "./report.js";
+import type { Ending, Reporter } from "./report.js";
 import { runHandler, type HandlerResult, type Run } from "./run-handler.js";
 
 /** A claimed delivery and what to run for it. */
@@ -11,6 +11,8 @@ export interface Job {
   readonly id: string;
   readonly type: string;
   readonly owner: string;
+  /** When its lease began at the latest, by `performance.now()`; undefined: now. */
+  readonly leasedAt: number | undefined;
   readonly run: Run;
   readonly signal: LazySignal;
   readonly context: DeliveryContext;
@@ -20,8 +22,10 @@ export interface Job {
 export type Perform = (job: Job) => MaybeLater<Ending>;
 
 /** The signal's reason when somebody else may be handling the same delivery. */
-class LeaseLostError extends Error {
+export class LeaseLostError extends Error {
   override readonly name = "LeaseLostError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "lease_lost";
 
   constructor() {
     super("the lease on this delivery is lost: another process may be handling it");
@@ -32,16 +36,29 @@ function isDone({ outcome }: HandlerResult): boolean {
   return outcome === "handled" || outcome === "discarded";
 }
 
-function answerAfter(settled: Promise<void>, result: HandlerResult): Promise<Ending> {
-  return settled.then(() => result);
+/** The result as the answer, with what the store has not taken yet. */
+function endingOf(result: HandlerResult, unfinished: Unfinished | undefined): Ending {
+  return unfinished === undefined ? result : { ...result, unfinished: unfinished.work };
+}
+
+function endingAfter(
+  settled: Promise<Unfinished | undefined>,
+  result: HandlerResult,
+): Promise<Ending> {
+  return settled.then((unfinished) => endingOf(result, unfinished));
 }
 
 /** Makes the step between claim and answer: handler, lease renewal, time-out, settling. */
-export function createPerform(claims: Claims, startTimeout: StartHandlerTimeout): Perform {
-  /** Success is remembered before the gateway hears of it; a failure makes room for the next copy. */
+export function createPerform(claims: Claims, times: HandlerTimes, log: Reporter["log"]): Perform {
+  /** Success is remembered before the gateway is answered; a failure makes room for the next attempt. */
   const settle = ({ id, owner }: Job, result: HandlerResult): MaybeLater<Ending> => {
-    const settled = isDone(result) ? claims.complete(id, owner) : claims.release(id, owner);
-    return settled === undefined ? result : answerAfter(settled, result);
+    if (!isDone(result)) {
+      const released = claims.release(id, owner);
+      return released === undefined ? result : released.then(() => result);
+    }
+    const completed = claims.complete(id, owner);
+    if (completed === undefined) return result;
+    return "then" in completed ? endingAfter(completed, result) : endingOf(result, completed);
   };
 
   /** The lease is renewed until the success is remembered, but not beyond its release. */
@@ -64,24 +81,57 @@ export function createPerform(claims: Claims, startTimeout: StartHandlerTimeout)
 
   const performLater = (job: Job, result: Promise<HandlerResult>): Promise<Ending> =>
     new Promise((answer, fail) => {
-      const { id, owner, signal } = job;
+      const { id, type, owner, leasedAt, signal } = job;
       let isRunning = true;
-      const stopRenewing = claims.keep(id, owner, () => {
-        // A renewal that comes after the completion is refused too, and no handler is to hear of it.
+      const stopRenewing = claims.keep(id, owner, leasedAt, () => {
+        // A renewal that comes after the completion is refused too. The handler is done by then.
         if (isRunning) LazySignal.abort(signal, new LeaseLostError());
       });
-      const timer = startTimeout(job, () => settled, answer);
+      let endLate: ((ending: Ending) => void) | undefined;
+      const stopTimeout = startHandlerTimeout(
+        times,
+        (error) => {
+          LazySignal.abort(signal, error);
+          const late = new Promise<Ending>((resolve) => (endLate = resolve));
+          answer({ outcome: "handler_timeout", error, late });
+        },
+        (error) => {
+          // Not released: the handler may still be at work, so the next attempt waits for the lease's end.
+          stopRenewing();
+          endLate?.({ outcome: "handler_failed", error });
+          endLate = ({ outcome, error: late }) => {
+            const details = { id, type, error: late };
+            log("warn", `${outcome}, but after handlerMaxMs: it may have run twice`, details);
+          };
+        },
+      );
       const settled = result.then((value) => {
         isRunning = false;
-        clearTimeout(timer);
+        stopTimeout();
         return settleRenewed(job, value, stopRenewing);
       });
-      // Nobody hears of it any more where the time has passed.
-      settled.then(answer, fail);
+      settled.then(
+        (ending) => {
+          if (endLate === undefined) answer(ending);
+          else endLate(ending);
+        },
+        (error: unknown) => {
+          fail(error);
+          endLate?.({ outcome: "internal_error", error });
+        },
+      );
     });
 
   return (job) => {
     const result = runHandler(job.run, job.context);
-    return "then" in result ? performLater(job, result) : settle(job, result);
+    if ("then" in result) return performLater(job, result);
+    const settled = settle(job, result);
+    if (!("then" in settled) || !isDone(result)) return settled;
+    // The store takes its time to remember the success, and no other process may take over meanwhile.
+    const stopRenewing = claims.keep(job.id, job.owner, job.leasedAt, () => undefined);
+    return settled.then((ending) => {
+      stopRenewing();
+      return ending;
+    });
   };
 }

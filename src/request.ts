@@ -9,6 +9,15 @@ export interface WebhookRequest {
   readonly headers: WebhookHeaders;
   /** The exact bytes, or a string that is taken as UTF-8; or, from an adapter, why there is neither. */
   readonly body: Uint8Array | string | UnreadableBody;
+  /**
+   * Takes each promise of work that goes on after the answer: a handler that ran into
+   * `handlerTimeoutMs`, what the store has not taken yet, and what your `onOutcome` and
+   * `onAuthenticDelivery` return. Give it where the platform ends a request's context with its answer,
+   * as Workers do: `(work) => ctx.waitUntil(work)`. The promises never reject.
+   */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
+  /** Whether the sender has hung up, asked when the report is made. Adapters that can know give it. */
+  readonly isDisconnected?: (() => boolean) | undefined;
 }
 
 const encoder = new TextEncoder();
@@ -23,6 +32,12 @@ const NOT_RAW = new UnreadableBody(
 /** Whether a request is a POST, which one without a method is taken for. In any letter case. */
 export function isPost(method: string | null | undefined): boolean {
   return method === "POST" || (method ?? "POST").toUpperCase() === "POST";
+}
+
+/** Whether a request asks for the URL alone, as the gateway and load balancers do. In any letter case. */
+export function isProbe(method: string | null | undefined): boolean {
+  const name = method?.toUpperCase();
+  return name === "GET" || name === "HEAD";
 }
 
 /** The body's bytes, or why there are none within `maxBodyBytes`. No body at all is an empty one. */

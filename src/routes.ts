@@ -28,10 +28,11 @@ const UNKNOWN_EVENT_TYPE: readonly DeliveryIssue[] = [
 
 /** Makes the table of routes once; the handlers must have passed `checkHandlers`. */
 export function createRoutes(handlers: Handlers): FindRoute {
-  // Bound, so that handlers written as methods find their `this`.
-  const alarmHandler = handlers.new_alarm?.bind(handlers);
-  const unrecognized = handlers.unrecognized?.bind(handlers);
-  const { delete_my_data_event: eventHandler } = handlers;
+  // Own properties, as in `checkHandlers`. Bound, so that handlers written as methods find their `this`.
+  const own: Handlers = Object.assign(Object.create(null) as object, handlers);
+  const alarmHandler = own.new_alarm?.bind(handlers);
+  const unrecognized = own.unrecognized?.bind(handlers);
+  const { delete_my_data_event: eventHandler } = own;
   const findEventHandler = createEventRoutes(
     typeof eventHandler === "function" ? eventHandler.bind(handlers) : eventHandler,
   );

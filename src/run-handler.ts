@@ -1,11 +1,15 @@
 import type { DeliveryContext } from "./delivery-context.js";
 import type { Handler } from "./handlers.js";
-import { DiscardDelivery, RetryLater } from "./handler-errors.js";
+import { DiscardDelivery, RetryLater, ThrewUndefinedError } from "./handler-errors.js";
 import { isPromise, type MaybeLater } from "./maybe-promise.js";
 
 /** How a handler ended. */
 export type HandlerResult =
-  | { readonly outcome: "handled" }
+  | {
+      readonly outcome: "handled";
+      /** What was returned where its author may have expected an effect. */
+      readonly ignored?: "false" | "an object with a status";
+    }
   | { readonly outcome: "discarded" | "handler_failed"; readonly error: unknown }
   | {
       readonly outcome: "retry_later";
@@ -15,6 +19,17 @@ export type HandlerResult =
 
 /** The result of each success. */
 export const HANDLED: HandlerResult = { outcome: "handled" };
+
+const FALSE: HandlerResult = { outcome: "handled", ignored: "false" };
+const STATUS: HandlerResult = { outcome: "handled", ignored: "an object with a status" };
+
+/** The warning about a returned value, of which there is one for each receiver or worker. */
+export function ignoredWarning(returned: string): string {
+  return (
+    `a handler returned ${returned}, which is ignored: the delivery counts as handled. To refuse it throw` +
+    " RetryLater, DiscardDelivery or any other error; of a request that the handler made check the status"
+  );
+}
 
 /** What to call for a delivery, and with which record. Data, and no closure over both. */
 export interface Run {
@@ -30,8 +45,8 @@ export function runHandler(
 ): MaybeLater<HandlerResult> {
   try {
     const returned = handler(record, context);
-    if (!isPromise(returned)) return HANDLED;
-    return promiseOf(returned).then(() => HANDLED, failed);
+    if (!isPromise(returned)) return handled(returned);
+    return promiseOf(returned).then(handled, failed);
   } catch (error) {
     return failed(error);
   }
@@ -48,6 +63,19 @@ function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
   });
 }
 
+/** Never throws, as what is returned may. */
+function handled(returned: unknown): HandlerResult {
+  if (returned === undefined) return HANDLED;
+  if (returned === false) return FALSE;
+  if (typeof returned !== "object" || returned === null) return HANDLED;
+  try {
+    const { status, statusCode } = returned as { status?: unknown; statusCode?: unknown };
+    return typeof status === "number" || typeof statusCode === "number" ? STATUS : HANDLED;
+  } catch {
+    return HANDLED;
+  }
+}
+
 function failed(thrown: unknown): HandlerResult {
   try {
     if (thrown instanceof RetryLater) {
@@ -58,6 +86,6 @@ function failed(thrown: unknown): HandlerResult {
     // Of a proxy that was revoked, which nobody can ask what it is, nor write down.
     return { outcome: "handler_failed", error };
   }
-  const error = thrown === undefined ? new Error("the handler threw undefined") : thrown;
+  const error = thrown === undefined ? new ThrewUndefinedError() : thrown;
   return { outcome: "handler_failed", error };
 }

@@ -1,17 +1,21 @@
+import { MAX_TIMER_MS } from "./integer-option.js";
+
 /** Counts what is under way, for `drain`. */
 export interface Running {
   enter(): void;
   leave(): void;
   /** Counts `work` until it settles. It must not reject. */
   track(work: Promise<void>): void;
-  /** Resolves when nothing is under way. */
-  idle(): Promise<void>;
+  /** Whether nothing is under way. */
+  isIdle(): boolean;
+  /** Resolves when nothing is under way, or `timeoutMs` is over, with how much still is. */
+  idle(timeoutMs: number): Promise<number>;
 }
 
 /** Makes a counter at zero. */
 export function createRunning(): Running {
   let count = 0;
-  let waiting: (() => void)[] = [];
+  const waiting = new Set<() => void>();
 
   const running: Running = {
     enter() {
@@ -19,10 +23,8 @@ export function createRunning(): Running {
     },
     leave() {
       count -= 1;
-      if (count > 0 || waiting.length === 0) return;
-      const idle = waiting;
-      waiting = [];
-      for (const resolve of idle) resolve();
+      if (count > 0 || waiting.size === 0) return;
+      for (const resolve of [...waiting]) resolve();
     },
     track(work) {
       running.enter();
@@ -30,8 +32,19 @@ export function createRunning(): Running {
         running.leave();
       });
     },
-    idle() {
-      return count === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve));
+    isIdle: () => count === 0,
+    idle(timeoutMs) {
+      if (count === 0) return Promise.resolve(0);
+      return new Promise((resolve) => {
+        const end = (): void => {
+          clearTimeout(timer);
+          waiting.delete(end);
+          resolve(count);
+        };
+        // Beyond that a timer fires at once. Without one, the last delivery ends the wait.
+        const timer = timeoutMs <= MAX_TIMER_MS ? setTimeout(end, timeoutMs) : undefined;
+        waiting.add(end);
+      });
     },
   };
   return running;

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import { ConfigurationError } from "./configuration-error.js";
-import { within } from "./deadline.js";
 import { isSignature, type DeliveryHeaders } from "./headers.js";
-import { isPromise, type MaybeLater, type MaybePromise } from "./maybe-promise.js";
+import type { MaybeLater, MaybePromise } from "./maybe-promise.js";
+import { limitLookups, type LookupLimits } from "./secret-lookups.js";
 import { createSecretKey, type SecretKey, type Secrets } from "./signature.js";
 import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "./webhook-type.js";
 
@@ -19,8 +19,13 @@ export interface SecretQuery {
   readonly timestamp: Date;
 }
 
-/** Finds the secrets of a delivery. Bounded by `dependencyTimeoutMs`; a failure is answered 503. */
-export type SecretFunction = (query: SecretQuery) => MaybePromise<SecretList>;
+/**
+ * Finds the secrets of a delivery. One that returns undefined, null or an empty list knows no such
+ * sender: 409 `signature_mismatch`. One that throws, returns what cannot be a secret, or takes longer
+ * than `dependencyTimeoutMs`: 503 `secret_unavailable`. At most `maxConcurrentDeliveries` calls run at
+ * once; others wait, within that time.
+ */
+export type SecretFunction = (query: SecretQuery) => MaybePromise<SecretList | null | undefined>;
 
 /**
  * The four forms of `secret`: one, a list, a list for each webhook type (one URL may be registered
@@ -36,9 +41,23 @@ const MAX_CACHED_KEYS = 1_000;
 
 const NO_SECRETS: Secrets = { order: [] };
 
-/** Makes the keyring of a `secret` option. Throws `ConfigurationError` where it cannot be one. */
-export function createKeyring(secret: SecretOption, dependencyTimeoutMs: number): Keyring {
-  if (typeof secret === "function") return functionKeyring(secret, dependencyTimeoutMs);
+/**
+ * Makes the keyring of a `secret` option. `onSecret` sees each secret: now, or when a function gives it
+ * for the first time. Throws `ConfigurationError` where it cannot be one.
+ */
+export function createKeyring(
+  secret: SecretOption,
+  limits: LookupLimits,
+  onSecret: (secret: string) => void,
+): Keyring {
+  if (typeof secret === "function") return functionKeyring(secret, limits, onSecret);
+  const keyring = staticKeyring(secret);
+  const texts = typeof secret === "object" ? Object.values(secret).flat() : [secret];
+  for (const text of texts) onSecret(text);
+  return keyring;
+}
+
+function staticKeyring(secret: Exclude<SecretOption, SecretFunction>): Keyring {
   if (typeof secret === "string" || Array.isArray(secret) || ArrayBuffer.isView(secret)) {
     const secrets = { order: keysOf(secret as SecretList) };
     return () => secrets;
@@ -47,10 +66,10 @@ export function createKeyring(secret: SecretOption, dependencyTimeoutMs: number)
 }
 
 /** The keys of a list of secrets, in its order. Throws `ConfigurationError` on an unusable one. */
-export function keysOf(secret: SecretList, firstIndex = 0, name = "secret"): SecretKey[] {
+export function keysOf(secret: SecretList, name = "secret"): SecretKey[] {
   if (typeof secret === "string" || ArrayBuffer.isView(secret)) {
     // Bytes are refused by keyOf, which says why.
-    return [keyOf(secret as string, firstIndex, name)];
+    return [keyOf(secret as string, 0, name)];
   }
   if (!Array.isArray(secret) || secret.length === 0) {
     throw new ConfigurationError(
@@ -60,7 +79,7 @@ export function keysOf(secret: SecretList, firstIndex = 0, name = "secret"): Sec
   }
   // Array.from, as `map` passes over the holes of a list.
   return Array.from(secret as readonly string[], (one, at) =>
-    keyOf(one, firstIndex + at, `${name}[${String(at)}]`),
+    keyOf(one, at, `${name}[${String(at)}]`),
   );
 }
 
@@ -95,14 +114,14 @@ function typedKeyring(secrets: Readonly<Record<string, SecretList | undefined>>)
   const all: SecretKey[] = [];
   const byType = new Map<string, Secrets>();
   for (const type of WEBHOOK_TYPES) {
-    const given = secrets[type];
+    const given = Object.hasOwn(secrets, type) ? secrets[type] : undefined;
     if (given === undefined) {
       throw new ConfigurationError(
         "missing_secret",
         `secret.${type} is not given: where only one type is registered, pass its secret as a string`,
       );
     }
-    const keys = keysOf(given, all.length, `secret.${type}`);
+    const keys = keysOf(given, `secret.${type}`);
     byType.set(type, { order: keys });
     all.push(...keys);
   }
@@ -111,10 +130,19 @@ function typedKeyring(secrets: Readonly<Record<string, SecretList | undefined>>)
   return ({ type }) => byType.get(type) ?? any;
 }
 
-function functionKeyring(find: SecretFunction, dependencyTimeoutMs: number): Keyring {
+function functionKeyring(
+  find: SecretFunction,
+  limits: LookupLimits,
+  onSecret: (secret: string) => void,
+): Keyring {
   const cache = new LRUCache<string, SecretKey["key"]>({ max: MAX_CACHED_KEYS });
 
-  const usableSecrets = (found: SecretList): Secrets => {
+  const lookUp = limitLookups(find, limits);
+
+  const usableSecrets = (found: SecretList | null | undefined): Secrets => {
+    // Anyone can send a type or an id that is not known, so it is no 503.
+    if (found === undefined || found === null) return NO_SECRETS;
+    if (Array.isArray(found) && found.length === 0) return NO_SECRETS;
     const secrets: readonly unknown[] = Array.isArray(found) ? found : [found];
     const keys: SecretKey[] = [];
     secrets.forEach((secret, index) => {
@@ -122,7 +150,10 @@ function functionKeyring(find: SecretFunction, dependencyTimeoutMs: number): Key
       const text = secret as string;
       const known = cache.get(text);
       const made = known === undefined ? createSecretKey(text, index) : { key: known, index };
-      if (known === undefined) cache.set(text, made.key);
+      if (known === undefined) {
+        cache.set(text, made.key);
+        onSecret(text);
+      }
       keys.push(made);
     });
     if (keys.length === 0) throw new NoUsableSecretError();
@@ -132,15 +163,16 @@ function functionKeyring(find: SecretFunction, dependencyTimeoutMs: number): Key
   return ({ id, type, timestampMs, signature }) => {
     // No secret gives it, so nobody is asked for one.
     if (signature !== undefined && !isSignature(signature)) return NO_SECRETS;
-    const found = find({ id, type, timestamp: new Date(timestampMs) });
-    if (!isPromise(found)) return usableSecrets(found);
-    return within(dependencyTimeoutMs, "the secret function", found).then(usableSecrets);
+    const found = lookUp({ id, type, timestamp: new Date(timestampMs) });
+    return found instanceof Promise ? found.then(usableSecrets) : usableSecrets(found);
   };
 }
 
 /** The secret function gave nothing that can be a secret. */
-class NoUsableSecretError extends Error {
+export class NoUsableSecretError extends Error {
   override readonly name = "NoUsableSecretError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "no_usable_secret";
 
   constructor() {
     super("the secret function returned no usable secret: a non-empty string, or a list with one");

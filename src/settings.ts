@@ -2,14 +2,16 @@ import type { AuthenticDelivery } from "./authentic-delivery.js";
 import { ConfigurationError } from "./configuration-error.js";
 import { checkHandlers, type Handlers } from "./handlers.js";
 import { integerOption } from "./integer-option.js";
-import { refuseUnknownOptions } from "./known-options.js";
-import type { Logger } from "./logger.js";
+import { consoleLines, createLog, loggerFault, type Logger } from "./logger.js";
+import { ownOptions } from "./own-options.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
 import type { OutcomeReport } from "./report.js";
+import type { LookupLimits } from "./secret-lookups.js";
 import { createKeyring, type Keyring, type SecretOption } from "./secrets.js";
+import { defaultStore } from "./stores/default-store.js";
 import type { DeliveryStore } from "./stores/delivery-store.js";
-import { memoryStore } from "./stores/memory-store.js";
 import type { TransactionalStore } from "./stores/transactional-store.js";
+import { createSecretWatch } from "./weak-secrets.js";
 
 /** The options with defaults filled in, and what is made of them once. */
 export interface Settings extends Record<IntegerOption, number> {
@@ -39,16 +41,11 @@ const OPTION_NAMES = [
 const STORE_METHODS = ["claim", "renew", "complete", "release"] as const;
 
 /** Checks every option. Throws `ConfigurationError` with what to change. */
-export function checkOptions<Tx>(options: WebhookReceiverOptions<Tx>): Settings {
-  if (typeof options !== "object" || (options as unknown) === null) {
-    throw new ConfigurationError(
-      "invalid_options",
-      "createWebhookReceiver takes an options object",
-    );
-  }
-  refuseUnknownOptions(options, OPTION_NAMES);
+export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
+  const options = ownOptions("createWebhookReceiver", given, OPTION_NAMES);
   const integers = checkIntegers(options);
-  const { unverifiable = "retry", logger = console, now = Date.now } = options;
+  const store = checkStore(options.store);
+  const { unverifiable = "retry", logger = consoleLines, now = Date.now } = options;
   const { onOutcome, onAuthenticDelivery } = options;
   if ((unverifiable as string) !== "retry" && unverifiable !== "reject") {
     throw invalid("unverifiable", 'has to be "retry" or "reject"');
@@ -58,20 +55,26 @@ export function checkOptions<Tx>(options: WebhookReceiverOptions<Tx>): Settings 
       throw invalid(name, "has to be a function");
     }
   }
-  if (logger !== false && !(hasMethod(logger, "warn") && hasMethod(logger, "error"))) {
-    throw invalid("logger", "has to have the methods warn and error, or be false");
-  }
+  const fault = logger === false ? undefined : loggerFault(logger);
+  if (fault !== undefined) throw new ConfigurationError("invalid_option", fault);
   if (typeof now !== "function") {
     throw invalid("now", "has to be a function that returns Unix time in milliseconds");
   }
   // What type their context has follows from the store, whose mode also makes it.
   const handlers = options.handlers as Handlers;
   checkHandlers(handlers);
+  const log = createLog(logger);
+  const watchSecret = createSecretWatch((message) => {
+    log("warn", message);
+  });
+  const maxConcurrentDeliveries =
+    options.maxConcurrentDeliveries ?? ownLimitOf(store) ?? integers.maxConcurrentDeliveries;
   return {
     ...integers,
-    keyring: checkSecret(options, integers.dependencyTimeoutMs),
+    maxConcurrentDeliveries,
+    keyring: checkSecret(options, { ...integers, maxConcurrentDeliveries }, watchSecret),
     handlers,
-    store: checkStore(options.store),
+    store,
     unverifiable,
     onOutcome,
     onAuthenticDelivery,
@@ -87,13 +90,20 @@ function checkIntegers(
   const integers = Object.fromEntries(
     names.map((name) => [name, integerOption(name, options[name], INTEGER_OPTIONS[name])]),
   ) as Record<IntegerOption, number>;
-  const { timestampToleranceMs, retentionMs } = integers;
+  const { timestampToleranceMs, retentionMs, handlerTimeoutMs, handlerMaxMs } = integers;
+  if (options.handlerMaxMs !== undefined && handlerMaxMs < handlerTimeoutMs) {
+    throw invalid("handlerMaxMs", "has to be at least handlerTimeoutMs");
+  }
   if (timestampToleranceMs > retentionMs) {
     throw invalid("timestampToleranceMs", "has to be at most retentionMs");
   }
   // A timestamp that is ahead of the clock stays fresh for twice the tolerance. A delivery that is
   // fresh but no longer remembered would be handled again.
-  return { ...integers, retentionMs: Math.max(retentionMs, 2 * timestampToleranceMs) };
+  return {
+    ...integers,
+    retentionMs: Math.max(retentionMs, 2 * timestampToleranceMs),
+    handlerMaxMs: Math.max(handlerMaxMs, handlerTimeoutMs),
+  };
 }
 
 function checkSecret(
@@ -101,7 +111,8 @@ function checkSecret(
     secret,
     acceptUnsignedDeliveries = false,
   }: Pick<WebhookReceiverOptions, "secret" | "acceptUnsignedDeliveries">,
-  dependencyTimeoutMs: number,
+  limits: LookupLimits,
+  onSecret: (secret: string) => void,
 ): Keyring | undefined {
   const acceptUnsigned: unknown = acceptUnsignedDeliveries;
   if (typeof acceptUnsigned !== "boolean") {
@@ -127,11 +138,11 @@ function checkSecret(
       "secret has to be a string, a list of strings, one of these per webhook type, or a function",
     );
   }
-  return createKeyring(given as SecretOption, dependencyTimeoutMs);
+  return createKeyring(given as SecretOption, limits, onSecret);
 }
 
 function checkStore(store: Settings["store"] | undefined): Settings["store"] {
-  if (store === undefined) return memoryStore();
+  if (store === undefined) return defaultStore();
   if (hasMethod(store, "process")) {
     if (!hasMethod(store, "claim")) return store;
     throw new ConfigurationError(
@@ -147,6 +158,12 @@ function checkStore(store: Settings["store"] | undefined): Settings["store"] {
     );
   }
   return store;
+}
+
+/** What a transactional store names as its own limit. Partners' code too, so it is checked. */
+function ownLimitOf(store: Settings["store"]): number | undefined {
+  const limit = "process" in store ? store.maxConcurrentDeliveries : undefined;
+  return Number.isInteger(limit) && Number(limit) >= 1 ? limit : undefined;
 }
 
 function hasMethod(value: unknown, method: string): boolean {

@@ -2,6 +2,7 @@ import { isDeliveryId, isDeliveryTimestamp } from "./headers.js";
 import { bytesOfBody } from "./request.js";
 import { keyOf } from "./secrets.js";
 import { sign } from "./signature.js";
+import { InvalidValueError } from "./invalid-value.js";
 
 /** What is signed. */
 export interface SignDeliveryOptions {
@@ -26,9 +27,16 @@ export async function signDelivery(options: SignDeliveryOptions): Promise<string
   const { secret, id, timestamp, body } = options;
   const key = keyOf(secret);
   const text = String(timestamp);
-  if (!isDeliveryId(id)) throw new RangeError("id has to be 1 to 128 characters of [0-9A-Za-z._-]");
+  if (!isDeliveryId(id))
+    throw new InvalidValueError(
+      "invalid_delivery_id",
+      "id has to be 1 to 128 characters of [0-9A-Za-z._-]",
+    );
   if (!isDeliveryTimestamp(text)) {
-    throw new RangeError("timestamp has to be whole Unix seconds, from 0 to 999999999999");
+    throw new InvalidValueError(
+      "invalid_timestamp",
+      "timestamp has to be whole Unix seconds, from 0 to 999999999999",
+    );
   }
   return sign(key, { id, timestamp: text }, bytesOfBody(body));
 }

@@ -1,9 +1,9 @@
+import { startBackgroundTimer } from "./background-timer.js";
 import { createContext, LazySignal } from "./delivery-context.js";
-import { createHandlerTimeout } from "./handler-timeout.js";
+import { startHandlerTimeout } from "./handler-timeout.js";
 import type { Mode } from "./mode.js";
 import type { Ending, Reporter } from "./report.js";
 import { HANDLED, runHandler, type HandlerResult } from "./run-handler.js";
-import type { Running } from "./running.js";
 import type { Settings } from "./settings.js";
 import type { TransactionalStore } from "./stores/transactional-store.js";
 import { createTransact } from "./transaction.js";
@@ -12,13 +12,11 @@ import { createTransact } from "./transaction.js";
 export function createTransactionMode(
   store: TransactionalStore<unknown>,
   settings: Settings,
-  running: Running,
   log: Reporter["log"],
 ): Mode {
   const transact = createTransact(store, settings);
-  const startTimeout = createHandlerTimeout(running, settings.handlerTimeoutMs, log);
-  /** Ids that are processed here right now: no copy is to take a connection only to be told so. */
-  const inProgress = new Set<string>();
+  /** Ids that are processed here: a redelivery is refused without taking a connection. */
+  const inProgress = new Map<string, Heartbeat>();
 
   /** Rolled back with what the handler wrote, the delivery is remembered by a transaction of its own. */
   const remember = async (id: string, discarded: Ending): Promise<Ending> => {
@@ -29,25 +27,43 @@ export function createTransactionMode(
 
   return {
     handle({ headers: { id, type, timestampMs }, rawBody, trace }, run) {
-      if (inProgress.has(id)) return { outcome: "in_flight" };
-      inProgress.add(id);
+      // Where a runtime has frozen or ended the first run, the store decides.
+      if (inProgress.get(id)?.isOverdue() === false) return { outcome: "in_flight" };
+      const heartbeat = startHeartbeat(settings.leaseMs);
+      inProgress.set(id, heartbeat);
       const signal = new LazySignal();
 
       return new Promise((answer) => {
-        const runIn = async (tx: unknown, takeover: boolean): Promise<HandlerResult> => {
-          if (takeover) trace.takeover = true;
-          const timer = startTimeout({ id, type, signal }, () => settled, answer);
-          const timestamp = new Date(timestampMs);
-          const context = createContext(id, type, timestamp, rawBody, takeover, signal);
-          const result = await runHandler(run, Object.assign(context, { tx }));
-          clearTimeout(timer);
-          return result;
-        };
+        const runIn = (tx: unknown, takeover: boolean): Promise<HandlerResult> =>
+          new Promise((resolve, reject) => {
+            if (takeover) trace.takeover = true;
+            const stopTimeout = startHandlerTimeout(
+              settings,
+              (error) => {
+                LazySignal.abort(signal, error);
+                // With a store that runs the work again, the first run may have answered.
+                answer({ outcome: "handler_timeout", error, late: settled });
+              },
+              // The store rolls back, and its connection is free again. The handler cannot be stopped.
+              (error) => {
+                resolve({ outcome: "handler_failed", error });
+                void result.then((late) => {
+                  const line = `${late.outcome}, but after handlerMaxMs: its transaction was rolled back`;
+                  log("warn", line, { id, type, error: "error" in late ? late.error : undefined });
+                });
+              },
+            );
+            const timestamp = new Date(timestampMs);
+            const context = createContext(id, type, timestamp, rawBody, takeover, signal);
+            const result = Promise.resolve(runHandler(run, Object.assign(context, { tx })));
+            void result.finally(stopTimeout).then(resolve, reject);
+          });
 
         const settle = async (): Promise<Ending> => {
           let ending = await transact(id, runIn, signal);
           if (ending.outcome === "discarded") ending = await remember(id, ending);
-          inProgress.delete(id);
+          heartbeat.stop();
+          if (inProgress.get(id) === heartbeat) inProgress.delete(id);
           return ending;
         };
 
@@ -59,5 +75,27 @@ export function createTransactionMode(
 
     // What a handler has done is remembered with it, or not at all.
     flush: () => Promise.resolve(),
+  };
+}
+
+/** Tells whether the timers of a run are still called. */
+interface Heartbeat {
+  readonly isOverdue: () => boolean;
+  readonly stop: () => void;
+}
+
+function startHeartbeat(leaseMs: number): Heartbeat {
+  let aliveAt: number;
+  let stopTimer: () => void;
+  const beat = (): void => {
+    aliveAt = performance.now();
+    stopTimer = startBackgroundTimer(leaseMs / 3, beat);
+  };
+  beat();
+  return {
+    isOverdue: () => performance.now() - aliveAt > leaseMs / 3 + 2 * leaseMs,
+    stop() {
+      stopTimer();
+    },
   };
 }

@@ -4,6 +4,7 @@ import type { MaybeLater } from "./maybe-promise.js";
 import type { Ending } from "./report.js";
 import type { HandlerResult } from "./run-handler.js";
 import type { ProcessResult, TransactionalStore, WorkFacts } from "./stores/transactional-store.js";
+import { UnexpectedResultError } from "./stores/unexpected-result.js";
 
 /**
  * Runs `run`, which neither throws nor rejects, in a transaction that remembers `id`, and says how that
@@ -23,8 +24,10 @@ interface TransactionTimes {
 }
 
 /** The signal's reason when nothing that the handler writes will be kept. */
-class TransactionLostError extends Error {
+export class TransactionLostError extends Error {
   override readonly name = "TransactionLostError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "transaction_lost";
 
   constructor() {
     super("the transaction of this delivery is lost: it will be sent again");
@@ -52,7 +55,11 @@ export function createTransact(
         if (isOver) return;
         timer = setTimeout(() => {
           isOver = true;
-          settle(unavailable(new DeadlineError("store.process", dependencyTimeoutMs)));
+          // How the handler failed says more than that the rollback takes its time.
+          const failure = failureOf(result);
+          const hasFailed = failure !== undefined && failure.outcome !== "discarded";
+          const late = new DeadlineError("store.process", dependencyTimeoutMs);
+          settle(hasFailed ? failure : unavailable(late));
         }, dependencyTimeoutMs);
       };
 
@@ -62,7 +69,9 @@ export function createTransact(
         const now = performance.now();
         // The gateway has been answered, or will be soon: nothing is begun for it any more.
         if (isOver || underWay !== undefined || now > lastStart) {
-          throw new Error("store.process called its work too late, or beside itself");
+          throw new UnexpectedResultError(
+            "store.process called its work too late, or beside itself",
+          );
         }
         lastStart = Math.min(lastStart, now + handlerTimeoutMs);
         clearTimeout(timer);
@@ -122,7 +131,9 @@ function readResult(
       return { outcome: "in_flight", retryAfterMs: answer.retryAfterMs };
     }
     const cause = failureOf(result)?.error;
-    return unavailable(new TypeError("store.process returned what cannot be", { cause }));
+    return unavailable(
+      new UnexpectedResultError("store.process returned what cannot be", { cause }),
+    );
   } catch (error) {
     return unavailable(error);
   }

@@ -90,6 +90,19 @@ export const deliveryCases: readonly AdapterCase[] = [
     ),
   ),
 
+  ...["GET", "HEAD"].map((method): AdapterCase => ({
+    id: `probe_${method.toLowerCase()}`,
+    title: `${method} finds the URL, with an empty answer, and runs nothing`,
+    run: (target) =>
+      exchangeWith(target, {}, async ({ expect, send, runs, receiver }) => {
+        const request = { ...(await signed()), method, body: undefined };
+        await expect(request, { status: 200, outcome: "reachable" });
+        ensureEqual("body", (await send(request)).body, "");
+        ensureEqual("runs", runs.length, 0);
+        await receiver.drain();
+        await expect(request, { status: 503, outcome: "draining", retryAfter: "10" });
+      }),
+  })),
   {
     id: "unhandled",
     title: "a known type that nothing handles is acknowledged",

@@ -41,7 +41,7 @@ const ID = "x-webhook-id";
 const TIMESTAMP = "x-webhook-timestamp";
 const TYPE = "x-webhook-type";
 const SIGNATURE = "x-webhook-signature";
-const METHODS = ["GET", "HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"];
+const METHODS = ["OPTIONS", "PUT", "PATCH", "DELETE"];
 
 /**
  * Requests that are not, or not provably, the gateway's, and what it must not have sent: one for each

@@ -5,6 +5,9 @@ import type { Server } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import express from "express";
 import express4 from "express4";
+import * as h3v1 from "h3-1";
+import * as h3v2 from "h3-2";
+import { toNodeHandler } from "h3-2/node";
 import { Hono } from "hono";
 import { expressHandler } from "../../adapters/express.js";
 import { fetchHandler } from "../../adapters/fetch.js";
@@ -149,6 +152,14 @@ export const adapterTargets: readonly AdapterTarget[] = [
     (receiver) => http2.createServer(nodeHandler(receiver)),
     clearHttp2,
   ),
+  overHttp("node on h3 1", (receiver) => {
+    const app = h3v1.createApp().use("/", h3v1.fromNodeMiddleware(nodeHandler(receiver)));
+    return http.createServer(h3v1.toNodeListener(app));
+  }),
+  overHttp("node on h3 2", (receiver) => {
+    const app = new h3v2.H3().all("/", h3v2.fromNodeHandler(nodeHandler(receiver)));
+    return http.createServer(toNodeHandler(app));
+  }),
   inProcess("hono in process", (receiver) => (request) => honoApp(receiver).request(request)),
   overHttp("hono on @hono/node-server", (receiver) =>
     createAdaptorServer({ fetch: honoApp(receiver).fetch }),

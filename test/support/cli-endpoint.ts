@@ -56,6 +56,7 @@ export async function answeringEndpoint(
 /** A receiver of this library with the test secret, and how often it has handled each id. */
 export async function receivingEndpoint(
   unverifiable: "retry" | "reject" = "retry",
+  timestampToleranceMs?: number,
 ): Promise<Endpoint & { readonly outcomes: () => readonly string[] }> {
   const runs = new Map<string, number>();
   const reports: OutcomeReport[] = [];
@@ -66,6 +67,7 @@ export async function receivingEndpoint(
     secret: TEST_SECRET,
     handlers: { new_alarm: count, delete_my_data_event: count },
     unverifiable,
+    timestampToleranceMs,
     logger: false,
     onOutcome: (report) => reports.push(report),
   });

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
 import { TEST_SECRET } from "./deliveries.js";
 import type { Ledger } from "./ledger.js";
 
@@ -22,8 +23,13 @@ export type ReceiverFlaw =
   | "acknowledges and drops what is big"
   | "compares a quarter of the signature"
   | "skips a digit of the signature"
+  | "answers 409 for ever after a late handler"
+  | "forgets a handler that is late"
   | "remembers 8 characters of an id"
   | "remembers ids in lower case";
+
+/** Longer than a failing handler may take. */
+const HANDLER_TIMEOUT_MS = 550;
 
 /** What the receiver answers. */
 type Verdict = readonly [status: number, text: string];
@@ -43,6 +49,7 @@ export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): Reques
   const is = (one: ReceiverFlaw) => flaw === one;
   const handled = new Set<string>();
   const running = new Set<string>();
+  const stopped = new Set<string>();
   const copyCame = new Map<string, () => void>();
 
   const refuse = (text: string): Verdict => [
@@ -91,22 +98,38 @@ export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): Reques
     if (is("answers before it handles")) {
       handled.add(key);
       ledger.later(() => {
-        ledger.record({ id });
+        void ledger.record({ id });
       });
       return [200, "accepted"];
     }
+    return Promise.race([runHandler(id, key), answerLate(key)]);
+  };
+
+  const runHandler = async (id: string, key: string): Promise<Verdict> => {
     running.add(key);
     try {
-      ledger.record({ id });
+      await ledger.record({ id });
+      // The work that a runtime stops with the answer has had its effect, and marks nothing.
+      if (stopped.has(key)) return [503, "late"];
       handled.add(key);
-      return [200, "handled"];
     } catch {
       if (is("acknowledges a copy in flight")) await failLate(id);
       if (is("remembers what has failed")) handled.add(key);
-      return is("acknowledges what has failed") ? [200, "failed"] : [500, "failed"];
-    } finally {
       running.delete(key);
+      return is("acknowledges what has failed") ? [200, "failed"] : [500, "failed"];
     }
+    running.delete(key);
+    return [200, "handled"];
+  };
+
+  const answerLate = async (key: string): Promise<Verdict> => {
+    await wait(HANDLER_TIMEOUT_MS, undefined, { ref: false });
+    if (!running.has(key)) return [503, "late"];
+    if (is("forgets a handler that is late")) running.delete(key);
+    if (is("forgets a handler that is late") || is("answers 409 for ever after a late handler")) {
+      stopped.add(key);
+    }
+    return [503, "late"];
   };
 
   const judge = (req: IncomingMessage, body: Buffer): Verdict | Promise<Verdict> => {

@@ -192,7 +192,11 @@ function isGenuine(
       .filter((name) => name.toLowerCase() === wanted)
       .flatMap((name) => headers[name])
       .filter((value) => value !== undefined);
-    return given.length === 1 ? given[0] : given;
+    const [one] = given;
+    // Spaces and tabs around a value are no part of it.
+    return given.length === 1 && typeof one === "string"
+      ? one.replace(/^[ \t]+|[ \t]+$/g, "")
+      : given;
   };
   const signature = found("x-webhook-signature");
   if (typeof signature !== "string" || !signature.startsWith("v1=")) return false;

@@ -51,19 +51,29 @@ export function http1Client(port: number, ca?: string): HttpClient {
   };
 }
 
-/** A client for HTTP/2 with one session. `ca` for TLS; without it, cleartext. */
+/** A client for HTTP/2 with one session, and another where that is closed. `ca` for TLS; without it, cleartext. */
 export function http2Client(port: number, ca?: string): HttpClient {
-  const session =
+  const connect = () =>
     ca === undefined
       ? http2.connect(`http://127.0.0.1:${String(port)}`)
       : http2.connect(`https://127.0.0.1:${String(port)}`, { ca });
+  let session = connect();
+  let connections = 1;
+  /** A session that was told by GOAWAY to take no further stream closes when its last one has ended. */
+  const openSession = () => {
+    if (session.closed || session.destroyed) {
+      session = connect();
+      connections += 1;
+    }
+    return session;
+  };
 
   return {
     send: ({ method, headers, body, chunked = false }) =>
       new Promise((resolve, reject) => {
         const length = !chunked && body !== undefined ? { "content-length": body.length } : {};
         const lines = headers.map(([name, value]) => [name.toLowerCase(), value] as const);
-        const stream = session.request(
+        const stream = openSession().request(
           { ...recordOf(lines), ...length, ":method": method, ":path": "/" },
           { endStream: body === undefined },
         );
@@ -78,7 +88,7 @@ export function http2Client(port: number, ca?: string): HttpClient {
         });
         if (body !== undefined) stream.end(body);
       }),
-    connections: () => 1,
+    connections: () => connections,
     close: () => {
       session.destroy();
     },

@@ -1,5 +1,6 @@
 import { Queue, Worker } from "bullmq";
-import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq.js";
+import { Redis } from "ioredis";
+import { bullmqConsume, bullmqEnqueue, deadDeliveries } from "../../src/inbox/bullmq.js";
 import type { RetryOptions } from "../../src/inbox/retry-options.js";
 import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
 import { startRedisServer } from "./redis-server.js";
@@ -24,6 +25,7 @@ export async function openBullmqQueue(
   await queue.waitUntilReady();
   return {
     queue,
+    deadDeliveries: deadDeliveries({ queue }),
     enqueue: bullmqEnqueue({ queue, ...retries }),
     consume: ({ concurrency = 10, ...options }) =>
       bullmqConsume({
@@ -63,6 +65,14 @@ export async function startBullmqEngine(): Promise<InboxEngine> {
       const opened = await openBullmqQueue(server.url, name, retries);
       queues.push(opened.queue);
       return opened;
+    },
+    async dump() {
+      const redis = new Redis(Number(new URL(server.url).port));
+      await redis.config("SET", "rdbcompression", "no");
+      const keys = await redis.keys("*");
+      const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
+      redis.disconnect();
+      return Buffer.concat([Buffer.from(keys.join("\n")), ...values]);
     },
     async close() {
       await Promise.all(queues.map((queue) => queue.close()));

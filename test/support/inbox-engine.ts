@@ -1,3 +1,4 @@
+import type { DeadDeliveries } from "../../src/inbox/dead-deliveries.js";
 import type { Enqueue, InboxWorkerOptions } from "../../src/inbox/index.js";
 import type { RetryOptions } from "../../src/inbox/retry-options.js";
 import { describeService } from "./describe-service.js";
@@ -19,6 +20,7 @@ export interface InboxQueue {
   readonly jobs: () => Promise<number>;
   readonly completed: () => Promise<number>;
   readonly dead: () => Promise<readonly DeadLetter[]>;
+  readonly deadDeliveries: DeadDeliveries;
 }
 
 /** An engine on a server of the test's own. */
@@ -29,6 +31,8 @@ export interface InboxEngine {
   readonly start: () => Promise<void>;
   /** Where other processes find it. */
   readonly url: string;
+  /** All that the engine has stored, as bytes. */
+  readonly dump: () => Promise<Buffer>;
   readonly close: () => Promise<void>;
 }
 

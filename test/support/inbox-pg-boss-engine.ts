@@ -1,5 +1,5 @@
 import PgBoss from "pg-boss";
-import { pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss.js";
+import { deadDeliveries, pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss.js";
 import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
 import { startPostgres } from "./postgres-server.js";
 
@@ -23,6 +23,7 @@ export function pgBossQueue(boss: PgBoss, name: string, retries = {}): InboxQueu
     return (rows as { count: number }[])[0]?.count ?? 0;
   };
   return {
+    deadDeliveries: deadDeliveries({ boss, queueName: name }),
     enqueue: pgBossEnqueue({ boss, queue: name, expireInMs: 5_000, ...retries }),
     consume: (options) =>
       pgBossConsume({ boss, queue: name, pollIntervalMs: 100, logger: false, ...options }),
@@ -59,6 +60,17 @@ export async function startPgBossEngine(): Promise<InboxEngine> {
     kill: () => server.stop("crash"),
     start: server.start,
     open: (name, retries) => Promise.resolve(pgBossQueue(boss, name, retries)),
+    async dump() {
+      const sql = async (text: string) =>
+        (await boss.getDb().executeSql(text, [])).rows as Record<string, string>[];
+      const tables = await sql("SELECT tablename FROM pg_tables WHERE schemaname = 'pgboss'");
+      const rows = await Promise.all(
+        tables.map(({ tablename = "" }) =>
+          sql(`SELECT t::text AS row FROM pgboss."${tablename}" t`),
+        ),
+      );
+      return Buffer.from(rows.flatMap((all) => all.map(({ row }) => row)).join("\n"));
+    },
     async close() {
       await boss.stop({ graceful: false });
       await server.close();

@@ -21,13 +21,13 @@ export function ledgerReceiver(
   { record }: Pick<Ledger, "record">,
   options: Omit<Partial<CommonReceiverOptions>, "handlers"> = {},
 ): WebhookReceiver {
-  const handle = (_record: unknown, context: { readonly id: string }) => {
-    record(context);
-  };
+  const handle = (_record: unknown, context: { readonly id: string }) => record(context);
   return createWebhookReceiver({
     secret: TEST_SECRET,
     handlers: { new_alarm: handle, delete_my_data_event: handle, unrecognized: handle },
     logger: false,
+    // Shorter than a handler of the ledger that is slow.
+    handlerTimeoutMs: 150,
     ...options,
   });
 }
@@ -39,11 +39,12 @@ export async function judgeListener(
 ): Promise<ConformanceReport> {
   const ledger = createLedger();
   const server = await listen(http.createServer(createListener(ledger)));
-  const { handled, whileFailing } = ledger;
+  const { handled, whileFailing, whileSlow } = ledger;
   const target = `http://127.0.0.1:${server.port}/`;
   try {
+    const probes = { handled, whileFailing, whileSlow };
     return await runConformance(
-      receiverConformance({ target, secret: TEST_SECRET, handled, whileFailing, ...options }),
+      receiverConformance({ target, secret: TEST_SECRET, ...probes, ...options }),
     );
   } finally {
     await server.close();

@@ -22,6 +22,7 @@ import { listen } from "./servers.js";
 /** What a test wants of the receiver and its adapter. */
 export interface ListeningOptions extends Omit<Partial<CommonReceiverOptions>, "handlers"> {
   readonly bodyTimeoutMs?: number | undefined;
+  readonly uploadTimeoutMs?: number | undefined;
   readonly handler?: ((context: DeliveryContext) => unknown) | undefined;
 }
 
@@ -43,7 +44,7 @@ export interface ListeningReceiver extends Collector {
 /** Makes a server of a receiver. */
 export type CreateServer = (
   receiver: WebhookReceiver,
-  options: { bodyTimeoutMs?: number | undefined },
+  options: { bodyTimeoutMs?: number | undefined; uploadTimeoutMs?: number | undefined },
 ) => Server;
 
 /** How many listeners there are where an adapter may have left one. */
@@ -60,7 +61,7 @@ export function listenersOf(req: IncomingMessage): object {
 /** Mounts a receiver of synthetic deliveries on a server on a free port of 127.0.0.1. */
 export async function listenWith(
   createServer: CreateServer,
-  { handler, bodyTimeoutMs, ...options }: ListeningOptions = {},
+  { handler, bodyTimeoutMs, uploadTimeoutMs, ...options }: ListeningOptions = {},
 ): Promise<ListeningReceiver> {
   const collector = createCollector();
   const runs: DeliveryContext[] = [];
@@ -75,7 +76,7 @@ export async function listenWith(
     ...collector.options,
     ...options,
   });
-  const server = createServer(receiver, { bodyTimeoutMs });
+  const server = createServer(receiver, { bodyTimeoutMs, uploadTimeoutMs });
   const requests: { req: IncomingMessage; before: object }[] = [];
   server.prependListener("request", (req: IncomingMessage) => {
     requests.push({ req, before: listenersOf(req) });

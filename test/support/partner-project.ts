@@ -15,7 +15,15 @@ export function installForPartner(): PartnerProject {
   const tarball = pack();
   const project = install(tarball, "module");
   rmSync(path.dirname(tarball), { recursive: true, force: true });
-  const tools = ["express", "@types/express", "vitest", "supertest", "@types/supertest"];
+  const tools = [
+    "express",
+    "@types/express",
+    "vitest",
+    "supertest",
+    "@types/supertest",
+    "pino",
+    "winston",
+  ];
   for (const tool of tools) project.borrow(tool);
   return {
     ...project,

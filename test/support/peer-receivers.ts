@@ -14,9 +14,7 @@ import type { Ledger } from "./ledger.js";
  */
 export function octokitReceiver(ledger: Ledger): RequestListener {
   const webhooks = new Webhooks({ secret: TEST_SECRET, log: silent });
-  webhooks.onAny(({ id }) => {
-    ledger.record({ id });
-  });
+  webhooks.onAny(({ id }) => ledger.record({ id }));
   webhooks.verifyAndReceive = async ({ id, name, payload, signature }) => {
     const isAuthentic = await webhooks.verify(`v1:${id}:${payload}`, signature).catch(() => false);
     // As theirs does: the error's status is what the middleware answers.
@@ -58,7 +56,7 @@ function octokitError(message: string): AggregateError {
  */
 export function standardWebhooksReceiver(ledger: Ledger): RequestListener {
   const webhook = new GatewayWebhook(TEST_SECRET, { format: "raw" });
-  const receive: RequestHandler = (req, res) => {
+  const receive: RequestHandler = async (req, res) => {
     let delivery: unknown;
     try {
       delivery = webhook.verify(req.body as Buffer, {
@@ -72,7 +70,7 @@ export function standardWebhooksReceiver(ledger: Ledger): RequestListener {
         .json({ error: error instanceof WebhookVerificationError ? error.message : "" });
       return;
     }
-    if (delivery !== undefined) ledger.record({ id: headerOf(req, "x-webhook-id") ?? "" });
+    if (delivery !== undefined) await ledger.record({ id: headerOf(req, "x-webhook-id") ?? "" });
     res.json({});
   };
   const app = express().set("env", "test");

@@ -8,6 +8,7 @@ import { sqliteQueueCases } from "./sqlite-queue-cases.js";
 import { sqliteRetentionCases } from "./sqlite-retention-cases.js";
 import { sqliteStoreCases } from "./sqlite-store-cases.js";
 import { sqliteTransactionCases } from "./sqlite-transaction-cases.js";
+import { sqliteWaitingCases } from "./sqlite-waiting-cases.js";
 
 const driver = await sqliteDriver(process.argv[2] ?? "");
 const cases = [
@@ -16,6 +17,7 @@ const cases = [
   ...sqliteLentCases(driver),
   ...sqliteMishapCases(driver),
   ...sqliteQueueCases(driver),
+  ...sqliteWaitingCases(driver),
   ...sqliteRetentionCases(driver),
   ...sqliteContractCases(driver),
 ];

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { ConfigurationError } from "../../src/configuration-error.js";
 import { isPromise } from "../../src/maybe-promise.js";
-import { sqliteStore, type SqliteOptions } from "../../src/stores/sqlite/index.js";
+import {
+  sqliteStore,
+  sqliteTransactions,
+  type SqliteOptions,
+} from "../../src/stores/sqlite/index.js";
 import { rowsOf, valueOf, type SqliteDriver } from "./sqlite-drivers.js";
 import { withSqliteFolder, type SqliteFolder } from "./sqlite-folder.js";
 
@@ -165,6 +169,28 @@ const checks: Record<string, Check> = {
     }
   },
 
+  "opens while another connection holds the lock, where the table is there"({ open }) {
+    const other = open();
+    sqliteStore({ database: other });
+    other.exec("BEGIN IMMEDIATE");
+    // If these waited for the lock, they would wait without end.
+    for (const openStore of [sqliteStore, sqliteTransactions]) {
+      const database = open();
+      assert.doesNotThrow(() => openStore({ database }));
+      assert.equal(valueOf(database, "PRAGMA synchronous"), 2);
+    }
+    other.exec("COMMIT");
+    assert.deepEqual(sqliteStore({ database: open() }).claim("k", "a", TIMES), CLAIMED);
+  },
+
+  "refuses a handle that cannot write, also while another connection holds the lock"({ open }) {
+    const other = open();
+    sqliteStore({ database: other });
+    other.exec("BEGIN IMMEDIATE");
+    const database = open({ readOnly: true });
+    assert.throws(() => sqliteStore({ database }), /readonly/);
+  },
+
   "refuses a handle that cannot write"({ open }) {
     sqliteStore({ database: open() });
     const database = open({ readOnly: true });
@@ -203,7 +229,7 @@ const checks: Record<string, Check> = {
     }
     refused({ database, waitTimeoutMs: -1 }, /waitTimeoutMs/);
     refused({ database, tables: "a" } as SqliteOptions, /tables is no option/);
-    refused(undefined as unknown as SqliteOptions, /give an options object/);
+    refused(undefined as unknown as SqliteOptions, /takes an options object/);
   },
 };
 

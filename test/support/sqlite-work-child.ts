@@ -2,7 +2,7 @@
 // Prints a line for each thing that it was acknowledged.
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { sqliteStore, sqliteTransactions } from "../../src/stores/sqlite/index.js";
 import { createRandom } from "../../src/testing/random.js";
 import { sqliteDriver, type SqliteHandle } from "./sqlite-drivers.js";
@@ -32,11 +32,6 @@ function openLedger(): SqliteHandle {
 
 const random = createRandom(process.pid);
 
-/** Without a pause one process can keep the lock to itself for as long as it has work. */
-function letOthersIn(): Promise<void> {
-  return wait(random.below(3));
-}
-
 const works: Record<string, () => Promise<void>> = {
   /** Makes the store at the same moment as others. */
   async open() {
@@ -57,7 +52,6 @@ const works: Record<string, () => Promise<void>> = {
     for (const { key } of order) {
       const { state } = await store.claim(key, owner, { leaseMs: HOUR_MS, retentionMs: HOUR_MS });
       if (state === "claimed") won.push(key);
-      await letOthersIn();
     }
     say(JSON.stringify(won));
   },
@@ -78,7 +72,6 @@ const works: Record<string, () => Promise<void>> = {
       await store.claim(key, owner, { leaseMs: HOUR_MS, retentionMs: HOUR_MS });
       await store.complete(key, owner, HOUR_MS);
       say(key);
-      await letOthersIn();
     }
   },
 
@@ -115,7 +108,6 @@ const works: Record<string, () => Promise<void>> = {
         { retentionMs: HOUR_MS },
       );
       say(key);
-      await letOthersIn();
     }
   },
 

@@ -9,9 +9,20 @@ import {
   type InboxHandlers,
   type InboxJob,
   type InboxResult,
+  type JobReport,
 } from "../../src/inbox/index.js";
-import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq.js";
-import { pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss.js";
+import {
+  bullmqConsume,
+  bullmqEnqueue,
+  deadDeliveries as bullmqDead,
+  type Replayed,
+} from "../../src/inbox/bullmq.js";
+import {
+  deadDeliveries as pgBossDead,
+  pgBossConsume,
+  pgBossEnqueue,
+  type DeadDelivery,
+} from "../../src/inbox/pg-boss.js";
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -99,3 +110,23 @@ const joined = inbox({
 assert<Equal<typeof joined, InboxHandlers<DeliveryContext<Transaction>>>>();
 // @ts-expect-error -- without such a store there is no transaction
 createWebhookReceiver({ secret: "s", handlers: joined });
+
+// A worker's reports, and the dead deliveries of the real clients.
+pgBossConsume({
+  boss,
+  handlers,
+  onJob: ({ outcome, error }) => {
+    assert<
+      Equal<typeof outcome, "handled" | "discarded" | "retry_later" | "handler_failed" | "dead">
+    >();
+    assert<Equal<typeof error, unknown>>();
+  },
+});
+// @ts-expect-error -- a report has no body
+assert<Equal<JobReport["body"], string>>();
+const letters: Promise<DeadDelivery[]> = pgBossDead({ boss }).list({ limit: 10 });
+const replayed: Promise<Replayed> = bullmqDead({ queue }).replay("all");
+// @ts-expect-error -- one id is a list of one
+void bullmqDead({ queue }).replay("3f2504e0");
+// @ts-expect-error -- all are discarded by their ids
+void pgBossDead({ boss }).discard("all");

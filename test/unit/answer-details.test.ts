@@ -4,6 +4,7 @@ import {
   createWebhookReceiver,
   memoryStore,
   type ClaimResult,
+  type OutcomeReport,
 } from "../../src/index.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "./recording-receiver.js";
@@ -76,15 +77,30 @@ describe("Retry-After in whole seconds, from 1 to a day", () => {
 });
 
 describe("the method", () => {
-  test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "", "POST ", "POSTS"])(
+  test.each(["PUT", "PATCH", "DELETE", "OPTIONS", "", "POST ", "POSTS", "GETS"])(
     "%j is answered 405 and runs nothing",
     async (method) => {
       const { receive, handled } = recordingReceiver();
       const answer = await receive({ ...(await delivery()), method });
-      expect(answer).toMatchObject({ status: 405, headers: { allow: "POST" } });
+      expect(answer).toMatchObject({ status: 405, headers: { allow: "GET, HEAD, POST" } });
       expect(handled).toEqual([]);
     },
   );
+
+  test.each(["GET", "HEAD", "get", "head"])("%j finds the URL and runs nothing", async (method) => {
+    const reports: OutcomeReport[] = [];
+    const onOutcome = (report: OutcomeReport) => reports.push(report);
+    const { receive, handled } = recordingReceiver({ onOutcome });
+    const answer = await receive({ ...(await delivery()), method });
+    expect(answer).toEqual({
+      status: 200,
+      headers: { "cache-control": "no-store" },
+      body: "",
+      outcome: "reachable",
+    });
+    expect(reports).toMatchObject([{ outcome: "reachable", status: 200, bytes: 0 }]);
+    expect(handled).toEqual([]);
+  });
 
   test.each(["POST", "post", undefined])("%j is taken", async (method) => {
     const { receive, handled } = recordingReceiver();
@@ -105,7 +121,7 @@ describe("where several outcomes would fit, the first step decides:", () => {
     await receiver.drain();
     const outcomeOf = async (change: object) =>
       (await receiver.receive({ ...(await forged()), ...change })).outcome;
-    expect(await outcomeOf({ method: "GET" })).toBe("method_not_allowed");
+    expect(await outcomeOf({ method: "PUT" })).toBe("method_not_allowed");
     expect(await outcomeOf({ headers: {} })).toBe("draining");
     expect(await outcomeOf({ body: {} })).toBe("draining");
     expect(await outcomeOf({})).toBe("draining");
@@ -123,7 +139,7 @@ describe("where several outcomes would fit, the first step decides:", () => {
   });
 
   test("the secret before the signature: without one, nothing is called forged", async () => {
-    const { receive } = recordingReceiver({ secret: () => [] });
+    const { receive } = recordingReceiver({ secret: () => "" });
     expect((await receive(await forged())).outcome).toBe("secret_unavailable");
   });
 });

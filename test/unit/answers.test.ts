@@ -19,6 +19,7 @@ const TABLE: [Outcome, number, number, string?][] = [
   ["discarded", 200, 200],
   ["unhandled", 200, 200],
   ["in_flight", 409, 409, "30"],
+  ["reachable", 200, 200],
   ["method_not_allowed", 405, 405],
   ["malformed", 409, 400],
   ["unsigned", 409, 401],
@@ -32,6 +33,7 @@ const TABLE: [Outcome, number, number, string?][] = [
   ["handler_failed", 500, 500],
   ["handler_timeout", 503, 503, "30"],
   ["retry_later", 503, 503, "60"],
+  ["overloaded", 503, 503, "12"],
   ["store_unavailable", 503, 503],
   ["secret_unavailable", 503, 503],
   ["draining", 503, 503, "10"],
@@ -109,6 +111,7 @@ const SCENARIOS: Record<
     expect((await first).outcome).toBe("handled");
     return second;
   },
+  reachable: (mode) => answerTo(mode, canaryDelivery(), { method: "GET" }),
   method_not_allowed: (mode) => answerTo(mode, canaryDelivery(), { method: CANARY }),
   malformed: (mode) => changedHeader(mode, "x-webhook-id", `${CANARY}:`),
   unsigned: (mode) => changedHeader(mode, "x-webhook-signature", undefined),
@@ -135,6 +138,20 @@ const SCENARIOS: Record<
       },
     }),
   retry_later: (mode) => answerTo({ ...mode, ...throwing(new RetryLater({ message: CANARY })) }),
+  overloaded: async (mode) => {
+    let finish: () => void = () => undefined;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const receiver = receiverWith({
+      ...mode,
+      maxConcurrentDeliveries: 1,
+      handlers: { new_alarm: () => finished },
+    });
+    const first = receiver.receive(await canaryDelivery({ id: "first" }));
+    const second = await receiver.receive(await canaryDelivery());
+    finish();
+    expect((await first).outcome).toBe("handled");
+    return second;
+  },
   store_unavailable: (mode) => {
     const claim = () => Promise.reject(new Error(CANARY));
     return answerTo({ ...mode, store: { ...memoryStore({ maxEntries: 1 }), claim } });
@@ -168,12 +185,12 @@ describe.each<Unverifiable>(["retry", "reject"])("with unverifiable: %j", (unver
       status: expectedStatus,
     });
     expect(answer.headers).toEqual({
-      "content-type": "application/json",
       "cache-control": "no-store",
-      ...(outcome === "method_not_allowed" && { allow: "POST" }),
+      ...(outcome !== "reachable" && { "content-type": "application/json" }),
+      ...(outcome === "method_not_allowed" && { allow: "GET, HEAD, POST" }),
       ...(retryAfter !== undefined && { "retry-after": retryAfter }),
     });
-    expect(JSON.parse(answer.body)).toEqual(
+    expect(answer.body === "" ? { outcome: "reachable" } : JSON.parse(answer.body)).toEqual(
       expectedStatus === 200
         ? { outcome }
         : {

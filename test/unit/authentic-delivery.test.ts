@@ -113,6 +113,7 @@ describe("onAuthenticDelivery", () => {
       await receiver.receive(changed({ "x-webhook-signature": undefined })),
       await receiver.receive(changed({ "x-webhook-id": "another" })),
       await receiver.receive(changed({ "x-webhook-id": ["a", "b"] })),
+      await receiver.receive({ ...changed({}), method: "PUT" }),
       await receiver.receive({ ...changed({}), method: "GET" }),
       await receiver.receive({ headers, body: "x".repeat(1_048_577) }),
     ];
@@ -123,6 +124,7 @@ describe("onAuthenticDelivery", () => {
       "signature_mismatch",
       "malformed",
       "method_not_allowed",
+      "reachable",
       "body_too_large",
     ]);
     await receiver.drain();

@@ -5,8 +5,8 @@ import {
   createWebhookReceiver,
   memoryStore,
   type DeliveryStore,
+  type LogDetails,
   type Outcome,
-  type OutcomeReport,
   type WebhookReceiver,
   type WebhookReceiverOptions,
   type WebhookRequest,
@@ -87,6 +87,9 @@ const SCENES: Readonly<Record<Outcome, Scene>> = {
       await first;
       return second;
     },
+  },
+  reachable: {
+    play: receiving(async () => ({ ...(await forged()), method: "HEAD" })),
   },
   method_not_allowed: {
     play: receiving(async () => ({ ...(await forged()), method: "PUT" })),
@@ -169,6 +172,17 @@ const SCENES: Readonly<Record<Outcome, Scene>> = {
   retry_later: handling(() => {
     throw new RetryLater({ afterMs: 5_000 });
   }),
+  overloaded: {
+    options: { maxConcurrentDeliveries: 1, handlers: { new_alarm: () => held.promise } },
+    async play(receiver) {
+      const first = receiver.receive(await canaryDelivery({ id: "first" }));
+      await claimed.promise;
+      const response = await receiver.receive(await canaryDelivery());
+      held.resolve();
+      await first;
+      return response;
+    },
+  },
   store_unavailable: {
     options: { store: { ...memoryStore(), claim: () => Promise.reject(new Error("no route")) } },
     play: receiving(canaryDelivery),
@@ -329,10 +343,10 @@ describe("a handler's own error", () => {
     );
     expect(canariesIn(shownOf(response, response.body, response.headers))).toEqual([]);
     expect(reports[0]?.error).toBe(error);
-    expect((lines[0]?.details as OutcomeReport).error).toBe(error);
+    expect((lines[0]?.details as LogDetails).err).toBe(error);
     const withoutError = lines.map(({ message, details }) => ({
       message,
-      details: { ...(details as OutcomeReport), error: undefined },
+      details: { ...(details as LogDetails), err: undefined },
     }));
     expect(canariesIn(shownOf(withoutError))).toEqual([]);
   });

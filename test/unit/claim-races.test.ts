@@ -4,7 +4,7 @@ import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { firstCall } from "../support/spied-store.js";
+import { firstCall, spiedStore } from "../support/spied-store.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -20,19 +20,20 @@ describe("a lease that no renewal has confirmed for its whole length", () => {
     ["hangs", never<boolean>],
   ])("is taken for lost where the store %s, and the signal aborts", async (_how, renew) => {
     const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, {
-      store: { ...memoryStore(), renew },
-      handlerTimeoutMs: 3_600_000,
-    });
+    const { store, count } = spiedStore({ renew });
+    const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000 });
     const run = await start(receiver, await delivery());
     const { signal } = run.context;
     await vi.advanceTimersByTimeAsync(29_999);
     expect(signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(20_001);
     expect(signal.aborted).toBe(true);
-    expect(vi.getTimerCount()).toBe(1); // handlerTimeoutMs alone: nothing is renewed any more
+    const renewals = count("renew");
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(count("renew")).toBe(renewals);
     run.resolve();
     expect(await run.answer).toMatchObject({ outcome: "handled" });
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
 

@@ -7,7 +7,7 @@ import { delivery } from "../support/deliveries.js";
 import { spiedStore } from "../support/spied-store.js";
 
 /** Notes when a promise has resolved. */
-function watch(promise: Promise<void>) {
+function watch(promise: Promise<unknown>) {
   const state = { resolved: false };
   const done = promise.then(() => {
     state.resolved = true;
@@ -26,14 +26,14 @@ afterEach(() => {
 describe("drain", () => {
   it("resolves with nothing running, and any number of times", async () => {
     const receiver = alarmReceiver(() => undefined);
-    await expect(receiver.drain()).resolves.toBeUndefined();
+    await expect(receiver.drain()).resolves.toEqual({ idle: true, running: 0 });
     await expect(Promise.all([receiver.drain(), receiver.drain()])).resolves.toHaveLength(2);
   });
 
   it("resolves after deliveries that were all settled", async () => {
     const receiver = alarmReceiver(() => undefined);
     await receiver.receive(await delivery());
-    await expect(receiver.drain()).resolves.toBeUndefined();
+    await expect(receiver.drain()).resolves.toEqual({ idle: true, running: 0 });
   });
 
   it("refuses new deliveries with 503 and Retry-After, before anything is read of them", async () => {
@@ -59,11 +59,15 @@ describe("drain", () => {
     ]);
   });
 
-  it("still tells a request that is no POST so", async () => {
+  it("answers probes 503 while it drains, so that a load balancer sends its traffic elsewhere", async () => {
     const receiver = alarmReceiver(() => undefined);
+    const probe = (method: string) => receiver.receive({ method, headers: {}, body: "" });
+    expect(await probe("GET")).toMatchObject({ status: 200, outcome: "reachable" });
     await receiver.drain();
-    const response = await receiver.receive({ method: "GET", headers: {}, body: "" });
-    expect(response).toMatchObject({ status: 405, outcome: "method_not_allowed" });
+    for (const method of ["GET", "HEAD"]) {
+      expect(await probe(method)).toMatchObject({ status: 503, outcome: "draining" });
+    }
+    expect(await probe("PUT")).toMatchObject({ status: 405, outcome: "method_not_allowed" });
   });
 
   it("refuses at once, and resolves only when the running handler has ended", async () => {
@@ -123,7 +127,11 @@ describe("drain", () => {
   it.each(["succeeds", "fails"])("waits for a handler past its time that %s", async (how) => {
     const spy = spiedStore();
     const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store: spy.store, handlerTimeoutMs: 1_000 });
+    const receiver = alarmReceiver(handler, {
+      store: spy.store,
+      handlerTimeoutMs: 1_000,
+      handlerMaxMs: 7_200_000,
+    });
     const copy = await delivery();
     const run = await start(receiver, copy);
     await vi.advanceTimersByTimeAsync(1_000);

@@ -45,7 +45,7 @@ describe.each(WAYS)("a handler that %s", (_way, failing) => {
     expect(first.headers).not.toHaveProperty("retry-after");
     expect(JSON.stringify(first)).not.toContain("database is away");
     expect(reports[0]).toHaveProperty("error", error);
-    expect(lines[0]).toMatchObject({ level: "error", details: { error } });
+    expect(lines[0]).toMatchObject({ level: "error", details: { err: error } });
     expect(second.outcome).toBe("handler_failed");
     expect(runs()).toBe(2);
   });
@@ -98,7 +98,7 @@ describe.each(WAYS)("a handler that %s", (_way, failing) => {
     expect(first).toMatchObject({ status: 200, outcome: "discarded" });
     expect(first.body).toBe('{"outcome":"discarded"}');
     expect(reports[0]?.error).toBe(error);
-    expect(lines[0]).toMatchObject({ level: "warn", details: { error } });
+    expect(lines[0]).toMatchObject({ level: "warn", details: { err: error } });
     expect(second).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(runs()).toBe(1);
   });

@@ -24,7 +24,11 @@ describe("a handler that outlives handlerTimeoutMs", () => {
   async function timedOut(run: (receiver: WebhookReceiver, held: HeldRun) => Promise<void>) {
     const { handler, runs, start } = heldHandler();
     const collector = createCollector();
-    const receiver = alarmReceiver(handler, { handlerTimeoutMs: 2_000, ...collector.options });
+    const receiver = alarmReceiver(handler, {
+      handlerTimeoutMs: 2_000,
+      handlerMaxMs: 86_400_000,
+      ...collector.options,
+    });
     const copy = await delivery();
     const held = await start(receiver, copy);
     const { signal } = held.context;
@@ -37,7 +41,7 @@ describe("a handler that outlives handlerTimeoutMs", () => {
     expect(signal.reason).toMatchObject({ message: "the handler took longer than 2000 ms" });
     expect(await outcomeOf(receiver.receive(copy))).toBe("in_flight");
     await run(receiver, held);
-    return { receiver, copy, runs, start, lines: collector.lines };
+    return { receiver, copy, runs, start, lines: collector.lines, reports: collector.reports };
   }
 
   it("and then succeeds: 503, 409 meanwhile, then 200 duplicate, in one run", async () => {
@@ -63,7 +67,7 @@ describe("a handler that outlives handlerTimeoutMs", () => {
     expect(lines.at(-1)).toMatchObject({
       level: "error",
       message: expect.stringContaining("handler_failed, but after handlerTimeoutMs") as string,
-      details: { error },
+      details: { err: error },
     });
     const run = await start(receiver, copy);
     expect(run.context.takeover).toBe(false);
@@ -90,6 +94,37 @@ describe("a handler that outlives handlerTimeoutMs", () => {
     expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
     expect(runs).toHaveLength(1);
   });
+
+  it.each<[string, Error | undefined]>([
+    ["handled", undefined],
+    ["handler_failed", new Error("late failure")],
+    ["retry_later", new RetryLater()],
+    ["discarded", new DiscardDelivery("closed")],
+  ])(
+    "and then is %s: a second report says so, with late: true and what was answered",
+    async (outcome, error) => {
+      const { copy, reports } = await timedOut(async (_receiver, held) => {
+        await vi.advanceTimersByTimeAsync(3_000);
+        if (error === undefined) held.resolve();
+        else held.reject(error);
+        await vi.advanceTimersByTimeAsync(0);
+      });
+      const ofRun = reports.filter((report) => report.outcome !== "in_flight");
+      expect(ofRun).toMatchObject([
+        { outcome: "handler_timeout", status: 503, durationMs: 2_000 },
+        {
+          outcome,
+          status: 503,
+          late: true,
+          durationMs: 5_000,
+          id: copy.headers["x-webhook-id"],
+          type: "new_alarm",
+          secretIndex: 0,
+        },
+      ]);
+      expect(ofRun[0]).not.toHaveProperty("late");
+    },
+  );
 
   it("for hours keeps its lease: no copy runs beside it", async () => {
     const { receiver, copy, runs } = await timedOut(async (receiverOfIt, held) => {

@@ -1,11 +1,13 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   createWebhookReceiver,
+  RetryLater,
+  type Outcome,
   type WebhookReceiverOptions,
   type WebhookRequest,
   UnreadableBody,
 } from "../../src/index.js";
-import { alarmReceiver } from "../support/alarm-receiver.js";
+import { alarmReceiver, type AlarmHandler } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import {
   NOW_MS,
@@ -13,6 +15,7 @@ import {
   TEST_SECRET,
   delivery,
   eventDelivery,
+  type DeliveryOverrides,
 } from "../support/deliveries.js";
 
 const HANDLERS = { new_alarm: () => undefined };
@@ -105,8 +108,10 @@ describe("the logger", () => {
     await receiverWith(options).receive(await delivery({ timestamp: NOW_SECONDS + 301 }));
     expect(lines).toEqual([
       {
-        level: "warn",
-        message: "identity-gateway-webhooks: stale: The signed timestamp is outside the tolerance.",
+        level: "error",
+        message: expect.stringMatching(
+          /^identity-gateway-webhooks: stale: The signed timestamp is outside the tolerance\. Signed 301 s ahead/,
+        ) as string,
         details: reports[0],
       },
     ]);
@@ -202,15 +207,57 @@ describe("lines that anybody can cause", () => {
       ...["body_too_large", "body_timeout", "body_consumed"],
     ]);
   });
+});
 
-  it("are not thinned where only the gateway can cause them", async () => {
+describe("lines that someone with a captured delivery can cause", () => {
+  const FAILURES: readonly [Outcome, AlarmHandler, DeliveryOverrides][] = [
+    ["handler_failed", () => Promise.reject(new Error("handler failed")), {}],
+    ["retry_later", () => Promise.reject(new RetryLater()), {}],
+    ["unrecognized", () => undefined, { body: "[]" }],
+  ];
+
+  it.each(FAILURES)(
+    "(%s) are thinned to one a minute for each id",
+    async (outcome, handler, of) => {
+      vi.useFakeTimers({ toFake: ["performance"] });
+      const { options, lines, reports } = createCollector();
+      const receiver = alarmReceiver(handler, options);
+      const captured = await delivery(of);
+      for (let replay = 0; replay < 1_000; replay++) await receiver.receive(captured);
+      expect(lines).toHaveLength(1);
+      vi.advanceTimersByTime(60_000);
+      await receiver.receive(captured);
+      expect(lines).toHaveLength(2);
+      expect(lines[1]?.message).toContain("(and 999 more since the last such line)");
+      expect(reports).toHaveLength(1_001);
+      expect(reports.every((report) => report.outcome === outcome)).toBe(true);
+    },
+  );
+
+  it.each(FAILURES)("(%s) are all written where the ids differ", async (_outcome, handler, of) => {
+    vi.useFakeTimers({ toFake: ["performance"] });
     const { options, lines } = createCollector();
+    const receiver = alarmReceiver(handler, options);
+    // More than the ids that are remembered.
+    const ids = Array.from({ length: 1_500 }, (_, at) => `delivery-${String(at)}`);
+    for (const id of ids) await receiver.receive(await delivery({ ...of, id }));
+    const written = lines.map(({ details }) => (details as { id?: string }).id);
+    expect(written).toEqual(ids);
+  });
+
+  it("do not hold back another outcome of the same id", async () => {
+    const { options, lines } = createCollector();
+    let runs = 0;
     const receiver = alarmReceiver(() => {
-      throw new Error("handler failed");
+      runs += 1;
+      throw runs % 2 === 0 ? new RetryLater() : new Error("handler failed");
     }, options);
-    const copy = await delivery();
-    for (let attempt = 0; attempt < 5; attempt++) await receiver.receive(copy);
-    expect(lines).toHaveLength(5);
+    const captured = await delivery();
+    for (let replay = 0; replay < 4; replay++) await receiver.receive(captured);
+    expect(lines.map(({ message }) => message.split(": ")[1])).toEqual([
+      "handler_failed",
+      "retry_later",
+    ]);
   });
 });
 

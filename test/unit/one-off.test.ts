@@ -139,7 +139,15 @@ describe("verifySignature", () => {
     async (name) => {
       const { headers, body } = await delivery();
       const text = headers[name as keyof typeof headers];
-      for (const value of [undefined, "", null, 5, [text, text], `${text}, ${text}`, ` ${text}`]) {
+      for (const value of [
+        undefined,
+        "",
+        null,
+        5,
+        [text, text],
+        `${text}, ${text}`,
+        `\u00a0${text}`,
+      ]) {
         expect(await verify({ headers: { ...headers, [name]: value }, body })).toBe(false);
       }
       expect(await verify({ headers: { ...headers, [name.toUpperCase()]: text }, body })).toBe(

@@ -127,12 +127,16 @@ test("unsigned deliveries are refused", async () => {
   expect(answer).toMatchObject({ outcome: "unsigned", status: 409 });
 });
 
-test("the logger is the console", async () => {
+test("the logger is the console, one line an entry", async () => {
   const warn = vi.spyOn(console, "warn").mockReturnValue();
   const receiver = createWebhookReceiver(optionsWith({ logger: undefined }));
   await receiver.receive(await delivery({ secret: "whsec_another" }));
   expect(warn.mock.calls).toMatchObject([
-    [expect.stringMatching(/^identity-gateway-webhooks: signature_mismatch: /), { status: 409 }],
+    [
+      expect.stringMatching(
+        /^identity-gateway-webhooks: signature_mismatch: .* outcome=signature_mismatch status=409 bytes=/,
+      ),
+    ],
   ]);
 });
 

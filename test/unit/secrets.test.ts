@@ -25,11 +25,15 @@ describe("a secret per webhook type", () => {
     expect(reports).toMatchObject([{ secretIndex }]);
   });
 
-  test("counts the secrets of events on from those of alarms", async () => {
-    const { receive, reports } = recordingReceiver({ secret });
-    const event = await eventDelivery("DATA_DELETED", { secret: "whsec_event" });
-    expect((await receive(event)).outcome).toBe("handled");
-    expect(reports).toMatchObject([{ secretIndex: 2 }]);
+  test("secretIndex counts within the list of the type, so index 0 is the newest for events too", async () => {
+    const { receive, reports } = recordingReceiver({
+      secret: { new_alarm: "whsec_alarm", delete_my_data_event: ["whsec_next", "whsec_current"] },
+    });
+    for (const signer of ["whsec_next", "whsec_current"]) {
+      const event = await eventDelivery("DATA_DELETED", { id: signer, secret: signer });
+      expect((await receive(event)).outcome).toBe("handled");
+    }
+    expect(reports).toMatchObject([{ secretIndex: 0 }, { secretIndex: 1 }]);
   });
 
   test("refuses what the other type's secret signed", async () => {
@@ -69,7 +73,7 @@ describe("a secret per webhook type", () => {
     expect(reports.map(({ outcome, secretIndex }) => [outcome, secretIndex])).toEqual([
       ["handled", 0],
       ["handled", 1],
-      ["handled", 2],
+      ["handled", 0],
       ["signature_mismatch", undefined],
     ]);
     expect(taken).toEqual([{ a: 1 }, { a: 1 }, { a: 1 }]);

@@ -45,7 +45,8 @@ const REFUSED: readonly [
   Outcome,
   (genuine: Genuine) => Promise<WebhookRequest> | WebhookRequest,
 ][] = [
-  ["another method", "method_not_allowed", (genuine) => ({ ...genuine, method: "GET" })],
+  ["another method", "method_not_allowed", (genuine) => ({ ...genuine, method: "PUT" })],
+  ["a probe", "reachable", (genuine) => ({ ...genuine, method: "GET" })],
   ["a repeated id", "malformed", (genuine) => withHeaders(genuine, { "X-WEBHOOK-ID": "other" })],
   ["no type", "malformed", (genuine) => withHeaders(genuine, { "x-webhook-type": undefined })],
   [

@@ -63,7 +63,7 @@ it.each<[keyof DeliveryStore, string]>([
   expect(line).toMatchObject({
     level: "error",
     message: `identity-gateway-webhooks: ${text}`,
-    details: { id: ID, error: { message: `store.${method} took longer than 5000 ms` } },
+    details: { id: ID, err: { message: `store.${method} took longer than 5000 ms` } },
   });
   run.resolve();
   await vi.advanceTimersByTimeAsync(10_000);

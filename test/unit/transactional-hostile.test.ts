@@ -81,7 +81,7 @@ describe("a store that says what cannot be", () => {
       () => Promise.reject(cause),
     );
     expect(response).toMatchObject(UNAVAILABLE);
-    expect(error).toMatchObject({ name: "TypeError", cause });
+    expect(error).toMatchObject({ code: "unexpected_result", cause });
   });
 
   it("does not get a discarded delivery acknowledged without its work", async () => {

@@ -52,7 +52,7 @@ describe("a handler that outlives handlerTimeoutMs in its transaction", () => {
     const { receiver, copy, run, start, effects, lines } = await timedOut();
     run.reject(error);
     await vi.advanceTimersByTimeAsync(0);
-    expect(lines.at(-1)).toMatchObject({ level, details: { error } });
+    expect(lines.at(-1)).toMatchObject({ level, details: { err: error } });
     expect(lines.at(-1)?.message).toContain(`${outcome}, but after handlerTimeoutMs`);
     const next = await start(receiver, copy);
     next.resolve();

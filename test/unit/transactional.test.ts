@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   DiscardDelivery,
   RetryLater,
+  ThrewUndefinedError,
   createWebhookReceiver,
   type TransactionalStore,
 } from "../../src/index.js";
@@ -152,7 +153,7 @@ describe("a handler that fails", () => {
     expect(response.headers).toMatchObject(headers);
     expect(effects).toEqual([]);
     expect(remembered.size).toBe(0);
-    expect(reports[0]?.error).toEqual(error ?? new Error("the handler threw undefined"));
+    expect(reports[0]?.error).toEqual(error ?? new ThrewUndefinedError());
     expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
     expect(effects).toEqual(["one"]);
   });

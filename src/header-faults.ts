@@ -1,0 +1,59 @@
+import { isDeliveryId, isDeliveryTimestamp, isSignature, type WebhookHeaders } from "./headers.js";
+
+/** The four headers, and what each breaks where it breaks its grammar. */
+const RULES: readonly (readonly [string, string, (text: string) => boolean])[] = [
+  ["X-Webhook-Id", "is not 1 to 128 characters of [0-9A-Za-z._-]", isDeliveryId],
+  ["X-Webhook-Timestamp", "is not 1 to 12 digits", isDeliveryTimestamp],
+  ["X-Webhook-Type", "is not 1 to 128 characters of [0-9A-Za-z._-]", isDeliveryId],
+  ["X-Webhook-Signature", "is not v1= and 64 hexadecimal digits", isSignature],
+];
+
+/** Says of a signature that breaks its grammar what is wrong. */
+export const signatureFault = (): string =>
+  "X-Webhook-Signature is not v1= and 64 hexadecimal digits.";
+
+/**
+ * Says which webhook headers make a delivery malformed, and how: missing, repeated or against the
+ * grammar. Never a value. Reads the headers a second time, as only a line of the log needs it.
+ */
+export function headerFaults(headers: WebhookHeaders | null | undefined): string {
+  const faults = RULES.map(([name, broken, fits]) =>
+    faultOf(name, broken, fits, valuesOf(headers, name)),
+  );
+  const isSigned = valuesOf(headers, "X-Webhook-Signature").length > 0;
+  const [id, timestamp, type] = faults;
+  if (!isSigned && [id, timestamp, type].every((fault) => fault?.endsWith("is missing"))) {
+    return "None of the four X-Webhook- headers is there.";
+  }
+  // Without a signature a delivery is unsigned, and not malformed.
+  const named = faults.filter((fault, at) => fault !== undefined && (at < 3 || isSigned));
+  return `${named.join("; ")}.`;
+}
+
+function faultOf(
+  name: string,
+  broken: string,
+  fits: (text: string) => boolean,
+  values: readonly unknown[],
+): string | undefined {
+  const [value] = values;
+  if (value === undefined) return `${name} is missing`;
+  if (values.length > 1) return `${name} is repeated`;
+  if (typeof value !== "string") return `${name} ${broken}`;
+  // Several values of one name come joined with a comma, which no grammar allows.
+  if (value.includes(",")) return `${name} is repeated`;
+  return fits(value) ? undefined : `${name} ${broken}`;
+}
+
+/** Every value of a header, in whatever letter case and form it was given. */
+function valuesOf(headers: WebhookHeaders | null | undefined, name: string): readonly unknown[] {
+  if (headers === null || headers === undefined) return [];
+  const lower = name.toLowerCase();
+  const given =
+    typeof headers.get === "function"
+      ? [headers.get(lower)]
+      : Object.entries(headers).flatMap(([key, value]) =>
+          key.toLowerCase() === lower ? (value as unknown) : [],
+        );
+  return given.filter((value) => value !== undefined && value !== null);
+}

@@ -1,0 +1,157 @@
+import type { Outcome } from "./outcome.js";
+
+/** What an operator needs to know about one outcome. */
+export interface OutcomeHelp {
+  /** The usual causes and what to do about each, the most frequent first. */
+  readonly causes: readonly string[];
+  /** The command that finds out more. */
+  readonly command?: string;
+}
+
+const COMMAND = "npx identity-gateway-webhooks";
+const EXPLAIN = `${COMMAND} explain request.txt`;
+const DOCTOR = `${COMMAND} doctor <url>`;
+
+/**
+ * Why each outcome happens and what finds out more. The log, the command line and `docs/outcomes.md`
+ * all take their words from here. Never a part of the request, and never in an answer.
+ */
+export const OUTCOME_HELP: Readonly<Record<Outcome, OutcomeHelp>> = {
+  handled: { causes: [] },
+  duplicate: { causes: ["the gateway did not get the first 200 and sent the delivery again"] },
+  discarded: { causes: [] },
+  unhandled: {
+    causes: [
+      "the webhook is registered at the gateway for a type that handlers does not name: add the handler, or deactivate that webhook",
+      'handlers.delete_my_data_event names some event types only: add "*" for the others',
+    ],
+  },
+  in_flight: {
+    causes: [
+      "the gateway sent the delivery again while its handler still runs",
+      "a process died while handling the delivery, and its lease has not ended: nothing to do, a retry takes over when it has",
+    ],
+  },
+  reachable: {
+    causes: [
+      "the gateway or a load balancer asks whether the URL is there",
+      "a redirect in front turned a POST into a GET: register the URL that it leads to",
+    ],
+  },
+  method_not_allowed: { causes: ["a client or a health check that uses another method than POST"] },
+  malformed: {
+    causes: [
+      "a request that is not the gateway's",
+      "a proxy or framework in front that drops, renames, repeats or rewrites X-Webhook- headers: make it pass all four on unchanged",
+    ],
+    command: EXPLAIN,
+  },
+  unsigned: {
+    causes: [
+      "the webhook has no secret at the gateway (has_secret is false there): register it with one",
+      "a proxy in front that drops X-Webhook-Signature",
+      "a request that is not the gateway's",
+      "the gateway cannot sign at all: only then replace secret with acceptUnsignedDeliveries: true, which accepts deliveries from anyone",
+    ],
+    command: EXPLAIN,
+  },
+  signature_mismatch: {
+    causes: [
+      "the secret here differs from the one at the gateway, or belongs to the other webhook type: compare the two; a secret function that returns undefined gives this too",
+      "a secret that was changed on one side only: set secret to a list of the old and the new one until both sides use the new one",
+      "quotes or a trailing newline that were registered as part of the secret",
+      "a proxy or body parser in front that changed the body: mount the receiver before parsers",
+      "a request that is not the gateway's",
+    ],
+    command: EXPLAIN,
+  },
+  stale: {
+    causes: [
+      "the clock of this machine or of the gateway is off: compare it with NTP",
+      "a queue or proxy in front that holds requests back",
+      "the gateway repeats the first timestamp at each attempt: raise timestampToleranceMs (with a store that survives restarts, at most to retentionMs)",
+      "someone replays a captured delivery",
+    ],
+    command: EXPLAIN,
+  },
+  type_mismatch: {
+    causes: [
+      "a proxy in front that sets X-Webhook-Type, which is not signed",
+      "someone replays a captured delivery under another type",
+    ],
+    command: EXPLAIN,
+  },
+  body_too_large: {
+    causes: [
+      "deliveries have grown: raise maxBodyBytes, and the limits of proxies in front",
+      "a request that is not the gateway's",
+    ],
+    command: DOCTOR,
+  },
+  body_timeout: {
+    causes: [
+      "a slow or broken connection between the gateway and this server",
+      "a proxy in front that holds uploads back: make it pass them on at once, or raise the adapter's bodyTimeoutMs (silence) or uploadTimeoutMs (whole upload)",
+    ],
+    command: DOCTOR,
+  },
+  body_consumed: {
+    causes: [
+      "a body parser, logger or validator in front read the body first: mount the receiver before it",
+    ],
+    command: DOCTOR,
+  },
+  unrecognized: {
+    causes: [
+      "the gateway sends a type or shape that is newer than this version of the library: update the library, or add handlers.unrecognized to accept such deliveries",
+    ],
+    command: `${COMMAND} listen`,
+  },
+  handler_failed: {
+    causes: ["a bug in the handler, or something that it needs is down: see the error"],
+  },
+  handler_timeout: {
+    causes: [
+      "the handler waits for something slow or for a lock; it keeps running, and a later success still counts",
+      "the work is long: raise handlerTimeoutMs, or acknowledge into a queue by an inbox",
+    ],
+  },
+  retry_later: { causes: [] },
+  overloaded: {
+    causes: [
+      "more deliveries at once than maxConcurrentDeliveries handlers: make the handler faster, raise the option, or acknowledge into a queue by an inbox",
+      "handlers wait for something that is down: fix that first, then the gateway's retries get through",
+    ],
+  },
+  store_unavailable: {
+    causes: [
+      "the store is down, slow or not reachable from here: see the error",
+      "its table or schema is missing: run migrate()",
+    ],
+  },
+  secret_unavailable: {
+    causes: [
+      "the secret function threw or took longer than dependencyTimeoutMs: see the error",
+      "it returned an empty secret, or one with white space at an end",
+    ],
+  },
+  draining: { causes: ["drain() was called: this process is shutting down"] },
+  internal_error: {
+    causes: [
+      "the now option threw: fix it; otherwise a bug in this library: please report it with the error",
+    ],
+  },
+};
+
+/** The causes as a sentence; empty where none is known. */
+export function usualCauses(outcome: Outcome): string {
+  const { causes } = OUTCOME_HELP[outcome];
+  return causes.length === 0 ? "" : `Usual causes: ${causes.join("; ")}.`;
+}
+
+/** The causes and the command, a sentence each, for the log. */
+export function helpText(outcome: Outcome): string {
+  const { command } = OUTCOME_HELP[outcome];
+  const causes = usualCauses(outcome);
+  return command === undefined ? causes : `${causes} To find out more: ${command}`;
+}

@@ -1,0 +1,179 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ConfigurationError, type TransactionalStore } from "../../src/index.js";
+import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { createCollector, linesWith } from "../support/collector.js";
+import { deferred, never } from "../support/deferred.js";
+import { delivery } from "../support/deliveries.js";
+import { spiedStore } from "../support/spied-store.js";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const TIMES = { handlerTimeoutMs: 1_000, handlerMaxMs: 10_000, leaseMs: 3_000 };
+
+describe("a handler that never settles", () => {
+  it("is given up after handlerMaxMs: the next attempt after the lease takes over and is handled", async () => {
+    const { handler, runs, start } = heldHandler();
+    const { options, reports } = createCollector();
+    const receiver = alarmReceiver(handler, { ...TIMES, ...options });
+    const first = await start(receiver, await delivery());
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(await first.answer).toMatchObject({ outcome: "handler_timeout" });
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+    // Not released: the last renewal still holds.
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+    await vi.advanceTimersByTimeAsync(3_000);
+    const second = await start(receiver, await delivery());
+    expect(second.context.takeover).toBe(true);
+    second.resolve();
+    expect(await second.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "duplicate" });
+    expect(runs).toHaveLength(2);
+    expect(reports.filter(({ late }) => late)).toMatchObject([
+      { outcome: "handler_failed", status: 503, late: true, error: { name: "DeadlineError" } },
+    ]);
+  });
+
+  it("holds up drain no longer than handlerMaxMs, and leaves no timer behind", async () => {
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, TIMES);
+    const run = await start(receiver, await delivery());
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
+    const drained = receiver.drain();
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(await drained).toEqual({ idle: true, running: 0 });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("gives its place among maxConcurrentDeliveries back when it is given up", async () => {
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { ...TIMES, maxConcurrentDeliveries: 1 });
+    await start(receiver, await delivery());
+    await vi.advanceTimersByTimeAsync(9_999);
+    const other = await delivery({ id: "another" });
+    expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
+    await vi.advanceTimersByTimeAsync(1);
+    const run = await start(receiver, other);
+    run.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handled" });
+  });
+
+  it("completes its delivery where it succeeds after all, and the log says that it may have run twice", async () => {
+    const spy = spiedStore();
+    const { handler, start } = heldHandler();
+    const { options, lines, reports } = createCollector();
+    const receiver = alarmReceiver(handler, { ...TIMES, ...options, store: spy.store });
+    const run = await start(receiver, await delivery());
+    await vi.advanceTimersByTimeAsync(20_000);
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(spy.count("complete")).toBe(1);
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "duplicate" });
+    expect(linesWith(lines, "handled, but after handlerMaxMs")).toHaveLength(1);
+    expect(reports.filter(({ late }) => late)).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("releases nothing but its own lease where it fails after all", async () => {
+    const { handler, start, runs } = heldHandler();
+    const receiver = alarmReceiver(handler, TIMES);
+    const first = await start(receiver, await delivery());
+    await vi.advanceTimersByTimeAsync(13_000);
+    const second = await start(receiver, await delivery());
+    first.reject(new Error("too late"));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+    second.resolve();
+    expect(await second.answer).toMatchObject({ outcome: "handled" });
+    expect(runs).toHaveLength(2);
+  });
+});
+
+describe("a handler in a transaction that never settles", () => {
+  it("is given up after handlerMaxMs: its work rejects, so that the store rolls back, and drain resolves", async () => {
+    const rolledBack: unknown[] = [];
+    const begun = deferred();
+    const store: TransactionalStore<object> = {
+      async process(_key, work) {
+        begun.resolve();
+        try {
+          await work({});
+        } catch (error) {
+          rolledBack.push(error);
+          throw error;
+        }
+        return { state: "processed" };
+      },
+    };
+    const { options, lines, reports } = createCollector();
+    let runs = 0;
+    const held = deferred();
+    const receiver = alarmReceiver(() => ((runs += 1) === 1 ? held.promise : undefined), {
+      ...TIMES,
+      ...options,
+      store,
+    } as object);
+    const answer = receiver.receive(await delivery());
+    await begun.promise;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await answer).toMatchObject({ outcome: "handler_timeout" });
+    await vi.advanceTimersByTimeAsync(8_999);
+    expect(rolledBack).toEqual([]);
+    const drained = receiver.drain();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(rolledBack).toMatchObject([{ name: "DeadlineError" }]);
+    expect(await drained).toEqual({ idle: true, running: 0 });
+    expect(reports.filter(({ late }) => late)).toMatchObject([{ outcome: "handler_failed" }]);
+    expect(vi.getTimerCount()).toBe(0);
+    held.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(lines.at(-1)?.message).toContain("handled, but after handlerMaxMs: its transaction");
+  });
+
+  it("leaves the next attempt to the store once it can no longer be running here", async () => {
+    let runs = 0;
+    const store: TransactionalStore<object> = {
+      // A runtime that has ended the first request: neither its timers nor its promises settle.
+      process: async (_key, work) => {
+        if ((runs += 1) === 1) return never();
+        await work({});
+        return { state: "processed" };
+      },
+    };
+    const receiver = alarmReceiver(() => undefined, {
+      ...TIMES,
+      dependencyTimeoutMs: 100_000,
+      store,
+    } as object);
+    void receiver.receive(await delivery());
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+    vi.clearAllTimers();
+    // That has set the clock back to 0, too.
+    await vi.advanceTimersByTimeAsync(67_000);
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "handled" });
+  });
+});
+
+describe("handlerMaxMs", () => {
+  it("is refused below handlerTimeoutMs, and left out it is never below", async () => {
+    expect(() => alarmReceiver(() => undefined, { handlerMaxMs: 19_999 })).toThrow(
+      new ConfigurationError("invalid_option", "handlerMaxMs has to be at least handlerTimeoutMs"),
+    );
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { handlerTimeoutMs: 1_000_000 });
+    const run = await start(receiver, await delivery());
+    await vi.advanceTimersByTimeAsync(999_999);
+    run.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handled" });
+  });
+});

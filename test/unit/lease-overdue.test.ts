@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { memoryStore, type DeliveryStore } from "../../src/index.js";
+import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { createCollector } from "../support/collector.js";
+import { delivery } from "../support/deliveries.js";
+import { rejects } from "../support/faults.js";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const LEASE_MS = 3_000;
+
+const realImmediate = setImmediate;
+
+/** Lets WebCrypto and the timers go on until `promise` has settled. */
+async function untilSettled<T>(promise: Promise<T>): Promise<T> {
+  const state = { isSettled: false };
+  void promise.finally(() => (state.isSettled = true));
+  while (!state.isSettled) {
+    await new Promise((resolve) => realImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  return promise;
+}
+
+/** What a runtime does that ends a request with its answer: none of its timers is called any more. */
+function endRequests() {
+  vi.clearAllTimers();
+}
+
+describe("a run whose renewals have stopped, as its runtime ended the request", () => {
+  it("is in flight for two leases, and is then handled by the next attempt that the store grants", async () => {
+    const { handler, runs, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { leaseMs: LEASE_MS });
+    await start(receiver, await delivery());
+    endRequests();
+    await vi.advanceTimersByTimeAsync(LEASE_MS / 3 + 2 * LEASE_MS);
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+    await vi.advanceTimersByTimeAsync(1);
+    const second = await untilSettled(start(receiver, await delivery()));
+    expect(runs).toHaveLength(2);
+    expect(second.context.takeover).toBe(true);
+    second.resolve();
+    expect(await second.answer).toMatchObject({ outcome: "handled" });
+  });
+
+  it("is a duplicate where another process completed it meanwhile", async () => {
+    const store = memoryStore();
+    const { handler, runs, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { leaseMs: LEASE_MS, store });
+    const request = await delivery({ id: "shared" });
+    await start(receiver, request);
+    endRequests();
+    void store.complete("shared", "another process", 86_400_000);
+    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    expect(await untilSettled(receiver.receive(request))).toMatchObject({ outcome: "duplicate" });
+    expect(runs).toHaveLength(1);
+  });
+
+  it("does not end the renewals of the run that took over when it settles after all", async () => {
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { leaseMs: LEASE_MS });
+    const first = await start(receiver, await delivery());
+    endRequests();
+    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    const second = await untilSettled(start(receiver, await delivery()));
+    first.reject(new Error("thawed, and too late"));
+    await vi.advanceTimersByTimeAsync(2 * LEASE_MS);
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+    second.resolve();
+    expect(await second.answer).toMatchObject({ outcome: "handled" });
+  });
+});
+
+describe("a run that goes on in this process", () => {
+  it("stays in flight however long the store is away, and after its lease is lost", async () => {
+    const store: DeliveryStore = { ...memoryStore(), renew: rejects };
+    const { handler, runs, start } = heldHandler();
+    const receiver = alarmReceiver(handler, {
+      leaseMs: LEASE_MS,
+      store,
+      ...createCollector().options,
+    });
+    const run = await start(receiver, await delivery());
+    for (let leases = 0; leases < 20; leases++) {
+      await vi.advanceTimersByTimeAsync(LEASE_MS);
+      expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+    }
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(runs).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("stays in flight after a pause of the whole process, although a request comes before its timers", async () => {
+    vi.useRealTimers();
+    const { handler, runs, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { leaseMs: 1_000, logger: false });
+    const request = await delivery();
+    const run = await start(receiver, request);
+    // Blocks the event loop for longer than the renewals may be overdue.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "in_flight" });
+    expect(runs).toHaveLength(1);
+    run.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handled" });
+  });
+});

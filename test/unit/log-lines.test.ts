@@ -1,0 +1,140 @@
+import * as fc from "fast-check";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { ConfigurationError, createWebhookReceiver, type Logger } from "../../src/index.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
+import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+
+const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** What the default logger prints for a handler that throws. */
+async function printedFor(thrown: unknown): Promise<readonly unknown[]> {
+  const print = vi.spyOn(console, "error").mockReturnValue();
+  const receiver = createWebhookReceiver({
+    secret: TEST_SECRET,
+    now: () => NOW_MS,
+    handlers: {
+      new_alarm: () => {
+        throw thrown;
+      },
+    },
+  });
+  expect((await receiver.receive(await delivery())).outcome).toBe("handler_failed");
+  expect(print).toHaveBeenCalledOnce();
+  const [values = []] = print.mock.calls;
+  print.mockRestore();
+  return values;
+}
+
+/** The one line that is printed. */
+async function lineFor(thrown: unknown): Promise<string> {
+  const values = await printedFor(thrown);
+  expect(values).toHaveLength(1);
+  return String(values[0]);
+}
+
+describe("the default logger", () => {
+  test("writes one line that ends in key=value, with the error and where it was thrown", async () => {
+    const error = Object.assign(new Error("database is away", { cause: new Error("ECONNRESET") }), {
+      code: "57P01",
+    });
+    const line = await lineFor(error);
+    expect(line).toMatch(
+      new RegExp(
+        `^identity-gateway-webhooks: handler_failed: The handler failed\\. .* outcome=handler_failed ` +
+          `status=500 bytes=[0-9]+ durationMs=[0-9.]+ id=${ID} type=new_alarm secretIndex=0 ` +
+          `err="Error: database is away" code=57P01 cause="Error: ECONNRESET" ` +
+          `stack=".*log-lines\\.test\\.ts:[0-9:]+\\)? < .*"$`,
+      ),
+    );
+  });
+
+  test("writes an error without a stack, a code and a cause", async () => {
+    const error = new Error("plain");
+    error.stack = undefined as unknown as string;
+    expect(await lineFor(error)).toMatch(/ err="Error: plain"$/);
+  });
+
+  test("writes what is no error as text", async () => {
+    expect(await lineFor("no")).toMatch(/ err=no$/);
+    expect(await lineFor("")).toMatch(/ err=""$/);
+    expect(await lineFor(null)).toMatch(/ err=null$/);
+    expect(await lineFor(Symbol("why"))).toMatch(/ err=Symbol\(why\)$/);
+    expect(await lineFor("a=b")).toMatch(/ err="a=b"$/);
+  });
+
+  test("writes a line for an error that cannot be read", async () => {
+    const hostile = Object.defineProperty(new Error("x"), "message", {
+      get() {
+        throw new Error("no");
+      },
+    });
+    for (const thrown of [hostile, Object.create(null)]) {
+      expect(await lineFor(thrown)).toContain('err="an error that cannot be read"');
+    }
+  });
+
+  test("cuts a long message short", async () => {
+    const line = await lineFor(new Error("x".repeat(100_000)));
+    expect(line.length).toBeLessThan(4_000);
+  });
+
+  test("never writes a second line, nor a control or invisible character", async () => {
+    const odd = fc.constantFrom(
+      "\n",
+      "\r",
+      "\u0000",
+      "\u001b[2J",
+      "\u0085",
+      "\u2028",
+      "\u202e",
+      "\u200b",
+    );
+    const text = fc
+      .array(fc.oneof(odd, fc.string()), { maxLength: 8 })
+      .map((parts) => parts.join(""));
+    await fc.assert(
+      fc.asyncProperty(text, text, async (message, name) => {
+        const line = await lineFor(Object.assign(new Error(message), { name }));
+        expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+      }),
+      { seed: 20_260_708, numRuns: 200 },
+    );
+  });
+});
+
+describe("a logger that is given", () => {
+  test("gets message and details apart, the error as it was thrown under err", async () => {
+    const error = new Error("handler failed");
+    const print = vi.spyOn(console, "error").mockReturnValue();
+    const receiver = alarmReceiver(() => Promise.reject(error), { logger: console });
+    await receiver.receive(await delivery());
+    expect(print.mock.calls).toHaveLength(1);
+    const [[message, details] = []] = print.mock.calls;
+    expect(message).toMatch(/^identity-gateway-webhooks: handler_failed: [^=]*$/);
+    expect(details).toMatchObject({ outcome: "handler_failed", id: ID });
+    expect((details as { err: unknown }).err).toBe(error);
+    expect(details).not.toHaveProperty("error");
+  });
+
+  test("gets details with every line, so that a wrapper can pass them on first", () => {
+    const seen: unknown[] = [];
+    const take = (_message: string, details: unknown) => seen.push(details);
+    createWebhookReceiver({
+      acceptUnsignedDeliveries: true,
+      handlers: { new_alarm: () => undefined },
+      logger: { warn: take, error: take },
+    });
+    expect(seen).toEqual([{}]);
+  });
+
+  test("is refused where it is pino, which takes the details first and would drop them", () => {
+    const pino = { warn: () => undefined, error: () => undefined, bindings: () => ({}) };
+    const make = () => alarmReceiver(() => undefined, { logger: pino as Logger });
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow("logger is pino, which takes the details first: wrap it");
+  });
+});

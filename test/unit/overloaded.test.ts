@@ -1,0 +1,180 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { memoryStore, type TransactionalStore } from "../../src/index.js";
+import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { createCollector, linesWith } from "../support/collector.js";
+import { delivery } from "../support/deliveries.js";
+import { spiedStore } from "../support/spied-store.js";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("maxConcurrentDeliveries", () => {
+  it("answers 503 overloaded before the claim, and with a Retry-After of 10 to 40 seconds that the id spreads", async () => {
+    const spy = spiedStore();
+    const { handler, start } = heldHandler();
+    const { options, lines } = createCollector();
+    const receiver = alarmReceiver(handler, {
+      store: spy.store,
+      maxConcurrentDeliveries: 1,
+      ...options,
+    });
+    const run = await start(receiver, await delivery());
+    const delays = new Set<number>();
+    for (let at = 0; at < 300; at++) {
+      const answer = await receiver.receive(await delivery({ id: `id-${String(at)}` }));
+      expect(answer).toMatchObject({ status: 503, outcome: "overloaded" });
+      delays.add(Number(answer.headers["retry-after"]));
+    }
+    expect(spy.calls).toHaveLength(1);
+    expect(Math.min(...delays)).toBeGreaterThanOrEqual(10);
+    expect(Math.max(...delays)).toBeLessThanOrEqual(40);
+    expect(delays.size).toBeGreaterThan(25);
+    const same = await delivery({ id: "id-0" });
+    const [one, two] = [await receiver.receive(same), await receiver.receive(same)];
+    expect(one.headers["retry-after"]).toBe(two.headers["retry-after"]);
+    // A flood is one line.
+    expect(linesWith(lines, "overloaded")).toHaveLength(1);
+    run.resolve();
+    await run.answer;
+    expect(await receiver.receive(same)).not.toMatchObject({ outcome: "overloaded" });
+  });
+
+  it("is decided after the signature: a forgery is still a mismatch", async () => {
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { maxConcurrentDeliveries: 1 });
+    const run = await start(receiver, await delivery());
+    const forged = await delivery({ id: "forged", secret: "whsec_of_a_stranger" });
+    expect(await receiver.receive(forged)).toMatchObject({ outcome: "signature_mismatch" });
+    run.resolve();
+    await run.answer;
+  });
+
+  it("keeps nothing of what is refused: 20 000 refusals leave the heap as it was", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const heapUsed = () => {
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { maxConcurrentDeliveries: 1 });
+    const run = await start(receiver, await delivery());
+    const refuse = async (count: number) => {
+      for (let at = 0; at < count; at++) {
+        const answer = await receiver.receive(await delivery({ id: `id-${String(at)}` }));
+        if (answer.outcome !== "overloaded") throw new Error(answer.outcome);
+      }
+    };
+    await refuse(2_000);
+    const before = heapUsed();
+    await refuse(20_000);
+    expect(heapUsed() - before).toBeLessThan(2_000_000);
+    run.resolve();
+    await run.answer;
+  });
+
+  it("counts a handler past its time until it settles", async () => {
+    vi.useFakeTimers();
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { maxConcurrentDeliveries: 1, handlerTimeoutMs: 100 });
+    const run = await start(receiver, await delivery());
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
+    const other = await delivery({ id: "another" });
+    expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    const next = await start(receiver, other);
+    next.resolve();
+    expect(await next.answer).toMatchObject({ outcome: "handled" });
+  });
+
+  it("gives a place back in the end where the runtime has ended its request and calls no timer", async () => {
+    vi.useFakeTimers();
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, {
+      maxConcurrentDeliveries: 1,
+      handlerTimeoutMs: 1_000,
+      handlerMaxMs: 2_000,
+      dependencyTimeoutMs: 100,
+    });
+    await start(receiver, await delivery());
+    vi.clearAllTimers();
+    const other = await delivery({ id: "another" });
+    await vi.advanceTimersByTimeAsync(2_399);
+    expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
+    await vi.advanceTimersByTimeAsync(1);
+    const run = await start(receiver, other);
+    run.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handled" });
+  });
+
+  it("gives the place back however a delivery ends", async () => {
+    const ends = [
+      () => undefined,
+      () => Promise.resolve(),
+      () => {
+        throw new Error("failed");
+      },
+      () => Promise.reject(new Error("failed")),
+    ];
+    let at = 0;
+    let isStoreDown = false;
+    const inner = memoryStore();
+    const store = {
+      ...inner,
+      claim: (...call: Parameters<typeof inner.claim>) =>
+        isStoreDown ? Promise.reject(new Error("down")) : inner.claim(...call),
+    };
+    const receiver = alarmReceiver(() => ends[at]?.(), { store, maxConcurrentDeliveries: 1 });
+    const outcomes: string[] = [];
+    const receive = async (id: string) => {
+      outcomes.push((await receiver.receive(await delivery({ id }))).outcome);
+    };
+    for (at = 0; at < ends.length; at++) await receive(`id-${String(at)}`);
+    await receive("id-0"); // a duplicate
+    isStoreDown = true;
+    await receive("id-9");
+    isStoreDown = false;
+    at = 0;
+    await receive("id-9");
+    expect(outcomes).toEqual([
+      ...["handled", "handled", "handler_failed", "handler_failed"],
+      ...["duplicate", "store_unavailable", "handled"],
+    ]);
+  });
+
+  it("is by default what a transactional store names, and the option outranks it", async () => {
+    const { handler, start } = heldHandler();
+    const limited: TransactionalStore<object> & { maxConcurrentDeliveries: number } = {
+      maxConcurrentDeliveries: 1,
+      async process(_key, work) {
+        await work({});
+        return { state: "processed" };
+      },
+    };
+    const one = await delivery({ id: "one" });
+    const two = await delivery({ id: "two" });
+    const receiver = alarmReceiver(handler, { store: limited } as object);
+    const run = await start(receiver, one);
+    expect(await receiver.receive(two)).toMatchObject({ outcome: "overloaded" });
+    run.resolve();
+    await run.answer;
+
+    const wider = alarmReceiver(handler, { store: limited, maxConcurrentDeliveries: 2 } as object);
+    const first = await start(wider, one);
+    const second = await start(wider, two);
+    first.resolve();
+    second.resolve();
+    expect(await second.answer).toMatchObject({ outcome: "handled" });
+  });
+
+  it.each([0, -1, 1.5, 1_000_001, "10"])("of %j is refused", (maxConcurrentDeliveries) => {
+    expect(() => alarmReceiver(() => undefined, { maxConcurrentDeliveries } as object)).toThrow(
+      "maxConcurrentDeliveries has to be a whole number from 1 to 1000000",
+    );
+  });
+});

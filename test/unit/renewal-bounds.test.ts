@@ -1,0 +1,135 @@
+import * as fc from "fast-check";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { memoryStore, type DeliveryStore } from "../../src/index.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
+import { deferred, never } from "../support/deferred.js";
+import { delivery } from "../support/deliveries.js";
+import { firstCall } from "../support/spied-store.js";
+
+const MAX_MS = 2_147_483_647;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+/** Watches the lease from another process, and counts the claims that it is granted. */
+async function claimsGranted(store: DeliveryStore, id: string, leaseMs: number, untilMs: number) {
+  let granted = 0;
+  for (let at = 0; at < untilMs; at += leaseMs / 40) {
+    await vi.advanceTimersByTimeAsync(leaseMs / 40);
+    const claim = await store.claim(id, "another process", { leaseMs, retentionMs: MAX_MS });
+    if (claim.state === "claimed") granted += 1;
+  }
+  return granted;
+}
+
+const milliseconds = (min: number) =>
+  fc.oneof(fc.integer({ min, max: 60_000 }), fc.integer({ min, max: MAX_MS }));
+
+it("one renewal whose answer is lost lets no second run start, whatever leaseMs and dependencyTimeoutMs", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        leaseMs: milliseconds(1_000),
+        dependencyTimeoutMs: milliseconds(1),
+        /** Of the longest time that a claim may take: the lease begins long before it is known here. */
+        claimDelay: fc.double({ min: 0, max: 0.99, noNaN: true }),
+        lost: fc.integer({ min: 1, max: 4 }),
+        isTaken: fc.boolean(),
+      }),
+      async ({ leaseMs, dependencyTimeoutMs, claimDelay, lost, isTaken }) => {
+        const inner = memoryStore();
+        let renewals = 0;
+        const store: DeliveryStore = {
+          ...inner,
+          async claim(...call) {
+            const claim = inner.claim(...call);
+            await wait(Math.floor(claimDelay * Math.min(dependencyTimeoutMs, leaseMs / 2)));
+            return claim;
+          },
+          renew(...call) {
+            renewals += 1;
+            if (renewals !== lost) return inner.renew(...call);
+            if (isTaken) void inner.renew(...call);
+            return never<boolean>();
+          },
+        };
+        const receiver = alarmReceiver(() => never<undefined>(), {
+          store,
+          leaseMs,
+          dependencyTimeoutMs,
+          handlerTimeoutMs: MAX_MS,
+        });
+        const claimed = firstCall(store, "claim");
+        void receiver.receive(await delivery({ id: "watched" }));
+        await claimed;
+        const untilMs = Math.min(3 * leaseMs, MAX_MS - leaseMs);
+        expect(await claimsGranted(inner, "watched", leaseMs, untilMs)).toBe(0);
+        vi.clearAllTimers();
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
+
+it("with a short lease and a long dependencyTimeoutMs, one lost answer starts no second handler", async () => {
+  const inner = memoryStore();
+  let renewals = 0;
+  const store: DeliveryStore = {
+    ...inner,
+    renew: (...call) => ((renewals += 1) === 1 ? never<boolean>() : inner.renew(...call)),
+  };
+  const options = { leaseMs: 5_000, handlerTimeoutMs: 60_000 };
+  let runs = 0;
+  const handler = () => {
+    runs += 1;
+    return never<undefined>();
+  };
+  const one = alarmReceiver(handler, { ...options, store });
+  const other = alarmReceiver(handler, { ...options, store: inner });
+  const claimed = firstCall(store, "claim");
+  void one.receive(await delivery());
+  await claimed;
+  for (let ms = 0; ms < 15_000; ms += 100) {
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await other.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+  }
+  expect(runs).toBe(1);
+});
+
+it("a synchronous handler's lease is renewed while the store takes its time to remember the success", async () => {
+  const inner = memoryStore();
+  const completing = deferred();
+  const store: DeliveryStore = {
+    ...inner,
+    async complete(...call) {
+      await completing.promise;
+      void inner.complete(...call);
+    },
+  };
+  let runs = 0;
+  const handler = () => {
+    runs += 1;
+  };
+  const options = { leaseMs: 1_000, dependencyTimeoutMs: 60_000 };
+  const one = alarmReceiver(handler, { ...options, store });
+  const other = alarmReceiver(handler, { ...options, store: inner });
+  const called = firstCall(store, "complete");
+  const answer = one.receive(await delivery());
+  await called;
+  for (let ms = 0; ms < 5_000; ms += 100) {
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await other.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+  }
+  completing.resolve();
+  expect(await answer).toMatchObject({ outcome: "handled" });
+  expect(await other.receive(await delivery())).toMatchObject({ outcome: "duplicate" });
+  expect(runs).toBe(1);
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { memoryStore, type CommonReceiverOptions } from "../../src/index.js";
+import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-receiver.js";
+import { createCollector, linesWith } from "../support/collector.js";
+import { NOW_MS, NOW_SECONDS, delivery } from "../support/deliveries.js";
+
+const NOTICE = "with the same X-Webhook-Timestamp";
+const failing = () => Promise.reject(new Error("database is away"));
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: NOW_MS });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A receiver on the clock of the test, and a gateway that may repeat its first timestamp. */
+function scene(handler: AlarmHandler, given: Partial<CommonReceiverOptions> = {}) {
+  const { options, lines } = createCollector();
+  const receiver = alarmReceiver(handler, { ...options, now: Date.now, ...given });
+  return {
+    receiver,
+    notices: () => linesWith(lines, NOTICE),
+    /** Sends one attempt, `afterMs` later. */
+    send: async (id: string, timestamp: number, afterMs = 0) => {
+      await vi.advanceTimersByTimeAsync(afterMs);
+      return (await receiver.receive(await delivery({ id, timestamp }))).outcome;
+    },
+  };
+}
+
+describe("an id that comes again with the same timestamp", () => {
+  test("more than 8 s later is noticed once for a receiver, with what to set", async () => {
+    const { send, notices } = scene(failing);
+    await send("one", NOW_SECONDS);
+    await send("one", NOW_SECONDS, 8_001);
+    await send("one", NOW_SECONDS, 20_000);
+    await send("two", NOW_SECONDS);
+    await send("two", NOW_SECONDS, 20_000);
+    expect(notices()).toHaveLength(1);
+    const [notice] = notices();
+    expect(notice).toMatchObject({ level: "warn", details: { id: "one" } });
+    expect(notice?.message).toContain("either the gateway repeats the first timestamp");
+    expect(notice?.message).toContain("someone with a captured delivery");
+    expect(notice?.message).toContain("raise timestampToleranceMs");
+    expect(notice?.message).toContain("up to retentionMs is safe");
+  });
+
+  test("within 8 s is a copy of the network, and is not noticed", async () => {
+    const { send, notices } = scene(failing);
+    await send("one", NOW_SECONDS);
+    await send("one", NOW_SECONDS, 8_000);
+    expect(notices()).toEqual([]);
+  });
+
+  test("is noticed where the later attempt is handled", async () => {
+    let runs = 0;
+    const { send, notices } = scene(() => (++runs === 1 ? failing() : undefined));
+    expect(await send("one", NOW_SECONDS)).toBe("handler_failed");
+    expect(await send("one", NOW_SECONDS, 10_000)).toBe("handled");
+    expect(notices()).toHaveLength(1);
+  });
+
+  test("is noticed where both attempts are stale already", async () => {
+    const { send, notices } = scene(failing);
+    expect(await send("one", NOW_SECONDS - 1_000)).toBe("stale");
+    expect(await send("one", NOW_SECONDS - 1_000, 600_000)).toBe("stale");
+    expect(notices()).toHaveLength(1);
+  });
+
+  test("is judged by arrival, however long the handler of the first one takes", async () => {
+    const { handler, start } = heldHandler();
+    const { receiver, send, notices } = scene(handler, { handlerTimeoutMs: 60_000 });
+    const first = await start(receiver, await delivery({ id: "one" }));
+    expect(await send("one", NOW_SECONDS, 100)).toBe("in_flight");
+    await vi.advanceTimersByTimeAsync(20_000);
+    first.reject(new Error("late"));
+    expect((await first.answer).outcome).toBe("handler_failed");
+    expect(notices()).toEqual([]);
+    const second = await start(receiver, await delivery({ id: "one" }));
+    second.resolve();
+    expect((await second.answer).outcome).toBe("handled");
+    expect(notices()).toHaveLength(1);
+  });
+});
+
+test("a gateway that signs each attempt anew is not noticed", async () => {
+  const { send, notices } = scene(failing);
+  for (const at of [0, 10, 30, 70, 150]) {
+    await send("one", NOW_SECONDS + at, NOW_MS + at * 1_000 - Date.now());
+  }
+  expect(notices()).toEqual([]);
+});
+
+test("different ids of one timestamp are not noticed", async () => {
+  const { send, notices } = scene(failing);
+  await send("one", NOW_SECONDS);
+  await send("two", NOW_SECONDS, 10_000);
+  expect(notices()).toEqual([]);
+});
+
+test("what is not authentic is not noticed", async () => {
+  const { receiver, notices } = scene(failing);
+  const forged = { ...(await delivery()), body: "forged" };
+  await receiver.receive(forged);
+  await vi.advanceTimersByTimeAsync(10_000);
+  await receiver.receive(forged);
+  expect(notices()).toEqual([]);
+});
+
+test("a delivery that was handled at once is remembered by the store alone, until its first copy", async () => {
+  const { send, notices } = scene(() => undefined, { store: memoryStore() });
+  expect(await send("one", NOW_SECONDS)).toBe("handled");
+  expect(await send("one", NOW_SECONDS, 10_000)).toBe("duplicate");
+  expect(notices()).toEqual([]);
+  expect(await send("one", NOW_SECONDS, 20_000)).toBe("duplicate");
+  expect(notices()).toHaveLength(1);
+});
+
+test("a clock that throws after the answer is known does not change it", async () => {
+  let reads = 0;
+  const now = () => {
+    reads += 1;
+    if (reads > 1) throw new Error("no clock");
+    return NOW_MS;
+  };
+  const { receiver, notices } = scene(failing, { now });
+  expect((await receiver.receive(await delivery())).outcome).toBe("handler_failed");
+  expect(notices()).toEqual([]);
+});

@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { ConfigurationError, createWebhookReceiver, memoryStore } from "../../src/index.js";
+import { inboxWorker } from "../../src/inbox/index.js";
+import { inboxJobOf } from "../../src/inbox/inbox-job.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
+import { createCollector } from "../support/collector.js";
+import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+
+/** The warnings about two deliveries whose handler returns a value. */
+async function warningsOf(returned: () => unknown): Promise<readonly string[]> {
+  const { options, lines, reports } = createCollector();
+  const receiver = alarmReceiver(returned, options);
+  await receiver.receive(await delivery({ id: "one" }));
+  await receiver.receive(await delivery({ id: "two" }));
+  expect(reports.map(({ outcome }) => outcome)).toEqual(["handled", "handled"]);
+  expect(lines.every(({ level }) => level === "warn")).toBe(true);
+  return lines.map(({ message }) => message);
+}
+
+describe("a returned value whose author expected an effect warns once, and counts as handled:", () => {
+  test.each<[string, () => unknown, string]>([
+    ["false", () => false, "returned false, which is ignored"],
+    ["a promise of false", () => Promise.resolve(false), "returned false, which is ignored"],
+    ["an object with a status", () => ({ status: 500 }), "returned an object with a status"],
+    [
+      "a promise of an object with a statusCode",
+      () => Promise.resolve({ statusCode: 503, body: "" }),
+      "returned an object with a status",
+    ],
+    ["a Response", () => new Response(null, { status: 500 }), "returned an object with a status"],
+  ])("%s", async (_what, returned, expected) => {
+    const warnings = await warningsOf(returned);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain(expected);
+    expect(warnings[0]).toContain("throw RetryLater");
+  });
+});
+
+test.each<[string, () => unknown]>([
+  ["nothing", () => undefined],
+  ["null", () => null],
+  ["true", () => true],
+  ["a number", () => 500],
+  ["a status that is text", () => ({ status: "sent" })],
+  [
+    "an object that throws when it is read",
+    () => ({
+      get status() {
+        throw new Error("no");
+      },
+    }),
+  ],
+])("%s returned by a handler warns of nothing", async (_what, returned) => {
+  expect(await warningsOf(returned)).toEqual([]);
+});
+
+test("a worker of an inbox warns once of a returned false too", async () => {
+  const { options, lines } = createCollector();
+  const work = inboxWorker({ handlers: { new_alarm: () => false }, logger: options.logger });
+  const job = inboxJobOf({
+    id: "one",
+    type: "new_alarm",
+    timestamp: new Date(NOW_MS),
+    rawBody: new TextEncoder().encode(JSON.stringify({ alarm: alarm() })),
+    signal: new AbortController().signal,
+    takeover: false,
+  });
+  expect(await work(job)).toEqual({ outcome: "handled" });
+  expect(await work(job)).toEqual({ outcome: "handled" });
+  expect(lines.map(({ message }) => message)).toEqual([
+    expect.stringContaining("a handler returned false, which is ignored"),
+  ]);
+});
+
+describe("a generator function is refused as a handler, as its body would never run:", () => {
+  const sync = function* () {
+    yield 1;
+  };
+  const asynchronous = async function* () {
+    yield await Promise.resolve(1);
+  };
+  const REFUSED: readonly [string, object, string][] = [
+    ["a sync one", { new_alarm: sync }, "handlers.new_alarm"],
+    ["an async one", { new_alarm: asynchronous }, "handlers.new_alarm"],
+    ["one for all events", { delete_my_data_event: sync }, "handlers.delete_my_data_event"],
+    [
+      "one for an event type",
+      { delete_my_data_event: { DATA_DELETED: asynchronous } },
+      "handlers.delete_my_data_event.DATA_DELETED",
+    ],
+    ["one for what is unrecognized", { unrecognized: sync }, "handlers.unrecognized"],
+  ];
+  test.each(REFUSED)("%s", (_what, handlers, name) => {
+    const make = () =>
+      createWebhookReceiver({ secret: TEST_SECRET, handlers, store: memoryStore() });
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow(`${name} is a generator function`);
+  });
+});

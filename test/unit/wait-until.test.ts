@@ -1,0 +1,139 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { memoryStore, type ClaimResult, type WebhookRequest } from "../../src/index.js";
+import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { deferred } from "../support/deferred.js";
+import { delivery } from "../support/deliveries.js";
+import { firstCall, spiedStore } from "../support/spied-store.js";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A delivery of a platform that waits for what it is given. */
+async function heldOpen(overrides: Parameters<typeof delivery>[0] = {}) {
+  const state = { given: 0, settled: 0 };
+  const waitUntil: WebhookRequest["waitUntil"] = (work) => {
+    state.given += 1;
+    void work.then(() => (state.settled += 1));
+  };
+  return { request: { ...(await delivery(overrides)), waitUntil }, state };
+}
+
+describe("waitUntil", () => {
+  it("is given nothing for a delivery whose work ends with the answer", async () => {
+    const receiver = alarmReceiver(() => Promise.resolve());
+    const { request, state } = await heldOpen();
+    await receiver.receive(request);
+    await receiver.receive(request);
+    await receiver.receive({ ...request, body: "forged" });
+    expect(state.given).toBe(0);
+  });
+
+  it("is given a handler past its time, before the answer, until the success is remembered", async () => {
+    const completed = deferred();
+    const spy = spiedStore({ complete: () => completed.promise });
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { store: spy.store, handlerTimeoutMs: 1_000 });
+    const { request, state } = await heldOpen();
+    const run = await start(receiver, request);
+    void run.answer.then(() => {
+      expect(state.given).toBe(1);
+    });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(state).toEqual({ given: 1, settled: 0 });
+    completed.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(state).toEqual({ given: 1, settled: 1 });
+  });
+
+  it("is given a completion that the store has not taken, until it takes it", async () => {
+    let isDown = true;
+    const inner = memoryStore();
+    const spy = spiedStore(
+      {
+        complete: (...call) =>
+          isDown ? Promise.reject(new Error("down")) : inner.complete(...call),
+      },
+      inner,
+    );
+    const receiver = alarmReceiver(() => undefined, { store: spy.store });
+    const { request, state } = await heldOpen();
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
+    expect(state).toEqual({ given: 1, settled: 0 });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(state.settled).toBe(0);
+    isDown = false;
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(state.settled).toBe(1);
+  });
+
+  it("is given a claim that arrives late, until it is released", async () => {
+    const slow = deferred<ClaimResult>();
+    const spy = spiedStore({ claim: () => slow.promise });
+    const receiver = alarmReceiver(() => undefined, { store: spy.store, dependencyTimeoutMs: 100 });
+    const { request, state } = await heldOpen();
+    const claimed = firstCall(spy.store, "claim");
+    const answer = receiver.receive(request);
+    await claimed;
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await answer).toMatchObject({ outcome: "store_unavailable" });
+    expect(state).toEqual({ given: 1, settled: 0 });
+    slow.resolve({ state: "claimed", takeover: false });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(state.settled).toBe(1);
+    expect(spy.count("release")).toBe(1);
+  });
+
+  it("is given what onOutcome and onAuthenticDelivery return", async () => {
+    const audited = deferred();
+    const counted = deferred();
+    const receiver = alarmReceiver(() => undefined, {
+      onOutcome: () => counted.promise,
+      onAuthenticDelivery: () => audited.promise,
+    });
+    const { request, state } = await heldOpen();
+    await receiver.receive(request);
+    expect(state).toEqual({ given: 2, settled: 0 });
+    counted.reject(new Error("metrics are down"));
+    audited.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(state.settled).toBe(2);
+  });
+
+  it.each<[string, unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("Illegal invocation");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("no context"))],
+    ["is no function", 5],
+  ])("that %s changes nothing", async (_how, waitUntil) => {
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { handlerTimeoutMs: 1_000 });
+    const request = { ...(await delivery()), waitUntil } as WebhookRequest;
+    const run = await start(receiver, request);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "duplicate" });
+  });
+
+  it("that cannot be read is an internal error, and no rejection", async () => {
+    const request = Object.defineProperty(await delivery(), "waitUntil", {
+      get() {
+        throw new Error("revoked");
+      },
+    });
+    expect(await alarmReceiver(() => undefined).receive(request)).toMatchObject({ status: 500 });
+  });
+});

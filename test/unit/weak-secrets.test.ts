@@ -1,0 +1,92 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createWebhookReceiver, type SecretOption } from "../../src/index.js";
+import { createCollector } from "../support/collector.js";
+import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+
+const STRONG = "whsec_0123456789abcdef_strong";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+function watched(secret: SecretOption) {
+  const { options, lines } = createCollector();
+  const handlers = { new_alarm: () => undefined };
+  const receiver = createWebhookReceiver({ ...options, secret, handlers, now: () => NOW_MS });
+  return { receiver, messages: () => lines.map(({ message }) => message), lines };
+}
+
+describe("a weak secret warns when the receiver is made, without the secret:", () => {
+  test.each<[string, SecretOption, string]>([
+    ["15 characters", "0123456789abcde", "is shorter than 16 characters"],
+    ["a placeholder", "your-webhook-secret-here", "is a placeholder"],
+    ["a placeholder in capitals", "CHANGE_ME", "is a placeholder"],
+    ["one character", "xxxxxxxxxxxxxxxxxxxxxxxx", "is one character again and again"],
+    ["the second of a list", [STRONG, "short and weak"], "is shorter than 16 characters"],
+    [
+      "that of one type",
+      { new_alarm: STRONG, delete_my_data_event: [STRONG, "changeme"] },
+      "is a placeholder",
+    ],
+  ])("%s", (_what, secret, expected) => {
+    const { messages, lines } = watched(secret);
+    expect(messages()).toHaveLength(1);
+    expect(lines[0]?.level).toBe("warn");
+    expect(messages()[0]).toContain(`the webhook secret ${expected}`);
+    expect(messages()[0]).toContain("openssl rand -hex 32");
+    for (const text of Object.values(Object(secret) as object)
+      .flat(2)
+      .concat(secret)) {
+      if (typeof text === "string" && text.length > 1) expect(messages()[0]).not.toContain(text);
+    }
+  });
+});
+
+test("several weak secrets warn once for each receiver", () => {
+  expect(watched(["changeme", "secret", "short"]).messages()).toHaveLength(1);
+});
+
+test.each<[SecretOption]>([
+  [STRONG],
+  ["0123456789abcdef"],
+  [[STRONG, TEST_SECRET]],
+  [{ new_alarm: STRONG, delete_my_data_event: [STRONG] }],
+])("a secret of 16 characters or more warns of nothing: case %#", (secret) => {
+  expect(watched(secret).messages()).toEqual([]);
+});
+
+test("a weak secret of a function warns once, when it is used for the first time", async () => {
+  for (const secret of ["weak", ["weak", STRONG]]) {
+    const { receiver, messages } = watched(() => secret);
+    expect(messages()).toEqual([]);
+    const answer = await receiver.receive(await delivery({ secret: "weak" }));
+    expect(answer.outcome).toBe("handled");
+    await receiver.receive(await delivery({ secret: "weak" }));
+    expect(messages()).toEqual([expect.stringContaining("is shorter than 16 characters")]);
+  }
+});
+
+test("the public test secret warns in production alone", () => {
+  expect(watched(TEST_SECRET).messages()).toEqual([]);
+  vi.stubEnv("NODE_ENV", "production");
+  expect(watched(TEST_SECRET).messages()).toEqual([
+    expect.stringContaining("is the public test secret of this package"),
+  ]);
+});
+
+test("a secret that is refused warns of nothing", () => {
+  const { options, lines } = createCollector();
+  const handlers = { new_alarm: () => undefined };
+  expect(() => createWebhookReceiver({ ...options, secret: ["weak", ""], handlers })).toThrow();
+  expect(lines).toEqual([]);
+});
+
+test("no warning is written where the logger is off", () => {
+  const warn = vi.spyOn(console, "warn");
+  createWebhookReceiver({
+    secret: "weak",
+    handlers: { new_alarm: () => undefined },
+    logger: false,
+  });
+  expect(warn).not.toHaveBeenCalled();
+});
