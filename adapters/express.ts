@@ -1,27 +1,33 @@
-import type { BodyTimeoutOption } from "./body-limits.js";
-import { createNodeListener, type NodeListener } from "./node-listener.js";
+import type { BodyOptions } from "./body-limits.js";
+import type { NodeRequest } from "./node-body.js";
+import type { NodeResponse } from "./node-connection.js";
+import { createNodeListener } from "./node-listener.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 
 /** Options of the Express adapter. */
-export type ExpressHandlerOptions = BodyTimeoutOption;
+export type ExpressHandlerOptions = BodyOptions;
 
-/** An Express request handler. */
-export type ExpressHandler = NodeListener;
+/**
+ * An Express request handler. What it returns at run time is a promise that settles with the response and
+ * never rejects, typed `void` so that linters take it wherever Express does.
+ */
+export type ExpressHandler = (req: NodeRequest, res: NodeResponse) => void;
 
 const ADVICE =
   "Move app.post(…, expressHandler(receiver)) above app.use(express.json()) or whichever parser reads" +
   " the body, or let that parser keep the bytes and take as many as the receiver:" +
-  ' express.json({ limit: "1mb", verify: (req, _res, bytes) => { req.rawBody = bytes; } }).';
+  ' express.json({ limit: "1mb", verify: (req, _res, bytes) => { req.rawBody = bytes; } }).' +
+  " Nest: NestFactory.create(AppModule, { rawBody: true }).";
 
 /**
  * Mounts a receiver on Express 4.18 or 5, before any body parser:
  * `app.post("/webhooks/gateway", expressHandler(receiver))`.
  *
- * @throws ConfigurationError for an option out of its bounds.
+ * @throws ConfigurationError for what is no receiver, an unknown option and one out of its bounds.
  */
 export function expressHandler(
   receiver: WebhookReceiver,
   options: ExpressHandlerOptions = {},
 ): ExpressHandler {
-  return createNodeListener(receiver, options, ADVICE);
+  return createNodeListener("expressHandler", receiver, options, ADVICE);
 }

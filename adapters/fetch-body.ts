@@ -13,11 +13,13 @@ export interface FetchBody {
 }
 
 const EMPTY = new Uint8Array(0);
+const NO_WEB_STREAM =
+  "The request's body is no ReadableStream: pass a Request of the Fetch API, not one of node-fetch.";
 
 /** The exact body of a `Request`, read from its stream within the limits. */
 export async function readFetchBody(
   request: Request,
-  { maxBodyBytes, bodyTimeoutMs }: BodyLimits,
+  { maxBodyBytes, bodyTimeoutMs, uploadTimeoutMs }: BodyLimits,
   advice: string,
 ): Promise<FetchBody> {
   // What is no POST is refused unread.
@@ -26,13 +28,19 @@ export async function readFetchBody(
     return { body: new UnreadableBody("body_consumed", 0, advice) };
   }
   if (request.body === null) return { body: EMPTY };
+  // The `Request` of node-fetch has a stream of Node here.
+  if (typeof (request.body as Partial<ReadableStream>).getReader !== "function") {
+    return { body: new UnreadableBody("body_consumed", 0, NO_WEB_STREAM) };
+  }
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
   const received = createByteCollector();
   let bytes = 0;
+  const endsAt = performance.now() + uploadTimeoutMs;
   const isDeclaredTooLarge = Number(request.headers.get("content-length") ?? 0) > maxBodyBytes;
   try {
     while (!isDeclaredTooLarge) {
-      const { done, value } = await within(bodyTimeoutMs, "the body", reader.read());
+      const waitMs = Math.min(bodyTimeoutMs, Math.max(endsAt - performance.now(), 0));
+      const { done, value } = await within(waitMs, "the body", reader.read());
       if (done) return { body: received.bytes() };
       bytes += value.length;
       if (bytes > maxBodyBytes) break;

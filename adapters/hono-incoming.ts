@@ -1,4 +1,5 @@
 import type { NodeRequest } from "./node-body.js";
+import { isGone, type NodeResponse } from "./node-connection.js";
 
 /**
  * The request of Node that a `Request` of @hono/node-server stands for, as long as nothing has been made
@@ -13,6 +14,21 @@ export function untouchedIncoming(env: unknown, request: Request): NodeRequest |
   if (!isNodeRequest(incoming) || !isShellOf(request, incoming)) return undefined;
   // A serverless shim's: its `Request` takes the bytes that stand there in place of the stream.
   return incoming.rawBody === undefined ? incoming : undefined;
+}
+
+/** Whether the sender has hung up, by Node's response of @hono/node-server. Undefined on other runtimes. */
+export function nodeDisconnection(env: unknown): (() => boolean) | undefined {
+  const { incoming, outgoing } = (env ?? {}) as Readonly<Record<"incoming" | "outgoing", unknown>>;
+  if (!isNodeRequest(incoming) || !isNodeResponse(outgoing)) return undefined;
+  return () => isGone(incoming, outgoing);
+}
+
+function isNodeResponse(value: unknown): value is NodeResponse {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as Partial<NodeResponse>).writableFinished === "boolean"
+  );
 }
 
 /** By structure, since `env` may hold anything: on workers it has what the user binds. */

@@ -1,15 +1,17 @@
-import { createBodyLimits, type BodyLimits, type BodyTimeoutOption } from "./body-limits.js";
-import { answerFetch, readFetchRequest, type FetchRequest } from "./fetch-answer.js";
-import { untouchedIncoming } from "./hono-incoming.js";
+import { createBodyLimits, type BodyLimits, type BodyOptions } from "./body-limits.js";
+import { answerFetch, readFetchRequest, waitUntilOn, type FetchRequest } from "./fetch-answer.js";
+import { nodeDisconnection, untouchedIncoming } from "./hono-incoming.js";
 import { discardNodeBody, readNodeBody } from "./node-body.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 import { UnreadableBody } from "../src/unreadable-body.js";
 
 /** Options of the Hono adapter. */
-export type HonoHandlerOptions = BodyTimeoutOption;
+export type HonoHandlerOptions = BodyOptions;
 
 /** The part of Hono's `Context` that is used, by structure. */
 export interface HonoContext {
+  /** The platform's context. Hono throws where there is none. */
+  readonly executionCtx?: unknown;
   /** On @hono/node-server it has Node's request. */
   readonly env?: unknown;
   readonly req: {
@@ -29,14 +31,18 @@ const ADVICE =
 /**
  * Mounts a receiver on Hono: `app.post("/webhooks/gateway", honoHandler(receiver))`.
  *
- * @throws ConfigurationError for an option out of its bounds.
+ * @throws ConfigurationError for what is no receiver, an unknown option and one out of its bounds.
  */
 export function honoHandler(
   receiver: WebhookReceiver,
   options: HonoHandlerOptions = {},
 ): HonoHandler {
-  const limits = createBodyLimits(receiver, options);
-  return (c) => answerFetch(receiver, readHonoRequest(c, limits));
+  const limits = createBodyLimits("honoHandler", receiver, options);
+  return (c) =>
+    answerFetch(receiver, readHonoRequest(c, limits), (work) => {
+      // Asked only now: where there is no context, Hono throws, and that takes time.
+      waitUntilOn([c.executionCtx], work);
+    });
 }
 
 async function readHonoRequest(
@@ -47,21 +53,25 @@ async function readHonoRequest(
   // The headers before the body: for them @hono/node-server before 1.15 makes a whole `Request`, which
   // fails once the body has been read, and takes its stream before; `untouchedIncoming` sees that.
   const { method, headers } = raw;
+  const isDisconnected = nodeDisconnection(env) ?? (() => raw.signal.aborted);
+  const head = { method, headers, isDisconnected };
   const { arrayBuffer, text } = bodyCache;
   try {
     // Never from cached JSON: to serialise it again gives other bytes.
     if (arrayBuffer !== undefined) {
-      return { method, headers, body: new Uint8Array(await (arrayBuffer as Promise<ArrayBuffer>)) };
+      return { ...head, body: new Uint8Array(await (arrayBuffer as Promise<ArrayBuffer>)) };
     }
-    if (text !== undefined) return { method, headers, body: await (text as Promise<string>) };
+    if (text !== undefined) return { ...head, body: await (text as Promise<string>) };
   } catch {
-    return { method, headers, body: undefined };
+    return { ...head, body: undefined };
   }
   const incoming = method === "POST" ? untouchedIncoming(env, raw) : undefined;
-  if (incoming === undefined) return readFetchRequest(raw, limits, ADVICE);
+  if (incoming === undefined) {
+    return { ...(await readFetchRequest(raw, limits, ADVICE)), isDisconnected };
+  }
   const body = await readNodeBody(incoming, limits, ADVICE);
   const isTooLarge = body instanceof UnreadableBody && body.reason === "body_too_large";
   return isTooLarge
-    ? { method, headers, body, discard: () => discardNodeBody(incoming) }
-    : { method, headers, body };
+    ? { ...head, body, discard: () => discardNodeBody(incoming) }
+    : { ...head, body };
 }

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { BodyLimits } from "./body-limits.js";
 import { createByteCollector } from "./byte-collector.js";
 import { LINGER_MS } from "./linger.js";
+import { isHttp2 } from "./node-connection.js";
 import type { MaybeLater } from "../src/maybe-promise.js";
 import { UnreadableBody } from "../src/unreadable-body.js";
 
@@ -71,6 +72,10 @@ function leftByParser(req: NodeRequest): Uint8Array | string | undefined {
   return undefined;
 }
 
+function wasReset(req: NodeRequest): boolean {
+  return isHttp2(req) && (req as Http2ServerRequest).stream.aborted;
+}
+
 function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
   return new Promise((resolve) => {
     const received = createByteCollector();
@@ -96,7 +101,7 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
     };
     const onEnd = (): void => {
       // HTTP/2 ends the stream of a request that was reset.
-      if ("stream" in req && req.stream.aborted) finish(undefined);
+      if (wasReset(req)) finish(undefined);
       else finish(received.bytes());
     };
     // At once, as somebody else may read the stream too, and its events come once.
@@ -107,7 +112,7 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
     const onBroken = (): void => {
       finish(undefined);
     };
-    const onSilent = (): void => {
+    const onTimeout = (): void => {
       finish(new UnreadableBody("body_timeout", bytes));
     };
     // `queueMicrotask` makes an AsyncResource for each call, which takes twice as long.
@@ -116,7 +121,7 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
       // Nobody need watch over a body that is whole, whoever keeps its end from being told.
       if (isWhole(req, bytes)) finish(received.bytes());
       else if (req.destroyed) onBroken();
-      else watch = watchUpload(req, limits.bodyTimeoutMs, onSilent, onBroken);
+      else watch = watchUpload(req, limits, onTimeout, onBroken);
     });
   });
 }
@@ -127,7 +132,7 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
  * HTTP/2 has no such rule: a request that was reset may have been sent to its last byte.
  */
 function isWhole(req: NodeRequest, bytes: number): boolean {
-  return !("stream" in req) && bytes === Number(req.headers["content-length"]);
+  return !isHttp2(req) && bytes === Number(req.headers["content-length"]);
 }
 
 /** Watches over an upload that takes its time. */
@@ -139,12 +144,13 @@ interface Watch {
 
 function watchUpload(
   req: NodeRequest,
-  silenceMs: number,
-  onSilent: () => void,
+  { bodyTimeoutMs, uploadTimeoutMs }: BodyLimits,
+  onTimeout: () => void,
   onBroken: () => void,
 ): Watch {
   const socket = socketOf(req);
-  const timer = setTimeout(onSilent, silenceMs);
+  const silence = setTimeout(onTimeout, bodyTimeoutMs);
+  const whole = setTimeout(onTimeout, uploadTimeoutMs);
   // Node would answer 400 to an upload that ends early, on which the gateway gives up for good.
   const onEarlyEnd = (): void => {
     if (!req.complete) socket?.destroy();
@@ -153,10 +159,11 @@ function watchUpload(
   socket?.prependListener("end", onEarlyEnd);
   return {
     refresh() {
-      timer.refresh();
+      silence.refresh();
     },
     stop() {
-      clearTimeout(timer);
+      clearTimeout(silence);
+      clearTimeout(whole);
       req.off("error", onBroken).off("close", onBroken);
       socket?.off("end", onEarlyEnd);
     },
@@ -168,7 +175,7 @@ function watchUpload(
  * structure, as an adapter that also runs where there is no Node imports this file.
  */
 function socketOf(req: NodeRequest): Socket | undefined {
-  if ("stream" in req) return undefined;
+  if (isHttp2(req)) return undefined;
   const socket = req.socket as Partial<Socket> | undefined;
   const isReal =
     typeof socket?.prependListener === "function" && typeof socket.destroy === "function";
