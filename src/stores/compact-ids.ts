@@ -6,7 +6,7 @@ import { createUuidTable } from "./uuid-table.js";
  * Handled ids in 31 bytes each where they are canonical UUIDs, as text where they are not. All share
  * one ring: an id takes the next place, and what stood there, handled longest ago, is forgotten.
  */
-export function compactIds(maxEntries: number): CompletedIds {
+export function compactIds(maxEntries: number, onForgotten: () => void): CompletedIds {
   const uuids = createUuidTable(maxEntries);
   const texts = new Map<number, string>();
   const placesOfTexts = new Map<string, number>();
@@ -44,6 +44,7 @@ export function compactIds(maxEntries: number): CompletedIds {
     add(id, now, retentionMs) {
       const place = nextPlace;
       nextPlace = place + 1 === maxEntries ? 0 : place + 1;
+      if ((untils[place] ?? 0) > now) onForgotten();
       clear(place);
       untils[place] = now + retentionMs;
       // An id that comes again after its retention leaves its old place idle until the ring comes round.

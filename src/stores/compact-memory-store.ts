@@ -7,7 +7,7 @@ export interface CompactMemoryStoreOptions {
   /**
    * How many completions are remembered, and how many claims there may be at a time. From 1 to
    * 10 000 000, default 1 000 000. Beyond it the id handled longest ago is forgotten, even within the
-   * retention. 31 bytes each are reserved when the store is made.
+   * retention; the receiver's log has one warning of it. 31 bytes each are reserved when the store is made.
    */
   maxEntries?: number | undefined;
   /** The store's clock in milliseconds. Default `performance.now`, which no clock change moves. */
@@ -25,5 +25,5 @@ export interface CompactMemoryStoreOptions {
  * @throws ConfigurationError for an option that is unknown or cannot work.
  */
 export function compactMemoryStore(options: CompactMemoryStoreOptions = {}): DeliveryStore {
-  return inProcessStore(options, 1_000_000, compactIds);
+  return inProcessStore("compactMemoryStore", options, 1_000_000, compactIds);
 }

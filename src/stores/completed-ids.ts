@@ -8,3 +8,6 @@ export interface CompletedIds {
   /** Remembers `id` as the one handled last, until `now + retentionMs` at least. */
   add(id: string, now: number, retentionMs: number): void;
 }
+
+/** Makes an empty set; `onForgotten` is called whenever an id is forgotten within its retention. */
+export type CreateCompletedIds = (maxEntries: number, onForgotten: () => void) => CompletedIds;

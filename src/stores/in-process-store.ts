@@ -1,9 +1,10 @@
 import { ConfigurationError } from "../configuration-error.js";
 import { integerOption } from "../integer-option.js";
-import { refuseUnknownOptions } from "../known-options.js";
-import type { CompletedIds } from "./completed-ids.js";
+import { ownOptions } from "../own-options.js";
+import type { CreateCompletedIds } from "./completed-ids.js";
 import type { ClaimResult, DeliveryStore } from "./delivery-store.js";
 import { createLeases } from "./leases.js";
+import { onReceiver, type Warn } from "./store-warnings.js";
 
 /** What the stores that live in one process are told. */
 export interface InProcessStoreOptions {
@@ -12,8 +13,10 @@ export interface InProcessStoreOptions {
 }
 
 /** All claims are in use by handlers that still run. Answered 503, so nothing is lost. */
-class MemoryStoreFullError extends Error {
+export class MemoryStoreFullError extends Error {
   override readonly name = "MemoryStoreFullError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "memory_store_full";
 
   constructor(maxEntries: number) {
     super(`the memory store holds ${String(maxEntries)} claims in flight: raise maxEntries`);
@@ -32,11 +35,12 @@ const COMPLETED: ClaimResult = Object.freeze({ state: "completed" });
  * @throws ConfigurationError for an option that is unknown or cannot work.
  */
 export function inProcessStore(
-  options: InProcessStoreOptions,
+  maker: string,
+  given: InProcessStoreOptions,
   defaultMaxEntries: number,
-  createCompletedIds: (maxEntries: number) => CompletedIds,
+  createCompletedIds: CreateCompletedIds,
 ): DeliveryStore {
-  refuseUnknownOptions(options, ["maxEntries", "now"]);
+  const options = ownOptions(maker, given, ["maxEntries", "now"]);
   const maxEntries = integerOption("maxEntries", options.maxEntries, {
     fallback: defaultMaxEntries,
     min: 1,
@@ -49,7 +53,15 @@ export function inProcessStore(
       "now has to be a function that returns milliseconds",
     );
   }
-  const completed = createCompletedIds(maxEntries);
+  /** Undefined before a receiver has the store, and after the warning. */
+  let warn: Warn | undefined;
+  const completed = createCompletedIds(maxEntries, () => {
+    warn?.(
+      `the memory store forgets ids within their retention, since it holds maxEntries (${String(maxEntries)}): ` +
+        "a duplicate of such a delivery runs again. Raise maxEntries, or choose a store outside of the process",
+    );
+    warn = undefined;
+  });
   const leases = createLeases();
 
   const makeRoom = (time: number): void => {
@@ -58,7 +70,7 @@ export function inProcessStore(
     if (leases.count() >= maxEntries) throw new MemoryStoreFullError(maxEntries);
   };
 
-  return {
+  const store: DeliveryStore = {
     claim(key, owner, { leaseMs }) {
       const time = now();
       if (completed.has(key, time)) return COMPLETED;
@@ -101,4 +113,8 @@ export function inProcessStore(
       else leases.delete(key);
     },
   };
+  onReceiver(store, (given) => {
+    warn = given;
+  });
+  return store;
 }

@@ -4,6 +4,8 @@
  */
 export class TransactionMisuseError extends Error {
   override readonly name = "TransactionMisuseError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "transaction_misuse";
 }
 
 /** Of a use of `tx` that would reach the next delivery, or no transaction at all. */

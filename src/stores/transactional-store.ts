@@ -19,6 +19,12 @@ export interface WorkFacts {
  */
 export interface TransactionalStore<Tx> {
   /**
+   * How many deliveries the store can run at once: the receiver's default for `maxConcurrentDeliveries`.
+   * At least 1. Left out where the store does not know; `postgresTransactions` has one less than the `max`
+   * of its pool, so that one client is free for the rest of the application.
+   */
+  readonly maxConcurrentDeliveries?: number | undefined;
+  /**
    * Runs `work` in a transaction that also remembers `key` for `retentionMs` milliseconds, by the
    * store's own clock, and commits both. Does not run it for a key that is remembered, nor beside
    * another run for the same key. `facts` may be left out where there is no `takeover` to tell: it is

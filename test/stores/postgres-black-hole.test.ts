@@ -7,8 +7,12 @@ import { mustNotRun } from "../support/postgres-effects.js";
 import { startPostgres, type PostgresServer } from "../support/postgres-server.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
-/** Each look moves the fake clock on by as much as it waited, and the statements give up after 10 s. */
+/** Each look moves the fake clock on by as much as it waited, and the statements give up after 12 s. */
 const BEFORE_10_S = { timeout: 8_000 };
+/** The limit of a store by itself, and what the server's own "too late" may take. */
+const LIMIT_MS = 12_000;
+/** Until then a client that has hung up keeps its place in the pool. */
+const NOTICED_MS = 1_500;
 
 describePostgres("where a network swallows what the connections of a pool carry", () => {
   let server: PostgresServer;
@@ -36,17 +40,18 @@ describePostgres("where a network swallows what the connections of a pool carry"
     return pool;
   }
 
-  it("the store's verbs reject after 10 s, and the next ones find connections", async () => {
+  it("the store's verbs reject after 12 s, and the next ones find connections", async () => {
     const pool = await swallowedPool(2);
     const store = postgresStore({ pool });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const claim = async () => store.claim("k", "a", TIMES);
     const lost = [claim(), (async () => store.complete("k", "a", TIMES.retentionMs))()];
     const rejections = lost.map((call) =>
-      expect(call).rejects.toThrow("the statement took longer than 10000 ms"),
+      expect(call).rejects.toThrow("the statement took longer than"),
     );
     await vi.waitUntil(() => pool.idleCount === 0 && vi.getTimerCount() === 2, BEFORE_10_S);
-    await vi.advanceTimersByTimeAsync(10_000);
+    await vi.advanceTimersByTimeAsync(LIMIT_MS);
+    await vi.advanceTimersByTimeAsync(NOTICED_MS);
     await Promise.all(rejections);
     vi.useRealTimers();
     expect(await claim()).toEqual({ state: "claimed", takeover: false });
@@ -59,11 +64,11 @@ describePostgres("where a network swallows what the connections of a pool carry"
     const store = postgresTransactions({ pool });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const rejection = expect(store.process("t", mustNotRun, TIMES)).rejects.toThrow(
-      "BEGIN took longer than 10000 ms",
+      "BEGIN took longer than",
     );
     await vi.waitUntil(() => pool.idleCount === 0 && vi.getTimerCount() === 1, BEFORE_10_S);
-    await vi.advanceTimersByTimeAsync(10_000);
-    await vi.advanceTimersByTimeAsync(10_000);
+    await vi.advanceTimersByTimeAsync(LIMIT_MS);
+    await vi.advanceTimersByTimeAsync(NOTICED_MS);
     await rejection;
     vi.useRealTimers();
     expect(await store.process("t", () => Promise.resolve(), TIMES)).toEqual({

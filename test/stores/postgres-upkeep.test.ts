@@ -1,7 +1,12 @@
 import { readFileSync } from "node:fs";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { postgresSchema, postgresStore } from "../../src/stores/postgres/index.js";
+import { ConfigurationError } from "../../src/index.js";
+import {
+  postgresSchema,
+  postgresStore,
+  postgresTransactions,
+} from "../../src/stores/postgres/index.js";
 import { describePostgres } from "../support/postgres-describe.js";
 import { startPostgres, type PostgresServer } from "../support/postgres-server.js";
 
@@ -62,6 +67,62 @@ describePostgres("the table of the PostgreSQL stores", () => {
     await store.release("k", "a");
     await pool.query("SELECT pg_sleep(0.05)");
     expect(await store.purge()).toBe(1);
+  });
+
+  it("is migrated by a role without the right to CREATE where it is there, and not otherwise", async () => {
+    await postgresStore({ pool, table: "granted" }).migrate();
+    await pool.query(
+      `CREATE ROLE migrating LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON granted TO migrating;
+      REVOKE CREATE ON SCHEMA public FROM PUBLIC`,
+    );
+    const restricted = server.pool({ user: "migrating" });
+    const store = postgresStore({ pool: restricted, table: "granted" });
+    await store.migrate();
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
+    const missing = postgresStore({ pool: restricted, table: "not_granted" });
+    await expect(missing.migrate()).rejects.toHaveProperty("code", "42501");
+  });
+
+  const OURS = `expires_at timestamptz NOT NULL, lease_until timestamptz,
+    key text PRIMARY KEY, owner text, takeover boolean NOT NULL DEFAULT false`;
+
+  it.each([
+    ["columns of something else", "TABLE", "(id int PRIMARY KEY, key text)"],
+    ["a column too few", "TABLE", `(${OURS.replace("owner text,", "")})`],
+    ["a column of another type", "TABLE", `(${OURS.replaceAll("timestamptz", "timestamp")})`],
+    ["a column too many that has to be given", "TABLE", `(${OURS}, tenant int NOT NULL)`],
+    [
+      "an owner that has to be given",
+      "TABLE",
+      `(${OURS.replace("owner text", "owner text NOT NULL")})`,
+    ],
+    ["no key that is unique", "TABLE", `(${OURS.replace("PRIMARY KEY", "NOT NULL")})`],
+    ["a key of two columns", "TABLE", `(${OURS.replace(" PRIMARY KEY", "")}, UNIQUE (key, owner))`],
+    ["the rows of a query", "VIEW", "AS SELECT 'k' AS key"],
+  ])("is refused where its name is taken by %s", async (what, kind, definition) => {
+    const table = what.replaceAll(" ", "_");
+    await pool.query(`CREATE ${kind} ${table} ${definition}`);
+    for (const make of [postgresStore, postgresTransactions]) {
+      const migration = make({ pool, table }).migrate();
+      await expect(migration).rejects.toThrow(ConfigurationError);
+      await expect(migration).rejects.toThrow(
+        `table "${table}" exists and is not the store's: give the name of another`,
+      );
+    }
+  });
+
+  it("may be one that the application made, with columns of its own", async () => {
+    await pool.query(
+      `CREATE TABLE extended (id int GENERATED ALWAYS AS IDENTITY, ${OURS.replace(" PRIMARY KEY", "")},
+        note text, made_at timestamptz NOT NULL DEFAULT now(), gone int);
+      ALTER TABLE extended DROP COLUMN gone;
+      CREATE UNIQUE INDEX ON extended (key) INCLUDE (note)`,
+    );
+    const store = postgresStore({ pool, table: "extended" });
+    await store.migrate();
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
+    await store.complete("k", "a", 60_000);
+    expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
   });
 
   it("may stand in a schema, and bear a reserved word or capitals for a name", async () => {

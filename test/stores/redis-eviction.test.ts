@@ -1,6 +1,7 @@
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { EVICTION_POLICY } from "../../src/stores/redis/eviction-warning.js";
+import { EVICTION_POLICY, POLICY_CODES } from "../../src/stores/redis/eviction-warning.js";
+import { CODES } from "../../src/stores/redis/redis-scripts.js";
 import {
   redisStore,
   type NodeRedisClient,
@@ -120,7 +121,8 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
         isOpen: true,
         isReady: true,
         evalSha(sha1, input) {
-          return sha1 === EVICTION_POLICY.sha1 ? Promise.resolve(-1) : client.evalSha(sha1, input);
+          if (sha1 !== EVICTION_POLICY.sha1) return client.evalSha(sha1, input);
+          return Promise.resolve(Number(input.arguments.at(-1)) * CODES + POLICY_CODES.unknown);
         },
         eval: (lua, input) => client.eval(lua, input),
       };

@@ -9,6 +9,7 @@ import { sqliteRetentionCases } from "../support/sqlite-retention-cases.js";
 import { SQLITE_RUNTIMES } from "../support/sqlite-runtimes.js";
 import { sqliteStoreCases } from "../support/sqlite-store-cases.js";
 import { sqliteTransactionCases } from "../support/sqlite-transaction-cases.js";
+import { sqliteWaitingCases } from "../support/sqlite-waiting-cases.js";
 
 /** 10 000 keys are 25 000 writes, and each waits for the disk. */
 const SLOW_DISK_MS = 300_000;
@@ -19,6 +20,7 @@ const titles = [
   sqliteLentCases,
   sqliteMishapCases,
   sqliteQueueCases,
+  sqliteWaitingCases,
   sqliteRetentionCases,
   sqliteContractCases,
 ].flatMap((cases) => cases(betterSqlite3).map(({ title }) => title));

@@ -7,6 +7,7 @@ import { sqliteQueueCases } from "../support/sqlite-queue-cases.js";
 import { sqliteRetentionCases } from "../support/sqlite-retention-cases.js";
 import { sqliteStoreCases } from "../support/sqlite-store-cases.js";
 import { sqliteTransactionCases } from "../support/sqlite-transaction-cases.js";
+import { sqliteWaitingCases } from "../support/sqlite-waiting-cases.js";
 
 /** 10 000 keys are 25 000 writes, and each waits for the disk. */
 const SLOW_DISK_MS = 300_000;
@@ -29,6 +30,10 @@ describe("sqliteTransactions on better-sqlite3", () => {
 
 describe("sqliteTransactions on better-sqlite3, with several deliveries at a time", () => {
   for (const { title, run } of sqliteQueueCases(betterSqlite3)) it(title, run);
+});
+
+describe("calls that wait on better-sqlite3", () => {
+  for (const { title, run } of sqliteWaitingCases(betterSqlite3)) it(title, run);
 });
 
 describe("the tx of sqliteTransactions on better-sqlite3", () => {

@@ -1,4 +1,5 @@
 import type { ClaimResult } from "../delivery-store.js";
+import { UnexpectedResultError } from "../unexpected-result.js";
 
 const CLAIMED: ClaimResult = Object.freeze({ state: "claimed", takeover: false });
 const TAKEN_OVER: ClaimResult = Object.freeze({ state: "claimed", takeover: true });
@@ -25,7 +26,7 @@ export function readClaimRow(rows: readonly unknown[]): ClaimResult | undefined 
     case "in_flight":
       return { state: "in_flight", retryAfterMs: Number(row.retry_after_ms ?? RETRY_AFTER_MS) };
     default:
-      throw new TypeError("pool.query answered no row of the statement");
+      throw new UnexpectedResultError("pool.query answered no row of the statement");
   }
 }
 

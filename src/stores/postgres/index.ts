@@ -13,3 +13,6 @@ export type {
 } from "./postgres-pool.js";
 export type { PostgresUpkeep, PurgeOptions } from "./upkeep.js";
 export { postgresSchema } from "./postgres-schema.js";
+export { LostAnswerError, UnfinishedTransactionError } from "./ask.js";
+export { TransactionAbortedError } from "./transaction.js";
+export { TransactionMisuseError } from "../transaction-misuse.js";

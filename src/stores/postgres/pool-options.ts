@@ -1,21 +1,21 @@
 import { ConfigurationError } from "../../configuration-error.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 
-/** Refuses options that are unknown, and a `pool` that lacks a method. */
-export function checkPoolOptions(
-  options: { readonly pool: unknown },
+/** The own options. Refuses those that are unknown, and a `pool` that lacks a method. */
+export function poolOptions<Options extends { readonly pool: unknown }>(
+  maker: string,
+  options: Options,
   methods: readonly string[],
-): void {
-  // What JavaScript passes, or a cast: it is to be told what is missing.
-  const { pool, ...others } = { ...options };
-  refuseUnknownOptions(others, ["pool", "table"]);
+): Options {
+  const own = ownOptions(maker, options, ["pool", "table"]);
+  const { pool } = own;
   const missing = methods.find(
     (method) =>
       typeof pool !== "object" ||
       pool === null ||
       typeof (pool as Record<string, unknown>)[method] !== "function",
   );
-  if (missing === undefined) return;
+  if (missing === undefined) return own;
   throw new ConfigurationError(
     "invalid_option",
     `pool has to be a Pool of pg, with the method ${missing}`,

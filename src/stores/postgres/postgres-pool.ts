@@ -11,10 +11,12 @@ export interface PostgresPool {
   query(text: string, values?: unknown[]): Promise<PostgresResult>;
 }
 
-/** What the stores use of a client that is checked out of its pool. */
+/** What the stores use of a client that is checked out of its pool. Of a text of several statements, `query` resolves to an array. */
 export interface PostgresClient extends PostgresPool {
   /** With an error, the pool closes the connection instead of lending it again. */
   release(error?: Error): void;
+  /** Closes the connection. */
+  end?(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): unknown;
   off(event: "error", listener: (error: Error) => void): unknown;
   /** `I` outside of a transaction, `T` and `E` inside of one. Older releases of pg 8 have none. */
@@ -24,6 +26,8 @@ export interface PostgresClient extends PostgresPool {
 /** What `postgresTransactions` uses of a `Pool` of pg. */
 export interface PostgresTransactionPool extends PostgresPool {
   connect(): Promise<PostgresClient>;
+  /** `max`: how many clients the pool may have. */
+  readonly options?: { readonly max?: number | undefined } | undefined;
 }
 
 /**

@@ -1,11 +1,13 @@
-import type { DeliveryStore } from "../delivery-store.js";
-import { ask } from "./ask.js";
+import type { ClaimTimes, DeliveryStore } from "../delivery-store.js";
+import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../time-limit-hook.js";
+import { ask, LostAnswerError } from "./ask.js";
 import { readClaimRow } from "./claim-row.js";
 import { DURABLY } from "./durably.js";
 import { LEASE_LEFT_MS, fromNow } from "./moments.js";
-import { checkPoolOptions } from "./pool-options.js";
+import { poolOptions } from "./pool-options.js";
 import type { PostgresPool } from "./postgres-pool.js";
 import { settled } from "./settled.js";
+import { StatementLimits } from "./statement-limits.js";
 import { quotedTable } from "./table-name.js";
 import { createUpkeep, type PostgresUpkeep } from "./upkeep.js";
 
@@ -26,25 +28,46 @@ export interface PostgresStore extends DeliveryStore, PostgresUpkeep {}
 /**
  * Remembers deliveries in a table, judged by the server's clock. Needs PostgreSQL 12 or later, and the
  * table: `migrate()`. Each statement stands alone, so it goes through poolers in transaction mode
- * (PgBouncer), and takes any isolation level. One that takes longer than 10 seconds rejects, and its
- * connection is closed. A row that was claimed and never completed lives as long as one that was: its
+ * (PgBouncer), and takes any isolation level. The server ends a call that takes longer than the receiver's
+ * `dependencyTimeoutMs` (10 seconds where no receiver uses the store), whatever it waits for; where the
+ * server does not answer at all, the connection is closed two seconds later. A row that was claimed and never completed lives as long as one that was: its
  * retention from its last claim.
  *
  * @throws ConfigurationError for an option that is unknown or cannot work.
  */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
-  checkPoolOptions(options, ["query"]);
-  const { pool } = options;
-  const statements = statementsOn(quotedTable(options.table));
-  const run = (statement: string, values: unknown[]) => settled(() => ask(pool, statement, values));
+  const { pool, table } = poolOptions("postgresStore", options, ["query"]);
+  const statements = statementsOn(quotedTable(table));
+  const limits = new StatementLimits();
 
-  return {
-    claim(key, owner, { leaseMs, retentionMs }) {
-      return settled(async () => {
-        const claim = await ask(pool, statements.claim, [key, owner, leaseMs, retentionMs]);
-        if (claim.rows.length > 0) return readClaimRow(claim.rows);
-        return readClaimRow((await ask(pool, statements.look, [key])).rows);
-      });
+  const run = (statement: string, values: unknown[]) => {
+    const deadline = limits.deadline();
+    return settled(() => ask(pool, limits, deadline, statement, values), limits.mayTryAgain);
+  };
+
+  const claim = (key: string, owner: string, { leaseMs, retentionMs }: ClaimTimes) => {
+    const deadline = limits.deadline();
+    const values = [key, owner, leaseMs, retentionMs];
+    return settled(async () => {
+      const { rows } = await ask(pool, limits, deadline, statements.claim, values);
+      if (rows.length > 0) return readClaimRow(rows);
+      return readClaimRow((await ask(pool, limits, deadline, statements.look, [key])).rows);
+    }, limits.mayTryAgain);
+  };
+
+  const release = async (key: string, owner: string): Promise<void> => {
+    await run(statements.release, [key, owner]);
+  };
+
+  const store: PostgresStore & TakesTimeLimit = {
+    async claim(key, owner, times) {
+      try {
+        return await claim(key, owner, times);
+      } catch (error) {
+        // It may have been granted all the same, and then nothing holds it.
+        if (error instanceof LostAnswerError) await release(key, owner).catch(() => undefined);
+        throw error;
+      }
     },
 
     async renew(key, owner, leaseMs) {
@@ -56,12 +79,15 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       await run(statements.complete, [key, retentionMs]);
     },
 
-    async release(key, owner) {
-      await run(statements.release, [key, owner]);
+    release,
+
+    [TIME_LIMIT_HOOK](dependencyTimeoutMs) {
+      limits.tell(dependencyTimeoutMs);
     },
 
-    ...createUpkeep(pool, options.table),
+    ...createUpkeep(pool, table),
   };
+  return store;
 }
 
 function statementsOn(table: string) {

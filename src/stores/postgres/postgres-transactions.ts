@@ -1,16 +1,13 @@
 import type { ClaimResult } from "../delivery-store.js";
+import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../time-limit-hook.js";
 import type { TransactionalStore, WorkFacts } from "../transactional-store.js";
 import { ask } from "./ask.js";
 import { readClaimRow, readVersion } from "./claim-row.js";
 import { LEASE_LEFT_MS, fromNow } from "./moments.js";
-import { checkPoolOptions } from "./pool-options.js";
-import type {
-  PostgresClient,
-  PostgresClientOf,
-  PostgresPool,
-  PostgresTransactionPool,
-} from "./postgres-pool.js";
+import { poolOptions } from "./pool-options.js";
+import type { PostgresClient, PostgresClientOf, PostgresTransactionPool } from "./postgres-pool.js";
 import { settled } from "./settled.js";
+import { StatementLimits } from "./statement-limits.js";
 import { quotedTable } from "./table-name.js";
 import { openTransaction, type Transaction } from "./transaction.js";
 import { createUpkeep, type PostgresUpkeep } from "./upkeep.js";
@@ -38,7 +35,8 @@ export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, Postgr
  * The transaction is begun and ended here. A handler may set savepoints. Statements that would end the
  * transaction or outlive it (`SET` without `LOCAL`), `release`, and any use of `tx` after it has settled
  * are refused with a `TransactionMisuseError`. A handler that ends it all the same is sent its delivery
- * again. Where the connection breaks, `context.signal` aborts.
+ * again. Where the connection breaks, `context.signal` aborts. The store's own statements are ended by the
+ * server after the receiver's `dependencyTimeoutMs`; those of the handler are not limited.
  *
  * It heeds the claims and completions that `postgresStore` has left in the same table; where a lease of
  * those has ended without a verdict, `context.takeover` is true. Do not run both on one: a claim waits for
@@ -49,17 +47,35 @@ export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, Postgr
 export function postgresTransactions<Pool extends PostgresTransactionPool>(
   options: PostgresTransactionsOptions<Pool>,
 ): PostgresTransactions<PostgresClientOf<Pool>> {
-  checkPoolOptions(options, ["query", "connect"]);
+  const own = poolOptions("postgresTransactions", options, ["query", "connect"]);
   // Clients of this pool by `PostgresClientOf`, which TypeScript cannot follow for an open `Pool`.
-  const pool = options.pool as unknown as ClientPool<PostgresClientOf<Pool>>;
-  const table = quotedTable(options.table);
+  const pool = own.pool as unknown as ClientPool<PostgresClientOf<Pool>>;
+  const table = quotedTable(own.table);
   const [beginning, forgetting] = [beginStatement(table), forgetStatement(table)];
-  const forget = (key: string, version: unknown) =>
-    settled(() => ask(pool, forgetting, [key, version]));
+  const limits = new StatementLimits();
 
-  return {
+  const open = (key: string, retentionMs: number) => {
+    const deadline = limits.deadline();
+    const values = [key, retentionMs];
+    return settled(
+      () => begin(() => openTransaction(pool, limits, deadline, beginning, values)),
+      limits.mayTryAgain,
+    );
+  };
+
+  const forget = (key: string, version: unknown) => {
+    const deadline = limits.deadline();
+    return settled(
+      () => ask(pool, limits, deadline, forgetting, [key, version]),
+      limits.mayTryAgain,
+    );
+  };
+
+  const store: PostgresTransactions<PostgresClientOf<Pool>> & TakesTimeLimit = {
+    ...concurrencyOf(pool),
+
     async process(key, work, { retentionMs }) {
-      const begun = await settled(() => begin(pool, beginning, [key, retentionMs]));
+      const begun = await open(key, retentionMs);
       if ("state" in begun) return begun;
       const { transaction, version, facts } = begun;
       try {
@@ -73,11 +89,26 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
       return { state: "processed" };
     },
 
-    ...createUpkeep(options.pool, options.table),
+    [TIME_LIMIT_HOOK](dependencyTimeoutMs) {
+      limits.tell(dependencyTimeoutMs);
+    },
+
+    ...createUpkeep(own.pool, own.table),
   };
+  return store;
 }
 
-interface ClientPool<Client> extends PostgresPool {
+/**
+ * Each delivery has a client of the pool while its handler runs. One client is left for what else uses the
+ * pool, and is taken all the same where there is only one.
+ */
+function concurrencyOf({ options }: PostgresTransactionPool) {
+  const max = options?.max;
+  if (typeof max !== "number" || !(max >= 1)) return {};
+  return { maxConcurrentDeliveries: Math.max(1, Math.floor(max) - 1) };
+}
+
+interface ClientPool<Client> extends PostgresTransactionPool {
   connect(): Promise<Client & PostgresClient>;
 }
 
@@ -95,23 +126,19 @@ type Refusal = Exclude<ClaimResult, { state: "claimed" }>;
  * change overtook it. Whatever fails here may be tried again, since the handler has not been called.
  */
 async function begin<Client>(
-  pool: ClientPool<Client>,
-  statement: string,
-  values: unknown[],
+  open: () => Promise<Transaction<Client>>,
 ): Promise<Begun<Client> | Refusal | undefined> {
-  const transaction = await openTransaction(pool);
-  let rows: readonly unknown[];
+  const transaction = await open();
   let standing: ClaimResult | undefined;
   try {
-    ({ rows } = await transaction.query(statement, values));
-    standing = readClaimRow(rows);
+    standing = readClaimRow(transaction.rows);
   } catch (error) {
     await transaction.rollBack();
     throw error;
   }
   if (standing?.state === "claimed") {
     const { takeover } = standing;
-    return { transaction, version: readVersion(rows), facts: { takeover } };
+    return { transaction, version: readVersion(transaction.rows), facts: { takeover } };
   }
   await transaction.rollBack();
   return standing;

@@ -1,8 +1,9 @@
 import { integerOption } from "../../integer-option.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import type { PostgresPool } from "./postgres-pool.js";
 import { postgresSchema } from "./postgres-schema.js";
 import { settled } from "./settled.js";
+import { isTableThere } from "./table-check.js";
 import { quotedTable } from "./table-name.js";
 
 /** Options of `purge`. */
@@ -15,7 +16,8 @@ export interface PurgeOptions {
 export interface PostgresUpkeep {
   /**
    * Makes the table where it is not there: the DDL of `postgresSchema`. Any number of processes may do so
-   * at a time. The role needs CREATE on the schema, even where the table is there.
+   * at a time. The role needs CREATE on the schema only where the table is not there. Rejects with a
+   * `ConfigurationError` where the name is that of a table with other columns.
    */
   migrate(): Promise<void>;
   /**
@@ -38,12 +40,15 @@ export function createUpkeep(pool: PostgresPool, table: string | undefined): Pos
 
   return {
     async migrate() {
+      if (await isTableThere(pool, name)) return;
       await pool.query(migration);
+      // Another may have made one of that name meanwhile, which is left as it is.
+      await isTableThere(pool, name);
     },
 
     async purge(options = {}) {
-      refuseUnknownOptions(options, ["batch"]);
-      const batch = integerOption("batch", options.batch, {
+      const own = ownOptions("purge", options, ["batch"]);
+      const batch = integerOption("batch", own.batch, {
         fallback: 1_000,
         min: 1,
         max: 100_000,

@@ -1,5 +1,5 @@
 import { guarded } from "../../guarded.js";
-import type { RedisScript } from "./redis-scripts.js";
+import { ANSWER, type RedisScript } from "./redis-scripts.js";
 import type { RunScript } from "./run-script.js";
 import { serverErrorCode } from "./server-error-code.js";
 
@@ -8,18 +8,20 @@ export interface RedisStoreLogger {
   warn(message: string, details?: unknown): unknown;
 }
 
+/** What `EVICTION_POLICY` answers; `unknown` where the server does not say. */
+export const POLICY_CODES = { keeps: 51, evicts: 52, unknown: 53 };
+
 /**
- * Takes one key, whichever it is. Answers 1 where nothing is evicted, 0 where something may be, and -1
- * where the server does not say. Asked through a script, so that a Cluster has a key to route it by.
+ * Takes one key, whichever it is. Answers one of `POLICY_CODES`. Asked through a script, so that a Cluster has a key to route it by.
  * CONFIG GET is forbidden by managed servers, and in scripts.
  */
 export const EVICTION_POLICY: RedisScript = {
-  lua: `local policy = string.match(redis.call('INFO', 'memory'), 'maxmemory_policy:([%w-]+)')
-if not policy then return -1 end
-if policy == 'noeviction' then return 1 end
-return 0
+  lua: `${ANSWER}local policy = string.match(redis.call('INFO', 'memory'), 'maxmemory_policy:([%w-]+)')
+if not policy then return answer(${String(POLICY_CODES.unknown)}) end
+if policy == 'noeviction' then return answer(${String(POLICY_CODES.keeps)}) end
+return answer(${String(POLICY_CODES.evicts)})
 `,
-  sha1: "c63b517a487957433de6d4b6999794b0a15106b4",
+  sha1: "6f7b6c67101723b685747275e51cc56ad9329b53",
 };
 
 const FORGETS =
@@ -49,7 +51,7 @@ export function createEvictionWarning(
     isDue = false;
     run(EVICTION_POLICY, key, []).then(
       (answer) => {
-        if (answer !== 1) warn(answer === 0 ? FORGETS : UNKNOWN);
+        if (answer !== POLICY_CODES.keeps) warn(answer === POLICY_CODES.evicts ? FORGETS : UNKNOWN);
       },
       (error: unknown) => {
         if (serverErrorCode(error) === undefined) isDue = true;

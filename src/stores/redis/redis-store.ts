@@ -1,18 +1,21 @@
 import { ConfigurationError } from "../../configuration-error.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
 import { createEvictionWarning, type RedisStoreLogger } from "./eviction-warning.js";
 import type { RedisClient } from "./redis-client.js";
 import { connectionOf } from "./redis-connection.js";
 import {
   CLAIM,
-  CLAIM_ANSWERS,
+  CLAIM_CODES,
   COMPLETE,
+  COMPLETE_CODE,
   RELEASE,
+  RELEASE_CODE,
   RENEW,
+  RENEW_CODES,
   type RedisScript,
 } from "./redis-scripts.js";
-import { createRunScript } from "./run-script.js";
+import { createRunScript, ForeignReplyError } from "./run-script.js";
 
 /** Options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -44,11 +47,8 @@ const MAX_RETENTION_MS = 3_155_760_000_000;
  * @throws ConfigurationError for an option that is unknown or cannot work.
  */
 export function redisStore(options: RedisStoreOptions): DeliveryStore {
-  if (typeof options !== "object" || (options as unknown) === null) {
-    throw new ConfigurationError("invalid_options", "redisStore takes an options object");
-  }
-  refuseUnknownOptions(options, ["client", "keyPrefix", "logger"]);
-  const { client, keyPrefix = "webhook:", logger = console } = options;
+  const own = ownOptions("redisStore", options, ["client", "keyPrefix", "logger"]);
+  const { client, keyPrefix = "webhook:", logger = console } = own;
   if (typeof keyPrefix !== "string") {
     throw new ConfigurationError("invalid_option", "keyPrefix has to be a string");
   }
@@ -75,27 +75,39 @@ export function redisStore(options: RedisStoreOptions): DeliveryStore {
   return {
     claim: async (key, owner, { leaseMs, retentionMs }) =>
       claimResultOf(await call(CLAIM, key, owner, String(leaseMs), retention(retentionMs))),
-    renew: async (key, owner, leaseMs) => (await call(RENEW, key, owner, String(leaseMs))) === 1,
+    async renew(key, owner, leaseMs) {
+      const code = await call(RENEW, key, owner, String(leaseMs));
+      return requireCode(code, RENEW_CODES.held, RENEW_CODES.lost) === RENEW_CODES.held;
+    },
     async complete(key, _owner, retentionMs) {
-      await call(COMPLETE, key, retention(retentionMs));
+      requireCode(await call(COMPLETE, key, retention(retentionMs)), COMPLETE_CODE);
     },
     async release(key, owner) {
-      await call(RELEASE, key, owner);
+      requireCode(await call(RELEASE, key, owner), RELEASE_CODE);
     },
   };
 }
 
 function claimResultOf(answer: number): ClaimResult {
   switch (answer) {
-    case CLAIM_ANSWERS.completed:
+    case CLAIM_CODES.completed:
       return { state: "completed" };
-    case CLAIM_ANSWERS.claimed:
+    case CLAIM_CODES.claimed:
       return { state: "claimed", takeover: false };
-    case CLAIM_ANSWERS.takenOver:
+    case CLAIM_CODES.takenOver:
       return { state: "claimed", takeover: true };
     default:
-      return { state: "in_flight", retryAfterMs: answer };
+      if (answer > CLAIM_CODES.inFlight) {
+        return { state: "in_flight", retryAfterMs: answer - CLAIM_CODES.inFlight };
+      }
+      throw new ForeignReplyError();
   }
+}
+
+/** `code`, unless its script answers no such one. */
+function requireCode(code: number, ...known: readonly number[]): number {
+  if (known.includes(code)) return code;
+  throw new ForeignReplyError();
 }
 
 function retention(retentionMs: number): string {

@@ -1,10 +1,11 @@
 import type { RedisConnection } from "./redis-connection.js";
-import type { RedisScript } from "./redis-scripts.js";
+import { CODES, type RedisScript } from "./redis-scripts.js";
 import { RedisUnavailableError } from "./redis-unavailable-error.js";
 import { createRequireConnection } from "./require-connection.js";
 import { serverErrorCode } from "./server-error-code.js";
+import { UnexpectedResultError } from "../unexpected-result.js";
 
-/** Runs a script on one key, and gives the integer that it answers. */
+/** Runs a script on one key, and resolves to the code that it answers. Rejects with any other reply. */
 export type RunScript = (
   script: RedisScript,
   key: string,
@@ -17,6 +18,23 @@ export type RunScript = (
  */
 const MAX_WAITING = 10_000;
 
+/** Numbers of calls begin anew from here. Two calls of one number are never under way together. */
+const CALLS = 2 ** 20;
+
+/**
+ * The client gave a call the reply to another one, as one that has lost count of its replies does. Nothing
+ * that it says holds until it is connected anew.
+ */
+export class ForeignReplyError extends Error {
+  override readonly name = "ForeignReplyError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "foreign_reply";
+
+  constructor() {
+    super("the Redis client answered with the reply to another command: connect it anew");
+  }
+}
+
 /** Redis 7 and later run a script with this line at `maxmemory`; earlier ones cannot read it. */
 const ALLOW_OOM = "#!lua flags=allow-oom\n";
 
@@ -24,6 +42,8 @@ const ALLOW_OOM = "#!lua flags=allow-oom\n";
 export function createRunScript(connection: RedisConnection): RunScript {
   const requireConnection = createRequireConnection(connection);
   let waiting = 0;
+  // Not from 0: several stores may share a client.
+  let call = Math.floor(Math.random() * CALLS);
 
   const evaluate = async ({ sha1, lua }: RedisScript, key: string, args: readonly string[]) => {
     try {
@@ -52,7 +72,12 @@ export function createRunScript(connection: RedisConnection): RunScript {
     waiting += 1;
     try {
       await requireConnection();
-      return integerOf(await evaluateWithinMemory(script, key, args));
+      call = (call + 1) % CALLS;
+      const own = call;
+      const reply = integerOf(await evaluateWithinMemory(script, key, [...args, String(own)]));
+      const code = reply - own * CODES;
+      if (code > 0 && code < CODES) return code;
+      throw new ForeignReplyError();
     } finally {
       waiting -= 1;
     }
@@ -64,5 +89,5 @@ function integerOf(reply: unknown): number {
   const integer =
     typeof reply === "string" || typeof reply === "bigint" ? Number(reply) : (reply as number);
   if (Number.isInteger(integer)) return integer;
-  throw new TypeError("the Redis client answered a script with what is no integer");
+  throw new UnexpectedResultError("the Redis client answered a script with what is no integer");
 }

@@ -5,46 +5,59 @@ import {
   createTableSql,
   type DeliveriesTable,
 } from "./deliveries-table.js";
-import { isLocked } from "./locked.js";
+import { isLocked, untilUnlockedSync } from "./locked.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
-import { createWriteTransactions, type WriteTransactions } from "./write-transactions.js";
+import { writeQueueOn, type WriteQueue } from "./write-queue.js";
 
 /** The table of a file that is ready for it. */
 export interface Deliveries {
   readonly table: DeliveriesTable;
-  readonly writes: WriteTransactions;
+  readonly writes: WriteQueue;
 }
 
-/** How long other processes that open the same file are waited for. */
+/** How long the lock is waited for where the table is missing, or the file is not in WAL yet. */
 const OPENING_TIMEOUT_MS = 5_000;
 /** PRAGMA synchronous that does more than FULL. */
 const EXTRA = 3;
 
 /**
  * Sets the handle and its file up, makes the table where it is missing, and prepares the statements.
- * Several processes may do so at once. Synchronous, so it may stop the process for the while.
+ * Several processes may do so at once. Where the table is there, it waits for no writer. Otherwise it is
+ * synchronous all the same, so it may stop the process for the while.
  *
  * @throws ConfigurationError where nothing would outlive the process, or the table is not the store's.
  */
-export function openDeliveries(database: SqliteDatabase, table: string): Deliveries {
+export function openDeliveries(database: SqliteDatabase, name: string): Deliveries {
   checkIdle(database);
   const busyTimeoutMs = Number(pragma(database, "busy_timeout"));
-  const writes = createWriteTransactions(database, busyTimeoutMs);
   try {
-    database.exec(`PRAGMA busy_timeout = ${OPENING_TIMEOUT_MS}`);
-    enterWal(database);
-    // Said even where it reads FULL: better-sqlite3 is built to fall back to NORMAL in WAL unless told.
-    if (Number(pragma(database, "synchronous")) !== EXTRA) {
-      database.exec("PRAGMA synchronous = FULL");
-    }
-    database.exec(createTableSql(table));
-    checkColumns(database, table);
-    const deliveries = createDeliveriesTable(database, table);
-    // Writes nothing, but a handle that cannot write fails here and not at the first delivery.
-    deliveries.release("", "");
-    return { table: deliveries, writes };
+    // SQLite's own wait sleeps longer each time, so processes that write all the time would outrun it.
+    database.exec("PRAGMA busy_timeout = 0");
+    const table = untilUnlockedSync(() => prepareFile(database, name), OPENING_TIMEOUT_MS);
+    checkWritable(table);
+    return { table, writes: writeQueueOn(database, busyTimeoutMs) };
   } finally {
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  }
+}
+
+/** Writes what is missing, and nothing else. Throws where the file is locked for that; can be repeated. */
+function prepareFile(database: SqliteDatabase, name: string): DeliveriesTable {
+  if (pragma(database, "journal_mode") !== "wal") enterWal(database);
+  // Said even where it reads FULL: better-sqlite3 is built to fall back to NORMAL in WAL unless told.
+  if (Number(pragma(database, "synchronous")) !== EXTRA) database.exec("PRAGMA synchronous = FULL");
+  if (columnsOf(database, name) === null) database.exec(createTableSql(name));
+  checkColumns(database, name);
+  return createDeliveriesTable(database, name);
+}
+
+/** A handle that cannot write fails here and not at the first delivery. The lock is not waited for. */
+function checkWritable(table: DeliveriesTable): void {
+  try {
+    // Changes nothing. SQLite looks at the handle before the lock.
+    table.release("", "");
+  } catch (error) {
+    if (!isLocked(error)) throw error;
   }
 }
 
@@ -62,17 +75,8 @@ function checkIdle(database: SqliteDatabase): void {
 }
 
 function enterWal(database: SqliteDatabase): void {
-  const giveUpAt = performance.now() + OPENING_TIMEOUT_MS;
-  for (;;) {
-    try {
-      if (pragma(database, "journal_mode") === "wal") return;
-      database.exec("PRAGMA journal_mode = WAL");
-      if (pragma(database, "journal_mode") !== "wal") throw notDurable();
-    } catch (error) {
-      // Where two processes could wait for each other, SQLite refuses one of them without any wait.
-      if (!isLocked(error) || performance.now() >= giveUpAt) throw error;
-    }
-  }
+  database.exec("PRAGMA journal_mode = WAL");
+  if (pragma(database, "journal_mode") !== "wal") throw notDurable();
 }
 
 function notDurable(): ConfigurationError {
@@ -83,16 +87,21 @@ function notDurable(): ConfigurationError {
 }
 
 function checkColumns(database: SqliteDatabase, table: string): void {
+  if (columnsOf(database, table) === TABLE_COLUMNS.join(" ")) return;
+  throw new ConfigurationError(
+    "invalid_option",
+    `table ${table} exists and is not the store's: give the name of another`,
+  );
+}
+
+/** The names of the columns; null where there is no such table. */
+function columnsOf(database: SqliteDatabase, table: string): unknown {
   const list = database
     .prepare(
       "SELECT group_concat(name, ' ') FROM (SELECT name FROM pragma_table_info(?) ORDER BY cid)",
     )
     .get(table);
-  if (firstOf(list) === TABLE_COLUMNS.join(" ")) return;
-  throw new ConfigurationError(
-    "invalid_option",
-    `table ${table} exists and is not the store's: give the name of another`,
-  );
+  return firstOf(list);
 }
 
 function pragma(database: SqliteDatabase, name: string): unknown {

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../configuration-error.js";
 import { MAX_TIMER_MS, integerOption } from "../../integer-option.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 
 /** Options of `sqliteStore` and `sqliteTransactions`. */
@@ -16,8 +16,8 @@ export interface SqliteOptions<Database extends SqliteDatabase = SqliteDatabase>
    */
   table?: string | undefined;
   /**
-   * How long a call waits while another connection writes to the file, and a transaction also for its
-   * turn; then it fails, which is answered 503. Nothing else waits meanwhile: the process goes on.
+   * How long a call waits for the file while another connection writes to it, or other calls on the
+   * handle do; then it fails, which is answered 503. The process goes on meanwhile.
    * Milliseconds, from 0 to 2 147 483 647, default 4 000: below the receiver's `dependencyTimeoutMs`,
    * so that its report names the cause.
    */
@@ -33,12 +33,9 @@ export type SqliteSettings = Readonly<Required<SqliteOptions>> & {
 const TABLE_NAME = /^[A-Za-z_][0-9A-Za-z_]{0,63}$/;
 
 /** Checks the options. Throws `ConfigurationError` with what to change. */
-export function checkSqliteOptions(options: SqliteOptions): SqliteSettings {
-  if (typeof options !== "object" || (options as unknown) === null) {
-    throw new ConfigurationError("invalid_options", "give an options object: { database }");
-  }
-  refuseUnknownOptions(options, ["database", "table", "waitTimeoutMs"]);
-  const { database, table = "webhook_deliveries" } = options;
+export function checkSqliteOptions(maker: string, options: SqliteOptions): SqliteSettings {
+  const own = ownOptions(maker, options, ["database", "table", "waitTimeoutMs"]);
+  const { database, table = "webhook_deliveries" } = own;
   if (!hasMethods(database)) {
     throw new ConfigurationError(
       "invalid_option",
@@ -51,7 +48,7 @@ export function checkSqliteOptions(options: SqliteOptions): SqliteSettings {
       "table has to be 1 to 64 letters, digits and _, with no digit first and no sqlite_",
     );
   }
-  const waitTimeoutMs = integerOption("waitTimeoutMs", options.waitTimeoutMs, {
+  const waitTimeoutMs = integerOption("waitTimeoutMs", own.waitTimeoutMs, {
     fallback: 4_000,
     min: 0,
     max: MAX_TIMER_MS,

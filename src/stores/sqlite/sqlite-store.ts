@@ -1,5 +1,4 @@
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
-import { whenUnlocked } from "./locked.js";
 import { openDeliveries } from "./open-deliveries.js";
 import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
 
@@ -12,20 +11,22 @@ const COMPLETED: ClaimResult = Object.freeze({ state: "completed" });
  * the end of the process, and a power cut as far as the disk keeps its word on fsync.
  *
  * Each method is one write transaction and answers at once, with no promise. While another connection
- * writes, it answers by a promise, for `waitTimeoutMs` at most; then it fails with SQLITE_BUSY.
+ * writes, or other calls wait, it answers by a promise, after `waitTimeoutMs` at most; then it fails. All
+ * stores on a handle have one queue: renewals, completions and releases go before claims, and calls of a
+ * kind go in their order. After a process has met another one that writes, it pauses for 3 ms every 5 ms,
+ * so that all get the lock.
  * Leases are judged by the clock of the host. Rows past their retention count as absent, and each
  * completion deletes up to 16 of them; a key that is never completed is kept for the retention too.
  *
  * @throws ConfigurationError for an option that cannot work, and for a database in memory.
  */
 export function sqliteStore(options: SqliteOptions): DeliveryStore {
-  const { database, table: name, waitTimeoutMs } = checkSqliteOptions(options);
+  const { database, table: name, waitTimeoutMs } = checkSqliteOptions("sqliteStore", options);
   const { table, writes } = openDeliveries(database, name);
-  const write = <T>(work: () => T) => whenUnlocked(() => writes.run(work), waitTimeoutMs);
 
   return {
     claim: (key, owner, times) =>
-      write(() => {
+      writes.run("new", waitTimeoutMs, () => {
         const known = table.find(key);
         if (known?.state === "completed") return COMPLETED;
         const isHeld = known !== undefined && known.remainingMs > 0;
@@ -37,15 +38,16 @@ export function sqliteStore(options: SqliteOptions): DeliveryStore {
         return takeover ? TAKEN_OVER : CLAIMED;
       }),
 
-    renew: (key, owner, leaseMs) => write(() => table.renew(key, owner, leaseMs)),
+    renew: (key, owner, leaseMs) =>
+      writes.run("running", waitTimeoutMs, () => table.renew(key, owner, leaseMs)),
 
     complete: (key, _owner, retentionMs) =>
-      write(() => {
+      writes.run("running", waitTimeoutMs, () => {
         table.complete(key, retentionMs);
       }),
 
     release: (key, owner) =>
-      write(() => {
+      writes.run("running", waitTimeoutMs, () => {
         table.release(key, owner);
       }),
   };

@@ -1,20 +1,22 @@
 import type { ProcessResult, TransactionalStore } from "../transactional-store.js";
 import type { KnownDelivery } from "./deliveries-table.js";
+import { namedHandleError } from "./handle-errors.js";
 import { lend } from "./lent-handle.js";
-import { whenUnlocked } from "./locked.js";
 import { openDeliveries } from "./open-deliveries.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
-import { turnsOn } from "./turns.js";
+import type { HeldTransaction } from "./write-queue.js";
 
 const PROCESSED: ProcessResult = Object.freeze({ state: "processed" });
 const COMPLETED: ProcessResult = Object.freeze({ state: "completed" });
 /** How long a transaction takes is not known beforehand. */
 const IN_FLIGHT: ProcessResult = Object.freeze({ state: "in_flight", retryAfterMs: 1_000 });
 
-/** Nobody knows which of the handler's writes are in the file. */
-class TransactionEndedError extends Error {
+/** No one knows which of the handler's writes are in the file. */
+export class TransactionEndedError extends Error {
   override readonly name = "TransactionEndedError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "transaction_ended";
 
   constructor(cause: unknown) {
     super(
@@ -38,8 +40,9 @@ class TransactionEndedError extends Error {
  * A connection has one transaction: deliveries are handled one after the other, and whatever else is
  * written through the handle while a handler waits is committed or rolled back with it. So give it a
  * handle of its own, and let handlers be short: they hold the write lock of the file. A copy of a
- * delivery that this process handles is `in_flight` at once; one that another process handles waits
- * for the lock, without stopping the process, and rejects with SQLITE_BUSY after `waitTimeoutMs`.
+ * delivery that this process handles is `in_flight` at once. Others wait for the lock in the queue of the
+ * handle, without stopping the process, and reject after `waitTimeoutMs`: with SQLITE_BUSY while another
+ * process has the lock, with a `WaitTimeoutError` while other deliveries of this one have it.
  *
  * Shares its table with `sqliteStore`, and heeds what that has completed and leased: where a lease has
  * ended without a verdict, `context.takeover` is true. Its clock and the end of the retention are the
@@ -50,10 +53,9 @@ class TransactionEndedError extends Error {
 export function sqliteTransactions<Database extends SqliteDatabase>(
   options: SqliteOptions<Database>,
 ): TransactionalStore<Database> {
-  const { table: name, waitTimeoutMs } = checkSqliteOptions(options);
+  const { table: name, waitTimeoutMs } = checkSqliteOptions("sqliteTransactions", options);
   const { database } = options;
   const { table, writes } = openDeliveries(database, name);
-  const turns = turnsOn(database);
   const running = new Set<string>();
 
   const resultOf = (known: KnownDelivery | undefined): ProcessResult | undefined => {
@@ -79,12 +81,15 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
     }
   };
 
-  const processInTurn: TransactionalStore<Database>["process"] = async (key, work, times) => {
+  const processIn = async (
+    transaction: HeldTransaction,
+    ...[key, work, times]: Parameters<TransactionalStore<Database>["process"]>
+  ): Promise<ProcessResult> => {
     try {
       const known = table.find(key);
       const result = resultOf(known);
       if (result !== undefined) {
-        writes.rollback();
+        transaction.rollback();
         return result;
       }
       // What is known of a delivery that is not handled, nor being handled, is a lease that has ended.
@@ -92,28 +97,30 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
       // Not before: between these two nothing else runs, so nobody can read a key in this connection
       // that is not committed.
       table.complete(key, times.retentionMs);
-      writes.commit();
+      transaction.commit();
       return PROCESSED;
     } catch (error) {
-      writes.rollback();
+      transaction.rollback();
       throw error;
+    }
+  };
+
+  const find = (key: string): KnownDelivery | undefined => {
+    try {
+      return table.find(key);
+    } catch (error) {
+      throw namedHandleError(error);
     }
   };
 
   return {
     async process(key, work, times) {
-      const known = running.has(key) ? IN_FLIGHT : resultOf(table.find(key));
+      const known = running.has(key) ? IN_FLIGHT : resultOf(find(key));
       if (known !== undefined) return known;
       running.add(key);
       try {
-        const giveUpAt = performance.now() + waitTimeoutMs;
-        const endTurn = await turns.take(waitTimeoutMs);
-        try {
-          await whenUnlocked(writes.begin, giveUpAt - performance.now());
-          return await processInTurn(key, work, times);
-        } finally {
-          endTurn();
-        }
+        const transaction = await writes.hold("new", waitTimeoutMs);
+        return await processIn(transaction, key, work, times);
       } finally {
         running.delete(key);
       }

@@ -1,4 +1,4 @@
-import { isLocked } from "./locked.js";
+import { namedHandleError } from "./handle-errors.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 
 /** The transactions of one handle that take the file's write lock first. All of it is synchronous. */
@@ -11,19 +11,6 @@ export interface WriteTransactions {
   readonly rollback: () => void;
   /** Runs `work` in a transaction of its own. Throws what it or the database throws, rolled back. */
   readonly run: <T>(work: () => T) => T;
-}
-
-/** Whoever opened a transaction on the handle has not ended it. */
-class HandleInTransactionError extends Error {
-  override readonly name = "HandleInTransactionError";
-
-  constructor(cause: unknown) {
-    super(
-      "a transaction is open on the database handle, and what it rolls back would be forgotten: " +
-        "give the store a handle of its own",
-      { cause },
-    );
-  }
 }
 
 /**
@@ -41,16 +28,22 @@ export function createWriteTransactions(
   const restoreSql = `PRAGMA busy_timeout = ${busyTimeoutMs}`;
   let isOpen = false;
 
+  const beginUnlessLocked = (): void => {
+    try {
+      database.exec(beginSql);
+      isOpen = true;
+    } finally {
+      if (busyTimeoutMs !== 0) database.exec(restoreSql);
+    }
+  };
+
   const begin = (): void => {
     // A rollback that failed, behind an iterator of the handle itself that was left open, is made up for here.
     if (isOpen) rollback();
     try {
-      database.exec(beginSql);
-      isOpen = true;
+      beginUnlessLocked();
     } catch (error) {
-      throw isLocked(error) ? error : namedError(error);
-    } finally {
-      if (busyTimeoutMs !== 0) database.exec(restoreSql);
+      throw namedHandleError(error);
     }
   };
 
@@ -86,9 +79,4 @@ export function createWriteTransactions(
       }
     },
   };
-}
-
-function namedError(error: unknown): unknown {
-  const isNested = String(error).includes("within a transaction");
-  return isNested ? new HandleInTransactionError(error) : error;
 }
