@@ -4,7 +4,7 @@ import type { DeliveryContext } from "../delivery-context.js";
 import { DiscardDelivery, RetryLater } from "../handler-errors.js";
 import type { Handler, UnrecognizedDelivery } from "../handlers.js";
 import { integerOption } from "../integer-option.js";
-import { refuseUnknownOptions } from "../known-options.js";
+import { ownOptions } from "../own-options.js";
 import { isPromise } from "../maybe-promise.js";
 import type { Alarm, OnlineDataEvent } from "../schemas.js";
 import { inboxJobOf, type InboxJob } from "./inbox-job.js";
@@ -56,15 +56,12 @@ const ENQUEUE_TIMEOUT = { fallback: 10_000, min: 1, max: 600_000 };
 export function inbox<Context extends DeliveryContext = DeliveryContext>(
   options: InboxOptions<Context>,
 ): InboxHandlers<Context> {
-  if (typeof options !== "object" || (options as unknown) === null) {
-    throw new ConfigurationError("invalid_options", "inbox takes an options object");
-  }
-  refuseUnknownOptions(options, ["enqueue", "enqueueTimeoutMs"]);
-  const { enqueue } = options;
+  const own = ownOptions("inbox", options, ["enqueue", "enqueueTimeoutMs"]);
+  const { enqueue } = own;
   if (typeof enqueue !== "function") {
     throw new ConfigurationError("invalid_option", "enqueue has to be a function");
   }
-  const timeoutMs = integerOption("enqueueTimeoutMs", options.enqueueTimeoutMs, ENQUEUE_TIMEOUT);
+  const timeoutMs = integerOption("enqueueTimeoutMs", own.enqueueTimeoutMs, ENQUEUE_TIMEOUT);
 
   const handOver = async (_record: unknown, context: Context): Promise<void> => {
     try {

@@ -1,9 +1,8 @@
 export { inbox, type Enqueue, type InboxHandlers, type InboxOptions } from "./inbox.js";
-export type { InboxJob } from "./inbox-job.js";
-export {
-  inboxWorker,
-  type InboxResult,
-  type InboxRun,
-  type InboxWorker,
-  type InboxWorkerOptions,
-} from "./inbox-worker.js";
+export { UnreadableJobError, UnrecognizedJobError, type InboxJob } from "./inbox-job.js";
+export type { InboxResult, InboxRun } from "./inbox-result.js";
+export { inboxWorker, type InboxWorker } from "./inbox-worker.js";
+export { JobFailure } from "./job-failure.js";
+export { DeadJobError, type JobReport, type OnJob } from "./job-report.js";
+export type { InboxWorkerOptions } from "./job-runner.js";
+export { QueueError } from "./queue-error.js";

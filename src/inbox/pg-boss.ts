@@ -1,5 +1,22 @@
+export type {
+  DeadDeliveries,
+  DeadDelivery,
+  Discarded,
+  ListOptions,
+  Replayed,
+} from "./dead-deliveries.js";
 export { inbox, type Enqueue, type InboxHandlers, type InboxOptions } from "./inbox.js";
-export type { InboxJob } from "./inbox-job.js";
+export { UnreadableJobError, UnrecognizedJobError, type InboxJob } from "./inbox-job.js";
+export { DeadJobError, type JobReport, type OnJob } from "./job-report.js";
 export { pgBossEnqueue, type PgBossEnqueueOptions } from "./pg-boss/enqueue.js";
 export { pgBossConsume, type PgBossConsumeOptions } from "./pg-boss/consume.js";
-export type { PgBossConsumer, PgBossJob, PgBossProducer } from "./pg-boss/client.js";
+export { deadDeliveries, type PgBossDeadDeliveriesOptions } from "./pg-boss/dead-deliveries.js";
+export type {
+  PgBossConsumer,
+  PgBossDatabase,
+  PgBossJob,
+  PgBossProducer,
+} from "./pg-boss/client.js";
+export { JobFailure } from "./job-failure.js";
+export { QueueError } from "./queue-error.js";
+export { WorkerStoppingError } from "./stop-reasons.js";

@@ -6,12 +6,14 @@ import { DeadlineError } from "../deadline.js";
  */
 export class QueueError extends Error {
   override readonly name = "QueueError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "queue_failed";
   /** The engine's own code, such as `ECONNREFUSED` or `42P01`. */
-  readonly code: string | undefined;
+  readonly engineCode: string | undefined;
 
-  constructor(message: string, code?: string) {
+  constructor(message: string, engineCode?: string) {
     super(message);
-    this.code = code;
+    this.engineCode = engineCode;
   }
 }
 
@@ -21,6 +23,9 @@ const MAX_LENGTH = 200;
 const FIRST_WORDS = /^[A-Za-z]+(?:(?:[ ,.-]+|')[A-Za-z]+)*/;
 const NAME = /^[A-Za-z]{0,60}(?:Error|Exception)$/;
 const CODE = /^[A-Z][A-Z_]{1,39}$|^[0-9A-Z]{5}$/;
+/** Also the names of ours, which end otherwise. */
+const NAME_OR_CODE =
+  /^(?:[A-Za-z]{0,60}(?:Error|Exception)|RetryLater|DiscardDelivery|thrown|[A-Z][A-Z_]{1,39}|[0-9A-Z]{5})$/;
 
 /**
  * Makes of anything that an engine threw what may be logged: its name, its code and its first words. All
@@ -29,11 +34,28 @@ const CODE = /^[A-Z][A-Z_]{1,39}$|^[0-9A-Z]{5}$/;
  */
 export function queueErrorOf(what: string, error: unknown): Error {
   if (error instanceof QueueError || error instanceof DeadlineError) return error;
+  return new QueueError([what, ...wordsOf(error)].join(": "), matchOf(CODE, read(error)["code"]));
+}
+
+/** What may be kept of an error that may quote a body: its name, its code and its first words. */
+export function wordsOf(error: unknown): string[] {
   const { name, code, message } = read(error);
-  const codeText = matchOf(CODE, code);
-  const words = matchOf(FIRST_WORDS, message);
-  const known = [matchOf(NAME, name), codeText, words].filter((text) => text !== undefined);
-  return new QueueError([what, ...known].join(": "), codeText);
+  const parts = [matchOf(NAME, name), matchOf(CODE, code), matchOf(FIRST_WORDS, message)];
+  return parts.filter((text) => text !== undefined);
+}
+
+/** The same of a text that an engine keeps of an error: what `wordsOf` has written is kept whole. */
+export function wordsOfText(text: unknown): string {
+  const parts: string[] = [];
+  for (const part of typeof text === "string" ? text.slice(0, MAX_LENGTH).split(": ") : []) {
+    const known = [NAME_OR_CODE, FIRST_WORDS].map((pattern) => matchOf(pattern, part));
+    const words = known.find((match) => match !== undefined);
+    if (words === undefined) break;
+    parts.push(words);
+    // What follows the first words may be quoted.
+    if (known[0] === undefined) break;
+  }
+  return parts.join(": ");
 }
 
 function read(error: unknown): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { Worker, type Job } from "bullmq";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { bullmqConsume } from "../../src/inbox/bullmq.js";
+import { WorkerStoppingError, bullmqConsume } from "../../src/inbox/bullmq.js";
 import { deferred } from "../support/deferred.js";
 import { openBullmqQueue } from "../support/inbox-bullmq-engine.js";
 import { describeEngine } from "../support/inbox-engine.js";
@@ -42,7 +42,7 @@ describeEngine("a worker of BullMQ", hasRedisServer, () => {
     const stopped = stop();
     release.resolve();
     await stopped;
-    expect(reasons).toEqual([new Error("the worker is being stopped")]);
+    expect(reasons).toEqual([new WorkerStoppingError()]);
     expect(await completed()).toBe(1);
     await queue.close();
   });

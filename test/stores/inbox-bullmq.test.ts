@@ -110,7 +110,7 @@ describeEngine("BullMQ's own ways", hasRedisServer, () => {
     });
     await settlesAt(
       () => reasons.map(String),
-      ["Error: the lock on the job is lost: another worker may be running it"],
+      ["JobLockLostError: the lock on the job is lost: another worker may be running it"],
     );
     await stop();
   });

@@ -36,7 +36,6 @@ describeEngine("jobs of pg-boss that come late", postgresBinaries !== undefined,
         }
         return jobs;
       },
-      complete: (name, id) => boss.complete(name, id),
       getDb: () => boss.getDb(),
     };
   };

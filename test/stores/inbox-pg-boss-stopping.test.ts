@@ -1,7 +1,7 @@
 import type PgBoss from "pg-boss";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { RetryLater } from "../../src/index.js";
-import { pgBossConsume } from "../../src/inbox/pg-boss.js";
+import { WorkerStoppingError, pgBossConsume } from "../../src/inbox/pg-boss.js";
 import type { PgBossConsumer, PgBossJob } from "../../src/inbox/pg-boss/client.js";
 import { QueueError } from "../../src/inbox/queue-error.js";
 import { deferred } from "../support/deferred.js";
@@ -41,7 +41,6 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
     change: (jobs: readonly PgBossJob[]) => Promise<readonly PgBossJob[]>,
   ): PgBossConsumer => ({
     fetch: async (name, options) => change(await boss.fetch(name, options)),
-    complete: (name, id) => boss.complete(name, id),
     getDb: () => boss.getDb(),
   });
 
@@ -57,7 +56,7 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
       () => lines,
       [
         [
-          expect.stringContaining("a job had moved on before its verdict") as string,
+          expect.stringContaining("a job had moved on before its result") as string,
           { jobId: expect.any(String) as string },
         ],
       ],
@@ -66,7 +65,7 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
     expect(await queue.completed()).toBe(0);
   });
 
-  it("gives a verdict up that nobody takes any more, so that the job runs again", async () => {
+  it("gives a result up that pg-boss does not take any more, so that the job runs again", async () => {
     const own = await startPgBoss(url);
     const queue = pgBossQueue(own, "given-up", { expireInMs: 60_000 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
@@ -83,9 +82,9 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
     });
     await settlesAt(() => lines.some(([line]) => line.includes("could not be written yet")), true);
     await stop();
-    expect(lines.at(-1)).toEqual([
-      expect.stringContaining("a verdict could not be written: the job runs again"),
-      expect.objectContaining({ error: new QueueError("pg-boss is stopped") }),
+    expect(lines.at(-2)).toEqual([
+      expect.stringContaining("a result could not be written: the engine runs it again"),
+      expect.objectContaining({ err: new QueueError("pg-boss is stopped") }),
     ]);
     expect(await pgBossQueue(boss, "given-up").completed()).toBe(0);
   });
@@ -110,7 +109,7 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
     const stopped = stop();
     release.resolve();
     await stopped;
-    expect(reasons).toEqual([new Error("the worker is being stopped")]);
+    expect(reasons).toEqual([new WorkerStoppingError()]);
     expect(await queue.completed()).toBe(1);
   });
 

@@ -54,7 +54,6 @@ describeEngine("pg-boss, whose network swallows", postgresBinaries !== undefined
           swallowing = true;
           return jobs;
         },
-        complete: (name, id) => boss.complete(name, id),
         getDb: () => boss.getDb(),
       },
       queue: "fetched",

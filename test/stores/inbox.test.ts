@@ -1,7 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq.js";
+import {
+  bullmqConsume,
+  bullmqEnqueue,
+  deadDeliveries as bullmqDead,
+} from "../../src/inbox/bullmq.js";
 import { inbox, type Enqueue, type InboxJob } from "../../src/inbox/index.js";
-import { pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss.js";
+import {
+  deadDeliveries as pgBossDead,
+  pgBossConsume,
+  pgBossEnqueue,
+} from "../../src/inbox/pg-boss.js";
 import { createWebhookReceiver, type ConfigurationError } from "../../src/index.js";
 import { sampleOnlineDataEvent, signedDelivery } from "../../src/testing/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
@@ -103,6 +111,7 @@ describe("an option that cannot work", () => {
     on = nothing;
     close = nothing;
     disconnect = nothing;
+    toKey = () => "";
   }
   const worker = { Worker, queue: "q", workerOptions: {}, handlers };
 
@@ -121,6 +130,15 @@ describe("an option that cannot work", () => {
     ["no pg-boss options", () => pgBossEnqueue(null as never), "takes an options object"],
     ["no handlers", () => pgBossConsume({ boss, handlers: {} }), "handlers: give at least one"],
     ["a schema", () => pgBossConsume({ boss, handlers, schema: "a;b" }), "schema has to be"],
+    [
+      "no function",
+      () => pgBossConsume({ boss, handlers, onJob: "log" as never }),
+      "onJob has to be a function",
+    ],
+    ["no client", () => bullmqDead({ queue: undefined as never }), "queue has to have"],
+    ["no dead options", () => bullmqDead(undefined as never), "takes an options object"],
+    ["no dead boss", () => pgBossDead({ boss: {} as never }), "the method getDb"],
+    ["no pg-boss dead options", () => pgBossDead(null as never), "takes an options object"],
     ["no slot", () => pgBossConsume({ boss, handlers, concurrency: 0 }), "concurrency"],
     ["no worker options", () => pgBossConsume(undefined as never), "takes an options object"],
     [

@@ -9,7 +9,7 @@ const MAX_DELAY_MS = 2_147_483_647;
 
 /**
  * How long a failed job waits: as long as `RetryLater` named, or twice as long as the time before. BullMQ
- * asks it inside its own verdict, so that the failure counts as an attempt and is one atomic write.
+ * calls it inside its own write, so that the failure counts as an attempt and is one atomic write.
  */
 export function backoffDelay(
   attemptsMade: number,

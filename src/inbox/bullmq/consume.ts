@@ -1,16 +1,17 @@
 import { ConfigurationError } from "../../configuration-error.js";
 import { within } from "../../deadline.js";
 import { guarded } from "../../guarded.js";
-import { refuseUnknownOptions } from "../../known-options.js";
-import { createRunning } from "../../running.js";
+import { ownOptions } from "../../own-options.js";
 import { checkQueueName } from "../client-methods.js";
-import { hasFailed, inboxWorker, type InboxWorkerOptions } from "../inbox-worker.js";
-import { JobFailure } from "../job-failure.js";
+import { createJobRunner, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";
 import { RETRY_OPTIONS } from "../retry-options.js";
-import { createWorkerLog } from "../worker-log.js";
+import { repeat } from "../watch.js";
 import { backoffDelay } from "./backoff.js";
-import type { BullmqProcessor, BullmqWorkerClass } from "./client.js";
+import type { BullmqWorkerClass } from "./client.js";
+import { createDeadWatch } from "./dead-watch.js";
+import { redisOf } from "./redis.js";
+import { createRuns } from "./run.js";
 
 /** Options of `bullmqConsume`. */
 export interface BullmqConsumeOptions<Options extends object> extends InboxWorkerOptions {
@@ -26,10 +27,14 @@ export interface BullmqConsumeOptions<Options extends object> extends InboxWorke
   workerOptions: Options;
 }
 
-/** How long BullMQ may take to write the last verdicts and to close its connections. */
+/** How long BullMQ may take to write the last results and to close its connections. */
 const CLOSE_TIMEOUT_MS = 10_000;
 /** BullMQ reports each attempt to reach a Redis that is away. */
 const SAME_ERROR_MS = 60_000;
+/** How often failed jobs that no worker has reported are looked for: BullMQ's default of `stalledInterval`. */
+const LOOK_INTERVAL_MS = 30_000;
+const MAX_GRACE_MS = 10_000;
+const OPTION_NAMES = ["Worker", "queue", "workerOptions", "handlers", "onJob", "logger"];
 
 /**
  * Works a queue of BullMQ with the typed handlers of a receiver. A handler that throws makes BullMQ try
@@ -37,6 +42,10 @@ const SAME_ERROR_MS = 60_000;
  * in its own time; `DiscardDelivery` completes the job. A job runs at least once: where a worker crashes
  * it runs again once its lock has ended, with `context.takeover`. `context.signal` aborts when the lock is lost
  * and when the worker is stopped. Another worker than this one knows no delay for the jobs.
+ *
+ * A job that is done with keeps its id and loses its body. One that is dead is reported to `onJob` and the log
+ * by the worker that fails it. A worker that crashes at that moment cannot: the others look for dead jobs that
+ * were not reported, every `stalledInterval` (default 30 000 ms), so each is reported at least once.
  *
  * Returns the function that stops it: no further job is taken, and its promise resolves when the running
  * ones have settled; where Redis is away then, BullMQ is given 10 seconds. It never rejects.
@@ -46,11 +55,11 @@ const SAME_ERROR_MS = 60_000;
 export function bullmqConsume<Options extends object>(
   options: BullmqConsumeOptions<Options>,
 ): () => Promise<void> {
-  if (typeof options !== "object" || (options as unknown) === null) {
-    throw new ConfigurationError("invalid_options", "bullmqConsume takes an options object");
-  }
-  refuseUnknownOptions(options, ["Worker", "queue", "workerOptions", "handlers", "logger"]);
-  const { Worker, queue, workerOptions, handlers, logger } = options;
+  const { Worker, queue, workerOptions, ...own } = ownOptions(
+    "bullmqConsume",
+    options,
+    OPTION_NAMES,
+  );
   if (typeof Worker !== "function") {
     throw new ConfigurationError(
       "invalid_option",
@@ -62,64 +71,67 @@ export function bullmqConsume<Options extends object>(
     const rule = "workerOptions has to hold the connection of the worker";
     throw new ConfigurationError("invalid_option", rule);
   }
-  const work = inboxWorker({ handlers, logger });
-  const log = createWorkerLog(logger);
-  const running = new Map<string, AbortController>();
-  const handlersRunning = createRunning();
-  let stopped: Promise<void> | undefined;
+  const runner = createJobRunner(
+    own,
+    (id) => `deadDeliveries({ queue }).replay([${JSON.stringify(id)}])`,
+  );
+  const { log } = runner;
+  const runs = createRuns(runner, async (jobId) => {
+    const redis = await redisOf(worker);
+    return redis.hdel(worker.toKey(jobId), "failedReason", "stacktrace");
+  });
 
-  const process: BullmqProcessor = async (job) => {
-    const { id = "", data, stalledCounter = 0 } = job;
-    const controller = new AbortController();
-    running.set(id, controller);
-    handlersRunning.enter();
-    if (stopped !== undefined) controller.abort(stopReason());
-    try {
-      const result = await work(data, { signal: controller.signal, takeover: stalledCounter > 0 });
-      if (!hasFailed(result)) return;
-      const delayMs = result.outcome === "retry_later" ? result.retryAfterMs : undefined;
-      throw new JobFailure(result.error, delayMs);
-    } finally {
-      handlersRunning.leave();
-      // After a lost lock another run of the same job may have taken the place.
-      if (running.get(id) === controller) running.delete(id);
-    }
+  const { settings, stalledInterval } = workerOptions as {
+    readonly settings?: object;
+    readonly stalledInterval?: number;
   };
-
-  const { settings } = workerOptions as { readonly settings?: object };
-  const worker = new Worker(queue, process, {
+  const worker = new Worker(queue, runs.process, {
     maxStalledCount: RETRY_OPTIONS.retryLimit.fallback,
     ...workerOptions,
     settings: { ...settings, backoffStrategy: backoffDelay },
   });
   const isNews = createNews();
-  worker.on("error", (error) => {
-    if (!isNews(error)) return;
-    log("error", "BullMQ's worker reports an error", { error: queueErrorOf("BullMQ", error) });
+  const reportError = (error: unknown): void => {
+    const known = queueErrorOf("BullMQ", error);
+    if (isNews(known)) log("error", "BullMQ's worker reports an error", { error: known });
+  };
+  worker.on("error", reportError);
+  worker.on("lockRenewalFailed", runs.lockLost);
+
+  const stopping = new AbortController();
+  const intervalMs = stalledInterval ?? LOOK_INTERVAL_MS;
+  const watch = createDeadWatch(
+    worker,
+    Math.min(2 * intervalMs, MAX_GRACE_MS),
+    runner.reportGivenUp,
+    stopping.signal,
+  );
+  worker.on("failed", (job, error) => {
+    if (job === undefined || !runs.failed(job, error)) return;
+    const { id = "", finishedOn = 0 } = job;
+    watch.markReported(id, finishedOn).catch(reportError);
   });
-  worker.on("lockRenewalFailed", (ids) => {
-    const reason = new Error("the lock on the job is lost: another worker may be running it");
-    for (const id of ids) running.get(id)?.abort(reason);
-  });
+  const watching = repeat(() => watch.look().catch(reportError), intervalMs, stopping.signal);
 
   /** In order, with no end to how long a handler may take, but with one to what Redis may. */
   const closeWorker = async (): Promise<void> => {
-    const closed = Promise.resolve(worker.close());
+    const closed = Promise.all([worker.close(), watching]);
     closed.catch(() => undefined);
     for (;;) {
-      await handlersRunning.idle();
+      await runs.idle();
       try {
         await within(CLOSE_TIMEOUT_MS, "the end of BullMQ's worker", closed);
         return;
       } catch (error) {
         // A job that was on its way when the worker was stopped.
-        if (running.size === 0) throw error;
+        if (runs.size() === 0) throw error;
       }
     }
   };
 
   const stop = async (): Promise<void> => {
-    for (const controller of running.values()) controller.abort(stopReason());
+    stopping.abort();
+    runs.stop();
     try {
       await closeWorker();
     } catch (error) {
@@ -128,7 +140,9 @@ export function bullmqConsume<Options extends object>(
       });
       guarded(() => worker.disconnect());
     }
+    runs.flush();
   };
+  let stopped: Promise<void> | undefined;
   return () => (stopped ??= stop());
 }
 
@@ -141,8 +155,4 @@ function createNews(): (error: Error) => boolean {
     last = { message, at };
     return true;
   };
-}
-
-function stopReason(): Error {
-  return new Error("the worker is being stopped");
 }

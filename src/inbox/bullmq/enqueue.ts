@@ -1,6 +1,5 @@
-import { ConfigurationError } from "../../configuration-error.js";
 import { integerOption } from "../../integer-option.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import { INTEGER_OPTIONS } from "../../options.js";
 import { checkClient } from "../client-methods.js";
 import type { Enqueue } from "../inbox.js";
@@ -21,6 +20,8 @@ export interface BullmqEnqueueOptions extends RetryOptions {
   retentionMs?: number | undefined;
 }
 
+const OPTION_NAMES = ["queue", "retryLimit", "retryDelayMs", "retentionMs"];
+
 /**
  * Puts deliveries into a queue of BullMQ: `inbox({ enqueue: bullmqEnqueue({ queue }) })`. Redis has
  * the job before the gateway hears of it; whether Redis's disk has it is Redis's `appendfsync`: with
@@ -30,13 +31,10 @@ export interface BullmqEnqueueOptions extends RetryOptions {
  * @throws ConfigurationError where an option cannot work.
  */
 export function bullmqEnqueue(options: BullmqEnqueueOptions): Enqueue {
-  if (typeof options !== "object" || (options as unknown) === null) {
-    throw new ConfigurationError("invalid_options", "bullmqEnqueue takes an options object");
-  }
-  refuseUnknownOptions(options, ["queue", "retryLimit", "retryDelayMs", "retentionMs"]);
-  const { queue } = options;
+  const own = ownOptions("bullmqEnqueue", options, OPTION_NAMES);
+  const { queue } = own;
   checkClient("queue", queue, ["add"]);
-  const { retryLimit, retryDelayMs, retentionMs } = options;
+  const { retryLimit, retryDelayMs, retentionMs } = own;
   const retries = integerOption("retryLimit", retryLimit, RETRY_OPTIONS.retryLimit);
   const delay = integerOption("retryDelayMs", retryDelayMs, RETRY_OPTIONS.retryDelayMs);
   const ageMs = integerOption("retentionMs", retentionMs, INTEGER_OPTIONS.retentionMs);

@@ -9,3 +9,8 @@ const UUID = /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 export function bullmqJobId(id: string): string {
   return UUID.test(id) ? id : `#${id}`;
 }
+
+/** The delivery of a job; of a job that is not ours, its own id. */
+export function deliveryIdOf(jobId: string): string {
+  return jobId.startsWith("#") ? jobId.slice(1) : jobId;
+}

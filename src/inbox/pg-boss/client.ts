@@ -34,22 +34,29 @@ export interface PgBossProducer {
 /** The members of a job that a worker reads. */
 export interface PgBossJob {
   readonly id: string;
-  /** Whatever somebody put into the queue. */
+  /** Whatever was put into the queue. */
   readonly data: unknown;
   /** A number, or its text, as PostgreSQL's driver has it. */
   readonly expireInSeconds: number | string;
   readonly retryCount: number;
   readonly retryLimit: number;
+  /** When it was put into the queue: a date, or its text, as PostgreSQL's driver has it. */
+  readonly createdOn: Date | string;
+  /** When this run began. */
+  readonly startedOn: Date | string;
   /** What was written when the job failed last. */
   readonly output: unknown;
 }
 
+/** The member of a `PgBoss` (version 10) that reaches its database. */
+export interface PgBossDatabase {
+  getDb(): { executeSql(text: string, values: unknown[]): PromiseLike<{ rows: unknown[] }> };
+}
+
 /** The members of a started `PgBoss` (version 10) that work a queue. */
-export interface PgBossConsumer {
+export interface PgBossConsumer extends PgBossDatabase {
   fetch(
     name: string,
     options: { readonly batchSize: number; readonly includeMetadata: true },
   ): PromiseLike<readonly PgBossJob[]>;
-  complete(name: string, id: string): PromiseLike<unknown>;
-  getDb(): { executeSql(text: string, values: unknown[]): PromiseLike<{ rows: unknown[] }> };
 }

@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../../configuration-error.js";
 import { within } from "../../deadline.js";
 import { integerOption } from "../../integer-option.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import { checkClient, checkQueueName } from "../client-methods.js";
 import type { Enqueue } from "../inbox.js";
 import { QueueError } from "../queue-error.js";
@@ -60,18 +60,15 @@ const PENDING_RETENTION = {
  * @throws ConfigurationError where an option cannot work.
  */
 export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
-  if (typeof options !== "object" || (options as unknown) === null) {
-    throw new ConfigurationError("invalid_options", "pgBossEnqueue takes an options object");
-  }
-  refuseUnknownOptions(options, OPTION_NAMES);
-  const { boss, queue = DEFAULT_QUEUE, deadLetter = `${queue}-dead` } = options;
+  const own = ownOptions("pgBossEnqueue", options, OPTION_NAMES);
+  const { boss, queue = DEFAULT_QUEUE, deadLetter = `${queue}-dead` } = own;
   checkClient("boss", boss, ["createQueue", "send", "getJobById"]);
   checkQueueName("queue", queue);
   checkQueueName("deadLetter", deadLetter);
   if (queue === deadLetter) {
     throw new ConfigurationError("invalid_option", "deadLetter has to be another queue than queue");
   }
-  const settings = settingsOf(options);
+  const settings = settingsOf(own);
   let queuesMade: Promise<void> | undefined;
 
   const createQueues = async (): Promise<void> => {

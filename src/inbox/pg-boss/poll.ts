@@ -16,7 +16,7 @@ const FETCH_TIMEOUT_MS = 10_000;
 /**
  * Fetches jobs and runs them until `stopping` aborts; resolves when the running ones have settled. Never
  * rejects. pg-boss's own `work` is not used: it judges a batch as one, takes one job a poll without, and
- * leaves a verdict that the database refuses as an unhandled rejection, which ends a process of Node.
+ * leaves a result that the database refuses as an unhandled rejection, which ends a process of Node.
  */
 export async function pollQueue(
   fetch: (batchSize: number) => PromiseLike<readonly PgBossJob[]>,
