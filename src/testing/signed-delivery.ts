@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ConfigurationError } from "../configuration-error.js";
-import { refuseUnknownOptions } from "../known-options.js";
+import { ownOptions } from "../own-options.js";
 import type { Alarm, OnlineDataEvent } from "../schemas.js";
 import { signDelivery } from "../sign-delivery.js";
 
@@ -77,8 +77,8 @@ const OPTIONS = ["type", "alarm", "event", "body", "secret", "id", "timestamp"];
  * `body`, where `type` is missing beside a body or is not that of the record, for an unknown option and
  * for a secret that cannot be one; and with a `RangeError` for an id or a timestamp beyond the grammar.
  */
-export async function signedDelivery(options: SignedDeliveryOptions): Promise<SignedDelivery> {
-  refuseUnknownOptions(options, OPTIONS);
+export async function signedDelivery(given: SignedDeliveryOptions): Promise<SignedDelivery> {
+  const options = ownOptions("signedDelivery", given, OPTIONS);
   const { type, body } = contentOf(options);
   const timestamp = options.timestamp ?? Math.floor(Date.now() / 1000);
   const { secret, id = randomUUID() } = options;

@@ -14,7 +14,7 @@ const cases = receiverConformance({
 });
 
 describe.each([directTarget, ...adapterTargets])("$name", (target) => {
-  const { record, handled, whileFailing } = createLedger();
+  const { record, handled, whileFailing, whileSlow } = createLedger();
   let mounted: MountedAdapter;
   let bound: ReadonlyMap<string, ConformanceCase>;
 
@@ -25,6 +25,7 @@ describe.each([directTarget, ...adapterTargets])("$name", (target) => {
       secret: TEST_SECRET,
       handled,
       whileFailing,
+      whileSlow,
       skipTlsVerification: true,
     });
     bound = new Map(suite.map((one) => [one.id, one]));

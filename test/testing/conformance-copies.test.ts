@@ -17,7 +17,7 @@ function remembering(
     const key = keyOf(request.headers.get("x-webhook-id") ?? "", body);
     const isDuplicate = seen.has(key);
     const handle = (_: unknown, context: { readonly id: string }) => {
-      if (!isDuplicate) record(context);
+      if (!isDuplicate) void record(context);
       seen.add(key);
     };
     const { method, headers } = request;

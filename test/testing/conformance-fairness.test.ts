@@ -40,7 +40,7 @@ describe("a receiver that does right is accused of nothing: one that", () => {
       return !isProbe;
     };
     expect(await judgeBehind(() => front)).toEqual(nothing);
-    const probes = { handled: undefined, whileFailing: undefined };
+    const probes = { handled: undefined, whileFailing: undefined, whileSlow: undefined };
     expect((await judgeBehind(() => front, probes)).failed).toEqual([]);
   });
 
@@ -65,9 +65,9 @@ describe("a receiver that does right is accused of nothing: one that", () => {
     const [queue, ledger] = [createLedger(), createLedger()];
     const target = ledgerReceiver({
       record(delivery) {
-        queue.record(delivery);
+        void queue.record(delivery);
         ledger.later(() => {
-          ledger.record(delivery);
+          void ledger.record(delivery);
         });
       },
     });

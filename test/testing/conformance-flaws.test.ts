@@ -27,9 +27,11 @@ describe("receiverConformance", () => {
       "handles copies again",
       [
         ...["duplicate_handled_once", "retry_signed_anew", "copy_by_id_alone"],
-        "concurrent_copies_handled_once",
+        ...["concurrent_copies_handled_once", "late_handler_counts"],
       ],
     ],
+    ["answers 409 for ever after a late handler", ["late_handler_counts"]],
+    ["forgets a handler that is late", ["late_handler_counts"]],
     ["verifies JSON written anew", ["exact_bytes", "other_bytes", "other_bytes_same_text"]],
     [
       "answers 401 to whatever it does not know",
@@ -52,7 +54,9 @@ describe("receiverConformance", () => {
     ["remembers 8 characters of an id", ["duplicate_handled_once"]],
     ["remembers ids in lower case", ["duplicate_handled_once"]],
   ])("catches one that %s", async (flaw, caught) => {
-    const report = await judgeListener((ledger) => handWrittenReceiver(ledger, flaw));
+    const report = await judgeListener((ledger) => handWrittenReceiver(ledger, flaw), {
+      timeoutMs: 5_000,
+    });
     expect(idsOf(report, "failed")).toEqual(caught);
   });
 
@@ -97,7 +101,7 @@ describe("receiverConformance", () => {
   });
 
   it("sees the flaws that need no probe without one", async () => {
-    const probes = { handled: undefined, whileFailing: undefined };
+    const probes = { handled: undefined, whileFailing: undefined, whileSlow: undefined };
     const judge = async (flaw: ReceiverFlaw) =>
       idsOf(await judgeListener((ledger) => handWrittenReceiver(ledger, flaw), probes), "failed");
     expect(await judge("verifies JSON written anew")).toContain("exact_bytes");

@@ -62,7 +62,7 @@ describe("behind a limiter that answers 429", () => {
   it("what was handled all the same fails", async () => {
     const ledger = createLedger();
     const target = refusing(({ headers }) => {
-      ledger.record({ id: headers.get("x-webhook-id") ?? "" });
+      void ledger.record({ id: headers.get("x-webhook-id") ?? "" });
       return 429;
     });
     const failure = await failureOf("tampered", { target, handled: ledger.handled });

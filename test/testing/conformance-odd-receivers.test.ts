@@ -63,7 +63,7 @@ describe("a receiver fails that", () => {
     const ledger = createLedger();
     const target = behind((request) => {
       if (request.headers.has("x-webhook-signature")) return undefined;
-      ledger.record({ id: idOf(request) });
+      void ledger.record({ id: idOf(request) });
       return new Response("", { status: 409 });
     });
     const failure = await failureOf("unsigned", { target, handled: ledger.handled });
@@ -142,7 +142,7 @@ describe("a receiver fails that", () => {
       const handle = nodeHandler(ledgerReceiver(ledger));
       return (req, res) => {
         req.on("close", () => {
-          if (!req.complete) ledger.record({ id: String(req.headers["x-webhook-id"]) });
+          if (!req.complete) void ledger.record({ id: String(req.headers["x-webhook-id"]) });
         });
         handle(req, res);
       };

@@ -9,6 +9,7 @@ const HANDLES_COPIES_AGAIN = [
   "retry_signed_anew",
   "copy_by_id_alone",
   "concurrent_copies_handled_once",
+  "late_handler_counts",
 ];
 
 /** The cases that a receiver fails, as what that costs. */

@@ -204,4 +204,25 @@ describe("the timestamp", () => {
     ]);
     expect(await deliver(true)).toMatchObject({ end: "acknowledged", status: 200 });
   });
+
+  test("stays that of the first attempt and is taken at the last one where the tolerance is raised", async () => {
+    const clock = createVirtualClock();
+    const runs: number[] = [];
+    const receiver = createWebhookReceiver({
+      secret,
+      logger: false,
+      now: clock.now,
+      timestampToleranceMs: 7 * 86_400_000,
+      handlers: {
+        new_alarm: () => {
+          runs.push(clock.now());
+          if (runs.length < 10) throw new Error("down");
+        },
+      },
+    });
+    const twin = createGatewayTwin({ target: receiver, secret, clock, refreshTimestamp: false });
+    expect(await twin.deliver(event)).toMatchObject({ end: "acknowledged", status: 200 });
+    expect(runs).toHaveLength(10);
+    expect(Number(runs[9]) - Number(runs[0])).toBeGreaterThan(6 * 3_600_000);
+  });
 });

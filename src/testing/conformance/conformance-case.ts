@@ -68,6 +68,8 @@ export interface ConformanceCase extends ConformanceDescription {
 /** A receiver did otherwise. The message says what was expected and what came. */
 export class ConformanceFailure extends Error {
   override readonly name = "ConformanceFailure";
+  /** Stable, so that code can branch on it. */
+  readonly code = "conformance_failed";
   readonly caseId: string;
   readonly why: string;
   readonly mend: string;

@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../../configuration-error.js";
 import { INTEGER_OPTIONS } from "../../options.js";
 import { integerOption, MAX_TIMER_MS } from "../../integer-option.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import { keyOf } from "../../secrets.js";
 import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../webhook-type.js";
 import { createSender } from "../sending/sender.js";
@@ -27,6 +27,13 @@ export interface ConformanceOptions {
    */
   readonly whileFailing?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   /**
+   * Awaits `work` while the handler takes longer than the receiver waits for it, and resolves when the
+   * runs that began meanwhile have finished: late, and with success. Without it what a receiver makes
+   * of a late success cannot be seen. Give the receiver a short time-out for it (ours:
+   * `handlerTimeoutMs`), and one that is shorter than `timeoutMs`.
+   */
+  readonly whileSlow?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
+  /**
    * How long an answer may take. The gateway's own time-out is not documented. Milliseconds, from 1 to
    * 2 147 483 647, default 30 000.
    */
@@ -48,6 +55,7 @@ export interface ConformanceSettings {
   readonly types: readonly [WebhookType, ...WebhookType[]];
   readonly handled: ConformanceOptions["handled"];
   readonly whileFailing: ConformanceOptions["whileFailing"];
+  readonly whileSlow: ConformanceOptions["whileSlow"];
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
   readonly skipTlsVerification: boolean;
@@ -55,26 +63,26 @@ export interface ConformanceSettings {
 }
 
 const KNOWN = [
-  ...["target", "secret", "types", "handled", "whileFailing", "timeoutMs", "maxBodyBytes"],
-  ...["skipTlsVerification", "now"],
+  ...["target", "secret", "types", "handled", "whileFailing", "whileSlow"],
+  ...["timeoutMs", "maxBodyBytes", "skipTlsVerification", "now"],
 ];
 
 /** Checks the options. Throws `ConfigurationError` where one cannot work. */
-export function checkConformanceOptions(options: ConformanceOptions): ConformanceSettings {
-  refuseUnknownOptions(options, KNOWN);
-  const { target, secret, types = WEBHOOK_TYPES, handled, whileFailing } = options;
+export function checkConformanceOptions(given: ConformanceOptions): ConformanceSettings {
+  const options = ownOptions("receiverConformance", given, KNOWN);
+  const { target, secret, types = WEBHOOK_TYPES, handled, whileFailing, whileSlow } = options;
   const { now = Date.now, skipTlsVerification = false } = options;
   keyOf(secret);
   // Refuses a target that cannot be one.
   createSender(target).close();
-  const given: readonly string[] = Array.isArray(types) ? types : [];
-  const [type, ...otherTypes] = given.filter(isWebhookType);
-  if (type === undefined || otherTypes.length + 1 < given.length) {
+  const listed: readonly string[] = Array.isArray(types) ? types : [];
+  const [type, ...otherTypes] = listed.filter(isWebhookType);
+  if (type === undefined || otherTypes.length + 1 < listed.length) {
     const known = WEBHOOK_TYPES.join(", ");
     throw new ConfigurationError("invalid_option", `types has to be a list of: ${known}`);
   }
-  for (const [name, given] of Object.entries({ handled, whileFailing, now })) {
-    if (given !== undefined && typeof given !== "function") {
+  for (const [name, hook] of Object.entries({ handled, whileFailing, whileSlow, now })) {
+    if (hook !== undefined && typeof hook !== "function") {
       throw new ConfigurationError("invalid_option", `${name} has to be a function`);
     }
   }
@@ -85,6 +93,7 @@ export function checkConformanceOptions(options: ConformanceOptions): Conformanc
     types: [type, ...otherTypes],
     handled,
     whileFailing,
+    whileSlow,
     timeoutMs: integerOption("timeoutMs", options.timeoutMs, {
       fallback: 30_000,
       min: 1,

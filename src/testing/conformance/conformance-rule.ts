@@ -1,9 +1,10 @@
 import type { ConformanceDescription } from "./conformance-case.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 import type { Trial } from "./trial.js";
+import type { HandlerOption } from "./while-handler.js";
 
 /** What has to be given so that a rule can be judged. */
-export type Need = "new_alarm" | "delete_my_data_event" | "url" | "handled" | "whileFailing";
+export type Need = "new_alarm" | "delete_my_data_event" | "url" | "handled" | HandlerOption;
 
 /** One requirement, before it is bound to a receiver. */
 export interface ConformanceRule extends Omit<ConformanceDescription, "group"> {
@@ -19,12 +20,13 @@ export const UNMET: Readonly<Record<Need, string>> = {
   url: "it is about the connection, which only a URL has",
   handled: "how often a delivery was handled cannot be seen from outside: give handled",
   whileFailing: "no handler can be made to fail from outside: give whileFailing",
+  whileSlow: "no handler can be made to finish late from outside: give whileSlow",
 };
 
 /** The first need that is not met. */
 export function unmetNeed(
   { needs = [] }: ConformanceRule,
-  { types, url, handled, whileFailing }: ConformanceSettings,
+  { types, url, handled, whileFailing, whileSlow }: ConformanceSettings,
 ): Need | undefined {
   const met: Readonly<Record<Need, boolean>> = {
     new_alarm: types.includes("new_alarm"),
@@ -32,6 +34,7 @@ export function unmetNeed(
     url: url !== undefined,
     handled: handled !== undefined,
     whileFailing: whileFailing !== undefined,
+    whileSlow: whileSlow !== undefined,
   };
   return needs.find((need) => !met[need]);
 }

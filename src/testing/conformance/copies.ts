@@ -35,7 +35,7 @@ export async function sendCopies(trial: Trial, delivery: Delivery): Promise<read
       throw trial.failure(`a copy: expected 2xx or a retryable status, got ${reply.text}`);
     }
   }
-  const last = await sendUntilTaken(trial, delivery);
+  const last = await sendUntilTaken(trial, () => trial.send(delivery));
   if (last.verdict !== "acknowledged") {
     throw trial.failure(`the copy after them: expected 2xx, got ${last.text}`);
   }

@@ -29,7 +29,11 @@ export interface DeliveryWishes {
 export type Deliver = (wishes?: DeliveryWishes) => Promise<Delivery>;
 
 /** Makes the deliveries to a receiver. */
-export function createDeliver({ secret, types, now }: ConformanceSettings): Deliver {
+export function createDeliver({
+  secret,
+  types,
+  now,
+}: Pick<ConformanceSettings, "secret" | "types" | "now">): Deliver {
   return async (wishes = {}) => {
     const type = wishes.type ?? types[0];
     const { method, headers, body } = await signedDelivery({

@@ -1,9 +1,9 @@
-import { errorText } from "../error-text.js";
 import { UNMET } from "./conformance-rule.js";
 import { expectTaken } from "./expectations.js";
-import { isSentAgain, type Reply } from "./reply.js";
+import { isSentAgain } from "./reply.js";
 import { sendUntilTaken } from "./send-genuine.js";
 import type { Trial } from "./trial.js";
+import { whileHandler } from "./while-handler.js";
 
 /**
  * Copies of a delivery, sent at the same time while its handler fails, are each sent again, and one of
@@ -11,7 +11,7 @@ import type { Trial } from "./trial.js";
  */
 export async function expectFailureSentAgain(trial: Trial, copies: number): Promise<void> {
   const delivery = await trial.deliver();
-  const replies = await whileHandlerFails(trial, () =>
+  const replies = await whileHandler(trial, "whileFailing", () =>
     Promise.all(Array.from({ length: copies }, () => trial.send(delivery))),
   );
   const name = copies === 1 ? "" : ", a copy in flight";
@@ -22,30 +22,10 @@ export async function expectFailureSentAgain(trial: Trial, copies: number): Prom
       );
     }
   }
-  const next = await sendUntilTaken(trial, delivery);
+  const next = await sendUntilTaken(trial, () => trial.send(delivery));
   await expectTaken(trial, "the next copy", delivery.id, next);
   if ((await trial.runsOf(delivery.id)) !== undefined) return;
   // A receiver that remembers what failed acknowledges the next copy, too.
   if (next.outcome !== "handled") trial.unseen(UNMET.handled);
   else trial.note("by the outcome that the receiver names; with handled it is seen");
-}
-
-/** What came of the work, be it passed on by the option `whileFailing` or not. */
-async function whileHandlerFails(
-  trial: Trial,
-  work: () => Promise<readonly Reply[]>,
-): Promise<readonly Reply[]> {
-  let replies: readonly Reply[] | undefined;
-  try {
-    // The rule needs it, so it is given.
-    await trial.settings.whileFailing?.(async () => {
-      replies = await work();
-    });
-  } catch (error) {
-    throw trial.failure(`the option whileFailing failed: ${errorText(error)}`);
-  }
-  if (replies === undefined) {
-    throw trial.failure("the option whileFailing has to await the work that it is given");
-  }
-  return replies;
 }

@@ -3,6 +3,7 @@ import { COPIES, expectHandledOnce, sendCopies, sendTwice } from "./copies.js";
 import { ensureTakesGenuine, expectTaken } from "./expectations.js";
 import { expectCopiesToldById } from "./copy-by-id.js";
 import { expectFailureSentAgain } from "./failing-handler.js";
+import { expectLateHandlerCounted } from "./late-handler.js";
 import { sendGenuine } from "./send-genuine.js";
 import { expectToldApart } from "./similar-ids.js";
 import { wrongSecret } from "./suspect-requests.js";
@@ -108,6 +109,18 @@ export const onceRules: readonly ConformanceRule[] = [
       await ensureTakesGenuine(trial);
       await expectFailureSentAgain(trial, 1);
       await expectFailureSentAgain(trial, COPIES);
+    },
+  },
+  {
+    id: "late_handler_counts",
+    level: "must",
+    title: "a retry after a handler that finished late is acknowledged, and not handled again",
+    needs: ["whileSlow"],
+    why: "A handler that outlasts its time-out still has its effect. Answered 409 for ever its retries are used up, and forgotten it is handled twice.",
+    mend: "Keep the X-Webhook-Id claimed until the late handler settles, then remember it as handled, or release it if it failed. Where the request's context ends with the answer, pass waitUntil to the receiver.",
+    async judge(trial) {
+      await ensureTakesGenuine(trial);
+      await expectLateHandlerCounted(trial);
     },
   },
   {

@@ -46,8 +46,8 @@ const RULES: Readonly<Record<ConformanceGroup, readonly ConformanceRule[]>> = {
  *
  * Each case sends synthetic deliveries with ids of their own; the receiver handles those that are
  * genuine, about 90 in a whole run. What cannot be seen with what was given is `not_judged`, which a
- * test runner takes for passed: give `handled` and `whileFailing`, and look at the verdict of
- * `runConformance`.
+ * test runner takes for passed: give `handled`, `whileFailing` and `whileSlow`, and look at the
+ * verdict of `runConformance`.
  *
  * @throws ConfigurationError for an option that is unknown or cannot work.
  */

@@ -55,11 +55,11 @@ function saysLater({ verdict, answer }: Reply): boolean {
   return "retry-after" in answer.headers || !ABOUT_THE_DELIVERY.includes(answer.status);
 }
 
-/** Sends a copy again while it is told to, as the gateway would, but sooner. */
-export async function sendUntilTaken(trial: Trial, delivery: Delivery): Promise<Reply> {
+/** Sends again while the answer is a retryable one, as the gateway would, but sooner. */
+export async function sendUntilTaken(trial: Trial, send: () => Promise<Reply>): Promise<Reply> {
   const until = performance.now() + trial.settings.timeoutMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
-    const reply = await trial.send(delivery);
+    const reply = await send();
     if (!isSentAgain(reply) || performance.now() + pauseMs > until) return reply;
     await wait(pauseMs);
   }

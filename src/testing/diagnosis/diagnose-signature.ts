@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../../configuration-error.js";
 import { decode } from "../../decode.js";
 import { integerOption } from "../../integer-option.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import { INTEGER_OPTIONS } from "../../options.js";
 import { readCapturedBody } from "./captured-body.js";
 import type { CapturedRequest } from "./captured-request.js";
@@ -79,9 +79,9 @@ const TOLERANCE = { fallback: 300_000, min: 0, max: 604_800_000 };
  * option that cannot work.
  */
 export async function diagnoseSignature(
-  options: DiagnoseSignatureOptions,
+  given: DiagnoseSignatureOptions,
 ): Promise<SignatureDiagnosis> {
-  refuseUnknownOptions(options, OPTION_NAMES);
+  const options = ownOptions("diagnoseSignature", given, OPTION_NAMES);
   const secrets = secretsOf("secret", options.secret);
   const others = secretsOf("otherSecrets", options.otherSecrets ?? []);
   if (secrets.length === 0) {

@@ -1,7 +1,7 @@
 import type { AuthenticDelivery } from "../../authentic-delivery.js";
 import { ConfigurationError } from "../../configuration-error.js";
 import { guarded } from "../../guarded.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import { keyOf } from "../../secrets.js";
 import { formatFixture } from "../fixtures/fixture.js";
 import { TEST_SECRET } from "../test-secret.js";
@@ -62,8 +62,9 @@ const OPTIONS = ["directory", "redact", "onRefused", "onRecorded", "secret"];
  *
  * @throws ConfigurationError where an option cannot work.
  */
-export function recordFixtures(options: RecordFixturesOptions): FixtureRecorder {
-  const { directory, onRefused, onRecorded, secret = TEST_SECRET } = checkOptions(options);
+export function recordFixtures(given: RecordFixturesOptions): FixtureRecorder {
+  const options = checkOptions(given);
+  const { directory, onRefused, onRecorded, secret = TEST_SECRET } = options;
   keyOf(secret);
   const rules = checkRedactionRules(options.redact);
   const folder = createFixtureFolder(directory);
@@ -138,11 +139,8 @@ function inspectedText({ fixture }: RecordedFixture): string {
   });
 }
 
-function checkOptions(options: RecordFixturesOptions): RecordFixturesOptions {
-  if (typeof options !== "object" || (options as unknown) === null) {
-    throw new ConfigurationError("invalid_options", "pass an object with at least directory");
-  }
-  refuseUnknownOptions(options, OPTIONS);
+function checkOptions(given: RecordFixturesOptions): RecordFixturesOptions {
+  const options = ownOptions("recordFixtures", given, OPTIONS);
   const { directory, onRefused, onRecorded } = options;
   if (typeof directory !== "string" || directory === "") {
     throw new ConfigurationError("invalid_option", "directory has to be the path of a folder");

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../configuration-error.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import { DOCUMENTED_FIELDS, type FieldRule } from "./documented-fields.js";
 
 /**
@@ -37,11 +37,8 @@ const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
  *
  * @throws ConfigurationError for a rule that could never apply.
  */
-export function checkRedactionRules(rules: RedactionRules = {}): Place {
-  if (typeof rules !== "object" || (rules as unknown) === null) {
-    throw invalid("redact has to be an object: { keepKeys, keepValues }");
-  }
-  refuseUnknownOptions(rules, ["keepKeys", "keepValues"]);
+export function checkRedactionRules(given: RedactionRules = {}): Place {
+  const rules = ownOptions("redact", given, ["keepKeys", "keepValues"]);
   const root = createNode();
   for (const [record, fields] of Object.entries(DOCUMENTED_FIELDS)) {
     for (const [field, rule] of Object.entries(fields)) {

@@ -33,7 +33,7 @@ const FIRST_ID = 1_000;
  * @throws ConfigurationError for an option that cannot work.
  */
 export function sampleAlarm(overrides: Partial<Alarm> = {}, options: SampleOptions = {}): Alarm {
-  const { seed, format = "legacy" } = checkSampleOptions(options);
+  const { seed, format = "legacy" } = checkSampleOptions("sampleAlarm", options);
   const random = createRandom(seed);
   const kind = kindOf(overrides, random);
   const { text, payload } = kind.describe(sampleSubject(random), random);

@@ -56,7 +56,7 @@ export function sampleOnlineDataEvent<T extends OnlineDataEventType>(
       `type has to be one of ${ONLINE_DATA_EVENT_TYPES.join(", ")}`,
     );
   }
-  const { seed, format } = checkSampleOptions(options);
+  const { seed, format } = checkSampleOptions("sampleOnlineDataEvent", options);
   const random = createRandom(seed);
   const site = { site_id: 1 + random.below(500), ...random.pick(SITES) };
   const occurred = sampleMoment(random);

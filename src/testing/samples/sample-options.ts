@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../configuration-error.js";
 import { integerOption } from "../../integer-option.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 
 /**
  * How the gateway writes a moment (GATEWAY.md, "Versioning", rules 2 and 3): `legacy` is
@@ -20,15 +20,18 @@ export interface SampleOptions {
 }
 
 /** Checks the options. Throws `ConfigurationError`. */
-export function checkSampleOptions(options: SampleOptions): {
+export function checkSampleOptions(
+  maker: string,
+  options: SampleOptions,
+): {
   readonly seed: number;
   readonly format: DateFormat | undefined;
 } {
-  refuseUnknownOptions(options, ["seed", "format"]);
-  const { format } = options;
+  const own = ownOptions(maker, options, ["seed", "format"]);
+  const { format } = own;
   if (format !== undefined && (format as string) !== "legacy" && format !== "standardized") {
     throw new ConfigurationError("invalid_option", 'format has to be "legacy" or "standardized"');
   }
-  const seed = integerOption("seed", options.seed, { fallback: 0, min: 0, max: 0xffff_ffff });
+  const seed = integerOption("seed", own.seed, { fallback: 0, min: 0, max: 0xffff_ffff });
   return { seed, format };
 }

@@ -10,4 +10,6 @@ export interface ContractCase {
 /** A rule of a contract was broken. The message says which, and what was answered. */
 export class ContractError extends Error {
   override readonly name = "ContractError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "contract_broken";
 }

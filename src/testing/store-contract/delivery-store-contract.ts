@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../configuration-error.js";
 import { integerOption } from "../../integer-option.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import { completionRules } from "./completion-rules.js";
 import type { ContractCase } from "./contract-case.js";
 import { keyRules } from "./key-rules.js";
@@ -32,11 +32,11 @@ export function deliveryStoreContract(
   makeStore: MakeStore,
   options: DeliveryStoreContractOptions = {},
 ): readonly ContractCase[] {
-  refuseUnknownOptions(options, ["leaseMs"]);
+  const own = ownOptions("deliveryStoreContract", options, ["leaseMs"]);
   if (typeof makeStore !== "function") {
     throw new ConfigurationError("invalid_option", "makeStore has to be a function");
   }
-  const leaseMs = integerOption("leaseMs", options.leaseMs, {
+  const leaseMs = integerOption("leaseMs", own.leaseMs, {
     fallback: 1_000,
     min: 100,
     max: 60_000,

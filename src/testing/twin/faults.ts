@@ -1,4 +1,4 @@
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import type { Random } from "../random.js";
 import { fractionOf } from "./fraction.js";
 import { numberOption } from "./number-option.js";
@@ -18,6 +18,13 @@ export interface FaultOptions {
 /** A fault that the twin makes up; to the gateway both are a network error. */
 export type Fault = "request_lost" | "answer_lost";
 
+const FAULT_NAMES: readonly (keyof FaultOptions)[] = [
+  "duplicateRate",
+  "concurrentCopiesRate",
+  "networkErrorRate",
+  "lostAnswerRate",
+];
+
 /** What goes wrong with one attempt. */
 export interface FaultPlan {
   readonly fault: Fault | undefined;
@@ -30,7 +37,8 @@ export interface FaultPlan {
  *
  * @throws ConfigurationError for an option that is unknown or cannot work.
  */
-export function createFaults(options: FaultOptions = {}): (random: Random) => FaultPlan {
+export function createFaults(given: FaultOptions = {}): (random: Random) => FaultPlan {
+  const options = ownOptions("faults", given, FAULT_NAMES);
   const rate = (name: keyof FaultOptions): number =>
     numberOption(name, options[name], { fallback: 0, min: 0, max: 1 });
   const rates = {
@@ -39,7 +47,6 @@ export function createFaults(options: FaultOptions = {}): (random: Random) => Fa
     networkErrorRate: rate("networkErrorRate"),
     lostAnswerRate: rate("lostAnswerRate"),
   };
-  refuseUnknownOptions(options, Object.keys(rates));
 
   return (random) => {
     // All drawn every time: one rate that is changed leaves the other faults of a seed where they were.

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../configuration-error.js";
 import { guarded } from "../../guarded.js";
 import { isDeliveryId } from "../../headers.js";
 import { integerOption } from "../../integer-option.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import { createRandom } from "../random.js";
 import type { Journey } from "./attempt.js";
 import { drawDeliveryId } from "./delivery-id.js";
@@ -119,15 +119,15 @@ export function createGatewayTwin(
 
   return {
     async deliver(event, deliverOptions = {}) {
-      refuseUnknownOptions(deliverOptions, ["id", "copies", "concurrent"]);
-      const deliveries = await Promise.all(start(event, deliverOptions));
+      const own = ownOptions("deliver", deliverOptions, ["id", "copies", "concurrent"]);
+      const deliveries = await Promise.all(start(event, own));
       const [only] = deliveries;
       return isSingle && only !== undefined ? only : deliveries;
     },
 
     async deliverMany(events, manyOptions = {}) {
-      refuseUnknownOptions(manyOptions, ["concurrency", "copies", "concurrent"]);
-      const { concurrency, copies, concurrent } = manyOptions;
+      const names = ["concurrency", "copies", "concurrent"];
+      const { concurrency, copies, concurrent } = ownOptions("deliverMany", manyOptions, names);
       const bounds = { fallback: 64, min: 1, max: 10_000 };
       const slots = createSlots(integerOption("concurrency", concurrency, bounds));
       const running: Promise<TwinDelivery>[] = [];

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../configuration-error.js";
 import { integerOption } from "../../integer-option.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import type { Random } from "../random.js";
 import { fractionOf } from "./fraction.js";
 import { numberOption } from "./number-option.js";
@@ -30,8 +30,9 @@ export interface RetrySchedule {
 }
 
 /** @throws ConfigurationError for an option that is unknown or cannot work. */
-export function createRetrySchedule(options: RetryOptions = {}): RetrySchedule {
-  refuseUnknownOptions(options, ["attempts", "firstDelayMs", "maxDelayMs", "factor", "jitter"]);
+export function createRetrySchedule(given: RetryOptions = {}): RetrySchedule {
+  const names = ["attempts", "firstDelayMs", "maxDelayMs", "factor", "jitter"];
+  const options = ownOptions("retry", given, names);
   const delay = { min: 0, max: 604_800_000 };
   const attempts = integerOption("attempts", options.attempts, { fallback: 10, min: 1, max: 1000 });
   const firstDelayMs = integerOption("firstDelayMs", options.firstDelayMs, {

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../configuration-error.js";
 import { integerOption, MAX_TIMER_MS } from "../../integer-option.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import { keyOf } from "../../secrets.js";
 import { createSender } from "../sending/sender.js";
 import { createFaults } from "./faults.js";
@@ -14,6 +14,9 @@ const COMMON = [
   ...["clock", "signal", "onAttempt", "onDelivery"],
 ];
 
+const SINGLE = ["target", "secret", "skipSslVerification"];
+const SEVERAL = ["webhooks"];
+
 const MAX_SEED = 4_294_967_295;
 
 /**
@@ -21,10 +24,10 @@ const MAX_SEED = 4_294_967_295;
  *
  * @throws ConfigurationError for an option that is unknown or cannot work.
  */
-export function checkTwinOptions(options: GatewayTwinOptions) {
+export function checkTwinOptions(given: GatewayTwinOptions) {
+  const shape = Object.hasOwn(Object(given) as object, "webhooks") ? SEVERAL : SINGLE;
+  const options = ownOptions("createGatewayTwin", given, [...shape, ...COMMON]);
   const isSingle = !("webhooks" in options);
-  const own = isSingle ? ["target", "secret", "skipSslVerification"] : ["webhooks"];
-  refuseUnknownOptions(options, [...own, ...COMMON]);
   const timeoutMs = integerOption("timeoutMs", options.timeoutMs, {
     fallback: 30_000,
     min: 1,

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../configuration-error.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import { keyOf } from "../../secrets.js";
 import type { SecretKey } from "../../signature.js";
 import { WEBHOOK_TYPES, type WebhookType } from "../../webhook-type.js";
@@ -31,6 +31,8 @@ export interface ActiveWebhook {
   readonly sender: Sender;
 }
 
+const OPTION_NAMES = ["title", "target", "type", "secret", "isActive", "skipSslVerification"];
+
 /**
  * Makes the active ones of a list ready.
  *
@@ -40,18 +42,11 @@ export function activateWebhooks(
   webhooks: readonly TwinWebhook[],
   timeoutMs: number,
 ): readonly ActiveWebhook[] {
-  return webhooks.flatMap((webhook, at): readonly ActiveWebhook[] => {
-    refuseUnknownOptions(webhook, [
-      "title",
-      "target",
-      "type",
-      "secret",
-      "isActive",
-      "skipSslVerification",
-    ]);
+  return webhooks.flatMap((given, at): readonly ActiveWebhook[] => {
+    const webhook = ownOptions("webhooks", given, OPTION_NAMES);
     const { title = `webhook ${String(at + 1)}`, target, type, isActive = true } = webhook;
-    const given: readonly string[] = WEBHOOK_TYPES;
-    if (!given.includes(type)) {
+    const types: readonly string[] = WEBHOOK_TYPES;
+    if (!types.includes(type)) {
       throw new ConfigurationError(
         "invalid_option",
         `type of ${title} has to be ${WEBHOOK_TYPES.join(" or ")}`,

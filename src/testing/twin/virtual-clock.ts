@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { integerOption } from "../../integer-option.js";
-import { refuseUnknownOptions } from "../../known-options.js";
+import { ownOptions } from "../../own-options.js";
 import { createHeldWorks, type HeldWork } from "./held-work.js";
 import { createTimeQueue } from "./time-queue.js";
 import type { TwinClock } from "./twin-clock.js";
@@ -59,8 +59,8 @@ const currentWork = new AsyncLocalStorage<HeldWork>();
  * @throws ConfigurationError for an option that is unknown or cannot work.
  */
 export function createVirtualClock(options: VirtualClockOptions = {}): VirtualClock {
-  refuseUnknownOptions(options, ["startMs"]);
-  let time = integerOption("startMs", options.startMs, {
+  const own = ownOptions("createVirtualClock", options, ["startMs"]);
+  let time = integerOption("startMs", own.startMs, {
     fallback: 1_760_000_000_000,
     min: 0,
     max: 10_000_000_000_000,

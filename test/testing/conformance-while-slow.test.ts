@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import type { ConformanceOptions } from "../../src/testing/conformance/conformance-options.js";
+import {
+  failureOf,
+  judgeTarget,
+  ledgerReceiver,
+  type Answering,
+} from "../support/judged-receivers.js";
+import { createLedger } from "../support/ledger.js";
+
+const CASE = "late_handler_counts";
+type WhileSlow = NonNullable<ConformanceOptions["whileSlow"]>;
+
+async function judgeSlow(options: Partial<ConformanceOptions>) {
+  const [result] = (await judgeTarget(options, [CASE])).results;
+  return result;
+}
+
+/** The outcomes that the receiver was seen to answer in the case. */
+function bodiesOf(result: Awaited<ReturnType<typeof judgeSlow>>): readonly string[] {
+  return (result?.exchanges ?? []).map(({ received }) => ("body" in received ? received.body : ""));
+}
+
+describe("whileSlow", () => {
+  it("shows that the retry after a late handler of ours is a duplicate, signed anew", async () => {
+    const ledger = createLedger();
+    const { handled, whileSlow } = ledger;
+    const result = await judgeSlow({ target: ledgerReceiver(ledger), handled, whileSlow });
+    expect(result).toMatchObject({ verdict: "passed" });
+    expect(result).not.toHaveProperty("reason");
+    const bodies = bodiesOf(result);
+    expect(bodies[0]).toContain("HANDLER_TIMEOUT");
+    expect(bodies.at(-1)).toBe('{"outcome":"duplicate"}');
+    const headers = result?.exchanges.map(({ sent }) => new Map(sent.headers)) ?? [];
+    expect(new Set(headers.map((of) => of.get("X-Webhook-Id"))).size).toBe(1);
+  });
+
+  it("passes a receiver that awaits its handler, and says that nothing was late", async () => {
+    const ledger = createLedger();
+    const { handled, whileSlow } = ledger;
+    const target = ledgerReceiver(ledger, { handlerTimeoutMs: 20_000 });
+    const result = await judgeSlow({ target, handled, whileSlow });
+    expect(result?.verdict).toBe("passed");
+    expect(result?.reason).toContain("slower than the receiver's own time-out");
+  });
+
+  it("alone is enough where the receiver names a duplicate, and the report says so", async () => {
+    const ledger = createLedger();
+    const { whileSlow } = ledger;
+    const result = await judgeSlow({ target: ledgerReceiver(ledger), whileSlow });
+    expect(result?.verdict).toBe("passed");
+    expect(result?.reason).toContain("by the outcome that the receiver names");
+  });
+
+  it("alone is not enough where the receiver names no outcome", async () => {
+    const target: Answering = () => new Response("", { status: 200 });
+    const result = await judgeSlow({ target, whileSlow: createLedger().whileSlow });
+    expect(result?.verdict).toBe("not_judged");
+    expect(result?.reason).toContain("give handled");
+  });
+
+  it("catches a final status for a handler that is late", async () => {
+    let isSlow = false;
+    const whileSlow: WhileSlow = async (work) => {
+      isSlow = true;
+      return work().finally(() => (isSlow = false));
+    };
+    const target: Answering = () => new Response("", { status: isSlow ? 422 : 200 });
+    const failure = await failureOf(CASE, { target, whileSlow });
+    expect(failure.message).toContain("while the handler is slow: expected 2xx or a retryable");
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ["the option whileSlow failed: no switch", () => Promise.reject(new Error("no switch"))],
+    ["the option whileSlow has to await the work", () => Promise.resolve()],
+  ])("that does not work is named: %s", async (message, option) => {
+    const failure = await failureOf(CASE, { whileSlow: option as WhileSlow });
+    expect(failure.message).toContain(message);
+  });
+});
