@@ -1,5 +1,6 @@
 import type { SignatureDiagnosis } from "../testing/diagnosis/diagnose-signature.js";
 import type { Finding } from "../testing/diagnosis/finding.js";
+import { OUTCOME_HELP } from "../outcome-help.js";
 import type { Output } from "./terminal/command-io.js";
 import { wrap } from "./help-text.js";
 import { printableLine } from "./terminal/printable.js";
@@ -30,15 +31,23 @@ export function describeDiagnosis(
     : `A receiver refuses this delivery.${which}`;
   output.write(`${verdictLine(output, isGood, sentence)}\n`);
   for (const finding of findings) output.write(`\n${linesOf(output, finding).join("\n")}\n`);
+  if (!findings.some(({ code }) => code === "unexplained")) return;
+  const causes = OUTCOME_HELP.signature_mismatch.causes.map((cause) => `- ${cause}`);
+  output.write(`\n  Usual causes:\n${indented(output, causes).join("\n")}\n`);
 }
 
-function linesOf({ style, columns }: Output, { code, certainty, message, mend }: Finding) {
-  const width = Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - INDENT.length;
-  const indented = (text: string): readonly string[] =>
-    wrap(printableLine(text, 1_000), width).map((line) => INDENT + line);
+function linesOf(output: Output, { code, certainty, message, mend }: Finding): readonly string[] {
+  const { style } = output;
   return [
     `  ${style("bold", code)} ${style("dim", `(${CERTAINTIES[certainty]})`)}`,
-    ...indented(message),
-    ...indented(mend).map((line) => style("cyan", line)),
+    ...indented(output, [message]),
+    ...indented(output, [mend]).map((line) => style("cyan", line)),
   ];
+}
+
+function indented({ columns }: Output, texts: readonly string[]): readonly string[] {
+  const width = Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - INDENT.length;
+  return texts.flatMap((text) =>
+    wrap(printableLine(text, 1_000), width).map((line) => INDENT + line),
+  );
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { probeRepeatedTimestamp } from "../../src/cli/doctor/repeated-timestamp.js";
 import { runCommand, startCommand } from "../support/cli-io.js";
 import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
@@ -23,6 +24,7 @@ afterAll(() => {
 
 interface DoctorDocument {
   readonly passed: boolean;
+  readonly repeatedTimestamp?: { readonly refusedFrom: unknown };
   readonly cases: readonly {
     readonly id: string;
     readonly level: string;
@@ -79,6 +81,48 @@ test("a receiver that answers 401 loses alarms, and is told why and how to mend 
   expect(xml).not.toContain(TEST_SECRET);
 });
 
+describe("of a gateway that repeats its first timestamp doctor", () => {
+  test("says which retries a receiver of ours refuses, and what to set", async () => {
+    const { url } = await receiver();
+    const { code, stdout } = await runCommand(["doctor", url]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /first timestamp\n {2}– its retries are refused from attempt 6 on, 10 min 27 s after the first\n {6}note .*raise\s+timestampToleranceMs/s,
+    );
+    const json = await doctorJson(url);
+    expect(json.repeatedTimestamp?.refusedFrom).toMatchObject({ attempt: 6 });
+  });
+
+  test("says that all of them are taken where the tolerance is raised", async () => {
+    const endpoint = await receivingEndpoint("retry", 7 * 86_400_000);
+    closing.push(endpoint.close);
+    const { code, stdout } = await runCommand(["doctor", endpoint.url]);
+    // A `should` is given up for it, knowingly.
+    expect(code).toBe(0);
+    expect(stdout).toContain("– its retries are taken up to the last, 6 h 39 min after the first");
+    expect(stdout).toMatch(/2 failed that should/);
+    expect((await doctorJson(endpoint.url)).repeatedTimestamp?.refusedFrom).toBeNull();
+  });
+
+  test("says nothing where fresh deliveries are refused too, or single cases are asked for", async () => {
+    const { url, close } = await answeringEndpoint({ status: 409 });
+    closing.push(close);
+    expect(await doctorJson(url)).not.toHaveProperty("repeatedTimestamp");
+    const ours = await receiver();
+    const { stdout } = await runCommand(["doctor", ours.url, "--only", "alarm"]);
+    expect(stdout).not.toContain("first timestamp");
+  });
+
+  test("says nothing of an endpoint that stops taking anything meanwhile", async () => {
+    const { url, seen, close } = await answeringEndpoint({ status: 200 }, { status: 409 });
+    closing.push(close);
+    const { signal } = new AbortController();
+    const options = { secret: TEST_SECRET, type: "new_alarm", signal } as const;
+    expect(await probeRepeatedTimestamp(new URL(url), options)).toBeUndefined();
+    expect(seen).toHaveLength(3);
+  });
+});
+
 test("--only and --skip choose cases by their ids", async () => {
   const { url } = await receiver();
   const all = await doctorJson(url, "--only", "alarm", "--only", "event", "--skip", "event");
@@ -119,7 +163,7 @@ test("a probe that gives no number fails what it was asked for", async () => {
   const { url } = await receiver();
   const { cases } = await doctorJson(url, "--handled", `${url}?id={id}`, "--only", "alarm");
   expect(cases).toMatchObject([{ verdict: "failed" }]);
-  expect(cases[0]?.reason).toContain("--handled answered 405");
+  expect(cases[0]?.reason).toContain("--handled answered 200, and not 200 with a whole number");
 });
 
 test("nobody at the URL is one line and not a report of failures", async () => {

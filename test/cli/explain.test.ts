@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { OUTCOME_HELP } from "../../src/outcome-help.js";
 import { runCommand } from "../support/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtureNamed, fixturesFolder } from "../support/fixtures.js";
@@ -96,6 +97,18 @@ test("a newline in the secret is found where it was read with one", async () => 
   expect(code).toBe(1);
   expect(stdout).toContain("secret_");
   expect(stdout).not.toContain(TEST_SECRET);
+});
+
+test("where the cause is not found the usual ones are listed, as in the log", async () => {
+  const stdin = capture('{"alarm":{"id":2}}');
+  const { code, stdout } = await runCommand(["explain", ...NOW], { stdin });
+  expect(code).toBe(1);
+  expect(stdout).toContain("unexplained");
+  const [, list = ""] = stdout.split("Usual causes:\n");
+  const listed = list.replaceAll(/\s+/g, " ");
+  for (const cause of OUTCOME_HELP.signature_mismatch.causes) {
+    expect(listed).toContain(`- ${cause}`);
+  }
 });
 
 test("nothing of the secret, the signature and the body is shown", async () => {

@@ -65,6 +65,36 @@ test("copies and a wrong secret go with it", async () => {
   expect(outcomes()).toEqual(["handled", "duplicate", "signature_mismatch"]);
 });
 
+test.each([[[]], [["--copies", "2"]]])(
+  "a closed port proves nothing about a wrong secret: it is an error and exit code 1 %j",
+  async (more) => {
+    const argv = ["send", await silentUrl(), ...FAST, "--wrong-secret", ...more];
+    const { code, stdout } = await runCommand(argv);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/✗ no answer came to attempt 10 \(.*ECONNREFUSED.*\), so nothing shows/);
+    const json = await runCommand([...argv, "--json"]);
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.stdout)).toMatchObject({ end: "exhausted", passed: false });
+  },
+);
+
+test("a wrong secret that is refused until the attempts are used up passes", async () => {
+  const { url, seen, close } = await answeringEndpoint({ status: 409 });
+  const { code, stdout } = await runCommand(["send", url, ...FAST, "--wrong-secret"]);
+  await close();
+  expect(code).toBe(0);
+  expect(seen).toHaveLength(10);
+  expect(stdout).toContain("✓ exhausted: answered 409 at attempt 10");
+});
+
+test("a wrong secret that is acknowledged is a failure", async () => {
+  const { url, close } = await answeringEndpoint({ status: 200 });
+  const { code, stdout } = await runCommand(["send", url, ...FAST, "--wrong-secret"]);
+  await close();
+  expect(code).toBe(1);
+  expect(stdout).toContain("✗ acknowledged: answered 200 at attempt 1");
+});
+
 test("Ctrl-C ends the wait for the next attempt", async () => {
   const { url, seen, close } = await answeringEndpoint({ status: 503 });
   const command = startCommand(["send", url, "--follow-retries", "--speed", "1"]);

@@ -141,9 +141,9 @@ test("what is shown says that the app did not answer", async () => {
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
   await post(url, [], "\u00ff");
   await command.says(/503 malformed [^]*\n +The app did not answer within [^]*ECONNREFUSED/);
-  await command.says(/The body, of nobody knows whom:\nÿ\n/);
+  await command.says(/The body, of nobody knows whom:\n {10}│ ÿ\n/);
   await fetch(url, { method: "POST", body: Uint8Array.of(0xff) });
-  await command.says(/of nobody knows whom, in base64:\n\/w==\n/);
+  await command.says(/of nobody knows whom, in base64:\n {10}│ \/w==\n/);
   const details = command
     .stdout()
     .split("\n")

@@ -102,6 +102,7 @@ test("a repeated header, an old delivery and a body that is not as documented ha
   await fetch(url, await alarm({ timestamp: 1_760_000_000 }));
   await fetch(url, await alarm({ body: '{"alarm":{"id":1}}' }));
   await fetch(url);
+  await fetch(url, { method: "PUT" });
 
   await command.says(/method_not_allowed/);
   const lines = command.stdout().trim().split("\n");
@@ -111,6 +112,7 @@ test("a repeated header, an old delivery and a body that is not as documented ha
     { outcome: "malformed", status: 409, findings: [{ code: "header_repeated" }] },
     { outcome: "stale", type: "new_alarm", findings: [{ code: "timestamp_behind" }] },
     { outcome: "unrecognized", status: 503, findings: [] },
+    { outcome: "reachable", status: 200, bytes: 0 },
     { outcome: "method_not_allowed", status: 405, bytes: 0 },
   ]);
   expect(entries[3]?.["reasons"]).toContain("alarm.text: expected a string");

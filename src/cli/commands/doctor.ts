@@ -5,12 +5,18 @@ import {
   runConformance,
   type ConformanceCaseReport,
 } from "../../testing/conformance/run-conformance.js";
-import { WEBHOOK_TYPES, isWebhookType } from "../../webhook-type.js";
+import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../../webhook-type.js";
 import { createCommand } from "../command.js";
 import { CONNECTION_OPTIONS } from "../options/connection-options.js";
 import { caseJson, caseJunit } from "../doctor/doctor-files.js";
-import { describeCases, describeVerdict, hasPassed } from "../doctor/doctor-report.js";
+import {
+  describeCases,
+  describeRepeatedTimestamp,
+  describeVerdict,
+  hasPassed,
+} from "../doctor/doctor-report.js";
 import { EXIT } from "../terminal/exit-codes.js";
+import { probeRepeatedTimestamp } from "../doctor/repeated-timestamp.js";
 import { createHandledProbe, isLocalProbe } from "../doctor/handled-probe.js";
 import { PROGRAM } from "../help-text.js";
 import { untilAborted } from "../terminal/interruption.js";
@@ -35,7 +41,7 @@ export const doctor = createCommand({
   about: [
     "Sends made-up deliveries, good and spoilt ones, and judges what is answered: what is handled, what is refused, and above all what would make the gateway give an alarm up for good. The endpoint needs the secret that is given here, and handles the good ones as if they were real.",
     "It refuses hosts other than this machine without --yes.",
-    "Exits 0 when nothing failed that must pass; 1 when something did, with --strict also when something failed that should. What cannot be seen from outside is named as not judged, with what is missing to judge it.",
+    "Exits 0 when nothing failed that must pass; 1 when something did, with --strict also when something failed that should. What cannot be seen from outside is named as not judged, with what is missing to judge it. A note at the end, which decides nothing, says which retries would be refused if the gateway repeated its first timestamp.",
   ],
   options: {
     yes: { kind: "flag", help: "Sends to another host than this machine." },
@@ -82,12 +88,14 @@ export const doctor = createCommand({
       );
     }
     const connection = { timeoutMs: timeout, skipTlsVerification: insecure };
+    const secret = await readOneSecret(io, values);
+    const types = typesOf(values.type);
     const cases = chosen(
       receiverConformance({
         ...connection,
         target: url,
-        secret: await readOneSecret(io, values),
-        types: typesOf(values.type),
+        secret,
+        types,
         handled: handled === undefined ? undefined : createHandledProbe(handled, connection),
         maxBodyBytes: values["max-body-bytes"],
       }),
@@ -119,15 +127,26 @@ export const doctor = createCommand({
       }
     }
     const passed = hasPassed(ends, values.strict);
-    if (json) writeJson(io.out, { url: shownUrl(url), cases: ends.map(caseJson), passed });
-    else describeVerdict(io.out, ends, passed);
+    const [type = WEBHOOK_TYPES[0]] = types;
+    // Of single cases that are asked for, nothing else is said.
+    const repeated =
+      values.only.length > 0
+        ? undefined
+        : await probeRepeatedTimestamp(url, { ...connection, secret, type, signal: io.signal });
+    if (json) {
+      const cases = ends.map(caseJson);
+      writeJson(io.out, { url: shownUrl(url), cases, repeatedTimestamp: repeated, passed });
+    } else {
+      if (repeated !== undefined) describeRepeatedTimestamp(io.out, repeated);
+      describeVerdict(io.out, ends, passed);
+    }
     if (junit !== undefined) await writeReport(junit, ends, values.strict);
     return passed ? EXIT.passed : EXIT.failed;
   },
 });
 
-function typesOf(given: readonly string[]) {
-  if (given.length === 0) return undefined;
+function typesOf(given: readonly string[]): readonly WebhookType[] {
+  if (given.length === 0) return WEBHOOK_TYPES;
   const types = given.filter(isWebhookType);
   if (types.length === given.length) return types;
   throw new UsageError(`--type has to be one of ${WEBHOOK_TYPES.join(", ")}`);

@@ -28,7 +28,7 @@ export const send = createCommand({
   positionals: { min: 1, max: 1 },
   about: [
     "Sends one signed delivery and shows the request, the status, the outcome and the time. What it sends is made up, unless --fixture or --body says otherwise.",
-    "Exits 0 when the delivery is acknowledged (2xx); with copies, when one is and none is answered so that the gateway gives up. With --tamper, --stale or --wrong-secret a 2xx is the failure: 0 when every copy is answered and refused.",
+    "Exits 0 when the delivery is acknowledged (2xx); with copies, when one is and none is answered so that the gateway gives up. With --tamper, --stale or --wrong-secret a 2xx is the failure: 0 when every copy is answered and refused, with --follow-retries at the last attempt.",
   ],
   options: {
     ...DELIVERY_OPTIONS,

@@ -6,6 +6,7 @@ import type { ConformanceCaseReport } from "../../testing/conformance/run-confor
 import type { Output } from "../terminal/command-io.js";
 import { wrap } from "../help-text.js";
 import { printableLine } from "../terminal/printable.js";
+import type { RepeatedTimestamp } from "./repeated-timestamp.js";
 import { verdictLine } from "../send/send-report.js";
 
 const MAX_COLUMNS = 100;
@@ -23,6 +24,20 @@ export function describeCases(output: Output, ends: readonly ConformanceCaseRepo
     for (const end of those) output.write(`${linesOf(output, end).join("\n")}\n`);
     output.write("\n");
   }
+}
+
+/** Shows what becomes of retries that repeat the first timestamp. */
+export function describeRepeatedTimestamp(
+  output: Output,
+  { finding, note }: RepeatedTimestamp,
+): void {
+  const { style } = output;
+  const lines = [
+    style("bold", "if the gateway repeats its first timestamp"),
+    `  ${style("dim", "–")} ${finding}`,
+    ...labelled(output, "note", note),
+  ];
+  output.write(`${lines.join("\n")}\n\n`);
 }
 
 /** Whether a receiver passed: every `must`, and with `strict` every `should`. */

@@ -1,5 +1,6 @@
 import { decode } from "../../decode.js";
 import { OUTCOMES } from "../../outcome.js";
+import { usualCauses } from "../../outcome-help.js";
 import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js";
 import type { Finding } from "../../testing/diagnosis/finding.js";
 import type { Intake } from "./delivery-intake.js";
@@ -67,7 +68,7 @@ export async function entryOf(
     bytes,
     durationMs: Number(durationMs.toFixed(1)),
     ...idOf(judgement),
-    reasons: forwarded && GOOD.has(outcome) ? [] : reasonsOf(intake),
+    reasons: forwarded && GOOD.has(outcome) ? [] : reasonsOf(intake, isSearched),
     findings: isSearched ? await findingsOf(intake, secrets, maxBodyBytes) : [],
     ...(forwarded && { forwarded: forwardedOf(forwarded) }),
     ...(showsBody && body !== undefined ? bodyFields(body) : {}),
@@ -99,14 +100,19 @@ async function findingsOf(
   return findings.map(({ code, certainty, message, mend }) => ({ code, certainty, message, mend }));
 }
 
-function reasonsOf({ judgement: { response, authentic }, body }: Intake): readonly string[] {
+/** With the usual causes, unless the cause itself has been looked for. */
+function reasonsOf(
+  { judgement: { response, authentic }, body }: Intake,
+  isSearched: boolean,
+): readonly string[] {
   const { outcome } = response;
   const { status, message } = OUTCOMES[outcome];
   if (status === 200) return [];
   const decoded =
     outcome === "unrecognized" && body && authentic ? decode(body, authentic.type) : undefined;
   const issues = decoded?.kind === "unrecognized" ? decoded.issues : [];
-  return [message, ...issues.map(issueLine)];
+  const causes = isSearched ? "" : usualCauses(outcome);
+  return [message, ...issues.map(issueLine), ...(causes === "" ? [] : [causes])];
 }
 
 /** A path names fields, of which only those of the schema can be at fault. */

@@ -48,7 +48,8 @@ export function createIntake(
     const judgement = await judge(request);
     const { outcome, status } = judgement.response;
     const read = receivedOf(request);
-    const body = outcome === "method_not_allowed" ? undefined : read.body;
+    const isDelivery = outcome !== "method_not_allowed" && outcome !== "reachable";
+    const body = isDelivery ? read.body : undefined;
     const forwarded = body && (await forwarder?.forward(lines, body));
     return {
       at,

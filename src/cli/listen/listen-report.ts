@@ -2,7 +2,7 @@ import type { Output } from "../terminal/command-io.js";
 import type { DeliveryEntry } from "./delivery-entry.js";
 import { READINGS, readingOf } from "../send/gateway-reading.js";
 import { wrap } from "../help-text.js";
-import { printable, printableLine } from "../terminal/printable.js";
+import { printableLine, quotedLines } from "../terminal/printable.js";
 
 const INDENT = " ".repeat(10);
 
@@ -27,7 +27,7 @@ export function describeEntry({ write, style, columns }: Output, entry: Delivery
   write(
     `${INDENT}${style("dim", entry.body === undefined ? `${title}, in base64:` : `${title}:`)}\n`,
   );
-  write(`${printable(body)}\n`);
+  write(`${quotedLines(body, INDENT, columns).join("\n")}\n`);
 }
 
 function detailsOf({ reasons, findings, forwarded }: DeliveryEntry): readonly string[] {

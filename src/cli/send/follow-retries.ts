@@ -54,7 +54,9 @@ export async function followRetries(io: CommandIo, following: Following): Promis
   const delivery = await twin.deliver(content, { id, copies, concurrent });
   await twin.close();
   const isAcknowledged = delivery.end === "acknowledged";
-  const passed = isWrong ? !isAcknowledged : isAcknowledged;
+  const silent = isWrong ? unansweredIn(delivery) : undefined;
+  const passed = isWrong ? !isAcknowledged && silent === undefined : isAcknowledged;
+  const sentence = silent === undefined ? sentenceOn(delivery, isWrong) : silentSentence(silent);
   if (json) {
     writeJson(out, {
       url: shownUrl(url),
@@ -65,7 +67,7 @@ export async function followRetries(io: CommandIo, following: Following): Promis
       passed,
     });
   } else {
-    out.write(`\n${verdictLine(out, passed, sentenceOn(delivery, isWrong))}\n`);
+    out.write(`\n${verdictLine(out, passed, sentence)}\n`);
   }
   return passed ? EXIT.passed : EXIT.failed;
 }
@@ -87,6 +89,19 @@ function attemptLine({ style }: Output, attempt: TwinAttempt, copies: number): s
 function waitedMs({ attempts }: TwinDelivery): number {
   const first = attempts.filter(({ copy }) => copy === 0);
   return first.reduce((total, attempt) => total + attempt.waitedMs, 0);
+}
+
+/** The request of the last attempt to which no answer came: of what was not answered, none was refused. */
+function unansweredIn({ attempts }: TwinDelivery): TwinAttempt | undefined {
+  const last = attempts.at(-1)?.number;
+  return attempts.find(({ number, status }) => number === last && status === undefined);
+}
+
+function silentSentence({ number, error }: TwinAttempt): string {
+  return printableLine(
+    `no answer came to attempt ${number} (${String(error)}), so nothing shows that a wrong secret is refused`,
+    400,
+  );
 }
 
 function sentenceOn(delivery: TwinDelivery, isWrong: boolean): string {

@@ -2,13 +2,13 @@ import type { Output } from "../terminal/command-io.js";
 import type { Exchange } from "./exchange.js";
 import type { Prepared } from "./experiment.js";
 import { READINGS, readingOf } from "./gateway-reading.js";
-import { printable } from "../terminal/printable.js";
+import { printable, quotedLines } from "../terminal/printable.js";
 import { renderTable, type Cell } from "../terminal/table.js";
 import { shownUrl } from "../options/target-url.js";
 
 /** Shows the request: its head but for the signature, which would be good for anyone who reads it. */
 export function describeRequest(
-  { write, style }: Output,
+  { write, style, columns }: Output,
   url: URL,
   { request, experiments }: Prepared,
   showsBody: boolean,
@@ -19,7 +19,10 @@ export function describeRequest(
     write(`  ${style("dim", name.padEnd(20))} ${printable(shown)}\n`);
   }
   write(`  ${style("dim", "body".padEnd(20))} ${request.body.length} bytes\n`);
-  if (showsBody) write(`${printable(new TextDecoder().decode(request.body))}\n`);
+  if (showsBody) {
+    const text = new TextDecoder().decode(request.body);
+    write(`${quotedLines(text, "  ", columns).join("\n")}\n`);
+  }
   for (const experiment of experiments) write(`  ${style("yellow", experiment)}\n`);
   write("\n");
 }

@@ -1,4 +1,5 @@
 import type { Output } from "./command-io.js";
+import { spelledOut } from "./printable.js";
 
 /** The option of a command that ends with one result. */
 export const JSON_OPTION = {
@@ -6,19 +7,12 @@ export const JSON_OPTION = {
   help: "Writes the result as one JSON document, and nothing else to standard output.",
 } as const;
 
-/** Control characters that JSON leaves as they are, and some terminals obey. */
-const OBEYED = /[\u007f-\u009f]/g;
-
-/** Writes a result as one JSON document. */
+/** Writes a result as one JSON document, with what a terminal obeys or does not show spelt out. */
 export function writeJson({ write }: Output, document: unknown): void {
-  write(`${escaped(JSON.stringify(document, null, 2))}\n`);
+  write(`${spelledOut(JSON.stringify(document, null, 2))}\n`);
 }
 
-/** Writes one of many results as a line. */
+/** Writes one of many results as a line, spelt out in the same way. */
 export function writeJsonLine({ write }: Output, document: unknown): void {
-  write(`${escaped(JSON.stringify(document))}\n`);
-}
-
-function escaped(json: string): string {
-  return json.replace(OBEYED, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
+  write(`${spelledOut(JSON.stringify(document))}\n`);
 }
