@@ -36,7 +36,8 @@ function history(parts: Partial<History> = {}): History {
     ...{ guarantee: "lease", holdMs: HOLD_MS, deliveries: [{ id: ID, end: "acknowledged" }] },
     ...{ answers: [answer(30)], forgedAnswers: [], forgedIds: new Set() },
     ...{ lines: [...run(0), settled(25)], interruptions: [], storedIds: [ID] },
-    ...{ exactIds: undefined, unfinishedIds: [], unexpectedExits: [], ...parts },
+    ...{ exactIds: undefined, unfinishedIds: [], unexpectedExits: [] },
+    ...{ limits: {}, mostConnections: undefined, ...parts },
   };
 }
 
@@ -51,7 +52,7 @@ const AGAIN = run(2_000, 2, true);
 describe("the checker, on lease mode", () => {
   it("finds nothing where each delivery was handled once and then acknowledged", () => {
     expect(check(history())).toEqual({
-      ...{ violations: [], effects: 1, exhausted: 0 },
+      ...{ violations: [], effects: 1, exhausted: 0, stuck: 0, overloaded: 0, mostAtOnce: 1 },
       ...{ explainedDoubles: 0, unwarnedDoubles: 0, unexplainedDoubles: 0 },
     });
   });
@@ -238,7 +239,7 @@ describe("the checker, in every mode", () => {
     expect(odd({ status: 201 })).toEqual(["undocumented answer"]);
     expect(odd({ outcome: "constructor" })).toEqual(["undocumented answer"]);
     expect(odd({ outcome: undefined })).toEqual(["undocumented answer"]);
-    expect(odd({ status: 404, outcome: "stale" })).toEqual(["undocumented answer"]);
+    expect(odd({ status: 404, outcome: "draining" })).toEqual(["undocumented answer"]);
   });
 
   it("finds a forgery that reached a handler, the store, or an answer of its own", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installReceiver } from "./harness/install-receiver.js";
 import type { KnownBad } from "./plan/known-bad.js";
-import type { Mode } from "./plan/modes.js";
+import type { Mode } from "./plan/mode.js";
 import { runMode, type ModeResult, type RunTimes } from "./run-mode.js";
 
 /** What is run. */
@@ -56,7 +56,7 @@ export async function runFaults({
       return result;
     };
     const results: ModeResult[] = [];
-    for (const mode of modes) results.push(await run(mode.setup, mode, times));
+    for (const mode of modes) results.push(await run(mode.name, mode, times));
     const convictions: Conviction[] = [];
     for (const bad of knownBad) {
       const result = await run(`bad-${convictions.length}`, bad.mode, knownBadTimes);

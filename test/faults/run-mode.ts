@@ -9,7 +9,7 @@ import { ledgerFile, readLedgers } from "./harness/read-ledgers.js";
 import { runStorm } from "./harness/storm.js";
 import { startTcpProxy } from "./harness/tcp-proxy.js";
 import { startTraffic } from "./harness/traffic.js";
-import type { FaultCounts, Mode } from "./plan/modes.js";
+import type { FaultCounts, Mode } from "./plan/mode.js";
 import { planFaults } from "./plan/schedule.js";
 import { openStoreServer } from "./stores/open-store.js";
 import type { StoreContent, StoreServer } from "./stores/store-server.js";
@@ -31,6 +31,8 @@ export interface ModeResult {
   readonly acknowledged: number;
   readonly requests: number;
   readonly forgeries: number;
+  /** As in `History`. */
+  readonly mostConnections: number | undefined;
   readonly faults: Readonly<Record<keyof FaultCounts, number>>;
   readonly ms: number;
 }
@@ -40,6 +42,18 @@ const HOUR_MS = 3_600_000;
 /** By slot: one ahead, one behind. */
 const CLOCKS_OFF_MS = [0, HOUR_MS, 0, -HOUR_MS];
 const FAIL_RATE = 0.1;
+
+/** The receivers' options that a mode may leave out. */
+function receiverParts(
+  { flaw, options = {}, failRate = FAIL_RATE, clocksAgree }: Mode,
+  slot: number,
+) {
+  return {
+    ...(flaw === undefined ? {} : { flaw }),
+    ...{ options, failRate },
+    clockOffMs: clocksAgree === true ? 0 : (CLOCKS_OFF_MS[slot] ?? 0),
+  };
+}
 
 /** What a run is made with. */
 export interface ModeRun {
@@ -59,11 +73,13 @@ export async function runMode({
   mode,
   program,
   folder,
-  times: { calmMs, stormMs, healMs },
+  times,
   seed,
   signal,
 }: ModeRun): Promise<ModeResult> {
   const startedAt = performance.now();
+  const { calmMs, healMs } = times;
+  const { stormMs = times.stormMs } = mode;
   const databaseFile = join(folder, "store.sqlite");
   const ledgers = join(folder, "ledgers");
   mkdirSync(ledgers);
@@ -74,17 +90,19 @@ export async function runMode({
     closing.unshift(store.close);
     const proxy = store.port === 0 ? undefined : await startTcpProxy(store.port);
     if (proxy !== undefined) closing.unshift(proxy.close);
-    const { setup, flaw, holdMs, handler, deliveries: wanted } = mode;
+    const { setup, holdMs, handler, deliveries: wanted } = mode;
     const fleet = await startFleet(program, (receiver, slot) => ({
-      ...{ setup, ...(flaw === undefined ? {} : { flaw }), receiver, holdMs, handler },
+      ...{ setup, receiver, holdMs, handler, ...receiverParts(mode, slot) },
       ...{ port: proxy?.port ?? 0, databaseFile, ledgerFile: ledgerFile(ledgers, receiver) },
-      ...{ secret: SECRET, failRate: FAIL_RATE, clockOffMs: CLOCKS_OFF_MS[slot] ?? 0 },
-      seed: seed + receiver,
+      ...{ secret: SECRET, seed: seed + receiver },
     }));
     closing.unshift(fleet.close);
 
     const spreadMs = calmMs + stormMs;
-    const traffic = startTraffic(fleet, { deliveries: wanted, spreadMs, secret: SECRET, seed });
+    const traffic = startTraffic(fleet, {
+      ...{ deliveries: wanted, spreadMs, secret: SECRET, seed },
+      own: mode.traffic ?? {},
+    });
     closing.unshift(traffic.close);
     const live = async () => {
       const storm = await runStorm(planFaults(mode, stormMs, seed), {
@@ -109,6 +127,8 @@ export async function runMode({
       storedIds: content.storedIds,
       exactIds: content.exactIds,
       unfinishedIds: content.unfinishedIds ?? [],
+      limits: mode.limits ?? {},
+      mostConnections: store.mostConnections(),
       unexpectedExits: fleet.unexpectedExits,
     };
     return {
@@ -118,6 +138,7 @@ export async function runMode({
       acknowledged: deliveries.filter(({ end }) => end === "acknowledged").length,
       requests: requests(),
       forgeries: forgedIds.size,
+      mostConnections: history.mostConnections,
       faults: { ...storm.counts, kills: countKills(fleet) },
       ms: performance.now() - startedAt,
     };

@@ -1,4 +1,4 @@
-// npm run faults [-- --seed N] [--mode lease-redis …] [--short]
+// npm run faults [-- --seed N] [--mode lease-redis …] [--short] [--lock-seconds 60]
 // Four receivers, a gateway, and a storm; writes docs/faults.md where everything was run.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -19,16 +19,27 @@ const { values } = parseArgs({
     seed: { type: "string" },
     mode: { type: "string", multiple: true },
     short: { type: "boolean", default: false },
+    "lock-seconds": { type: "string" },
   },
 });
 const seed = values.seed === undefined ? Math.floor(Math.random() * MAX_SEED) : Number(values.seed);
 const { mode: wanted, short: isShort } = values;
+const lockSeconds = values["lock-seconds"];
+const lockMs = lockSeconds === undefined ? undefined : Number(lockSeconds) * 1_000;
 const isWhole = wanted === undefined && !isShort;
 const plan = isShort ? SHORT_PLAN : WHOLE_PLAN;
-const names = [...MODES.map(({ setup }) => setup), ...KNOWN_BAD.map(({ flaw }) => flaw)];
+const names = [...MODES.map(({ name }) => name), ...KNOWN_BAD.map(({ flaw }) => flaw)];
 const unknown = wanted?.find((name) => !names.some((known) => known === name));
-if (unknown !== undefined || !Number.isInteger(seed) || seed < 0 || seed > MAX_SEED) {
-  say(`--seed is a whole number up to ${MAX_SEED}; --mode is one of:\n${names.join("\n")}`);
+if (
+  unknown !== undefined ||
+  !Number.isInteger(seed) ||
+  seed < 0 ||
+  seed > MAX_SEED ||
+  !(lockMs === undefined || lockMs >= 0)
+) {
+  say(
+    `--seed is a whole number up to ${MAX_SEED}, --lock-seconds one of seconds; --mode is one of:\n${names.join("\n")}`,
+  );
   process.exit(2);
 }
 
@@ -49,7 +60,9 @@ for (const name of ["uncaughtException", "unhandledRejection"] as const) {
 say(`seed ${seed}`);
 const results = await runFaults({
   ...plan,
-  modes: plan.modes.filter(({ setup }) => wanted?.includes(setup) ?? true),
+  modes: plan.modes
+    .filter(({ name }) => wanted?.includes(name) ?? true)
+    .map((mode) => (lockMs === undefined ? mode : { ...mode, lockMs })),
   knownBad: plan.knownBad.filter(({ flaw }) => wanted?.includes(flaw) ?? true),
   ...{ seed, signal: ending.signal },
   onResult: (title, { verdict, ms }) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { MODES, type FaultCounts, type Mode } from "./plan/modes.js";
+import type { FaultCounts, Mode } from "./plan/mode.js";
+import { MODES } from "./plan/modes.js";
 import { WHOLE_PLAN } from "./plan/plans.js";
 import { planFaults } from "./plan/schedule.js";
 import { LEAST } from "./report/complaints.js";

@@ -1,15 +1,25 @@
-import { DOCUMENTED_STATUSES, FORGERY_OUTCOMES } from "./documented-answers.js";
+import { DOCUMENTED_STATUSES, FORGERY_OUTCOMES, REFUSAL_OUTCOMES } from "./documented-answers.js";
 import type { Answer, History } from "./history.js";
 import type { Violation } from "./violation.js";
 
-/** No answer outside the table of outcomes. */
+/** No answer outside the table of outcomes, and the gateway's own requests are known as such. */
 export function checkAnswers({ answers, forgedAnswers }: History): readonly Violation[] {
-  return [...answers, ...forgedAnswers].flatMap(({ id, status, outcome = "none" }): Violation[] => {
-    if (Object.hasOwn(DOCUMENTED_STATUSES, outcome) && DOCUMENTED_STATUSES[outcome] === status) {
-      return [];
-    }
-    return [{ rule: "undocumented answer", detail: `${id}: ${status} ${outcome}` }];
-  });
+  const refused = answers.filter(({ outcome = "" }) => REFUSAL_OUTCOMES.includes(outcome));
+  const undocumented = [...answers, ...forgedAnswers].flatMap(
+    ({ id, status, outcome = "none" }): Violation[] => {
+      if (Object.hasOwn(DOCUMENTED_STATUSES, outcome) && DOCUMENTED_STATUSES[outcome] === status) {
+        return [];
+      }
+      return [{ rule: "undocumented answer", detail: `${id}: ${status} ${outcome}` }];
+    },
+  );
+  return [
+    ...undocumented,
+    ...refused.map(({ id, outcome = "" }): Violation => ({
+      rule: "genuine refused",
+      detail: `${id}: ${outcome}`,
+    })),
+  ];
 }
 
 /** A forgery is refused as one, reaches no handler, and leaves nothing behind. */

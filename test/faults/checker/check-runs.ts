@@ -3,7 +3,7 @@ import type { History } from "./history.js";
 import type { Run, Runs } from "./runs.js";
 import type { Verdict, Violation } from "./violation.js";
 
-type JudgedRuns = Omit<Verdict, "exhausted">;
+type JudgedRuns = Omit<Verdict, "exhausted" | "stuck" | "overloaded" | "mostAtOnce">;
 
 /** What the calls of handlers say: effects that are missing, early, doubled, or behind a completion. */
 export function checkRuns(history: History, runs: Runs): JudgedRuns {

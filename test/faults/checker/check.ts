@@ -1,6 +1,7 @@
 import { checkAnswers, checkForgeries } from "./check-answers.js";
 import { checkRuns } from "./check-runs.js";
 import type { History } from "./history.js";
+import { checkLimits, mostAtOnce } from "./check-limits.js";
 import { readRuns } from "./runs.js";
 import type { Verdict, Violation } from "./violation.js";
 
@@ -18,6 +19,7 @@ export function check(history: History): Verdict {
       ...checkExact(history),
       ...checkAnswers(history),
       ...checkForgeries(history),
+      ...checkLimits(history, runs),
       ...ends,
       ...history.unfinishedIds.map((id): Violation => ({
         rule: "unfinished",
@@ -30,6 +32,9 @@ export function check(history: History): Verdict {
     unwarnedDoubles: judged.unwarnedDoubles,
     unexplainedDoubles: judged.unexplainedDoubles,
     exhausted: history.deliveries.filter(({ end }) => end === "exhausted").length,
+    stuck: history.lines.filter(({ kind }) => kind === "stuck").length,
+    overloaded: history.answers.filter(({ outcome }) => outcome === "overloaded").length,
+    mostAtOnce: mostAtOnce(runs),
   };
 }
 

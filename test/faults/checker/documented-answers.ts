@@ -5,6 +5,7 @@ export const DOCUMENTED_STATUSES: Readonly<Record<string, number>> = {
   discarded: 200,
   unhandled: 200,
   in_flight: 409,
+  reachable: 200,
   method_not_allowed: 405,
   malformed: 409,
   unsigned: 409,
@@ -18,11 +19,17 @@ export const DOCUMENTED_STATUSES: Readonly<Record<string, number>> = {
   handler_failed: 500,
   handler_timeout: 503,
   retry_later: 503,
+  overloaded: 503,
   store_unavailable: 503,
   secret_unavailable: 503,
   draining: 503,
   internal_error: 500,
 };
+
+/** Outcomes that no request of the gateway may have. */
+export const REFUSAL_OUTCOMES: readonly string[] = [
+  ...["malformed", "unsigned", "signature_mismatch", "stale", "type_mismatch", "unrecognized"],
+];
 
 /** The only outcomes that a well-formed request without a good signature may have. */
 export const FORGERY_OUTCOMES: readonly string[] = ["unsigned", "signature_mismatch"];

@@ -1,3 +1,4 @@
+import type { OwnLimits } from "../plan/mode.js";
 import type { LedgerLine } from "./ledger-line.js";
 
 /** What a mode promises of a delivery's effect. */
@@ -58,6 +59,10 @@ export interface History {
   readonly exactIds: readonly string[] | undefined;
   /** Jobs that were not finished when the run ended, in inbox mode. */
   readonly unfinishedIds: readonly string[];
+  /** What this mode's receivers are judged by beyond the rules of all. */
+  readonly limits: OwnLimits;
+  /** The most connections of receivers that the store's server had; undefined where none were counted. */
+  readonly mostConnections: number | undefined;
   /** What receivers that ended by themselves said. */
   readonly unexpectedExits: readonly string[];
 }

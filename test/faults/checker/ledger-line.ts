@@ -11,6 +11,8 @@ export type LedgerEvent =
   | { readonly kind: "effect"; readonly id: string; readonly run: number }
   /** It returned, or threw. */
   | { readonly kind: "end" | "failed"; readonly id: string; readonly run: number }
+  /** It never settles. */
+  | { readonly kind: "stuck"; readonly id: string; readonly run: number }
   /** Its signal aborted. */
   | { readonly kind: "lost"; readonly id: string; readonly run: number }
   /** The store, or the queue, has taken its success. */

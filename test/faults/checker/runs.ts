@@ -10,6 +10,8 @@ export interface Run {
   effectAt: number | undefined;
   /** Whether its signal aborted. */
   isLost: boolean;
+  /** When it returned or threw; undefined where it did neither. */
+  endedAt: number | undefined;
 }
 
 /** What a receiver wrote of how a delivery was settled. */
@@ -52,18 +54,21 @@ export function readRuns(lines: readonly LedgerLine[]): Runs {
         const { id, takeover } = line;
         const run: Run = {
           ...{ id, receiver, takeover, startedAt: at },
-          ...{ effectAt: undefined, isLost: false },
+          ...{ effectAt: undefined, isLost: false, endedAt: undefined },
         };
         byRun.set(`${receiver} ${line.run}`, run);
         byId.set(id, [...(byId.get(id) ?? []), run]);
         break;
       }
       case "effect":
-      case "lost": {
+      case "lost":
+      case "end":
+      case "failed": {
         const run = byRun.get(`${receiver} ${line.run}`);
         if (run === undefined) break;
         if (line.kind === "effect") run.effectAt ??= at;
-        else run.isLost = true;
+        else if (line.kind === "lost") run.isLost = true;
+        else run.endedAt = at;
         break;
       }
       case "settled":
@@ -75,8 +80,7 @@ export function readRuns(lines: readonly LedgerLine[]): Runs {
       case "stall":
         stalls.set(receiver, [...(stalls.get(receiver) ?? []), { from: at - line.ms, to: at }]);
         break;
-      case "end":
-      case "failed":
+      case "stuck":
         break;
     }
   }

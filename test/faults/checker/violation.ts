@@ -16,6 +16,14 @@ export type Rule =
   | "undocumented answer"
   /** The sender gave a genuine delivery up after a final status. */
   | "given up"
+  /** A request of the gateway was answered as if it were not the gateway's, or too old. */
+  | "genuine refused"
+  /** A copy was answered "in flight" when the run that held the delivery had to be given up. */
+  | "held too long"
+  /** More handlers ran at once in one receiver than it may run. */
+  | "too many at once"
+  /** The receivers had more connections to their store's server than their pools may open. */
+  | "too many connections"
   /** The run ended with a delivery under way, or a job unfinished. */
   | "unfinished"
   /** A receiver ended by itself. */
@@ -40,4 +48,10 @@ export interface Verdict {
   readonly unexplainedDoubles: number;
   /** Deliveries that the sender gave up after its last attempt. */
   readonly exhausted: number;
+  /** Runs that never settled. */
+  readonly stuck: number;
+  /** Answers of "overloaded". */
+  readonly overloaded: number;
+  /** The most handlers that ran at once in one receiver. */
+  readonly mostAtOnce: number;
 }

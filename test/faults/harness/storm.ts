@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Interruption } from "../checker/history.js";
-import type { FaultCounts } from "../plan/modes.js";
+import type { FaultCounts } from "../plan/mode.js";
 import type { PlannedFault } from "../plan/schedule.js";
 import { now } from "./clock.js";
 import type { Fleet } from "./fleet.js";
@@ -33,7 +33,7 @@ export async function runStorm(
 ): Promise<StormResult> {
   const counts: Record<keyof FaultCounts, number> = {
     ...{ kills: 0, stops: 0, restarts: 0, cuts: 0 },
-    ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0 },
+    ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0 },
   };
   const interruptions: Interruption[] = [];
 
@@ -58,6 +58,8 @@ export async function runStorm(
         return fleet.stop(slot, lastsMs);
       case "restarts":
         return toStore(() => store.restart(lastsMs));
+      case "locks":
+        return toStore(() => store.lock(lastsMs));
       case "cuts":
         return toStore(() => {
           proxy?.cut();

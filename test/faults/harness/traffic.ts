@@ -7,6 +7,7 @@ import {
   sampleOnlineDataEvent,
   type TwinEvent,
 } from "../../../src/testing/index.js";
+import type { OwnTraffic } from "../plan/mode.js";
 import { createRandom } from "../../../src/testing/random.js";
 import { createBalancer } from "./balancer.js";
 import type { Fleet } from "./fleet.js";
@@ -19,6 +20,7 @@ export interface TrafficPlan {
   readonly spreadMs: number;
   readonly secret: string;
   readonly seed: number;
+  readonly own: OwnTraffic;
 }
 
 /** The gateway's traffic, and some that is not the gateway's. */
@@ -49,7 +51,7 @@ const MAX_OPEN = 300;
 /** Starts the traffic. */
 export function startTraffic(
   fleet: Fleet,
-  { deliveries: wanted, spreadMs, secret, seed }: TrafficPlan,
+  { deliveries: wanted, spreadMs, secret, seed, own }: TrafficPlan,
 ): Traffic {
   const genuine = createBalancer(fleet, createRandom(seed));
   const forged = createBalancer(fleet, createRandom(seed + 1));
@@ -57,7 +59,9 @@ export function startTraffic(
     target: genuine.handle,
     ...{ secret, seed, clock: createScaledClock(SPEED), timeoutMs: 5_000 },
     faults: { duplicateRate: DUPLICATE_RATE, concurrentCopiesRate: COPIES_RATE },
+    refreshTimestamp: own.repeatsTimestamp !== true,
   });
+  const maxOpen = own.openAtOnce ?? MAX_OPEN;
   const deliveries: Delivery[] = [];
   const forgedIds = new Set<string>();
   const underWay: Promise<void>[] = [];
@@ -84,8 +88,9 @@ export function startTraffic(
   const run = async (): Promise<void> => {
     const startedAt = performance.now();
     while (started < wanted && !isClosed) {
-      const planned = Math.ceil(((performance.now() - startedAt) / spreadMs) * wanted);
-      const due = Math.min(planned, deliveries.length + MAX_OPEN, wanted);
+      const passed = own.openAtOnce === undefined ? performance.now() - startedAt : Infinity;
+      const planned = Math.ceil(Math.min(passed / spreadMs, 1) * wanted);
+      const due = Math.min(planned, deliveries.length + maxOpen, wanted);
       for (; started < due; started++) {
         begin(deliver(started));
         if (started % Math.round(1 / FORGERY_RATE) === 0) begin(forge(started));

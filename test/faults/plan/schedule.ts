@@ -1,5 +1,5 @@
 import { createRandom } from "../../../src/testing/random.js";
-import type { FaultCounts, Mode } from "./modes.js";
+import type { FaultCounts, Mode } from "./mode.js";
 
 /** One fault, in milliseconds from the start of the storm. */
 export interface PlannedFault {
@@ -24,6 +24,8 @@ const LENGTHS: Readonly<
   holds: { least: 0.3, more: 0.7, hold: true },
   lostAnswers: { least: 60, more: 200 },
   latencies: { least: 600, more: 600 },
+  // Longer than a driver or a pool waits by itself, and many times as long as a receiver does.
+  locks: { least: 15_000, more: 0 },
 };
 
 /** How many receivers there are at a time. */
@@ -31,7 +33,7 @@ export const SLOTS = 4;
 
 /** The faults of a mode in a storm of `stormMs`, in their order: the same for the same seed. */
 export function planFaults(
-  { faults, holdMs }: Pick<Mode, "faults" | "holdMs">,
+  { faults, holdMs, lockMs }: Pick<Mode, "faults" | "holdMs" | "lockMs">,
   stormMs: number,
   seed: number,
 ): readonly PlannedFault[] {
@@ -42,11 +44,12 @@ export function planFaults(
     .flatMap((kind) => {
       const { least, more, hold } = LENGTHS[kind];
       const unit = hold === true ? holdMs : 1;
+      const fixedMs = kind === "locks" ? lockMs : undefined;
       // One in each stretch of the storm, so that every part of it has some of all.
       return Array.from({ length: faults[kind] }, (_, index) => ({
         kind,
         at: Math.round(((index + fraction()) / faults[kind]) * stormMs),
-        lastsMs: Math.round((least + more * fraction()) * unit),
+        lastsMs: fixedMs ?? Math.round((least + more * fraction()) * unit),
         slot: random.below(SLOTS),
       }));
     })

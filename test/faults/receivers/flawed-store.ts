@@ -39,7 +39,7 @@ export function flawedStore(flaw: Flaw, store: DeliveryStore, client: Redis): De
           return claim.state === "in_flight" ? { state: "completed" } : claim;
         },
       };
-    case "answers before it handles":
+    default:
       return store;
   }
 }

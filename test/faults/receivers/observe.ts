@@ -2,7 +2,8 @@ import type { Logger, OutcomeReport } from "identity-gateway-webhooks";
 import type { Ledger } from "./ledger.js";
 
 /** How the library says that a success could not be told, to the store or to the queue. */
-const UNSETTLED = /completion failed|completion given up|verdict|has expired/;
+const UNSETTLED =
+  /completion failed|completion given up|could not be written|moved on before|has expired/;
 
 /** Puts what a receiver and a worker say of themselves into the ledger. */
 export function observe(ledger: Ledger): {

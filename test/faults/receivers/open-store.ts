@@ -1,7 +1,7 @@
 import type { DeliveryStore } from "identity-gateway-webhooks";
 import { flawedStore } from "./flawed-store.js";
+import { hastyStore } from "./hasty-store.js";
 import type { ReceiverConfig } from "./receiver-config.js";
-import { whenOpen } from "./when-open.js";
 
 /** The store of a receiver in lease mode. Loads no driver but its own: receivers start all the time. */
 export async function openStore(config: ReceiverConfig): Promise<DeliveryStore> {
@@ -16,13 +16,15 @@ export async function openStore(config: ReceiverConfig): Promise<DeliveryStore> 
     case "lease-postgres": {
       const { openPool } = await import("./postgres-pool.js");
       const { postgresStore } = await import("identity-gateway-webhooks/postgres");
-      return postgresStore({ pool: openPool(config.port) });
+      const pool = openPool(config.port);
+      const store = postgresStore({ pool });
+      return config.flaw === undefined ? store : hastyStore(pool, store);
     }
     case "lease-sqlite": {
       const { default: Database } = await import("better-sqlite3");
       const { sqliteStore } = await import("identity-gateway-webhooks/sqlite");
       const database = new Database(config.databaseFile);
-      return whenOpen(() => sqliteStore({ database }));
+      return sqliteStore({ database });
     }
     default:
       throw new Error(`${config.setup} has no leases`);

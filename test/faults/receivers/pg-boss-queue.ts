@@ -10,7 +10,7 @@ import type { Workers } from "./inbox-receiver.js";
 import type { Ledger } from "./ledger.js";
 import { QUEUE, type ReceiverConfig } from "./receiver-config.js";
 
-/** Opens the queue and works it. Notes in the ledger what pg-boss has taken of a verdict. */
+/** Opens the queue and works it. Notes in the ledger what pg-boss has taken of a result. */
 export async function openPgBoss(
   { port, holdMs }: ReceiverConfig,
   ledger: Ledger,
@@ -19,11 +19,17 @@ export async function openPgBoss(
   const boss = await startPgBoss(port);
   const noting: PgBossConsumer = {
     fetch: (name, options) => boss.fetch(name, options),
-    getDb: () => boss.getDb(),
-    async complete(name, id) {
-      await boss.complete(name, id);
-      ledger.write({ kind: "settled", id });
-    },
+    getDb: () => ({
+      async executeSql(text, values) {
+        const result = await boss.getDb().executeSql(text, values);
+        const [, id] = values;
+        // Undefined from a PgBoss that is stopped.
+        const { rows = [] } = Object(result) as { readonly rows?: unknown[] };
+        const isCompleted = text.includes("state = 'completed'") && rows.length > 0;
+        if (isCompleted && typeof id === "string") ledger.write({ kind: "settled", id });
+        return result;
+      },
+    }),
   };
   pgBossConsume({ boss: noting, queue: QUEUE, concurrency: 20, pollIntervalMs: 100, ...workers });
   const retries = { retryLimit: 100, retryDelayMs: 1_000 };

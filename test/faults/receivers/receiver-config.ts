@@ -1,5 +1,5 @@
 import type { Flaw } from "../plan/known-bad.js";
-import type { HandlerTimes, Setup } from "../plan/modes.js";
+import type { HandlerTimes, OwnOptions, Setup } from "../plan/mode.js";
 
 /** What a receiver's process is started with, as JSON in its first argument. */
 export interface ReceiverConfig {
@@ -15,6 +15,8 @@ export interface ReceiverConfig {
   readonly secret: string;
   readonly holdMs: number;
   readonly handler: HandlerTimes;
+  /** What the receiver is made with beside what all modes have. */
+  readonly options: OwnOptions;
   /** Share of the runs that fail, from 0 to 1. */
   readonly failRate: number;
   /** How far its wall clock is off. Milliseconds. */

@@ -6,7 +6,7 @@ export function isProcessOff({ setup, clockOffMs }: ReceiverConfig): boolean {
   return clockOffMs !== 0 && setup !== "inbox-bullmq";
 }
 
-/** The times of receivers in all modes. */
+/** The times and bounds of a receiver. */
 export function receiverTimes(config: ReceiverConfig) {
   const offMs = isProcessOff(config) ? 0 : config.clockOffMs;
   return {
@@ -16,5 +16,6 @@ export function receiverTimes(config: ReceiverConfig) {
     // At the default, a receiver that is an hour off refuses all that is fresh, and shows nothing more.
     timestampToleranceMs: 7_200_000,
     now: () => Date.now() + offMs,
+    ...config.options,
   };
 }

@@ -5,17 +5,16 @@ import type { Ledger } from "./ledger.js";
 import { observe } from "./observe.js";
 import { EFFECTS_TABLE, type ReceiverConfig } from "./receiver-config.js";
 import { receiverTimes } from "./receiver-times.js";
-import { whenOpen } from "./when-open.js";
 import type { Work, WorkContext } from "./work.js";
 
 const INSERT = `INSERT INTO ${EFFECTS_TABLE} (id) VALUES (?)`;
 
 /** A receiver whose effects are rows of an SQLite file that it writes through `context.tx`. */
-export async function sqliteTransactionsReceiver(
+export function sqliteTransactionsReceiver(
   config: ReceiverConfig,
   ledger: Ledger,
   work: Work,
-): Promise<WebhookReceiver> {
+): WebhookReceiver {
   const handle = (
     _record: unknown,
     context: WorkContext & { readonly tx: Database.Database },
@@ -24,7 +23,7 @@ export async function sqliteTransactionsReceiver(
   return createWebhookReceiver({
     secret: config.secret,
     handlers: { new_alarm: handle, delete_my_data_event: handle },
-    store: await whenOpen(() => sqliteTransactions({ database })),
+    store: sqliteTransactions({ database }),
     ...receiverTimes(config),
     ...observe(ledger),
   });

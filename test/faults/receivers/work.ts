@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { DeliveryContext } from "identity-gateway-webhooks";
 import { createRandom } from "../../../src/testing/random.js";
@@ -17,11 +19,23 @@ export interface Work {
 
 const LONG_ONE_IN = 100;
 
+/** Whether this is the first run, in whatever process, of a delivery whose first run never settles. */
+function isStuck(id: string, { handler, ledgerFile }: WorkConfig): boolean {
+  const { stuckOneIn = 0 } = handler;
+  if (stuckOneIn === 0 || Number.parseInt(id.slice(0, 8), 16) % stuckOneIn !== 0) return false;
+  try {
+    writeFileSync(join(dirname(ledgerFile), `stuck-${id}`), "", { flag: "wx" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+type WorkConfig = Pick<ReceiverConfig, "handler" | "failRate" | "seed" | "ledgerFile">;
+
 /** Makes the work, which writes each of its steps into the ledger. */
-export function createWork(
-  { handler, failRate, seed }: Pick<ReceiverConfig, "handler" | "failRate" | "seed">,
-  ledger: Ledger,
-): Work {
+export function createWork(config: WorkConfig, ledger: Ledger): Work {
+  const { handler, failRate, seed } = config;
   const random = createRandom(seed);
   let failing = failRate;
   let runs = 0;
@@ -34,6 +48,10 @@ export function createWork(
       signal.addEventListener("abort", () => {
         ledger.write({ kind: "lost", id, run });
       });
+      if (isStuck(id, config)) {
+        ledger.write({ kind: "stuck", id, run });
+        await new Promise(() => undefined);
+      }
       const isLong = handler.longMs > 0 && random.below(LONG_ONE_IN) === 0;
       const isFailing = random.below(10_000) < failing * 10_000;
       const [beforeMs, afterMs] = [

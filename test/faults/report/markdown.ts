@@ -22,7 +22,41 @@ const COLUMNS: readonly (readonly [string, (result: ModeResult) => string | numb
   ["exhausted", ({ verdict }) => verdict.exhausted],
 ];
 
-/** The two tables of a run. */
+/** What the modes with a trouble of their own have had of it; nothing of the others. */
+const OWN_TROUBLE: readonly (readonly [string, (result: ModeResult) => string | undefined])[] = [
+  [
+    "runs that never settled",
+    ({ mode, verdict }) =>
+      mode.handler.stuckOneIn === undefined ? undefined : count(verdict.stuck),
+  ],
+  [
+    "most handlers at once in a receiver",
+    ({ mode, verdict }) => against(mode.limits?.handlersAtOnce, verdict.mostAtOnce),
+  ],
+  [
+    "answers of `overloaded`",
+    ({ mode, verdict }) =>
+      mode.traffic?.openAtOnce === undefined ? undefined : count(verdict.overloaded),
+  ],
+  [
+    "most server connections",
+    ({ mode, mostConnections }) => against(mode.limits?.connections, mostConnections),
+  ],
+];
+
+function against(allowed: number | undefined, most: number | undefined): string | undefined {
+  return allowed === undefined ? undefined : `${most ?? 0}, ${allowed} allowed`;
+}
+
+function ownTroubleTable(modes: readonly ModeResult[]): readonly string[] {
+  const rows = modes
+    .map((result) => [result.mode.title, ...OWN_TROUBLE.map(([, of]) => of(result) ?? "–")])
+    .filter(([, ...cells]) => cells.some((cell) => cell !== "–"));
+  const header = ["trouble of its own", ...OWN_TROUBLE.map(([name]) => name)];
+  return rows.length === 0 ? [] : [table(header, rows), ""];
+}
+
+/** The tables of a run. */
 export function tablesOf({ modes, convictions }: FaultResults): string {
   const header = COLUMNS.map(([name]) => name);
   const rows = modes.map((result) => COLUMNS.map(([, of]) => String(of(result))));
@@ -37,6 +71,7 @@ export function tablesOf({ modes, convictions }: FaultResults): string {
   return [
     table(header, rows),
     "",
+    ...ownTroubleTable(modes),
     table(["known-bad receiver", "deliveries", "kill -9", "convicted by", "times", "also"], bad),
   ].join("\n");
 }
@@ -56,6 +91,13 @@ Four processes of the built package receive what the gateway's twin sends, each 
 
 After a calm time come the faults: SIGKILL and a new process; SIGSTOP for 1.4 to 1.9 times a lease (of 1.5 s; a job's expiry or lock in the queues); Redis killed (it has \`appendfsync always\`) and PostgreSQL ended in immediate mode, and started again; and, by a proxy before the store, connections that are reset, that swallow everything, that hold everything back and bring it late, that lose the answer to what was written, and that take 200 ms longer. At the end all faults are off, until each delivery is acknowledged or the sender has no attempt left ("exhausted").
 
+Four kinds of trouble have modes of their own, with fewer of these faults:
+
+- **Handlers that never settle**: one delivery in 40 has a first run that never returns. \`handlerTimeoutMs\` is 1 s and \`handlerMaxMs\` 2 s, so that a later attempt of the same 9.6 seconds can take over.
+- **A gateway that repeats its first timestamp** in all attempts of a delivery, against its document. \`timestampToleranceMs\` is 7 days, as long as ids are remembered. Half of the runs fail, so that many attempts are late ones.
+- **50 times the concurrency**: 800 deliveries come at once, and \`maxConcurrentDeliveries\` of the four receivers comes to 16.
+- **A locked table**: another client holds the table of deliveries for 15 s, twenty times as long as a receiver waits for its store (\`npm run faults -- --lock-seconds 60\` for longer), and the server's connections are counted.
+
 Each handler writes its start and its effect into a file of its process, outside of the store, before it goes on: what is written there SIGKILL does not take back. A checker, which has its own tests, judges these files, the answers and the store's content.
 
 ## What is judged
@@ -66,10 +108,13 @@ Each handler writes its start and its effect into a file of its process, outside
 - **Lease ⇒ each double is explained**: the process of the earlier run was killed before its success was settled, or stood still for the length of a lease, or its lease was lost, or it said that it could not tell the store. All else is "unexplained". "Not warned" are explained doubles whose second handler had \`context.takeover\` false.
 - **Completed ⇒ no later run**, after the first 2xx.
 - **Forged ⇒ no effect, no row in the store**, and no answer but \`unsigned\` and \`signature_mismatch\`.
+- **Genuine ⇒ not refused**: nothing that the gateway signed is answered as a forgery, as malformed or as too old.
+- **Never settles ⇒ given up**: no redelivery is answered "in flight" because of a run that began more than \`handlerMaxMs\` and a lease ago (and 2 s, for a slow machine).
+- **Bounded**: no receiver runs more handlers at once than \`maxConcurrentDeliveries\`, and the receivers have no more server connections than their pools' \`max\` plus 3 each.
 - **No status outside the table** of outcomes, and no delivery that the sender gives up.
 - No receiver ends by itself.
 
-The known-bad receivers are the same processes with one mistake each, on Redis, and have to break the rule that stands beside them.
+The known-bad receivers are the same processes with one mistake each, the first four on Redis under fault injection, the others in the mode for their fault. Each has to break the rule in its row.
 `;
 }
 

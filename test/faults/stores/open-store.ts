@@ -1,4 +1,4 @@
-import type { Mode } from "../plan/modes.js";
+import type { Mode } from "../plan/mode.js";
 import { openPostgres } from "./postgres.js";
 import { openRedis } from "./redis.js";
 import { openSqlite } from "./sqlite.js";

@@ -3,14 +3,19 @@ import type pg from "pg";
 import PgBoss from "pg-boss";
 import { postgresStore } from "../../../src/stores/postgres/index.js";
 import { startPostgres } from "../../support/postgres-server.js";
-import type { Setup } from "../plan/modes.js";
+import type { Setup } from "../plan/mode.js";
 import { EFFECTS_TABLE, QUEUE } from "../receivers/receiver-config.js";
 import type { StoreContent, StoreServer } from "./store-server.js";
+
+const HARNESS = "fault harness";
+const COUNT =
+  "SELECT count(*)::int AS count FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> $1";
+const LOOK_MS = 100;
 
 /** A PostgreSQL server of the run's own. A restart is a crash: every backend aborts, nothing is written. */
 export async function openPostgres(setup: Setup): Promise<StoreServer> {
   const server = await startPostgres();
-  const pool = server.pool({ max: 2 });
+  const pool = server.pool({ max: 3, application_name: HARNESS });
   try {
     await makeTables(setup, pool, server.port);
   } catch (error) {
@@ -18,6 +23,7 @@ export async function openPostgres(setup: Setup): Promise<StoreServer> {
     throw error;
   }
   let isClosed = false;
+  const counter = countConnections(pool);
   return {
     port: server.port,
     async restart(downMs) {
@@ -25,12 +31,52 @@ export async function openPostgres(setup: Setup): Promise<StoreServer> {
       await wait(downMs);
       if (!isClosed) await server.start();
     },
+    lock: (ms) => lockTable(pool, ms),
+    mostConnections: counter.most,
     read: () => readContent(setup, pool),
-    close() {
+    async close() {
       isClosed = true;
-      return server.close();
+      await counter.stop();
+      await server.close();
     },
   };
+}
+
+/** Looks often how many connections there are that are not the harness's own. */
+function countConnections(pool: pg.Pool) {
+  let most = 0;
+  let isStopped = false;
+  const look = async (): Promise<void> => {
+    const { rows } = await pool.query<{ count: number }>(COUNT, [HARNESS]);
+    most = Math.max(most, rows[0]?.count ?? 0);
+  };
+  const run = async (): Promise<void> => {
+    while (!isStopped) {
+      // A server that is down has none.
+      await look().catch(() => undefined);
+      await wait(LOOK_MS);
+    }
+  };
+  const ended = run();
+  return {
+    most: () => most,
+    stop: () => {
+      isStopped = true;
+      return ended;
+    },
+  };
+}
+
+async function lockTable(pool: pg.Pool, ms: number): Promise<void> {
+  const stranger = await pool.connect();
+  try {
+    await stranger.query("BEGIN");
+    await stranger.query("LOCK TABLE gateway_deliveries IN ACCESS EXCLUSIVE MODE");
+    await wait(ms);
+    await stranger.query("ROLLBACK");
+  } finally {
+    stranger.release();
+  }
 }
 
 async function makeTables(setup: Setup, pool: pg.Pool, port: number): Promise<void> {

@@ -2,7 +2,7 @@ import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { setTimeout as wait } from "node:timers/promises";
 import { startRedisServer } from "../../support/redis-server.js";
-import type { Setup } from "../plan/modes.js";
+import type { Setup } from "../plan/mode.js";
 import { QUEUE } from "../receivers/receiver-config.js";
 import type { StoreContent, StoreServer } from "./store-server.js";
 
@@ -17,6 +17,8 @@ export async function openRedis(setup: Setup): Promise<StoreServer> {
       await wait(downMs);
       if (!isClosed) await server.start();
     },
+    lock: () => Promise.resolve(),
+    mostConnections: () => undefined,
     read: () => (setup === "inbox-bullmq" ? readJobs(server.port) : readKeys(server.port)),
     close() {
       isClosed = true;

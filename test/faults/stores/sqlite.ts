@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
-import type { Setup } from "../plan/modes.js";
+import type { Setup } from "../plan/mode.js";
 import { EFFECTS_TABLE } from "../receivers/receiver-config.js";
 import type { StoreServer } from "./store-server.js";
 
@@ -15,6 +15,8 @@ export function openSqlite(setup: Setup, file: string): StoreServer {
   return {
     port: 0,
     restart: () => Promise.resolve(),
+    lock: () => Promise.resolve(),
+    mostConnections: () => undefined,
     read: () =>
       Promise.resolve({
         storedIds: idsOf("SELECT key FROM webhook_deliveries"),

@@ -4,6 +4,10 @@ export interface StoreServer {
   readonly port: number;
   /** SIGKILL or the like, and a start after `downMs`, with all that it had said was durable. */
   readonly restart: (downMs: number) => Promise<void>;
+  /** Another client locks the table of deliveries for `ms`. */
+  readonly lock: (ms: number) => Promise<void>;
+  /** The most connections of receivers so far; undefined where none are counted. */
+  readonly mostConnections: () => number | undefined;
   /** What it holds now. */
   readonly read: () => Promise<StoreContent>;
   readonly close: () => Promise<void>;

@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { check } from "./checker/check.js";
+import type { Answer, History } from "./checker/history.js";
+import type { LedgerLine } from "./checker/ledger-line.js";
+
+const ID = "delivery";
+
+function start(run: number, at: number, id = ID, receiver = 1): LedgerLine {
+  return { at, receiver, kind: "start", id, run, takeover: false };
+}
+
+function line(kind: "effect" | "end" | "failed" | "stuck", run: number, at: number, id = ID) {
+  return { at, receiver: 1, kind, id, run } as const;
+}
+
+function answer(at: number, outcome: string, status: number, id = ID): Answer {
+  return { id, at, status, outcome };
+}
+
+function rulesBroken(parts: Partial<History>): readonly string[] {
+  const history: History = {
+    ...{ guarantee: "lease", holdMs: 1_000, deliveries: [{ id: ID, end: "exhausted" }] },
+    ...{ answers: [], forgedAnswers: [], forgedIds: new Set(), lines: [], interruptions: [] },
+    ...{ storedIds: [], exactIds: undefined, unfinishedIds: [], unexpectedExits: [] },
+    ...{ limits: {}, mostConnections: undefined, ...parts },
+  };
+  return check(history).violations.map(({ rule }) => rule);
+}
+
+describe("the checker, on requests of the gateway", () => {
+  it.each([
+    ["stale", 409],
+    ["signature_mismatch", 409],
+    ["malformed", 409],
+    ["unrecognized", 503],
+  ])("finds one that was answered %s", (outcome, status) => {
+    expect(rulesBroken({ answers: [answer(5, outcome, status)] })).toEqual(["genuine refused"]);
+  });
+
+  it("has nothing against an overloaded receiver", () => {
+    expect(rulesBroken({ answers: [answer(5, "overloaded", 503)] })).toEqual([]);
+  });
+});
+
+describe("the checker, on a handler that never settles", () => {
+  const limits = { heldMs: 3_000 };
+  const lines = [start(1, 0), line("stuck", 1, 1)];
+  const held = (at: number, more: readonly LedgerLine[] = []) =>
+    rulesBroken({ limits, lines: [...lines, ...more], answers: [answer(at, "in_flight", 409)] });
+
+  it("finds a copy that is kept away for longer than the run may last", () => {
+    expect(held(3_001)).toEqual(["held too long"]);
+    expect(held(3_000)).toEqual([]);
+  });
+
+  it("lets a later run keep copies away, even if it writes its start after their answers", () => {
+    expect(held(9_000, [start(2, 8_900)])).toEqual([]);
+    expect(held(9_000, [start(2, 9_500)])).toEqual([]);
+    expect(held(9_000, [start(2, 10_500)])).toEqual(["held too long"]);
+  });
+
+  it("judges neither a run that has ended nor a mode without the limit", () => {
+    const answers = [answer(9_000, "in_flight", 409)];
+    const ended = [start(1, 0), line("failed", 1, 5)];
+    expect(rulesBroken({ limits, lines: ended, answers })).toEqual([]);
+    expect(rulesBroken({ lines, answers })).toEqual([]);
+  });
+});
+
+describe("the checker, on limits of a mode", () => {
+  const limits = { handlersAtOnce: 1 };
+
+  it("finds handlers that ran beside each other in one receiver", () => {
+    const first = [start(1, 0), line("end", 1, 20)];
+    const second = [start(2, 20, "b"), line("end", 2, 30, "b")];
+    expect(rulesBroken({ limits, lines: [...first, ...second] })).toEqual([]);
+    expect(rulesBroken({ limits, lines: [...first, start(2, 19, "b")] })).toEqual([
+      "too many at once",
+    ]);
+    expect(rulesBroken({ limits, lines: [...first, start(1, 10, "b", 2)] })).toEqual([]);
+  });
+
+  it("finds more connections than the pools may open", () => {
+    const connections = { limits: { connections: 60 } };
+    expect(rulesBroken({ ...connections, mostConnections: 61 })).toEqual(["too many connections"]);
+    expect(rulesBroken({ ...connections, mostConnections: 60 })).toEqual([]);
+    expect(rulesBroken(connections)).toEqual([]);
+  });
+});

@@ -1,0 +1,59 @@
+import type { History } from "./history.js";
+import type { Run, Runs } from "./runs.js";
+import type { Violation } from "./violation.js";
+
+/** A copy may be answered before the run that it came beside has written its start. */
+const NOTICED_WITHIN_MS = 1_000;
+
+/** What a mode is judged by beyond the rules of all: how long, how many, how many connections. */
+export function checkLimits(history: History, runs: Runs): readonly Violation[] {
+  const { limits, mostConnections = 0 } = history;
+  const { handlersAtOnce = Infinity, heldMs = Infinity, connections = Infinity } = limits;
+  const most = mostAtOnce(runs);
+  return [
+    ...held(history, runs, heldMs),
+    ...beyond("too many at once", most, handlersAtOnce),
+    ...beyond("too many connections", mostConnections, connections),
+  ];
+}
+
+/** The most runs of one receiver that had begun and not ended. */
+export function mostAtOnce({ byId }: Runs): number {
+  const ofReceiver = new Map<number, { at: number; change: number }[]>();
+  for (const { receiver, startedAt, endedAt = Infinity } of [...byId.values()].flat()) {
+    const steps = ofReceiver.get(receiver) ?? [];
+    steps.push({ at: startedAt, change: 1 }, { at: endedAt, change: -1 });
+    ofReceiver.set(receiver, steps);
+  }
+  return Math.max(0, ...[...ofReceiver.values()].map(mostOf));
+}
+
+function mostOf(steps: { at: number; change: number }[]): number {
+  // Of two at the same time the end first: one may begin because the other has ended.
+  steps.sort((a, b) => (a.at === b.at ? a.change - b.change : a.at - b.at));
+  let now = 0;
+  let most = 0;
+  for (const { change } of steps) {
+    now += change;
+    most = Math.max(most, now);
+  }
+  return most;
+}
+
+function held({ answers }: History, runs: Runs, heldMs: number): readonly Violation[] {
+  return answers.flatMap(({ id, at, outcome }): Violation[] => {
+    if (outcome !== "in_flight") return [];
+    const holder = latest(runs.byId.get(id) ?? [], at + NOTICED_WITHIN_MS);
+    if (holder === undefined || holder.endedAt !== undefined) return [];
+    const ms = Math.round(at - holder.startedAt);
+    return ms > heldMs ? [{ rule: "held too long", detail: `${id}: for ${ms} ms` }] : [];
+  });
+}
+
+function latest(runs: readonly Run[], until: number): Run | undefined {
+  return runs.findLast(({ startedAt }) => startedAt <= until);
+}
+
+function beyond(rule: Violation["rule"], most: number, allowed: number): readonly Violation[] {
+  return most > allowed ? [{ rule, detail: `${most}, and ${allowed} are allowed` }] : [];
+}

@@ -1,0 +1,81 @@
+import { LEASE_MS, NO_FAULTS, type FaultCounts, type Mode } from "./mode.js";
+
+const QUICK = { maxMs: 15, longMs: 0 };
+/** Of a receiver's pool in test/faults/receivers/postgres-pool.ts. */
+const POOL_MAX = 12;
+const RECEIVERS = 4;
+
+/** When a run of a mode with stuck handlers is given up, and when its claim has ended at the latest. */
+const HANDLER_MAX_MS = 2_000;
+const SLOW_MACHINE_MS = 2_000;
+
+const STUCK = {
+  stormMs: 6_000,
+  ...{ deliveries: 800, holdMs: LEASE_MS, handler: { ...QUICK, stuckOneIn: 40 } },
+  options: { handlerTimeoutMs: 1_000, handlerMaxMs: HANDLER_MAX_MS },
+  limits: { heldMs: HANDLER_MAX_MS + LEASE_MS + SLOW_MACHINE_MS },
+} as const;
+
+const OVERLOAD_AT_ONCE = 4;
+
+const LOCKED = {
+  stormMs: 10_000,
+  ...{ deliveries: 600, holdMs: LEASE_MS },
+  ...{ handler: QUICK, faults: { ...NO_FAULTS, locks: 1 } },
+  limits: { connections: RECEIVERS * (POOL_MAX + 3) },
+} as const;
+
+const SOME_FAULTS: FaultCounts = { ...NO_FAULTS, kills: 4, restarts: 1, cuts: 2 };
+
+/** Handlers that never settle, on Redis. */
+export const STUCK_MODE: Mode = {
+  ...{ name: "stuck-redis", title: "handlers that never settle, Redis" },
+  ...{ setup: "lease-redis", guarantee: "lease", engine: "redis", faults: SOME_FAULTS },
+  ...STUCK,
+};
+
+/** A gateway that repeats its first timestamp; half of the runs fail, so that many attempts are late. */
+export const REPEATED_MODE: Mode = {
+  ...{ name: "repeated-timestamp", title: "timestamps repeated, Redis" },
+  ...{ setup: "lease-redis", guarantee: "lease", engine: "redis", faults: SOME_FAULTS },
+  ...{ deliveries: 1_000, holdMs: LEASE_MS, handler: QUICK, failRate: 0.5 },
+  stormMs: 8_000,
+  traffic: { repeatsTimestamp: true },
+  // As long as ids are remembered.
+  options: { timestampToleranceMs: 604_800_000 },
+};
+
+/** 50 times as many deliveries at once as the receivers take. */
+export const OVERLOAD_MODE: Mode = {
+  ...{ name: "overload", title: "50 times the concurrency, Redis" },
+  ...{ setup: "lease-redis", guarantee: "lease", engine: "redis" },
+  ...{ deliveries: 800, holdMs: LEASE_MS, handler: QUICK, faults: SOME_FAULTS },
+  stormMs: 6_000,
+  traffic: { openAtOnce: 50 * RECEIVERS * OVERLOAD_AT_ONCE },
+  options: { maxConcurrentDeliveries: OVERLOAD_AT_ONCE },
+  limits: { handlersAtOnce: OVERLOAD_AT_ONCE },
+};
+
+/** The table of deliveries locked by a stranger. */
+export const LOCKED_MODE: Mode = {
+  ...{ name: "locked-lease", title: "table locked, lease, PostgreSQL", setup: "lease-postgres" },
+  ...{ ...LOCKED, guarantee: "lease", engine: "postgres" },
+};
+
+/** The modes of a whole run whose trouble does not come from a store, a process or a network. */
+export const TROUBLE_MODES: readonly Mode[] = [
+  STUCK_MODE,
+  {
+    ...{ name: "stuck-transactions", title: "handlers that never settle, transactional" },
+    ...{ setup: "transactions-postgres", guarantee: "transactional", engine: "postgres" },
+    ...{ ...STUCK, faults: SOME_FAULTS },
+  },
+  REPEATED_MODE,
+  OVERLOAD_MODE,
+  LOCKED_MODE,
+  {
+    ...{ name: "locked-transactions", title: "table locked, transactional, PostgreSQL" },
+    ...{ ...LOCKED, setup: "transactions-postgres", guarantee: "transactional" },
+    engine: "postgres",
+  },
+];
