@@ -7,7 +7,7 @@ export default [
       "dist/index.js": "{ createWebhookReceiver }",
       "dist/fetch.js": "{ fetchHandler }",
     },
-    limit: "22.5 kB",
+    limit: "29 kB",
     /** @param {import("esbuild").BuildOptions} config */
     modifyEsbuildConfig: (config) => ({
       ...config,

@@ -10,7 +10,17 @@ const webOnly = {
 };
 
 export default defineConfig(
-  { ignores: ["**/dist/", "coverage/", "reports/", ".stryker-tmp/"] },
+  {
+    ignores: [
+      "**/dist/",
+      "coverage/",
+      "reports/",
+      ".stryker-tmp/",
+      // Apps for bundlers, in JavaScript, and what is made of them.
+      "test/platforms/*.mjs",
+      "test/platforms/{next,nitro,workerd}/",
+    ],
+  },
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
   {

@@ -18,6 +18,9 @@ export interface ProxyEvent {
 // than one, a copy of a delivery may be handled by each, unless they share a `store`.
 const receiver = createWebhookReceiver({
   secret: process.env["GATEWAY_WEBHOOK_SECRET"],
+  // Above the function's own time-out (at most 15 minutes). Lambda freezes the process with the answer:
+  // a handler that was answered 503 before its end would go on in a later invocation, or never.
+  handlerTimeoutMs: 900_000,
   handlers: {
     new_alarm: (alarm, { id }) => {
       console.log(`${id}: ${alarm.event_type}, severity ${alarm.severity}`);

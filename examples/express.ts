@@ -31,7 +31,8 @@ const server = app.listen(Number(process.env["PORT"] ?? 3000), () => {
   console.log(`listening on http://localhost:${port}/webhooks/gateway`);
 });
 
-// New deliveries are told to come again, and running handlers finish first.
+// The listener first, so that new deliveries come to another process; then the running handlers finish.
 process.once("SIGTERM", () => {
-  void receiver.drain().then(() => server.close());
+  server.close();
+  void receiver.drain();
 });

@@ -30,6 +30,8 @@ const server = serve({ fetch, port: Number(process.env["PORT"] ?? 3000) }, ({ po
   console.log(`listening on http://localhost:${port}/webhooks/gateway`);
 });
 
+// The listener first, so that new deliveries come to another process; then the running handlers finish.
 process.once("SIGTERM", () => {
-  void receiver.drain().then(() => server.close());
+  server.close();
+  void receiver.drain();
 });

@@ -24,6 +24,8 @@ const server = serve({ fetch: app.fetch, port }, (address) => {
   console.log(`listening on http://localhost:${address.port}/webhooks/gateway`);
 });
 
+// The listener first, so that new deliveries come to another process; then the running handlers finish.
 process.once("SIGTERM", () => {
-  void receiver.drain().then(() => server.close());
+  server.close();
+  void receiver.drain();
 });

@@ -39,6 +39,10 @@ const stop = bullmqConsume({
       console.log(`${id}: ${event.type}`);
     },
   },
+  // The gateway does not send a dead delivery again: alert on it.
+  onJob: ({ outcome, id, attempt }) => {
+    if (outcome === "dead") console.error(`${id} is dead after ${String(attempt)} attempts`);
+  },
 });
 
 const handleWebhook = nodeHandler(receiver);
@@ -53,9 +57,9 @@ server.listen(Number(process.env["PORT"] ?? 3000), () => {
 
 // First no delivery more, then no job more, and the queue last.
 process.once("SIGTERM", () => {
+  server.close();
   void receiver
     .drain()
-    .then(() => server.close())
     .then(stop)
     .then(() => queue.close());
 });

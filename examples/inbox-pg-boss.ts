@@ -34,6 +34,10 @@ const stop = pgBossConsume({
       console.log(`${id}: ${event.type}`);
     },
   },
+  // The gateway does not send a dead delivery again: alert on it.
+  onJob: ({ outcome, id, attempt }) => {
+    if (outcome === "dead") console.error(`${id} is dead after ${String(attempt)} attempts`);
+  },
 });
 
 const handleWebhook = nodeHandler(receiver);
@@ -48,9 +52,9 @@ server.listen(Number(process.env["PORT"] ?? 3000), () => {
 
 // First no delivery more, then no job more, and pg-boss last.
 process.once("SIGTERM", () => {
+  server.close();
   void receiver
     .drain()
-    .then(() => server.close())
     .then(stop)
     .then(() => boss.stop());
 });

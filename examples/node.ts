@@ -28,6 +28,8 @@ server.listen(Number(process.env["PORT"] ?? 3000), () => {
   console.log(`listening on http://localhost:${port}/webhooks/gateway`);
 });
 
+// The listener first, so that new deliveries come to another process; then the running handlers finish.
 process.once("SIGTERM", () => {
-  void receiver.drain().then(() => server.close());
+  server.close();
+  void receiver.drain();
 });

@@ -63,7 +63,6 @@ server.listen(Number(process.env["PORT"] ?? 3000), () => {
 });
 
 process.once("SIGTERM", () => {
-  void receiver.drain().then(() => {
-    server.close(() => void pool.end());
-  });
+  server.close();
+  void receiver.drain().then(() => pool.end());
 });

@@ -51,7 +51,6 @@ server.listen(Number(process.env["PORT"] ?? 3000), () => {
 
 process.once("SIGTERM", () => {
   clearInterval(purge);
-  void receiver.drain().then(() => {
-    server.close(() => void pool.end());
-  });
+  server.close();
+  void receiver.drain().then(() => pool.end());
 });

@@ -38,7 +38,6 @@ server.listen(Number(process.env["PORT"] ?? 3000), () => {
 });
 
 process.once("SIGTERM", () => {
-  void receiver.drain().then(() => {
-    server.close(() => database.close());
-  });
+  server.close();
+  void receiver.drain().then(() => database.close());
 });

@@ -197,8 +197,13 @@ describe("examples/aws-lambda.ts", () => {
     });
   });
 
-  it("answers what is no POST", async () => {
-    const answer = await handler({ requestContext: { http: { method: "GET" } }, headers: {} });
-    expect(answer).toMatchObject({ statusCode: 405, headers: { allow: "POST" } });
+  it("answers a probe of the URL, and what is no delivery", async () => {
+    const answerTo = (method: string) =>
+      handler({ requestContext: { http: { method } }, headers: {} });
+    expect(await answerTo("GET")).toMatchObject({ statusCode: 200, body: "" });
+    expect(await answerTo("PUT")).toMatchObject({
+      statusCode: 405,
+      headers: { allow: "GET, HEAD, POST" },
+    });
   });
 });

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { fetchHandler } from "../../adapters/fetch.js";
 import { requestOf } from "../support/adapter-targets.js";
@@ -27,6 +28,14 @@ describe("Fetch", () => {
     expect(lines[0]?.message).toContain(
       "Call fetchHandler(receiver) with a request that nothing has read",
     );
+  });
+
+  it("answers 503 for a request whose body is no stream of the Fetch API, as node-fetch has it", async () => {
+    const { receiver, lines } = createBodyReceiver();
+    const request = requestOf(await oddDelivery());
+    Object.defineProperty(request, "body", { value: Readable.from([ODD_BODY]) });
+    expect((await fetchHandler(receiver)(request)).status).toBe(503);
+    expect(lines[0]?.message).toContain("not one of node-fetch");
   });
 
   it("leaves a request readable to whoever has cloned it before", async () => {

@@ -14,12 +14,27 @@ const SUBPATHS = [
 ];
 /** What a receiver in production loads. */
 const RECEIVING = SUBPATHS.filter((subpath) => subpath !== "/testing");
+const JOB_ERRORS = [
+  "DeadJobError",
+  "JobFailure",
+  "QueueError",
+  "UnreadableJobError",
+  "UnrecognizedJobError",
+];
 const EXPORTS: Record<string, string[]> = {
   "": [
     "AlarmPayloadError",
     "ConfigurationError",
+    "DeadlineError",
     "DiscardDelivery",
+    "InvalidValueError",
+    "LeaseLostError",
+    "MemoryStoreFullError",
+    "NoUsableSecretError",
     "RetryLater",
+    "ThrewUndefinedError",
+    "TransactionLostError",
+    "UnexpectedResultError",
     "UnreadableBody",
     "alarmSchema",
     "compactMemoryStore",
@@ -38,12 +53,25 @@ const EXPORTS: Record<string, string[]> = {
   "/hono": ["honoHandler"],
   "/node": ["nodeHandler"],
   "/fetch": ["fetchHandler"],
-  "/redis": ["redisStore"],
-  "/postgres": ["postgresSchema", "postgresStore", "postgresTransactions"],
-  "/sqlite": ["sqliteStore", "sqliteTransactions"],
-  "/inbox": ["inbox", "inboxWorker"],
-  "/pg-boss": ["inbox", "pgBossConsume", "pgBossEnqueue"],
-  "/bullmq": ["bullmqConsume", "bullmqEnqueue", "inbox"],
+  "/redis": ["ForeignReplyError", "RedisUnavailableError", "redisStore"],
+  "/postgres": [
+    ...["LostAnswerError", "TransactionAbortedError", "TransactionMisuseError"],
+    ...["UnfinishedTransactionError", "postgresSchema", "postgresStore", "postgresTransactions"],
+  ],
+  "/sqlite": [
+    ...["HandleClosedError", "HandleInTransactionError", "TransactionEndedError"],
+    ...["TransactionMisuseError", "WaitTimeoutError", "sqliteStore", "sqliteTransactions"],
+  ],
+  "/inbox": [...JOB_ERRORS, "inbox", "inboxWorker"],
+  "/pg-boss": [
+    ...[...JOB_ERRORS, "WorkerStoppingError", "deadDeliveries", "inbox"],
+    ...["pgBossConsume", "pgBossEnqueue"],
+  ],
+  "/bullmq": [
+    ...["DeadJobError", "JobFailure", "JobLockLostError", "QueueError", "UnreadableJobError"],
+    ...["UnrecognizedJobError", "WorkerStoppingError", "bullmqConsume", "bullmqEnqueue"],
+    ...["deadDeliveries", "inbox"],
+  ],
   "/testing": [
     "ALARM_EVENT_TYPES",
     "CONFORMANCE_GROUPS",

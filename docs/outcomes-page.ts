@@ -1,0 +1,42 @@
+import { OUTCOMES, ruleOf, type Outcome } from "../src/outcome.js";
+import { OUTCOME_HELP } from "../src/outcome-help.js";
+
+const INTRODUCTION = `# Outcomes
+
+Every request ends with one outcome. It is in the answer, in the report of \`onOutcome\`, and it begins the line of the log. This page has one section for each outcome, generated from the tables that the log and the command line use.\n\n\`request.txt\` is a captured request, for example the output of \`curl -v\`. \`doctor\` sends about 100 made-up deliveries, and the endpoint handles the good ones as if they were real: do not run it against production.`;
+
+/** The text of docs/outcomes.md, made of the tables of outcomes. */
+export function outcomesPage(): string {
+  const sections = (Object.keys(OUTCOMES) as Outcome[]).map(sectionOf);
+  return `${[INTRODUCTION, ...sections].join("\n\n")}\n`;
+}
+
+function sectionOf(outcome: Outcome): string {
+  const { causes, command } = OUTCOME_HELP[outcome];
+  return [
+    `## ${outcome}`,
+    `${ruleOf(outcome).message} ${answerOf(outcome)} ${logOf(outcome)}`,
+    ...(causes.length === 0
+      ? []
+      : ["Usual causes:", causes.map((cause) => `- ${cause}`).join("\n")]),
+    ...(command === undefined ? [] : ["To find out more:", `\`\`\`sh\n${command}\n\`\`\``]),
+  ].join("\n\n");
+}
+
+function answerOf(outcome: Outcome): string {
+  const { status, rejectStatus, retryAfterMs } = ruleOf(outcome);
+  const delay = retryAfterMs === undefined ? "" : " with `Retry-After`";
+  const rejected =
+    rejectStatus === undefined ? "" : `, or ${rejectStatus} with \`unverifiable: "reject"\``;
+  return `Answered ${status}${delay}${rejected}.`;
+}
+
+function logOf(outcome: Outcome): string {
+  const { log, thinned } = ruleOf(outcome);
+  if (outcome === "unhandled") return "One warning for each type.";
+  if (log === undefined) return "Not logged.";
+  const level = log === "warn" ? "a warning" : "an error";
+  if (thinned === undefined) return `Logged as ${level}.`;
+  const perId = thinned === "by_id" ? " for each delivery id" : "";
+  return `Logged as ${level}, at most one line a minute${perId}.`;
+}
