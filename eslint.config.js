@@ -65,15 +65,14 @@ export default defineConfig(
     },
   },
   {
-    files: ["src/crypto/node.ts", "src/crypto/one-shot-hmac.ts"],
+    files: ["src/signature/crypto/node.ts", "src/signature/crypto/one-shot-hmac.ts"],
     rules: { "no-restricted-imports": "off", "no-restricted-globals": "off" },
   },
   {
     files: [
-      "adapters/fetch*.ts",
-      "adapters/hono.ts",
-      "adapters/body-limits.ts",
-      "adapters/byte-collector.ts",
+      "adapters/{fetch,hono}.ts",
+      "adapters/http/fetch-*.ts",
+      "adapters/http/{body-limits,byte-collector}.ts",
     ],
     rules: webOnly,
   },

@@ -10,12 +10,15 @@ const patient = { poll: { timeout: 20_000 } };
 /** Empty is unset: a receiver without a store warns on these platforms, also where they run the tests. */
 const env = { AWS_LAMBDA_FUNCTION_NAME: "", K_SERVICE: "", KUBERNETES_SERVICE_HOST: "" };
 
-/** The unit tests run once per crypto backend; package.json would choose one. */
+/** The rooms of `src/` that use no service. Their tests run on both crypto backends. */
+const UNIT_ROOMS =
+  "{receiver,delivery,signature,records,handling,answer,options,common,stores/memory}";
+
 const unitProject = (backend: "node" | "web") => ({
-  resolve: { alias: { "#crypto": path(`./src/crypto/${backend}.ts`) } },
+  resolve: { alias: { "#crypto": path(`./src/signature/crypto/${backend}.ts`) } },
   test: {
     name: backend,
-    include: ["test/unit/**/*.test.ts"],
+    include: [`test/${UNIT_ROOMS}/**/*.test.ts`],
     testTimeout: 60_000,
     expect: patient,
     env,
@@ -24,10 +27,11 @@ const unitProject = (backend: "node" | "web") => ({
 
 /** Tests over real servers, files and processes, in the folder of that name. */
 const nodeProject = (name: string) => ({
-  resolve: { alias: { "#crypto": path("./src/crypto/node.ts") } },
+  resolve: { alias: { "#crypto": path("./src/signature/crypto/node.ts") } },
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
+    exclude: ["test/stores/memory/**"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: patient,
@@ -42,10 +46,12 @@ export default defineConfig({
     projects: [
       unitProject("node"),
       unitProject("web"),
-      nodeProject("integration"),
+      nodeProject("adapters"),
+      nodeProject("stores"),
+      nodeProject("inbox"),
       nodeProject("testing"),
       nodeProject("cli"),
-      nodeProject("stores"),
+      nodeProject("package"),
       nodeProject("faults"),
     ],
     reporters: process.env["CI"]

@@ -1,5 +1,5 @@
-import { createBodyLimits, type BodyOptions } from "./body-limits.js";
-import { answerFetch, readFetchRequest, waitUntilOn } from "./fetch-answer.js";
+import { createBodyLimits, type BodyOptions } from "./http/body-limits.js";
+import { answerFetch, readFetchRequest, waitUntilOn } from "./http/fetch-answer.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 
 /** Options of the Fetch adapter. */

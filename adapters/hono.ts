@@ -1,9 +1,14 @@
-import { createBodyLimits, type BodyLimits, type BodyOptions } from "./body-limits.js";
-import { answerFetch, readFetchRequest, waitUntilOn, type FetchRequest } from "./fetch-answer.js";
-import { nodeDisconnection, untouchedIncoming } from "./hono-incoming.js";
-import { discardNodeBody, readNodeBody } from "./node-body.js";
+import { createBodyLimits, type BodyLimits, type BodyOptions } from "./http/body-limits.js";
+import {
+  answerFetch,
+  readFetchRequest,
+  waitUntilOn,
+  type FetchRequest,
+} from "./http/fetch-answer.js";
+import { nodeDisconnection, untouchedIncoming } from "./http/hono-incoming.js";
+import { discardNodeBody, readNodeBody } from "./http/node-body.js";
 import type { WebhookReceiver } from "../src/receiver.js";
-import { UnreadableBody } from "../src/unreadable-body.js";
+import { UnreadableBody } from "../src/delivery/unreadable-body.js";
 
 /** Options of the Hono adapter. */
 export type HonoHandlerOptions = BodyOptions;

@@ -1,7 +1,7 @@
-import type { BodyOptions } from "./body-limits.js";
-import type { NodeRequest } from "./node-body.js";
-import type { NodeResponse } from "./node-connection.js";
-import { createNodeListener } from "./node-listener.js";
+import type { BodyOptions } from "./http/body-limits.js";
+import type { NodeRequest } from "./http/node-body.js";
+import type { NodeResponse } from "./http/node-connection.js";
+import { createNodeListener } from "./http/node-listener.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 
 /** Options of the Node adapter. */

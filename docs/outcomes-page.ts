@@ -1,5 +1,5 @@
-import { OUTCOMES, ruleOf, type Outcome } from "../src/outcome.js";
-import { OUTCOME_HELP } from "../src/outcome-help.js";
+import { OUTCOMES, ruleOf, type Outcome } from "../src/answer/outcome.js";
+import { OUTCOME_HELP } from "../src/answer/outcome-help.js";
 
 const INTRODUCTION = `# Outcomes
 

@@ -1,33 +1,33 @@
 export { createWebhookReceiver, type WebhookReceiver } from "./receiver.js";
-export type { DrainOptions, DrainResult } from "./drain-options.js";
+export type { DrainOptions, DrainResult } from "./options/drain-options.js";
 export type {
   CommonReceiverOptions,
   SigningReceiverOptions,
   UnsignedReceiverOptions,
   WebhookReceiverOptions,
-} from "./options.js";
-export type { SecretFunction, SecretList, SecretOption, SecretQuery } from "./secrets.js";
+} from "./options/options.js";
+export type { SecretFunction, SecretList, SecretOption, SecretQuery } from "./signature/secrets.js";
 export type {
   Handler,
   Handlers,
   OnlineDataEventHandlers,
   UnrecognizedDelivery,
-} from "./handlers.js";
-export type { DeliveryContext } from "./delivery-context.js";
-export type { DeliveryIssue } from "./decode.js";
-export type { WebhookRequest } from "./request.js";
-export { UnreadableBody, type UnreadableReason } from "./unreadable-body.js";
-export type { WebhookHeaders } from "./headers.js";
-export type { WebhookResponse } from "./answer.js";
-export type { Outcome } from "./outcome.js";
-export type { OutcomeReport } from "./report.js";
-export type { AuthenticDelivery } from "./authentic-delivery.js";
-export type { LogDetails, Logger } from "./logger.js";
-export type { MaybePromise } from "./maybe-promise.js";
-export type { WebhookType } from "./webhook-type.js";
+} from "./handling/handlers.js";
+export type { DeliveryContext } from "./handling/delivery-context.js";
+export type { DeliveryIssue } from "./records/decode.js";
+export type { WebhookRequest } from "./delivery/request.js";
+export { UnreadableBody, type UnreadableReason } from "./delivery/unreadable-body.js";
+export type { WebhookHeaders } from "./delivery/headers.js";
+export type { WebhookResponse } from "./answer/answer.js";
+export type { Outcome } from "./answer/outcome.js";
+export type { OutcomeReport } from "./answer/report.js";
+export type { AuthenticDelivery } from "./answer/authentic-delivery.js";
+export type { LogDetails, Logger } from "./answer/logger.js";
+export type { MaybePromise } from "./common/maybe-promise.js";
+export type { WebhookType } from "./delivery/webhook-type.js";
 
-export { signDelivery, type SignDeliveryOptions } from "./sign-delivery.js";
-export { verifySignature, type VerifySignatureOptions } from "./verify-signature.js";
+export { signDelivery, type SignDeliveryOptions } from "./signature/sign-delivery.js";
+export { verifySignature, type VerifySignatureOptions } from "./signature/verify-signature.js";
 
 export { memoryStore, type MemoryStoreOptions } from "./stores/memory-store.js";
 export {
@@ -54,30 +54,30 @@ export {
   type OnlineDataEventType,
   type OnlineDataSeverity,
   type OpenOnlineDataEvent,
-} from "./schemas.js";
+} from "./records/schemas.js";
 export {
   AlarmPayloadError,
   parseAlarmPayload,
   type AlarmPayloadErrorCode,
-} from "./alarm-payload.js";
+} from "./records/alarm-payload.js";
 export type {
   StandardSchema,
   StandardSchemaIssue,
   StandardSchemaResult,
-} from "./standard-schema.js";
-export { parseGatewayTime } from "./gateway-time.js";
+} from "./records/standard-schema.js";
+export { parseGatewayTime } from "./records/gateway-time.js";
 
 export {
   DiscardDelivery,
   RetryLater,
   ThrewUndefinedError,
   type RetryLaterOptions,
-} from "./handler-errors.js";
-export { DeadlineError } from "./deadline.js";
-export { InvalidValueError, type InvalidValueErrorCode } from "./invalid-value.js";
-export { LeaseLostError } from "./perform.js";
-export { NoUsableSecretError } from "./secrets.js";
-export { TransactionLostError } from "./transaction.js";
+} from "./handling/handler-errors.js";
+export { DeadlineError } from "./common/deadline.js";
+export { InvalidValueError, type InvalidValueErrorCode } from "./common/invalid-value.js";
+export { LeaseLostError } from "./handling/perform.js";
+export { NoUsableSecretError } from "./signature/secrets.js";
+export { TransactionLostError } from "./handling/transaction.js";
 export { MemoryStoreFullError } from "./stores/in-process-store.js";
 export { UnexpectedResultError } from "./stores/unexpected-result.js";
-export { ConfigurationError, type ConfigurationErrorCode } from "./configuration-error.js";
+export { ConfigurationError, type ConfigurationErrorCode } from "./common/configuration-error.js";

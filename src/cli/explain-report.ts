@@ -1,6 +1,6 @@
 import type { SignatureDiagnosis } from "../testing/diagnosis/diagnose-signature.js";
 import type { Finding } from "../testing/diagnosis/finding.js";
-import { OUTCOME_HELP } from "../outcome-help.js";
+import { OUTCOME_HELP } from "../answer/outcome-help.js";
 import type { Output } from "./terminal/command-io.js";
 import { wrap } from "./help-text.js";
 import { printableLine } from "./terminal/printable.js";

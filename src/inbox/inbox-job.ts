@@ -1,5 +1,5 @@
-import type { DeliveryContext } from "../delivery-context.js";
-import { isDeliveryId } from "../headers.js";
+import type { DeliveryContext } from "../handling/delivery-context.js";
+import { isDeliveryId } from "../delivery/headers.js";
 import { bodyOfText, textOfBody, type BodyText } from "./body-text.js";
 
 /**

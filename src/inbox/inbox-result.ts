@@ -1,4 +1,4 @@
-import type { RetryLater } from "../handler-errors.js";
+import type { RetryLater } from "../handling/handler-errors.js";
 
 /** What the engine knows of this run of a job. */
 export interface InboxRun {

@@ -1,12 +1,12 @@
-import { ConfigurationError } from "../configuration-error.js";
-import { within } from "../deadline.js";
-import type { DeliveryContext } from "../delivery-context.js";
-import { DiscardDelivery, RetryLater } from "../handler-errors.js";
-import type { Handler, UnrecognizedDelivery } from "../handlers.js";
-import { integerOption } from "../integer-option.js";
-import { ownOptions } from "../own-options.js";
-import { isPromise } from "../maybe-promise.js";
-import type { Alarm, OnlineDataEvent } from "../schemas.js";
+import { ConfigurationError } from "../common/configuration-error.js";
+import { within } from "../common/deadline.js";
+import type { DeliveryContext } from "../handling/delivery-context.js";
+import { DiscardDelivery, RetryLater } from "../handling/handler-errors.js";
+import type { Handler, UnrecognizedDelivery } from "../handling/handlers.js";
+import { integerOption } from "../common/integer-option.js";
+import { ownOptions } from "../common/own-options.js";
+import { isPromise } from "../common/maybe-promise.js";
+import type { Alarm, OnlineDataEvent } from "../records/schemas.js";
 import { inboxJobOf, type InboxJob } from "./inbox-job.js";
 import { QueueError, queueErrorOf } from "./queue-error.js";
 

@@ -1,5 +1,5 @@
-import { DeadlineError } from "../deadline.js";
-import { RetryLater } from "../handler-errors.js";
+import { DeadlineError } from "../common/deadline.js";
+import { RetryLater } from "../handling/handler-errors.js";
 import { UnreadableJobError } from "./inbox-job.js";
 import { QueueError, wordsOf } from "./queue-error.js";
 

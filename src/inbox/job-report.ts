@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../configuration-error.js";
-import { guarded } from "../guarded.js";
+import { ConfigurationError } from "../common/configuration-error.js";
+import { guarded } from "../common/guarded.js";
 import type { WorkerLog } from "./worker-log.js";
 
 /** What became of one run of a job, for metrics and alerts. Holds nothing personal but what `error` brings. */

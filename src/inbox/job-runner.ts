@@ -1,9 +1,9 @@
-import { decode } from "../decode.js";
-import type { DeliveryContext } from "../delivery-context.js";
-import { checkHandlers, type Handlers } from "../handlers.js";
-import type { Logger } from "../logger.js";
-import { createRoutes, type Route } from "../routes.js";
-import { ignoredWarning, runHandler } from "../run-handler.js";
+import { decode } from "../records/decode.js";
+import type { DeliveryContext } from "../handling/delivery-context.js";
+import { checkHandlers, type Handlers } from "../handling/handlers.js";
+import type { Logger } from "../answer/logger.js";
+import { createRoutes, type Route } from "../handling/routes.js";
+import { ignoredWarning, runHandler } from "../handling/run-handler.js";
 import {
   doneOutcomeOf,
   jobNameOf,

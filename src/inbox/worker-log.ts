@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../configuration-error.js";
-import { consoleLines, createLog, loggerFault, type Log, type Logger } from "../logger.js";
+import { ConfigurationError } from "../common/configuration-error.js";
+import { consoleLines, createLog, loggerFault, type Log, type Logger } from "../answer/logger.js";
 
 /** Writes one line. Never throws, whatever the logger does. */
 export type WorkerLog = Log;

@@ -1,4 +1,4 @@
-import { environmentVariable } from "../environment.js";
+import { environmentVariable } from "../common/environment.js";
 import type { DeliveryStore } from "./delivery-store.js";
 import { memoryStore } from "./memory-store.js";
 import { onReceiver } from "./store-warnings.js";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { ConfigurationError } from "../configuration-error.js";
-import { ownOptions } from "../own-options.js";
-import type { Alarm, OnlineDataEvent } from "../schemas.js";
-import { signDelivery } from "../sign-delivery.js";
+import { ConfigurationError } from "../common/configuration-error.js";
+import { ownOptions } from "../common/own-options.js";
+import type { Alarm, OnlineDataEvent } from "../records/schemas.js";
+import { signDelivery } from "../signature/sign-delivery.js";
 
 /** What every signed delivery is made with. */
 export interface Signing {

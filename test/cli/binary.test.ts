@@ -4,13 +4,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { answeringEndpoint } from "../support/cli-endpoint.js";
+import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
 import {
   installCli,
   startExpressExample,
   type InstalledCli,
   type RunningProcess,
-} from "../support/cli-binary.js";
+} from "../support/cli/cli-binary.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
 

@@ -6,8 +6,8 @@ import { sendFault } from "../../src/cli/send/exchange.js";
 import { createHandledProbe } from "../../src/cli/doctor/handled-probe.js";
 import { unreachableReason } from "../../src/cli/doctor/reachable.js";
 import { isLoopback, shownUrl } from "../../src/cli/options/target-url.js";
-import { answeringEndpoint, silentUrl } from "../support/cli-endpoint.js";
-import { runCommand } from "../support/cli-io.js";
+import { answeringEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
+import { runCommand } from "../support/cli/cli-io.js";
 import { listen } from "../support/servers.js";
 
 test("why no answer came is the first reason of several, and never empty", () => {

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { probeRepeatedTimestamp } from "../../src/cli/doctor/repeated-timestamp.js";
-import { runCommand, startCommand } from "../support/cli-io.js";
-import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli-endpoint.js";
+import { runCommand, startCommand } from "../support/cli/cli-io.js";
+import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
 let folder: string;

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { OUTCOME_HELP } from "../../src/outcome-help.js";
-import { runCommand } from "../support/cli-io.js";
+import { OUTCOME_HELP } from "../../src/answer/outcome-help.js";
+import { runCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtureNamed, fixturesFolder } from "../support/fixtures.js";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { runCommand, startCommand } from "../support/cli-io.js";
-import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli-endpoint.js";
+import { runCommand, startCommand } from "../support/cli/cli-io.js";
+import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 
 const FAST = ["--follow-retries", "--speed", "1000000"];
 

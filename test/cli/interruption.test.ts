@@ -1,6 +1,6 @@
 import http from "node:http";
 import { afterEach, expect, test } from "vitest";
-import { startCommand } from "../support/cli-io.js";
+import { startCommand } from "../support/cli/cli-io.js";
 import { fixturesFolder } from "../support/fixtures.js";
 import { eventually } from "../support/listening-receiver.js";
 import { listen } from "../support/servers.js";

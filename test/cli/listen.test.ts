@@ -10,7 +10,7 @@ import {
   startCommand,
   type RunningCommand,
   type TestWorld,
-} from "../support/cli-io.js";
+} from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { eventually } from "../support/listening-receiver.js";
 import { listen } from "../support/servers.js";

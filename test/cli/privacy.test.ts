@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
-import { answeringEndpoint } from "../support/cli-endpoint.js";
-import { runCommand } from "../support/cli-io.js";
+import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
+import { runCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
 const closing: (() => Promise<void>)[] = [];

@@ -2,8 +2,8 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { runCommand, startCommand } from "../support/cli-io.js";
-import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli-endpoint.js";
+import { runCommand, startCommand } from "../support/cli/cli-io.js";
+import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
 
 const OTHER_SECRET = "whsec_other_0123456789abcdef";

@@ -2,13 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { runCommand } from "../support/cli-io.js";
+import { runCommand } from "../support/cli/cli-io.js";
 import {
   answeringEndpoint,
   receivingEndpoint,
   silentUrl,
   type Endpoint,
-} from "../support/cli-endpoint.js";
+} from "../support/cli/cli-endpoint.js";
 import { fixturesFolder } from "../support/fixtures.js";
 
 let folder: string;

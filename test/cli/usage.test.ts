@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { parseArguments } from "../../src/cli/options/arguments.js";
 import { UsageError } from "../../src/cli/options/usage-error.js";
-import { runCommand } from "../support/cli-io.js";
-import { answeringEndpoint, receivingEndpoint } from "../support/cli-endpoint.js";
+import { runCommand } from "../support/cli/cli-io.js";
+import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
 const COMMANDS = ["send", "replay", "doctor", "listen", "explain"];

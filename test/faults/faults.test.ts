@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { beforeAll, expect, it } from "vitest";
 import { describeService } from "../support/describe-service.js";
-import { hasRedisServer } from "../support/redis-server.js";
+import { hasRedisServer } from "../support/redis/redis-server.js";
 import { SHORT_PLAN } from "./plan/plans.js";
 import { complaintsOf } from "./report/complaints.js";
 import { runFaults, type FaultResults } from "./run-faults.js";

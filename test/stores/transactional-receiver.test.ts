@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DiscardDelivery, RetryLater, type DeliveryContext } from "../../src/index.js";
 import { createRandom } from "../../src/testing/random.js";
 import { delivery } from "../support/deliveries.js";
-import { transactionalReceiver } from "../support/transactional-receiver.js";
-import { smallSqliteTransactions } from "../support/transactional-sqlite.js";
+import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
+import { smallSqliteTransactions } from "../support/transactional/transactional-sqlite.js";
 
 let folder: string;
 const open: Database[] = [];

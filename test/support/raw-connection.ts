@@ -1,6 +1,6 @@
 import net from "node:net";
 import type { WireRequest } from "../../src/testing/sending/wire.js";
-import type { AdapterAnswer } from "./adapter-exchange.js";
+import type { AdapterAnswer } from "./adapters/adapter-exchange.js";
 
 /** A TCP connection on which a test writes HTTP/1.1 by hand. */
 export interface RawConnection {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ConformanceCase } from "../../src/testing/conformance/conformance-case.js";
 import { receiverConformance } from "../../src/testing/conformance/receiver-conformance.js";
-import type { MountedAdapter } from "../support/adapter-exchange.js";
-import { adapterTargets, directTarget } from "../support/adapter-targets.js";
+import type { MountedAdapter } from "../support/adapters/adapter-exchange.js";
+import { adapterTargets, directTarget } from "../support/adapters/adapter-targets.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { ledgerReceiver } from "../support/judged-receivers.js";
+import { ledgerReceiver } from "../support/testing/judged-receivers.js";
 import { createLedger } from "../support/ledger.js";
 
 /** To name the tests before there is a server. */

@@ -9,7 +9,7 @@ import {
   judgeTarget,
   ledgerReceiver,
   type Front,
-} from "../support/judged-receivers.js";
+} from "../support/testing/judged-receivers.js";
 import { createLedger } from "../support/ledger.js";
 import { listen } from "../support/servers.js";
 

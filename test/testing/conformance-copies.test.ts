@@ -2,7 +2,12 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { createWebhookReceiver } from "../../src/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { failureOf, idsOf, judgeTarget, type Answering } from "../support/judged-receivers.js";
+import {
+  failureOf,
+  idsOf,
+  judgeTarget,
+  type Answering,
+} from "../support/testing/judged-receivers.js";
 import { createLedger, type Ledger } from "../support/ledger.js";
 
 /** Verifies as ours does, and tells copies by what `keyOf` makes of a delivery. */

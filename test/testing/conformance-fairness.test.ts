@@ -8,7 +8,7 @@ import {
   judgeTarget,
   ledgerReceiver,
   type Front,
-} from "../support/judged-receivers.js";
+} from "../support/testing/judged-receivers.js";
 import { createLedger } from "../support/ledger.js";
 
 const nothing = { failed: [], notJudged: [] };

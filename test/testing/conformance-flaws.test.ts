@@ -1,8 +1,13 @@
 import { nodeHandler } from "../../adapters/node.js";
 import { describe, expect, it } from "vitest";
 import { memoryStore } from "../../src/index.js";
-import { handWrittenReceiver, type ReceiverFlaw } from "../support/flawed-receivers.js";
-import { idsOf, judgeListener, judgeTarget, ledgerReceiver } from "../support/judged-receivers.js";
+import { handWrittenReceiver, type ReceiverFlaw } from "../support/testing/flawed-receivers.js";
+import {
+  idsOf,
+  judgeListener,
+  judgeTarget,
+  ledgerReceiver,
+} from "../support/testing/judged-receivers.js";
 import { createLedger } from "../support/ledger.js";
 
 /** What answers 401 or 400 to everything that it cannot verify loses under a mistake on its side. */

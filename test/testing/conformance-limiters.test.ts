@@ -5,7 +5,7 @@ import {
   judgeTarget,
   ledgerReceiver,
   type Answering,
-} from "../support/judged-receivers.js";
+} from "../support/testing/judged-receivers.js";
 import { createLedger } from "../support/ledger.js";
 
 /** One of ours, whose refusals are answered by something else. */

@@ -8,7 +8,7 @@ import {
   judgeTarget,
   ledgerReceiver,
   type Answering,
-} from "../support/judged-receivers.js";
+} from "../support/testing/judged-receivers.js";
 import { createLedger } from "../support/ledger.js";
 import { listen, testCertificate } from "../support/servers.js";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { ConformanceReport } from "../../src/testing/conformance/run-conformance.js";
-import { judgeListener } from "../support/judged-receivers.js";
-import { octokitReceiver, standardWebhooksReceiver } from "../support/peer-receivers.js";
+import { judgeListener } from "../support/testing/judged-receivers.js";
+import { octokitReceiver, standardWebhooksReceiver } from "../support/testing/peer-receivers.js";
 
 /** What fails without a memory of ids. */
 const HANDLES_COPIES_AGAIN = [

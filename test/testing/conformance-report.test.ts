@@ -4,7 +4,7 @@ import { ConfigurationError, type WebhookReceiver } from "../../src/index.js";
 import { receiverConformance } from "../../src/testing/conformance/receiver-conformance.js";
 import { runConformance } from "../../src/testing/conformance/run-conformance.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { answering, failureOf, type Answering } from "../support/judged-receivers.js";
+import { answering, failureOf, type Answering } from "../support/testing/judged-receivers.js";
 
 describe("a failure", () => {
   it("says what was sent, what came back, why it matters and how to mend it", async () => {

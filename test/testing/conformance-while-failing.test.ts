@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ConformanceOptions } from "../../src/testing/conformance/conformance-options.js";
-import { idsOf, judgeTarget, ledgerReceiver } from "../support/judged-receivers.js";
+import { idsOf, judgeTarget, ledgerReceiver } from "../support/testing/judged-receivers.js";
 import { createLedger } from "../support/ledger.js";
 
 const noError: unknown = "text";

@@ -5,7 +5,7 @@ import {
   judgeTarget,
   ledgerReceiver,
   type Answering,
-} from "../support/judged-receivers.js";
+} from "../support/testing/judged-receivers.js";
 import { createLedger } from "../support/ledger.js";
 
 const CASE = "late_handler_counts";

@@ -9,7 +9,7 @@ import {
   judgeTarget,
   ledgerReceiver,
   type Answering,
-} from "../support/judged-receivers.js";
+} from "../support/testing/judged-receivers.js";
 import { createLedger } from "../support/ledger.js";
 
 describe("the cases of receiverConformance", () => {

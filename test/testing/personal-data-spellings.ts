@@ -8,7 +8,7 @@ import {
   iban,
   personnummer,
   phone,
-} from "../support/synthetic-numbers.js";
+} from "../support/testing/synthetic-numbers.js";
 
 const inGroups = (text: string, separator: string, size = 4): string =>
   (text.match(new RegExp(`.{1,${String(size)}}`, "g")) ?? []).join(separator);

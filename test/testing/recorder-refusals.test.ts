@@ -7,7 +7,7 @@ import type { FixtureRefusal } from "../../src/testing/recorder/fixture-refusal.
 import { recordFixtures } from "../../src/testing/recorder/record-fixtures.js";
 import { refusalSentence } from "../../src/testing/recorder/refusal-sentence.js";
 import { NOW_MS, alarm } from "../support/deliveries.js";
-import { partnersDelivery, recordedReceiver } from "../support/recorded-receiver.js";
+import { partnersDelivery, recordedReceiver } from "../support/testing/recorded-receiver.js";
 
 let parent: string;
 let directory: string;

@@ -10,7 +10,12 @@ import { findPersonalData } from "../../src/testing/recorder/personal-data.js";
 import { recordFixtures } from "../../src/testing/recorder/record-fixtures.js";
 import { replayFixtures } from "../../src/testing/fixtures/replay-fixtures.js";
 import { NOW_SECONDS, TEST_SECRET, delivery } from "../support/deliveries.js";
-import { disguisesOf, personOf, personalAlarm, writtenAlarm } from "../support/personal-alarms.js";
+import {
+  disguisesOf,
+  personOf,
+  personalAlarm,
+  writtenAlarm,
+} from "../support/testing/personal-alarms.js";
 
 const COUNT = 1_000;
 const SECRET = "whsec_of_the_partner_5521";

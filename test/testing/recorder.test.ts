@@ -9,7 +9,7 @@ import {
   PARTNERS_SECRET,
   partnersDelivery,
   recordedReceiver,
-} from "../support/recorded-receiver.js";
+} from "../support/testing/recorded-receiver.js";
 
 let parent: string;
 let directory: string;

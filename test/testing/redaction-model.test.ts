@@ -6,7 +6,7 @@ import {
   parseAlarmPayload,
   type Alarm,
 } from "../../src/index.js";
-import { decode } from "../../src/decode.js";
+import { decode } from "../../src/records/decode.js";
 import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
 import { findPersonalData } from "../../src/testing/recorder/personal-data.js";
 import { redactBody } from "../../src/testing/recorder/redact-body.js";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ConfigurationError, type DeliveryStore, type MaybePromise } from "../../src/index.js";
 import { deliveryStoreContract } from "../../src/testing/store-contract/delivery-store-contract.js";
 import type { StoreUnderTest } from "../../src/testing/store-contract/store-under-test.js";
-import { naiveStore, type StoreMistake } from "../support/naive-store.js";
+import { naiveStore, type StoreMistake } from "../support/testing/naive-store.js";
 
 function onClock(make: (now: () => number) => Omit<StoreUnderTest, "advance">): StoreUnderTest {
   let ms = 1_000_000;

@@ -5,7 +5,7 @@ import { createGatewayTwin } from "../../src/testing/twin/gateway-twin.js";
 import type { SingleTargetTwinOptions } from "../../src/testing/twin/twin-options.js";
 import { createVirtualClock, type VirtualClock } from "../../src/testing/twin/virtual-clock.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
-import { twinEndpoint } from "../support/twin-endpoint.js";
+import { twinEndpoint } from "../support/testing/twin-endpoint.js";
 
 const secret = TEST_SECRET;
 const event = { alarm: alarm() };

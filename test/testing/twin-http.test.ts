@@ -10,7 +10,7 @@ import { createVirtualClock } from "../../src/testing/twin/virtual-clock.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
 import { freePort } from "../support/free-port.js";
 import { listen, testCertificate } from "../support/servers.js";
-import { startTwinServer } from "../support/twin-server.js";
+import { startTwinServer } from "../support/testing/twin-server.js";
 
 const secret = TEST_SECRET;
 const event = { alarm: alarm() };

@@ -5,7 +5,7 @@ import { createWebhookReceiver, memoryStore, verifySignature } from "../../src/i
 import { createGatewayTwin } from "../../src/testing/twin/gateway-twin.js";
 import { createVirtualClock } from "../../src/testing/twin/virtual-clock.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
-import { twinEndpoint, verdictByContract } from "../support/twin-endpoint.js";
+import { twinEndpoint, verdictByContract } from "../support/testing/twin-endpoint.js";
 
 const HOUR_MS = 3_600_000;
 const secret = TEST_SECRET;

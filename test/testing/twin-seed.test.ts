@@ -3,7 +3,7 @@ import { createRandom } from "../../src/testing/random.js";
 import { createGatewayTwin } from "../../src/testing/twin/gateway-twin.js";
 import { createVirtualClock } from "../../src/testing/twin/virtual-clock.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
-import { twinEndpoint } from "../support/twin-endpoint.js";
+import { twinEndpoint } from "../support/testing/twin-endpoint.js";
 
 const secret = TEST_SECRET;
 const events = (count: number) =>

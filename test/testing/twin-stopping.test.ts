@@ -6,7 +6,7 @@ import type { CommonTwinOptions } from "../../src/testing/twin/twin-options.js";
 import { createVirtualClock } from "../../src/testing/twin/virtual-clock.js";
 import { deferred } from "../support/deferred.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
-import { startTwinServer } from "../support/twin-server.js";
+import { startTwinServer } from "../support/testing/twin-server.js";
 
 const secret = TEST_SECRET;
 const event = { alarm: alarm() };

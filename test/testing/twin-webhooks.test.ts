@@ -4,7 +4,7 @@ import { createGatewayTwin } from "../../src/testing/twin/gateway-twin.js";
 import type { TwinAttempt, TwinDelivery } from "../../src/testing/twin/twin-delivery.js";
 import { createVirtualClock } from "../../src/testing/twin/virtual-clock.js";
 import { alarm, onlineDataEvent, TEST_SECRET } from "../support/deliveries.js";
-import { twinEndpoint } from "../support/twin-endpoint.js";
+import { twinEndpoint } from "../support/testing/twin-endpoint.js";
 import type { OnlineDataEvent } from "../../src/index.js";
 
 const secret = TEST_SECRET;

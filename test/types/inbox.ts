@@ -16,13 +16,13 @@ import {
   bullmqEnqueue,
   deadDeliveries as bullmqDead,
   type Replayed,
-} from "../../src/inbox/bullmq.js";
+} from "../../src/inbox/bullmq/index.js";
 import {
   deadDeliveries as pgBossDead,
   pgBossConsume,
   pgBossEnqueue,
   type DeadDelivery,
-} from "../../src/inbox/pg-boss.js";
+} from "../../src/inbox/pg-boss/index.js";
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

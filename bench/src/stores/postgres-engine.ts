@@ -1,5 +1,5 @@
 import { postgresStore } from "identity-gateway-webhooks/postgres";
-import { startPostgres } from "../../../test/support/postgres-server.js";
+import { startPostgres } from "../../../test/support/postgres/postgres-server.js";
 import { AT_A_TIME, type Engine } from "./engine.js";
 
 const CREATE_RAW = "CREATE TABLE raw (key text PRIMARY KEY, owner text, ends timestamptz)";

@@ -1,7 +1,7 @@
 import { redisStore } from "identity-gateway-webhooks/redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
-import { startRedisServer } from "../../../test/support/redis-server.js";
+import { startRedisServer } from "../../../test/support/redis/redis-server.js";
 import { AT_A_TIME, RETENTION_MS, type Engine } from "./engine.js";
 
 /** Each write is on the disk before it is answered, as with the other engines. */

@@ -5,7 +5,7 @@ import {
   runConformance,
   type ConformanceCaseReport,
 } from "../../testing/conformance/run-conformance.js";
-import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../../webhook-type.js";
+import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../../delivery/webhook-type.js";
 import { createCommand } from "../command.js";
 import { CONNECTION_OPTIONS } from "../options/connection-options.js";
 import { caseJson, caseJunit } from "../doctor/doctor-files.js";

@@ -1,4 +1,4 @@
-import { parseGatewayTime } from "../../gateway-time.js";
+import { parseGatewayTime } from "../../records/gateway-time.js";
 import { parseCapturedRequest } from "../../testing/diagnosis/captured-request.js";
 import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js";
 import { createCommand } from "../command.js";

@@ -16,7 +16,7 @@ import { startServer } from "../listen/listening-server.js";
 import { MAX_BODY_OPTION } from "../options/max-body-option.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
-import { keysOf } from "../../secrets.js";
+import { keysOf } from "../../signature/secrets.js";
 import { UsageError } from "../options/usage-error.js";
 
 /** Of a flood of forgeries no cause is looked for: each search may take a second. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { isDeliveryId } from "../../headers.js";
+import { isDeliveryId } from "../../delivery/headers.js";
 import { createSender } from "../../testing/sending/sender.js";
 import { createCommand } from "../command.js";
 import { DELIVERY_OPTIONS, readContent } from "../send/delivery-source.js";

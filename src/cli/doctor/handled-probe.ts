@@ -1,4 +1,4 @@
-import { isDeliveryId } from "../../headers.js";
+import { isDeliveryId } from "../../delivery/headers.js";
 import { createSender } from "../../testing/sending/sender.js";
 import type { SenderOptions } from "../../testing/sending/target.js";
 import { isLoopback } from "../options/target-url.js";

@@ -1,5 +1,5 @@
-import type { AuthenticDelivery } from "../../authentic-delivery.js";
-import { OUTCOMES, type Outcome } from "../../outcome.js";
+import type { AuthenticDelivery } from "../../answer/authentic-delivery.js";
+import { OUTCOMES, type Outcome } from "../../answer/outcome.js";
 import type { Intake } from "./delivery-intake.js";
 
 /**

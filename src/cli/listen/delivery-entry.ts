@@ -1,6 +1,6 @@
-import { decode } from "../../decode.js";
-import { OUTCOMES } from "../../outcome.js";
-import { usualCauses } from "../../outcome-help.js";
+import { decode } from "../../records/decode.js";
+import { OUTCOMES } from "../../answer/outcome.js";
+import { usualCauses } from "../../answer/outcome-help.js";
 import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js";
 import type { Finding } from "../../testing/diagnosis/finding.js";
 import type { Intake } from "./delivery-intake.js";

@@ -1,7 +1,7 @@
-import type { WebhookResponse } from "../../answer.js";
-import type { AuthenticDelivery } from "../../authentic-delivery.js";
+import type { WebhookResponse } from "../../answer/answer.js";
+import type { AuthenticDelivery } from "../../answer/authentic-delivery.js";
 import { createWebhookReceiver, type WebhookReceiver } from "../../receiver.js";
-import type { WebhookRequest } from "../../request.js";
+import type { WebhookRequest } from "../../delivery/request.js";
 
 /** What a request is worth. */
 export interface Judgement {

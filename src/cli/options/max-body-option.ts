@@ -1,4 +1,4 @@
-import { INTEGER_OPTIONS } from "../../options.js";
+import { INTEGER_OPTIONS } from "../../options/options.js";
 import type { WholeSpec } from "./option-specs.js";
 
 /** The option of a command that has to know how much a receiver reads. */

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { keyOf } from "../../secrets.js";
+import { keyOf } from "../../signature/secrets.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import type { OptionSpecs } from "./option-specs.js";
 import { fileReason } from "./read-input.js";

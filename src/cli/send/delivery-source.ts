@@ -1,8 +1,8 @@
-import { ONLINE_DATA_EVENT_TYPES, type OnlineDataEventType } from "../../schemas.js";
+import { ONLINE_DATA_EVENT_TYPES, type OnlineDataEventType } from "../../records/schemas.js";
 import { loadFixtures } from "../../testing/fixtures/load-fixtures.js";
 import { ALARM_EVENT_TYPES, sampleAlarm } from "../../testing/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../testing/samples/sample-online-data-event.js";
-import { WEBHOOK_TYPES } from "../../webhook-type.js";
+import { WEBHOOK_TYPES } from "../../delivery/webhook-type.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import type { OptionSpecs, Values } from "../options/option-specs.js";
 import { readInput } from "../options/read-input.js";

@@ -1,7 +1,7 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { within } from "../../deadline.js";
-import { guarded } from "../../guarded.js";
-import { ownOptions } from "../../own-options.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { within } from "../../common/deadline.js";
+import { guarded } from "../../common/guarded.js";
+import { ownOptions } from "../../common/own-options.js";
 import { checkQueueName } from "../client-methods.js";
 import { createJobRunner, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";

@@ -1,6 +1,6 @@
-import { integerOption } from "../../integer-option.js";
-import { ownOptions } from "../../own-options.js";
-import { INTEGER_OPTIONS } from "../../options.js";
+import { integerOption } from "../../common/integer-option.js";
+import { ownOptions } from "../../common/own-options.js";
+import { INTEGER_OPTIONS } from "../../options/options.js";
 import { checkClient } from "../client-methods.js";
 import type { Enqueue } from "../inbox.js";
 import { QueueError } from "../queue-error.js";

@@ -1,5 +1,5 @@
-import { within } from "../../deadline.js";
-import { createRunning } from "../../running.js";
+import { within } from "../../common/deadline.js";
+import { createRunning } from "../../handling/running.js";
 import { doneJobOf, jobNameOf } from "../inbox-job.js";
 import { hasFailed, type InboxResult, type InboxRun } from "../inbox-result.js";
 import { JobFailure } from "../job-failure.js";

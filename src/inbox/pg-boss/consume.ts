@@ -1,5 +1,5 @@
-import { integerOption } from "../../integer-option.js";
-import { ownOptions } from "../../own-options.js";
+import { integerOption } from "../../common/integer-option.js";
+import { ownOptions } from "../../common/own-options.js";
 import { checkClient, checkQueueName } from "../client-methods.js";
 import { createJobRunner, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";

@@ -1,7 +1,7 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { within } from "../../deadline.js";
-import { integerOption } from "../../integer-option.js";
-import { ownOptions } from "../../own-options.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { within } from "../../common/deadline.js";
+import { integerOption } from "../../common/integer-option.js";
+import { ownOptions } from "../../common/own-options.js";
 import { checkClient, checkQueueName } from "../client-methods.js";
 import type { Enqueue } from "../inbox.js";
 import { QueueError } from "../queue-error.js";

@@ -1,4 +1,4 @@
-import { DeadlineError, within } from "../../deadline.js";
+import { DeadlineError, within } from "../../common/deadline.js";
 import { connect } from "./connection.js";
 import { inlined } from "./inlined.js";
 import { lastResult } from "./last-result.js";

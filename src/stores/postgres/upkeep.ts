@@ -1,5 +1,5 @@
-import { integerOption } from "../../integer-option.js";
-import { ownOptions } from "../../own-options.js";
+import { integerOption } from "../../common/integer-option.js";
+import { ownOptions } from "../../common/own-options.js";
 import type { PostgresPool } from "./postgres-pool.js";
 import { postgresSchema } from "./postgres-schema.js";
 import { settled } from "./settled.js";

@@ -1,4 +1,4 @@
-import { guarded } from "../../guarded.js";
+import { guarded } from "../../common/guarded.js";
 import { ANSWER, type RedisScript } from "./redis-scripts.js";
 import type { RunScript } from "./run-script.js";
 import { serverErrorCode } from "./server-error-code.js";

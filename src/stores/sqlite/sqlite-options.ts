@@ -1,6 +1,6 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { MAX_TIMER_MS, integerOption } from "../../integer-option.js";
-import { ownOptions } from "../../own-options.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { MAX_TIMER_MS, integerOption } from "../../common/integer-option.js";
+import { ownOptions } from "../../common/own-options.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 
 /** Options of `sqliteStore` and `sqliteTransactions`. */

@@ -1,9 +1,9 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { INTEGER_OPTIONS } from "../../options.js";
-import { integerOption, MAX_TIMER_MS } from "../../integer-option.js";
-import { ownOptions } from "../../own-options.js";
-import { keyOf } from "../../secrets.js";
-import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../webhook-type.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { INTEGER_OPTIONS } from "../../options/options.js";
+import { integerOption, MAX_TIMER_MS } from "../../common/integer-option.js";
+import { ownOptions } from "../../common/own-options.js";
+import { keyOf } from "../../signature/secrets.js";
+import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../delivery/webhook-type.js";
 import { createSender } from "../sending/sender.js";
 import type { Target } from "../sending/target.js";
 

@@ -1,5 +1,5 @@
-import { isFresh } from "../../freshness.js";
-import { readTimestamp } from "../../headers.js";
+import { isFresh } from "../../signature/freshness.js";
+import { readTimestamp } from "../../delivery/headers.js";
 import type { Clue } from "./finding.js";
 
 /** Each with its length in seconds, and how many of it make one of the next. */

@@ -1,8 +1,8 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { decode } from "../../decode.js";
-import { integerOption } from "../../integer-option.js";
-import { ownOptions } from "../../own-options.js";
-import { INTEGER_OPTIONS } from "../../options.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { decode } from "../../records/decode.js";
+import { integerOption } from "../../common/integer-option.js";
+import { ownOptions } from "../../common/own-options.js";
+import { INTEGER_OPTIONS } from "../../options/options.js";
 import { readCapturedBody } from "./captured-body.js";
 import type { CapturedRequest } from "./captured-request.js";
 import { skewClue } from "./clock-skew.js";

@@ -1,4 +1,4 @@
-import { isDeliveryId, isDeliveryTimestamp } from "../../headers.js";
+import { isDeliveryId, isDeliveryTimestamp } from "../../delivery/headers.js";
 import type { Clue, DeliveryHeaderName } from "./finding.js";
 import { isProperSignature } from "./mac-readings.js";
 import { WEBHOOK_HEADER_NAMES, type WebhookHeaderTexts } from "./webhook-header-texts.js";

@@ -1,4 +1,4 @@
-import { isPost } from "../../request.js";
+import { isPost } from "../../delivery/request.js";
 import type { Clue } from "./finding.js";
 
 /** What a receiver refuses before it looks at the headers: another method, and a body beyond its bound. */

@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { keyOf } from "../../secrets.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { keyOf } from "../../signature/secrets.js";
 import type { Clue } from "./finding.js";
 import { secretName } from "./secret-name.js";
 

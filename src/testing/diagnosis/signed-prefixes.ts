@@ -1,4 +1,4 @@
-import { isDeliveryTimestamp } from "../../headers.js";
+import { isDeliveryTimestamp } from "../../delivery/headers.js";
 import type { Clue, DeliveryHeaderName } from "./finding.js";
 import type { TextReading, WebhookHeaderTexts } from "./webhook-header-texts.js";
 

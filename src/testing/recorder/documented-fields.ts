@@ -5,7 +5,7 @@ import {
   type AlarmSource,
   type AlarmStatus,
   type OnlineDataSeverity,
-} from "../../schemas.js";
+} from "../../records/schemas.js";
 
 /**
  * What a documented field keeps: a date in a format of the gateway, one of the documented values, the

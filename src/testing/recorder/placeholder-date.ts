@@ -1,4 +1,4 @@
-import { parseGatewayTime } from "../../gateway-time.js";
+import { parseGatewayTime } from "../../records/gateway-time.js";
 
 const DATE =
   /^\d{4}-\d{2}-\d{2}(?:([ Tt])\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}(?::?)\d{2})?)?$/;

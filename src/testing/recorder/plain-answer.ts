@@ -1,6 +1,6 @@
-import type { Outcome } from "../../outcome.js";
+import type { Outcome } from "../../answer/outcome.js";
 import { createWebhookReceiver } from "../../receiver.js";
-import type { WebhookRequest } from "../../request.js";
+import type { WebhookRequest } from "../../delivery/request.js";
 import type { DeliveryStore } from "../../stores/delivery-store.js";
 
 /** What a receiver answers. */

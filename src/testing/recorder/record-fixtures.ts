@@ -1,8 +1,8 @@
-import type { AuthenticDelivery } from "../../authentic-delivery.js";
-import { ConfigurationError } from "../../configuration-error.js";
-import { guarded } from "../../guarded.js";
-import { ownOptions } from "../../own-options.js";
-import { keyOf } from "../../secrets.js";
+import type { AuthenticDelivery } from "../../answer/authentic-delivery.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { guarded } from "../../common/guarded.js";
+import { ownOptions } from "../../common/own-options.js";
+import { keyOf } from "../../signature/secrets.js";
 import { formatFixture } from "../fixtures/fixture.js";
 import { TEST_SECRET } from "../test-secret.js";
 import { captureDelivery, recordedType, type CapturedDelivery } from "./captured-delivery.js";

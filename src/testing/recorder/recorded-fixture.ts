@@ -1,5 +1,5 @@
-import { signDelivery } from "../../sign-delivery.js";
-import { isWebhookType } from "../../webhook-type.js";
+import { signDelivery } from "../../signature/sign-delivery.js";
+import { isWebhookType } from "../../delivery/webhook-type.js";
 import type { Fixture } from "../fixtures/fixture.js";
 import type { CapturedDelivery } from "./captured-delivery.js";
 import { documentedEvent } from "./documented-fields.js";

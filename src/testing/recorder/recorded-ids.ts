@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { Outcome } from "../../outcome.js";
+import type { Outcome } from "../../answer/outcome.js";
 
 /** Ids that are known to have been handled. */
 const MAX_HANDLED = 100_000;

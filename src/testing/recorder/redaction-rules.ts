@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { ownOptions } from "../../own-options.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { ownOptions } from "../../common/own-options.js";
 import { DOCUMENTED_FIELDS, type FieldRule } from "./documented-fields.js";
 
 /**

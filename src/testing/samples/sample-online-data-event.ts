@@ -1,11 +1,11 @@
-import { ConfigurationError } from "../../configuration-error.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
 import {
   isOnlineDataEventType,
   ONLINE_DATA_EVENT_TYPES,
   type KnownOnlineDataEvent,
   type OnlineDataEventType,
   type OnlineDataSeverity,
-} from "../../schemas.js";
+} from "../../records/schemas.js";
 import { createRandom } from "../random.js";
 import { checkSampleOptions, type SampleOptions } from "./sample-options.js";
 import { sampleMoment, writeTime, writeTimeAt } from "./sample-times.js";

@@ -1,6 +1,6 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { integerOption } from "../../integer-option.js";
-import { ownOptions } from "../../own-options.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { integerOption } from "../../common/integer-option.js";
+import { ownOptions } from "../../common/own-options.js";
 
 /**
  * How the gateway writes a moment (GATEWAY.md, "Versioning", rules 2 and 3): `legacy` is

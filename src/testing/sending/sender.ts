@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { integerOption, MAX_TIMER_MS } from "../../integer-option.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { integerOption, MAX_TIMER_MS } from "../../common/integer-option.js";
 import { collectBody, MAX_ANSWER_BYTES } from "./answer-body.js";
 import { createHttpSender } from "./http-sender.js";
 import { SendError, type Sender, type SenderOptions, type Target } from "./target.js";

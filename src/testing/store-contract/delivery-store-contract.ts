@@ -1,6 +1,6 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { integerOption } from "../../integer-option.js";
-import { ownOptions } from "../../own-options.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { integerOption } from "../../common/integer-option.js";
+import { ownOptions } from "../../common/own-options.js";
 import { completionRules } from "./completion-rules.js";
 import type { ContractCase } from "./contract-case.js";
 import { keyRules } from "./key-rules.js";

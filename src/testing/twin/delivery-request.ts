@@ -1,4 +1,4 @@
-import { sign } from "../../signature.js";
+import { sign } from "../../signature/signature.js";
 import type { HeaderLine, WireRequest } from "../sending/wire.js";
 import type { EventBody } from "./twin-event.js";
 import type { ActiveWebhook } from "./twin-webhook.js";

@@ -1,8 +1,8 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { guarded } from "../../guarded.js";
-import { isDeliveryId } from "../../headers.js";
-import { integerOption } from "../../integer-option.js";
-import { ownOptions } from "../../own-options.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { guarded } from "../../common/guarded.js";
+import { isDeliveryId } from "../../delivery/headers.js";
+import { integerOption } from "../../common/integer-option.js";
+import { ownOptions } from "../../common/own-options.js";
 import { createRandom } from "../random.js";
 import type { Journey } from "./attempt.js";
 import { drawDeliveryId } from "./delivery-id.js";

@@ -1,6 +1,6 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { integerOption } from "../../integer-option.js";
-import { ownOptions } from "../../own-options.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { integerOption } from "../../common/integer-option.js";
+import { ownOptions } from "../../common/own-options.js";
 import type { Random } from "../random.js";
 import { fractionOf } from "./fraction.js";
 import { numberOption } from "./number-option.js";

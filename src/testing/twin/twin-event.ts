@@ -1,7 +1,7 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { bytesOfBody } from "../../request.js";
-import type { Alarm, OnlineDataEvent } from "../../schemas.js";
-import type { WebhookType } from "../../webhook-type.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { bytesOfBody } from "../../delivery/request.js";
+import type { Alarm, OnlineDataEvent } from "../../records/schemas.js";
+import type { WebhookType } from "../../delivery/webhook-type.js";
 
 /**
  * What happened at the gateway: an alarm, an Online Data event, or any body under a type of your

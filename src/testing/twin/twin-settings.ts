@@ -1,7 +1,7 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { integerOption, MAX_TIMER_MS } from "../../integer-option.js";
-import { ownOptions } from "../../own-options.js";
-import { keyOf } from "../../secrets.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { integerOption, MAX_TIMER_MS } from "../../common/integer-option.js";
+import { ownOptions } from "../../common/own-options.js";
+import { keyOf } from "../../signature/secrets.js";
 import { createSender } from "../sending/sender.js";
 import { createFaults } from "./faults.js";
 import { createRetrySchedule } from "./retry-schedule.js";

@@ -1,8 +1,8 @@
-import { ConfigurationError } from "../../configuration-error.js";
-import { ownOptions } from "../../own-options.js";
-import { keyOf } from "../../secrets.js";
-import type { SecretKey } from "../../signature.js";
-import { WEBHOOK_TYPES, type WebhookType } from "../../webhook-type.js";
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { ownOptions } from "../../common/own-options.js";
+import { keyOf } from "../../signature/secrets.js";
+import type { SecretKey } from "../../signature/signature.js";
+import { WEBHOOK_TYPES, type WebhookType } from "../../delivery/webhook-type.js";
 import { createSender } from "../sending/sender.js";
 import type { Sender, Target } from "../sending/target.js";
 

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import PgBoss from "pg-boss";
 import { postgresStore } from "../../../src/stores/postgres/index.js";
-import { startPostgres } from "../../support/postgres-server.js";
+import { startPostgres } from "../../support/postgres/postgres-server.js";
 import type { Setup } from "../plan/mode.js";
 import { EFFECTS_TABLE, QUEUE } from "../receivers/receiver-config.js";
 import type { StoreContent, StoreServer } from "./store-server.js";

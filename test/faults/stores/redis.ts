@@ -1,7 +1,7 @@
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { setTimeout as wait } from "node:timers/promises";
-import { startRedisServer } from "../../support/redis-server.js";
+import { startRedisServer } from "../../support/redis/redis-server.js";
 import type { Setup } from "../plan/mode.js";
 import { QUEUE } from "../receivers/receiver-config.js";
 import type { StoreContent, StoreServer } from "./store-server.js";

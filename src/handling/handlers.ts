@@ -1,0 +1,115 @@
+import { ConfigurationError } from "../common/configuration-error.js";
+import type { DeliveryIssue } from "../records/decode.js";
+import type { DeliveryContext } from "./delivery-context.js";
+import {
+  ONLINE_DATA_EVENT_TYPES,
+  isOnlineDataEventType,
+  type Alarm,
+  type KnownOnlineDataEvent,
+  type OnlineDataEvent,
+  type OnlineDataEventType,
+} from "../records/schemas.js";
+
+/**
+ * Handles one record. It has to await all its work: what it returns is awaited and then ignored, and
+ * the delivery counts as handled. What it throws is answered 500, unless it is `RetryLater` or
+ * `DiscardDelivery`. A generator function is refused. With a `TransactionalStore<Tx>` its context is
+ * `DeliveryContext<Tx>`.
+ */
+export type Handler<Record, Context = DeliveryContext> = (
+  record: Record,
+  context: Context,
+) => unknown;
+
+/** A handler for each event type, given the fields of that type alone; `"*"` takes the others. */
+export type OnlineDataEventHandlers<Context = DeliveryContext> = {
+  readonly [Type in OnlineDataEventType]?:
+    Handler<Extract<KnownOnlineDataEvent, { type: Type }>, Context> | undefined;
+} & { readonly "*"?: Handler<OnlineDataEvent, Context> | undefined };
+
+/** An authentic delivery that is not JSON, not of the documented shape or of an unknown type. */
+export interface UnrecognizedDelivery {
+  /** X-Webhook-Type, which is not signed. */
+  readonly type: string;
+  /** The parsed JSON, or undefined where it is not JSON: `context.rawBody` has the bytes. */
+  readonly body: unknown;
+  /** What was expected and where. */
+  readonly issues: readonly DeliveryIssue[];
+}
+
+/** The handlers of a receiver; at least one. */
+export interface Handlers<Context = DeliveryContext> {
+  /** Takes each alarm. */
+  readonly new_alarm?: Handler<Alarm, Context> | undefined;
+  /** Takes each Online Data event, in one function or by `event.type`. */
+  readonly delete_my_data_event?:
+    Handler<OnlineDataEvent, Context> | OnlineDataEventHandlers<Context> | undefined;
+  /** Takes what the library does not recognize. When it finishes, the delivery counts as handled. */
+  readonly unrecognized?: Handler<UnrecognizedDelivery, Context> | undefined;
+}
+
+const HANDLER_NAMES = ["new_alarm", "delete_my_data_event", "unrecognized"];
+
+/** Checks the handlers. Throws `ConfigurationError` where one could never be called. */
+export function checkHandlers(handlers: Handlers): void {
+  if (typeof handlers !== "object" || (handlers as unknown) === null) {
+    throw new ConfigurationError(
+      "missing_handlers",
+      `handlers: give at least one of ${HANDLER_NAMES.join(", ")}`,
+    );
+  }
+  for (const [name, handler] of definedEntries(handlers)) {
+    if (!HANDLER_NAMES.includes(name)) {
+      throw new ConfigurationError(
+        "unknown_handler",
+        `handlers.${name} would never be called: use ${HANDLER_NAMES.join(", ")}`,
+      );
+    }
+    if (name === "delete_my_data_event" && typeof handler === "object" && handler !== null) {
+      checkEventHandlers(handler);
+    } else checkFunction(`handlers.${name}`, handler);
+  }
+  if (definedEntries(handlers).length === 0) {
+    throw new ConfigurationError(
+      "missing_handlers",
+      `handlers: give at least one of ${HANDLER_NAMES.join(", ")}`,
+    );
+  }
+}
+
+function checkEventHandlers(handlers: object): void {
+  const entries = definedEntries(handlers);
+  if (entries.length === 0) {
+    throw new ConfigurationError(
+      "missing_handlers",
+      'handlers.delete_my_data_event: give a function, or one for an event type or "*"',
+    );
+  }
+  for (const [type, handler] of entries) {
+    if (type !== "*" && !isOnlineDataEventType(type)) {
+      const known = ONLINE_DATA_EVENT_TYPES.join(", ");
+      throw new ConfigurationError(
+        "unknown_handler",
+        `handlers.delete_my_data_event.${type} is no event type: use ${known}, or "*"`,
+      );
+    }
+    checkFunction(`handlers.delete_my_data_event.${type}`, handler);
+  }
+}
+
+function checkFunction(name: string, handler: unknown): void {
+  if (typeof handler !== "function") {
+    throw new ConfigurationError("invalid_handler", `${name} has to be a function`);
+  }
+  // By its tag, as it may come from another realm. Called, it would return before its first line.
+  if (Object.prototype.toString.call(handler).endsWith("GeneratorFunction]")) {
+    throw new ConfigurationError(
+      "invalid_handler",
+      `${name} is a generator function, whose body would never run: use a function or an async function`,
+    );
+  }
+}
+
+function definedEntries(object: object): [string, unknown][] {
+  return Object.entries(object).filter(([, value]) => value !== undefined);
+}

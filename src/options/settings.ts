@@ -1,0 +1,179 @@
+import type { AuthenticDelivery } from "../answer/authentic-delivery.js";
+import { ConfigurationError } from "../common/configuration-error.js";
+import { checkHandlers, type Handlers } from "../handling/handlers.js";
+import { integerOption } from "../common/integer-option.js";
+import { consoleLines, createLog, loggerFault, type Logger } from "../answer/logger.js";
+import { ownOptions } from "../common/own-options.js";
+import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
+import type { OutcomeReport } from "../answer/report.js";
+import type { LookupLimits } from "../signature/secret-lookups.js";
+import { createKeyring, type Keyring, type SecretOption } from "../signature/secrets.js";
+import { defaultStore } from "../stores/default-store.js";
+import type { DeliveryStore } from "../stores/delivery-store.js";
+import type { TransactionalStore } from "../stores/transactional-store.js";
+import { createSecretWatch } from "../signature/weak-secrets.js";
+
+/** The options with defaults filled in, and what is made of them once. */
+export interface Settings extends Record<IntegerOption, number> {
+  /** Undefined where unsigned deliveries are accepted. */
+  readonly keyring: Keyring | undefined;
+  readonly handlers: Handlers;
+  readonly store: DeliveryStore | TransactionalStore<unknown>;
+  readonly unverifiable: "retry" | "reject";
+  readonly onOutcome: ((report: OutcomeReport) => unknown) | undefined;
+  readonly onAuthenticDelivery: ((delivery: AuthenticDelivery) => unknown) | undefined;
+  readonly logger: Logger | false;
+  readonly now: () => number;
+}
+
+const OPTION_NAMES = [
+  ...Object.keys(INTEGER_OPTIONS),
+  "secret",
+  "acceptUnsignedDeliveries",
+  "handlers",
+  "store",
+  "unverifiable",
+  "onOutcome",
+  "onAuthenticDelivery",
+  "logger",
+  "now",
+];
+const STORE_METHODS = ["claim", "renew", "complete", "release"] as const;
+
+/** Checks every option. Throws `ConfigurationError` with what to change. */
+export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
+  const options = ownOptions("createWebhookReceiver", given, OPTION_NAMES);
+  const integers = checkIntegers(options);
+  const store = checkStore(options.store);
+  const { unverifiable = "retry", logger = consoleLines, now = Date.now } = options;
+  const { onOutcome, onAuthenticDelivery } = options;
+  if ((unverifiable as string) !== "retry" && unverifiable !== "reject") {
+    throw invalid("unverifiable", 'has to be "retry" or "reject"');
+  }
+  for (const [name, observer] of Object.entries({ onOutcome, onAuthenticDelivery })) {
+    if (observer !== undefined && typeof observer !== "function") {
+      throw invalid(name, "has to be a function");
+    }
+  }
+  const fault = logger === false ? undefined : loggerFault(logger);
+  if (fault !== undefined) throw new ConfigurationError("invalid_option", fault);
+  if (typeof now !== "function") {
+    throw invalid("now", "has to be a function that returns Unix time in milliseconds");
+  }
+  // What type their context has follows from the store, whose mode also makes it.
+  const handlers = options.handlers as Handlers;
+  checkHandlers(handlers);
+  const log = createLog(logger);
+  const watchSecret = createSecretWatch((message) => {
+    log("warn", message);
+  });
+  const maxConcurrentDeliveries =
+    options.maxConcurrentDeliveries ?? ownLimitOf(store) ?? integers.maxConcurrentDeliveries;
+  return {
+    ...integers,
+    maxConcurrentDeliveries,
+    keyring: checkSecret(options, { ...integers, maxConcurrentDeliveries }, watchSecret),
+    handlers,
+    store,
+    unverifiable,
+    onOutcome,
+    onAuthenticDelivery,
+    logger,
+    now,
+  };
+}
+
+function checkIntegers(
+  options: Partial<Record<IntegerOption, number | undefined>>,
+): Record<IntegerOption, number> {
+  const names = Object.keys(INTEGER_OPTIONS) as IntegerOption[];
+  const integers = Object.fromEntries(
+    names.map((name) => [name, integerOption(name, options[name], INTEGER_OPTIONS[name])]),
+  ) as Record<IntegerOption, number>;
+  const { timestampToleranceMs, retentionMs, handlerTimeoutMs, handlerMaxMs } = integers;
+  if (options.handlerMaxMs !== undefined && handlerMaxMs < handlerTimeoutMs) {
+    throw invalid("handlerMaxMs", "has to be at least handlerTimeoutMs");
+  }
+  if (timestampToleranceMs > retentionMs) {
+    throw invalid("timestampToleranceMs", "has to be at most retentionMs");
+  }
+  // A timestamp that is ahead of the clock stays fresh for twice the tolerance. A delivery that is
+  // fresh but no longer remembered would be handled again.
+  return {
+    ...integers,
+    retentionMs: Math.max(retentionMs, 2 * timestampToleranceMs),
+    handlerMaxMs: Math.max(handlerMaxMs, handlerTimeoutMs),
+  };
+}
+
+function checkSecret(
+  {
+    secret,
+    acceptUnsignedDeliveries = false,
+  }: Pick<WebhookReceiverOptions, "secret" | "acceptUnsignedDeliveries">,
+  limits: LookupLimits,
+  onSecret: (secret: string) => void,
+): Keyring | undefined {
+  const acceptUnsigned: unknown = acceptUnsignedDeliveries;
+  if (typeof acceptUnsigned !== "boolean") {
+    throw invalid("acceptUnsignedDeliveries", "has to be true or false");
+  }
+  if (acceptUnsigned) {
+    if (secret === undefined) return undefined;
+    throw new ConfigurationError(
+      "conflicting_secret",
+      "secret and acceptUnsignedDeliveries are both given: leave one out",
+    );
+  }
+  const given: unknown = secret;
+  if (given === undefined || given === null) {
+    throw new ConfigurationError(
+      "missing_secret",
+      "secret is not given: pass the one chosen at webhook registration (is the environment variable set?)",
+    );
+  }
+  if (typeof given !== "string" && typeof given !== "function" && typeof given !== "object") {
+    throw new ConfigurationError(
+      "unusable_secret",
+      "secret has to be a string, a list of strings, one of these per webhook type, or a function",
+    );
+  }
+  return createKeyring(given as SecretOption, limits, onSecret);
+}
+
+function checkStore(store: Settings["store"] | undefined): Settings["store"] {
+  if (store === undefined) return defaultStore();
+  if (hasMethod(store, "process")) {
+    if (!hasMethod(store, "claim")) return store;
+    throw new ConfigurationError(
+      "invalid_store",
+      "store has process and claim: it has to be a TransactionalStore or a DeliveryStore, not both",
+    );
+  }
+  const missing = STORE_METHODS.find((method) => !hasMethod(store, method));
+  if (missing !== undefined) {
+    throw new ConfigurationError(
+      "invalid_store",
+      `store has to have the method ${missing}, or as a TransactionalStore the method process`,
+    );
+  }
+  return store;
+}
+
+/** What a transactional store names as its own limit. Partners' code too, so it is checked. */
+function ownLimitOf(store: Settings["store"]): number | undefined {
+  const limit = "process" in store ? store.maxConcurrentDeliveries : undefined;
+  return Number.isInteger(limit) && Number(limit) >= 1 ? limit : undefined;
+}
+
+function hasMethod(value: unknown, method: string): boolean {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as Record<string, unknown>)[method] === "function"
+  );
+}
+
+function invalid(name: string, rule: string): ConfigurationError {
+  return new ConfigurationError("invalid_option", `${name} ${rule}`);
+}

@@ -1,0 +1,42 @@
+// Made of the schemas by test/records/plain-records.test.ts; after a change of theirs:
+// npx vitest run --project node test/records/plain-records.test.ts -u
+//
+// Code, and not a loop over the schema's fields, which takes 0.11 µs for an alarm where this takes
+// 0.01 (zod/mini 1.2, classic zod 0.14 and 18 kB more at the edge). And not code that is made when
+// the package is loaded: that needs eval, which workers and strict content policies forbid.
+
+/** A record before anything is known of it. */
+type PlainRecord = Readonly<Record<string, unknown>>;
+
+/** Whether the schema of an alarm would pass it and convert nothing. */
+export function isPlainAlarm(record: PlainRecord): boolean {
+  return (
+    Number.isSafeInteger(record["id"]) &&
+    typeof record["text"] === "string" &&
+    Number.isSafeInteger(record["account_id"]) &&
+    typeof record["severity"] === "string" &&
+    typeof record["status"] === "string" &&
+    typeof record["source"] === "string" &&
+    typeof record["event_type"] === "string" &&
+    Number.isSafeInteger(record["category_id"]) &&
+    typeof record["original_event_id"] === "string" &&
+    typeof record["payload"] === "string" &&
+    typeof record["date"] === "string" &&
+    typeof record["checked_at"] === "string" &&
+    typeof record["created_at"] === "string" &&
+    typeof record["updated_at"] === "string"
+  );
+}
+
+/** Whether the schema of a site event, its type apart, would pass it and convert nothing. */
+export function hasPlainSiteFields(record: PlainRecord): boolean {
+  return (
+    typeof record["severity"] === "string" &&
+    Number.isSafeInteger(record["account_id"]) &&
+    typeof record["client_id"] === "string" &&
+    typeof record["occurred_at"] === "string" &&
+    Number.isSafeInteger(record["site_id"]) &&
+    typeof record["site_name"] === "string" &&
+    typeof record["site_base_url"] === "string"
+  );
+}

@@ -1,0 +1,75 @@
+import { signatureFault } from "../delivery/header-faults.js";
+import { isSignature, type DeliveryHeaders } from "../delivery/headers.js";
+import type { MaybeLater } from "../common/maybe-promise.js";
+import type { Keyring } from "./secrets.js";
+import { matchSecret, type Secrets } from "./signature.js";
+
+/** The delivery is the gateway's (`secretIndex` says by which secret), or why it is not taken for one. */
+export type Authenticity =
+  | { readonly authentic: true; readonly secretIndex: number | undefined }
+  | {
+      readonly authentic: false;
+      readonly outcome: "unsigned" | "malformed" | "signature_mismatch" | "secret_unavailable";
+      readonly error?: unknown;
+      readonly fact?: () => string;
+    };
+
+/** Judges headers and bytes. Neither throws nor rejects for a failing secret function. */
+export type Authenticate = (headers: DeliveryHeaders, body: Uint8Array) => MaybeLater<Authenticity>;
+
+const ACCEPTED: Authenticity = { authentic: true, secretIndex: undefined };
+const UNSIGNED: Authenticity = { authentic: false, outcome: "unsigned" };
+const MISMATCH: Authenticity = { authentic: false, outcome: "signature_mismatch" };
+const MALFORMED: Authenticity = { authentic: false, outcome: "malformed", fact: signatureFault };
+
+/** Without a keyring every well-formed delivery is taken for authentic: `acceptUnsignedDeliveries`. */
+export function createAuthenticate(keyring: Keyring | undefined): Authenticate {
+  if (keyring === undefined) {
+    return ({ signature }) =>
+      signature === undefined || isSignature(signature) ? ACCEPTED : MALFORMED;
+  }
+
+  return (headers, body) => {
+    if (headers.signature === undefined) return UNSIGNED;
+    let secrets: MaybeLater<Secrets>;
+    try {
+      secrets = keyring(headers);
+    } catch (error) {
+      return unavailable(error);
+    }
+    return "then" in secrets
+      ? judgeLater(secrets, headers, headers.signature, body)
+      : judge(secrets, headers, headers.signature, body);
+  };
+}
+
+function judge(
+  secrets: Secrets,
+  headers: DeliveryHeaders,
+  signature: string,
+  body: Uint8Array,
+): MaybeLater<Authenticity> {
+  const index = matchSecret(secrets, headers, signature, body);
+  return typeof index === "object"
+    ? index.then((found) => authenticityOf(found, signature))
+    : authenticityOf(index, signature);
+}
+
+/** Apart from `judge`, so that a request whose secrets are at hand makes no closure. */
+function judgeLater(
+  secrets: Promise<Secrets>,
+  headers: DeliveryHeaders,
+  signature: string,
+  body: Uint8Array,
+): Promise<Authenticity> {
+  return secrets.then((found) => judge(found, headers, signature, body), unavailable);
+}
+
+function authenticityOf(secretIndex: number | undefined, signature: string): Authenticity {
+  if (secretIndex !== undefined) return { authentic: true, secretIndex };
+  return isSignature(signature) ? MISMATCH : MALFORMED;
+}
+
+function unavailable(error: unknown): Authenticity {
+  return { authentic: false, outcome: "secret_unavailable", error };
+}

@@ -1,0 +1,18 @@
+import type { MaybeLater } from "../../common/maybe-promise.js";
+import type { SignedHead } from "./signed-head.js";
+
+/**
+ * One implementation of HMAC-SHA256 (RFC 2104). `#crypto` in package.json picks it: `node:crypto`
+ * where there is one, WebCrypto elsewhere. Both sign the UTF-8 bytes of `headText` followed by `body`.
+ */
+export interface MacBackend<Key> {
+  /** Makes the key of a secret's UTF-8 bytes; done once per secret. Never empty. */
+  importKey(secret: string): Key;
+  /** The MAC as 64 lower-case hexadecimal digits. */
+  sign(key: Key, head: SignedHead, body: Uint8Array): MaybeLater<string>;
+  /**
+   * Whether `signature`, any text, is `v1=` and the MAC in hexadecimal digits of any letter case.
+   * Compares in constant time.
+   */
+  verify(key: Key, head: SignedHead, body: Uint8Array, signature: string): MaybeLater<boolean>;
+}

@@ -1,0 +1,53 @@
+import { isSignature } from "../../delivery/headers.js";
+import type { MacBackend } from "./backend.js";
+import { headText, type SignedHead } from "./signed-head.js";
+
+type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+/** The secret's bytes, and the key made of them when it is first used. */
+interface WebKey {
+  readonly secret: Uint8Array<ArrayBuffer>;
+  imported: Promise<CryptoKey> | undefined;
+}
+
+const HMAC_SHA256 = { name: "HMAC", hash: "SHA-256" };
+const encoder = new TextEncoder();
+
+/** HMAC-SHA256 by WebCrypto, for runtimes without `node:crypto`. */
+export const backend: MacBackend<WebKey> = {
+  importKey(secret) {
+    // The key itself waits for the first request: receivers are made at the top of a module, where
+    // workers allow no asynchronous work.
+    return { secret: encoder.encode(secret), imported: undefined };
+  },
+  async sign(key, head, body) {
+    const mac = await crypto.subtle.sign("HMAC", await keyOf(key), join(head, body));
+    return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  },
+  async verify(key, head, body, signature) {
+    if (!isSignature(signature)) return false;
+    const digits = signature.slice(3).match(/../g) ?? [];
+    const mac = Uint8Array.from(digits, (pair) => Number.parseInt(pair, 16));
+    // `verify` compares in constant time; a comparison of our own digests would have to.
+    return crypto.subtle.verify("HMAC", await keyOf(key), mac, join(head, body));
+  },
+};
+
+function keyOf(key: WebKey): Promise<CryptoKey> {
+  key.imported ??= crypto.subtle
+    .importKey("raw", key.secret, HMAC_SHA256, false, ["sign", "verify"])
+    .catch((error: unknown) => {
+      // Kept, one passing failure would refuse every delivery from then on.
+      key.imported = undefined;
+      throw error;
+    });
+  return key.imported;
+}
+
+function join(head: SignedHead, body: Uint8Array): Uint8Array<ArrayBuffer> {
+  const text = encoder.encode(headText(head));
+  const bytes = new Uint8Array(text.length + body.length);
+  bytes.set(text);
+  bytes.set(body, text.length);
+  return bytes;
+}

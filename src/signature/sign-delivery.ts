@@ -1,0 +1,42 @@
+import { isDeliveryId, isDeliveryTimestamp } from "../delivery/headers.js";
+import { bytesOfBody } from "../delivery/request.js";
+import { keyOf } from "./secrets.js";
+import { sign } from "./signature.js";
+import { InvalidValueError } from "../common/invalid-value.js";
+
+/** What is signed. */
+export interface SignDeliveryOptions {
+  /** The webhook's secret; its UTF-8 bytes are the key. */
+  secret: string;
+  /** X-Webhook-Id: 1 to 128 characters of `[0-9A-Za-z._-]`. */
+  id: string;
+  /** X-Webhook-Timestamp: whole Unix seconds, from 0 to 999 999 999 999. */
+  timestamp: number;
+  /** The exact body; a string is taken as UTF-8. */
+  body: Uint8Array | string;
+}
+
+/**
+ * The value of X-Webhook-Signature, `v1=` and 64 lower-case hexadecimal digits, as the gateway makes
+ * it (GATEWAY.md, "Authentication", rule 7). For tests and tools that stand in for the gateway.
+ *
+ * Rejects with a `ConfigurationError` for a secret that cannot be one, and with a `RangeError` for an
+ * id or a timestamp that the grammar does not allow: such a signature would verify nowhere.
+ */
+export async function signDelivery(options: SignDeliveryOptions): Promise<string> {
+  const { secret, id, timestamp, body } = options;
+  const key = keyOf(secret);
+  const text = String(timestamp);
+  if (!isDeliveryId(id))
+    throw new InvalidValueError(
+      "invalid_delivery_id",
+      "id has to be 1 to 128 characters of [0-9A-Za-z._-]",
+    );
+  if (!isDeliveryTimestamp(text)) {
+    throw new InvalidValueError(
+      "invalid_timestamp",
+      "timestamp has to be whole Unix seconds, from 0 to 999999999999",
+    );
+  }
+  return sign(key, { id, timestamp: text }, bytesOfBody(body));
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import {
+  adapterContract,
+  type AdapterCase,
+  type AdapterTarget,
+} from "../support/adapters/adapter-contract.js";
+import { adapterTargets, directTarget } from "../support/adapters/adapter-targets.js";
+
+const targets = [directTarget, ...adapterTargets];
+
+/** Each case runs once on each target, for its own test and for the comparison. */
+const transcripts = new Map<string, ReturnType<AdapterCase["run"]>>();
+
+function runOnce(adapterCase: AdapterCase, target: AdapterTarget): ReturnType<AdapterCase["run"]> {
+  const key = `${adapterCase.id} on ${target.name}`;
+  const known = transcripts.get(key);
+  if (known !== undefined) return known;
+  const transcript = adapterCase.run(target);
+  transcripts.set(key, transcript);
+  return transcript;
+}
+
+describe.each(adapterContract)("$id: $title", (adapterCase) => {
+  it.each(targets)("on $name", async (target) => {
+    expect((await runOnce(adapterCase, target)).length).toBeGreaterThan(0);
+  });
+
+  it("with the same answers everywhere", async () => {
+    const answers = await runOnce(adapterCase, directTarget);
+    for (const target of adapterTargets) {
+      expect(await runOnce(adapterCase, target), target.name).toEqual(answers);
+    }
+  });
+});
+
+describe("the adapter contract", () => {
+  it("names each of its cases once", () => {
+    const ids = adapterContract.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});

@@ -1,0 +1,159 @@
+import http from "node:http";
+import http2 from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as h3v1 from "h3-1";
+import * as h3v2 from "h3-2";
+import { toNodeHandler } from "h3-2/node";
+import { describe, expect, it } from "vitest";
+import { expressHandler } from "../../adapters/express.js";
+import { nodeHandler } from "../../adapters/node.js";
+import { signed } from "../support/adapters/adapter-exchange.js";
+import { deferred } from "../support/deferred.js";
+import { http1Client, http2Client } from "../support/adapters/http-clients.js";
+import { eventually, type CreateServer } from "../support/listening-receiver.js";
+import { headOf } from "../support/raw-connection.js";
+import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
+
+const open = watchedReceivers();
+
+const hosts: readonly (readonly [name: string, create: CreateServer])[] = [
+  [
+    "h3 1",
+    (receiver) => {
+      const app = h3v1.createApp().use("/", h3v1.fromNodeMiddleware(nodeHandler(receiver)));
+      return http.createServer(h3v1.toNodeListener(app));
+    },
+  ],
+  [
+    "h3 2",
+    (receiver) => {
+      const app = new h3v2.H3().all("/", h3v2.fromNodeHandler(nodeHandler(receiver)));
+      return http.createServer(toNodeHandler(app));
+    },
+  ],
+];
+
+describe.each(hosts)("%s awaits the Node handler, so", (_name, create) => {
+  it("a handler that fails late is answered 500, and nothing is answered before", async () => {
+    const work = deferred();
+    const server = await open(create, { handler: () => work.promise });
+    const client = http1Client(server.port);
+    let isAnswered = false;
+    const answer = client.send(await signed()).finally(() => (isAnswered = true));
+    await eventually(() => server.runs.length).toBe(1);
+    // Long enough for a host that answers an unfinished listener in its place.
+    await sleep(100);
+    expect(isAnswered).toBe(false);
+    work.reject(new Error("no database"));
+    expect(await answer).toMatchObject({ status: 500 });
+    expect(outcomesOf(server)).toEqual(["handler_failed"]);
+    client.close();
+  });
+});
+
+/** Servers that note how the response was when the promise of the listener settled. */
+function watchedListeners() {
+  const ends: { readonly written: boolean; readonly gone: boolean }[] = [];
+  const rejections: unknown[] = [];
+  const over1: CreateServer = (receiver, options) => {
+    const handle = nodeHandler(receiver, options);
+    return http.createServer((req, res) => {
+      Promise.resolve(handle(req, res)).then(
+        () => ends.push({ written: res.writableFinished, gone: res.destroyed }),
+        (error: unknown) => rejections.push(error),
+      );
+    });
+  };
+  const over2: CreateServer = (receiver, options) => {
+    const handle = nodeHandler(receiver, options);
+    return http2.createServer((req, res) => {
+      Promise.resolve(handle(req, res)).then(
+        () => ends.push({ written: res.headersSent, gone: res.stream.destroyed }),
+        (error: unknown) => rejections.push(error),
+      );
+    });
+  };
+  return { ends, rejections, over1, over2 };
+}
+
+describe("the promise of a Node listener", () => {
+  it("settles when the answer has been written", async () => {
+    const work = deferred();
+    const { ends, rejections, over1 } = watchedListeners();
+    const server = await open(over1, { handler: () => work.promise });
+    const client = http1Client(server.port);
+    const answer = client.send(await signed());
+    await eventually(() => server.runs.length).toBe(1);
+    expect(ends).toEqual([]);
+    work.resolve();
+    expect(await answer).toMatchObject({ status: 200 });
+    await eventually(() => ends).toEqual([{ written: true, gone: false }]);
+    expect(rejections).toEqual([]);
+    client.close();
+  });
+
+  it("settles over HTTP/2 when the stream has ended", async () => {
+    const { ends, over2 } = watchedListeners();
+    const server = await open(over2);
+    const client = http2Client(server.port);
+    expect(await client.send(await signed())).toMatchObject({ status: 200 });
+    await eventually(() => ends).toEqual([{ written: true, gone: true }]);
+    client.close();
+  });
+
+  it("settles after the rest of a refused upload has been thrown away", async () => {
+    const { ends, over1 } = watchedListeners();
+    const server = await open(over1, { maxBodyBytes: 100 });
+    const connection = await server.connect();
+    await connection.write(headOf(await signed(), "Content-Length: 2000"));
+    expect((await connection.answers(1))[0]).toMatchObject({ status: 409 });
+    // The rest may still come.
+    expect(ends).toEqual([]);
+    await connection.write("x".repeat(2_000));
+    await connection.closed;
+    await eventually(() => ends).toMatchObject([{ written: true }]);
+  });
+
+  it("settles when the sender hangs up within its upload, and while the handler runs", async () => {
+    const work = deferred();
+    const { ends, over1 } = watchedListeners();
+    const server = await open(over1, { handler: () => work.promise });
+    const upload = await server.connect();
+    await upload.write(headOf(await signed(), "Content-Length: 2000"));
+    await eventually(() => server.requests.length).toBe(1);
+    upload.socket.destroy();
+    await eventually(() => ends).toEqual([{ written: false, gone: true }]);
+
+    const client = http1Client(server.port);
+    const answer = client.send(await signed()).catch(() => "hung up");
+    await eventually(() => server.runs.length).toBe(1);
+    client.close();
+    expect(await answer).toBe("hung up");
+    await eventually(() => server.requests[1]?.req.socket.destroyed).toBe(true);
+    work.resolve();
+    await eventually(() => ends.length).toBe(2);
+    expect(server.lines).toEqual([]);
+  });
+
+  it("does not reject when the response cannot be written", async () => {
+    const ends: string[] = [];
+    const server = await open((receiver) => {
+      const handle = expressHandler(receiver) as (
+        ...exchange: Parameters<http.RequestListener>
+      ) => unknown;
+      return http.createServer((req, res) => {
+        res.writeHead = () => {
+          throw new Error("a wrapper of the response");
+        };
+        Promise.resolve(handle(req, res)).then(
+          () => ends.push("settled"),
+          () => ends.push("rejected"),
+        );
+      });
+    });
+    const client = http1Client(server.port);
+    await expect(client.send(await signed())).rejects.toThrow("socket hang up");
+    await eventually(() => ends).toEqual(["settled"]);
+    client.close();
+  });
+});

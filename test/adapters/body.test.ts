@@ -1,0 +1,367 @@
+import http, { type IncomingMessage } from "node:http";
+import { Writable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import express, { type RequestHandler } from "express";
+import express4 from "express4";
+import supertest from "supertest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { expressHandler } from "../../adapters/express.js";
+import { nodeHandler } from "../../adapters/node.js";
+import { createWebhookReceiver } from "../../src/index.js";
+import { recordOf } from "../../src/testing/sending/wire.js";
+import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
+import { NOW_MS, TEST_SECRET, alarm } from "../support/deliveries.js";
+import { deferred } from "../support/deferred.js";
+import { http1Client, type HttpClient } from "../support/adapters/http-clients.js";
+import {
+  eventually,
+  listenWith,
+  type CreateServer,
+  type ListeningOptions,
+  type ListeningReceiver,
+} from "../support/listening-receiver.js";
+import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
+import { headOf, wireOf } from "../support/raw-connection.js";
+import { watchTimers } from "../support/adapters/upload-timers.js";
+
+/** How long the rest of a refused upload is read: what waits for nothing takes less. */
+const LINGER_MS = 2_000;
+
+let server: ListeningReceiver;
+let client: HttpClient;
+
+async function serve(createServer: CreateServer, options: ListeningOptions = {}): Promise<void> {
+  server = await listenWith(createServer, options);
+  client = http1Client(server.port);
+}
+
+afterEach(async () => {
+  client.close();
+  await server.close();
+});
+
+const outcomes = () => server.reports.map(({ outcome }) => outcome);
+
+describe.each([
+  ["Express 5", express],
+  ["Express 4", express4],
+])("%s", (_name, framework) => {
+  const behind = (middleware: RequestHandler | RequestHandler[], options: ListeningOptions = {}) =>
+    serve(
+      (receiver, adapterOptions) =>
+        http.createServer(
+          framework().use(middleware).post("/", expressHandler(receiver, adapterOptions)),
+        ),
+      options,
+    );
+
+  describe("the exact body reaches the handler", () => {
+    const keepRawBody = (
+      req: IncomingMessage & { rawBody?: Buffer },
+      _res: unknown,
+      raw: Buffer,
+    ) => {
+      req.rawBody = raw;
+    };
+    const ways: readonly (readonly [string, RequestHandler])[] = [
+      ["behind express.raw()", framework.raw({ type: "*/*" })],
+      ["behind express.text()", framework.text({ type: "*/*" })],
+      ["behind express.json() that keeps rawBody", framework.json({ verify: keepRawBody })],
+      [
+        "behind a parser that leaves rawBody beside its body, as Cloud Functions do",
+        (req, _res, next) => {
+          void buffer(req).then((rawBody) => {
+            Object.assign(req, { rawBody, body: JSON.parse(rawBody.toString()) as unknown });
+            next();
+          });
+        },
+      ],
+      ["behind express.json() for another content type", framework.json({ type: "text/*" })],
+      [
+        "behind a middleware that awaits",
+        (_req, _res, next) => {
+          void sleep(30).then(() => {
+            next();
+          });
+        },
+      ],
+      [
+        "behind a middleware that paused the request",
+        (req, _res, next) => {
+          req.pause();
+          void sleep(10).then(() => {
+            next();
+          });
+        },
+      ],
+      [
+        "behind a middleware that has set an encoding",
+        (req, _res, next) => {
+          req.setEncoding("utf8");
+          next();
+        },
+      ],
+      [
+        "beside another reader of the same stream",
+        (req, _res, next) => {
+          req.on("data", () => undefined);
+          next();
+        },
+      ],
+    ];
+
+    it.each(ways)("%s", async (_where, middleware) => {
+      await behind(middleware);
+      const request = await oddDelivery();
+      expect((await client.send(request)).body).toBe('{"outcome":"handled"}');
+      expect(Buffer.from(server.runs[0]?.rawBody ?? [])).toEqual(Buffer.from(request.body ?? []));
+    });
+
+    it("behind express.json() as the log advises it, also where it is of 200 KB", async () => {
+      await behind(framework.json({ limit: "1mb", verify: keepRawBody }));
+      const body = JSON.stringify({ alarm: alarm({ payload: "x".repeat(200_000) }) });
+      const answer = await client.send(await signed({ body }));
+      expect(answer.body).toBe('{"outcome":"handled"}');
+    });
+
+    it("not behind a parser that answers itself, which is why the receiver goes first", async () => {
+      await behind(framework.json({ verify: keepRawBody }));
+      const body = JSON.stringify({ alarm: alarm({ payload: "x".repeat(200_000) }) });
+      expect((await client.send(await signed({ body }))).status).toBe(413);
+      expect(outcomes()).toEqual([]);
+    });
+
+    it("although Express 4 has set req.body to {}", async () => {
+      let bodySeen: unknown;
+      const look: RequestHandler = (req, _res, next) => {
+        bodySeen = req.body;
+        next();
+      };
+      await behind([framework.json(), look]);
+      const request = withHeader(await oddDelivery(), "content-type", "text/plain");
+      expect((await client.send(request)).status).toBe(200);
+      expect(bodySeen).toEqual(framework === express4 ? {} : undefined);
+    });
+
+    it("when there is none", async () => {
+      await behind(framework.raw({ type: "*/*" }));
+      expect((await client.send(await signed({ body: "" }))).status).toBe(503);
+      expect(outcomes()).toEqual(["unrecognized"]);
+    });
+  });
+
+  describe("a body that something has consumed", () => {
+    const ways: readonly (readonly [string, RequestHandler, string])[] = [
+      ["express.json()", framework.json(), "application/json"],
+      [
+        "express.urlencoded()",
+        framework.urlencoded({ extended: false }),
+        "application/x-www-form-urlencoded",
+      ],
+      [
+        "a middleware that drained it",
+        (req, _res, next) => {
+          req.on("end", () => {
+            next();
+          });
+          req.resume();
+        },
+        "application/json",
+      ],
+      [
+        "a middleware that iterated over it",
+        (req, _res, next) => {
+          void buffer(req).then(() => {
+            next();
+          });
+        },
+        "application/json",
+      ],
+    ];
+
+    it.each(ways)("is answered 503 at once: %s", async (_what, middleware, contentType) => {
+      await behind(middleware);
+      const startedAt = performance.now();
+      const request = withHeader(await oddDelivery(), "content-type", contentType);
+      const { status, body } = await client.send(request);
+      // Not after the time-out of a body that nobody sends any more, 10 s.
+      expect(performance.now() - startedAt).toBeLessThan(9_000);
+      expect(status).toBe(503);
+      expect(JSON.parse(body)).toMatchObject({ error: { code: "BODY_CONSUMED" } });
+      expect(server.runs).toEqual([]);
+    });
+
+    it("is explained in the log, down to the line to move", async () => {
+      await behind(framework.json());
+      await client.send(await oddDelivery());
+      const [line] = server.lines;
+      expect(line?.level).toBe("error");
+      expect(line?.message).toContain("body_consumed");
+      expect(line?.message).toContain(
+        "Move app.post(…, expressHandler(receiver)) above app.use(express.json())",
+      );
+      expect(line?.message).toContain(
+        'express.json({ limit: "1mb", verify: (req, _res, bytes) => { req.rawBody = bytes; } })',
+      );
+    });
+
+    it("does not leave its connection stuck when it was read in part", async () => {
+      await behind((req, _res, next) => {
+        req.once("data", () => {
+          req.pause();
+          next();
+        });
+      });
+      const large = { ...(await oddDelivery()), body: new Uint8Array(900_000) };
+      expect((await client.send(large)).status).toBe(503);
+      expect((await client.send(await oddDelivery())).status).toBe(503);
+      expect(client.connections()).toBe(1);
+    });
+  });
+
+  it("answers a body over maxBodyBytes that a parser has read, and keeps its connection", async () => {
+    await behind(framework.raw({ type: "*/*" }), { maxBodyBytes: 100 });
+    expect((await client.send(await signed())).status).toBe(409);
+    expect((await client.send(await signed())).status).toBe(409);
+    expect(outcomes()).toEqual(["body_too_large", "body_too_large"]);
+    expect(client.connections()).toBe(1);
+  });
+
+  it("closes over a body that came whole before the handler did, and was too large", async () => {
+    await behind(
+      (_req, _res, next) => {
+        void sleep(30).then(() => {
+          next();
+        });
+      },
+      { maxBodyBytes: 100 },
+    );
+    const connection = await server.connect();
+    const lingers = watchTimers(LINGER_MS);
+    onTestFinished(lingers.restore);
+    const head = headOf(await signed(), "Transfer-Encoding: chunked");
+    await connection.write(`${head}c8\r\n${"x".repeat(200)}\r\n0\r\n\r\n`);
+    expect((await connection.answers(1))[0]?.status).toBe(409);
+    await connection.closed;
+    expect(lingers.fired()).toBe(0);
+  });
+
+  it.each<[string, (end: (chunk?: unknown) => unknown, chunk: unknown) => unknown]>([
+    ["takes a chunk and an encoding", (end, chunk) => end(chunk)],
+    ["throws", () => expect.fail("no end")],
+  ])("closes over a body that was too large, where another's res.end %s", async (_how, wrap) => {
+    await behind(
+      (_req, res, next) => {
+        const end = res.end.bind(res) as (chunk?: unknown) => unknown;
+        // As express-session and compression do, which take a callback for the chunk.
+        res.end = ((chunk?: unknown) => {
+          if (typeof chunk === "function") throw new TypeError("a chunk has to be text or bytes");
+          return wrap(end, chunk);
+        }) as typeof res.end;
+        next();
+      },
+      { maxBodyBytes: 100 },
+    );
+    const connection = await server.connect();
+    await connection.write(headOf(await signed(), "Content-Length: 200"));
+    await connection.write("x".repeat(200));
+    expect((await connection.answers(1))[0]?.status).toBe(409);
+    await connection.closed;
+    expect(outcomes()).toEqual(["body_too_large"]);
+  });
+
+  it("answers nobody when the sender left before the handler was reached", async () => {
+    const reached = deferred();
+    const bodyTimeoutMs = 50;
+    await behind(
+      (_req, res, next) => {
+        res.on("close", () => {
+          setImmediate(() => {
+            next();
+            reached.resolve();
+          });
+        });
+      },
+      { bodyTimeoutMs },
+    );
+    const connection = await server.connect();
+    await connection.write(headOf(await signed(), "Content-Length: 1000"));
+    await eventually(() => server.requests.length).toBe(1);
+    connection.socket.resetAndDestroy();
+    await reached.promise;
+    await sleep(2 * bodyTimeoutMs);
+    expect(outcomes()).toEqual([]);
+  });
+
+  it("handles a body that came whole, although another reader is slow and the sender has left", async () => {
+    await behind((req, _res, next) => {
+      const slow = new Writable({
+        highWaterMark: 1,
+        write: (_chunk, _encoding, done) => void req.socket.once("end", done),
+      });
+      req.pipe(slow);
+      next();
+    });
+    const connection = await server.connect();
+    await connection.write(wireOf(await oddDelivery()));
+    connection.socket.end();
+    await eventually(outcomes).toEqual(["handled"]);
+  });
+
+  it("handles a delivery that a time-out middleware has answered before", async () => {
+    const work = deferred();
+    await behind(
+      (_req, res, next) => {
+        next();
+        setTimeout(() => res.status(503).end(), 20);
+      },
+      { handler: () => work.promise },
+    );
+    expect((await client.send(await signed())).status).toBe(503);
+    work.resolve();
+    await eventually(outcomes).toEqual(["handled"]);
+    expect((await client.send(await signed())).body).toBe('{"outcome":"duplicate"}');
+  });
+
+  it.each([
+    ["handled", 1_000],
+    ["body_too_large", 100],
+  ])(
+    "lets a time-out middleware finish the answer that it has begun (%s)",
+    async (outcome, maxBodyBytes) => {
+      let finish: () => void = () => undefined;
+      await behind(
+        (_req, res, next) => {
+          res.status(503).write("too ");
+          finish = () => res.end("slow");
+          next();
+        },
+        { maxBodyBytes },
+      );
+      const answering = client.send(await signed());
+      await eventually(outcomes).toEqual([outcome]);
+      // A tick for whatever the adapter does after the outcome.
+      await sleep(1);
+      finish();
+      expect(await answering).toMatchObject({ status: 503, body: "too slow" });
+    },
+  );
+
+  it("works under supertest", async () => {
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      handlers: { new_alarm: () => undefined },
+      now: () => NOW_MS,
+      logger: false,
+    });
+    await serve((other) => http.createServer(nodeHandler(other)));
+    const { headers } = await oddDelivery();
+    const response = await supertest(framework().post("/", expressHandler(receiver)))
+      .post("/")
+      .set(recordOf(headers) as Record<string, string>)
+      .send(ODD_BODY);
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({ outcome: "handled" });
+  });
+});

@@ -1,0 +1,133 @@
+import http2 from "node:http2";
+import { createAdaptorServer } from "@hono/node-server";
+import { Hono } from "hono";
+import { describe, expect, it } from "vitest";
+import { fetchHandler } from "../../adapters/fetch.js";
+import { honoHandler } from "../../adapters/hono.js";
+import { nodeHandler } from "../../adapters/node.js";
+import { createWebhookReceiver, type WebhookRequest } from "../../src/index.js";
+import { requestOf } from "../support/adapters/adapter-targets.js";
+import { signed } from "../support/adapters/adapter-exchange.js";
+import { createCollector } from "../support/collector.js";
+import { deferred } from "../support/deferred.js";
+import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+import { http1Client, http2Client } from "../support/adapters/http-clients.js";
+import { eventually, httpServers, type CreateServer } from "../support/listening-receiver.js";
+import { watchedReceivers } from "../support/adapters/watched-receiver.js";
+
+const open = watchedReceivers();
+
+/** Keeps the requests that the adapter makes. */
+function spied(create: CreateServer) {
+  const seen: WebhookRequest[] = [];
+  const spying: CreateServer = (receiver, options) =>
+    create(
+      {
+        ...receiver,
+        receive(request) {
+          seen.push(request);
+          return receiver.receive(request);
+        },
+      },
+      options,
+    );
+  return { seen, spying };
+}
+
+const http2Servers: readonly (readonly [name: string, create: CreateServer])[] = [
+  ["node", (receiver) => http2.createServer(nodeHandler(receiver))],
+  [
+    "hono on @hono/node-server",
+    (receiver) =>
+      createAdaptorServer({
+        fetch: new Hono().all("/", honoHandler(receiver)).fetch,
+        createServer: http2.createServer,
+      }),
+  ],
+  [
+    "fetch on @hono/node-server",
+    (receiver) =>
+      createAdaptorServer({ fetch: fetchHandler(receiver), createServer: http2.createServer }),
+  ],
+];
+
+const all = [
+  ...httpServers.map(([name, create]) => [name, "HTTP/1", create, http1Client] as const),
+  ...http2Servers.map(([name, create]) => [name, "HTTP/2", create, http2Client] as const),
+];
+
+describe.each(all)("%s over %s", (_name, _version, create, connect) => {
+  it("reports a sender that hangs up while the handler runs as disconnected", async () => {
+    const work = deferred();
+    const { seen, spying } = spied(create);
+    const server = await open(spying, { handler: () => work.promise });
+    const client = connect(server.port);
+    // Either the client's error, or an end without a status.
+    const answer = client.send(await signed()).then(
+      ({ status }) => status,
+      () => 0,
+    );
+    await eventually(() => server.runs.length).toBe(1);
+    expect(seen[0]?.isDisconnected?.()).toBe(false);
+    client.close();
+    expect(await answer).toBe(0);
+    await eventually(() => seen[0]?.isDisconnected?.()).toBe(true);
+    work.resolve();
+    await eventually(() => server.reports.length).toBe(1);
+    expect(server.reports).toMatchObject([{ outcome: "handled", disconnected: true }]);
+    expect(server.lines).toEqual([]);
+  });
+
+  it("reports a sender that waits for its answer as connected", async () => {
+    const server = await open(create);
+    const client = connect(server.port);
+    for (const id of ["first", "second"]) {
+      expect(await client.send(await signed({ id }))).toMatchObject({ status: 200 });
+    }
+    expect(server.reports.map(({ disconnected }) => disconnected)).toEqual([undefined, undefined]);
+    client.close();
+  });
+});
+
+describe("without a server", () => {
+  const abortion = new AbortController();
+  abortion.abort();
+
+  it.each([
+    ["fetch", fetchHandler],
+    [
+      "hono",
+      (receiver: Parameters<typeof honoHandler>[0]) => (request: Request) =>
+        new Hono().all("/", honoHandler(receiver)).request(request),
+    ],
+  ] as const)("%s asks the signal of the request", async (_name, mount) => {
+    const { options, reports } = createCollector();
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      handlers: { new_alarm: () => undefined },
+      now: () => NOW_MS,
+      ...options,
+    });
+    const handle = mount(receiver);
+    await handle(requestOf(await signed()));
+    await handle(new Request(requestOf(await signed()), { signal: abortion.signal }));
+    expect(reports.map(({ disconnected }) => disconnected)).toEqual([undefined, true]);
+  });
+
+  it("receive takes an isDisconnected that throws for a sender that is there", async () => {
+    const { options, reports } = createCollector();
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      handlers: { new_alarm: () => undefined },
+      now: () => NOW_MS,
+      ...options,
+    });
+    const isDisconnected = () => {
+      throw new Error("gone with its context");
+    };
+    expect(await receiver.receive({ ...(await delivery()), isDisconnected })).toMatchObject({
+      status: 200,
+    });
+    expect(reports[0]).not.toHaveProperty("disconnected");
+  });
+});

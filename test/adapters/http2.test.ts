@@ -1,0 +1,234 @@
+import http2, { type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createAdaptorServer } from "@hono/node-server";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { fetchHandler } from "../../adapters/fetch.js";
+import { nodeHandler } from "../../adapters/node.js";
+import { recordOf, type WireRequest } from "../../src/testing/sending/wire.js";
+import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
+import { deferred } from "../support/deferred.js";
+import { http2Client } from "../support/adapters/http-clients.js";
+import {
+  eventually,
+  type CreateServer,
+  type ListeningOptions,
+  type ListeningReceiver,
+} from "../support/listening-receiver.js";
+import { startRawHttp2 } from "../support/adapters/raw-http2.js";
+import { watchTimers } from "../support/adapters/upload-timers.js";
+import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
+
+const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = http2.constants;
+
+const servers: readonly (readonly [name: string, createServer: CreateServer])[] = [
+  ["node", (receiver, options) => http2.createServer(nodeHandler(receiver, options))],
+  [
+    "fetch on @hono/node-server",
+    (receiver, options) =>
+      createAdaptorServer({
+        fetch: fetchHandler(receiver, options),
+        createServer: http2.createServer,
+      }),
+  ],
+];
+
+/** How long the rest of a refused upload is read: what waits for nothing takes less. */
+const LINGER_MS = 2_000;
+
+const openServer = watchedReceivers();
+let server: ListeningReceiver;
+let session: ClientHttp2Session;
+
+async function open(create: CreateServer, options?: ListeningOptions): Promise<void> {
+  server = await openServer(create, options);
+  session = http2.connect(`http://127.0.0.1:${String(server.port)}`);
+}
+
+// Registered last, so run first: the server waits for the session to end.
+afterEach(() => {
+  session.close();
+});
+
+/** Starts a request on the session, body to follow. */
+async function start(
+  more: Record<string, string> = {},
+  request: Promise<WireRequest> = signed(),
+): Promise<ClientHttp2Stream> {
+  const { headers } = await request;
+  return session.request({ ":method": "POST", ":path": "/", ...recordOf(headers), ...more });
+}
+
+interface StreamEnd {
+  readonly status: number | undefined;
+  readonly body: string;
+  readonly code: number | undefined;
+}
+
+/** What was received on a stream when it is closed. */
+function endOf(stream: ClientHttp2Stream): Promise<StreamEnd> {
+  return new Promise((resolve, reject) => {
+    let status: number | undefined;
+    let body = "";
+    stream.on("response", (head) => (status = head[":status"]));
+    stream.on("data", (data: Buffer) => (body += data.toString()));
+    stream.on("error", reject);
+    stream.on("close", () => {
+      resolve({ status, body, code: stream.rstCode });
+    });
+  });
+}
+
+/** The session has not suffered: a delivery on it is handled. */
+async function expectUsable(id: string): Promise<void> {
+  const request = signed({ id });
+  const stream = await start({}, request);
+  stream.end((await request).body);
+  expect(await endOf(stream)).toMatchObject({ status: 200, body: '{"outcome":"handled"}' });
+}
+
+describe.each(servers)("HTTP/2: %s", (_name, create) => {
+  it.each([
+    ["cancelled", NGHTTP2_CANCEL],
+    ["reset without an error", NGHTTP2_NO_ERROR],
+    ["reset with an error", NGHTTP2_INTERNAL_ERROR],
+  ])("a stream that is %s midway leaves nothing behind", async (_how, code) => {
+    await open(create);
+    const { headers } = await signed();
+    const stream = startRawHttp2(server.port, headers);
+    stream.data('{"alarm":');
+    await eventually(() => server.requests.length).toBe(1);
+    const closed = new Promise((resolve) => server.requests[0]?.req.on("close", resolve));
+    stream.reset(code);
+    await closed;
+    stream.close();
+    await expectUsable("after");
+    expect(server.runs.map(({ id }) => id)).toEqual(["after"]);
+    expect(outcomesOf(server)).toEqual(["handled"]);
+  });
+
+  it("a connection that breaks off midway leaves nothing behind", async () => {
+    await open(create);
+    const { headers } = await signed();
+    const stream = startRawHttp2(server.port, headers);
+    stream.data('{"alarm":');
+    await eventually(() => server.requests.length).toBe(1);
+    const closed = new Promise((resolve) => server.requests[0]?.req.on("close", resolve));
+    stream.close();
+    await closed;
+    await expectUsable("after");
+    expect(outcomesOf(server)).toEqual(["handled"]);
+  });
+
+  it("a Content-Length that lies gets no answer", async () => {
+    await open(create);
+    const stream = await start({ "content-length": "1000" });
+    const ended = endOf(stream).catch(() => undefined);
+    stream.end('{"alarm":');
+    await ended;
+    expect(server.runs).toEqual([]);
+    expect(outcomesOf(server)).toEqual([]);
+    await expectUsable("after");
+  });
+
+  it("an upload that stalls is answered 408, and its stream closed", async () => {
+    await open(create, { bodyTimeoutMs: 60 });
+    const stream = await start();
+    const ended = endOf(stream);
+    stream.write('{"alarm":');
+    const { status, body } = await ended;
+    expect(status).toBe(408);
+    expect(body).toContain("BODY_TIMEOUT");
+    expect(server.runs).toEqual([]);
+    await expectUsable("after");
+  });
+
+  it("a body over maxBodyBytes is answered in full, twenty times out of twenty", async () => {
+    await open(create);
+    const bytes = new Uint8Array(3_000_000);
+    for (let round = 0; round < 10; round += 1) {
+      for (const length of [{}, { "content-length": String(bytes.length) }]) {
+        const stream = await start(length);
+        const ended = endOf(stream);
+        stream.end(bytes);
+        const { status, body } = await ended;
+        expect(status).toBe(409);
+        expect(JSON.parse(body)).toMatchObject({ error: { code: "BODY_TOO_LARGE" } });
+      }
+    }
+    expect(server.runs).toEqual([]);
+    await expectUsable("after");
+  });
+
+  it("a sender that stops within a body over maxBodyBytes is answered at once, and closed", async () => {
+    await open(create, { maxBodyBytes: 1_000 });
+    const stream = await start({ "content-length": "2000" });
+    const ended = endOf(stream);
+    const answered = new Promise((resolve) => stream.on("data", resolve));
+    const lingers = watchTimers(LINGER_MS);
+    onTestFinished(lingers.restore);
+    stream.write(new Uint8Array(1_500));
+    await answered;
+    expect(lingers.fired()).toBe(0);
+    expect(await ended).toMatchObject({ status: 409, code: NGHTTP2_NO_ERROR });
+    await expectUsable("after");
+  });
+
+  it("a body that nobody reads does no harm to the session", async () => {
+    await open(create);
+    const stream = await start({ ":method": "PUT" });
+    const ended = endOf(stream);
+    stream.end(new Uint8Array(3_000_000));
+    expect(await ended).toMatchObject({ status: 405 });
+    await expectUsable("after");
+  });
+
+  it("trailers after the body are no obstacle", async () => {
+    await open(create);
+    const request = await signed();
+    const stream = session.request(
+      { ":method": "POST", ":path": "/", ...recordOf(request.headers) },
+      { waitForTrailers: true },
+    );
+    stream.on("wantTrailers", () => {
+      stream.sendTrailers({ "x-webhook-id": "another", "x-checksum": "abc" });
+    });
+    const ended = endOf(stream);
+    stream.end(request.body);
+    expect(await ended).toMatchObject({ status: 200, body: '{"outcome":"handled"}' });
+    expect(server.runs.map(({ id }) => id)).toEqual(["3f2504e0-4f89-41d3-9a0c-0305e82c3301"]);
+  });
+
+  it("many streams of one session are kept apart", async () => {
+    await open(create);
+    const ids = Array.from({ length: 40 }, (_, index) => `delivery-${String(index)}`);
+    const client = http2Client(server.port);
+    const answers = await Promise.all(
+      ids.map(async (id, index) => {
+        const request = await signed({ id });
+        const isTampered = index % 4 === 0;
+        return client.send(isTampered ? { ...request, body: bytesOf("tampered") } : request);
+      }),
+    );
+    client.close();
+    expect(answers.map(({ status }) => status)).toEqual(
+      ids.map((_, index) => (index % 4 === 0 ? 409 : 200)),
+    );
+    expect(server.runs).toHaveLength(30);
+  });
+
+  it("a sender that leaves before the answer has its delivery handled", async () => {
+    const work = deferred();
+    await open(create, { handler: () => work.promise });
+    const request = await signed();
+    const stream = await start();
+    const ended = endOf(stream);
+    stream.end(request.body);
+    await eventually(() => server.runs.length).toBe(1);
+    stream.close(NGHTTP2_CANCEL);
+    await ended;
+    await sleep(20);
+    work.resolve();
+    await eventually(() => outcomesOf(server)).toEqual(["handled"]);
+    await expectUsable("after");
+  });
+});

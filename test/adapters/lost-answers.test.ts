@@ -1,0 +1,110 @@
+import http, { type RequestListener } from "node:http";
+import { describe, expect, it } from "vitest";
+import { nodeHandler } from "../../adapters/node.js";
+import { signed } from "../support/adapters/adapter-exchange.js";
+import { deferred } from "../support/deferred.js";
+import { http1Client } from "../support/adapters/http-clients.js";
+import { eventually, type CreateServer } from "../support/listening-receiver.js";
+import { headOf } from "../support/raw-connection.js";
+import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
+
+const open = watchedReceivers();
+
+/** The Node handler behind something that does `before` to each exchange. */
+const behind =
+  (before: (...exchange: Parameters<RequestListener>) => void): CreateServer =>
+  (receiver, options) => {
+    const handle = nodeHandler(receiver, options);
+    return http.createServer((req, res) => {
+      before(req, res);
+      handle(req, res);
+    });
+  };
+
+describe("an answer that does not go out", () => {
+  it("is an error line once a minute, beside the report that says handled", async () => {
+    const failure = new Error("a wrapper of the response");
+    const create = behind((_req, res) => {
+      res.writeHead = () => {
+        throw failure;
+      };
+    });
+    const server = await open(create);
+    const client = http1Client(server.port);
+    for (const id of ["first", "second"]) {
+      await expect(client.send(await signed({ id }))).rejects.toThrow("socket hang up");
+    }
+    expect(outcomesOf(server)).toEqual(["handled", "handled"]);
+    expect(server.lines).toHaveLength(1);
+    const [line] = server.lines;
+    expect(line?.level).toBe("error");
+    expect(line?.message).toContain("answer_lost: handled did not reach the sender");
+    expect(line?.message).toContain("writeHead");
+    expect(line?.details).toEqual({ outcome: "handled", status: 200, err: failure });
+    client.close();
+  });
+
+  it("is an error line where something else has begun an answer, which it may finish", async () => {
+    const create = behind((_req, res) => {
+      res.writeHead(503, { "content-length": 4 }).write("bu");
+    });
+    const server = await open((receiver, options) => {
+      const inner = create(receiver, options);
+      // As a time-out middleware does in the end.
+      return inner.on("request", (_req, res: http.ServerResponse) => {
+        void eventually(() => server.lines.length)
+          .toBe(1)
+          .then(() => res.end("sy"));
+      });
+    });
+    const client = http1Client(server.port);
+    expect(await client.send(await signed())).toMatchObject({ status: 503, body: "busy" });
+    expect(server.lines[0]).toMatchObject({ level: "error" });
+    expect(server.lines[0]?.message).toContain("something else has begun an answer");
+    client.close();
+  });
+
+  it("is an error line where something else has answered, whose answer stands", async () => {
+    const work = deferred();
+    const create = behind((_req, res) => {
+      void work.promise.then(() => res.writeHead(503).end());
+    });
+    const server = await open(create, { handler: () => work.promise });
+    const client = http1Client(server.port);
+    const answer = client.send(await signed());
+    await eventually(() => server.runs.length).toBe(1);
+    work.resolve();
+    expect(await answer).toMatchObject({ status: 503 });
+    await eventually(() => server.lines.length).toBe(1);
+    expect(outcomesOf(server)).toEqual(["handled"]);
+    client.close();
+  });
+
+  it("is an error line where a wrapped receiver forgets to return its answer", async () => {
+    const server = await open((receiver) => {
+      const receive = (() => Promise.resolve()) as unknown as typeof receiver.receive;
+      return http.createServer(nodeHandler({ ...receiver, receive }));
+    });
+    const client = http1Client(server.port);
+    await expect(client.send(await signed())).rejects.toThrow("socket hang up");
+    expect(server.lines).toMatchObject([{ level: "error" }]);
+    client.close();
+  });
+});
+
+it("a middleware that sets res.stream over HTTP/1 does not keep a refused upload open", async () => {
+  const create = behind((req, res) => {
+    Object.assign(res, { stream: { a: "middleware's" } });
+    Object.assign(req, { stream: { a: "middleware's" } });
+  });
+  const server = await open(create, { maxBodyBytes: 100 });
+  const connection = await server.connect();
+  await connection.write(headOf(await signed(), "Content-Length: 2000"));
+  const [answer] = await connection.answers(1);
+  expect(answer).toMatchObject({ status: 409, headers: { connection: "close" } });
+  await connection.write("x".repeat(2_000));
+  expect(await connection.closed).toEqual({ error: undefined });
+  expect(server.lines.map(({ message }) => message)).toEqual([
+    expect.stringContaining("body_too_large"),
+  ]);
+});

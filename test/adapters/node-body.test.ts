@@ -1,0 +1,153 @@
+import http, { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { afterEach, describe, expect, it } from "vitest";
+import { nodeHandler } from "../../adapters/node.js";
+import { recordOf } from "../../src/testing/sending/wire.js";
+import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
+import { alarm } from "../support/deliveries.js";
+import { http1Client, type HttpClient } from "../support/adapters/http-clients.js";
+import {
+  listenWith,
+  type CreateServer,
+  type ListeningReceiver,
+} from "../support/listening-receiver.js";
+import { oddDelivery } from "../support/fuzz/odd-delivery.js";
+import { wireOf } from "../support/raw-connection.js";
+
+let server: ListeningReceiver;
+let client: HttpClient;
+
+async function serve(createServer: CreateServer): Promise<void> {
+  server = await listenWith(createServer);
+  client = http1Client(server.port);
+}
+
+afterEach(async () => {
+  client.close();
+  await server.close();
+});
+
+const outcomes = () => server.reports.map(({ outcome }) => outcome);
+
+describe("plain Node", () => {
+  it("says in the log how to mount it, when something has read the request", async () => {
+    await serve((receiver, options) => {
+      const handle = nodeHandler(receiver, options);
+      return http.createServer((req, res) => {
+        void buffer(req).then(() => {
+          handle(req, res);
+        });
+      });
+    });
+    expect((await client.send(await signed())).status).toBe(503);
+    const line = server.lines[0]?.message;
+    expect(line).toContain("Call nodeHandler(receiver) before anything reads the request");
+    // Frameworks that mount the Node adapter each have a setting of their own.
+    for (const framework of ["Express", "Nest", "Fastify", "Koa", "Next pages/api"]) {
+      expect(line).toContain(` ${framework}: `);
+    }
+  });
+
+  it.each(["hex", "base64", "latin1"] as const)(
+    "restores the bytes of a stream that was set to %s",
+    async (encoding) => {
+      await serve((receiver, options) => {
+        const handle = nodeHandler(receiver, options);
+        return http.createServer((req, res) => {
+          req.setEncoding(encoding);
+          handle(req, res);
+        });
+      });
+      const request = await signed({ body: JSON.stringify({ alarm: alarm({ text: "Ålarm" }) }) });
+      expect((await client.send(request)).status).toBe(200);
+    },
+  );
+
+  it("takes a body without a byte for empty, whoever has waited for its end", async () => {
+    await serve((receiver, options) => {
+      const handle = nodeHandler(receiver, options);
+      return http.createServer((req, res) => {
+        req.resume().on("end", () => {
+          handle(req, res);
+        });
+      });
+    });
+    await client.send(await signed({ body: "" }));
+    // Authentic, as an empty body is what was signed.
+    expect(outcomes()).toEqual(["unrecognized"]);
+  });
+
+  it("closes the connection when the response fails, so that the gateway sends again", async () => {
+    await serve((receiver, options) => {
+      const handle = nodeHandler(receiver, options);
+      return http.createServer((req, res) => {
+        res.writeHead = () => {
+          throw new Error("a wrapper of the response");
+        };
+        handle(req, res);
+      });
+    });
+    await expect(client.send(await signed())).rejects.toThrow("socket hang up");
+    expect(outcomes()).toEqual(["handled"]);
+  });
+
+  it.each([
+    ["with the body in its stream", true],
+    ["whose stream was empty and has ended, with the body in rawBody", false],
+  ])("takes a request that a serverless shim has made up, %s", async (_how, inStream) => {
+    await serve((receiver) => http.createServer(nodeHandler(receiver)));
+    const { headers, body } = await oddDelivery();
+    const socket = { readable: false, remoteAddress: "127.0.0.1" } as unknown as Socket;
+    const req = new IncomingMessage(socket);
+    Object.assign(req, { method: "POST", headers: recordOf(headers), complete: true });
+    if (inStream) req.push(body);
+    req.push(null);
+    if (!inStream) {
+      Object.assign(req, { rawBody: body });
+      await new Promise((resolve) => req.on("end", resolve).resume());
+    }
+    const written = new PassThrough();
+    const res = new ServerResponse(req);
+    res.assignSocket(written as unknown as Socket);
+    nodeHandler(server.receiver)(req, res);
+    await new Promise((resolve) => res.on("finish", resolve));
+    expect(String(written.read())).toContain('{"outcome":"handled"}');
+  });
+
+  it("takes a request whose shim gives the body when it is asked for", async () => {
+    await serve((receiver) => http.createServer(nodeHandler(receiver)));
+    const { headers, body } = await oddDelivery();
+    const socket = { readable: false, remoteAddress: "127.0.0.1" } as unknown as Socket;
+    const req = new IncomingMessage(socket);
+    Object.assign(req, {
+      method: "POST",
+      headers: { ...recordOf(headers), "content-length": String(body?.length) },
+      complete: true,
+      _read() {
+        req.push(body);
+        req.push(null);
+      },
+    });
+    const written = new PassThrough();
+    const res = new ServerResponse(req);
+    res.assignSocket(written as unknown as Socket);
+    // As in a function that has awaited something: the stream gives nothing before the next tick.
+    await Promise.resolve();
+    nodeHandler(server.receiver)(req, res);
+    await new Promise((resolve) => res.on("finish", resolve));
+    expect(String(written.read())).toContain('{"outcome":"handled"}');
+  });
+
+  it("leaves other requests of a connection alone", async () => {
+    await serve((receiver) => http.createServer(nodeHandler(receiver)));
+    const connection = await server.connect();
+    const first = await signed({ id: "first" });
+    await connection.write(wireOf({ ...first, body: bytesOf("something else") }));
+    await connection.write(wireOf(first));
+    const answers = await connection.answers(2);
+    expect(answers.map(({ status }) => status)).toEqual([409, 200]);
+    connection.socket.end();
+  });
+});

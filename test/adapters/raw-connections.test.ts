@@ -1,0 +1,162 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { signed } from "../support/adapters/adapter-exchange.js";
+import { deferred } from "../support/deferred.js";
+import { eventually, httpServers } from "../support/listening-receiver.js";
+import { chunkOf, headOf, wireOf, type RawConnection } from "../support/raw-connection.js";
+import { watchTimers } from "../support/adapters/upload-timers.js";
+import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
+
+/** How long the rest of a refused upload is read: what waits for nothing takes less. */
+const LINGER_MS = 2_000;
+const CHUNKED = "Transfer-Encoding: chunked";
+const ENDLESS = "Content-Length: 1000000000000";
+const LAST_CHUNK = chunkOf(new Uint8Array(0));
+const MEGABYTES = new Uint8Array(5_000_000);
+
+const open = watchedReceivers();
+
+describe.each(httpServers)("%s", (_name, create) => {
+  describe("a body over maxBodyBytes", () => {
+    const expectRefused = async (connection: RawConnection): Promise<void> => {
+      const [answer] = await connection.answers(1);
+      expect(answer).toMatchObject({ status: 409, headers: { connection: "close" } });
+      expect(JSON.parse(answer?.body ?? "")).toMatchObject({ error: { code: "BODY_TOO_LARGE" } });
+      expect(await connection.closed).toEqual({ error: undefined });
+    };
+
+    it("is answered in full and not reset, twenty times out of twenty", async () => {
+      const server = await open(create);
+      const request = await signed();
+      const uploads = [
+        [headOf(request, `Content-Length: ${MEGABYTES.length}`), MEGABYTES],
+        [headOf(request, CHUNKED), chunkOf(MEGABYTES), LAST_CHUNK],
+      ];
+      for (let round = 0; round < 10; round += 1) {
+        for (const pieces of uploads) {
+          const connection = await server.connect();
+          for (const piece of pieces) void connection.write(piece);
+          await expectRefused(connection);
+        }
+      }
+      expect(server.runs).toEqual([]);
+      expect(new Set(outcomesOf(server))).toEqual(new Set(["body_too_large"]));
+    });
+
+    it.each([
+      ["Content-Length: 2000", [new Uint8Array(2_000)]],
+      [CHUNKED, [chunkOf(new Uint8Array(2_000)), LAST_CHUNK]],
+    ])("closes the connection as soon as it has arrived (%s)", async (framing, pieces) => {
+      const server = await open(create, { maxBodyBytes: 1_000 });
+      const connection = await server.connect();
+      const lingers = watchTimers(LINGER_MS);
+      onTestFinished(lingers.restore);
+      await connection.write(headOf(await signed(), framing));
+      await connection.write(Buffer.concat(pieces));
+      await expectRefused(connection);
+      expect(lingers.fired()).toBe(0);
+    });
+
+    it("is answered at once and closed in the end, when the sender goes on or stops", async () => {
+      const server = await open(create, { maxBodyBytes: 1_000 });
+      const head = headOf(await signed(), ENDLESS);
+      const lingers = watchTimers(LINGER_MS);
+      onTestFinished(lingers.restore);
+      const stopping = await server.connect();
+      const going = await server.connect();
+      await Promise.all([stopping.write(head), going.write(head)]);
+      await Promise.all([stopping.answers(1), going.answers(1)]);
+      expect(lingers.fired()).toBe(0);
+      const flood = setInterval(() => void going.write(new Uint8Array(100_000)), 5);
+      await Promise.all([stopping.closed, going.closed]);
+      clearInterval(flood);
+      expect(going.received()).toContain("BODY_TOO_LARGE");
+      await server.allGone();
+    });
+
+    it("closes its connection although a receiver that drains answers something else", async () => {
+      const server = await open(create, { maxBodyBytes: 1_000 });
+      await server.receiver.drain();
+      const connection = await server.connect();
+      await connection.write(headOf(await signed(), "Content-Length: 2000"));
+      const [answer] = await connection.answers(1);
+      expect(answer).toMatchObject({ status: 503, headers: { connection: "close" } });
+      await connection.write(new Uint8Array(2_000));
+      expect(await connection.closed).toEqual({ error: undefined });
+      expect(outcomesOf(server)).toEqual(["draining"]);
+    });
+
+    it("leaves nothing behind when the sender goes away after the answer", async () => {
+      const server = await open(create, { maxBodyBytes: 1_000 });
+      const connection = await server.connect();
+      await connection.write(headOf(await signed(), ENDLESS));
+      await connection.answers(1);
+      const lingers = watchTimers(LINGER_MS);
+      onTestFinished(lingers.restore);
+      connection.socket.resetAndDestroy();
+      await server.allGone();
+      expect(lingers.fired()).toBe(0);
+    });
+  });
+
+  describe("one connection", () => {
+    it("goes on after a request whose body nobody reads", async () => {
+      const server = await open(create);
+      const connection = await server.connect();
+      const good = await signed();
+      await connection.write(wireOf({ ...good, method: "PUT", body: new Uint8Array(300_000) }));
+      await connection.write(wireOf(good));
+      const answers = await connection.answers(2);
+      expect(answers.map(({ status }) => status)).toEqual([405, 200]);
+      connection.socket.end();
+    });
+
+    it("answers pipelined requests in their order", async () => {
+      const server = await open(create);
+      const connection = await server.connect();
+      const wires = [
+        wireOf(await signed({ id: "first" })),
+        wireOf(await signed({ id: "second", secret: "whsec_of_somebody_else" })),
+        wireOf(await signed({ id: "third" })),
+      ];
+      await connection.write(Buffer.concat(wires));
+      const answers = await connection.answers(3);
+      expect(answers.map(({ status }) => status)).toEqual([200, 409, 200]);
+      expect(server.runs.map(({ id }) => id)).toEqual(["first", "third"]);
+      connection.socket.end();
+    });
+
+    it("invites a body that waits to be asked for", async () => {
+      const server = await open(create);
+      const connection = await server.connect();
+      const request = await signed();
+      const length = `Content-Length: ${request.body?.length ?? 0}`;
+      await connection.write(headOf(request, length, "Expect: 100-continue"));
+      expect((await connection.answers(1))[0]?.status).toBe(100);
+      await connection.write(request.body ?? "");
+      expect((await connection.answers(2))[1]?.status).toBe(200);
+      connection.socket.end();
+    });
+  });
+
+  describe("a sender that does not wait for the answer", () => {
+    it.each([
+      ["resets", (connection: RawConnection) => connection.socket.resetAndDestroy()],
+      ["ends", (connection: RawConnection) => connection.socket.end()],
+    ])("and %s has its delivery handled once", async (_how, leave) => {
+      const work = deferred();
+      const server = await open(create, { handler: () => work.promise });
+      const connection = await server.connect();
+      await connection.write(wireOf(await signed()));
+      await eventually(() => server.runs.length).toBe(1);
+      leave(connection);
+      await server.allGone();
+      work.resolve();
+      await eventually(() => outcomesOf(server)).toEqual(["handled"]);
+
+      const again = await server.connect();
+      await again.write(wireOf(await signed()));
+      expect((await again.answers(1))[0]?.body).toBe('{"outcome":"duplicate"}');
+      again.socket.end();
+    });
+  });
+});

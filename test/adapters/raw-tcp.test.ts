@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
+import {
+  eventually,
+  httpServers,
+  listenersOf,
+  nodeServers,
+} from "../support/listening-receiver.js";
+import { chunkOf, headOf, wireOf } from "../support/raw-connection.js";
+import { watchTimers } from "../support/adapters/upload-timers.js";
+import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
+
+const BODY_TIMEOUT_MS = 60;
+/** How long the rest of a refused upload is read: what waits for nothing takes less. */
+const LINGER_MS = 2_000;
+const CHUNKED = "Transfer-Encoding: chunked";
+const HANDLED = { status: 200, body: '{"outcome":"handled"}' };
+
+const open = watchedReceivers();
+
+describe.each(httpServers)("%s", (_name, create) => {
+  describe("a body in the smallest pieces", () => {
+    it("arrives whole when each byte comes in a packet of its own", async () => {
+      const server = await open(create);
+      const connection = await server.connect();
+      const request = await signed();
+      for (const byte of wireOf(request)) await connection.write(Uint8Array.of(byte));
+      expect((await connection.answers(1))[0]).toMatchObject(HANDLED);
+      expect(Buffer.from(server.runs[0]?.rawBody ?? [])).toEqual(Buffer.from(request.body ?? []));
+      connection.socket.end();
+    });
+
+    it("arrives whole in chunks of one byte", async () => {
+      const server = await open(create);
+      const connection = await server.connect();
+      const request = await signed();
+      await connection.write(headOf(request, CHUNKED));
+      for (const byte of request.body ?? []) await connection.write(chunkOf(Uint8Array.of(byte)));
+      await connection.write(chunkOf(new Uint8Array(0)));
+      expect((await connection.answers(1))[0]).toMatchObject(HANDLED);
+      expect(Buffer.from(server.runs[0]?.rawBody ?? [])).toEqual(Buffer.from(request.body ?? []));
+      connection.socket.end();
+    });
+
+    it("is no stalled upload, however long it takes in all", async () => {
+      const bodyTimeoutMs = 3_000;
+      const server = await open(create, { bodyTimeoutMs });
+      const connection = await server.connect();
+      const request = await signed();
+      const { body = new Uint8Array(0) } = request;
+      const startedAt = performance.now();
+      await connection.write(headOf(request, `Content-Length: ${body.length}`));
+      const step = Math.ceil(body.length / 12);
+      for (let at = 0; at < body.length; at += step) {
+        await sleep(260);
+        await connection.write(body.subarray(at, at + step));
+      }
+      expect((await connection.answers(1))[0]).toMatchObject(HANDLED);
+      expect(performance.now() - startedAt).toBeGreaterThan(bodyTimeoutMs);
+      connection.socket.end();
+    });
+  });
+
+  describe("an upload that stalls", () => {
+    it.each([
+      ["before its first byte", "Content-Length: 1000", ""],
+      ["short of the Content-Length", "Content-Length: 1000", '{"alarm":'],
+      ["between two chunks", CHUNKED, chunkOf(bytesOf('{"alarm":'))],
+      ["within a chunk", CHUNKED, "3e8\r\nabc"],
+    ])("%s is answered 408 and the connection closed", async (_where, framing, start) => {
+      const server = await open(create, { bodyTimeoutMs: BODY_TIMEOUT_MS });
+      const connection = await server.connect();
+      const lingers = watchTimers(LINGER_MS);
+      onTestFinished(lingers.restore);
+      const startedAt = performance.now();
+      await connection.write(headOf(await signed(), framing));
+      await connection.write(start);
+      const [answer] = await connection.answers(1);
+      expect(performance.now() - startedAt).toBeGreaterThanOrEqual(BODY_TIMEOUT_MS - 1);
+      expect(answer).toMatchObject({ status: 408, headers: { connection: "close" } });
+      expect(answer?.body).toContain("BODY_TIMEOUT");
+      expect(await connection.closed).toEqual({ error: undefined });
+      expect(lingers.fired()).toBe(0);
+      expect(server.runs).toEqual([]);
+      await server.allGone();
+    });
+
+    it("is not answered once its sender has broken it off", async () => {
+      const bodyTimeoutMs = 300;
+      const server = await open(create, { bodyTimeoutMs });
+      const connection = await server.connect();
+      await connection.write(headOf(await signed(), "Content-Length: 1000"));
+      await connection.write('{"alarm":');
+      await eventually(() => server.requests.length).toBe(1);
+      connection.socket.resetAndDestroy();
+      await server.allGone();
+      await sleep(bodyTimeoutMs);
+      expect(outcomesOf(server)).toEqual([]);
+    });
+  });
+
+  describe("an upload that breaks off midway", () => {
+    it.each([
+      ["Content-Length", "Content-Length: 1000", '{"alarm":'],
+      ["chunks", CHUNKED, chunkOf(bytesOf('{"alarm":'))],
+    ])("by a reset leaves nothing behind (%s)", async (_kind, framing, start) => {
+      const server = await open(create);
+      const connection = await server.connect();
+      await connection.write(headOf(await signed(), framing));
+      await connection.write(start);
+      await eventually(() => server.requests.length).toBe(1);
+      connection.socket.resetAndDestroy();
+      await server.allGone();
+      expect(connection.received()).toBe("");
+      expect(server.runs).toEqual([]);
+      expect(outcomesOf(server)).toEqual([]);
+    });
+
+    it("by an early end runs no handler and is reported to nobody", async () => {
+      const server = await open(create);
+      const connection = await server.connect();
+      await connection.write(headOf(await signed(), "Content-Length: 1000"));
+      await connection.write('{"alarm":');
+      await eventually(() => server.requests.length).toBe(1);
+      connection.socket.end();
+      await connection.closed;
+      await server.allGone();
+      expect(server.runs).toEqual([]);
+      expect(outcomesOf(server)).toEqual([]);
+    });
+  });
+
+  it("runs no handler for a body that its Content-Length has cut", async () => {
+    const server = await open(create);
+    const connection = await server.connect();
+    const request = await signed();
+    await connection.write(headOf(request, "Content-Length: 10"));
+    await connection.write(request.body ?? "");
+    await connection.closed;
+    expect(server.runs).toEqual([]);
+    await server.allGone();
+  });
+});
+
+describe.each(nodeServers)("%s", (_name, create) => {
+  it.each([
+    ["Content-Length", "Content-Length: 1000", '{"alarm":'],
+    ["chunks", CHUNKED, "3e8\r\nabc"],
+  ])(
+    "gives no answer to an upload that ends early, as Node's own would be final (%s)",
+    async (_kind, framing, start) => {
+      const server = await open(create);
+      const connection = await server.connect();
+      await connection.write(headOf(await signed(), framing));
+      await connection.write(start);
+      await eventually(() => server.requests.length).toBe(1);
+      connection.socket.end();
+      await connection.closed;
+      expect(connection.received()).toBe("");
+    },
+  );
+
+  it("leaves no listener on a request that broke off", async () => {
+    const server = await open(create);
+    const connection = await server.connect();
+    await connection.write(headOf(await signed(), "Content-Length: 1000"));
+    await connection.write('{"alarm":');
+    await eventually(() => server.requests.length).toBe(1);
+    connection.socket.resetAndDestroy();
+    await server.allGone();
+    const listeners = server.requests.map(({ req }) => listenersOf(req));
+    expect(listeners).toEqual(server.requests.map(({ before }) => before));
+  });
+
+  it("leaves no listener on a connection that is kept", async () => {
+    const server = await open(create);
+    const connection = await server.connect();
+    for (const count of [1, 2, 3]) {
+      await connection.write(wireOf(await signed({ id: `delivery-${String(count)}` })));
+      await connection.answers(count);
+    }
+    const listeners = server.requests.map(({ req }) => listenersOf(req));
+    expect(listeners).toEqual(server.requests.map(({ before }) => before));
+    connection.socket.end();
+  });
+});

@@ -1,0 +1,87 @@
+import http2 from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createAdaptorServer } from "@hono/node-server";
+import { Hono } from "hono";
+import { describe, expect, it } from "vitest";
+import { fetchHandler } from "../../adapters/fetch.js";
+import { honoHandler } from "../../adapters/hono.js";
+import { nodeHandler } from "../../adapters/node.js";
+import { recordOf } from "../../src/testing/sending/wire.js";
+import { signed } from "../support/adapters/adapter-exchange.js";
+import { httpServers, type CreateServer } from "../support/listening-receiver.js";
+import { headOf } from "../support/raw-connection.js";
+import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
+
+const open = watchedReceivers();
+
+/** Never silent for long, and never done. */
+const slowly = { bodyTimeoutMs: 30_000, uploadTimeoutMs: 300 };
+const GAP_MS = 20;
+
+const { createServer } = http2;
+const http2Servers: readonly (readonly [name: string, create: CreateServer])[] = [
+  ["node", (receiver, options) => createServer(nodeHandler(receiver, options))],
+  [
+    "hono on @hono/node-server",
+    (receiver, options) =>
+      createAdaptorServer({
+        fetch: new Hono().all("/", honoHandler(receiver, options)).fetch,
+        createServer,
+      }),
+  ],
+  [
+    "fetch on @hono/node-server",
+    (receiver, options) =>
+      createAdaptorServer({ fetch: fetchHandler(receiver, options), createServer }),
+  ],
+];
+
+describe("an upload that comes byte by byte, and never ends", () => {
+  it.each(httpServers)("is answered 408 and closed over HTTP/1: %s", async (_name, create) => {
+    const server = await open(create, slowly);
+    const connection = await server.connect();
+    await connection.write(headOf(await signed(), "Content-Length: 100000"));
+    while (!connection.socket.closed) {
+      await connection.write("x");
+      await sleep(GAP_MS);
+    }
+    expect((await connection.answers(1))[0]).toMatchObject({
+      status: 408,
+      headers: { connection: "close" },
+    });
+    expect(outcomesOf(server)).toEqual(["body_timeout"]);
+  });
+
+  it.each(http2Servers)("is answered 408 over HTTP/2: %s", async (_name, create) => {
+    const server = await open(create, slowly);
+    const session = http2.connect(`http://127.0.0.1:${String(server.port)}`);
+    const { headers } = await signed();
+    const stream = session.request({ ":method": "POST", ":path": "/", ...recordOf(headers) });
+    const statuses: (number | undefined)[] = [];
+    stream.on("response", (head) => statuses.push(head[":status"]));
+    stream.on("error", () => undefined).resume();
+    while (!stream.closed && statuses.length === 0) {
+      stream.write("x");
+      await sleep(GAP_MS);
+    }
+    expect(statuses).toEqual([408]);
+    expect(outcomesOf(server)).toEqual(["body_timeout"]);
+    session.destroy();
+  });
+});
+
+it("an upload that is slow but done in time is taken", async () => {
+  const [, create] = httpServers[0] ?? [];
+  if (create === undefined) throw new Error("there is no server");
+  const server = await open(create, { bodyTimeoutMs: 30_000, uploadTimeoutMs: 30_000 });
+  const connection = await server.connect();
+  const request = await signed();
+  const { body = new Uint8Array(0) } = request;
+  await connection.write(headOf(request, `Content-Length: ${String(body.length)}`));
+  for (let at = 0; at < body.length; at += 50) {
+    await connection.write(body.subarray(at, at + 50));
+    await sleep(1);
+  }
+  expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
+  connection.socket.end();
+});

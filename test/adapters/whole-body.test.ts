@@ -1,0 +1,198 @@
+import type { IncomingMessage } from "node:http";
+import { describe, expect, it } from "vitest";
+import { signed } from "../support/adapters/adapter-exchange.js";
+import { arrivals } from "../support/arrivals.js";
+import { alarm } from "../support/deliveries.js";
+import { listenersOf } from "../support/listening-receiver.js";
+import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
+import { wireOf } from "../support/raw-connection.js";
+import { surroundedServers, type Around } from "../support/adapters/surrounded-servers.js";
+import { watchTimers } from "../support/adapters/upload-timers.js";
+import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
+
+const open = watchedReceivers();
+
+/** A length that no other timer has. */
+const BODY_TIMEOUT_MS = 54_321;
+
+const harmless: readonly (readonly [string, Around])[] = [
+  [
+    "at once",
+    (next) => {
+      next();
+    },
+  ],
+  ["in a microtask", (next) => Promise.resolve().then(next)],
+  [
+    "in the next tick",
+    (next) => {
+      process.nextTick(next);
+    },
+  ],
+  ["after a timer", (next) => setTimeout(next, 5)],
+  [
+    "when the stream is paused",
+    (next, req) => {
+      req.pause();
+      next();
+    },
+  ],
+  [
+    "and the stream is paused and goes on",
+    (next, req) => {
+      next();
+      req.pause().resume();
+    },
+  ],
+  ...(["hex", "utf8", "latin1"] as const).map(
+    (encoding) =>
+      [
+        `when the stream is set to ${encoding}`,
+        (next: () => void, req: IncomingMessage) => {
+          req.setEncoding(encoding);
+          next();
+        },
+      ] as const,
+  ),
+  [
+    "and the stream is set to hex",
+    (next, req) => {
+      next();
+      req.setEncoding("hex");
+    },
+  ],
+];
+
+const others: readonly (readonly [string, (read: (chunk: Buffer) => void) => Around])[] = [
+  [
+    "before",
+    (read) => (next, req) => {
+      req.on("data", read);
+      next();
+    },
+  ],
+  [
+    "after",
+    (read) => (next, req) => {
+      next();
+      req.on("data", read);
+    },
+  ],
+];
+
+describe.each(surroundedServers)("%s", (_name, around) => {
+  describe.each(arrivals)("a body %s", (how, send) => {
+    it.each(harmless)("is whole when it is asked for %s", async (_when, ask) => {
+      const server = await open(around(ask));
+      const connection = await server.connect();
+      const body = JSON.stringify({ alarm: alarm({ text: "Ålarm €" }) });
+      await send(server, connection, await signed({ body }));
+      expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
+      expect(server.runs.map(({ rawBody }) => new TextDecoder().decode(rawBody))).toEqual([body]);
+      connection.socket.end();
+    });
+
+    it.each(others)("is whole for another reader too, that came %s", async (_when, reader) => {
+      const seen: Buffer[] = [];
+      const server = await open(around(reader((chunk) => void seen.push(chunk))));
+      const connection = await server.connect();
+      await send(server, connection, await oddDelivery());
+      expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
+      expect(Buffer.concat(seen).toString()).toBe(ODD_BODY);
+      expect(server.runs.map(({ rawBody }) => new TextDecoder().decode(rawBody))).toEqual([
+        ODD_BODY,
+      ]);
+      connection.socket.end();
+    });
+
+    it("is never taken in part where somebody keeps the stream paused", async () => {
+      const server = await open(
+        around((next, req) => {
+          next();
+          req.pause();
+        }),
+        { bodyTimeoutMs: 40 },
+      );
+      const connection = await server.connect();
+      await send(server, connection, await oddDelivery());
+      expect((await connection.answers(1))[0]).toMatchObject({ status: 408 });
+      await connection.closed;
+      expect(outcomesOf(server)).toEqual(["body_timeout"]);
+    });
+
+    it("is never taken in part where somebody destroys the request", async () => {
+      const server = await open(
+        around((next, req) => {
+          if (how.includes("with its headers")) next();
+          req.on("data", () => req.destroy());
+          if (!how.includes("with its headers")) next();
+        }),
+      );
+      const connection = await server.connect();
+      await send(server, connection, await oddDelivery());
+      await connection.closed;
+      await server.allGone();
+      expect(connection.received()).toBe("");
+      expect(outcomesOf(server).filter((outcome) => outcome !== "handled")).toEqual([]);
+    });
+  });
+
+  it("takes more than a stream holds in one go", async () => {
+    const server = await open(around((next) => setTimeout(next, 5)));
+    const connection = await server.connect();
+    const body = JSON.stringify({ alarm: alarm({ text: "x".repeat(400_000) }) });
+    for (const id of ["first", "second"]) {
+      await connection.write(wireOf(await signed({ id, body })));
+    }
+    const answers = await connection.answers(2);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(server.runs.map(({ rawBody }) => rawBody.length)).toEqual([body.length, body.length]);
+    connection.socket.end();
+  });
+
+  it("is not watched over where it comes with its headers", async () => {
+    const server = await open(
+      around((next) => {
+        next();
+      }),
+      { bodyTimeoutMs: BODY_TIMEOUT_MS },
+    );
+    const connection = await server.connect();
+    const timers = watchTimers(BODY_TIMEOUT_MS);
+    await connection.write(wireOf(await signed()));
+    expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
+    expect(timers.started()).toBe(0);
+    timers.restore();
+    connection.socket.end();
+  });
+
+  it("leaves nothing behind on a connection with ten pipelined requests, and ten more", async () => {
+    const listeners: number[] = [];
+    const server = await open(
+      around((next, { socket }) => {
+        listeners.push(socket.listenerCount("end") + socket.listenerCount("error"));
+        next();
+      }),
+      { bodyTimeoutMs: BODY_TIMEOUT_MS },
+    );
+    const connection = await server.connect();
+    const timers = watchTimers(BODY_TIMEOUT_MS);
+    const ids = Array.from({ length: 20 }, (_, index) => `delivery-${String(index)}`);
+    const wires = await Promise.all(ids.map(async (id) => wireOf(await signed({ id }))));
+    await connection.write(Buffer.concat(wires.slice(0, 10)));
+    await connection.answers(10);
+    for (const [index, wire] of wires.slice(10).entries()) {
+      await connection.write(wire);
+      await connection.answers(11 + index);
+    }
+    expect(timers.running()).toBe(0);
+    timers.restore();
+    expect(outcomesOf(server)).toEqual(Array(20).fill("handled"));
+    expect(server.runs.map(({ id }) => id)).toEqual(ids);
+    expect(new Set(listeners.slice(10)).size).toBe(1);
+    // Of the end of a request that was answered before it, Node is told by a listener of its own.
+    const left = server.requests.map(({ req }) => ({ ...listenersOf(req), end: 0 }));
+    expect(left).toEqual(Array(20).fill(server.requests[0]?.before));
+    connection.socket.end();
+  });
+});

@@ -1,0 +1,183 @@
+import { describe, expect, test } from "vitest";
+import {
+  UnreadableBody,
+  type CommonReceiverOptions,
+  type Outcome,
+  type WebhookRequest,
+} from "../../src/index.js";
+import { OUTCOMES } from "../../src/answer/outcome.js";
+import { OUTCOME_HELP } from "../../src/answer/outcome-help.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
+import { createCollector } from "../support/collector.js";
+import { NOW_SECONDS, delivery, eventDelivery } from "../support/deliveries.js";
+
+const PREFIX = "identity-gateway-webhooks: ";
+
+/** The one line that a request causes, and the body of its answer. */
+async function lineOf(request: WebhookRequest, given: Partial<CommonReceiverOptions> = {}) {
+  const { options, lines } = createCollector();
+  const receiver = alarmReceiver(() => undefined, { ...options, ...given });
+  const { body } = await receiver.receive(request);
+  expect(lines).toHaveLength(1);
+  const [line] = lines;
+  expect(line?.message.startsWith(PREFIX)).toBe(true);
+  return { level: line?.level, line: line?.message.slice(PREFIX.length) ?? "", answer: body };
+}
+
+/** A genuine delivery with other headers. */
+async function withHeaders(headers: Readonly<Record<string, unknown>>): Promise<WebhookRequest> {
+  const genuine = await delivery();
+  return { ...genuine, headers: { ...genuine.headers, ...headers } };
+}
+
+/** Each request that is refused, and what of the line is not in the table. */
+const REFUSALS: readonly [Outcome, () => Promise<WebhookRequest>, string][] = [
+  ["malformed", () => withHeaders({ "x-webhook-id": undefined }), "X-Webhook-Id is missing."],
+  ["unsigned", () => withHeaders({ "x-webhook-signature": undefined }), "has_secret is false"],
+  ["signature_mismatch", () => delivery({ secret: "another secret" }), "trailing newline"],
+  ["stale", () => delivery({ timestamp: NOW_SECONDS - 347 }), "Signed 347 s ago"],
+  ["type_mismatch", () => delivery({ body: '{"event":1}' }), "X-Webhook-Type"],
+  ["body_too_large", () => delivery({ body: "x".repeat(2_000) }), "The limit is 1500 bytes."],
+  [
+    "body_timeout",
+    () => Promise.resolve({ headers: {}, body: new UnreadableBody("body_timeout", 1) }),
+    "bodyTimeoutMs",
+  ],
+  [
+    "body_consumed",
+    () =>
+      Promise.resolve({ headers: {}, body: new UnreadableBody("body_consumed", 0, "Do that.") }),
+    "Do that.",
+  ],
+  ["unrecognized", () => delivery({ body: "[]" }), "Give handlers.unrecognized to take it."],
+];
+
+describe("the log line of a refusal", () => {
+  test.each(REFUSALS)(
+    "%s gives the fact at hand, the usual causes and the command that finds out more",
+    async (outcome, request, fact) => {
+      const { line, answer } = await lineOf(await request(), { maxBodyBytes: 1_500 });
+      const { causes, command = "" } = OUTCOME_HELP[outcome];
+      expect(line.startsWith(`${outcome}: ${OUTCOMES[outcome].message} `)).toBe(true);
+      expect(line).toContain(fact);
+      for (const cause of causes) expect(line).toContain(cause);
+      expect(line.endsWith(`To find out more: ${command}`)).toBe(true);
+      expect(command).toMatch(/^npx identity-gateway-webhooks (explain|doctor|listen)\b/);
+      expect(JSON.parse(answer)).toEqual({
+        error: { code: outcome.toUpperCase(), message: OUTCOMES[outcome].message },
+      });
+    },
+  );
+
+  test("names acceptUnsignedDeliveries and has_secret where a delivery is not signed", async () => {
+    const { line } = await lineOf(await withHeaders({ "x-webhook-signature": undefined }));
+    expect(line).toContain("has_secret");
+    expect(line).toContain("acceptUnsignedDeliveries: true");
+  });
+
+  test("says once for each type without a handler that its deliveries are dropped", async () => {
+    const { level, line } = await lineOf(await eventDelivery("DATA_DELETED"));
+    expect(level).toBe("warn");
+    expect(line).toContain(
+      "unhandled: no handler is given for delete_my_data_event, so the delivery is dropped: " +
+        "it is answered 200 and not sent again.",
+    );
+    expect(line).toContain("add the handler");
+  });
+});
+
+describe("the line of a stale delivery says how far off it is and in which direction", () => {
+  test.each([
+    [-347, 300_000, "Signed 347 s ago: 47 s older than timestampToleranceMs (300000) allows."],
+    [
+      347,
+      300_000,
+      "Signed 347 s ahead of this clock: 47 s more than timestampToleranceMs (300000) allows.",
+    ],
+    [-2, 1_500, "Signed 2 s ago: 1 s older than timestampToleranceMs (1500) allows."],
+  ])("for %d s with a tolerance of %d ms", async (seconds, timestampToleranceMs, expected) => {
+    const request = await delivery({ timestamp: NOW_SECONDS + seconds });
+    const { level, line } = await lineOf(request, { timestampToleranceMs });
+    expect(level).toBe("error");
+    expect(line).toContain(expected);
+  });
+
+  test("unless the clock gives no number, which it says", async () => {
+    const { line } = await lineOf(await delivery(), { now: () => Number.NaN });
+    expect(line).toContain("The option now gave no number.");
+  });
+});
+
+describe("the line of a malformed delivery names the headers that are wrong", () => {
+  const SECRET_VALUE = "canary:19000101-9988";
+  const ID = "X-Webhook-Id";
+  const TOKEN = "is not 1 to 128 characters of [0-9A-Za-z._-]";
+
+  test.each<[string, Readonly<Record<string, unknown>>, string]>([
+    ["is missing", { "x-webhook-timestamp": undefined }, "X-Webhook-Timestamp is missing."],
+    ["is an empty list", { "x-webhook-id": [] }, `${ID} is missing.`],
+    ["breaks the grammar", { "x-webhook-id": SECRET_VALUE }, `${ID} ${TOKEN}.`],
+    ["is empty", { "x-webhook-type": "" }, `X-Webhook-Type ${TOKEN}.`],
+    ["is not text", { "x-webhook-type": 5 }, `X-Webhook-Type ${TOKEN}.`],
+    ["is a list of two", { "x-webhook-id": ["a", "b"] }, `${ID} is repeated.`],
+    ["comes joined", { "x-webhook-id": "a, b" }, `${ID} is repeated.`],
+    ["comes in two letter cases", { "X-Webhook-Id": "other" }, `${ID} is repeated.`],
+    [
+      "is no timestamp",
+      { "x-webhook-timestamp": SECRET_VALUE },
+      "X-Webhook-Timestamp is not 1 to 12 digits.",
+    ],
+    [
+      "is no signature",
+      { "x-webhook-signature": SECRET_VALUE },
+      "X-Webhook-Signature is not v1= and 64 hexadecimal digits.",
+    ],
+    [
+      "is one of two that are wrong",
+      { "x-webhook-id": undefined, "x-webhook-timestamp": SECRET_VALUE },
+      `${ID} is missing; X-Webhook-Timestamp is not 1 to 12 digits.`,
+    ],
+    [
+      "is missing beside a signature that is",
+      { "x-webhook-id": undefined, "x-webhook-signature": undefined },
+      `malformed. ${ID} is missing. Usual`,
+    ],
+  ])("where one %s, and never shows a value", async (_how, headers, expected) => {
+    const { line } = await lineOf(await withHeaders(headers));
+    expect(line).toMatch(/^malformed: /);
+    expect(line).toContain(expected);
+    expect(line).not.toContain(SECRET_VALUE);
+  });
+
+  test("or says that none of the four is there", async () => {
+    const none = "None of the four X-Webhook- headers is there.";
+    const nothing = undefined as unknown as WebhookRequest["headers"];
+    for (const headers of [{}, new Headers(), nothing, null as never]) {
+      expect((await lineOf({ headers, body: "" })).line).toContain(none);
+    }
+  });
+
+  test("as `Headers` give them too", async () => {
+    const headers = new Headers([
+      ["X-Webhook-Id", "a"],
+      ["X-Webhook-Id", "b"],
+    ]);
+    const { line } = await lineOf({ headers, body: "" });
+    expect(line).toContain(
+      `${ID} is repeated; X-Webhook-Timestamp is missing; X-Webhook-Type is missing.`,
+    );
+  });
+
+  test("and is written without the fact where the headers cannot be read twice", async () => {
+    let reads = 0;
+    const headers = {
+      get() {
+        reads += 1;
+        if (reads > 4) throw new Error("read once only");
+        return null;
+      },
+    };
+    const { line } = await lineOf({ headers, body: "" });
+    expect(line).toContain("malformed. Usual causes: ");
+  });
+});

@@ -1,0 +1,106 @@
+import { runInNewContext } from "node:vm";
+import { describe, expect, test } from "vitest";
+import type { WebhookRequest } from "../../src/index.js";
+import { alarm, delivery } from "../support/deliveries.js";
+import { rawDelivery } from "../support/raw-delivery.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
+
+type Body = WebhookRequest["body"];
+
+const TEXT = JSON.stringify({ alarm: alarm({ text: "Ålarm – 🔐" }) });
+const BYTES = new TextEncoder().encode(TEXT);
+
+describe("the body may be", () => {
+  test.each<[string, () => unknown]>([
+    ["a text", () => TEXT],
+    ["bytes", () => BYTES],
+    ["a Buffer", () => Buffer.from(TEXT)],
+    ["a view into a larger buffer", () => Uint8Array.from([0, ...BYTES, 0]).subarray(1, -1)],
+    ["bytes of shared memory", () => sharedBytes()],
+    [
+      "bytes of another realm",
+      () => runInNewContext("Uint8Array.from(bytes)", { bytes: [...BYTES] }) as unknown,
+    ],
+  ])("%s", async (_, body) => {
+    const { receive, handled, reports } = recordingReceiver();
+    const request = await delivery({ body: TEXT });
+    expect((await receive({ ...request, body: body() as Body })).outcome).toBe("handled");
+    expect(handled).toEqual([alarm({ text: "Ålarm – 🔐" })]);
+    expect(reports).toMatchObject([{ bytes: BYTES.length }]);
+  });
+
+  function sharedBytes(): Uint8Array {
+    const shared = new Uint8Array(new SharedArrayBuffer(BYTES.length));
+    shared.set(BYTES);
+    return shared;
+  }
+
+  test.each(["", undefined, null, new Uint8Array(0)])(
+    "empty, as %j, which is authentic where it is signed",
+    async (body) => {
+      const { receive, reports } = recordingReceiver();
+      const answer = await receive({ ...rawDelivery({ body: "" }), body: body as Body });
+      expect(answer.outcome).toBe("unrecognized");
+      expect(reports).toMatchObject([{ bytes: 0, secretIndex: 0 }]);
+    },
+  );
+});
+
+describe("what a parser made of the body is refused as consumed, whatever stands in it:", () => {
+  test.each<[string, unknown]>([
+    ["an object", { alarm: alarm() }],
+    ["an empty object", {}],
+    ["a list", []],
+    ["a list of bytes", [...BYTES]],
+    ["a number", 5],
+    ["a boolean", true],
+    ["an ArrayBuffer", BYTES.buffer],
+    ["16-bit numbers", new Uint16Array(4)],
+    ["a DataView", new DataView(BYTES.buffer)],
+    ["a Blob", new Blob([TEXT])],
+    ["a stream", new Blob([TEXT]).stream()],
+    ["a function", () => TEXT],
+    ["a String object", new String(TEXT)],
+    ["a Buffer as JSON", Buffer.from(TEXT).toJSON()],
+    ["an object with an unknown reason", { unreadable: "gone", bytes: 1 }],
+  ])("%s", async (_, body) => {
+    const lines: unknown[] = [];
+    const logger = { warn: () => 0, error: (line: unknown) => lines.push(line) };
+    const { receive, handled } = recordingReceiver({ logger });
+    const answer = await receive({ ...(await delivery()), body: body as Body });
+    expect(answer).toMatchObject({ status: 503, outcome: "body_consumed" });
+    expect(handled).toEqual([]);
+    expect(lines).toEqual([expect.stringContaining("pass the raw body")]);
+  });
+
+  test("an object by which the sender pretends to be an adapter", async () => {
+    const lines: unknown[] = [];
+    const log = (...line: unknown[]) => lines.push(line);
+    const { receive, reports } = recordingReceiver({ logger: { warn: log, error: log } });
+    const sent = '{"unreadable":"body_timeout","bytes":"canary","advice":"canary"}';
+    const answer = await receive({ ...(await delivery()), body: JSON.parse(sent) as Body });
+    expect(answer).toMatchObject({ status: 503, outcome: "body_consumed" });
+    expect(JSON.stringify([lines, reports])).not.toContain("canary");
+  });
+});
+
+describe("maxBodyBytes", () => {
+  test.each<[string, number, Body]>([
+    ["a text of one-byte characters", 10, "x".repeat(11)],
+    ["a text that is too long in bytes alone", 10, "å".repeat(6)],
+    ["bytes", 10, new Uint8Array(11)],
+  ])("refuses %s above it, before the signature is looked at", async (_, maxBodyBytes, body) => {
+    const { receive, handled } = recordingReceiver({ maxBodyBytes, secret: () => [] });
+    const answer = await receive({ headers: {}, body });
+    expect(answer).toMatchObject({ status: 409, outcome: "body_too_large" });
+    expect(handled).toEqual([]);
+  });
+
+  test.each<[string, number, string]>([
+    ["a text of one-byte characters", 10, "x".repeat(10)],
+    ["a text of two-byte characters", 10, "å".repeat(5)],
+  ])("lets %s of just that size pass", async (_, maxBodyBytes, body) => {
+    const { receive } = recordingReceiver({ maxBodyBytes });
+    expect((await receive(rawDelivery({ body }))).outcome).toBe("unrecognized");
+  });
+});

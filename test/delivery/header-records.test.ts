@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import { GENUINE, HANDLED, MALFORMED, NAMES, inCase, judge } from "./header-judge.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
+
+describe.each(NAMES)("%s", (name) => {
+  const text = GENUINE.headers[name];
+  const others = Object.fromEntries(
+    Object.entries(GENUINE.headers).filter(([key]) => key !== name),
+  );
+
+  test.each(["before", "after"])(
+    "is malformed in a second letter case %s the lower",
+    async (place) => {
+      const second = { [inCase(name, 1)]: text };
+      const record =
+        place === "before" ? { ...second, ...GENUINE.headers } : { ...GENUINE.headers, ...second };
+      expect(await judge(record)).toEqual(MALFORMED);
+    },
+  );
+
+  test("is malformed in two letter cases that are both not the lower, in any order", async () => {
+    const [one, two] = [{ [inCase(name, 1)]: text }, { [inCase(name, 2 ** 11)]: text }];
+    expect(await judge({ ...others, ...one, ...two })).toEqual(MALFORMED);
+    expect(await judge({ ...two, ...others, ...one })).toEqual(MALFORMED);
+  });
+
+  test.each([
+    ["in lower case", 0],
+    ["in another", 0xfffff],
+  ])("is read once from a getter %s, so that what is checked is what is used", async (_, mask) => {
+    let reads = 0;
+    const record = Object.defineProperty({ ...others }, inCase(name, mask), {
+      enumerable: true,
+      get: () => {
+        reads += 1;
+        return text;
+      },
+    });
+    const { receive } = recordingReceiver();
+    const { outcome } = await receive({ headers: record, body: GENUINE.body });
+    expect({ outcome, reads }).toEqual({ outcome: "handled", reads: 1 });
+  });
+
+  test("may have a getter that throws, which rejects no delivery", async () => {
+    const record = Object.defineProperty({ ...others }, name, {
+      enumerable: true,
+      get: () => {
+        throw new Error("no headers today");
+      },
+    });
+    const { receive, handled } = recordingReceiver();
+    const answer = await receive({ headers: record, body: GENUINE.body });
+    expect(answer).toMatchObject({ status: 500, outcome: "internal_error" });
+    expect(handled).toEqual([]);
+  });
+
+  test("is not given twice by what a record has inherited", async () => {
+    for (const inherited of [name, inCase(name, 1)]) {
+      const record = Object.assign(
+        Object.create({ [inherited]: "other" }) as object,
+        GENUINE.headers,
+      );
+      expect(await judge(record)).toEqual(HANDLED);
+    }
+  });
+
+  test("is not given twice by a symbol of its name", async () => {
+    const record = { ...GENUINE.headers, [Symbol(name)]: "other", [Symbol.for(name)]: "other" };
+    expect(await judge(record)).toEqual(HANDLED);
+  });
+});
+
+test("names that a record has inherited, or hides, are none of its headers", async () => {
+  for (const mask of [0, 1, 0xfffff]) {
+    const headers = Object.entries(GENUINE.headers).map(([name, text]) => [
+      inCase(name, mask),
+      text,
+    ]);
+    const record = Object.fromEntries(headers) as object;
+    expect(await judge(Object.create(record))).toEqual(MALFORMED);
+    const hidden = Object.defineProperties({}, Object.getOwnPropertyDescriptors(record));
+    expect(await judge(hidden)).toEqual(HANDLED);
+    for (const name of Object.keys(hidden)) {
+      Object.defineProperty(hidden, name, { enumerable: false });
+    }
+    expect(await judge(hidden)).toEqual(MALFORMED);
+  }
+});

@@ -1,0 +1,149 @@
+import { describe, expect, test } from "vitest";
+import { verifySignature, type WebhookHeaders } from "../../src/index.js";
+import { NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
+import { spiedStore } from "../support/spied-store.js";
+import { rawDelivery } from "../support/raw-delivery.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
+
+// Writing text as latin1 keeps the low byte of a character alone. A delivery that was captured and
+// sent again with U+0136 for a "6" of its id would then have the same signature and a new id.
+
+const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3666";
+const NAMES = { id: "x-webhook-id", timestamp: "x-webhook-timestamp" } as const;
+type Headers = ReturnType<typeof rawDelivery>["headers"];
+
+const HOLDERS: [string, (headers: Headers) => WebhookHeaders][] = [
+  ["a record", (headers) => headers],
+  ["a record of lists", (headers) => mapEntries(headers, (name, text) => [name, [text]])],
+  [
+    "a record in capitals",
+    (headers) => mapEntries(headers, (name, text) => [name.toUpperCase(), text]),
+  ],
+  ["an object with get", (headers) => ({ get: (name) => headers[name as keyof Headers] })],
+];
+
+/** What becomes of the captured delivery once it was handled, with the headers that `forge` makes. */
+async function replay(
+  forge: (headers: Headers) => Headers,
+  hold: (headers: Headers) => WebhookHeaders,
+) {
+  const { store, calls } = spiedStore();
+  const { receive, handled } = recordingReceiver({ store });
+  const { headers, body } = rawDelivery({ id: ID });
+  const first = await receive({ headers: hold(headers), body });
+  expect(first.outcome).toBe("handled");
+  const callsBefore = calls.length;
+  const forged = hold(forge(headers));
+  const { outcome, status } = await receive({ headers: forged, body });
+  const verified = await verifySignature({ secret: TEST_SECRET, headers: forged, body });
+  return { outcome, status, verified, runs: handled.length, calls: calls.length - callsBefore };
+}
+
+/** One run, of the delivery that was captured; nothing of the store is touched by the other. */
+const MALFORMED = { outcome: "malformed", status: 409, verified: false, runs: 1, calls: 0 };
+
+describe.each(HOLDERS)("in %s, a captured delivery is malformed", (_, hold) => {
+  test("not as it is: it is a duplicate", async () => {
+    expect(await replay((headers) => headers, hold)).toMatchObject({
+      outcome: "duplicate",
+      verified: true,
+      runs: 1,
+    });
+  });
+
+  test.each([
+    ["one U+0136 for a 6 of its id", "id", ID.replace("6", "\u0136")],
+    ["U+0136 for each 6 of its id", "id", ID.replaceAll("6", "\u0136")],
+    ["U+FF36 for a 6 of its id", "id", ID.replace("6", "\uff36")],
+    ["half a pair for a 6 of its id", "id", ID.replace("6", "\ud836")],
+    ["U+0161 for an a of its id", "id", ID.replace("a", "\u0161")],
+    ["U+012D for a dash of its id", "id", ID.replace("-", "\u012d")],
+    ["U+0136 for the 6 of its timestamp", "timestamp", String(NOW_SECONDS).replace("6", "\u0136")],
+    ["U+0130 for the zeros", "timestamp", String(NOW_SECONDS).replaceAll("0", "\u0130")],
+    ["a full-width 6", "timestamp", String(NOW_SECONDS).replace("6", "\uff16")],
+  ] as const)("with %s (%s)", async (_what, field, text) => {
+    const forge = (headers: Headers) => ({ ...headers, [NAMES[field]]: text });
+    expect(await replay(forge, hold)).toEqual(MALFORMED);
+  });
+
+  test.each([
+    ["the first", 3],
+    ["one in the middle", 40],
+    ["the last", 66],
+  ])(
+    "with a character for %s digit of the signature whose low byte is that digit",
+    async (_place, at) => {
+      for (const high of [0x01, 0x02, 0x80, 0xd8, 0xdc, 0xff]) {
+        const forge = (headers: Headers) =>
+          withSignature(headers, at, (code) => (high << 8) | code);
+        expect(await replay(forge, hold)).toEqual(MALFORMED);
+      }
+    },
+  );
+});
+
+test.each([
+  ["id", "\u0136"],
+  ["id", "a:b"],
+  ["id", ""],
+  ["id", "a".repeat(129)],
+  ["timestamp", "17\u01360000000"],
+  ["timestamp", "1760000000:a"],
+  ["timestamp", "0".repeat(13)],
+] as const)(
+  "verifySignature refuses the %s %j, even where it is well signed",
+  async (field, text) => {
+    const secret = TEST_SECRET;
+    expect(await verifySignature({ secret, ...rawDelivery() })).toBe(true);
+    expect(await verifySignature({ secret, ...rawDelivery({ [field]: text }) })).toBe(false);
+  },
+);
+
+test("each digit of a signature is read by its whole code, and by nothing less", async () => {
+  const { headers, body } = rawDelivery();
+  const taken: string[] = [];
+  const isTaken = (forged: Headers) =>
+    verifySignature({ secret: TEST_SECRET, headers: forged, body });
+  for (let at = 3; at < 67; at++) {
+    for (let high = 1; high < 512; high++) {
+      // The code and multiples of 128 on top of it: the digits are found in a table of 128.
+      const forged = withSignature(headers, at, (code) => code + high * 128);
+      if (await isTaken(forged)) taken.push(`${high * 128} at ${at}`);
+    }
+    expect(await isTaken(withSignature(headers, at, (code) => code))).toBe(true);
+  }
+  expect(taken).toEqual([]);
+});
+
+test("of all characters, the 22 hexadecimal digits alone can stand in a signature", async () => {
+  const { receive } = recordingReceiver();
+  const { headers, body } = rawDelivery();
+  const digits: string[] = [];
+  for (let code = 0; code <= 0xffff; code++) {
+    const outcomes = new Set<string>();
+    for (const at of code < 256 ? [3, 4] : [3]) {
+      const forged = withSignature(headers, at, () => code);
+      outcomes.add((await receive({ headers: forged, body })).outcome);
+    }
+    if (!outcomes.has("malformed")) digits.push(String.fromCharCode(code));
+    else if (outcomes.size > 1) digits.push(`${code} in one place`);
+  }
+  expect(digits.join("")).toBe("0123456789ABCDEFabcdef");
+});
+
+/** These headers with another character at one place of the signature. */
+function withSignature(headers: Headers, at: number, change: (code: number) => number): Headers {
+  const text = headers["x-webhook-signature"];
+  const character = String.fromCharCode(change(text.charCodeAt(at)));
+  return {
+    ...headers,
+    "x-webhook-signature": text.slice(0, at) + character + text.slice(at + 1),
+  };
+}
+
+function mapEntries<T>(
+  headers: Headers,
+  to: (name: string, text: string) => [string, T],
+): Record<string, T> {
+  return Object.fromEntries(Object.entries(headers).map(([name, text]) => to(name, text)));
+}

@@ -1,0 +1,205 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { DiscardDelivery, type ProcessResult } from "../../src/index.js";
+import { deferred, never } from "../support/deferred.js";
+import { DOWN, rejects, throws } from "../support/faults.js";
+import {
+  deliverToStore as deliver,
+  type Work,
+} from "../support/transactional/transactional-store-delivery.js";
+
+const PROCESSED: ProcessResult = { state: "processed" };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const UNAVAILABLE = { status: 503, outcome: "store_unavailable" };
+
+describe("a store that says what cannot be", () => {
+  it.each<[string, (work: Work) => unknown]>([
+    ["throws", throws],
+    ["rejects", rejects],
+    [
+      "rejects with nothing",
+      () => ({
+        then: (_: unknown, reject: () => void) => {
+          reject();
+        },
+      }),
+    ],
+    ["returns no promise", () => undefined],
+    ["returns null", () => null],
+    ["returns a text", () => "processed"],
+    ["resolves to nothing", () => Promise.resolve()],
+    ["resolves to an empty object", () => Promise.resolve({})],
+    ["resolves to an unknown state", () => Promise.resolve({ state: "PROCESSED" })],
+    ["hangs", never],
+    ["returns what cannot be awaited", () => ({ then: throws })],
+    ["returns what has no readable then", () => Object.defineProperty({}, "then", { get: throws })],
+    [
+      "resolves to what cannot be read",
+      () => Promise.resolve(Object.defineProperty({}, "state", { get: throws })),
+    ],
+    [
+      "rejects and resolves",
+      () => ({
+        then(resolve: (said: unknown) => void, reject: (error: unknown) => void) {
+          reject(DOWN);
+          resolve(PROCESSED);
+        },
+      }),
+    ],
+    ["processed it without its work", () => Promise.resolve(PROCESSED)],
+    [
+      "processed it and throws",
+      (work) => {
+        void work("tx");
+        throw DOWN;
+      },
+    ],
+    ["does not say what became of its work", (work) => work("tx")],
+    [
+      "does not know what became of its work",
+      (work) => work("tx").then(() => ({ state: "unknown" })),
+    ],
+    ["says so before its work has settled", (work) => (void work("tx"), PROCESSED)],
+    ["drops what its work rejects with", (work) => (void work("fails"), PROCESSED)],
+    ["swallows what its work rejects with", (work) => work("fails").then(noop, noop)],
+  ])("and %s is 503", async (_how, process) => {
+    const { response } = await deliver(process, async (tx) => {
+      await Promise.resolve();
+      if (tx === "fails") throw new Error("the handler fails");
+    });
+    expect(response).toMatchObject(UNAVAILABLE);
+  });
+
+  it("is shown with the error of a handler that it has swallowed", async () => {
+    const cause = new Error("the handler's own");
+    const { response, error } = await deliver(
+      (work) => work("tx").then(noop, noop),
+      () => Promise.reject(cause),
+    );
+    expect(response).toMatchObject(UNAVAILABLE);
+    expect(error).toMatchObject({ code: "unexpected_result", cause });
+  });
+
+  it("does not get a discarded delivery acknowledged without its work", async () => {
+    let calls = 0;
+    const { response } = await deliver(
+      (work) => ((calls += 1) === 1 ? work("tx") : Promise.resolve(PROCESSED)),
+      () => {
+        throw new DiscardDelivery();
+      },
+    );
+    expect(response).toMatchObject(UNAVAILABLE);
+    expect(calls).toBe(2);
+  });
+
+  it.each<[string, unknown, string]>([
+    ["no number", "soon", "10"],
+    ["not finite", Number.NaN, "10"],
+    ["negative", -5, "1"],
+    ["missing", undefined, "10"],
+  ])("and whose retryAfterMs is %s is 409 all the same", async (_what, retryAfterMs, header) => {
+    const { response } = await deliver(() => Promise.resolve({ state: "in_flight", retryAfterMs }));
+    expect(response).toMatchObject({ status: 409, headers: { "retry-after": header } });
+  });
+});
+
+describe("a store that calls its work", () => {
+  it("beside itself runs one handler", async () => {
+    const refused: unknown[] = [];
+    const { response, ran } = await deliver(async (work) => {
+      const first = work("first");
+      await work("second").catch((error: unknown) => refused.push(error));
+      await first;
+      return PROCESSED;
+    }, Promise.resolve.bind(Promise));
+    expect(ran).toEqual(["first"]);
+    expect(refused).toMatchObject([
+      { message: "store.process called its work too late, or beside itself" },
+    ]);
+    expect(response).toMatchObject({ status: 200, outcome: "handled" });
+  });
+
+  it.each<[string, (work: Work) => unknown]>([
+    ["has said that it failed", rejects],
+    ["has said that it was processed", () => Promise.resolve(PROCESSED)],
+    ["was given up", never],
+  ])("after it %s runs no handler", async (_when, process) => {
+    let late: Work = () => Promise.resolve();
+    const { response, ran } = await deliver((work) => {
+      late = work;
+      return process(work);
+    });
+    expect(response).toMatchObject(UNAVAILABLE);
+    await expect(late("tx")).rejects.toThrow("too late");
+    expect(ran).toEqual([]);
+  });
+
+  it("again for ever is given up once handlerTimeoutMs has passed", async () => {
+    const { response, ran, error } = await deliver(
+      async (work) => {
+        for (let attempt = 0; attempt < 1_000; attempt++) {
+          await work("tx");
+          await new Promise((resolve) => setTimeout(resolve, 300));
+        }
+        return PROCESSED;
+      },
+      () => new Promise((resolve) => setTimeout(resolve, 300)),
+    );
+    expect(response).toMatchObject(UNAVAILABLE);
+    expect(error).toHaveProperty("message", expect.stringContaining("too late"));
+    expect(ran).toHaveLength(4);
+  });
+
+  it("too late to be run is not believed that it was processed", async () => {
+    const { response } = await deliver(async (work) => {
+      await work("tx");
+      for (let ms = 0; ms < 2_100; ms += 300) {
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        await work("tx").catch(noop);
+      }
+      return PROCESSED;
+    });
+    expect(response).toMatchObject(UNAVAILABLE);
+  });
+});
+
+describe("a transaction that is lost while its handler runs", () => {
+  it.each([
+    ["that is cut", rejects, DOWN],
+    ["that ends as if all were well", () => Promise.resolve(PROCESSED), expect.any(TypeError)],
+    [
+      "that was committed elsewhere",
+      () => Promise.resolve({ state: "completed" }),
+      expect.any(TypeError),
+    ],
+  ])("%s aborts the signal, and is 503 when the handler has ended", async (_how, end, error) => {
+    const aborted = deferred<unknown>();
+    const { response, ...scene } = await deliver(
+      (work) => {
+        void work("tx");
+        return end();
+      },
+      (_tx, signal) => {
+        signal.addEventListener("abort", () => {
+          aborted.resolve(signal.reason);
+        });
+        return aborted.promise;
+      },
+    );
+    expect(await aborted.promise).toMatchObject({ name: "TransactionLostError" });
+    expect(response).toMatchObject(UNAVAILABLE);
+    expect(scene.error).toEqual(error);
+    await scene.receiver.drain();
+  });
+});
+
+function noop(): ProcessResult {
+  return PROCESSED;
+}

@@ -1,0 +1,113 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { WebhookResponse } from "../../src/index.js";
+import type { RunPlan } from "../support/simulation/delivery-simulation.js";
+import type {
+  TransactionFault,
+  TransactionMistake,
+  TransactionPlace,
+} from "../support/transactional/transactional-model-database.js";
+import type {
+  TransactionPlan,
+  TransactionStep,
+} from "../support/transactional/transactional-plan.js";
+import { simulateTransactions } from "../support/transactional/transactional-simulation.js";
+
+const ids = fc.constantFrom("one", "two");
+const processes = fc.nat({ max: 1 });
+
+const step: fc.Arbitrary<TransactionStep> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ what: fc.constant("deliver" as const), id: ids, process: processes }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      what: fc.constant("proceed" as const),
+      tasks: fc.integer({ min: 1, max: 8 }),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      what: fc.constant("wait" as const),
+      ms: fc.constantFrom(200, 900, 1_100, 2_100, 8_000),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      what: fc.constant("fault" as const),
+      place: fc.constantFrom<TransactionPlace>("begin", "commit", "commit", "rollback"),
+      fault: fc.constantFrom<TransactionFault>(
+        ...(["rejects", "hangs", "loses the answer", "conflicts"] as const),
+      ),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant("cut" as const), process: processes }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant("crash" as const), process: processes }) },
+);
+
+const run: fc.Arbitrary<RunPlan> = fc.record({
+  end: fc.constantFrom("succeeds", "succeeds", "fails", "discards", "retries later", "never ends"),
+  afterMs: fc.constantFrom(undefined, 0, 0, 500, 1_900, 2_500, 10_000),
+});
+
+const plan: fc.Arbitrary<TransactionPlan> = fc.record({
+  steps: fc.array(step, { minLength: 1, maxLength: 30, size: "max" }),
+  runs: fc.array(run, { maxLength: 8, size: "max" }),
+});
+
+/** What must hold of every plan. */
+function property(mistake?: TransactionMistake, onResponse?: (response: WebhookResponse) => void) {
+  const advance = (ms: number) => {
+    vi.advanceTimersByTime(ms);
+  };
+  return fc.asyncProperty(plan, fc.scheduler(), async (given, scheduler) => {
+    try {
+      await simulateTransactions(given, { advance, scheduler, mistake, onResponse });
+    } finally {
+      vi.clearAllTimers();
+    }
+  });
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("whatever happens to transactions, in whatever order", () => {
+  it("what is acknowledged has exactly one effect, and what is not gets through", async () => {
+    const seen = new Set<string>();
+    await fc.assert(
+      property(undefined, ({ outcome }) => seen.add(outcome)),
+      { seed: 20_251_009, numRuns: 600 },
+    );
+    // The plans are worth their time: they get everywhere that a genuine delivery can.
+    expect([...seen].sort()).toEqual([
+      ...["discarded", "duplicate", "handled", "handler_failed", "handler_timeout", "in_flight"],
+      ...["retry_later", "store_unavailable"],
+    ]);
+  });
+
+  it.each<[TransactionMistake, string]>([
+    ["remembers in a transaction of its own", "with 0 effects"],
+    ["forgets to remember", "2 effects"],
+    ["commits what has failed", "with 0 effects"],
+    ["answers completed for what is in flight", "with 0 effects"],
+    ["takes a COMMIT that was a ROLLBACK for done", "with 0 effects"],
+  ])("and a store that %s is caught", async (mistake, fault) => {
+    const found = await fc.check(property(mistake), {
+      seed: 20_251_009,
+      numRuns: 3_000,
+      endOnFailure: true,
+    });
+    expect(found.failed).toBe(true);
+    expect(String(found.errorInstance)).toContain(fault);
+  });
+});

@@ -1,0 +1,172 @@
+import { describe, expect, it } from "vitest";
+import { createWebhookReceiver } from "../../src/index.js";
+import { delivery } from "../support/deliveries.js";
+import { DOWN, rejects } from "../support/faults.js";
+import {
+  createDatabase,
+  type DatabaseFaults,
+} from "../support/transactional/transactional-database.js";
+import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
+import {
+  transactionalScene as scene,
+  writesId as writes,
+  type SimulatedContext as Context,
+} from "../support/transactional/transactional-scene.js";
+
+describe("a database that fails", () => {
+  it.each<[string, keyof DatabaseFaults, number, string]>([
+    ["before the handler", "connect", 0, "handled"],
+    ["at COMMIT, which is not done", "commit", 1, "handled"],
+    ["after COMMIT, whose answer is lost", "committed", 1, "duplicate"],
+  ])("%s is 503, and the next copy tells", async (_when, step, runsBefore, outcome) => {
+    let runs = 0;
+    const faults: DatabaseFaults = { [step]: rejects };
+    const { receiver, effects, reports } = scene((context) => {
+      runs += 1;
+      writes(context);
+    }, faults);
+    const copy = await delivery({ id: "one" });
+    expect(await receiver.receive(copy)).toMatchObject({
+      status: 503,
+      outcome: "store_unavailable",
+    });
+    expect(reports).toMatchObject([{ error: DOWN }]);
+    expect(runs).toBe(runsBefore);
+    faults[step] = undefined;
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome });
+    expect(effects).toEqual(["one"]);
+  });
+
+  it("is 409 with the store's Retry-After where another process has the row", async () => {
+    const { store } = createDatabase();
+    let release!: () => void;
+    const elsewhere = store.process(
+      "one",
+      () => new Promise<void>((resolve) => (release = resolve)),
+      { retentionMs: 1 },
+    );
+    const receiver = transactionalReceiver(store, writes);
+    const copy = await delivery({ id: "one" });
+    const response = await receiver.receive(copy);
+    expect(response).toMatchObject({ status: 409, outcome: "in_flight" });
+    expect(response.headers["retry-after"]).toBe("2");
+    release();
+    await elsewhere;
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+  });
+});
+
+describe("a store that runs its work again", () => {
+  const conflict = Object.assign(new Error("could not serialize access"), { code: "40001" });
+
+  /** Tries twice, as stores do after a serialization failure. */
+  const retrying = (between: () => Promise<unknown> = () => Promise.resolve()) => {
+    const { store, ...database } = createDatabase();
+    return {
+      ...database,
+      store: {
+        async process(...given: Parameters<typeof store.process>) {
+          try {
+            return await store.process(...given);
+          } catch (error) {
+            if (error !== conflict) throw error;
+            await between();
+            return store.process(...given);
+          }
+        },
+      },
+    };
+  };
+
+  it("sees the error as the handler threw it, and the last run counts", async () => {
+    const contexts: Context[] = [];
+    const { store, effects } = retrying();
+    const receiver = transactionalReceiver(store, async (context) => {
+      contexts.push(context);
+      writes(context);
+      await Promise.resolve();
+      if (contexts.length === 1) throw conflict;
+    });
+    expect(await receiver.receive(await delivery({ id: "one" }))).toMatchObject({
+      status: 200,
+      outcome: "handled",
+    });
+    expect(effects).toEqual(["one"]);
+    expect(contexts).toHaveLength(2);
+    expect(contexts[0]?.tx).not.toBe(contexts[1]?.tx);
+  });
+
+  it("and whose last run fails has failed", async () => {
+    const { store, effects } = retrying();
+    const receiver = transactionalReceiver(store, (context) => {
+      writes(context);
+      throw conflict;
+    });
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "handler_failed" });
+    expect(effects).toEqual([]);
+  });
+
+  it("and finds that another process was faster is a duplicate", async () => {
+    const { store, effects } = retrying(() =>
+      store.process("one", () => Promise.resolve(), { retentionMs: 1 }),
+    );
+    const receiver = transactionalReceiver(store, (context) => {
+      writes(context);
+      throw conflict;
+    });
+    expect(await receiver.receive(await delivery({ id: "one" }))).toMatchObject({
+      status: 200,
+      outcome: "duplicate",
+    });
+    expect(effects).toEqual([]);
+  });
+});
+
+describe("the store of a receiver", () => {
+  const handlers = { new_alarm: () => undefined };
+  const process = () => Promise.resolve({ state: "completed" });
+  const claim = () => ({ state: "completed" });
+
+  it.each<[string, object, RegExp]>([
+    ["both kinds at once", { process, claim }, /process and claim.*not both/],
+    ["neither kind", {}, /claim.*process/],
+    ["a misspelt one", { proces: process }, /claim.*process/],
+    ["one whose process is no function", { process: true }, /claim.*process/],
+  ])("may not be %s", (_what, store, message) => {
+    const options = { secret: "s", handlers, store } as unknown as Parameters<
+      typeof createWebhookReceiver
+    >[0];
+    expect(() => createWebhookReceiver(options)).toThrow(
+      expect.objectContaining({
+        name: "ConfigurationError",
+        code: "invalid_store",
+        message: expect.stringMatching(message) as unknown,
+      }),
+    );
+  });
+
+  it("may be an instance of a class, and is called as one", async () => {
+    class Store {
+      readonly #keys: string[] = [];
+      async process(key: string, work: (tx: string[]) => Promise<void>) {
+        await work(this.#keys);
+        this.#keys.push(key);
+        return { state: "processed" as const };
+      }
+    }
+    let seen: string[] | undefined;
+    const receiver = transactionalReceiver(new Store(), ({ tx }) => (seen = tx));
+    expect(await receiver.receive(await delivery({ id: "one" }))).toMatchObject({ status: 200 });
+    expect(seen).toEqual(["one"]);
+  });
+
+  it("sees ids that were signed, and nothing else of a request", async () => {
+    const { receiver, calls } = scene(writes);
+    const genuine = await delivery({ id: "one" });
+    const forged = { ...genuine, headers: { ...genuine.headers, "x-webhook-id": "two" } };
+    expect(await receiver.receive(forged)).toMatchObject({ outcome: "signature_mismatch" });
+    expect(calls).toEqual([]);
+    await receiver.receive(genuine);
+    expect(calls).toEqual(["one"]);
+  });
+});

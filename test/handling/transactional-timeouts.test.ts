@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { DiscardDelivery, RetryLater } from "../../src/index.js";
+import { linesWith } from "../support/collector.js";
+import { deferred, never } from "../support/deferred.js";
+import { delivery } from "../support/deliveries.js";
+import { rejects } from "../support/faults.js";
+import type { DatabaseFaults } from "../support/transactional/transactional-database.js";
+import { heldTransactionalScene as heldScene } from "../support/transactional/transactional-scene.js";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+describe("a handler that outlives handlerTimeoutMs in its transaction", () => {
+  async function timedOut(faults: DatabaseFaults = {}) {
+    const scene = heldScene(faults);
+    const copy = await delivery({ id: "one" });
+    const run = await scene.start(scene.receiver, copy);
+    const { signal } = run.context;
+    await vi.advanceTimersByTimeAsync(1_999);
+    expect(signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await run.answer).toMatchObject({ status: 503, outcome: "handler_timeout" });
+    expect((await run.answer).headers["retry-after"]).toBe("30");
+    expect(signal.reason).toMatchObject({ message: "the handler took longer than 2000 ms" });
+    expect(await scene.receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
+    return { ...scene, copy, run };
+  }
+
+  it("and then succeeds is committed: the next copy is 200 duplicate", async () => {
+    const { receiver, copy, run, effects, lines } = await timedOut();
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(effects).toEqual(["one"]);
+    expect(lines.at(-1)).toMatchObject({
+      level: "warn",
+      message: expect.stringContaining("handled, but after handlerTimeoutMs") as string,
+      details: { id: "one", type: "new_alarm" },
+    });
+  });
+
+  it.each([
+    ["fails", "handler_failed", "error", new Error("late")],
+    ["asks to retry later", "retry_later", "warn", new RetryLater()],
+  ])("and then %s is rolled back: the next copy runs", async (_how, outcome, level, error) => {
+    const { receiver, copy, run, start, effects, lines } = await timedOut();
+    run.reject(error);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(lines.at(-1)).toMatchObject({ level, details: { err: error } });
+    expect(lines.at(-1)?.message).toContain(`${outcome}, but after handlerTimeoutMs`);
+    const next = await start(receiver, copy);
+    next.resolve();
+    expect(await next.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(effects).toEqual(["one"]);
+  });
+
+  it("and then discards is remembered", async () => {
+    const { receiver, copy, run, effects, lines } = await timedOut();
+    run.reject(new DiscardDelivery("too late to matter"));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(linesWith(lines, "discarded, but after handlerTimeoutMs")).toHaveLength(1);
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(effects).toEqual([]);
+  });
+
+  it("and then cannot be committed is sent again", async () => {
+    const faults: DatabaseFaults = { commit: rejects };
+    const { receiver, copy, run, start, lines } = await timedOut(faults);
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(linesWith(lines, "store_unavailable, but after handlerTimeoutMs")).toMatchObject([
+      { level: "error" },
+    ]);
+    faults.commit = undefined;
+    const next = await start(receiver, copy);
+    next.resolve();
+    expect(await next.answer).toMatchObject({ outcome: "handled" });
+  });
+});
+
+describe("a transaction that does not begin in time", () => {
+  it("is 503 after dependencyTimeoutMs, and its handler never runs", async () => {
+    const connection = deferred();
+    const connecting = deferred();
+    const faults: DatabaseFaults = {
+      connect() {
+        connecting.resolve();
+        return connection.promise;
+      },
+    };
+    const { receiver, runs, reports, effects, remembered, start } = heldScene(faults);
+    const copy = await delivery({ id: "one" });
+    const answer = receiver.receive(copy);
+    await connecting.promise;
+    await vi.advanceTimersByTimeAsync(499);
+    expect(reports).toEqual([]);
+    expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    expect(reports.at(-1)?.error).toMatchObject({
+      name: "DeadlineError",
+      message: "store.process took longer than 500 ms",
+    });
+    connection.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(runs).toEqual([]);
+    expect(effects).toEqual([]);
+    expect(remembered.size).toBe(0);
+    faults.connect = undefined;
+    const next = await start(receiver, copy);
+    next.resolve();
+    expect(await next.answer).toMatchObject({ status: 200, outcome: "handled" });
+  });
+
+  it("keeps no later copy out, and drain does not wait for it", async () => {
+    const connecting = deferred();
+    const faults: DatabaseFaults = {
+      connect() {
+        connecting.resolve();
+        return never();
+      },
+    };
+    const { receiver, start } = heldScene(faults);
+    const copy = await delivery();
+    const answer = receiver.receive(copy);
+    await connecting.promise;
+    await vi.advanceTimersByTimeAsync(500);
+    expect(await answer).toMatchObject({ outcome: "store_unavailable" });
+    faults.connect = undefined;
+    const next = await start(receiver, copy);
+    next.resolve();
+    expect(await next.answer).toMatchObject({ outcome: "handled" });
+    await receiver.drain();
+  });
+});
+
+describe("a transaction that does not end in time", () => {
+  it("is 503 after dependencyTimeoutMs, and may yet be committed", async () => {
+    const commit = deferred();
+    const { receiver, start, reports, effects } = heldScene({ commit: () => commit.promise });
+    const copy = await delivery({ id: "one" });
+    const run = await start(receiver, copy);
+    await vi.advanceTimersByTimeAsync(1_000);
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(499);
+    expect(reports).toEqual([]);
+    expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await run.answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    expect(run.context.signal.aborted).toBe(false);
+    // From now on the store is asked, which has the row locked.
+    expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
+    commit.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(effects).toEqual(["one"]);
+  });
+
+  it("is bounded from each run's end, and not by the handler's own time", async () => {
+    const { receiver, start } = heldScene({ commit: () => new Promise((r) => setTimeout(r, 499)) });
+    const run = await start(receiver, await delivery());
+    await vi.advanceTimersByTimeAsync(1_999);
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(499);
+    expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
+  });
+});

@@ -1,0 +1,226 @@
+import { describe, expect, it } from "vitest";
+import {
+  DiscardDelivery,
+  RetryLater,
+  ThrewUndefinedError,
+  createWebhookReceiver,
+  type TransactionalStore,
+} from "../../src/index.js";
+import { createCollector } from "../support/collector.js";
+import { NOW_MS, TEST_SECRET, delivery, eventDelivery } from "../support/deliveries.js";
+import { DOWN, rejects } from "../support/faults.js";
+import {
+  createDatabase,
+  type DatabaseFaults,
+} from "../support/transactional/transactional-database.js";
+import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
+import {
+  transactionalScene as scene,
+  writesId as writes,
+  type SimulatedContext as Context,
+} from "../support/transactional/transactional-scene.js";
+
+describe("a handler in a transaction", () => {
+  it.each<[string, (context: Context) => unknown]>([
+    ["returns", writes],
+    [
+      "resolves",
+      async (context) => {
+        await Promise.resolve();
+        writes(context);
+      },
+    ],
+    [
+      "returns what has a then",
+      (context) => ({
+        then(resolve: () => void) {
+          writes(context);
+          resolve();
+        },
+      }),
+    ],
+  ])("that %s is committed with the memory of its delivery", async (_how, handler) => {
+    const { receiver, effects, remembered, reports } = scene(handler);
+    const copy = await delivery({ id: "one" });
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(effects).toEqual(["one"]);
+    expect([...remembered]).toEqual([["one", 7 * 86_400_000]]);
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(effects).toEqual(["one"]);
+    expect(reports.map(({ outcome }) => outcome)).toEqual(["handled", "duplicate"]);
+    expect(reports[0]).not.toHaveProperty("takeover");
+  });
+
+  it("is given the transaction beside what every handler is given", async () => {
+    let seen: Context | undefined;
+    const { receiver } = scene((context) => (seen = context));
+    const copy = await delivery({ id: "one" });
+    await receiver.receive(copy);
+    expect(seen).toMatchObject({
+      id: "one",
+      type: "new_alarm",
+      timestamp: new Date(NOW_MS),
+      takeover: false,
+      signal: { aborted: false },
+      tx: { write: expect.any(Function) as unknown },
+    });
+    expect(new TextDecoder().decode(seen?.rawBody)).toBe(copy.body);
+    expect(Object.keys(seen ?? {})).toContain("tx");
+  });
+
+  it.each<[unknown, boolean]>([
+    [{ takeover: true }, true],
+    [{ takeover: false }, false],
+    [{ takeover: "true" }, false],
+    [{}, false],
+    [null, false],
+    [undefined, false],
+  ])("is told whether it takes over where its store says %j", async (facts, takeover) => {
+    const seen: unknown[] = [];
+    const { options, reports } = createCollector();
+    const store: TransactionalStore<undefined> = {
+      async process(_key, work) {
+        await work(undefined, facts as { takeover: boolean });
+        return { state: "processed" };
+      },
+    };
+    const handler = (context: { readonly takeover: boolean }) => seen.push(context.takeover);
+    const receiver = transactionalReceiver(store, handler, options);
+    const response = await receiver.receive(await delivery({ id: "one" }));
+    expect(response).toMatchObject({ status: 200, outcome: "handled" });
+    expect(seen).toEqual([takeover]);
+    expect(reports.map((report) => report.takeover)).toEqual([takeover || undefined]);
+  });
+
+  it("is any of them: events by type, and what is not recognized", async () => {
+    const { store, effects } = createDatabase();
+    const { receive } = createWebhookReceiver({
+      secret: TEST_SECRET,
+      logger: false,
+      now: () => NOW_MS,
+      retentionMs: 72 * 3_600_000,
+      store,
+      handlers: {
+        delete_my_data_event: {
+          DATA_DELETED: ({ site_name }, { tx }) => {
+            tx.write(site_name);
+          },
+          "*": ({ type }, { tx }) => {
+            tx.write(type);
+          },
+        },
+        unrecognized({ issues }, { tx }) {
+          tx.write(`${issues.length} issues`);
+        },
+      },
+    });
+    await receive(await eventDelivery("DATA_DELETED", { id: "a" }));
+    await receive(await eventDelivery("DATA_REAPPEARED", { id: "b" }));
+    await receive(await delivery({ id: "c", body: "[]" }));
+    expect(effects).toEqual(["Example Broker", "DATA_REAPPEARED", "1 issues"]);
+  });
+
+  it("does not exist where the store is no transactional one", async () => {
+    let seen: object | undefined;
+    const { receive } = createWebhookReceiver({
+      secret: TEST_SECRET,
+      now: () => NOW_MS,
+      handlers: { new_alarm: (_alarm, context) => (seen = context) },
+    });
+    await receive(await delivery());
+    expect(seen).toBeDefined();
+    expect(seen).not.toHaveProperty("tx");
+  });
+});
+
+describe("a handler that fails", () => {
+  it.each<[string, unknown, object, object]>([
+    ["throws", new Error("no"), { status: 500, outcome: "handler_failed" }, {}],
+    ["throws undefined", undefined, { status: 500, outcome: "handler_failed" }, {}],
+    [
+      "asks to retry later",
+      new RetryLater({ afterMs: 5_000 }),
+      { status: 503, outcome: "retry_later" },
+      { "retry-after": "5" },
+    ],
+  ])("is rolled back where it %s, and the next copy runs", async (_how, error, answer, headers) => {
+    let runs = 0;
+    const { receiver, effects, remembered, reports } = scene((context) => {
+      writes(context);
+      runs += 1;
+      if (runs === 1) throw error;
+    });
+    const copy = await delivery({ id: "one" });
+    const response = await receiver.receive(copy);
+    expect(response).toMatchObject(answer);
+    expect(response.headers).toMatchObject(headers);
+    expect(effects).toEqual([]);
+    expect(remembered.size).toBe(0);
+    expect(reports[0]?.error).toEqual(error ?? new ThrewUndefinedError());
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(effects).toEqual(["one"]);
+  });
+
+  it("has failed by its own fault also where the ROLLBACK fails", async () => {
+    const error = new Error("the handler's own");
+    const { receiver, reports } = scene(() => Promise.reject(error), { rollback: rejects });
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "handler_failed" });
+    expect(reports[0]).toMatchObject({ error });
+  });
+});
+
+describe("a handler that discards", () => {
+  it("is rolled back, and its delivery is remembered", async () => {
+    const error = new DiscardDelivery("account is closed");
+    const { receiver, effects, remembered, reports, calls } = scene((context) => {
+      writes(context);
+      throw error;
+    });
+    const copy = await delivery({ id: "one" });
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "discarded" });
+    expect(effects).toEqual([]);
+    expect([...remembered.keys()]).toEqual(["one"]);
+    expect(calls).toEqual(["one", "one"]);
+    expect(reports).toMatchObject([{ outcome: "discarded", error }]);
+    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+  });
+
+  it("is remembered too where another process was faster", async () => {
+    const faults: DatabaseFaults = {};
+    const { receiver, store, effects } = scene(async ({ id }) => {
+      await Promise.resolve();
+      faults.connect = async () => {
+        faults.connect = undefined;
+        await store.process(id, () => Promise.resolve(), { retentionMs: 1 });
+      };
+      throw new DiscardDelivery();
+    }, faults);
+    expect(await receiver.receive(await delivery())).toMatchObject({
+      status: 200,
+      outcome: "discarded",
+    });
+    expect(effects).toEqual([]);
+  });
+
+  it.each<[string, "connect" | "commit" | "committed"]>([
+    ["has no connection", "connect"],
+    ["cannot commit", "commit"],
+    ["loses the answer to COMMIT", "committed"],
+  ])("is 503 where the database then %s", async (_how, step) => {
+    const faults: DatabaseFaults = {};
+    const { receiver, remembered, reports } = scene(() => {
+      faults[step] = rejects;
+      throw new DiscardDelivery();
+    }, faults);
+    const copy = await delivery();
+    expect(await receiver.receive(copy)).toMatchObject({
+      status: 503,
+      outcome: "store_unavailable",
+    });
+    expect(reports).toMatchObject([{ error: DOWN }]);
+    faults[step] = undefined;
+    const outcome = step === "committed" ? "duplicate" : "store_unavailable";
+    expect(await receiver.receive(copy)).toMatchObject({ outcome });
+    expect(remembered.size).toBe(step === "committed" ? 1 : 0);
+  });
+});

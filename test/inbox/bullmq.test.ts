@@ -1,0 +1,219 @@
+import { Worker } from "bullmq";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { bullmqConsume } from "../../src/inbox/bullmq/index.js";
+import { backoffDelay } from "../../src/inbox/bullmq/backoff.js";
+import { bullmqJobId } from "../../src/inbox/bullmq/job-id.js";
+import { JobFailure } from "../../src/inbox/job-failure.js";
+import { deferred } from "../support/deferred.js";
+import { openBullmqQueue, type OpenBullmqQueue } from "../support/inbox/inbox-bullmq-engine.js";
+import { describeEngine } from "../support/inbox/inbox-engine.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
+import {
+  hasRedisServer,
+  startRedisServer,
+  type RedisServer,
+} from "../support/redis/redis-server.js";
+const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+
+describe("the job id of a delivery", () => {
+  it("is the delivery's own where that is a UUID, and no key of BullMQ's otherwise", () => {
+    expect(bullmqJobId(UUID)).toBe(UUID);
+    expect(bullmqJobId("123")).toBe("#123");
+    expect(bullmqJobId("wait")).toBe("#wait");
+  });
+});
+
+describe("the delay of a failed job", () => {
+  const job = { opts: { backoff: { type: "gateway-delivery", delay: 1_000 } } };
+
+  it("doubles from one attempt to the next, up to what a timer takes", () => {
+    const delays = [1, 2, 5, 1_000].map((made) => backoffDelay(made, "", new Error("x"), job));
+    expect(delays).toEqual([1_000, 2_000, 16_000, 2_147_483_647]);
+  });
+
+  it("is what RetryLater named", () => {
+    expect(backoffDelay(1, "", new JobFailure("x", 5_000), job)).toBe(5_000);
+  });
+
+  it("is the default for a job that somebody else put in", () => {
+    for (const stranger of [undefined, {}, { opts: { backoff: { delay: "1" } } }]) {
+      expect(backoffDelay(1, "", undefined, stranger)).toBe(10_000);
+    }
+  });
+});
+
+describeEngine("BullMQ's own ways", hasRedisServer, () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let opened: OpenBullmqQueue | undefined;
+
+  const open = async (name: string): Promise<OpenBullmqQueue> => {
+    opened = await openBullmqQueue(server.url, name, { retryDelayMs: 1_000, retryLimit: 1 });
+    return opened;
+  };
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.port);
+  });
+  afterEach(() => opened?.queue.close());
+  afterAll(async () => {
+    redis.disconnect();
+    await server.close();
+  });
+
+  it("writes into each job how it is tried and how long it is kept", async () => {
+    const { queue, enqueue } = await open("settings");
+    await inboxReceiver(enqueue).receive(await alarmDelivery(1, UUID));
+    const job = await queue.getJob(UUID);
+    expect(job?.name).toBe("new_alarm");
+    expect(job?.opts).toMatchObject({
+      attempts: 2,
+      backoff: { type: "gateway-delivery", delay: 1_000 },
+      removeOnComplete: { age: 604_800 },
+      removeOnFail: false,
+    });
+  });
+
+  it("removes a completed job after its age, and knows the delivery until then", async () => {
+    const { queue, enqueue, completed, consume, jobs } = await open("ages");
+    const [old, fresh] = [await alarmDelivery(1), await alarmDelivery(2)];
+    await inboxReceiver(enqueue).receive(old);
+    const stop = consume({ handlers: { new_alarm: () => undefined } });
+    await settlesAt(completed, 1);
+    const days = (count: number) => Date.now() - count * 86_400_000;
+    await redis.zadd(queue.toKey("completed"), days(6.9), old.headers["X-Webhook-Id"]);
+    await inboxReceiver(enqueue).receive(fresh);
+    await settlesAt(completed, 2);
+    await inboxReceiver(enqueue).receive(old);
+    expect(await jobs()).toBe(2);
+
+    await redis.zadd(queue.toKey("completed"), days(7.1), old.headers["X-Webhook-Id"]);
+    await inboxReceiver(enqueue).receive(await alarmDelivery(3));
+    await settlesAt(() => queue.getJob(old.headers["X-Webhook-Id"]), undefined);
+    await stop();
+  });
+
+  it("aborts the signal when the lock is lost", async () => {
+    const { queue, enqueue, consume } = await open("lock");
+    const delivery = await alarmDelivery(1);
+    await inboxReceiver(enqueue).receive(delivery);
+    const reasons: unknown[] = [];
+    const stop = consume({
+      handlers: {
+        new_alarm: async (_, { id, signal }) => {
+          if (reasons.length > 0) return;
+          await redis.set(`${queue.toKey(id)}:lock`, "another's");
+          await new Promise((resolve) => {
+            signal.addEventListener("abort", resolve);
+          });
+          reasons.push(signal.reason);
+        },
+      },
+    });
+    await settlesAt(
+      () => reasons.map(String),
+      ["JobLockLostError: the lock on the job is lost: another worker may be running it"],
+    );
+    await stop();
+  });
+
+  it.each<[string, () => unknown]>([
+    ["undefined", () => undefined],
+    ["null", () => null],
+    ["an error that means something to BullMQ", () => new Error("bullmq:rateLimitExceeded")],
+    ["the text of that error", () => "bullmq:rateLimitExceeded"],
+    ["an error named so", () => Object.assign(new Error("x"), { name: "DelayedError" })],
+    ["an error that cannot be read", unreadableError],
+  ])("tries a job again whose handler throws %s", async (_, makeError) => {
+    const { queue, enqueue, consume, dead } = await open("thrown");
+    await queue.obliterate({ force: true });
+    await inboxReceiver(enqueue).receive(await alarmDelivery(1));
+    let runs = 0;
+    const stop = consume({
+      handlers: {
+        new_alarm: () => {
+          runs += 1;
+          return Promise.reject(makeError());
+        },
+      },
+    });
+    await settlesAt(async () => (await dead()).length, 1);
+    await stop();
+    expect(runs).toBe(2);
+  });
+
+  it("is stopped although its Redis is gone, once the handler has ended", async () => {
+    const away = await startRedisServer();
+    const { queue, enqueue, consume } = await openBullmqQueue(away.url, "away");
+    await inboxReceiver(enqueue).receive(await alarmDelivery(1));
+    const began = deferred();
+    const release = deferred();
+    const lines: string[] = [];
+    const stop = consume({
+      handlers: {
+        new_alarm: () => {
+          began.resolve();
+          return release.promise;
+        },
+      },
+      logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
+    });
+    await began.promise;
+    await away.kill();
+    const stopped = stop();
+    release.resolve();
+    await stopped;
+    expect(lines.at(-1)).toContain("could not be closed in order");
+    // BullMQ reports dozens of attempts to reach it.
+    expect(lines.length).toBeLessThan(6);
+    await away.start();
+    await settlesAt(() => queue.getWaitingCount(), 0);
+    await queue.close();
+    await away.close();
+  });
+
+  it("keeps the partner's own options of the worker", async () => {
+    const { enqueue, completed } = await open("options");
+    await inboxReceiver(enqueue).receive(await alarmDelivery(1));
+    const seen: unknown[] = [];
+    const repeatStrategy = () => undefined;
+    const Watched = new Proxy(Worker, {
+      construct(target, args: unknown[]) {
+        seen.push(args[2]);
+        return Reflect.construct(target, args) as Worker;
+      },
+    });
+    const stop = bullmqConsume({
+      Worker: Watched,
+      queue: "options",
+      workerOptions: {
+        connection: { port: server.port },
+        concurrency: 3,
+        settings: { repeatStrategy },
+      },
+      handlers: { new_alarm: () => undefined },
+      logger: false,
+    });
+    await settlesAt(completed, 1);
+    await stop();
+    expect(seen).toEqual([
+      expect.objectContaining({
+        concurrency: 3,
+        maxStalledCount: 14,
+        settings: { repeatStrategy, backoffStrategy: backoffDelay },
+      }),
+    ]);
+  });
+});
+
+function unreadableError(): Error {
+  const refuse = () => {
+    throw new Error("no");
+  };
+  return Object.defineProperties(new Error("x"), {
+    message: { get: refuse },
+    stack: { get: refuse },
+  });
+}

@@ -1,0 +1,93 @@
+import type PgBoss from "pg-boss";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { pgBossConsume } from "../../src/inbox/pg-boss/index.js";
+import type { PgBossConsumer } from "../../src/inbox/pg-boss/client.js";
+import { describeEngine } from "../support/inbox/inbox-engine.js";
+import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
+import {
+  postgresBinaries,
+  startPostgres,
+  type PostgresServer,
+} from "../support/postgres/postgres-server.js";
+
+describeEngine("jobs of pg-boss that come late", postgresBinaries !== undefined, () => {
+  let server: PostgresServer;
+  let boss: PgBoss;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    boss = await startPgBoss(postgresUrl(server.port));
+  });
+  afterAll(async () => {
+    await boss.stop({ graceful: false });
+    await server.close();
+  });
+
+  /** The same client, whose first jobs are on their way until a line of the log holds `until`. */
+  const slow = (lines: readonly string[], until: string): PgBossConsumer => {
+    let isFirst = true;
+    return {
+      async fetch(name, options) {
+        const jobs = await boss.fetch(name, options);
+        if (isFirst && jobs.length > 0) {
+          isFirst = false;
+          await settlesAt(() => lines.some((line) => line.includes(until)), true);
+        }
+        return jobs;
+      },
+      getDb: () => boss.getDb(),
+    };
+  };
+
+  it("are run all the same, and no more of them at a time than are to be", async () => {
+    const queue = pgBossQueue(boss, "slow", { expireInMs: 60_000 });
+    const receiver = inboxReceiver(queue.enqueue);
+    for (const account of [1, 2, 3]) await receiver.receive(await alarmDelivery(account));
+    const lines: string[] = [];
+    const handled: [number, boolean][] = [];
+    let running = 0;
+    let most = 0;
+    const stop = pgBossConsume({
+      boss: slow(lines, "pg-boss gave no jobs"),
+      queue: "slow",
+      concurrency: 2,
+      pollIntervalMs: 100,
+      logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
+      handlers: {
+        new_alarm: async (alarm, { takeover }) => {
+          running += 1;
+          most = Math.max(most, running);
+          handled.push([alarm.account_id, takeover]);
+          await new Promise(setImmediate);
+          running -= 1;
+        },
+      },
+    });
+    await settlesAt(() => queue.completed(), 3);
+    await stop();
+    expect(handled.toSorted()).toEqual([
+      [1, false],
+      [2, false],
+      [3, false],
+    ]);
+    expect(most).toBeLessThanOrEqual(2);
+  });
+
+  it("are left to the engine where they have expired", async () => {
+    const queue = pgBossQueue(boss, "expired", { expireInMs: 1_000, retryDelayMs: 1_000 });
+    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
+    const lines: string[] = [];
+    const runs: boolean[] = [];
+    const stop = pgBossConsume({
+      boss: slow(lines, "pg-boss gave no jobs"),
+      queue: "expired",
+      pollIntervalMs: 100,
+      logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
+      handlers: { new_alarm: (_, { takeover }) => runs.push(takeover) },
+    });
+    await settlesAt(() => lines.some((line) => line.includes("came after it had expired")), true);
+    await settlesAt(() => runs, [true]);
+    await stop();
+  });
+});

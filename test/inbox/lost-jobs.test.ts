@@ -1,0 +1,87 @@
+// What an engine resolves to although it has no job of the delivery: acknowledged, the delivery would be lost.
+import { Queue, type JobsOptions } from "bullmq";
+import type PgBoss from "pg-boss";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
+import { pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
+import { describeEngine } from "../support/inbox/inbox-engine.js";
+import { postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
+import { alarmDelivery, inboxReceiver } from "../support/inbox/inbox-receiver.js";
+import {
+  postgresBinaries,
+  startPostgres,
+  type PostgresServer,
+} from "../support/postgres/postgres-server.js";
+import {
+  hasRedisServer,
+  startRedisServer,
+  type RedisServer,
+} from "../support/redis/redis-server.js";
+
+describeEngine("BullMQ that deduplicates", hasRedisServer, () => {
+  let server: RedisServer;
+  let queue: Queue;
+
+  const open = (name: string, defaultJobOptions: JobsOptions = {}): void => {
+    queue = new Queue(name, { connection: { port: server.port }, defaultJobOptions });
+  };
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+  });
+  afterEach(() => queue.close());
+  afterAll(() => server.close());
+
+  it.each<[string, JobsOptions]>([
+    ["one-of-all", { deduplication: { id: "alarms", ttl: 60_000 } }],
+    ["the-last-of-all", { deduplication: { id: "alarms", replace: true }, delay: 60_000 }],
+  ])("makes a job of each delivery although the queue's default is %s", async (name, defaults) => {
+    open(name, defaults);
+    const receiver = inboxReceiver(bullmqEnqueue({ queue }));
+    expect((await receiver.receive(await alarmDelivery(1))).status).toBe(200);
+    expect((await receiver.receive(await alarmDelivery(2))).status).toBe(200);
+    expect(await queue.count()).toBe(2);
+  });
+
+  it("acknowledges nothing where another job comes back", async () => {
+    open("wrapped");
+    const wrapped = {
+      add: (name: string, data: object, options: object) =>
+        queue.add(name, data, { ...options, deduplication: { id: "alarms" } }),
+    };
+    const receiver = inboxReceiver(bullmqEnqueue({ queue: wrapped }));
+    expect((await receiver.receive(await alarmDelivery(1))).status).toBe(200);
+    expect(await receiver.receive(await alarmDelivery(2))).toMatchObject({
+      status: 500,
+      outcome: "handler_failed",
+    });
+    expect(await queue.count()).toBe(1);
+  });
+});
+
+describeEngine("pg-boss that makes no job", postgresBinaries !== undefined, () => {
+  let server: PostgresServer;
+  let boss: PgBoss;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    boss = await startPgBoss(postgresUrl(server.port));
+  });
+  afterAll(async () => {
+    await boss.stop({ graceful: false });
+    await server.close();
+  });
+
+  it.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["the id of another job", "3f2504e0-4f89-41d3-9a0c-0305e82c3301"],
+  ])("acknowledges nothing where send resolves to %s", async (_, sent) => {
+    const wrapped = {
+      createQueue: boss.createQueue.bind(boss),
+      getJobById: boss.getJobById.bind(boss),
+      send: () => Promise.resolve(sent as string),
+    };
+    const receiver = inboxReceiver(pgBossEnqueue({ boss: wrapped, queue: "nowhere" }));
+    expect((await receiver.receive(await alarmDelivery(1))).status).toBe(500);
+  });
+});

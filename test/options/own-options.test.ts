@@ -1,0 +1,151 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { expressHandler } from "../../adapters/express.js";
+import { fetchHandler } from "../../adapters/fetch.js";
+import { honoHandler } from "../../adapters/hono.js";
+import { nodeHandler } from "../../adapters/node.js";
+import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
+import { inbox, inboxWorker } from "../../src/inbox/index.js";
+import { pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
+import { compactMemoryStore, createWebhookReceiver, memoryStore } from "../../src/index.js";
+import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
+import { redisStore } from "../../src/stores/redis/index.js";
+import { sqliteStore, sqliteTransactions } from "../../src/stores/sqlite/index.js";
+import {
+  createGatewayTwin,
+  createVirtualClock,
+  receiverConformance,
+  recordFixtures,
+  sampleAlarm,
+  sampleOnlineDataEvent,
+} from "../../src/testing/index.js";
+import { createCollector } from "../support/collector.js";
+import { NOW_MS, delivery } from "../support/deliveries.js";
+import { configurationErrorOf, optionsWith, refusalOf } from "./refusal.js";
+
+const receiver = createWebhookReceiver(optionsWith());
+const noop = () => undefined;
+const now = { now: () => NOW_MS };
+
+type Constructor = (options: never) => unknown;
+
+const adapters = { expressHandler, fetchHandler, honoHandler, nodeHandler };
+
+const constructors: readonly (readonly [name: string, make: Constructor])[] = [
+  ...Object.entries({ createWebhookReceiver, memoryStore, compactMemoryStore }),
+  ...Object.entries({ redisStore, postgresStore, postgresTransactions }),
+  ...Object.entries({ sqliteStore, sqliteTransactions }),
+  ...Object.entries({ inbox, inboxWorker, pgBossEnqueue, pgBossConsume }),
+  ...Object.entries({ bullmqEnqueue, bullmqConsume }),
+  ...Object.entries({ createGatewayTwin, createVirtualClock, receiverConformance }),
+  ["recordFixtures", recordFixtures],
+  ["sampleAlarm", (options) => sampleAlarm({}, options)],
+  ["sampleOnlineDataEvent", (options) => sampleOnlineDataEvent("DATA_DELETED", {}, options)],
+  ...Object.entries(adapters).map(
+    ([name, mount]) => [name, (options: never) => mount(receiver, options)] as const,
+  ),
+];
+
+describe("the options of every constructor", () => {
+  test.each(constructors)("%s refuses options that are no object", (name, make) => {
+    for (const options of [5, null, "redis://127.0.0.1", true, noop, ["text"], []]) {
+      const { code, message } = configurationErrorOf(() => make(options as never));
+      expect(code).toBe("invalid_options");
+      expect(message).toBe(`${name} takes an options object`);
+    }
+  });
+
+  test.each(constructors)("%s refuses a misspelt option and names it", (name, make) => {
+    const { code, message } = configurationErrorOf(() => make({ timeout: 1 } as never));
+    expect(code).toBe("unknown_option");
+    expect(message).toContain(`timeout is no option of ${name}`);
+  });
+});
+
+describe("a polluted Object.prototype", () => {
+  const POLLUTED = new Set<string>();
+
+  afterEach(() => {
+    for (const name of POLLUTED) Reflect.deleteProperty(Object.prototype, name);
+    POLLUTED.clear();
+  });
+
+  function pollute(name: string, value: unknown): void {
+    POLLUTED.add(name);
+    Object.defineProperty(Object.prototype, name, {
+      ...{ value, configurable: true, enumerable: true, writable: true },
+    });
+  }
+
+  test("cannot switch signatures off", () => {
+    pollute("acceptUnsignedDeliveries", true);
+    const handlers = { new_alarm: noop };
+    expect(refusalOf({ handlers, logger: false }).code).toBe("missing_secret");
+    expect(() => createWebhookReceiver(optionsWith())).not.toThrow();
+  });
+
+  test("cannot bring a secret, nor one for a type that has none", () => {
+    pollute("secret", "of-a-stranger");
+    pollute("new_alarm", "of-a-stranger");
+    const handlers = { delete_my_data_event: noop };
+    expect(refusalOf({ handlers, logger: false }).code).toBe("missing_secret");
+    const secret = { delete_my_data_event: "of-the-partner-alone" };
+    expect(refusalOf({ handlers, logger: false, secret }).code).toBe("missing_secret");
+  });
+
+  test("changes no status, silences no log and sees no delivery", async () => {
+    const { options, lines } = createCollector();
+    const seen: unknown[] = [];
+    pollute("unverifiable", "reject");
+    pollute("onAuthenticDelivery", (shown: unknown) => seen.push(shown));
+    pollute("maxBodyBytes", 1);
+    const polluted = createWebhookReceiver(optionsWith({ ...now, logger: options.logger }));
+    const genuine = await delivery();
+    expect(await polluted.receive(genuine)).toMatchObject({ status: 200 });
+    const forged = { ...genuine, body: "{}" };
+    expect(await polluted.receive(forged)).toMatchObject({ status: 409 });
+    expect(lines).toHaveLength(1);
+    expect(seen).toEqual([]);
+  });
+
+  test("cannot run a handler of a stranger", async () => {
+    const seen: unknown[] = [];
+    pollute("new_alarm", (alarm: unknown) => seen.push(alarm));
+    pollute("unrecognized", (record: unknown) => seen.push(record));
+    const handlers = { delete_my_data_event: noop };
+    const polluted = createWebhookReceiver(optionsWith({ ...now, handlers }));
+    expect(await polluted.receive(await delivery())).toMatchObject({ outcome: "unhandled" });
+    expect(seen).toEqual([]);
+  });
+
+  test.each(Object.entries(adapters))("sets no option of %s", (_name, mount) => {
+    pollute("bodyTimeoutMs", "a text, which would be refused");
+    pollute("maxEntries", "a text, which would be refused");
+    expect(() => mount(receiver)).not.toThrow();
+    expect(() => memoryStore()).not.toThrow();
+  });
+});
+
+describe("an adapter is mounted with a receiver", () => {
+  const { receive } = receiver;
+  const wrong: readonly (readonly [name: string, given: unknown])[] = [
+    ["the receiver's options", optionsWith()],
+    ["its receive function", receive],
+    ["an empty object", {}],
+    ["nothing", undefined],
+    ["null", null],
+    ["a promise of one", Promise.resolve(receiver)],
+  ];
+
+  describe.each(Object.entries(adapters))("%s", (name, mount) => {
+    test.each(wrong)("refuses %s when it is mounted", (_what, given) => {
+      const error = configurationErrorOf(() => mount(given as typeof receiver));
+      expect(error.code).toBe("invalid_receiver");
+      expect(error.message).toContain(name);
+      expect(error.message).toContain("createWebhookReceiver");
+    });
+
+    test("takes a receiver that is wrapped", () => {
+      expect(() => mount({ ...receiver, receive: (request) => receive(request) })).not.toThrow();
+    });
+  });
+});

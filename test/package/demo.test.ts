@@ -1,0 +1,174 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { demoRows, runDemo, type DemoRun } from "../support/package/demo-run.js";
+import { fixtures, fixturesFolder } from "../support/fixtures.js";
+
+let run: DemoRun;
+
+beforeAll(async () => {
+  run = await runDemo([]);
+});
+
+describe("npm run demo", () => {
+  it("exits with 0 and writes no error", () => {
+    expect(run).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("delivers every fixture and shows the expected answer", () => {
+    const shown = demoRows(run.stdout).map(([mark, delivery, , status, outcome]) =>
+      [mark, delivery, status, outcome].join(" | "),
+    );
+    const expected = fixtures.map(({ description, expect: { status, outcome } }) =>
+      ["✓", description, status, outcome].join(" | "),
+    );
+    expect(expected.length).toBeGreaterThan(50);
+    expect(shown.slice(0, expected.length).sort()).toEqual(expected.sort());
+  });
+
+  it("signs anew what is genuine or stale, and leaves the bad signatures as they are", () => {
+    const asRecorded = demoRows(run.stdout).filter(
+      ([, , done]) => done === "sent as it was recorded",
+    );
+    expect(asRecorded.map(([, delivery]) => delivery).sort()).toEqual([
+      "Body changed after signing",
+      "Body's start moved into the id",
+      "Id header sent twice",
+      "No signature",
+      "Signature one digit short",
+      "Signed with another secret",
+    ]);
+    expect(run.stdout).toMatch(/^✓ Signed ten minutes ago +signed and sent +409 +stale /m);
+  });
+
+  it("delivers copies, two of them at once, and again after the handler has failed", () => {
+    expect(demoRows(run.stdout).slice(fixtures.length, fixtures.length + 8)).toEqual([
+      ["✓", "Alarm delivered twice", "signed and sent", "200", "handled"],
+      ["✓", "Alarm delivered twice", "sent again", "200", "duplicate"],
+      ["✓", "Two copies at the same time", "one of them", "200", "handled"],
+      ["✓", "Two copies at the same time", "the other", "409", "in_flight"],
+      ["✓", "Two copies at the same time", "sent again afterwards", "200", "duplicate"],
+      ["✓", "Alarm whose handler fails once", "signed and sent", "500", "handler_failed"],
+      ["✓", "Alarm whose handler fails once", "sent again by the gateway", "200", "handled"],
+      ["✓", "Alarm whose handler fails once", "sent once more", "200", "duplicate"],
+    ]);
+  });
+
+  it("delivers everything after six hours without a server", () => {
+    expect(demoRows(run.stdout).slice(fixtures.length + 8, fixtures.length + 10)).toEqual([
+      ["✓", "100 alarms", "9 attempts in 2 h 41 min", "–", "no answer"],
+      ["✓", "100 alarms", "again after 6 h 39 min", "200", "handled"],
+    ]);
+  });
+
+  it("shows that 409 saves the alarm that a 401 loses", () => {
+    expect(demoRows(run.stdout).slice(fixtures.length + 10)).toEqual([
+      ["✓", 'Alarm, unverifiable: "retry"', "5 attempts in 4 min", "409", "signature_mismatch"],
+      ["✓", 'Alarm, unverifiable: "retry"', "again after 10 min", "200", "handled"],
+      ["✓", 'Alarm, unverifiable: "reject"', "signed and sent", "401", "signature_mismatch"],
+    ]);
+    expect(run.stdout.match(/^.*\blost: .*$/gm)).toEqual([
+      "  1 lost: answered 401 at attempt 1: this status stops the gateway's retries",
+    ]);
+  });
+
+  it("ends with a summary", () => {
+    // Of the rows three stand for more than a request: 900, 100 and 5.
+    const requests = demoRows(run.stdout).length + 899 + 99 + 4;
+    const genuine = fixtures.filter(({ expect: { outcome } }) => outcome === "handled").length;
+    expect(run.stdout.trimEnd().split("\n").at(-1)).toMatch(
+      new RegExp(
+        `^${requests} requests in [0-9.]+ s, each answered as expected: ` +
+          `${genuine + 3 + 100 + 1} handled once, 1 lost, nothing else got in\\.$`,
+      ),
+    );
+  });
+
+  it("fits into 100 columns, with the columns aligned and nothing cut off", () => {
+    const lines = run.stdout.split("\n");
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
+    expect(run.stdout).not.toContain("…");
+    const head = lines.find((line) => line.includes("What was done")) ?? "";
+    const starts = ["Delivery", "What was done", "Status", "Outcome"].map((name) =>
+      head.indexOf(name),
+    );
+    const rows = lines.filter((line) => /^[✓✗] /.test(line));
+    for (const row of rows) {
+      for (const start of starts) expect(row.slice(start - 2, start + 1)).toMatch(/^(. | {2})\S$/);
+      expect(row).toHaveLength(head.length);
+    }
+  });
+
+  it("writes no escape codes into a pipe", () => {
+    expect(stripVTControlCharacters(run.stdout)).toBe(run.stdout);
+  });
+
+  it("writes them with FORCE_COLOR, and the same text", async () => {
+    const { code, stdout } = await runDemo([], { FORCE_COLOR: "1" });
+    expect(code).toBe(0);
+    expect(stdout).toContain("\u001b[32m✓\u001b[39m");
+    expect(demoRows(stripVTControlCharacters(stdout))).toEqual(demoRows(run.stdout));
+  });
+});
+
+describe("npm run demo with a folder", () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "fixtures-"));
+  });
+
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  /** Copies one fixture to the folder and changes its text. */
+  const addChanged = async (from: RegExp, to: string): Promise<void> => {
+    const text = await readFile(join(fixturesFolder, "alarm-email-hacked.json"), "utf8");
+    expect(text).toMatch(from);
+    await writeFile(join(folder, "alarm-email-hacked.json"), text.replace(from, to));
+  };
+
+  it("exits with 1 and shows what differs from a wrong expectation", async () => {
+    await cp(fixturesFolder, folder, { recursive: true });
+    await addChanged(/"handled"/, '"duplicate"');
+
+    const { code, stdout } = await runDemo([folder]);
+
+    expect(code).toBe(1);
+    expect(demoRows(stdout).filter(([mark]) => mark !== "✓")).toEqual([
+      ["✗", "Email address found in a breach", "signed and sent", "200", "handled"],
+    ]);
+    expect(stdout).toContain("\n  expected 200 duplicate\n");
+    expect(stdout).toContain("the handler ran once instead of 0 times");
+    expect(stdout).toContain("2 differences from what is expected");
+  });
+
+  it("shows a fixture without an expectation, and does not judge it", async () => {
+    await addChanged(/"expect": {[^}]*},/, "");
+
+    const { code, stdout } = await runDemo([folder]);
+
+    expect(code).toBe(0);
+    expect(demoRows(stdout)[0]).toEqual([
+      "–",
+      "Email address found in a breach",
+      "signed and sent",
+      "200",
+      "handled",
+    ]);
+    expect(stdout).toContain("1 not judged, the others answered as expected");
+  });
+
+  it("exits with 2 and names the file and the field that it does not know", async () => {
+    await addChanged(/"expect"/, '"expects"');
+
+    expect(await runDemo([folder])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `${join(folder, "alarm-email-hacked.json")} is no fixture: it has no field of the name expects\n`,
+    });
+  });
+});

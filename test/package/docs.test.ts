@@ -1,0 +1,86 @@
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as kit from "../../src/testing/index.js";
+import { REPOSITORY } from "../support/package/installed-package.js";
+import { readMarkdown } from "../support/package/markdown.js";
+import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+
+const TESTING = readMarkdown("docs/testing.md");
+const TEST_FILE = /^\/\/ (\S+\.test\.ts)\n/;
+
+test("docs/testing.md names all that /testing exports", () => {
+  const named = new Set(TESTING.text.match(/\b[A-Za-z_]+\b/g));
+  // Named by what they hold, and by what throws them.
+  const lesser = ["FINAL_STATUSES", "RETRYABLE_STATUSES", "CONFORMANCE_GROUPS"];
+  const errors = ["CaptureError", "ContractError", "FixtureError", "SendError"];
+  const missing = Object.keys(kit).filter((name) => !named.has(name));
+  expect(missing.sort()).toEqual([...lesser, ...errors].sort());
+});
+
+test("docs/testing.md has the statuses of the twin", () => {
+  const statuses = TESTING.table("after").map(([after = ""]) => after.match(/\b[0-9]{3}\b/g) ?? []);
+  expect(statuses[1]?.map(Number)).toEqual(kit.RETRYABLE_STATUSES);
+  expect(statuses[2]?.map(Number)).toEqual(kit.FINAL_STATUSES);
+});
+
+test("docs/stores.md has the speeds that the benchmark has written", () => {
+  const written = readFileSync(path.join(REPOSITORY, "bench/results/stores.md"), "utf8");
+  const rows = written.split("\n").filter((line) => line.startsWith("|"));
+  expect(rows.length).toBe(6);
+  expect(readMarkdown("docs/stores.md").text).toContain(rows.join("\n"));
+});
+
+test.each([
+  ...["README.md", "SECURITY.md", "CONTRIBUTING.md", "examples/README.md"],
+  ...["docs/testing.md", "docs/stores.md", "docs/faults.md"],
+])("the links of %s lead somewhere", (file) => {
+  const links = [...readMarkdown(file).text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, to = ""]) => to);
+  for (const link of links.filter((to) => !/^https?:/.test(to))) {
+    const [to = "", anchor] = link.split("#");
+    const target = to === "" ? file : path.join(path.dirname(file), to);
+    expect(existsSync(path.join(REPOSITORY, target)), `${file}: ${link}`).toBe(true);
+    if (anchor !== undefined) expect(anchorsOf(target), `${file}: ${link}`).toContain(anchor);
+  }
+});
+
+/** The anchors of a document's headings, as GitHub makes them. */
+function anchorsOf(file: string): readonly string[] {
+  const headings = readMarkdown(file).text.matchAll(/^#+ (.+)$/gm);
+  return Array.from(headings, ([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+describe("the snippets of docs/testing.md", () => {
+  let project: PartnerProject;
+
+  beforeAll(() => {
+    project = installForPartner();
+  });
+
+  afterAll(() => {
+    project.remove();
+  });
+
+  test("compile against the installed package", () => {
+    const snippets = TESTING.snippets("ts");
+    expect(snippets.length).toBeGreaterThanOrEqual(10);
+    expect(project.compile(snippets)).toBe("");
+  });
+
+  test("that are tests pass in the partner's runner", () => {
+    const files = TESTING.snippets("ts").flatMap((code) => {
+      const [, file] = TEST_FILE.exec(code) ?? [];
+      return file === undefined ? [] : [{ file, code }];
+    });
+    for (const { file, code } of files) project.write(file, code);
+    expect(files.length).toBeGreaterThanOrEqual(7);
+    const output = project.vitest();
+    expect(output).toMatch(new RegExp(`Test Files\\s+${String(files.length)} passed`));
+    expect(output).not.toMatch(/failed|skipped/);
+  });
+});

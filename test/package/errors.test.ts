@@ -1,0 +1,107 @@
+import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { expect, test } from "vitest";
+import * as bullmq from "../../src/inbox/bullmq/index.js";
+import * as inbox from "../../src/inbox/index.js";
+import * as pgBoss from "../../src/inbox/pg-boss/index.js";
+import * as core from "../../src/index.js";
+import * as postgres from "../../src/stores/postgres/index.js";
+import * as redis from "../../src/stores/redis/index.js";
+import * as sqlite from "../../src/stores/sqlite/index.js";
+import * as kit from "../../src/testing/index.js";
+import { REPOSITORY } from "../support/package/installed-package.js";
+import { readMarkdown } from "../support/package/markdown.js";
+
+type ErrorClass = abstract new (...args: never[]) => Error;
+
+const ENTRIES: Readonly<Record<string, object>> = {
+  "the package itself": core,
+  "…/redis": redis,
+  "…/postgres": postgres,
+  "…/sqlite": sqlite,
+  "…/inbox": inbox,
+  "…/pg-boss": pgBoss,
+  "…/bullmq": bullmq,
+};
+
+/** The codes of classes that have one a cause. */
+const CODES: Readonly<Record<string, readonly string[]>> = {
+  AlarmPayloadError: Object.keys({
+    empty_payload: 1,
+    invalid_json: 1,
+    schema_mismatch: 1,
+    async_schema: 1,
+  } satisfies Record<core.AlarmPayloadErrorCode, 1>),
+  ConfigurationError: Object.keys({
+    invalid_options: 1,
+    unknown_option: 1,
+    missing_secret: 1,
+    unusable_secret: 1,
+    conflicting_secret: 1,
+    missing_handlers: 1,
+    unknown_handler: 1,
+    invalid_handler: 1,
+    invalid_option: 1,
+    invalid_store: 1,
+    invalid_receiver: 1,
+  } satisfies Record<core.ConfigurationErrorCode, 1>),
+  InvalidValueError: Object.keys({
+    invalid_gateway_time: 1,
+    invalid_delivery_id: 1,
+    invalid_timestamp: 1,
+  } satisfies Record<core.InvalidValueErrorCode, 1>),
+};
+
+function errorsOf(entry: object): readonly ErrorClass[] {
+  const values: readonly unknown[] = Object.values(entry);
+  return values.filter(
+    (value): value is ErrorClass => typeof value === "function" && value.prototype instanceof Error,
+  );
+}
+
+/** The code of an instance, whatever the class is told. */
+function codeOf(errorClass: ErrorClass): unknown {
+  const error = Reflect.construct(errorClass, ["code", {}, []]) as Error & { code?: unknown };
+  expect(error.name).toBe(errorClass.name);
+  return error.code;
+}
+
+test("docs/errors.md lists every exported error with its codes and where it is exported", () => {
+  const written = readMarkdown("docs/errors.md")
+    .table("error")
+    .map(([name, entries = "", codes = ""]) => [name, entries.split(", "), codes.split(", ")]);
+  const exported = new Map<ErrorClass, string[]>();
+  for (const [name, entry] of Object.entries(ENTRIES)) {
+    for (const errorClass of errorsOf(entry)) {
+      exported.set(errorClass, [...(exported.get(errorClass) ?? []), name]);
+    }
+  }
+  const actual = Array.from(exported, ([errorClass, entries]) => [
+    errorClass.name,
+    entries,
+    CODES[errorClass.name] ?? [codeOf(errorClass)],
+  ]);
+  const byName = (rows: unknown[][]) =>
+    rows.sort(([one], [other]) => String(one).localeCompare(String(other)));
+  expect(byName(written)).toEqual(byName(actual));
+});
+
+test("every error of the testing kit has a code", () => {
+  for (const errorClass of errorsOf(kit)) expect(codeOf(errorClass)).toEqual(expect.any(String));
+});
+
+test("no error class of the library is left without an export", () => {
+  const source = path.join(REPOSITORY, "src");
+  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter(
+    (file) => file.endsWith(".ts") && !file.startsWith("cli"),
+  );
+  const declared = files.flatMap((file) => {
+    const text = readFileSync(path.join(source, file), "utf8");
+    return Array.from(text.matchAll(/class (\w+) extends \w*Error\b/g), ([, name]) => name);
+  });
+  const exported = [...Object.values(ENTRIES), kit].flatMap(errorsOf).map(({ name }) => name);
+  // NotJudged never leaves the conformance suite.
+  expect(declared.filter((name) => name !== undefined && !exported.includes(name))).toEqual([
+    "NotJudged",
+  ]);
+});

@@ -1,0 +1,196 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import type pg from "pg";
+import { createClient, type RedisClientType } from "redis";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readCommand, UsageError } from "../../examples/demo/command-line.js";
+import { demoRows, runDemo, type DemoRun } from "../support/package/demo-run.js";
+import { describePostgres } from "../support/postgres/postgres-describe.js";
+import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
+import { describeRedis } from "../support/redis/redis-describe.js";
+import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
+
+const CUT_OFF = "Alarm cut off in its handler";
+
+/** The rows beside those that the lease refuses: none, where the new process took longer to start. */
+function rowsOf({ stdout }: DemoRun): string[][] {
+  return demoRows(stdout).filter(([, , done]) => !done?.endsWith("within its lease"));
+}
+
+function expectRestart(run: DemoRun, storeName: string): void {
+  expect(run).toMatchObject({ code: 0, stderr: "" });
+  expect(run.stdout).toMatch(
+    /^\nThe gateway delivers to http:\/\/127\.0\.0\.1:\d+\/webhooks\/gateway\n/,
+  );
+  expect(run.stdout).toContain(`\nThe receiver remembers in ${storeName}\n`);
+  expect(rowsOf(run)).toEqual([
+    ["✓", "Alarm", "signed and sent", "200", "handled"],
+    ["✓", "Alarm", "sent again", "200", "duplicate"],
+    ["✓", "100 alarms", "signed and sent", "200", "handled"],
+    ["✓", CUT_OFF, "receiver killed (SIGKILL)", "–", "no answer"],
+    ["✓", "Alarm", "sent again", "200", "duplicate"],
+    ["✓", "100 alarms", "sent again", "200", "duplicate"],
+    ["✓", CUT_OFF, "sent again after its lease", "200", "handled"],
+    ["✓", CUT_OFF, "sent once more", "200", "duplicate"],
+    ["✓", "New alarm", "signed and sent", "200", "handled"],
+  ]);
+  expect(run.stdout).toContain(
+    "\nThe ledger of effects, a file beside the store: 103 effects of 103 alarms.\n",
+  );
+  expect(run.stdout.trimEnd().split("\n").at(-1)).toMatch(
+    /^\d+ requests in .*: 103 handled once, 0 lost, nothing else got in\.$/,
+  );
+  expect(run.stdout.split("\n").filter((line) => line.length > 100)).toEqual([]);
+  expect(run.stdout).not.toContain("…");
+}
+
+describe("npm run demo -- --store sqlite", () => {
+  it("kills the receiver, starts it again, and the duplicate is a duplicate", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "demo-"));
+    const run = await runDemo(["--store", "sqlite"], { TMPDIR: folder });
+    const left = readdirSync(folder).filter((name) => name.startsWith("gateway-demo-"));
+    rmSync(folder, { recursive: true });
+
+    expectRestart(run, "an SQLite file");
+    expect(left).toEqual([]);
+  });
+});
+
+describeRedis("npm run demo -- --store redis", () => {
+  let server: RedisServer;
+  let client: RedisClientType;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    client = createClient({ url: server.url });
+    await client.connect();
+  });
+  afterAll(async () => {
+    client.destroy();
+    await server.close();
+  });
+
+  it("does the same on a server, and leaves nothing there", async () => {
+    const run = await runDemo(["--store", "redis", "--url", server.url]);
+    expectRestart(run, `Redis at 127.0.0.1:${server.port}`);
+    expect(await client.dbSize()).toBe(0);
+  });
+
+  it("exits with 1 where the server forgets what was handled", async () => {
+    const running = runDemo(["--store", "redis"], { REDIS_URL: server.url });
+    const connections = async () => (await client.clientList()).map(({ id }) => id);
+    // Its own, this one, and the receiver's, until that is killed.
+    let all = await connections();
+    for (; all.length < 3; all = await connections()) await wait(5);
+    for (let now = all; all.every((id) => now.includes(id)); now = await connections())
+      await wait(5);
+    await client.flushAll();
+    const run = await running;
+
+    expect(run.code).toBe(1);
+    expect(rowsOf(run).filter(([mark]) => mark === "✗")).toEqual([
+      ["✗", "Alarm", "sent again", "200", "handled"],
+      ["✗", "100 alarms", "sent again", "200", "handled"],
+    ]);
+    expect(run.stdout).toContain("\n  expected 200 duplicate\n");
+    expect(run.stdout).toContain("✗ Alarm: the handler ran 2 times instead of once");
+    expect(run.stdout).toContain("204 effects of 103 alarms");
+    expect(run.stdout).toContain("103 differences from what is expected");
+  });
+
+  it("exits with 1 where the store takes nothing", async () => {
+    const full = await startRedisServer({ maxmemory: "100kb" });
+    const run = await runDemo(["--store", "redis", "--url", full.url]);
+    await full.close();
+    expect(run.code).toBe(1);
+    expect(rowsOf(run)[0]).toEqual(["✗", "Alarm", "signed and sent", "503", "store_unavailable"]);
+    expect(run.stdout).toContain("0 effects of");
+  });
+});
+
+describePostgres("npm run demo -- --store postgres", () => {
+  let server: PostgresServer;
+  let pool: pg.Pool;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    pool = server.pool();
+  });
+  afterAll(async () => {
+    await server.close();
+  });
+
+  it("does the same on a server, and leaves nothing there", async () => {
+    const url = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
+    expectRestart(
+      await runDemo(["--store", "postgres"], { DATABASE_URL: url }),
+      `PostgreSQL at 127.0.0.1:${server.port}`,
+    );
+    const { rows } = await pool.query(
+      "SELECT tablename FROM pg_tables WHERE schemaname = 'public'",
+    );
+    expect(rows).toEqual([]);
+  });
+});
+
+describe("the demo's command line", () => {
+  it.each([
+    [["--store", "redis"], "--store redis needs a server: add --url redis://…, or set REDIS_URL"],
+    [
+      ["--store", "postgres"],
+      "--store postgres needs a server: add --url postgres://…, or set DATABASE_URL",
+    ],
+    [["--store", "mysql"], "--store is one of sqlite, redis, postgres"],
+    [["--store", "toString"], "--store is one of sqlite, redis, postgres"],
+    [
+      ["--store", "sqlite", "--url", "redis://localhost"],
+      "--store sqlite takes no --url: its file is a temporary one",
+    ],
+    [["--url", "redis://localhost"], "--url goes with --store redis or postgres"],
+    [["--store", "sqlite", "fixtures"], "--store sends alarms of its own: leave the folder out"],
+    [["fixtures", "others"], "one folder of fixtures at a time"],
+  ])("%j: says what to change", (args, message) => {
+    expect(() => readCommand(args, {})).toThrow(new UsageError(message));
+  });
+
+  it("refuses an option that it does not know", () => {
+    expect(() => readCommand(["--shop", "sqlite"], {})).toThrow(UsageError);
+  });
+
+  it("takes the URL that is given before that of the variable", () => {
+    const env = { REDIS_URL: "redis://variable", DATABASE_URL: "postgres://variable" };
+    expect(readCommand(["--store", "redis", "--url", "redis://given"], env)).toEqual({
+      ...{ show: "restart", store: "redis", url: "redis://given" },
+    });
+    expect(readCommand(["--store", "postgres"], env)).toEqual({
+      ...{ show: "restart", store: "postgres", url: "postgres://variable" },
+    });
+    expect(readCommand(["some/folder"], env)).toEqual({ show: "fixtures", folder: "some/folder" });
+  });
+
+  it("exits with 2 and one line where the URL is missing", async () => {
+    expect(await runDemo(["--store", "redis"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "--store redis needs a server: add --url redis://…, or set REDIS_URL\n",
+    });
+  });
+
+  it.each(["redis", "postgres"])(
+    "exits with 2 and one line where %s is not there, without the password",
+    async (store) => {
+      const { code, stdout, stderr } = await runDemo([
+        "--store",
+        store,
+        "--url",
+        `${store}://user:synthetic-password@127.0.0.1:1`,
+      ]);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toMatch(
+        /^(Redis|PostgreSQL) at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\n$/,
+      );
+    },
+  );
+});

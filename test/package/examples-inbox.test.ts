@@ -1,0 +1,105 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { describeEngine } from "../support/inbox/inbox-engine.js";
+import {
+  freshAlarm,
+  freshEvent,
+  post,
+  startExample,
+  type ExampleProcess,
+} from "../support/package/example-process.js";
+import { eventually } from "../support/listening-receiver.js";
+import { postgresUrl } from "../support/inbox/inbox-pg-boss-engine.js";
+import { postgresBinaries, startPostgres } from "../support/postgres/postgres-server.js";
+import { hasRedisServer, startRedisServer } from "../support/redis/redis-server.js";
+
+const HANDLED = { status: 200, outcome: "handled" };
+const DUPLICATE = { status: 200, outcome: "duplicate" };
+
+interface Service {
+  readonly variables: Readonly<Record<string, string>>;
+  readonly close: () => Promise<void>;
+}
+
+async function postgres(): Promise<Service> {
+  const { port, close } = await startPostgres();
+  return { variables: { DATABASE_URL: postgresUrl(port) }, close };
+}
+
+async function redis(): Promise<Service> {
+  // As BullMQ and docs/stores.md want it.
+  const settings = { appendonly: "yes", appendfsync: "always", "maxmemory-policy": "noeviction" };
+  const { port, close } = await startRedisServer(settings);
+  return { variables: { REDIS_PORT: String(port) }, close };
+}
+
+const EXAMPLES = [
+  ["inbox-pg-boss.ts", postgresBinaries !== undefined, postgres],
+  ["inbox-bullmq.ts", hasRedisServer, redis],
+] as const;
+
+for (const [file, isThere, startService] of EXAMPLES) {
+  describeEngine(`examples/${file}`, isThere, () => {
+    let service: Service;
+    let example: ExampleProcess;
+
+    beforeAll(async () => {
+      service = await startService();
+    });
+    afterAll(() => service.close());
+    beforeEach(async () => {
+      example = await startExample(file, service.variables);
+    });
+    afterEach(() => example.kill());
+
+    it("acknowledges an alarm, and its worker handles it once", async () => {
+      const sent = await freshAlarm();
+      expect(await post(example.url, sent)).toEqual(HANDLED);
+      expect(await post(example.url, sent)).toEqual(DUPLICATE);
+      const line = `${sent.id}: email_hacked, severity High`;
+      await eventually(() => example.printed).toContain(line);
+
+      const event = await freshEvent("DATA_REAPPEARED");
+      expect(await post(example.url, event)).toEqual(HANDLED);
+      await eventually(() => example.printed).toContain(`${event.id}: DATA_REAPPEARED`);
+      expect(example.printed.filter((printed) => printed === line)).toHaveLength(1);
+    });
+
+    it("knows the job in another process, whose receiver has not seen the delivery", async () => {
+      const sent = await freshAlarm();
+      expect(await post(example.url, sent)).toEqual(HANDLED);
+      await eventually(() => example.printed).toContain(`${sent.id}: email_hacked, severity High`);
+      await example.kill();
+      example = await startExample(file, service.variables);
+      // To this one it is new, but no new job.
+      expect(await post(example.url, sent)).toEqual(HANDLED);
+      const later = await freshAlarm();
+      expect(await post(example.url, later)).toEqual(HANDLED);
+      await eventually(() => example.printed).toContain(`${later.id}: email_hacked, severity High`);
+      expect(await example.terminate()).toEqual([0, null]);
+      expect(example.printed).toEqual([`${later.id}: email_hacked, severity High`]);
+    });
+
+    it("ends in order on SIGTERM, and what it acknowledged is handled by the next", async () => {
+      const sent = await Promise.all(Array.from({ length: 30 }, () => freshAlarm()));
+      for (const one of sent) expect(await post(example.url, one)).toEqual(HANDLED);
+      expect(await example.terminate()).toEqual([0, null]);
+      const before = example.printed;
+      example = await startExample(file, service.variables);
+      const printed = () => [...before, ...example.printed].sort();
+      // A run that SIGTERM cut off is repeated after 10 s.
+      await expect
+        .poll(printed, { interval: 20, timeout: 45_000 })
+        .toEqual(sent.map(({ id }) => `${id}: email_hacked, severity High`).sort());
+    });
+
+    it("refuses a delivery of another secret, and finds nothing at another path", async () => {
+      const sent = await freshAlarm();
+      const tampered = { ...sent, body: sent.body.replace("42", "43") };
+      expect(await post(example.url, tampered)).toMatchObject({
+        ...{ status: 409, error: { code: "SIGNATURE_MISMATCH" } },
+      });
+      const { status } = await fetch(new URL("/", example.url), sent);
+      expect(status).toBe(404);
+    });
+  });
+}

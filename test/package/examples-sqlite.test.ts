@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  freshAlarm,
+  post,
+  startExample,
+  type ExampleProcess,
+} from "../support/package/example-process.js";
+
+const HANDLED = { status: 200, outcome: "handled" };
+const DUPLICATE = { status: 200, outcome: "duplicate" };
+
+describe("examples/sqlite.ts", () => {
+  let folder: string;
+  let example: ExampleProcess;
+
+  const start = () => startExample("sqlite.ts", { DATABASE_FILE: join(folder, "alarms.db") });
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "example-sqlite-"));
+    example = await start();
+  });
+  afterEach(async () => {
+    await example.kill();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Reads, and changes, the file beside the example. */
+  function withFile<T>(use: (database: Sqlite.Database) => T): T {
+    const database = new Sqlite(join(folder, "alarms.db"));
+    try {
+      return use(database);
+    } finally {
+      database.close();
+    }
+  }
+
+  function alarmsOf(id: string): unknown[] {
+    return withFile((database) =>
+      database.prepare("SELECT account_id, event_type FROM alarms WHERE delivery_id = ?").all(id),
+    );
+  }
+
+  it("writes an alarm once, says so, and ends in order on SIGTERM", async () => {
+    const sent = await freshAlarm();
+    expect(await post(example.url, sent)).toEqual(HANDLED);
+    expect(await post(example.url, sent)).toEqual(DUPLICATE);
+    expect(await example.terminate()).toEqual([0, null]);
+    expect(example.printed).toEqual([`${sent.id}: email_hacked, severity High`]);
+    expect(alarmsOf(sent.id)).toEqual([{ account_id: 42, event_type: "email_hacked" }]);
+  });
+
+  it("knows after kill -9 what it handled before, as its first line says", async () => {
+    const sent = await freshAlarm();
+    expect(await post(example.url, sent)).toEqual(HANDLED);
+    await example.kill();
+    example = await start();
+    expect(await post(example.url, sent)).toEqual(DUPLICATE);
+    expect(alarmsOf(sent.id)).toHaveLength(1);
+  });
+
+  it("keeps neither alarm nor delivery where the transaction fails", async () => {
+    withFile((database) =>
+      database.exec(`CREATE TRIGGER refused BEFORE INSERT ON alarms WHEN NEW.account_id = 43
+        BEGIN SELECT RAISE(ABORT, 'refused'); END`),
+    );
+    const sent = await freshAlarm({ account_id: 43 });
+    expect(await post(example.url, sent)).toMatchObject({
+      ...{ status: 500, error: { code: "HANDLER_FAILED" } },
+    });
+    expect(alarmsOf(sent.id)).toEqual([]);
+    withFile((database) => database.exec("DROP TRIGGER refused"));
+    expect(await post(example.url, sent)).toEqual(HANDLED);
+    expect(alarmsOf(sent.id)).toEqual([{ account_id: 43, event_type: "email_hacked" }]);
+  });
+});

@@ -1,0 +1,363 @@
+import { execFile } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  AlarmPayloadError,
+  createWebhookReceiver,
+  parseAlarmPayload,
+  parseGatewayTime,
+  type Alarm,
+  type OnlineDataEvent,
+  type WebhookRequest,
+} from "../../src/index.js";
+import type { WireRequest } from "../../src/testing/sending/wire.js";
+import type { MountedAdapter } from "../support/adapters/adapter-exchange.js";
+import { adapterTargets, directTarget } from "../support/adapters/adapter-targets.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { fixtureNamed, fixtures, fixturesFolder, type Fixture } from "../support/fixtures.js";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** A receiver whose clock stands at the fixture that is replayed, and the records it has handled. */
+function createReplay() {
+  let nowMs = 0;
+  const records: (Alarm | OnlineDataEvent)[] = [];
+  const handle = (record: Alarm | OnlineDataEvent) => records.push(record);
+  const receiver = createWebhookReceiver({
+    secret: TEST_SECRET,
+    handlers: { new_alarm: handle, delete_my_data_event: handle },
+    logger: false,
+    now: () => nowMs,
+  });
+  return {
+    receiver,
+    records,
+    setClock: ({ receivedAt }: Fixture) => {
+      nowMs = Date.parse(receivedAt);
+    },
+  };
+}
+
+/** The record that the handler gets. */
+async function handledRecord<T extends Alarm | OnlineDataEvent>(name: string): Promise<T> {
+  const { receiver, records, setClock } = createReplay();
+  const fixture = fixtureNamed(name);
+  setClock(fixture);
+  expect((await receiver.receive(fixture)).outcome).toBe("handled");
+  return records[0] as T;
+}
+
+const handledAlarm = (name: string) => handledRecord<Alarm>(name);
+
+interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function runNode(args: readonly string[], stdin = ""): Promise<Run> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, args, { cwd: root }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+    child.stdin?.end(stdin);
+  });
+}
+
+/** A list of values is sent as a line each. */
+function requestOf({ headers, body }: Fixture): WireRequest {
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    [value].flat().map((text) => [name, text] as const),
+  );
+  return { method: "POST", headers: lines, body };
+}
+
+describe.each([directTarget, ...adapterTargets])("$name", (target) => {
+  const { receiver, records, setClock } = createReplay();
+  let mounted: MountedAdapter;
+
+  beforeAll(async () => {
+    mounted = await target.open(receiver);
+  });
+
+  afterAll(async () => {
+    await mounted.close();
+  });
+
+  it.each(fixtures)("replays $name", async (fixture) => {
+    const handledBefore = records.length;
+    setClock(fixture);
+    const { status, body } = await mounted.send(requestOf(fixture));
+
+    const { outcome } = fixture.expect;
+    expect(status).toBe(fixture.expect.status);
+    expect(JSON.parse(body)).toMatchObject(
+      status === 200 ? { outcome } : { error: { code: outcome.toUpperCase() } },
+    );
+    expect(records.length - handledBefore).toBe(outcome === "handled" ? 1 : 0);
+  });
+});
+
+describe("the fixtures", () => {
+  it("are what generate.mjs writes", async () => {
+    expect(await runNode(["fixtures/generate.mjs", "--check"])).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "",
+    });
+  });
+
+  it("have an id each, so that one receiver can replay all of them", () => {
+    const ids = fixtures.map(({ headers }) => String(headers["X-Webhook-Id"]));
+    expect(new Set(ids).size).toBe(fixtures.length);
+  });
+
+  it("hold one alarm for each breach event type and each bureau source", async () => {
+    const names = fixtures
+      .map(({ name }) => name)
+      .filter((name) => /^alarm-(.*-hacked|bureau-.*)$/.test(name));
+    const alarms = await Promise.all(names.map(handledAlarm));
+    expect(alarms.map(({ source, event_type }) => `${source} ${event_type}`).sort()).toEqual([
+      "BreachDb credit_card_hacked",
+      "BreachDb domain_hacked",
+      "BreachDb drivers_license_hacked",
+      "BreachDb email_hacked",
+      "BreachDb iban_hacked",
+      "BreachDb passport_hacked",
+      "BreachDb phone_hacked",
+      "BreachDb ssn_hacked",
+      "BureauCreditA BureauCreditA",
+      "BureauCreditAConnect BureauCreditAConnect",
+      "BureauCreditAEnquiry BureauCreditAEnquiry",
+      "BureauCreditB BureauCreditB",
+      "BureauIdentity BureauIdentity",
+    ]);
+    for (const alarm of alarms) expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
+  });
+
+  it("hold one Online Data event for each type, with its severity", async () => {
+    const names = fixtures
+      .map(({ name }) => name)
+      .filter((name) => /^event-(data|deletion|personal|power|user)-/.test(name));
+    const events = await Promise.all(names.map((name) => handledRecord<OnlineDataEvent>(name)));
+    expect(events.map(({ type, severity }) => `${type} ${severity}`).sort()).toEqual([
+      "DATA_DELETED SUCCESS",
+      "DATA_REAPPEARED WARNING",
+      "DELETION_REQUEST_SENT SUCCESS",
+      "PERSONAL_DATA_FOUND WARNING",
+      "PERSONAL_DATA_NOT_FOUND SUCCESS",
+      "POWER_OF_ATTORNEY_SIGNED SUCCESS",
+      "USER_MANUAL_INSTRUCTIONS_SENT INFO",
+    ]);
+  });
+
+  it("are about nobody: every mail address and link is at a reserved name", () => {
+    const texts = fixtures.map(({ body }) => Buffer.from(body).toString());
+    const hosts = texts.flatMap((text) =>
+      [...text.matchAll(/(?:@|:\/\/|:\\\/\\\/)([\w.-]+)/g)].map(([, host]) => host),
+    );
+    expect([...new Set(hosts)].sort()).toEqual(["example.com", "people-search.example"]);
+  });
+
+  it("stand in the README with what they expect", async () => {
+    const readme = await readFile(join(fixturesFolder, "README.md"), "utf8");
+    const rows = readme.split("\n").filter((line) => /^\| `.*\.json` \|/.test(line));
+    expect(rows.sort()).toEqual(
+      fixtures
+        .map(
+          ({ name, description, expect: { outcome, status } }) =>
+            `| \`${name}.json\` | ${description} | ${outcome} ${status} |`,
+        )
+        .sort(),
+    );
+  });
+});
+
+describe("generate.mjs --check", () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "fixtures-"));
+    await cp(fixturesFolder, folder, { recursive: true });
+  });
+
+  afterAll(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  it("names a file that differs, one that is missing and one that is left over", async () => {
+    const check = [join(folder, "generate.mjs"), "--check"];
+    expect(await runNode(check)).toMatchObject({ code: 0 });
+
+    await writeFile(join(folder, "golden-vector.json"), "{}");
+    await rm(join(folder, "hostile/stale.json"));
+    await writeFile(join(folder, "left-over.json"), "{}");
+
+    const { code, stderr } = await runNode(check);
+    expect(code).toBe(1);
+    expect(stderr.trim().split("\n").sort()).toEqual([
+      "fixtures/golden-vector.json is not what generate.mjs writes",
+      "fixtures/hostile/stale.json is not what generate.mjs writes",
+      "fixtures/left-over.json is not what generate.mjs writes",
+    ]);
+  });
+});
+
+describe("golden-vector", () => {
+  it("is the published example, byte for byte", () => {
+    const { headers, body } = fixtureNamed("golden-vector");
+    expect(headers).toEqual({
+      "Content-Type": "application/json",
+      "X-Webhook-Type": "new_alarm",
+      "X-Webhook-Id": "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+      "X-Webhook-Timestamp": "1760000000",
+      "X-Webhook-Signature": "v1=dc45d4a160775969ca8ddece8e1b3830b85849ac2915ab4928428795084289c0",
+    });
+    expect(body).toHaveLength(340);
+    expect(Buffer.from(body).toString()).toBe(
+      String.raw`{"alarm":{"id":1,"text":"Ålarm – test","account_id":42,"severity":"High","status":"NEW","source":"BreachDb","event_type":"ssn_hacked","category_id":1,"original_event_id":"x","payload":"{\"k\":\"a:b\"}","date":"2026-07-08 10:00:00","checked_at":"2026-07-08 10:00:00","created_at":"2026-07-08 10:00:00","updated_at":"2026-07-08 10:00:00"}}`,
+    );
+    expect(TEST_SECRET).toBe("whsec_test_0123456789abcdef");
+  });
+});
+
+describe("an unusual fixture shows what its name says", () => {
+  it("alarm dates of both forms are the same moment", async () => {
+    const legacy = await handledAlarm("alarm-dates-legacy");
+    const standardized = await handledAlarm("alarm-dates-standardized");
+    for (const field of ["date", "checked_at", "created_at", "updated_at"] as const) {
+      expect(legacy[field]).toMatch(/^[0-9-]{10} [0-9:]{8}$/);
+      expect(standardized[field]).toMatch(/Z$/);
+      expect(parseGatewayTime(legacy[field])).toEqual(parseGatewayTime(standardized[field]));
+    }
+  });
+
+  it("event dates of all forms are the same moment", async () => {
+    const names = ["event-date-legacy", "event-date-standardized", "event-data-reappeared"];
+    const events = await Promise.all(names.map((name) => handledRecord<OnlineDataEvent>(name)));
+    expect(events.map(({ occurred_at }) => occurred_at)).toEqual([
+      "2026-07-08 10:00:00",
+      "2026-07-08T10:00:00Z",
+      "2026-07-08T12:00:00+02:00",
+    ]);
+    expect(new Set(events.map((event) => parseGatewayTime(event.occurred_at).getTime())).size).toBe(
+      1,
+    );
+  });
+
+  it("digit strings become numbers, and a number becomes text", async () => {
+    expect(await handledAlarm("alarm-digit-string-ids")).toMatchObject({
+      id: 1203,
+      account_id: 4242,
+      category_id: 3,
+      original_event_id: "77",
+    });
+    expect(await handledRecord("event-digit-string-ids")).toMatchObject({
+      account_id: 4242,
+      site_id: 7,
+      client_id: "77",
+    });
+  });
+
+  it("unknown fields and enum values arrive", async () => {
+    expect(await handledAlarm("alarm-unknown-fields")).toMatchObject({
+      risk_score: 0.87,
+      is_resolved: 0,
+      tags: ["darkweb", null],
+    });
+    expect(await handledAlarm("alarm-unknown-enum-values")).toMatchObject({
+      severity: "Critical",
+      source: "BureauCreditC",
+      category_id: 8,
+    });
+    expect(await handledRecord("event-unknown-fields")).toMatchObject({ scan_id: 31 });
+    expect(await handledRecord("event-unknown-type")).toMatchObject({ type: "SCAN_SCHEDULED" });
+  });
+
+  it("text beyond ASCII is the same, written as it is or in escapes", async () => {
+    const { text } = await handledAlarm("alarm-non-ascii-text");
+    const escaped = await handledAlarm("alarm-escaped-text");
+    expect(text).toContain("東京");
+    expect(escaped.text).toBe(`${text} https://example.com/a/b`);
+    const { body } = fixtureNamed("alarm-escaped-text");
+    expect(Buffer.from(body).toString()).toMatch(/^[ -~]+$/);
+  });
+
+  it("an empty and a broken payload are the handler's affair", async () => {
+    for (const [name, code] of [
+      ["alarm-empty-payload", "empty_payload"],
+      ["alarm-broken-payload", "invalid_json"],
+    ] as const) {
+      const alarm = await handledAlarm(name);
+      expect(() => parseAlarmPayload(alarm)).toThrow(AlarmPayloadError);
+      expect(() => parseAlarmPayload(alarm)).toThrow(expect.objectContaining({ code }));
+    }
+  });
+
+  it("the large alarm has 200 KB", () => {
+    expect(fixtureNamed("alarm-200-kb").body).toHaveLength(200 * 1024);
+  });
+});
+
+describe("a hostile fixture shows what its name says", () => {
+  it("the shifted delimiter has a good signature over the joined string", () => {
+    const { headers, body } = fixtureNamed("hostile/shifted-delimiter");
+    const mac = createHmac("sha256", TEST_SECRET)
+      .update(`v1:${String(headers["X-Webhook-Timestamp"])}:${String(headers["X-Webhook-Id"])}:`)
+      .update(body);
+    expect(headers["X-Webhook-Signature"]).toBe(`v1=${mac.digest("hex")}`);
+    expect(headers["X-Webhook-Id"]).toContain(":");
+  });
+
+  it("the repeated header is a list", () => {
+    expect(fixtureNamed("hostile/repeated-header").headers["X-Webhook-Id"]).toHaveLength(2);
+  });
+
+  it("the body that is no UTF-8 is written in base64", async () => {
+    const text = await readFile(join(fixturesFolder, "hostile/invalid-utf-8.json"), "utf8");
+    expect(JSON.parse(text)).toHaveProperty("bodyBase64");
+    expect(JSON.parse(text)).not.toHaveProperty("body");
+    const utf8 = new TextDecoder("utf-8", { fatal: true });
+    expect(() => utf8.decode(fixtureNamed("hostile/invalid-utf-8").body)).toThrow(TypeError);
+  });
+
+  it("the byte order mark is written as an escape, and sent", async () => {
+    const text = await readFile(join(fixturesFolder, "hostile/byte-order-mark.json"), "utf8");
+    expect(text).toContain(String.raw`"body": "\ufeff{`);
+    expect([...fixtureNamed("hostile/byte-order-mark").body.slice(0, 3)]).toEqual([
+      0xef, 0xbb, 0xbf,
+    ]);
+  });
+
+  it("__proto__ arrives as an ordinary key and pollutes nothing", async () => {
+    const alarm = await handledAlarm("hostile/proto-key");
+    expect(Object.keys(alarm)).toEqual(expect.arrayContaining(["__proto__", "constructor"]));
+    expect(Object.getPrototypeOf(alarm)).toBe(Object.prototype);
+    expect({}).not.toHaveProperty("polluted");
+  });
+});
+
+describe("the README's script", () => {
+  it("makes a fixture of a redacted body", async () => {
+    const readme = await readFile(join(fixturesFolder, "README.md"), "utf8");
+    const script = /```js\n( +\/\/ node record\.mjs [^]*?)\n *```/.exec(readme)?.[1] ?? "";
+    const { body } = fixtureNamed("alarm-non-ascii-text");
+
+    const made = await runNode(
+      ["--input-type=module", "--eval", script, "--", "record.mjs", "Alarm of a new kind"],
+      Buffer.from(body).toString(),
+    );
+
+    expect(made).toMatchObject({ code: 0, stderr: "" });
+    const fixture = JSON.parse(made.stdout) as WebhookRequest & Fixture;
+    const { receiver, setClock } = createReplay();
+    setClock(fixture);
+    expect(fixture.description).toBe("Alarm of a new kind");
+    expect(Buffer.from(fixture.body as unknown as string)).toEqual(Buffer.from(body));
+    expect(await receiver.receive(fixture)).toMatchObject(fixture.expect);
+  });
+});

@@ -1,0 +1,88 @@
+import { PassThrough, Writable } from "node:stream";
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import winston from "winston";
+import { createWebhookReceiver, type LogDetails, type Logger } from "../../src/index.js";
+import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+import { readMarkdown } from "../support/package/markdown.js";
+
+const README = readMarkdown("README.md");
+
+/** What is written while a delivery fails in its handler, as the JSON of its one line. */
+async function failing(logger: Logger, written: PassThrough): Promise<Record<string, unknown>> {
+  const receiver = createWebhookReceiver({
+    secret: TEST_SECRET,
+    now: () => NOW_MS,
+    handlers: { new_alarm: () => Promise.reject(new Error("database is away")) },
+    logger,
+  });
+  await receiver.receive(await delivery());
+  await expect.poll(() => written.readableLength).toBeGreaterThan(0);
+  const lines = String(written.read()).trim().split("\n");
+  expect(lines).toHaveLength(1);
+  return JSON.parse(lines[0] ?? "") as Record<string, unknown>;
+}
+
+const ARRIVED = {
+  outcome: "handler_failed",
+  id: "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+  err: {
+    message: "database is away",
+    stack: expect.stringContaining("loggers.test.ts") as string,
+  },
+};
+
+test("with the wrapper of the README pino writes id, outcome, message and stack of the error", async () => {
+  const written = new PassThrough();
+  const log = pino(written);
+  const entry = await failing(
+    {
+      warn: (message, details) => {
+        log.warn(details, message);
+      },
+      error: (message, details) => {
+        log.error(details, message);
+      },
+    },
+    written,
+  );
+  expect(entry).toMatchObject({ ...ARRIVED, level: 50 });
+  expect(entry["msg"]).toMatch(/^identity-gateway-webhooks: handler_failed: /);
+  const snippet = README.snippet("ts", "pino()");
+  expect(snippet).toContain("warn: (message, details) => log.warn(details, message),");
+  expect(snippet).toContain("error: (message, details) => log.error(details, message),");
+});
+
+test("with the wrapper of the README winston writes id, outcome, message and stack of the error", async () => {
+  const written = new PassThrough();
+  const log = winston.createLogger({
+    format: winston.format.json(),
+  });
+  // What a transport is given, as text.
+  const transport = new Writable({
+    objectMode: true,
+    write(info: Readonly<Record<symbol, unknown>>, _encoding, done) {
+      written.write(`${String(info[Symbol.for("message")])}\n`, done);
+    },
+  });
+  log.pipe(transport);
+  const plain = ({ err, ...rest }: LogDetails) =>
+    err instanceof Error
+      ? { ...rest, err: { message: err.message, stack: err.stack } }
+      : { ...rest, err };
+  const entry = await failing(
+    {
+      warn: (message, details) => log.warn(message, plain(details)),
+      error: (message, details) => log.error(message, plain(details)),
+    },
+    written,
+  );
+  expect(entry).toMatchObject({ ...ARRIVED, level: "error" });
+  expect(entry["message"]).toMatch(/^identity-gateway-webhooks: handler_failed: /);
+  const snippet = README.snippet("ts", "winston.createLogger");
+  expect(snippet).toContain("warn: (message, details) => log.warn(message, plain(details)),");
+  expect(snippet).toContain("error: (message, details) => log.error(message, plain(details)),");
+  expect(snippet.replaceAll(/\s+/g, " ")).toContain(
+    "err instanceof Error ? { ...rest, err: { message: err.message, stack: err.stack } } : { ...rest, err };",
+  );
+});

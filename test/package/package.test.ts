@@ -1,0 +1,364 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import vm from "node:vm";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  REPOSITORY,
+  install,
+  pack,
+  type InstalledPackage,
+} from "../support/package/installed-package.js";
+
+const NAME = "identity-gateway-webhooks";
+const SUBPATHS = [
+  ...["", "/express", "/hono", "/node", "/fetch"],
+  ...["/redis", "/postgres", "/sqlite", "/inbox", "/pg-boss", "/bullmq"],
+  "/testing",
+];
+/** What a receiver in production loads. */
+const RECEIVING = SUBPATHS.filter((subpath) => subpath !== "/testing");
+const JOB_ERRORS = [
+  "DeadJobError",
+  "JobFailure",
+  "QueueError",
+  "UnreadableJobError",
+  "UnrecognizedJobError",
+];
+const EXPORTS: Record<string, string[]> = {
+  "": [
+    "AlarmPayloadError",
+    "ConfigurationError",
+    "DeadlineError",
+    "DiscardDelivery",
+    "InvalidValueError",
+    "LeaseLostError",
+    "MemoryStoreFullError",
+    "NoUsableSecretError",
+    "RetryLater",
+    "ThrewUndefinedError",
+    "TransactionLostError",
+    "UnexpectedResultError",
+    "UnreadableBody",
+    "alarmSchema",
+    "compactMemoryStore",
+    "createWebhookReceiver",
+    "deleteMyDataEventSchema",
+    "isKnownOnlineDataEvent",
+    "memoryStore",
+    "newAlarmSchema",
+    "onlineDataEventSchema",
+    "parseAlarmPayload",
+    "parseGatewayTime",
+    "signDelivery",
+    "verifySignature",
+  ],
+  "/express": ["expressHandler"],
+  "/hono": ["honoHandler"],
+  "/node": ["nodeHandler"],
+  "/fetch": ["fetchHandler"],
+  "/redis": ["ForeignReplyError", "RedisUnavailableError", "redisStore"],
+  "/postgres": [
+    ...["LostAnswerError", "TransactionAbortedError", "TransactionMisuseError"],
+    ...["UnfinishedTransactionError", "postgresSchema", "postgresStore", "postgresTransactions"],
+  ],
+  "/sqlite": [
+    ...["HandleClosedError", "HandleInTransactionError", "TransactionEndedError"],
+    ...["TransactionMisuseError", "WaitTimeoutError", "sqliteStore", "sqliteTransactions"],
+  ],
+  "/inbox": [...JOB_ERRORS, "inbox", "inboxWorker"],
+  "/pg-boss": [
+    ...[...JOB_ERRORS, "WorkerStoppingError", "deadDeliveries", "inbox"],
+    ...["pgBossConsume", "pgBossEnqueue"],
+  ],
+  "/bullmq": [
+    ...["DeadJobError", "JobFailure", "JobLockLostError", "QueueError", "UnreadableJobError"],
+    ...["UnrecognizedJobError", "WorkerStoppingError", "bullmqConsume", "bullmqEnqueue"],
+    ...["deadDeliveries", "inbox"],
+  ],
+  "/testing": [
+    "ALARM_EVENT_TYPES",
+    "CONFORMANCE_GROUPS",
+    "CaptureError",
+    "ConformanceFailure",
+    "ContractError",
+    "FINAL_STATUSES",
+    "FixtureError",
+    "RETRYABLE_STATUSES",
+    "SendError",
+    "TEST_SECRET",
+    "createGatewayTwin",
+    "createScaledClock",
+    "createVirtualClock",
+    "deliveryStoreContract",
+    "diagnoseSignature",
+    "findPersonalData",
+    "formatFixture",
+    "loadFixtures",
+    "parseCapturedRequest",
+    "parseFixture",
+    "receiverConformance",
+    "recordFixtures",
+    "replayFixtures",
+    "runConformance",
+    "sampleAlarm",
+    "sampleOnlineDataEvent",
+    "signedDelivery",
+  ],
+};
+
+let tarball: string;
+let esm: InstalledPackage;
+let cjs: InstalledPackage;
+
+beforeAll(() => {
+  tarball = pack();
+  esm = install(tarball, "module");
+  cjs = install(tarball, "commonjs");
+});
+
+afterAll(() => {
+  esm.remove();
+  cjs.remove();
+  rmSync(path.dirname(tarball), { recursive: true, force: true });
+});
+
+/** Runs a script that leaves its result in `result`, in a project and module system. */
+function evaluate(
+  project: InstalledPackage,
+  script: string,
+  flags: readonly string[] = [],
+): unknown {
+  const file = project === esm ? "script.mjs" : "script.cjs";
+  project.write(file, `${script}\n`);
+  return JSON.parse(project.node([...flags, file]));
+}
+
+const listExports = (load: (specifier: string) => string) =>
+  `(async () => {
+    const names = {};
+    ${SUBPATHS.map((subpath) => `names["${subpath}"] = Object.keys(${load(NAME + subpath)}).filter((n) => n !== "default" && n !== "module.exports" && n !== "__esModule").sort();`).join("\n")}
+    console.log(JSON.stringify(names));
+  })();`;
+
+describe("the tarball", () => {
+  test("holds the build, the fixtures and the documents, and nothing else", () => {
+    const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
+    const folders = new Set(files.map((file) => file.split("/").slice(1, 2).join("/")));
+    expect([...folders].sort()).toEqual([
+      "CHANGELOG.md",
+      "LICENSE",
+      "README.md",
+      "SECURITY.md",
+      "dist",
+      "docs",
+      "fixtures",
+      "package.json",
+      "sql",
+    ]);
+    expect(files.filter((file) => /\.(ts|tsx)$/.test(file) && !file.endsWith(".d.ts"))).toEqual([]);
+  });
+
+  test("names no machine path and no download address", () => {
+    const unpacked = path.join(esm.folder, "node_modules", NAME);
+    const texts = readdirSync(unpacked, { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.(c?js|d\.c?ts|json|md)$/.test(file))
+      .map((file) => readFileSync(path.join(unpacked, file), "utf8"));
+    expect(texts.length).toBeGreaterThan(20);
+    expect(texts.filter((text) => text.includes(REPOSITORY))).toEqual([]);
+  });
+
+  test("brings zod and lru-cache along and nothing else", () => {
+    const installed = readdirSync(path.join(esm.folder, "node_modules")).filter(
+      (name) => !name.startsWith("."),
+    );
+    expect(installed.sort()).toEqual([NAME, "lru-cache", "zod"]);
+  });
+});
+
+describe("every export", () => {
+  test("is imported in an ESM project", () => {
+    expect(
+      evaluate(
+        esm,
+        listExports((name) => `await import("${name}")`),
+      ),
+    ).toEqual(EXPORTS);
+  });
+
+  test("is required in a CommonJS project", () => {
+    expect(
+      evaluate(
+        cjs,
+        listExports((name) => `require("${name}")`),
+      ),
+    ).toEqual(EXPORTS);
+  });
+
+  test("is required where Node cannot require ESM, as in Jest", () => {
+    const script = listExports((name) => `require("${name}")`);
+    expect(evaluate(cjs, script, ["--no-experimental-require-module"])).toEqual(EXPORTS);
+  });
+});
+
+const oneCopy = `
+  const required = require("${NAME}");
+  import("${NAME}").then(async (imported) => {
+    const thrown = [];
+    for (const subpath of ["express", "hono", "node", "fetch"]) {
+      const adapter = require("${NAME}/" + subpath);
+      try {
+        adapter[subpath + "Handler"]({ maxBodyBytes: 1 }, { bodyTimeoutMs: -1 });
+      } catch (error) {
+        thrown.push(error instanceof required.ConfigurationError && error.name);
+      }
+    }
+    const options = { secret: "s", logger: false, handlers: { new_alarm: () => { throw new imported.DiscardDelivery("x"); } } };
+    const body = ${JSON.stringify(
+      JSON.stringify({
+        alarm: {
+          ...{ id: 1, text: "t", account_id: 2, severity: "High", status: "NEW" },
+          ...{ source: "BreachDb", event_type: "email_hacked", category_id: 3 },
+          ...{ original_event_id: "e", payload: "{}", date: "d", checked_at: "c" },
+          ...{ created_at: "c", updated_at: "u" },
+        },
+      }),
+    )};
+    const timestamp = Math.floor(Date.now() / 1000);
+    const signature = await imported.signDelivery({ secret: "s", id: "a", timestamp, body });
+    const headers = { "x-webhook-id": "a", "x-webhook-type": "new_alarm", "x-webhook-timestamp": String(timestamp), "x-webhook-signature": signature };
+    const { outcome } = await required.createWebhookReceiver(options).receive({ headers, body });
+    console.log(JSON.stringify({
+      same: required.ConfigurationError === imported.ConfigurationError && required.createWebhookReceiver === imported.createWebhookReceiver,
+      name: imported.ConfigurationError.name,
+      thrown,
+      outcome,
+    }));
+  });`;
+
+describe("the testing kit", () => {
+  /** Every file that a bundle of these entries is made of. */
+  const filesOf = async (subpaths: readonly string[]): Promise<string[]> => {
+    const { metafile } = await build({
+      stdin: {
+        contents: subpaths.map((subpath) => `export * from "${NAME}${subpath}";`).join("\n"),
+        resolveDir: esm.folder,
+      },
+      bundle: true,
+      write: false,
+      metafile: true,
+      treeShaking: false,
+      format: "esm",
+      platform: "node",
+      external: ["express", "hono"],
+      logLevel: "error",
+    });
+    return Object.keys(metafile.inputs).filter((file) => file.includes(`${NAME}/dist/`));
+  };
+  const kit = /createGatewayTwin|receiverConformance|diagnoseSignature|recordFixtures/;
+  const holdsKit = (file: string): boolean => kit.test(readFileSync(path.resolve(file), "utf8"));
+
+  test("is in no file that a receiver loads", async () => {
+    expect((await filesOf(["/testing"])).filter(holdsKit)).not.toEqual([]);
+    const loaded = await filesOf(RECEIVING);
+    expect(loaded.length).toBeGreaterThanOrEqual(RECEIVING.length);
+    expect(loaded.filter(holdsKit)).toEqual([]);
+  });
+
+  test("and the command line need nothing that a receiver does not", () => {
+    const { dependencies } = JSON.parse(
+      readFileSync(path.join(esm.folder, "node_modules", NAME, "package.json"), "utf8"),
+    ) as { dependencies: Record<string, string> };
+    expect(Object.keys(dependencies)).toEqual(["lru-cache", "zod"]);
+    const answer = path.join("node_modules", ".bin", NAME);
+    expect(esm.node([answer, "--version"])).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe("one copy per process", () => {
+  const shared = { name: "ConfigurationError", thrown: Array(4).fill("ConfigurationError") };
+
+  test("import and require give the same classes and receivers", () => {
+    expect(evaluate(cjs, oneCopy)).toEqual({ ...shared, same: true, outcome: "discarded" });
+  });
+
+  test("from an ESM project too", () => {
+    const script = `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);${oneCopy}`;
+    expect(evaluate(esm, script)).toEqual({ ...shared, same: true, outcome: "discarded" });
+  });
+
+  test("the subpaths share their classes where only CommonJS can be required", () => {
+    const script = oneCopy.replace(`import("${NAME}")`, "Promise.resolve(required)");
+    expect(evaluate(cjs, script, ["--no-experimental-require-module"])).toEqual({
+      ...shared,
+      same: true,
+      outcome: "discarded",
+    });
+  });
+});
+
+describe("a consumer's compiler", () => {
+  const resolutions = [
+    ["nodenext", { module: "nodenext", moduleResolution: "nodenext" }],
+    ["bundler", { module: "esnext", moduleResolution: "bundler" }],
+  ] as const;
+
+  test.each(resolutions)("accepts the type tests in an ESM project under %s", (_, options) => {
+    esm.copy("test/types/public-types.ts", "public-types.ts");
+    expect(esm.typeCheck(options, ["public-types.ts"])).toBe("");
+  });
+
+  test.each(resolutions)("accepts the type tests in a CommonJS project under %s", (_, options) => {
+    cjs.copy("test/types/public-types.ts", "public-types.ts");
+    expect(cjs.typeCheck(options, ["public-types.ts"])).toBe("");
+  });
+});
+
+describe("the bundle for the edge", () => {
+  test("receives with nothing but Web standards around it", async () => {
+    const entry = `
+      import { createWebhookReceiver, signDelivery } from "${NAME}";
+      import { fetchHandler } from "${NAME}/fetch";
+      globalThis.library = { createWebhookReceiver, signDelivery, fetchHandler };`;
+    const { outputFiles } = await build({
+      stdin: { contents: entry, resolveDir: esm.folder },
+      bundle: true,
+      write: false,
+      format: "iife",
+      platform: "neutral",
+      conditions: ["workerd"],
+      logLevel: "error",
+    });
+    const code = outputFiles[0]?.text ?? "";
+    const log: unknown[] = [];
+    const web = vm.createContext({
+      ...{ AbortController, Headers, ReadableStream, Request, Response, TextDecoder, TextEncoder },
+      ...{
+        clearTimeout,
+        crypto,
+        performance,
+        setTimeout,
+        console: { warn: log.push, error: log.push },
+      },
+    });
+    vm.runInContext(code, web);
+    const answer = await (vm.runInContext(
+      `(async () => {
+        const { createWebhookReceiver, signDelivery, fetchHandler } = library;
+        const secret = "s";
+        const receiver = createWebhookReceiver({ secret, handlers: { unrecognized: ({ body }) => { globalThis.seen = body.a; } } });
+        const timestamp = Math.floor(Date.now() / 1000);
+        const body = '{"a":1}';
+        const signature = await signDelivery({ secret, id: "a", timestamp, body });
+        const headers = { "x-webhook-id": "a", "x-webhook-type": "new_alarm", "x-webhook-timestamp": String(timestamp), "x-webhook-signature": signature };
+        const send = () => new Request("https://partner.example/", { method: "POST", headers, body });
+        const handle = fetchHandler(receiver);
+        return [await (await handle(send())).text(), await (await handle(send())).text(), seen];
+      })()`,
+      web,
+    ) as Promise<unknown>);
+    expect(answer).toEqual(['{"outcome":"handled"}', '{"outcome":"duplicate"}', 1]);
+    expect(log).toEqual([]);
+  });
+});

@@ -1,0 +1,120 @@
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { installCli, startExpressExample, type InstalledCli } from "../support/cli/cli-binary.js";
+import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { fixtures } from "../support/fixtures.js";
+import { readMarkdown, sectionOf } from "../support/package/markdown.js";
+import { installForPartner } from "../support/package/partner-project.js";
+import {
+  lastingOutput,
+  shownCommands,
+  type ShownCommand,
+} from "../support/package/shell-session.js";
+
+const PROVE_IT = sectionOf(readMarkdown("README.md"), "## Prove it before you trust it");
+const SHOWN = readMarkdown("docs/testing.md").snippets("console").flatMap(shownCommands);
+const LISTEN = SHOWN.filter(({ command }) => command.includes(" listen "));
+
+let cli: InstalledCli;
+let example: Awaited<ReturnType<typeof startExpressExample>>;
+let rejecting: Awaited<ReturnType<typeof receivingEndpoint>>;
+/** Where the documents say that somebody listens, and where somebody does. */
+let endpoints: readonly (readonly [shown: string, actual: string])[];
+
+beforeAll(async () => {
+  cli = installCli();
+  example = await startExpressExample();
+  rejecting = await receivingEndpoint("reject");
+  endpoints = [
+    ["http://127.0.0.1:3000/", new URL("/", example.url).href],
+    ["http://127.0.0.1:3001/", new URL("/", rejecting.url).href],
+  ];
+});
+
+afterAll(async () => {
+  example.stop();
+  await rejecting.close();
+  cli.remove();
+});
+
+const toActual = (text: string): string =>
+  endpoints.reduce((all, [shown, actual]) => all.replaceAll(shown, actual), text);
+const toShown = (text: string): string =>
+  endpoints.reduce((all, [shown, actual]) => all.replaceAll(actual, shown), text);
+
+/** Runs a script in the partner's folder, as a shell on a terminal would show it: both streams as one. */
+function runShell(script: string, env: Readonly<Record<string, string>> = {}) {
+  return new Promise<{ code: number | string; output: string }>((resolve) => {
+    execFile(
+      "bash",
+      ["-euc", `exec 2>&1; ${script}`],
+      { cwd: cli.folder, env: { PATH: process.env["PATH"], ...env } },
+      (error, output) => {
+        resolve({ code: error?.code ?? 0, output });
+      },
+    );
+  });
+}
+
+describe("the README", () => {
+  test("has commands that pass as they stand, with npx", async () => {
+    const [commands = "", ...others] = PROVE_IT.snippets("sh");
+    expect(others).toEqual([]);
+    const { code, output } = await runShell(toActual(commands));
+    expect(output).toContain("✓ acknowledged");
+    expect(output).toContain(`✓ ${String(fixtures.length)} as expected`);
+    expect(output).toMatch(/✓ 66 passed, 3 not judged/);
+    expect(code).toBe(0);
+  });
+
+  test("says of the picture what it shows", () => {
+    expect(PROVE_IT.text).toContain("by 69 cases in seven groups; 66 passed, and 3 cannot be seen");
+  });
+
+  test("has a test that passes in the partner's runner", () => {
+    const project = installForPartner();
+    project.write("receiver.test.ts", PROVE_IT.snippet("ts", "// receiver.test.ts"));
+    expect(project.vitest("receiver.test.ts")).toMatch(/Tests\s+69 passed/);
+    project.remove();
+  });
+
+  test("stays short", () => {
+    expect(PROVE_IT.text.trim().split("\n").length).toBeLessThanOrEqual(40);
+  });
+});
+
+describe("docs/testing.md", () => {
+  const runnable = SHOWN.filter((shown) => !LISTEN.includes(shown));
+
+  test("shows every command", () => {
+    const names = SHOWN.map(({ command }) => / identity-gateway-webhooks (\w+)/.exec(command)?.[1]);
+    expect(new Set(names)).toEqual(new Set(["send", "replay", "doctor", "listen", "explain"]));
+  });
+
+  test.each(runnable)("prints what is shown for $command", async ({ command, output }) => {
+    const binary = path.relative(cli.folder, cli.binary);
+    const script = toActual(command).replace("npx identity-gateway-webhooks", binary);
+    const result = await runShell(script, { GATEWAY_WEBHOOK_SECRET: TEST_SECRET });
+    expect(lastingOutput(toShown(result.output))).toBe(lastingOutput(output));
+    expect(result.code).toBe(output.includes("✗") ? 1 : 0);
+  });
+
+  test.each(LISTEN)("prints what is shown for $command", async ({ command, output }) => {
+    await expectListening({ command, output });
+  });
+});
+
+/** The document says what is sent: a delivery, and a stale one. */
+async function expectListening({ command, output }: ShownCommand): Promise<void> {
+  const [, shownPort = ""] = /--port ([0-9]+)$/.exec(command) ?? [];
+  const { child, stdout, ended, firstLine } = cli.start(["listen", "--port", "0"]);
+  const [url = ""] = /http:\S+/.exec(await firstLine) ?? [];
+  expect(await cli.start(["send", url]).ended).toBe(0);
+  expect(await cli.start(["send", url, "--stale", "4500"]).ended).toBe(0);
+  child.kill("SIGINT");
+  expect(await ended).toBe(130);
+  const printed = (await stdout).replace(`:${new URL(url).port}/`, `:${shownPort}/`);
+  expect(lastingOutput(printed)).toBe(lastingOutput(output));
+}

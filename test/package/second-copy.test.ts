@@ -1,0 +1,69 @@
+import { execFileSync } from "node:child_process";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { REPOSITORY } from "../support/package/installed-package.js";
+import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+
+const HANDLERS = `
+import { DiscardDelivery, RetryLater } from "identity-gateway-webhooks";
+export { RetryLater };
+export function handle(_record, { id }) {
+  throw id === "later" ? new RetryLater({ afterMs: 5_000 }) : new DiscardDelivery("closed");
+}
+`;
+
+const APP = `
+const { createWebhookReceiver, signDelivery, RetryLater } = require("identity-gateway-webhooks");
+const handlers = require("./handlers.mjs");
+const secret = "whsec_test_0123456789abcdef";
+const receiver = createWebhookReceiver({
+  secret,
+  logger: false,
+  handlers: { unrecognized: handlers.handle },
+});
+
+async function send(id) {
+  const timestamp = Math.floor(Date.now() / 1000);
+  const body = "{}";
+  const { status, headers } = await receiver.receive({
+    headers: {
+      "x-webhook-id": id,
+      "x-webhook-type": "new_alarm",
+      "x-webhook-timestamp": String(timestamp),
+      "x-webhook-signature": await signDelivery({ secret, id, timestamp, body }),
+    },
+    body,
+  });
+  return { status, retryAfter: headers["retry-after"] };
+}
+
+(async () => {
+  const isOneCopy = handlers.RetryLater === RetryLater;
+  console.log(JSON.stringify([isOneCopy, await send("later"), await send("never")]));
+})();
+`;
+
+let project: PartnerProject;
+
+beforeAll(() => {
+  project = installForPartner();
+});
+
+afterAll(() => {
+  project.remove();
+});
+
+test("RetryLater and DiscardDelivery of a second copy, as ncc bundles it, are answered 503 and 200", () => {
+  project.write("handlers.mjs", HANDLERS);
+  project.write("app.cjs", APP);
+  const ncc = path.join(REPOSITORY, "node_modules/@vercel/ncc/dist/ncc/cli.js");
+  execFileSync(process.execPath, [ncc, "build", "app.cjs", "--out", "bundle", "--quiet"], {
+    cwd: project.folder,
+    stdio: "pipe",
+  });
+  expect(JSON.parse(project.node(["bundle/index.cjs"]))).toEqual([
+    false,
+    { status: 503, retryAfter: "5" },
+    { status: 200 },
+  ]);
+});

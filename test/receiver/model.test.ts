@@ -1,0 +1,120 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { memoryStore, type DeliveryStore, type WebhookResponse } from "../../src/index.js";
+import {
+  simulate,
+  type Plan,
+  type RunPlan,
+  type Step,
+} from "../support/simulation/delivery-simulation.js";
+import { naiveStore, type StoreMistake } from "../support/testing/naive-store.js";
+
+type MakeStore = (now: () => number) => DeliveryStore;
+
+const ids = fc.constantFrom("one", "two");
+const processes = fc.nat({ max: 1 });
+const spans = fc.constantFrom(200, 900, 1_100, 2_100, 3_100, 8_000);
+const methods = fc.constantFrom<keyof DeliveryStore>("claim", "renew", "complete", "release");
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ what: fc.constant("deliver" as const), id: ids, process: processes }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      what: fc.constant("proceed" as const),
+      tasks: fc.integer({ min: 1, max: 4 }),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ what: fc.constant("wait" as const), ms: spans }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant("freeze" as const), ms: spans }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      what: fc.constant("fault" as const),
+      method: methods,
+      fault: fc.constantFrom("throws", "rejects", "hangs", "loses the answer"),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ what: fc.constant("restart" as const), process: processes }),
+  },
+);
+
+const run: fc.Arbitrary<RunPlan> = fc.record({
+  end: fc.constantFrom("succeeds", "succeeds", "fails", "discards", "retries later", "never ends"),
+  afterMs: fc.constantFrom(undefined, 0, 0, 500, 1_900, 2_500, 10_000),
+});
+
+const plan: fc.Arbitrary<Plan> = fc.record({
+  steps: fc.array(step, { minLength: 1, maxLength: 30, size: "max" }),
+  runs: fc.array(run, { maxLength: 8, size: "max" }),
+  isRemote: fc.boolean(),
+});
+
+/** What must hold of every plan, on stores of one kind. */
+function property(makeStore: MakeStore, onResponse: (response: WebhookResponse) => void) {
+  return fc.asyncProperty(plan, fc.scheduler(), async (given, scheduler) => {
+    const clock = {
+      now: () => performance.now(),
+      advance: (ms: number) => {
+        vi.advanceTimersByTime(ms);
+      },
+    };
+    try {
+      await simulate(given, { clock, scheduler, makeStore, onResponse });
+    } finally {
+      vi.clearAllTimers();
+    }
+  });
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("whatever happens, in whatever order", () => {
+  it.each<[string, MakeStore]>([
+    ["the memory store", (now) => memoryStore({ maxEntries: 100, now })],
+    ["another store that keeps the contract", (now) => naiveStore(now)],
+  ])("a delivery is handled once or sent again, on %s", async (_which, makeStore) => {
+    const seen = new Set<string>();
+    await fc.assert(
+      property(makeStore, ({ outcome }) => seen.add(outcome)),
+      { seed: 20_251_009, numRuns: 400 },
+    );
+    // The plans are worth their time: they get everywhere that a genuine delivery can.
+    expect([...seen].sort()).toEqual([
+      ...["discarded", "duplicate", "handled", "handler_failed", "handler_timeout", "in_flight"],
+      ...["retry_later", "store_unavailable"],
+    ]);
+  });
+
+  it.each<[StoreMistake, string]>([
+    ["forgets the lease", "runs again"],
+    ["answers completed for what is in flight", "no run has succeeded"],
+    ["releases for anyone", "runs again"],
+    ["forgets the completion", "runs again"],
+    ["undoes the completion on release", "runs again"],
+    ["never ends a lease", "is never handled"],
+    ["hides a takeover", "is claimed as no takeover"],
+    ["forgets a takeover that is released", "is claimed as no takeover"],
+  ])("and a store that %s is caught", async (mistake, fault) => {
+    const found = await fc.check(
+      property(
+        (now) => naiveStore(now, mistake),
+        () => undefined,
+      ),
+      { seed: 20_251_009, numRuns: 3_000, endOnFailure: true },
+    );
+    expect(found.failed).toBe(true);
+    expect(String(found.errorInstance)).toContain(fault);
+  });
+});

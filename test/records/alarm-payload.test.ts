@@ -1,0 +1,162 @@
+import { inspect } from "node:util";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import * as z from "zod";
+import {
+  AlarmPayloadError,
+  parseAlarmPayload,
+  type Alarm,
+  type StandardSchema,
+} from "../../src/index.js";
+import { alarm, delivery } from "../support/deliveries.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const CANARY = "canary-19121212-1212";
+
+/** The `AlarmPayloadError` that reading a payload throws. */
+function errorOf(read: () => unknown): AlarmPayloadError {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof AlarmPayloadError) return error;
+    throw error;
+  }
+  throw new Error("was read");
+}
+
+describe("without a schema", () => {
+  test.each<[string, unknown]>([
+    ['{"breach":"Example","tags":["a",1,null]}', { breach: "Example", tags: ["a", 1, null] }],
+    ["[]", []],
+    ['"text"', "text"],
+    ["17", 17],
+    ["null", null],
+    ["false", false],
+    [' {"a":1}\n', { a: 1 }],
+    ['{"text":"Å – 🔐"}', { text: "Å – 🔐" }],
+  ])("the JSON %s is read", (payload, value) => {
+    expect(parseAlarmPayload({ payload })).toEqual(value);
+  });
+
+  test.each(["", " ", "\n\t"])("the payload %j is empty", (payload) => {
+    expect(errorOf(() => parseAlarmPayload({ payload })).code).toBe("empty_payload");
+  });
+
+  test.each(["{", "{'a':1}", "undefined", "NaN", "<xml/>", '{"a":1}}', "\ufeff{}", `{"${CANARY}`])(
+    "the payload %j is not JSON",
+    (payload) => {
+      expect(errorOf(() => parseAlarmPayload({ payload })).code).toBe("invalid_json");
+    },
+  );
+
+  test("__proto__ pollutes nothing", () => {
+    const value = parseAlarmPayload({ payload: '{"__proto__":{"polluted":true}}' });
+    expect(Object.keys(value as object)).toEqual(["__proto__"]);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  test("100 000 levels of nesting are read", () => {
+    const payload = "[".repeat(100_000) + "]".repeat(100_000);
+    expect(parseAlarmPayload({ payload })).toHaveLength(1);
+  });
+});
+
+describe("with a schema", () => {
+  const schema = z.object({ breach: z.string(), count: z.coerce.number().default(0) });
+
+  test("gives what the schema makes of it", () => {
+    expect(parseAlarmPayload(alarm(), schema)).toEqual({ breach: "Example", count: 0 });
+  });
+
+  test("says what the schema has against it", () => {
+    const { code, issues } = errorOf(() => parseAlarmPayload({ payload: '{"breach":5}' }, schema));
+    expect(code).toBe("schema_mismatch");
+    expect(issues).toMatchObject([{ path: ["breach"] }]);
+  });
+
+  test("does not ask it where there is no JSON", () => {
+    const validate = vi.spyOn(schema["~standard"], "validate");
+    expect(errorOf(() => parseAlarmPayload({ payload: "" }, schema)).code).toBe("empty_payload");
+    expect(errorOf(() => parseAlarmPayload({ payload: "{" }, schema)).code).toBe("invalid_json");
+    expect(validate).not.toHaveBeenCalled();
+  });
+
+  test("takes any Standard Schema, one that is a function among them", () => {
+    const standard: StandardSchema<number>["~standard"] = {
+      version: 1,
+      vendor: "test",
+      validate: (value) =>
+        typeof value === "number"
+          ? { value: value * 2 }
+          : { issues: [{ message: "expected a number" }] },
+    };
+    const callable = Object.assign(() => undefined, { "~standard": standard });
+    expect(parseAlarmPayload({ payload: "21" }, { "~standard": standard })).toBe(42);
+    expect(parseAlarmPayload({ payload: "21" }, callable)).toBe(42);
+    expect(errorOf(() => parseAlarmPayload({ payload: "{}" }, callable)).issues).toEqual([
+      { message: "expected a number" },
+    ]);
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    ["succeeds", () => Promise.resolve({ value: 1 })],
+    ["fails", () => Promise.reject(new Error("late"))],
+  ])("refuses one that is asynchronous, and drops its promise where it %s", async (_, validate) => {
+    const rejections: unknown[] = [];
+    const listener = (reason: unknown) => rejections.push(reason);
+    process.on("unhandledRejection", listener);
+    try {
+      const asynchronous = { "~standard": { version: 1, vendor: "test", validate } };
+      const read = () =>
+        parseAlarmPayload({ payload: "{}" }, asynchronous as unknown as StandardSchema<unknown>);
+      expect(errorOf(read).code).toBe("async_schema");
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(rejections).toEqual([]);
+    } finally {
+      process.off("unhandledRejection", listener);
+    }
+  });
+});
+
+describe("an AlarmPayloadError", () => {
+  test("is an Error with a name and a stable code", () => {
+    const error = errorOf(() => parseAlarmPayload({ payload: "" }));
+    expect(error).toBeInstanceOf(Error);
+    expect(error.name).toBe("AlarmPayloadError");
+    expect(error.issues).toEqual([]);
+  });
+
+  test.each<[string, () => unknown]>([
+    ["not JSON", () => parseAlarmPayload({ payload: CANARY })],
+    ["JSON that breaks off", () => parseAlarmPayload({ payload: `{"ssn":"${CANARY}` })],
+    [
+      "not as the schema wants it, which quotes it",
+      () => {
+        const quoting = z
+          .unknown()
+          .refine(() => false, { error: ({ input }) => `bad: ${JSON.stringify(input)}` });
+        return parseAlarmPayload({ payload: JSON.stringify({ ssn: CANARY }) }, quoting);
+      },
+    ],
+  ])("prints nothing of a payload that is %s", (_, read) => {
+    const error = errorOf(read);
+    const printed = [
+      String(error),
+      error.stack,
+      JSON.stringify(error),
+      inspect(error, { depth: 10 }),
+    ];
+    expect(printed.join("\n")).not.toContain(CANARY);
+    expect(error.cause).toBeUndefined();
+  });
+});
+
+test.each(["", "{", '"text"'])("the payload %j does not fail its delivery", async (payload) => {
+  const { receive, handled } = recordingReceiver();
+  const body = JSON.stringify({ alarm: alarm({ payload }) });
+  expect((await receive(await delivery({ body }))).outcome).toBe("handled");
+  expect((handled[0] as Alarm).payload).toBe(payload);
+});

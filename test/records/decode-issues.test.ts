@@ -1,0 +1,182 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod/mini";
+import type { UnrecognizedDelivery } from "../../src/index.js";
+import { alarm, delivery, onlineDataEvent } from "../support/deliveries.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
+
+/** What `handlers.unrecognized` is told to be wrong with a body. */
+async function issuesOf(type: string, body: string) {
+  const taken: UnrecognizedDelivery[] = [];
+  const { receive } = recordingReceiver({
+    handlers: { unrecognized: (unrecognized) => taken.push(unrecognized) },
+  });
+  const answer = await receive(await delivery({ type, body }));
+  expect(answer.outcome).toBe("handled");
+  return taken[0]?.issues;
+}
+
+const alarmIssues = (overrides: Record<string, unknown>) =>
+  issuesOf("new_alarm", JSON.stringify({ alarm: alarm(overrides) }));
+
+const eventIssues = (type: string, overrides: Record<string, unknown> = {}) =>
+  issuesOf("delete_my_data_event", JSON.stringify({ event: onlineDataEvent(type, overrides) }));
+
+describe("issues say where and why", () => {
+  test.each([
+    ["id", "x", "expected an integer"],
+    ["id", 1.5, "expected an integer"],
+    ["account_id", 2 ** 53, "expected an integer"],
+    ["category_id", undefined, "expected an integer"],
+    ["text", undefined, "expected a string"],
+    ["text", null, "expected a string"],
+    ["payload", { k: 1 }, "expected a string"],
+    ["original_event_id", 2 ** 53, "expected a string"],
+  ])("in an alarm whose %s is %j", async (field, value, message) => {
+    expect(await alarmIssues({ [field]: value })).toEqual([{ path: ["alarm", field], message }]);
+  });
+
+  test("of each field that is off, and of no other", async () => {
+    const issues = await alarmIssues({ id: null, date: null, updated_at: [] });
+    expect(issues?.map(({ path }) => path.join("."))).toEqual([
+      "alarm.id",
+      "alarm.date",
+      "alarm.updated_at",
+    ]);
+  });
+
+  test.each([
+    ["site_id", null, "expected an integer"],
+    ["site_name", null, "expected a string"],
+    ["site_base_url", null, "expected a string"],
+    ["site_id", undefined, "expected an integer"],
+    ["occurred_at", null, "expected a string"],
+    ["account_id", "many", "expected an integer"],
+  ])("in a site event whose %s is %j", async (field, value, message) => {
+    expect(await eventIssues("DATA_DELETED", { [field]: value })).toEqual([
+      { path: ["event", field], message },
+    ]);
+  });
+
+  test("in a site event without its site", async () => {
+    const none = { site_id: null, site_name: null, site_base_url: null };
+    expect(await eventIssues("DATA_REAPPEARED", none)).toEqual([
+      { path: ["event", "site_id"], message: "expected an integer" },
+      { path: ["event", "site_name"], message: "expected a string" },
+      { path: ["event", "site_base_url"], message: "expected a string" },
+    ]);
+  });
+
+  test.each([
+    ["site_id", 7],
+    ["site_name", "Example Broker"],
+    ["site_base_url", "https://broker.example"],
+  ])("in a POWER_OF_ATTORNEY_SIGNED with a %s", async (field, value) => {
+    expect(await eventIssues("POWER_OF_ATTORNEY_SIGNED", { [field]: value })).toEqual([
+      { path: ["event", field], message: "expected null" },
+    ]);
+  });
+
+  test("in an event of an unknown type", async () => {
+    expect(await eventIssues("DATA_MOVED", { account_id: null, site_id: "x" })).toEqual([
+      { path: ["event", "account_id"], message: "expected an integer" },
+      { path: ["event", "site_id"], message: "expected an integer" },
+    ]);
+  });
+
+  test.each([{}, null, [], true, undefined])("in an event whose type is %j", async (type) => {
+    expect(await eventIssues("DATA_DELETED", { type })).toContainEqual({
+      path: ["event", "type"],
+      message: "expected a string",
+    });
+  });
+
+  test.each(["[]", "null", '"text"', "5"])("where the record is %s", async (json) => {
+    const asAlarm = await issuesOf("new_alarm", `{"alarm":${json}}`);
+    expect(asAlarm).toEqual([{ path: ["alarm"], message: "expected an object" }]);
+    const asEvent = await issuesOf("delete_my_data_event", `{"event":${json}}`);
+    expect(asEvent).toEqual([{ path: ["event"], message: "expected an object" }]);
+  });
+});
+
+describe("nothing that was sent stands in issues or log", () => {
+  const CANARY = "canary-19121212-1212";
+  const record = Object.fromEntries(
+    Object.keys(alarm()).map((field) => [field, { [CANARY]: CANARY }]),
+  );
+
+  test.each([
+    ["not JSON", "new_alarm", CANARY],
+    ["JSON that breaks off", "new_alarm", `{"alarm":"${CANARY}`],
+    ["no object", "new_alarm", JSON.stringify(CANARY)],
+    ["unknown keys", "new_alarm", JSON.stringify({ [CANARY]: CANARY })],
+    ["wrong alarm fields", "new_alarm", JSON.stringify({ alarm: record })],
+    [
+      "wrong event fields",
+      "delete_my_data_event",
+      JSON.stringify({ event: { ...record, type: "DATA_DELETED" } }),
+    ],
+    [
+      "a wrong event type",
+      "delete_my_data_event",
+      JSON.stringify({ event: { ...record, type: [CANARY] } }),
+    ],
+    [
+      "an unknown event type",
+      "delete_my_data_event",
+      JSON.stringify({ event: onlineDataEvent(CANARY) }),
+    ],
+    [
+      "a wrong unknown event",
+      "delete_my_data_event",
+      JSON.stringify({ event: { ...record, type: CANARY } }),
+    ],
+  ])("%s", async (_, type, body) => {
+    const lines: unknown[] = [];
+    const issues: unknown[] = [];
+    const logger = {
+      warn: (...line: unknown[]) => lines.push(line),
+      error: (...line: unknown[]) => lines.push(line),
+    };
+    const eventMap = { DATA_DELETED: () => 0 };
+    const quiet = recordingReceiver({
+      handlers: { new_alarm: () => 0, delete_my_data_event: eventMap },
+      logger,
+    });
+    const request = await delivery({ type, body });
+    const answer = await quiet.receive(request);
+    expect(answer).toMatchObject({ status: 503, outcome: "unrecognized" });
+    const taking = recordingReceiver({
+      handlers: {
+        delete_my_data_event: eventMap,
+        unrecognized: (one) => issues.push(...one.issues),
+      },
+    });
+    expect((await taking.receive(request)).outcome).toBe("handled");
+    expect(lines).toHaveLength(1);
+    expect(issues.length).toBeGreaterThan(0);
+    expect(JSON.stringify([lines, issues, answer, quiet.reports, taking.reports])).not.toContain(
+      CANARY,
+    );
+  });
+});
+
+test("zod's process-wide messages, which may quote values, reach neither issues nor log", async () => {
+  const before = z.config().customError;
+  z.config({ customError: ({ input }) => `bad value ${JSON.stringify(input)}` });
+  try {
+    const records: unknown[] = ["CANARY", null, [], alarm({ id: "CANARY", text: ["CANARY"] })];
+    const events = ["CANARY", onlineDataEvent("DATA_DELETED", { site_id: "CANARY" })];
+    const odd = [{ type: ["CANARY"] }, { type: "NEW", severity: ["CANARY"], site_name: {} }];
+    const issues = await Promise.all([
+      ...records.map((record) => issuesOf("new_alarm", JSON.stringify({ alarm: record }))),
+      ...[...events, ...odd].map((record) =>
+        issuesOf("delete_my_data_event", JSON.stringify({ event: record })),
+      ),
+    ]);
+    const messages = issues.flatMap((found) => found?.map(({ message }) => message));
+    expect(messages.length).toBeGreaterThanOrEqual(issues.length);
+    for (const message of messages) expect(message).toMatch(/^expected an? [a-z ]+$/);
+  } finally {
+    z.config({ customError: before });
+  }
+});

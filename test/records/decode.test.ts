@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { alarm, delivery, eventDelivery, onlineDataEvent } from "../support/deliveries.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
+
+const EVENT_TYPES = [
+  "DELETION_REQUEST_SENT",
+  "USER_MANUAL_INSTRUCTIONS_SENT",
+  "DATA_DELETED",
+  "DATA_REAPPEARED",
+  "PERSONAL_DATA_FOUND",
+  "PERSONAL_DATA_NOT_FOUND",
+  "POWER_OF_ATTORNEY_SIGNED",
+];
+const BREACHES = [
+  "email_hacked",
+  "phone_hacked",
+  "ssn_hacked",
+  "iban_hacked",
+  "credit_card_hacked",
+  "passport_hacked",
+  "drivers_license_hacked",
+  "domain_hacked",
+];
+const BUREAUS = [
+  "BureauIdentity",
+  "BureauCreditA",
+  "BureauCreditAConnect",
+  "BureauCreditAEnquiry",
+  "BureauCreditB",
+];
+/** What becomes of a body, and what the handler was given of it. */
+async function receive(type: string, body: string) {
+  const { receive, handled } = recordingReceiver();
+  const { outcome, status } = await receive(await delivery({ type, body }));
+  return { outcome, status, handled };
+}
+
+const receiveAlarm = (overrides: Record<string, unknown>) =>
+  receive("new_alarm", JSON.stringify({ alarm: alarm(overrides) }));
+
+describe("documented deliveries reach their handler as they were sent", () => {
+  test.each(BREACHES)("an alarm of the breach %s", async (event_type) => {
+    const { outcome, handled } = await receiveAlarm({ event_type });
+    expect({ outcome, handled }).toEqual({ outcome: "handled", handled: [alarm({ event_type })] });
+  });
+
+  test.each(BUREAUS)("an alarm of %s", async (source) => {
+    const sent = { source, event_type: source };
+    expect(await receiveAlarm(sent)).toMatchObject({ outcome: "handled", handled: [alarm(sent)] });
+  });
+
+  test.each(["Low", "Medium", "High", "Info"])("an alarm of severity %s", async (severity) => {
+    expect((await receiveAlarm({ severity })).handled).toEqual([alarm({ severity })]);
+  });
+
+  test.each(EVENT_TYPES)("the event %s", async (type) => {
+    const { receive, handled } = recordingReceiver();
+    expect((await receive(await eventDelivery(type))).outcome).toBe("handled");
+    expect(handled).toEqual([onlineDataEvent(type)]);
+  });
+});
+
+describe("what the gateway may add later passes", () => {
+  test("unknown fields stay as they were sent, at every level", async () => {
+    const added = { risk: { score: 0.25, tags: ["a", null] }, is_test: 1, id2: "007" };
+    const { handled } = await receiveAlarm(added);
+    expect(handled).toEqual([alarm(added)]);
+  });
+
+  test("the fields keep their order, the unknown ones among them", async () => {
+    const sent = { added_first: 1, ...alarm({ account_id: "42" }), added_last: 2 };
+    const { handled } = await receive("new_alarm", JSON.stringify({ alarm: sent }));
+    expect(Object.keys(handled[0] as object)).toEqual(Object.keys(sent));
+  });
+
+  test.each(["severity", "status", "source", "event_type"])(
+    "an unknown value of %s",
+    async (field) => {
+      const { handled } = await receiveAlarm({ [field]: "Added2030" });
+      expect(handled).toEqual([alarm({ [field]: "Added2030" })]);
+    },
+  );
+
+  test("an unknown category, severity of an event and date format", async () => {
+    const sent = { category_id: 8, date: "2026-07-08T10:00:00Z", checked_at: "" };
+    expect((await receiveAlarm(sent)).handled).toEqual([alarm(sent)]);
+    const { receive, handled } = recordingReceiver();
+    await receive(await eventDelivery("DATA_DELETED", { event: { severity: "CRITICAL" } }));
+    expect(handled).toEqual([onlineDataEvent("DATA_DELETED", { severity: "CRITICAL" })]);
+  });
+
+  test("a field beside alarm in the body", async () => {
+    const body = JSON.stringify({ version: 2, alarm: alarm() });
+    expect((await receive("new_alarm", body)).handled).toEqual([alarm()]);
+  });
+
+  test("text of any script, escaped or not, and half a surrogate pair", async () => {
+    const text = "Ålarm – тест – 警报 – 🔐 – \ud83d";
+    expect((await receiveAlarm({ text })).handled).toEqual([alarm({ text })]);
+  });
+});

@@ -1,0 +1,405 @@
+import * as nodeCrypto from "node:crypto";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { MacBackend } from "../../src/signature/crypto/backend.js";
+import { backend as node, createNodeBackend } from "../../src/signature/crypto/node.js";
+import { headText, type SignedHead } from "../../src/signature/crypto/signed-head.js";
+import { backend as web } from "../../src/signature/crypto/web.js";
+
+// What any backend has to do. RFC 4231's MACs have no head in front: `one-shot-hmac.test.ts` holds them.
+
+const SETTINGS = { seed: 20_260_708, numRuns: 200 };
+const SECRET = "whsec_test";
+const HEAD: SignedHead = { timestamp: "1760000000", id: "3f2504e0-4f89-41d3-9a0c-0305e82c3301" };
+
+const BACKENDS: [string, MacBackend<unknown>][] = [
+  ["the Node backend", node],
+  ["the Node backend by createHmac alone", createNodeBackend(undefined)],
+  ["the Web backend", web],
+];
+
+/** What `node:crypto` gives for the UTF-8 of the head and the bytes behind it. */
+function macOf(secret: string, head: SignedHead, body: Uint8Array): string {
+  const bytes = Buffer.from(headText(head), "utf8");
+  return nodeCrypto.createHmac("sha256", secret).update(bytes).update(body).digest("hex");
+}
+
+function signatureOf(secret: string, head: SignedHead, body: Uint8Array): string {
+  return `v1=${macOf(secret, head, body)}`;
+}
+
+const grammaticalHead: fc.Arbitrary<SignedHead> = fc.record({
+  timestamp: fc.stringMatching(/^[0-9]{1,12}$/),
+  id: fc.stringMatching(/^[0-9A-Za-z._-]{1,128}$/),
+});
+const anyHead: fc.Arbitrary<SignedHead> = fc.record({
+  timestamp: fc.string({ unit: "binary", maxLength: 20 }),
+  id: fc.string({ unit: "binary", maxLength: 160 }),
+});
+const head = fc.oneof(grammaticalHead, anyHead);
+/** Of 1 to 200 bytes: WebCrypto takes no empty key, and no secret is empty. */
+const secret = fc.oneof(
+  fc
+    .string({ unit: "binary", minLength: 1, maxLength: 200 })
+    .filter((text) => Buffer.byteLength(text) <= 200),
+  fc.string({ unit: "grapheme-ascii", minLength: 1, maxLength: 200 }),
+);
+const body = fc.oneof(
+  { weight: 5, arbitrary: fc.uint8Array({ maxLength: 5_000, size: "max" }) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .record({ length: fc.nat(70_000), salt: fc.nat(255) })
+      .map(({ length, salt }) => Uint8Array.from({ length }, (_, at) => at * 31 + salt)),
+  },
+);
+
+describe.each(BACKENDS)("%s", (_, backend) => {
+  /** The key and the data of RFC 4231, section 4, where the key is UTF-8; else a key that is as long. */
+  test.each([
+    ["case 1", "\x0b".repeat(20), Buffer.from("Hi There")],
+    ["case 2, a key shorter than the MAC", "Jefe", Buffer.from("what do ya want for nothing?")],
+    ["case 3", "k".repeat(20), Buffer.alloc(50, 0xdd)],
+    [
+      "case 4, a key of 25 different bytes",
+      String.fromCharCode(...Array.from({ length: 25 }, (_, at) => at + 1)),
+      Buffer.alloc(50, 0xcd),
+    ],
+    ["case 5", "\x0c".repeat(20), Buffer.from("Test With Truncation")],
+    [
+      "case 6, a key longer than a block",
+      "k".repeat(131),
+      Buffer.from("Test Using Larger Than Block-Size Key - Hash Key First"),
+    ],
+    [
+      "case 7, key and data longer than a block",
+      "k".repeat(131),
+      Buffer.from(
+        "This is a test using a larger than block-size key and a larger than block-size data. " +
+          "The key needs to be hashed before being used by the HMAC algorithm.",
+      ),
+    ],
+  ])("signs the data of RFC 4231's %s behind a head, as node:crypto does", async (_, key, data) => {
+    const signed = await backend.sign(backend.importKey(key), HEAD, data);
+    expect(signed).toBe(macOf(key, HEAD, data));
+    expect(await backend.verify(backend.importKey(key), HEAD, data, `v1=${signed}`)).toBe(true);
+  });
+
+  test("makes the same MAC wherever head and body meet", async () => {
+    const key = backend.importKey(SECRET);
+    const cuts: [SignedHead, string][] = [
+      [{ timestamp: "1", id: "a" }, "b:c::d"],
+      [{ timestamp: "1", id: "a:b" }, "c::d"],
+      [{ timestamp: "1:a", id: "b" }, "c::d"],
+      [{ timestamp: "1:a:b", id: "c" }, ":d"],
+      [{ timestamp: "1", id: "a:b:c:" }, "d"],
+    ];
+    const whole = nodeCrypto.createHmac("sha256", SECRET).update("v1:1:a:b:c::d").digest("hex");
+    for (const [cut, rest] of cuts) {
+      expect(await backend.sign(key, cut, Buffer.from(rest))).toBe(whole);
+    }
+    expect(await backend.sign(key, { timestamp: "1", id: "b" }, Buffer.from("b:c::d"))).not.toBe(
+      whole,
+    );
+  });
+});
+
+describe("all backends", () => {
+  test("make the same MAC, which is node:crypto's, and take each other's", async () => {
+    await fc.assert(
+      fc.asyncProperty(secret, head, body, async (text, signedHead, bytes) => {
+        const expected = macOf(text, signedHead, bytes);
+        for (const [name, backend] of BACKENDS) {
+          const key = backend.importKey(text);
+          expect(await backend.sign(key, signedHead, bytes), name).toBe(expected);
+          expect(await backend.verify(key, signedHead, bytes, `v1=${expected}`), name).toBe(true);
+        }
+      }),
+      SETTINGS,
+    );
+  });
+
+  test("refuse the same MACs, of which one bit is wrong", async () => {
+    const flip = fc.record({ at: fc.nat(31), bit: fc.nat(7) });
+    await fc.assert(
+      fc.asyncProperty(secret, head, body, flip, async (text, signedHead, bytes, { at, bit }) => {
+        const mac = Buffer.from(macOf(text, signedHead, bytes), "hex");
+        mac[at] = (mac[at] ?? 0) ^ (1 << bit);
+        const signature = `v1=${mac.toString("hex")}`;
+        for (const [name, backend] of BACKENDS) {
+          const key = backend.importKey(text);
+          expect(await backend.verify(key, signedHead, bytes, signature), name).toBe(false);
+        }
+      }),
+      SETTINGS,
+    );
+  });
+
+  test("take the same texts for a signature: v1= and the digits in any letter case", async () => {
+    const bytes = Buffer.from("{}");
+    const right = signatureOf(SECRET, HEAD, bytes);
+    // Units of all kinds, most of them such as a signature might have.
+    const unit = fc.oneof(
+      fc.constantFrom(...Array.from('0123456789abcdefABCDEFgGvV1=: \n"\u0130\u0161\uff11\u212a')),
+      fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),
+    );
+    const place = fc.nat(67);
+    const edit = fc.oneof(
+      fc.tuple(place, unit).map(([at, one]) => replaced(at, one)),
+      fc.tuple(place, unit).map(([at, one]) => inserted(at, one)),
+      fc.tuple(place, fc.nat(3)).map(([at, count]) => removed(at, count)),
+      fc
+        .nat(67)
+        .map((from) => (text: string) => text.slice(0, from) + text.slice(from).toUpperCase()),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(edit, { maxLength: 3 }), async (edits) => {
+        const text = edits.reduce((before, change) => change(before), right);
+        const isRight =
+          /^v1=[0-9A-Fa-f]{64}$/.test(text) && text.slice(3).toLowerCase() === right.slice(3);
+        for (const [name, backend] of BACKENDS) {
+          const key = backend.importKey(SECRET);
+          expect(await backend.verify(key, HEAD, bytes, text), name).toBe(isRight);
+        }
+      }),
+      { ...SETTINGS, numRuns: 3_000 },
+    );
+  });
+});
+
+describe.each(BACKENDS)("%s signs a head as UTF-8, never by its low bytes:", (_, backend) => {
+  const bytes = Buffer.from("{}");
+  const key = backend.importKey(SECRET);
+
+  describe.each([
+    ["id", (text: string): SignedHead => ({ timestamp: "1760000000", id: `a${text}` })],
+    ["timestamp", (text: string): SignedHead => ({ timestamp: `17${text}0000000`, id: "a" })],
+  ] as const)("in the %s", (_, headOf) => {
+    test.each([
+      ["U+0136, whose low byte is a 6", "\u0136", "6"],
+      ["U+FF16, the full-width 6, whose low byte is a SYN", "\uff16", "\x16"],
+      ["U+0161, whose low byte is an a", "\u0161", "a"],
+      ["U+00E9, which is one byte in latin1", "\u00e9", "\u0129"],
+      ["U+1F536, whose halves end in 3D and 36", "\u{1f536}", "=6"],
+    ])("%s", async (_, letter, other) => {
+      const [given, plain] = [headOf(letter), headOf(other)];
+      const signed = await backend.sign(key, given, bytes);
+      expect(signed).toBe(macOf(SECRET, given, bytes));
+      expect(signed).not.toBe(macOf(SECRET, plain, bytes));
+      expect(await backend.verify(key, given, bytes, signatureOf(SECRET, plain, bytes))).toBe(
+        false,
+      );
+      expect(await backend.verify(key, plain, bytes, `v1=${signed}`)).toBe(false);
+      expect(await backend.verify(key, given, bytes, `v1=${signed}`)).toBe(true);
+    });
+
+    test("half a surrogate pair, as the replacement character", async () => {
+      const expected = macOf(SECRET, headOf("\ufffd"), bytes);
+      expect(await backend.sign(key, headOf("\ud83d"), bytes)).toBe(expected);
+      expect(await backend.sign(key, headOf("\udd36"), bytes)).toBe(expected);
+    });
+  });
+});
+
+describe.each(BACKENDS)("%s takes a body for its bytes, whatever holds them:", (_, backend) => {
+  const bytes = Uint8Array.from({ length: 100 }, (_, at) => at * 3);
+  const around = (larger: Uint8Array) => {
+    larger.fill(0xee).set(bytes, 13);
+    return larger.subarray(13, 13 + bytes.length);
+  };
+
+  test.each<[string, Uint8Array]>([
+    ["a Uint8Array", bytes],
+    ["a part of a larger Uint8Array", around(new Uint8Array(300))],
+    ["a Buffer", Buffer.from(bytes)],
+    ["a part of a Buffer", around(Buffer.alloc(300))],
+    ["a part of Node's pool of small buffers", around(Buffer.allocUnsafe(300))],
+    ["memory that threads share", around(new Uint8Array(new SharedArrayBuffer(300)))],
+  ])("%s", async (_, given) => {
+    const expected = macOf(SECRET, HEAD, bytes);
+    const key = backend.importKey(SECRET);
+    expect(await backend.sign(key, HEAD, given)).toBe(expected);
+    expect(await backend.verify(key, HEAD, given, `v1=${expected}`)).toBe(true);
+    expect(given).toEqual(given instanceof Buffer ? Buffer.from(bytes) : bytes);
+  });
+});
+
+describe.each(BACKENDS)("%s, asked to verify a text,", (_, backend) => {
+  const bytes = Buffer.from("{}");
+  const right = signatureOf(SECRET, HEAD, bytes);
+  const key = backend.importKey(SECRET);
+  const isTaken = (text: string) => backend.verify(key, HEAD, bytes, text);
+  const digits = right.slice(3);
+  const letterAt = right.search(/[a-f]/);
+  const numberAt = 3 + digits.search(/[0-9]/);
+
+  test("takes the right one as it was signed", async () => {
+    expect(await isTaken(right)).toBe(true);
+  });
+
+  test.each([
+    ["upper-case digits", `v1=${digits.toUpperCase()}`],
+    ["digits of mixed case", `v1=${mixCase(digits, 0)}`],
+    ["digits of the other mixed case", `v1=${mixCase(digits, 1)}`],
+    ["one upper-case digit", replaced(letterAt, right.charAt(letterAt).toUpperCase())(right)],
+  ])("takes the right one with %s, and not with one digit wrong", async (_, text) => {
+    expect(text).not.toBe(right);
+    expect(await isTaken(text)).toBe(true);
+    expect(await isTaken(replaced(numberAt, text.charAt(numberAt) === "0" ? "1" : "0")(text))).toBe(
+      false,
+    );
+  });
+
+  test.each([
+    ["a character short at the end", right.slice(0, -1)],
+    ["a character short at the front", right.slice(1)],
+    ["a digit short in the middle", removed(30, 1)(right)],
+    ["a digit long", `${right}0`],
+    ["a space long", `${right} `],
+    ["a newline long", `${right}\n`],
+    ["a NUL long", `${right}\0`],
+    ["a space long at the front", ` ${right}`],
+    ["a character beyond ASCII long", `${right}\u00e9`],
+    ["empty", ""],
+    ["8 000 characters long", right.padEnd(8_000, "0")],
+    ["8 000 characters long, of the right one again and again", right.repeat(120).slice(0, 8_000)],
+    ["8 000 upper-case letters", "A".repeat(8_000)],
+    ["the digits alone", digits],
+    ["the prefix alone", "v1="],
+    ["prefixed by V1=", `V1=${digits}`],
+    ["prefixed by V1=, with upper-case digits", `V1=${digits.toUpperCase()}`],
+    ["prefixed by v1:", `v1:${digits}`],
+    ["prefixed by v2=", `v2=${digits}`],
+    ["prefixed by v1= twice", `v1=v1=${digits}`.slice(0, 67)],
+    ["with a letter that is no digit", replaced(66, "g")(right)],
+    ["with an upper-case letter that is no digit", replaced(66, "G")(right)],
+    ["with all its digits zero", `v1=${"0".repeat(64)}`],
+    ["that is 67 NULs", "\0".repeat(67)],
+  ])("refuses one that is %s", async (_, text) => {
+    expect(await isTaken(text)).toBe(false);
+    // Nor is it taken at once after the right one, or twice in a row.
+    expect(await isTaken(right)).toBe(true);
+    expect(await isTaken(text)).toBe(false);
+    expect(await isTaken(text)).toBe(false);
+  });
+
+  test("refuses each digit's place filled with a character of the same low byte", async () => {
+    const taken: string[] = [];
+    for (let at = 0; at < right.length; at++) {
+      for (const high of [0x01, 0x02, 0x20, 0x80, 0xd8, 0xdc, 0xff]) {
+        for (const text of [right, `v1=${digits.toUpperCase()}`]) {
+          const code = (high << 8) | text.charCodeAt(at);
+          if (await isTaken(replaced(at, String.fromCharCode(code))(text)))
+            taken.push(`${code} at ${at}`);
+        }
+      }
+    }
+    expect(taken).toEqual([]);
+  });
+
+  test("refuses full-width digits and letters", async () => {
+    const wide = (text: string) =>
+      text.replace(/[0-9a-f]/gi, (digit) => String.fromCharCode(digit.charCodeAt(0) + 0xfee0));
+    expect(wide("6aA")).toBe("\uff16\uff41\uff21");
+    expect(await isTaken(`v1=${wide(digits)}`)).toBe(false);
+    for (let at = 0; at < 64; at++) {
+      const one = wide(digits.charAt(at));
+      expect(await isTaken(replaced(3 + at, one)(right)), String(at)).toBe(false);
+    }
+  });
+
+  test.each([
+    ["the v", 0],
+    ["the 1", 1],
+    ["the equals sign", 2],
+    ["a number", numberAt],
+    ["a letter", letterAt],
+    ["the last digit", 66],
+  ])("of all characters takes in the place of %s only the right one", async (_, at) => {
+    const taken: string[] = [];
+    for (let code = 0; code <= 0xffff; code++) {
+      const one = String.fromCharCode(code);
+      if (await isTaken(replaced(at, one)(right))) taken.push(one);
+    }
+    // The digits alone have two cases.
+    const one = right.charAt(at);
+    expect(taken.sort()).toEqual(at < 3 ? [one] : [...new Set([one.toUpperCase(), one])].sort());
+  });
+
+  // Were the text copied into memory that still holds the one before, what it lacks would be there.
+  describe("at once after the right one of the same message refuses", () => {
+    async function takenOf(textAt: (at: number) => string): Promise<number[]> {
+      const taken: number[] = [];
+      for (let at = 0; at < right.length; at++) {
+        expect(await isTaken(right)).toBe(true);
+        if (await isTaken(textAt(at))) taken.push(at);
+      }
+      return taken;
+    }
+
+    test("its first n characters", async () => {
+      expect(await takenOf((n) => right.slice(0, n))).toEqual([]);
+    });
+
+    test("its first n characters in upper case", async () => {
+      const upper = `v1=${digits.toUpperCase()}`;
+      expect(await takenOf((n) => upper.slice(0, n))).toEqual([]);
+    });
+
+    test("all but its first n characters", async () => {
+      expect(await takenOf((n) => right.slice(n + 1))).toEqual([]);
+    });
+
+    test("its first n characters and a NUL for each other", async () => {
+      expect(await takenOf((n) => right.slice(0, n).padEnd(67, "\0"))).toEqual([]);
+    });
+
+    test.each([
+      ["two", "\u00e9"],
+      ["two, of which lower case makes three", "\u0130"],
+      ["three", "\uff16"],
+      ["three, of which lower case makes one", "\u212a"],
+      ["four", "\u{1f536}"],
+      ["three, as half a pair", "\ud83d"],
+    ])("one with a character of %s bytes at place n", async (_, letter) => {
+      const bytesOfLetter = Buffer.byteLength(letter);
+      expect(await takenOf((n) => right.slice(0, n) + letter)).toEqual([]);
+      // As many characters, and as many bytes, as a signature has.
+      expect(await takenOf((n) => replaced(n, letter)(right))).toEqual([]);
+      expect(
+        await takenOf((n) => right.slice(0, n) + letter + right.slice(n + bytesOfLetter)),
+      ).toEqual([]);
+      expect(await takenOf((n) => inserted(n, letter)(right))).toEqual([]);
+    });
+  });
+
+  test("refuses the signature of another message, secret or head, before and after its own", async () => {
+    const others = [
+      signatureOf(SECRET, HEAD, Buffer.from("[]")),
+      signatureOf("whsec_other", HEAD, bytes),
+      signatureOf(SECRET, { ...HEAD, id: "b" }, bytes),
+      signatureOf(SECRET, { ...HEAD, timestamp: "1760000001" }, bytes),
+    ];
+    for (const other of others) {
+      expect(await isTaken(other)).toBe(false);
+      expect(await isTaken(right)).toBe(true);
+      expect(await isTaken(other)).toBe(false);
+    }
+  });
+});
+
+function replaced(at: number, one: string) {
+  return (text: string) => text.slice(0, at) + one + text.slice(at + 1);
+}
+
+function inserted(at: number, one: string) {
+  return (text: string) => text.slice(0, at) + one + text.slice(at);
+}
+
+function removed(at: number, count: number) {
+  return (text: string) => text.slice(0, at) + text.slice(at + count);
+}
+
+function mixCase(hex: string, odd: number): string {
+  return Array.from(hex, (digit, at) => (at % 2 === odd ? digit.toUpperCase() : digit)).join("");
+}

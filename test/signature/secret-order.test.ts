@@ -1,0 +1,158 @@
+import { backend } from "#crypto";
+import * as fc from "fast-check";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { readSignedHeaders } from "../../src/delivery/headers.js";
+import { keysOf } from "../../src/signature/secrets.js";
+import { matchSecret } from "../../src/signature/signature.js";
+import { delivery, eventDelivery } from "../support/deliveries.js";
+import { rawDelivery } from "../support/raw-delivery.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
+
+const SECRETS = ["whsec_first", "whsec_second", "whsec_third", "whsec_fourth", "whsec_fifth"];
+const FORGER = "whsec_of_a_forger";
+const SETTINGS = { seed: 20_260_708, numRuns: 100 };
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** A receiver, and what each delivery to it costs: the MACs that are computed for it. */
+function countingReceiver(secret: Parameters<typeof recordingReceiver>[0]) {
+  const verify = vi.spyOn(backend, "verify");
+  const { receive, reports, handled } = recordingReceiver(secret);
+  let ids = 0;
+  const deliver = async (signer: string, make = delivery) => {
+    const request = await make({ id: `d-${ids++}`, secret: signer });
+    verify.mockClear();
+    const { outcome } = await receive(request);
+    const keys = verify.mock.calls.map(([key]) => key);
+    expect(new Set(keys).size, "no secret is tried twice").toBe(keys.length);
+    return { outcome, secretIndex: reports.at(-1)?.secretIndex, macs: keys.length };
+  };
+  return { deliver, handled };
+}
+
+const handledBy = (secretIndex: number, macs: number) => ({
+  outcome: "handled",
+  secretIndex,
+  macs,
+});
+const refusedAfter = (macs: number) => ({
+  outcome: "signature_mismatch",
+  secretIndex: undefined,
+  macs,
+});
+
+describe.each([1, 2, 5])("of %i secrets", (count) => {
+  const secrets = SECRETS.slice(0, count);
+
+  test.each(secrets.map((secret, index) => [index, secret] as const))(
+    "the one at index %i costs one MAC from its second delivery on, and keeps its index",
+    async (index, secret) => {
+      const { deliver } = countingReceiver({ secret: secrets });
+      expect(await deliver(secret)).toEqual(handledBy(index, index + 1));
+      for (let n = 0; n < 5; n++) expect(await deliver(secret)).toEqual(handledBy(index, 1));
+    },
+  );
+
+  test("each is tried on a mismatch, whichever matched last, and a mismatch puts none in front", async () => {
+    const { deliver, handled } = countingReceiver({ secret: secrets });
+    expect(await deliver(FORGER)).toEqual(refusedAfter(count));
+    for (const [index, secret] of secrets.entries()) {
+      await deliver(secret);
+      expect(await deliver(FORGER)).toEqual(refusedAfter(count));
+      expect(await deliver(secret)).toEqual(handledBy(index, 1));
+    }
+    expect(handled).toHaveLength(2 * count);
+  });
+});
+
+test("two that take turns cost two MACs each, wherever they stand", async () => {
+  const { deliver } = countingReceiver({ secret: SECRETS });
+  await deliver("whsec_fifth");
+  await deliver("whsec_third");
+  for (let n = 0; n < 3; n++) {
+    expect(await deliver("whsec_fifth")).toEqual(handledBy(4, 2));
+    expect(await deliver("whsec_third")).toEqual(handledBy(2, 2));
+  }
+});
+
+test("one that stands twice has its first index, whichever matched before", async () => {
+  const { deliver } = countingReceiver({ secret: ["whsec_a", "whsec_b", "whsec_c", "whsec_b"] });
+  for (const signer of ["whsec_b", "whsec_c", "whsec_b", "whsec_a", "whsec_b", "whsec_b"]) {
+    const secretIndex = { whsec_a: 0, whsec_b: 1, whsec_c: 2 }[signer];
+    expect(await deliver(signer)).toMatchObject({ outcome: "handled", secretIndex });
+  }
+  expect(await deliver(FORGER)).toEqual(refusedAfter(4));
+});
+
+test("two receivers of one list keep an order each", async () => {
+  const one = countingReceiver({ secret: SECRETS });
+  const other = countingReceiver({ secret: SECRETS });
+  await one.deliver("whsec_fifth");
+  expect(await other.deliver("whsec_first")).toEqual(handledBy(0, 1));
+  expect(await one.deliver("whsec_fifth")).toEqual(handledBy(4, 1));
+  expect(await other.deliver("whsec_second")).toEqual(handledBy(1, 2));
+});
+
+test("each webhook type keeps an order of its own, and so do the types that are not documented", async () => {
+  const secret = { new_alarm: SECRETS.slice(0, 3), delete_my_data_event: SECRETS.slice(3) };
+  const { deliver } = countingReceiver({ secret });
+  const event: typeof delivery = (overrides) => eventDelivery("DATA_DELETED", overrides);
+  const unknown: typeof delivery = (overrides) =>
+    delivery({ ...overrides, type: "added_later", body: '{"a":1}' });
+
+  expect(await deliver("whsec_third")).toEqual(handledBy(2, 3));
+  expect(await deliver("whsec_fourth", event)).toEqual(handledBy(0, 1));
+  expect(await deliver("whsec_fifth", event)).toEqual(handledBy(1, 2));
+  expect(await deliver("whsec_third")).toEqual(handledBy(2, 1));
+  expect(await deliver("whsec_fifth", event)).toEqual(handledBy(1, 1));
+  const unrecognized = { outcome: "unrecognized", secretIndex: 0 };
+  expect(await deliver("whsec_fourth", unknown)).toEqual({ ...unrecognized, macs: 4 });
+  expect(await deliver("whsec_fourth", unknown)).toEqual({ ...unrecognized, macs: 1 });
+  // The order of all has changed, and with it neither of the two.
+  expect(await deliver("whsec_fifth", event)).toEqual(handledBy(1, 1));
+  expect(await deliver("whsec_first", event)).toEqual(refusedAfter(2));
+  expect(await deliver("whsec_fourth")).toEqual(refusedAfter(3));
+});
+
+test("a list whose first secret matches stays the very list, and any other becomes a new one", async () => {
+  const matchAs = async (secret: string, secrets: Parameters<typeof matchSecret>[0]) => {
+    const { headers, body } = rawDelivery({ secret });
+    const signed = readSignedHeaders(headers);
+    if (signed?.signature === undefined) throw new Error("not signed");
+    return matchSecret(secrets, signed, signed.signature, Buffer.from(body));
+  };
+  const order = keysOf(SECRETS);
+  const secrets: Parameters<typeof matchSecret>[0] = { order };
+  const first = order[0]?.key;
+  await matchAs("whsec_first", secrets);
+  await matchAs(FORGER, secrets);
+  expect(secrets.order).toBe(order);
+  await matchAs("whsec_second", secrets);
+  expect(secrets.order).not.toBe(order);
+  expect(order[0]?.key).toBe(first);
+  expect(secrets.order.map(({ index }) => index)).toEqual([1, 0, 2, 3, 4]);
+});
+
+test("as a property: the order is that of the last matches, and the index that of the list", async () => {
+  const signers = fc.integer({ min: 1, max: SECRETS.length }).chain((count) =>
+    fc.record({
+      count: fc.constant(count),
+      row: fc.array(fc.integer({ min: -1, max: count - 1 }), { minLength: 1, maxLength: 25 }),
+    }),
+  );
+  await fc.assert(
+    fc.asyncProperty(signers, async ({ count, row }) => {
+      const { deliver } = countingReceiver({ secret: SECRETS.slice(0, count) });
+      let order = Array.from({ length: count }, (_, index) => index);
+      for (const index of row) {
+        const expected =
+          index === -1 ? refusedAfter(count) : handledBy(index, order.indexOf(index) + 1);
+        expect(await deliver(SECRETS[index] ?? FORGER)).toEqual(expected);
+        if (index !== -1) order = [index, ...order.filter((other) => other !== index)];
+      }
+    }),
+    SETTINGS,
+  );
+});

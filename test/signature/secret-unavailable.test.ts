@@ -1,0 +1,193 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createWebhookReceiver, type SecretFunction, type SecretList } from "../../src/index.js";
+import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const UNAVAILABLE = { status: 503, outcome: "secret_unavailable" };
+const outage = new Error("the vault is sealed");
+const giving = (value: unknown) => () => value as SecretList;
+
+describe("a secret function without a usable secret is our outage, answered 503:", () => {
+  test.each<[string, SecretFunction]>([
+    [
+      "it throws",
+      () => {
+        throw outage;
+      },
+    ],
+    ["it rejects", () => Promise.reject(outage)],
+    [
+      "it rejects with undefined",
+      giving({
+        then: (_: unknown, reject: () => void) => {
+          reject();
+        },
+      }),
+    ],
+    [
+      "it gives a thenable that throws",
+      () => ({
+        then: () => {
+          throw outage;
+        },
+      }),
+    ],
+    ["it gives an empty text", giving("")],
+    ["it gives white space", giving(" \n")],
+    ["it gives a text with a newline behind", giving(`${TEST_SECRET}\n`)],
+    ['it gives the text "undefined"', giving("undefined")],
+    ["it gives a list with nothing usable", giving(["", undefined, null, 5])],
+    ["it gives a list with a hole", giving(new Array(1))],
+    ["it gives bytes", giving(Buffer.from(TEST_SECRET))],
+    ["it gives a number", giving(5)],
+    ["it gives secrets per type", giving({ new_alarm: TEST_SECRET })],
+    ["it gives a function", giving(() => TEST_SECRET)],
+  ])("%s", async (_, secret) => {
+    const { receive, handled, reports } = recordingReceiver({ secret, unverifiable: "reject" });
+    expect(await receive(await delivery())).toMatchObject(UNAVAILABLE);
+    expect(handled).toEqual([]);
+    expect(reports).toHaveLength(1);
+    // Nothing is verified yet, so nothing that the request claims is reported.
+    expect(reports[0]).not.toHaveProperty("id");
+    expect(JSON.stringify(reports)).not.toContain(TEST_SECRET);
+  });
+
+  test("its error is reported as it is", async () => {
+    const { receive, reports } = recordingReceiver({ secret: () => Promise.reject(outage) });
+    await receive(await delivery());
+    expect(reports[0]?.error).toBe(outage);
+  });
+
+  test("the same delivery is handled once it is over", async () => {
+    let isSealed = true;
+    const { receive, handled } = recordingReceiver({
+      secret: () => (isSealed ? Promise.reject(outage) : TEST_SECRET),
+    });
+    const request = await delivery();
+    expect(await receive(request)).toMatchObject(UNAVAILABLE);
+    isSealed = false;
+    expect((await receive(request)).outcome).toBe("handled");
+    expect(handled).toEqual([alarm()]);
+  });
+});
+
+describe("a secret function that takes longer than dependencyTimeoutMs", () => {
+  function slowReceiver() {
+    let give: (secret: string) => void = () => undefined;
+    let fail: (error: Error) => void = () => undefined;
+    const secret = () =>
+      new Promise<string>((resolve, reject) => {
+        give = resolve;
+        fail = reject;
+      });
+    const recording = recordingReceiver({ secret, dependencyTimeoutMs: 700 });
+    return {
+      ...recording,
+      give: (text: string) => {
+        give(text);
+      },
+      fail: (error: Error) => {
+        fail(error);
+      },
+    };
+  }
+
+  test("is given up, and the delivery is not handled when the secret comes late", async () => {
+    const request = await delivery();
+    vi.useFakeTimers({ now: NOW_MS });
+    const { receive, give, handled, reports } = slowReceiver();
+    const answer = receive(request);
+    await vi.advanceTimersByTimeAsync(699);
+    expect(reports).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await answer).toMatchObject(UNAVAILABLE);
+    expect(String(reports[0]?.error)).toContain("700 ms");
+    give(TEST_SECRET);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(handled).toEqual([]);
+    expect(reports).toHaveLength(1);
+  });
+
+  test("may fail late without effect", async () => {
+    const request = await delivery();
+    vi.useFakeTimers({ now: NOW_MS });
+    const { receive, fail, reports } = slowReceiver();
+    const answer = receive(request);
+    await vi.advanceTimersByTimeAsync(700);
+    expect(await answer).toMatchObject(UNAVAILABLE);
+    fail(outage);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(reports).toHaveLength(1);
+  });
+
+  test("is in time just before it, and leaves no timer behind", async () => {
+    const request = await delivery();
+    vi.useFakeTimers({ now: NOW_MS });
+    const { receive, give, handled } = slowReceiver();
+    const answer = receive(request);
+    await vi.advanceTimersByTimeAsync(699);
+    give(TEST_SECRET);
+    expect((await answer).outcome).toBe("handled");
+    expect(handled).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("a secret function is not asked", () => {
+  async function callsFor(change: (request: Awaited<ReturnType<typeof delivery>>) => object) {
+    const secret = vi.fn(() => TEST_SECRET);
+    const { receive, reports } = recordingReceiver({ secret, maxBodyBytes: 1_000 });
+    const request = await delivery();
+    await receive({ ...request, ...change(request) });
+    return { calls: secret.mock.calls.length, outcome: reports[0]?.outcome };
+  }
+
+  test.each<[string, string, Parameters<typeof callsFor>[0]]>([
+    [
+      "a malformed id",
+      "malformed",
+      ({ headers }) => ({ headers: { ...headers, "x-webhook-id": "a:b" } }),
+    ],
+    [
+      "a malformed timestamp",
+      "malformed",
+      ({ headers }) => ({ headers: { ...headers, "x-webhook-timestamp": "now" } }),
+    ],
+    [
+      "a malformed type",
+      "malformed",
+      ({ headers }) => ({ headers: { ...headers, "x-webhook-type": "" } }),
+    ],
+    [
+      "a malformed signature",
+      "malformed",
+      ({ headers }) => ({ headers: { ...headers, "x-webhook-signature": "v1=" } }),
+    ],
+    [
+      "no signature",
+      "unsigned",
+      ({ headers }) => ({ headers: { ...headers, "x-webhook-signature": undefined } }),
+    ],
+    ["no headers", "malformed", () => ({ headers: {} })],
+    ["a body that is too large", "body_too_large", () => ({ body: "x".repeat(1_001) })],
+    ["a body that was consumed", "body_consumed", () => ({ body: { alarm: alarm() } })],
+    ["another method", "method_not_allowed", () => ({ method: "PUT" })],
+    ["a probe", "reachable", () => ({ method: "GET" })],
+  ])("about %s", async (_, outcome, change) => {
+    expect(await callsFor(change)).toEqual({ calls: 0, outcome });
+  });
+
+  test("but is about a delivery that could be genuine", async () => {
+    expect(await callsFor(() => ({}))).toEqual({ calls: 1, outcome: "handled" });
+  });
+
+  test("when the receiver is made", () => {
+    const secret = vi.fn(() => TEST_SECRET);
+    createWebhookReceiver({ secret, handlers: { new_alarm: () => undefined } });
+    expect(secret).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,239 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import {
+  ConfigurationError,
+  compactMemoryStore,
+  createWebhookReceiver,
+  memoryStore,
+  type DeliveryStore,
+} from "../../../src/index.js";
+import { never } from "../../support/deferred.js";
+import { NOW_MS, TEST_SECRET, delivery } from "../../support/deliveries.js";
+import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+
+const TIMES = { leaseMs: 1_000, retentionMs: 10_000 };
+
+function onClock(make: (now: () => number) => DeliveryStore) {
+  let ms = 1_000_000;
+  return {
+    store: make(() => ms),
+    advance: (by: number) => {
+      ms += by;
+    },
+  };
+}
+
+/** The stores that live in one process: to their users they differ in what they cost. */
+const STORES: [string, typeof memoryStore][] = [
+  ["memoryStore", memoryStore],
+  ["compactMemoryStore", compactMemoryStore],
+];
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe.each(STORES)("%s keeps the DeliveryStore contract", (_name, makeStore) => {
+  const contract = deliveryStoreContract(() => onClock((now) => makeStore({ now })));
+  it.each(contract)("$id: $title", ({ run }) => run());
+});
+
+describe.each(STORES)("the bound of %s", (_name, makeStore) => {
+  const storeOnClock = (maxEntries?: number) => onClock((now) => makeStore({ maxEntries, now }));
+
+  it("forgets the id that was handled longest ago, beyond maxEntries", () => {
+    const { store } = storeOnClock(3);
+    for (const key of ["a", "b", "c", "d"]) {
+      expect(store.claim(key, "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+      void store.complete(key, "o", TIMES.retentionMs);
+    }
+    for (const key of ["b", "c", "d"]) {
+      expect(store.claim(key, "p", TIMES)).toEqual({ state: "completed" });
+    }
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: false });
+  });
+
+  it("does not keep an id longer for being asked for", () => {
+    const { store } = storeOnClock(2);
+    for (const key of ["a", "b"]) void store.complete(key, "o", TIMES.retentionMs);
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "completed" });
+    void store.complete("c", "o", TIMES.retentionMs);
+    expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "claimed" });
+    expect(store.claim("b", "p", TIMES)).toEqual({ state: "completed" });
+  });
+
+  it("counts the retention from the first completion", () => {
+    const { store, advance } = storeOnClock();
+    void store.complete("a", "o", TIMES.retentionMs);
+    advance(TIMES.retentionMs - 1);
+    void store.complete("a", "p", TIMES.retentionMs);
+    expect(store.claim("a", "q", TIMES)).toEqual({ state: "completed" });
+    advance(1);
+    expect(store.claim("a", "q", TIMES)).toEqual({ state: "claimed", takeover: false });
+  });
+
+  it("ends a lease at its very millisecond, and says how long it still holds", () => {
+    const { store, advance } = storeOnClock();
+    void store.claim("a", "o", TIMES);
+    advance(999);
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "in_flight", retryAfterMs: 1 });
+    expect(store.renew("a", "o", 500)).toBe(true);
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "in_flight", retryAfterMs: 500 });
+    advance(500);
+    expect(store.renew("a", "o", 500)).toBe(false);
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
+  });
+
+  it("never evicts a claim in flight, however many ids are handled meanwhile", () => {
+    const { store } = storeOnClock(10);
+    void store.claim("running", "o", TIMES);
+    for (let n = 0; n < 1_000; n++) {
+      expect(store.claim(`handled-${n}`, "p", TIMES)).toMatchObject({ state: "claimed" });
+      void store.complete(`handled-${n}`, "p", TIMES.retentionMs);
+    }
+    expect(store.claim("running", "q", TIMES)).toMatchObject({ state: "in_flight" });
+    expect(store.renew("running", "o", 1_000)).toBe(true);
+  });
+
+  it("throws for one claim more than maxEntries in flight, and keeps those it has", () => {
+    const { store } = storeOnClock(3);
+    for (const key of ["a", "b", "c"]) void store.claim(key, "o", TIMES);
+    expect(() => store.claim("d", "o", TIMES)).toThrow("raise maxEntries");
+    expect(store.claim("a", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+    for (const key of ["a", "b", "c"]) {
+      expect(store.claim(key, "p", TIMES)).toMatchObject({ state: "in_flight" });
+    }
+    void store.release("b", "o");
+    expect(store.claim("d", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+    void store.complete("a", "o", TIMES.retentionMs);
+    expect(store.claim("e", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+  });
+
+  it("makes room of leases that have ended before it refuses a claim", () => {
+    const { store, advance } = storeOnClock(3);
+    for (const key of ["a", "b"]) void store.claim(key, "gone", TIMES);
+    advance(600);
+    void store.claim("c", "o", TIMES);
+    advance(400);
+    expect(store.claim("d", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+    expect(store.claim("e", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+    expect(store.claim("c", "p", TIMES)).toMatchObject({ state: "in_flight" });
+    expect(() => store.claim("f", "o", TIMES)).toThrow("raise maxEntries");
+  });
+
+  it("makes room of takeovers that were released, and of no other", () => {
+    const { store, advance } = storeOnClock(2);
+    for (const key of ["released", "running"]) void store.claim(key, "gone", TIMES);
+    advance(1_000);
+    for (const key of ["released", "running"]) {
+      expect(store.claim(key, "o", TIMES)).toEqual({ state: "claimed", takeover: true });
+    }
+    void store.release("released", "o");
+    expect(store.claim("new", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+    expect(store.claim("running", "p", TIMES)).toMatchObject({ state: "in_flight" });
+    expect(() => store.claim("released", "o", TIMES)).toThrow("raise maxEntries");
+  });
+
+  it("lets a claim that is refused for want of room be delivered again: 503, handler not run", async () => {
+    const handled: string[] = [];
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      store: makeStore({ maxEntries: 2 }),
+      handlers: {
+        new_alarm: (_alarm, { id }) => {
+          handled.push(id);
+          return never();
+        },
+      },
+      handlerTimeoutMs: 1,
+      logger: false,
+      now: () => NOW_MS,
+    });
+    await receiver.receive(await delivery({ id: "one" }));
+    await receiver.receive(await delivery({ id: "two" }));
+    const refused = await receiver.receive(await delivery({ id: "three" }));
+    expect(refused).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    expect(handled).toEqual(["one", "two"]);
+  });
+});
+
+it.each(STORES)(
+  "with %s each run after a crash is a takeover, until one succeeds",
+  async (_, make) => {
+    const { store, advance } = onClock((now) => make({ now }));
+    // A process that ends in its handler: it neither renews nor settles.
+    void store.claim("d-1", "a process that died", TIMES);
+    const takeovers: boolean[] = [];
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      store,
+      handlers: {
+        new_alarm: (_alarm, { takeover }) => {
+          takeovers.push(takeover);
+          if (takeovers.length < 3) throw new Error("no look at what the first run did");
+        },
+      },
+      logger: false,
+      now: () => NOW_MS,
+    });
+    const outcomes: string[] = [];
+    const deliver = async () =>
+      outcomes.push((await receiver.receive(await delivery({ id: "d-1" }))).outcome);
+    await deliver();
+    advance(TIMES.leaseMs);
+    for (let copy = 0; copy < 4; copy++) await deliver();
+    const [died, failed, handled, after] = ["in_flight", "handler_failed", "handled", "duplicate"];
+    expect(outcomes).toEqual([died, failed, failed, handled, after]);
+    expect(takeovers).toEqual([true, true, true]);
+  },
+);
+
+describe.each(STORES)("the options of %s", (_name, makeStore) => {
+  it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 10_000_001, "100", null])(
+    "refuses maxEntries %s",
+    (maxEntries) => {
+      const make = () => makeStore({ maxEntries: maxEntries as number });
+      expect(make).toThrow(ConfigurationError);
+      expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
+      expect(make).toThrow("maxEntries has to be a whole number from 1 to 10000000");
+    },
+  );
+
+  it.each([1, 1_000, undefined])("takes maxEntries %s", (maxEntries) => {
+    const store = makeStore({ maxEntries });
+    expect(store.claim("a", "o", TIMES)).toMatchObject({ state: "claimed" });
+  });
+
+  it("remembers one id with maxEntries 1", () => {
+    const { store } = onClock((now) => makeStore({ maxEntries: 1, now }));
+    void store.complete("a", "o", TIMES.retentionMs);
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "completed" });
+    void store.complete("b", "o", TIMES.retentionMs);
+    expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "claimed" });
+  });
+
+  it("is moved by no change of the system's time: its clock is monotonic", () => {
+    vi.useFakeTimers({ toFake: ["Date", "performance"], now: NOW_MS });
+    const store = makeStore();
+    void store.claim("a", "o", TIMES);
+    vi.setSystemTime(NOW_MS + 3_600_000);
+    expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "in_flight" });
+    vi.advanceTimersByTime(1_000);
+    expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
+  });
+
+  it("refuse one that is not known, which would keep its default unnoticed", () => {
+    expect(() => makeStore({ max: 5 } as object)).toThrow("max is no option");
+  });
+
+  it.each([5, null, "Date.now"])("refuse now: %j, with which every claim would fail", (now) => {
+    expect(() => makeStore({ now } as object)).toThrow(ConfigurationError);
+  });
+});
+
+it("memoryStore takes no memory for ids that have not come, so that a cold start is short", () => {
+  const before = process.memoryUsage().heapUsed;
+  const store = memoryStore({ maxEntries: 10_000_000 });
+  const used = process.memoryUsage().heapUsed - before;
+  expect(store.claim("a", "o", TIMES)).toMatchObject({ state: "claimed" });
+  expect(used).toBeLessThan(1_000_000);
+});

@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  compactMemoryStore,
+  createWebhookReceiver,
+  memoryStore,
+  type DeliveryStore,
+  type WebhookReceiver,
+} from "../../../src/index.js";
+import { NOW_MS, TEST_SECRET, delivery } from "../../support/deliveries.js";
+
+const DAY_MS = 86_400_000;
+
+let warnings: string[];
+let runs: string[];
+
+beforeEach(() => {
+  warnings = [];
+  runs = [];
+  for (const name of ["AWS_LAMBDA_FUNCTION_NAME", "K_SERVICE", "KUBERNETES_SERVICE_HOST"]) {
+    vi.stubEnv(name, undefined);
+  }
+});
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
+});
+
+function receiverOn(store: DeliveryStore | undefined): WebhookReceiver {
+  return createWebhookReceiver({
+    secret: TEST_SECRET,
+    now: () => NOW_MS,
+    logger: { warn: (line) => warnings.push(line), error: () => undefined },
+    handlers: { new_alarm: (_alarm, { id }) => void runs.push(id) },
+    ...(store === undefined ? {} : { store }),
+  });
+}
+
+describe.each([
+  ["memoryStore", memoryStore],
+  ["compactMemoryStore", compactMemoryStore],
+])("%s in a receiver", (_name, makeStore) => {
+  it("warns once when it forgets ids within their retention", async () => {
+    const receiver = receiverOn(makeStore({ maxEntries: 2 }));
+    for (const id of ["a", "b"]) await receiver.receive(await delivery({ id }));
+    expect(warnings).toEqual([]);
+    for (const id of ["c", "d", "e"]) await receiver.receive(await delivery({ id }));
+    expect(warnings).toEqual([expect.stringContaining("maxEntries (2): a duplicate of such")]);
+    // What the warning is about.
+    expect(await receiver.receive(await delivery({ id: "a" }))).toMatchObject({
+      outcome: "handled",
+    });
+    expect(runs).toEqual(["a", "b", "c", "d", "e", "a"]);
+    expect(warnings).toHaveLength(1);
+  });
+
+  it("does not warn when it forgets ids after their retention", async () => {
+    let now = 1_000;
+    const receiver = receiverOn(makeStore({ maxEntries: 2, now: () => now }));
+    for (const id of ["a", "b", "c", "d", "e", "f"]) {
+      await receiver.receive(await delivery({ id }));
+      now += 4 * DAY_MS;
+    }
+    expect(runs).toHaveLength(6);
+    expect(warnings).toEqual([]);
+  });
+
+  it("forgets ids without a warning where no receiver has it", async () => {
+    const store = makeStore({ maxEntries: 1 });
+    for (const key of ["a", "b", "c"]) await store.complete(key, "o", DAY_MS);
+    const receiver = receiverOn(store);
+    expect(warnings).toEqual([]);
+    await receiver.receive(await delivery({ id: "d" }));
+    expect(warnings).toHaveLength(1);
+  });
+});
+
+describe("a receiver that is given no store", () => {
+  it.each([
+    ["AWS_LAMBDA_FUNCTION_NAME", "AWS Lambda"],
+    ["K_SERVICE", "Google Cloud Run"],
+    ["KUBERNETES_SERVICE_HOST", "Kubernetes"],
+  ])("warns where %s says that there are other processes", (variable, platform) => {
+    vi.stubEnv(variable, "x");
+    receiverOn(undefined);
+    expect(warnings).toEqual([
+      expect.stringMatching(`this is ${platform}: a duplicate that reaches another process runs`),
+    ]);
+    expect(warnings[0]).toMatch(/redisStore, postgresStore or sqliteStore/);
+  });
+
+  it("does not warn elsewhere, nor where memoryStore() is given", () => {
+    receiverOn(undefined);
+    vi.stubEnv("K_SERVICE", "");
+    receiverOn(undefined);
+    vi.stubEnv("K_SERVICE", "x");
+    receiverOn(memoryStore());
+    expect(warnings).toEqual([]);
+  });
+
+  it.each<[string, unknown]>([
+    ["has no process", undefined],
+    ["has a process without environment", {}],
+    [
+      "does not allow to read the environment",
+      {
+        get env(): never {
+          throw new Error("requires env access");
+        },
+        getBuiltinModule(): never {
+          throw new Error("not allowed");
+        },
+      },
+    ],
+  ])("works where the runtime %s", async (_what, process) => {
+    const request = await delivery({ id: "a" });
+    vi.stubGlobal("process", process);
+    const receiver = receiverOn(undefined);
+    vi.unstubAllGlobals();
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
+    expect(warnings).toEqual([]);
+  });
+});

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, it } from "vitest";
+import type pg from "pg";
+import { postgresStore } from "../../../src/stores/postgres/index.js";
+import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { describePostgres } from "../../support/postgres/postgres-describe.js";
+import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+
+/** The server's clock is waited for. */
+const LEASE_MS = 600;
+
+describePostgres("the PostgreSQL store keeps the DeliveryStore contract", () => {
+  let server: PostgresServer;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(async () => {
+    await server.close();
+  });
+
+  describe.each(["read committed", "serializable"])(
+    "where transactions are %s by default",
+    (isolation) => {
+      let pools: [pg.Pool, pg.Pool];
+      let tables = 0;
+
+      beforeAll(() => {
+        const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
+        pools = [server.pool({ options }), server.pool({ options })];
+      });
+
+      const makeStore = async () => {
+        tables += 1;
+        const table = `${isolation.replace(" ", "_")}_${tables}`;
+        const [store, otherClient] = pools.map((pool) => postgresStore({ pool, table }));
+        if (store === undefined) throw new Error("there is no pool");
+        await store.migrate();
+        return { store, otherClient };
+      };
+      const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS });
+      // It keeps the processor busy for seconds, in which the others would miss their moments.
+      const isBusy = ({ id }: { id: string }) => id === "keys-many";
+      for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);
+      for (const { title, run } of cases.filter(isBusy)) it(title, run);
+    },
+  );
+});

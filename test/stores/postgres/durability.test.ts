@@ -1,0 +1,68 @@
+import type pg from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
+import { describePostgres } from "../../support/postgres/postgres-describe.js";
+import { createEffects } from "../../support/postgres/postgres-effects.js";
+import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
+
+describePostgres("on a server that answers a COMMIT before it is on disk", () => {
+  let server: PostgresServer;
+  let pool: pg.Pool;
+
+  beforeAll(async () => {
+    server = await startPostgres({ synchronous_commit: "off", wal_writer_delay: "10s" });
+    pool = server.pool();
+    await postgresStore({ pool }).migrate();
+  });
+  afterAll(async () => {
+    await server.close();
+  });
+
+  /** What is in the log, and nothing that was still to be written, survives it. */
+  async function crash(): Promise<void> {
+    await server.stop("crash");
+    await server.start();
+  }
+
+  it("what transactions have processed survives a crash, also where the handler turned it off", async () => {
+    const effects = await createEffects(pool);
+    await pool.query("CHECKPOINT");
+    const store = postgresTransactions({ pool });
+    const keys = ["as it is", "turned off"];
+    for (const key of keys) {
+      const work = async (tx: pg.PoolClient): Promise<void> => {
+        if (key === "turned off") await tx.query("SET LOCAL synchronous_commit TO off");
+        await effects.write(tx, key);
+      };
+      expect(await store.process(key, work, TIMES)).toEqual({ state: "processed" });
+    }
+    await crash();
+    for (const key of keys) {
+      expect(await effects.of(key)).toBe(1);
+      expect(await effects.remembered(key)).toBe(1);
+    }
+  });
+
+  it("what was completed survives a crash", async () => {
+    const store = postgresStore({ pool });
+    await pool.query("CHECKPOINT");
+    await store.claim("completed", "a", TIMES);
+    await store.complete("completed", "a", TIMES.retentionMs);
+    await crash();
+    expect(await store.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
+  });
+
+  it("stricter settings of the connection stay as they are", async () => {
+    const strict = server.pool({ max: 1, options: "-c synchronous_commit=remote_apply" });
+    await postgresStore({ pool: strict }).complete("strict", "a", 1_000);
+    await postgresTransactions({ pool: strict }).process(
+      "strict 2",
+      () => Promise.resolve(),
+      TIMES,
+    );
+    const { rows } = await strict.query("SHOW synchronous_commit");
+    expect(rows).toEqual([{ synchronous_commit: "remote_apply" }]);
+  });
+});

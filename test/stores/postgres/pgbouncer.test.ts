@@ -1,0 +1,192 @@
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
+import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { deferred } from "../../support/deferred.js";
+import { delivery } from "../../support/deliveries.js";
+import {
+  describePgBouncer,
+  startPgBouncer,
+  type PgBouncer,
+} from "../../support/postgres/pgbouncer.js";
+import {
+  createEffects,
+  mustNotRun,
+  type Effects,
+} from "../../support/postgres/postgres-effects.js";
+import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
+
+const RETENTION = { retentionMs: 3_600_000 };
+const PROCESSED = { state: "processed" };
+const COMPLETED = { state: "completed" };
+/** Fewer than the clients, so that these share them. */
+const SERVER_CONNECTIONS = 4;
+/** As in the contract's test without a pooler. */
+const LEASE_MS = 600;
+
+describePgBouncer("through PgBouncer in transaction mode", () => {
+  let server: PostgresServer;
+  let bouncer: PgBouncer;
+  /** Past the pooler. */
+  let direct: pg.Pool;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    direct = server.pool();
+    bouncer = await startPgBouncer(server.port, SERVER_CONNECTIONS);
+  });
+  afterAll(async () => {
+    await bouncer.close();
+    await server.close();
+  });
+
+  /** The process of the server connection that the client is lent at this moment. */
+  async function backendOf(client: pg.ClientBase): Promise<unknown> {
+    const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+    return rows[0]?.pid;
+  }
+
+  it("a client's statements go to whatever server connection is free", async () => {
+    const pool = bouncer.pool();
+    const [client, other] = [await pool.connect(), await pool.connect()];
+    const first = await backendOf(client);
+    await other.query("BEGIN");
+    // What was used last is lent first.
+    expect(await backendOf(other)).toBe(first);
+    expect(await backendOf(client)).not.toBe(first);
+    await other.query("COMMIT");
+    for (const one of [client, other]) one.release();
+  });
+
+  describe.each(["postgres", "serializable"])(
+    "the store keeps the DeliveryStore contract in the database %s",
+    (database) => {
+      let pools: [pg.Pool, pg.Pool];
+      let tables = 0;
+
+      beforeAll(() => {
+        pools = [bouncer.pool({ database, max: 20 }), bouncer.pool({ database, max: 20 })];
+      });
+
+      const makeStore = async () => {
+        tables += 1;
+        const table = `${database}_${tables}`;
+        const [store, otherClient] = pools.map((pool) => postgresStore({ pool, table }));
+        if (store === undefined) throw new Error("there is no pool");
+        await store.migrate();
+        return { store, otherClient };
+      };
+      const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS });
+      // It keeps the processor busy for seconds, in which the others would miss their moments.
+      const isBusy = ({ id }: { id: string }) => id === "keys-many";
+      for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);
+      for (const { title, run } of cases.filter(isBusy)) it(title, run);
+
+      it("where each of its transactions is at the level that the name says", async () => {
+        const { rows } = await pools[0].query("SHOW transaction_isolation");
+        const level = database === "serializable" ? "serializable" : "read committed";
+        expect(rows).toEqual([{ transaction_isolation: level }]);
+      });
+
+      it("and had no more server connections than the pooler lends", async () => {
+        const [row] = (await bouncer.show("DATABASES")).filter(({ name }) => name === database);
+        expect(Number(row?.["current_connections"])).toBeGreaterThan(1);
+        expect(Number(row?.["current_connections"])).toBeLessThanOrEqual(SERVER_CONNECTIONS);
+        const clients = pools.map(({ totalCount }) => totalCount);
+        expect(Math.max(...clients)).toBeGreaterThan(SERVER_CONNECTIONS);
+      });
+    },
+  );
+
+  describe("transactions", () => {
+    let effects: Effects;
+
+    beforeAll(async () => {
+      await postgresTransactions({ pool: direct }).migrate();
+      effects = await createEffects(direct);
+    });
+
+    it("commit the handler's writes and the key together, and the key once", async () => {
+      const receivers = [bouncer.pool(), bouncer.pool()].map((pool) =>
+        transactionalReceiver(postgresTransactions({ pool }), ({ id, tx }) =>
+          effects.write(tx, id),
+        ),
+      );
+      const copy = await delivery({ id: "many" });
+      const copies = Array.from({ length: 20 }, () =>
+        receivers.map(({ receive }) => receive(copy)),
+      );
+      const outcomes = (await Promise.all(copies.flat())).map(({ outcome }) => outcome);
+      expect(outcomes.filter((outcome) => outcome === "handled")).toHaveLength(1);
+      expect(["handled", "in_flight", "duplicate"]).toEqual(
+        expect.arrayContaining([...new Set(outcomes)]),
+      );
+      for (const receiver of receivers) {
+        expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+      }
+      expect(await effects.of("many")).toBe(1);
+    });
+
+    it("answer a copy in flight at once, and leave no lock on a shared connection", async () => {
+      const [store, other] = [bouncer.pool(), bouncer.pool()].map((pool) =>
+        postgresTransactions({ pool }),
+      );
+      const [started, end] = [deferred<unknown>(), deferred()];
+      const first = store?.process(
+        "copied",
+        async (tx) => {
+          await effects.write(tx, "copied");
+          started.resolve(await backendOf(tx));
+          await end.promise;
+          throw new Error("fails in the end");
+        },
+        RETENTION,
+      );
+      const backend = await started.promise;
+      expect(await other?.process("copied", mustNotRun, RETENTION)).toMatchObject({
+        state: "in_flight",
+      });
+      end.resolve();
+      await expect(first).rejects.toThrow("fails in the end");
+      expect(await effects.remembered("copied")).toBe(0);
+      // With its server connection in use the next gets another, where a lock of the session would show.
+      const holder = await bouncer.pool().connect();
+      await holder.query("BEGIN");
+      expect(await backendOf(holder)).toBe(backend);
+      const work = (tx: pg.PoolClient) => effects.write(tx, "copied");
+      expect(await other?.process("copied", work, RETENTION)).toEqual(PROCESSED);
+      await holder.query("ROLLBACK");
+      holder.release();
+      expect(await store?.process("copied", mustNotRun, RETENTION)).toEqual(COMPLETED);
+      expect(await effects.of("copied")).toBe(1);
+    });
+
+    it("process different deliveries over fewer server connections than handlers", async () => {
+      const store = postgresTransactions({ pool: bouncer.pool({ max: 20 }) });
+      const keys = Array.from({ length: 200 }, (_, index) => `apart-${index}`);
+      await Promise.all(
+        keys.map((key) => store.process(key, (tx) => effects.write(tx, key), RETENTION)),
+      );
+      for (const key of keys) expect(await effects.of(key)).toBe(1);
+    });
+
+    it("keep neither effect nor key where the pooler dies under the handler", async () => {
+      const doomed = await startPgBouncer(server.port, SERVER_CONNECTIONS);
+      const store = postgresTransactions({ pool: doomed.pool() });
+      const work = async (tx: pg.PoolClient): Promise<void> => {
+        await effects.write(tx, "cut");
+        await doomed.close();
+      };
+      await expect(store.process("cut", work, RETENTION)).rejects.toThrow();
+      expect(await effects.of("cut")).toBe(0);
+      const again = postgresTransactions({ pool: bouncer.pool() });
+      const write = (tx: pg.PoolClient) => effects.write(tx, "cut");
+      // The server may not have seen yet that the connection is gone.
+      await expect
+        .poll(() => again.process("cut", write, RETENTION))
+        .not.toMatchObject({ state: "in_flight" });
+      expect(await effects.of("cut")).toBe(1);
+    });
+  });
+});

@@ -1,0 +1,153 @@
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
+import { describePostgres } from "../../support/postgres/postgres-describe.js";
+import { mustNotRun } from "../../support/postgres/postgres-effects.js";
+import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
+
+/** What the server says to a transaction that has to be tried again. */
+function failure(code: string): Error {
+  return Object.assign(new Error(`failed with ${code}`), { code });
+}
+
+/** A pool whose first queries fail so. */
+function failing(errors: readonly Error[], rows: readonly unknown[] = []) {
+  const left = [...errors];
+  const query = vi.fn(() => {
+    const error = left.shift();
+    const result = { rows, rowCount: rows.length, command: "SELECT" };
+    return error === undefined ? Promise.resolve(result) : Promise.reject(error);
+  });
+  return { query };
+}
+
+describe("postgresStore tries again", () => {
+  const [serialization, deadlock] = [failure("40001"), failure("40P01")];
+
+  it.each([
+    ["a serialization failure", [serialization]],
+    ["a deadlock", [deadlock]],
+    [
+      "both, eleven times",
+      Array.from({ length: 11 }, (_, i) => (i % 2 ? deadlock : serialization)),
+    ],
+  ])("after %s", async (_, errors) => {
+    const pool = failing(errors, [{ state: "claimed", retry_after_ms: null }]);
+    const claim = postgresStore({ pool }).claim("k", "a", TIMES);
+    expect(await claim).toEqual({ state: "claimed", takeover: false });
+    expect(pool.query).toHaveBeenCalledTimes(errors.length + 1);
+  });
+
+  it("twelve times at most, and rejects with what it was told last", async () => {
+    const last = failure("40001");
+    const pool = failing([...Array.from({ length: 11 }, () => deadlock), last, deadlock]);
+    const store = postgresStore({ pool });
+    await expect(store.complete("k", "a", 1_000)).rejects.toBe(last);
+    expect(pool.query).toHaveBeenCalledTimes(12);
+  });
+
+  it("where its snapshot was overtaken, and not for ever", async () => {
+    const pool = failing([]);
+    const claim = postgresStore({ pool }).claim("k", "a", TIMES);
+    await expect(claim).rejects.toThrow("overtaken by other changes 12 times");
+    // Each time it looks why nothing was claimed.
+    expect(pool.query).toHaveBeenCalledTimes(24);
+  });
+
+  it("after no other error", async () => {
+    for (const error of [failure("23505"), failure("57P01"), new Error("lost"), "text", null]) {
+      const query = vi.fn(() => Promise.reject(error as Error));
+      await expect(postgresStore({ pool: { query } }).renew("k", "a", 1_000)).rejects.toBe(error);
+      expect(query).toHaveBeenCalledOnce();
+    }
+  });
+
+  it("refuses the answer of a pool that answers something else", async () => {
+    const pool = failing([], [{ state: "granted" }]);
+    const claim = postgresStore({ pool }).claim("k", "a", TIMES);
+    await expect(claim).rejects.toThrow("pool.query answered no row of the statement");
+  });
+});
+
+describe("postgresTransactions", () => {
+  const result = (command: string, rows: readonly unknown[] = []) => ({
+    ...{ command, rows, rowCount: rows.length },
+  });
+
+  it.each([
+    ["ROLLBACK", [result("RELEASE"), result("ROLLBACK")]],
+    ["something else", result("SELECT")],
+    ["nothing", []],
+  ])("rejects where COMMIT is answered %s", async (_, answer) => {
+    const query = (text: string) => {
+      const begun = result("SELECT", [{ state: "claimed", retry_after_ms: null, version: "1" }]);
+      return Promise.resolve((text.endsWith("COMMIT") ? answer : begun) as typeof begun);
+    };
+    const [release, on, off] = [vi.fn(), vi.fn(), vi.fn()];
+    const pool = { query, connect: () => Promise.resolve({ query, release, on, off }) };
+    const process = postgresTransactions({ pool }).process("k", () => Promise.resolve(), TIMES);
+    await expect(process).rejects.toThrow("rolled back at COMMIT");
+    expect(release).toHaveBeenCalledExactlyOnceWith(undefined);
+  });
+});
+
+describePostgres("where another transaction writes the same row at the same time", () => {
+  let server: PostgresServer;
+  let pool: pg.Pool;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    pool = server.pool();
+    await postgresStore({ pool }).migrate();
+  });
+  afterAll(async () => {
+    await server.close();
+  });
+
+  /** Calls while a row that completes `key` is written, and commits it once the call waits for it. */
+  async function beside<T>(key: string, call: () => PromiseLike<T>): Promise<T> {
+    const client = await pool.connect();
+    await client.query("BEGIN");
+    await client.query(
+      "INSERT INTO gateway_deliveries (key, expires_at) VALUES ($1, now() + interval '1 hour')",
+      [key],
+    );
+    const called = call();
+    await expect
+      .poll(async () => (await pool.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount)
+      .toBeGreaterThan(0);
+    await client.query("COMMIT");
+    client.release();
+    return called;
+  }
+
+  describe.each(["read committed", "repeatable read", "serializable"])("at %s", (isolation) => {
+    const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
+
+    it("a claim sees what was committed after it began", async () => {
+      const store = postgresStore({ pool: server.pool({ options }) });
+      const key = `claim ${isolation}`;
+      expect(await beside(key, async () => store.claim(key, "a", TIMES))).toEqual({
+        state: "completed",
+      });
+    });
+
+    it("process sees what was committed after it began, and runs no handler", async () => {
+      const store = postgresTransactions({ pool: server.pool({ options }) });
+      const key = `process ${isolation}`;
+      expect(await beside(key, () => store.process(key, mustNotRun, TIMES))).toEqual({
+        state: "completed",
+      });
+    });
+
+    it("a completion is set once", async () => {
+      const store = postgresStore({ pool: server.pool({ options }) });
+      const key = `complete ${isolation}`;
+      await beside(key, async () => store.complete(key, "a", 1));
+      await pool.query("SELECT pg_sleep(0.05)");
+      expect(await store.claim(key, "b", TIMES)).toEqual({ state: "completed" });
+    });
+  });
+});

@@ -1,0 +1,127 @@
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { createWebhookReceiver, DiscardDelivery, RetryLater } from "../../../src/index.js";
+import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
+import { alarmReceiver } from "../../support/alarm-receiver.js";
+import { NOW_MS, TEST_SECRET, delivery } from "../../support/deliveries.js";
+import { describePostgres } from "../../support/postgres/postgres-describe.js";
+import { createEffects, type Effects } from "../../support/postgres/postgres-effects.js";
+import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+
+describePostgres("a receiver", () => {
+  let server: PostgresServer;
+  let pool: pg.Pool;
+  let effects: Effects;
+  let thrown: Error | undefined;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    pool = server.pool();
+    await postgresStore({ pool }).migrate();
+    effects = await createEffects(pool);
+  });
+  afterEach(() => {
+    thrown = undefined;
+  });
+  afterAll(async () => {
+    await server.close();
+  });
+
+  /** Writes an effect in the transaction of each delivery, and then throws what the test wants. */
+  const inTransactions = (of: pg.Pool = pool) =>
+    createWebhookReceiver({
+      secret: TEST_SECRET,
+      logger: false,
+      now: () => NOW_MS,
+      store: postgresTransactions({ pool: of }),
+      handlers: {
+        new_alarm: async (_alarm, { id, tx }) => {
+          await effects.write(tx, id);
+          if (thrown !== undefined) throw thrown;
+        },
+      },
+    });
+
+  async function outcomeOf(receiver: ReturnType<typeof inTransactions>, id: string) {
+    return (await receiver.receive(await delivery({ id }))).outcome;
+  }
+
+  it("with a pool that is exhausted answers 503, and leaves no claim in the way", async () => {
+    const single = server.pool({ max: 1 });
+    const store = postgresStore({ pool: single });
+    const hasty = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 100 });
+    const receiver = alarmReceiver(() => undefined, { store });
+    const client = await single.connect();
+    const refused = await hasty.receive(await delivery({ id: "exhausted" }));
+    expect(refused).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    client.release();
+    // The claim that waited is made, and then released behind it.
+    await expect.poll(() => outcomeOf(receiver, "exhausted")).toBe("handled");
+    expect(await outcomeOf(receiver, "exhausted")).toBe("duplicate");
+  });
+
+  it("takes a single client for a pool where it needs no transaction", async () => {
+    const address = { host: "127.0.0.1", port: server.port };
+    const client = new pg.Client({ ...address, user: "postgres", database: "postgres" });
+    client.on("error", () => undefined);
+    await client.connect();
+    const receiver = alarmReceiver(() => undefined, { store: postgresStore({ pool: client }) });
+    const copy = await delivery({ id: "single" });
+    expect(await receiver.receive(copy)).toMatchObject({ outcome: "handled" });
+    expect(await receiver.receive(copy)).toMatchObject({ outcome: "duplicate" });
+    expect(await effects.remembered("single")).toBe(1);
+    await client.end();
+  });
+
+  it("handles a delivery once in transactions, however many copies come at a time", async () => {
+    const receivers = [inTransactions(), inTransactions(server.pool())];
+    const outcomes = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        outcomeOf(receivers[index % 2] ?? inTransactions(), "many"),
+      ),
+    );
+    expect(outcomes.filter((outcome) => outcome === "handled")).toHaveLength(1);
+    const others = outcomes.filter((outcome) => outcome !== "handled");
+    expect(["in_flight", "duplicate"]).toEqual(expect.arrayContaining([...new Set(others)]));
+    expect(await effects.of("many")).toBe(1);
+  });
+
+  it("keeps nothing of a handler that fails, and handles the delivery when it is sent again", async () => {
+    const receiver = inTransactions();
+    thrown = new Error("no");
+    expect(await outcomeOf(receiver, "failed")).toBe("handler_failed");
+    thrown = new RetryLater({ afterMs: 1_000 });
+    expect(await outcomeOf(receiver, "failed")).toBe("retry_later");
+    expect(await effects.of("failed")).toBe(0);
+    expect(await effects.remembered("failed")).toBe(0);
+    thrown = undefined;
+    expect(await outcomeOf(receiver, "failed")).toBe("handled");
+    expect(await effects.of("failed")).toBe(1);
+  });
+
+  it("remembers a delivery that was discarded, without what its handler wrote", async () => {
+    const receiver = inTransactions();
+    thrown = new DiscardDelivery("account closed");
+    expect(await outcomeOf(receiver, "discarded")).toBe("discarded");
+    thrown = undefined;
+    expect(await outcomeOf(receiver, "discarded")).toBe("duplicate");
+    expect(await effects.of("discarded")).toBe(0);
+  });
+
+  it("answers 503 in transactions while the server is away, and handles once it is back", async () => {
+    const other = await startPostgres();
+    try {
+      const otherPool = other.pool();
+      await postgresTransactions({ pool: otherPool }).migrate();
+      await createEffects(otherPool);
+      const receiver = inTransactions(otherPool);
+      await other.stop("crash");
+      expect(await outcomeOf(receiver, "away")).toBe("store_unavailable");
+      await other.start();
+      expect(await outcomeOf(receiver, "away")).toBe("handled");
+      expect(await outcomeOf(receiver, "away")).toBe("duplicate");
+    } finally {
+      await other.close();
+    }
+  });
+});

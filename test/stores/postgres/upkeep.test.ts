@@ -1,0 +1,226 @@
+import { readFileSync } from "node:fs";
+import type pg from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ConfigurationError } from "../../../src/index.js";
+import {
+  postgresSchema,
+  postgresStore,
+  postgresTransactions,
+} from "../../../src/stores/postgres/index.js";
+import { describePostgres } from "../../support/postgres/postgres-describe.js";
+import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
+
+it("ships the DDL that migrate() runs as a file", () => {
+  const file = readFileSync(new URL("../../../sql/postgres.sql", import.meta.url), "utf8");
+  expect(file).toBe(postgresSchema());
+});
+
+describePostgres("the table of the PostgreSQL stores", () => {
+  let server: PostgresServer;
+  let pool: pg.Pool;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    pool = server.pool({ max: 30 });
+  });
+  afterAll(async () => {
+    await server.close();
+  });
+
+  /** Rows past their retention, beside one that is not. */
+  async function expire(table: string, count: number): Promise<void> {
+    await pool.query(
+      `INSERT INTO ${table} (key, expires_at)
+        SELECT 'expired-' || i, now() - interval '1 second' FROM generate_series(1, ${count}) AS i`,
+    );
+  }
+
+  async function countOf(table: string): Promise<number> {
+    const { rows } = await pool.query<{ count: string }>(`SELECT count(*) FROM ${table}`);
+    return Number(rows[0]?.count);
+  }
+
+  it("is made once by any number of processes, and what it holds stays", async () => {
+    const migrateAll = () =>
+      Promise.all(
+        Array.from({ length: 30 }, () => postgresStore({ pool, table: "many" }).migrate()),
+      );
+    await migrateAll();
+    const store = postgresStore({ pool, table: "many" });
+    await store.complete("k", "a", 60_000);
+    await migrateAll();
+    expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
+  });
+
+  it("may be made by the shipped file, and used by a role that may only read and write it", async () => {
+    await pool.query(readFileSync(new URL("../../../sql/postgres.sql", import.meta.url), "utf8"));
+    await pool.query(
+      `CREATE ROLE receiver LOGIN;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON gateway_deliveries TO receiver`,
+    );
+    const store = postgresStore({ pool: server.pool({ user: "receiver" }) });
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
+    expect(await store.renew("k", "a", 1_000)).toBe(true);
+    await store.complete("k", "a", 1);
+    await store.release("k", "a");
+    await pool.query("SELECT pg_sleep(0.05)");
+    expect(await store.purge()).toBe(1);
+  });
+
+  it("is migrated by a role without the right to CREATE where it is there, and not otherwise", async () => {
+    await postgresStore({ pool, table: "granted" }).migrate();
+    await pool.query(
+      `CREATE ROLE migrating LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON granted TO migrating;
+      REVOKE CREATE ON SCHEMA public FROM PUBLIC`,
+    );
+    const restricted = server.pool({ user: "migrating" });
+    const store = postgresStore({ pool: restricted, table: "granted" });
+    await store.migrate();
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
+    const missing = postgresStore({ pool: restricted, table: "not_granted" });
+    await expect(missing.migrate()).rejects.toHaveProperty("code", "42501");
+  });
+
+  const OURS = `expires_at timestamptz NOT NULL, lease_until timestamptz,
+    key text PRIMARY KEY, owner text, takeover boolean NOT NULL DEFAULT false`;
+
+  it.each([
+    ["columns of something else", "TABLE", "(id int PRIMARY KEY, key text)"],
+    ["a column too few", "TABLE", `(${OURS.replace("owner text,", "")})`],
+    ["a column of another type", "TABLE", `(${OURS.replaceAll("timestamptz", "timestamp")})`],
+    ["a column too many that has to be given", "TABLE", `(${OURS}, tenant int NOT NULL)`],
+    [
+      "an owner that has to be given",
+      "TABLE",
+      `(${OURS.replace("owner text", "owner text NOT NULL")})`,
+    ],
+    ["no key that is unique", "TABLE", `(${OURS.replace("PRIMARY KEY", "NOT NULL")})`],
+    ["a key of two columns", "TABLE", `(${OURS.replace(" PRIMARY KEY", "")}, UNIQUE (key, owner))`],
+    ["the rows of a query", "VIEW", "AS SELECT 'k' AS key"],
+  ])("is refused where its name is taken by %s", async (what, kind, definition) => {
+    const table = what.replaceAll(" ", "_");
+    await pool.query(`CREATE ${kind} ${table} ${definition}`);
+    for (const make of [postgresStore, postgresTransactions]) {
+      const migration = make({ pool, table }).migrate();
+      await expect(migration).rejects.toThrow(ConfigurationError);
+      await expect(migration).rejects.toThrow(
+        `table "${table}" exists and is not the store's: give the name of another`,
+      );
+    }
+  });
+
+  it("may be one that the application made, with columns of its own", async () => {
+    await pool.query(
+      `CREATE TABLE extended (id int GENERATED ALWAYS AS IDENTITY, ${OURS.replace(" PRIMARY KEY", "")},
+        note text, made_at timestamptz NOT NULL DEFAULT now(), gone int);
+      ALTER TABLE extended DROP COLUMN gone;
+      CREATE UNIQUE INDEX ON extended (key) INCLUDE (note)`,
+    );
+    const store = postgresStore({ pool, table: "extended" });
+    await store.migrate();
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
+    await store.complete("k", "a", 60_000);
+    expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
+  });
+
+  it("may stand in a schema, and bear a reserved word or capitals for a name", async () => {
+    await pool.query("CREATE SCHEMA webhooks");
+    for (const table of ["webhooks.deliveries", "order", "Select", "webhooks.table"]) {
+      const store = postgresStore({ pool, table });
+      await store.migrate();
+      await store.complete("k", "a", 60_000);
+      expect(await store.claim("k", "a", TIMES)).toEqual({ state: "completed" });
+    }
+    expect(await countOf("webhooks.deliveries")).toBe(1);
+    expect(await countOf('"Select"')).toBe(1);
+  });
+
+  it("is no other application's: tables are apart", async () => {
+    const [one, two] = ["one", "two"].map((table) => postgresStore({ pool, table }));
+    await Promise.all([one?.migrate(), two?.migrate()]);
+    await one?.complete("k", "a", 60_000);
+    expect(await two?.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
+  });
+
+  it("is purged of what is past its retention, in batches, and of nothing else", async () => {
+    const store = postgresStore({ pool, table: "purged" });
+    await store.migrate();
+    await store.complete("kept", "a", 60_000);
+    await store.claim("running", "a", TIMES);
+    await expire("purged", 25);
+    const statements: unknown[] = [];
+    const watched = {
+      query: (text: string, values?: unknown[]) => {
+        if (text.startsWith("DELETE")) statements.push(values);
+        return pool.query(text, values);
+      },
+    };
+    expect(await postgresStore({ pool: watched, table: "purged" }).purge({ batch: 10 })).toBe(25);
+    expect(statements).toEqual([[10], [10], [10]]);
+    expect(await countOf("purged")).toBe(2);
+    expect(await store.purge()).toBe(0);
+  });
+
+  it("counts a row that is past its retention as absent before it is purged", async () => {
+    const store = postgresStore({ pool, table: "stale" });
+    await store.migrate();
+    await expire("stale", 2);
+    expect(await store.claim("expired-1", "a", TIMES)).toEqual({
+      state: "claimed",
+      takeover: false,
+    });
+    await store.complete("expired-2", "a", 60_000);
+    expect(await store.purge()).toBe(0);
+    expect(await store.claim("expired-2", "a", TIMES)).toEqual({ state: "completed" });
+  });
+
+  it("is purged beside live traffic, by two at a time, and no claim is lost or refused", async () => {
+    const store = postgresStore({ pool, table: "busy" });
+    await store.migrate();
+    await expire("busy", 20_000);
+    let isPurging = true;
+    const handled: string[] = [];
+    const traffic = async (worker: number): Promise<void> => {
+      for (let at = 1; isPurging || at < 200; at += 1) {
+        // Each takes ids that are being purged, as a sender would that starts over.
+        const key = `expired-${String((at * 7 + worker * 5_000) % 20_000)}`;
+        const owner = `worker-${String(worker)}`;
+        const claim = await store.claim(key, owner, TIMES);
+        if (claim.state === "claimed") await store.complete(key, owner, 60_000);
+        handled.push(key);
+      }
+    };
+    const purge = async (): Promise<number> => store.purge({ batch: 100 });
+    const workers = [1, 2, 3, 4].map(traffic);
+    const purged = await Promise.all([purge(), purge()]);
+    isPurging = false;
+    await Promise.all(workers);
+    expect(Math.min(...purged)).toBeGreaterThan(0);
+    const distinct = new Set(handled);
+    for (const key of distinct) {
+      expect(await store.claim(key, "late", TIMES), key).toEqual({ state: "completed" });
+    }
+    expect(await countOf("busy")).toBe(distinct.size);
+  });
+
+  it("is not waited for by purge where another transaction holds a row", async () => {
+    const store = postgresStore({ pool, table: "locked" });
+    await store.migrate();
+    await expire("locked", 3);
+    const client = await pool.connect();
+    await client.query("BEGIN; SELECT FROM locked WHERE key = 'expired-2' FOR UPDATE");
+    expect(await store.purge()).toBe(2);
+    await client.query("ROLLBACK");
+    client.release();
+    expect(await store.purge()).toBe(1);
+  });
+
+  it("refuses a batch that is no number of rows", async () => {
+    const store = postgresStore({ pool, table: "many" });
+    for (const batch of [0, -1, 1.5, 100_001, Number.NaN]) {
+      await expect(store.purge({ batch })).rejects.toThrow("batch has to be a whole number");
+    }
+  });
+});

@@ -1,0 +1,60 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { within } from "../../../src/common/deadline.js";
+import type { ClaimResult, MaybePromise } from "../../../src/index.js";
+import { redisStore } from "../../../src/stores/redis/index.js";
+import { CLUSTER_KINDS, portsOf } from "../../support/redis/redis-clients.js";
+import { startRedisCluster, type RedisCluster } from "../../support/redis/redis-cluster.js";
+import { describeRedis } from "../../support/redis/redis-describe.js";
+
+/** As a receiver bounds it: the clients hold on to a call that they cannot send any more. */
+function bounded<T>(call: MaybePromise<T>): Promise<T> {
+  return within(5_500, "the store", Promise.resolve(call));
+}
+
+const stateOf = ({ state }: ClaimResult): string => state;
+
+const TIMES = { leaseMs: 600_000, retentionMs: 259_200_000 };
+
+describeRedis("the Redis store on a Cluster", () => {
+  let cluster: RedisCluster;
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+  });
+  afterAll(async () => {
+    await cluster.close();
+  });
+
+  describe.each(CLUSTER_KINDS)("through $name", ({ open }) => {
+    it("goes on with the nodes that are left, and with all when the others are back", async () => {
+      const { client, close } = await open(portsOf(cluster));
+      const store = redisStore({ client, keyPrefix: `${randomUUID()}:` });
+      const ids = Array.from({ length: 30 }, () => randomUUID());
+      const claim = (id: string, owner: string) => bounded(store.claim(id, owner, TIMES));
+      const claimAll = async (owner: string) => {
+        const claims = ids.map((id) => claim(id, owner).then(stateOf, () => "failed"));
+        return new Set(await Promise.all(claims));
+      };
+      try {
+        expect(await claimAll("a")).toEqual(new Set(["claimed"]));
+        await cluster.nodes[0]?.kill();
+        expect(await claimAll("b")).toEqual(new Set(["in_flight", "failed"]));
+
+        for (const node of cluster.nodes) await node.kill();
+        const message = "the Redis client is not connected: is the server up?";
+        await expect.poll(() => claim("k", "a").catch(String)).toContain(message);
+        const startedAt = performance.now();
+        await expect(claim("k", "a")).rejects.toThrow(message);
+        // Those that wait for a connection do so for 2 s.
+        expect(performance.now() - startedAt).toBeLessThan(1_500);
+
+        for (const node of cluster.nodes) await node.start();
+        while ((await claimAll("c")).has("failed")) await wait(100);
+        expect(await claimAll("d")).toEqual(new Set(["in_flight"]));
+      } finally {
+        await close();
+      }
+    });
+  });
+});

@@ -1,0 +1,205 @@
+import { Redis } from "ioredis";
+import { setTimeout as wait } from "node:timers/promises";
+import { createClient } from "redis";
+import { afterEach, describe, expect, it } from "vitest";
+import type { DeliveryStore } from "../../../src/index.js";
+import { redisStore, type RedisClient } from "../../../src/stores/redis/index.js";
+import { STANDALONE_KINDS, openIoredis, portsOf } from "../../support/redis/redis-clients.js";
+import { describeRedis } from "../../support/redis/redis-describe.js";
+import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
+/** Below the two seconds of a first connection, and the five that a receiver waits. */
+const AT_ONCE_MS = 1_500;
+
+let closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.reverse()) await close();
+  closers = [];
+});
+
+/** A client of each library that has just begun to connect. */
+const CONNECTING: readonly (readonly [string, (port: number) => RedisClient])[] = [
+  [
+    "node-redis",
+    (port) => {
+      const client = createClient({ url: `redis://127.0.0.1:${port}` });
+      client
+        .on("error", () => undefined)
+        .connect()
+        .catch(() => undefined);
+      closers.push(() => {
+        client.destroy();
+      });
+      return client;
+    },
+  ],
+  ["ioredis", (port) => ioredis(port)],
+  ["ioredis with lazyConnect", (port) => ioredis(port, true)],
+];
+
+function ioredis(port: number, lazyConnect = false): Redis {
+  const client = new Redis(port, "127.0.0.1", { lazyConnect }).on("error", () => undefined);
+  closers.push(() => {
+    client.disconnect();
+  });
+  return client;
+}
+
+async function newServer(): Promise<RedisServer> {
+  const server = await startRedisServer();
+  closers.push(server.close);
+  return server;
+}
+
+async function millisecondsToReject(call: () => unknown, message: string): Promise<number> {
+  const startedAt = performance.now();
+  await expect(Promise.resolve().then(call)).rejects.toThrow(message);
+  return performance.now() - startedAt;
+}
+
+function isReady(client: RedisClient): boolean {
+  return "evalSha" in client ? client.isReady === true : client.status === "ready";
+}
+
+/** Claims until the client is connected again. */
+async function claimWhenBack(store: DeliveryStore, key: string, owner: string) {
+  for (;;) {
+    try {
+      return await store.claim(key, owner, TIMES);
+    } catch {
+      await wait(20);
+    }
+  }
+}
+
+describeRedis("the Redis store waits for the first connection", () => {
+  it.each(CONNECTING)("of %s that is being made", async (_, connect) => {
+    const { port } = await newServer();
+    const store = redisStore({ client: connect(port) });
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
+  });
+
+  it.each(CONNECTING)("of %s to a server that comes a little later", async (_, connect) => {
+    const server = await newServer();
+    await server.kill();
+    const store = redisStore({ client: connect(server.port) });
+    const claim = store.claim("k", "a", TIMES);
+    await wait(200);
+    await server.start();
+    expect(await claim).toEqual({ state: "claimed", takeover: false });
+  });
+
+  it.each(CONNECTING)(
+    "of %s for two seconds, once, and sends nothing later",
+    async (_, connect) => {
+      const server = await newServer();
+      await server.kill();
+      const store = redisStore({ client: connect(server.port) });
+      const message = "the Redis client is not connected: is the server up?";
+      const waited = await Promise.all([
+        millisecondsToReject(() => store.claim("first", "a", TIMES), message),
+        millisecondsToReject(() => store.claim("second", "a", TIMES), message),
+      ]);
+      for (const ms of waited) {
+        expect(ms).toBeGreaterThan(1_900);
+        // The receiver gives up after 5 s by default, and would not hear of the reason.
+        expect(ms).toBeLessThan(4_500);
+      }
+      const verbs: readonly (() => unknown)[] = [
+        () => store.claim("third", "a", TIMES),
+        () => store.renew("first", "a", 1_000),
+        () => store.complete("first", "a", 1_000),
+        () => store.release("first", "a"),
+      ];
+      for (const verb of verbs) {
+        expect(await millisecondsToReject(verb, message)).toBeLessThan(AT_ONCE_MS);
+      }
+      await server.start();
+      expect(await claimWhenBack(store, "fourth", "a")).toMatchObject({ state: "claimed" });
+      expect(await ioredis(server.port).keys("*")).toEqual(["webhook:fourth"]);
+    },
+  );
+});
+
+describeRedis("the Redis store rejects at once", () => {
+  it("through a client of node-redis that nobody connects", async () => {
+    const store = redisStore({ client: createClient({ url: "redis://127.0.0.1:1" }) });
+    const claim = () => store.claim("k", "a", TIMES);
+    expect(
+      await millisecondsToReject(claim, "is closed: call client.connect() when the application"),
+    ).toBeLessThan(AT_ONCE_MS);
+  });
+
+  it.each(STANDALONE_KINDS)("through a client of $name that was closed", async ({ open }) => {
+    const { client, close } = await open(portsOf(await newServer()));
+    const store = redisStore({ client });
+    await store.claim("k", "a", TIMES);
+    await close();
+    const claim = () => store.claim("k", "b", TIMES);
+    expect(await millisecondsToReject(claim, "the Redis client is closed")).toBeLessThan(
+      AT_ONCE_MS,
+    );
+  });
+
+  it("where 10 000 calls wait for a server that hangs, and takes them when it goes on", async () => {
+    const server = await newServer();
+    const { client, close } = await openIoredis(server.port);
+    closers.push(close);
+    // Its check of the server would be one more call.
+    const store = redisStore({ client, logger: false });
+    await store.claim("k", "a", TIMES);
+    server.pause();
+    const waiting = Array.from({ length: 10_000 }, (_, index) =>
+      Promise.resolve(store.claim(`k${index}`, "a", TIMES)),
+    );
+    // No matter how long it takes, beside 10 000 others: a call that waited would not end.
+    await millisecondsToReject(() => store.claim("l", "a", TIMES), "10000 calls wait for Redis");
+    server.resume();
+    const results = await Promise.all(waiting);
+    expect(results.every(({ state }) => state === "claimed")).toBe(true);
+    expect(await store.claim("l", "a", TIMES)).toMatchObject({ state: "claimed" });
+  });
+});
+
+describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
+  describeRedis("a Redis server that is killed", () => {
+    it("is missed at once, and has forgotten all when it starts again without its data", async () => {
+      const server = await newServer();
+      const { client, close } = await open(portsOf(server));
+      closers.push(close);
+      const store = redisStore({ client });
+      await store.claim("handled", "a", TIMES);
+      await store.complete("handled", "a", TIMES.retentionMs);
+      await store.claim("running", "a", TIMES);
+      await server.kill();
+      await expect.poll(() => isReady(client)).toBe(false);
+      const claim = () => store.claim("handled", "b", TIMES);
+      expect(await millisecondsToReject(claim, "is not connected")).toBeLessThan(AT_ONCE_MS);
+
+      await server.start();
+      // Handled once more: the server was the only one that knew.
+      const again = await claimWhenBack(store, "handled", "b");
+      expect(again).toEqual({ state: "claimed", takeover: false });
+      expect(await store.renew("running", "a", 30_000)).toBe(false);
+      await store.complete("running", "a", TIMES.retentionMs);
+      expect(await store.claim("running", "b", TIMES)).toEqual({ state: "completed" });
+    });
+
+    it("has forgotten nothing where it wrote its data before each answer", async () => {
+      const server = await startRedisServer({ appendonly: "yes", appendfsync: "always" });
+      closers.push(server.close);
+      const { client, close } = await open(portsOf(server));
+      closers.push(close);
+      const store = redisStore({ client });
+      await store.claim("handled", "a", TIMES);
+      await store.complete("handled", "a", TIMES.retentionMs);
+      await store.claim("running", "a", TIMES);
+      await server.kill();
+      await server.start();
+      expect(await claimWhenBack(store, "handled", "b")).toEqual({ state: "completed" });
+      expect(await store.claim("running", "b", TIMES)).toMatchObject({ state: "in_flight" });
+      expect(await store.renew("running", "a", 30_000)).toBe(true);
+    });
+  });
+});

@@ -1,0 +1,53 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { redisStore } from "../../../src/stores/redis/index.js";
+import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import {
+  CLUSTER_KINDS,
+  STANDALONE_KINDS,
+  portsOf,
+  type OpenClient,
+} from "../../support/redis/redis-clients.js";
+import { startRedisCluster, type RedisCluster } from "../../support/redis/redis-cluster.js";
+import { describeRedis } from "../../support/redis/redis-describe.js";
+import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+
+/** The server's clock is waited for, by five cases at a time. */
+const LEASE_MS = 500;
+
+describeRedis("the Redis store keeps the DeliveryStore contract", () => {
+  let server: RedisServer;
+  let cluster: RedisCluster;
+
+  beforeAll(async () => {
+    [server, cluster] = await Promise.all([startRedisServer(), startRedisCluster()]);
+  });
+  afterAll(async () => {
+    await Promise.all([server.close(), cluster.close()]);
+  });
+
+  describe.each([...STANDALONE_KINDS, ...CLUSTER_KINDS])("through $name", (kind) => {
+    let clients: OpenClient[] = [];
+
+    beforeAll(async () => {
+      const ports = portsOf(kind.cluster ? cluster : server);
+      clients = await Promise.all([kind.open(ports), kind.open(ports)]);
+    });
+    afterAll(() => {
+      for (const { close } of clients) void close();
+    });
+
+    const makeStore = () => {
+      // Each case has keys of its own, so that they can run at a time.
+      const keyPrefix = `${randomUUID()}:`;
+      const [store, otherClient] = clients.map(({ client }) => redisStore({ client, keyPrefix }));
+      if (store === undefined) throw new Error("no client is open");
+      return { store, otherClient };
+    };
+    const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS });
+    // It keeps the processor busy for seconds, in which the others would miss their moments.
+    const isBusy = ({ id }: { id: string }) => id === "keys-many";
+    for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);
+    for (const { title, run } of cases.filter(isBusy)) it(title, run);
+  });
+});

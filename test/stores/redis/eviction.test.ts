@@ -1,0 +1,159 @@
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { EVICTION_POLICY, POLICY_CODES } from "../../../src/stores/redis/eviction-warning.js";
+import { CODES } from "../../../src/stores/redis/redis-scripts.js";
+import {
+  redisStore,
+  type NodeRedisClient,
+  type RedisStoreOptions,
+} from "../../../src/stores/redis/index.js";
+import { STANDALONE_KINDS, openNodeRedis, portsOf } from "../../support/redis/redis-clients.js";
+import { describeRedis } from "../../support/redis/redis-describe.js";
+import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
+
+describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
+  describeRedis("redisStore looks at the server's eviction policy", () => {
+    let server: RedisServer;
+    let admin: Redis;
+    const faults: unknown[] = [];
+    const onFault = (fault: unknown): void => void faults.push(fault);
+
+    beforeAll(async () => {
+      process.on("unhandledRejection", onFault);
+      server = await startRedisServer();
+      admin = new Redis(server.port);
+    });
+    afterEach(async () => {
+      await admin.config("SET", "maxmemory-policy", "noeviction");
+      await admin.acl("SETUSER", "default", "+@all");
+      expect(faults.splice(0)).toEqual([]);
+    });
+    afterAll(async () => {
+      process.off("unhandledRejection", onFault);
+      admin.disconnect();
+      await server.close();
+    });
+
+    /** What a store says in three claims. */
+    async function warningsOf(options: Partial<RedisStoreOptions> = {}): Promise<unknown[][]> {
+      const { client, close } = await open(portsOf(server));
+      const warn = vi.fn();
+      const store = redisStore({ client, logger: { warn }, ...options });
+      try {
+        for (const key of ["one", "two", "three"]) {
+          expect(await store.claim(key, "a", TIMES)).toMatchObject({ state: "claimed" });
+          await store.release(key, "a");
+        }
+        // Commands are answered in order, so the check is, too.
+        await store.release("four", "a");
+        await new Promise(setImmediate);
+        return warn.mock.calls;
+      } finally {
+        await close();
+      }
+    }
+
+    it("and is content with noeviction", async () => {
+      expect(await warningsOf()).toEqual([]);
+    });
+
+    it.each(["allkeys-lru", "allkeys-lfu", "volatile-ttl", "volatile-random"])(
+      "and warns once of %s",
+      async (policy) => {
+        await admin.config("SET", "maxmemory-policy", policy);
+        expect(await warningsOf()).toEqual([
+          [expect.stringContaining("set maxmemory-policy to noeviction")],
+        ]);
+      },
+    );
+
+    it("without CONFIG, which managed servers forbid", async () => {
+      await admin.acl("SETUSER", "default", "-config");
+      expect(await warningsOf()).toEqual([]);
+      await admin.acl("SETUSER", "default", "+config");
+    });
+
+    it("and says once where it is not allowed to, and why", async () => {
+      await admin.acl("SETUSER", "default", "-info");
+      const warnings = await warningsOf();
+      expect(warnings).toEqual([
+        [
+          expect.stringContaining("could not be read with INFO: make sure that maxmemory-policy"),
+          { error: expect.any(Error) as Error },
+        ],
+      ]);
+    });
+
+    it("on the console unless told otherwise, and nowhere where told so", async () => {
+      await admin.config("SET", "maxmemory-policy", "allkeys-lru");
+      const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+      try {
+        await warningsOf({ logger: undefined });
+        expect(warn).toHaveBeenCalledTimes(1);
+        await admin.config("RESETSTAT");
+        // Three claims, four releases and no check.
+        await warningsOf({ logger: false });
+        expect(warn).toHaveBeenCalledTimes(1);
+        expect(await admin.info("commandstats")).toContain("cmdstat_evalsha:calls=7,");
+      } finally {
+        warn.mockRestore();
+      }
+    });
+
+    it.each<[string, () => unknown]>([
+      [
+        "throws",
+        () => {
+          throw new Error("no logger");
+        },
+      ],
+      ["rejects", () => Promise.reject(new Error("no logger"))],
+    ])("whatever its logger does: it %s", async (_, warn) => {
+      await admin.config("SET", "maxmemory-policy", "allkeys-lru");
+      expect(await warningsOf({ logger: { warn } })).toEqual([]);
+    });
+
+    it("and says once where the server does not tell it", async () => {
+      const { client, close } = await openNodeRedis(server.port);
+      const silent: NodeRedisClient = {
+        isOpen: true,
+        isReady: true,
+        evalSha(sha1, input) {
+          if (sha1 !== EVICTION_POLICY.sha1) return client.evalSha(sha1, input);
+          return Promise.resolve(Number(input.arguments.at(-1)) * CODES + POLICY_CODES.unknown);
+        },
+        eval: (lua, input) => client.eval(lua, input),
+      };
+      try {
+        expect(await warningsOf({ client: silent })).toEqual([
+          [expect.stringContaining("could not be read with INFO")],
+        ]);
+      } finally {
+        await close();
+      }
+    });
+
+    it("again where the connection broke before the answer", async () => {
+      await admin.config("SET", "maxmemory-policy", "allkeys-lru");
+      const { client, close } = await openNodeRedis(server.port);
+      let breaks = 1;
+      const breaking: NodeRedisClient = {
+        isOpen: true,
+        isReady: true,
+        evalSha(sha1, input) {
+          if (sha1 !== EVICTION_POLICY.sha1 || breaks-- <= 0) return client.evalSha(sha1, input);
+          return Promise.reject(new Error("Socket closed unexpectedly"));
+        },
+        eval: (lua, input) => client.eval(lua, input),
+      };
+      try {
+        expect(await warningsOf({ client: breaking })).toHaveLength(1);
+        expect(breaks).toBe(-1);
+      } finally {
+        await close();
+      }
+    });
+  });
+});

@@ -1,0 +1,82 @@
+import { Redis } from "ioredis";
+import { afterEach, expect, it } from "vitest";
+import { redisStore } from "../../../src/stores/redis/index.js";
+import { describeRedis } from "../../support/redis/redis-describe.js";
+import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+
+const TIMES = { leaseMs: 60_000, retentionMs: 259_200_000 };
+
+let closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.reverse()) await close();
+  closers = [];
+});
+
+async function newServer(settings: Readonly<Record<string, string>> = {}): Promise<RedisServer> {
+  const server = await startRedisServer(settings);
+  closers.push(server.close);
+  return server;
+}
+
+function connect({ port }: RedisServer): Redis {
+  const client = new Redis(port).on("error", () => undefined);
+  closers.push(() => {
+    client.disconnect();
+  });
+  return client;
+}
+
+async function linked(replica: Redis): Promise<void> {
+  await expect.poll(() => replica.info("replication")).toContain("master_link_status:up");
+}
+
+describeRedis("a Redis replica that becomes the master", () => {
+  it("knows all that reached it, and handles again what did not", async () => {
+    const master = await newServer({ "repl-diskless-sync-delay": "0" });
+    const replica = await newServer({ replicaof: `127.0.0.1 ${master.port}` });
+    const [masterClient, replicaClient] = [connect(master), connect(replica)];
+    const [before, after] = [masterClient, replicaClient].map((client) => redisStore({ client }));
+    if (before === undefined || after === undefined) throw new Error("two stores are made");
+    await linked(replicaClient);
+
+    await before.claim("completed", "a", TIMES);
+    await before.complete("completed", "a", TIMES.retentionMs);
+    await before.claim("claimed", "a", { ...TIMES, leaseMs: 1_000 });
+    expect(await masterClient.wait(1, 0)).toBe(1);
+    // A replica knows what was handled but takes no claims: the gateway is answered 503 meanwhile.
+    expect(await after.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
+    await expect(after.claim("late", "b", TIMES)).rejects.toThrow(/^READONLY /);
+
+    // Nothing reaches the replica any more, but the master goes on for a while before it dies.
+    await replicaClient.replicaof("127.0.0.1", 1);
+    await before.complete("claimed", "a", TIMES.retentionMs);
+    await before.claim("late", "a", TIMES);
+    await before.complete("late", "a", TIMES.retentionMs);
+    await master.kill();
+    await replicaClient.replicaof("NO", "ONE");
+
+    expect(await after.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
+    // Handled again, once the lease that the replica knows of has ended: as a takeover.
+    await expect
+      .poll(() => after.claim("claimed", "b", TIMES))
+      .toEqual({ state: "claimed", takeover: true });
+    // Handled again, and nothing tells it from a first time.
+    expect(await after.claim("late", "b", TIMES)).toEqual({ state: "claimed", takeover: false });
+  });
+
+  it("takes the completion of a handler that was running, and the lease is lost to it", async () => {
+    const master = await newServer({ "repl-diskless-sync-delay": "0" });
+    const replica = await newServer({ replicaof: `127.0.0.1 ${master.port}` });
+    const [masterClient, replicaClient] = [connect(master), connect(replica)];
+    await linked(replicaClient);
+    await replicaClient.replicaof("127.0.0.1", 1);
+    await redisStore({ client: masterClient }).claim("k", "a", TIMES);
+    await master.kill();
+    await replicaClient.replicaof("NO", "ONE");
+
+    const after = redisStore({ client: replicaClient });
+    expect(await after.renew("k", "a", 60_000)).toBe(false);
+    await after.complete("k", "a", TIMES.retentionMs);
+    expect(await after.claim("k", "b", TIMES)).toEqual({ state: "completed" });
+  });
+});

@@ -1,0 +1,161 @@
+import { randomUUID } from "node:crypto";
+import { Redis } from "ioredis";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { DeliveryStore, OutcomeReport } from "../../../src/index.js";
+import {
+  redisStore,
+  type IoredisClient,
+  type NodeRedisClient,
+  type RedisClient,
+} from "../../../src/stores/redis/index.js";
+import { alarmReceiver } from "../../support/alarm-receiver.js";
+import { delivery } from "../../support/deliveries.js";
+import { STANDALONE_KINDS, portsOf } from "../../support/redis/redis-clients.js";
+import { describeRedis } from "../../support/redis/redis-describe.js";
+import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 604_800_000 };
+
+let server: RedisServer;
+let admin: Redis;
+
+async function fill(): Promise<void> {
+  const used = /used_memory:(\d+)/.exec(await admin.info("memory"))?.[1];
+  await admin.config("SET", "maxmemory", String(Number(used) - 100_000));
+}
+
+const makeRoom = () => admin.config("SET", "maxmemory", "0");
+
+describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
+  describeRedis("Redis at maxmemory with noeviction", () => {
+    let client: RedisClient;
+    let close: () => unknown;
+    let store: DeliveryStore;
+
+    beforeEach(async () => {
+      server = await startRedisServer({ "maxmemory-policy": "noeviction" });
+      admin = new Redis(server.port);
+      ({ client, close } = await open(portsOf(server)));
+      store = redisStore({ client });
+    });
+    afterEach(async () => {
+      await close();
+      admin.disconnect();
+      await server.close();
+    });
+
+    it("refuses new claims and forgets nothing", async () => {
+      await store.claim("handled", "a", TIMES);
+      await store.complete("handled", "a", TIMES.retentionMs);
+      await store.claim("running", "a", TIMES);
+      await fill();
+      await expect(store.claim("new", "b", TIMES)).rejects.toThrow(/^OOM /);
+      expect(await store.claim("handled", "b", TIMES)).toEqual({ state: "completed" });
+      expect(await store.claim("running", "b", TIMES)).toMatchObject({ state: "in_flight" });
+      await makeRoom();
+      expect(await store.claim("new", "b", TIMES)).toMatchObject({ state: "claimed" });
+    });
+
+    it("takes completions, renewals and releases of what is running, which free memory", async () => {
+      await store.claim("takeover", "gone", { ...TIMES, leaseMs: 1 });
+      const takeOver = () => store.claim("takeover", "a", TIMES);
+      await expect.poll(takeOver).toMatchObject({ takeover: true });
+      for (const key of ["completed", "renewed", "released"]) await store.claim(key, "a", TIMES);
+      await fill();
+      const usage = async () => Number(await admin.memory("USAGE", "webhook:completed"));
+      const before = await usage();
+      await store.complete("completed", "a", TIMES.retentionMs);
+      expect(await usage()).toBeLessThan(before);
+      expect(await store.renew("renewed", "a", 60_000)).toBe(true);
+      expect(await admin.pttl("webhook:renewed")).toBeGreaterThan(TIMES.retentionMs + 50_000);
+      await store.release("released", "a");
+      await store.release("takeover", "a");
+      expect(await store.renew("takeover", "a", 60_000)).toBe(false);
+      expect(await store.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
+      const kept = ["webhook:completed", "webhook:renewed", "webhook:takeover"];
+      expect((await admin.keys("*")).sort()).toEqual(kept);
+    });
+
+    it("makes the gateway come again, and the alarm that runs is still handled once", async () => {
+      const reports: OutcomeReport[] = [];
+      const runs: string[] = [];
+      const receiver = alarmReceiver(
+        async ({ id }) => {
+          runs.push(id);
+          await fill();
+        },
+        { store, onOutcome: (report) => reports.push(report) },
+      );
+      const [first, second] = await Promise.all([
+        delivery({ id: "first" }),
+        delivery({ id: "second" }),
+      ]);
+      expect(await receiver.receive(first)).toMatchObject({ status: 200, outcome: "handled" });
+      expect(await receiver.receive(second)).toMatchObject({
+        status: 503,
+        outcome: "store_unavailable",
+      });
+      expect(reports.at(-1)?.error).toMatchObject({
+        message: expect.stringMatching(/^OOM /) as string,
+      });
+      const copy = alarmReceiver(() => expect.fail("handled twice"), { store });
+      expect(await copy.receive(first)).toMatchObject({ status: 200, outcome: "duplicate" });
+      await makeRoom();
+      expect(await receiver.receive(second)).toMatchObject({ status: 200, outcome: "handled" });
+      expect(runs).toEqual(["first", "second"]);
+    });
+
+    it("says that it is full where it cannot read the script that needs no memory", async () => {
+      await store.claim("k", "a", TIMES);
+      await fill();
+      // Redis before 7 takes the first line for Lua, and finds a mistake in it.
+      const older: RedisClient = withoutScriptFlags(client);
+      const olderStore = redisStore({ client: older });
+      await expect(olderStore.complete("k", "a", 1_000)).rejects.toThrow(/^OOM /);
+      await expect(olderStore.renew("k", "a", 1_000)).rejects.toThrow(/^OOM /);
+      await olderStore.release("k", "a");
+      expect(await admin.dbsize()).toBe(0);
+    });
+  });
+});
+
+/** Sends a script's flags as Redis 6 reads them: as a line of Lua. */
+function withoutScriptFlags(client: RedisClient): RedisClient {
+  const spoil = (lua: string) => lua.replace(/^#!lua/, "!lua");
+  if ("evalSha" in client) {
+    const older: NodeRedisClient = {
+      isOpen: true,
+      isReady: true,
+      evalSha: (sha1, input) => client.evalSha(sha1, input),
+      eval: (lua, input) => client.eval(spoil(lua), input),
+    };
+    return older;
+  }
+  const older: IoredisClient = {
+    status: "ready",
+    connect: () => client.connect(),
+    evalsha: (sha1, count, ...rest) => client.evalsha(sha1, count, ...rest),
+    eval: (lua, count, ...rest) => client.eval(spoil(lua), count, ...rest),
+  };
+  return older;
+}
+
+describeRedis("an id that is remembered in Redis", () => {
+  it("takes less than 100 bytes of the server once completed, less than 200 before", async () => {
+    server = await startRedisServer();
+    const client = new Redis(server.port);
+    try {
+      const store = redisStore({ client });
+      const id = randomUUID();
+      const usage = async () => Number(await client.memory("USAGE", `webhook:${id}`));
+      await store.claim(id, `${randomUUID()}-123456`, TIMES);
+      expect(await usage()).toBeLessThan(200);
+      await store.complete(id, "a", TIMES.retentionMs);
+      expect(await usage()).toBeLessThan(100);
+      expect(await client.object("ENCODING", `webhook:${id}`)).toBe("int");
+    } finally {
+      client.disconnect();
+      await server.close();
+    }
+  });
+});

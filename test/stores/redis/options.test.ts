@@ -1,0 +1,121 @@
+import { Cluster, Redis } from "ioredis";
+import { createClient, createClientPool, createCluster, RESP_TYPES } from "redis";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ConfigurationError } from "../../../src/index.js";
+import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
+import { describeRedis } from "../../support/redis/redis-describe.js";
+import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
+const client = createClient();
+
+describe("redisStore refuses", () => {
+  const commands = { eval: () => undefined, evalSha: () => undefined, evalsha: () => undefined };
+  it.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["a URL", "redis://127.0.0.1"],
+    ["an empty object", {}],
+    ["a pool of node-redis", createClientPool()],
+    ["a legacy client of node-redis", createClient().legacy()],
+    ["a transaction of node-redis", createClient().multi()],
+    ["a pipeline of ioredis", new Redis({ lazyConnect: true }).pipeline()],
+    ["another client with evalsha", { eval: commands.eval, evalsha: commands.evalsha }],
+    ["a client without eval", { evalSha: commands.evalSha, isReady: true }],
+    [
+      "what looks like both",
+      { ...commands, connect: commands.eval, isReady: true, status: "ready" },
+    ],
+    ["methods that are none", { evalSha: true, eval: true, isReady: true, isOpen: true }],
+  ])("%s as its client", (_, given) => {
+    const options = { client: given } as RedisStoreOptions;
+    expect(() => redisStore(options)).toThrow(ConfigurationError);
+    expect(() => redisStore(options)).toThrow("client has to be a client of node-redis");
+  });
+
+  it.each<[string, unknown, string]>([
+    ["no options", undefined, "redisStore takes an options object"],
+    ["a misspelt option", { client, prefix: "x" }, "prefix is no option"],
+    ["a prefix that is no text", { client, keyPrefix: 1 }, "keyPrefix has to be a string"],
+    ["a logger without warn", { client, logger: {} }, "logger has to have the method warn"],
+    ["null as its logger", { client, logger: null }, "logger has to have the method warn"],
+  ])("%s", (_, options, message) => {
+    expect(() => redisStore(options as RedisStoreOptions)).toThrow(ConfigurationError);
+    expect(() => redisStore(options as RedisStoreOptions)).toThrow(message);
+  });
+
+  it("no client before it is connected", () => {
+    const rootNodes = [{ url: "redis://127.0.0.1:1" }];
+    redisStore({ client });
+    redisStore({ client: createCluster({ rootNodes }) });
+    redisStore({ client: new Redis({ lazyConnect: true }) });
+    redisStore({ client: new Cluster([{ port: 1 }], { lazyConnect: true }) });
+  });
+});
+
+describeRedis("redisStore takes a client", () => {
+  let server: RedisServer;
+  let closers: (() => unknown)[] = [];
+  beforeAll(async () => {
+    server = await startRedisServer();
+  });
+  afterEach(() => {
+    for (const close of closers) close();
+    closers = [];
+  });
+  afterAll(async () => {
+    await server.close();
+  });
+
+  const ioredis = (options: Parameters<Redis["duplicate"]>[0]) => {
+    const made = new Redis({ port: server.port, lazyConnect: true }).duplicate(options);
+    closers.push(() => {
+      made.disconnect();
+    });
+    return made;
+  };
+  const nodeRedis = async (RESP: 2 | 3) => {
+    const made = await createClient({ url: server.url, RESP }).connect();
+    closers.push(() => {
+      made.destroy();
+    });
+    return made;
+  };
+
+  it.each<[string, () => RedisStoreOptions["client"] | Promise<RedisStoreOptions["client"]>]>([
+    ["of ioredis that gives numbers as texts", () => ioredis({ stringNumbers: true })],
+    ["of ioredis that puts its own prefix before", () => ioredis({ keyPrefix: "app:" })],
+    ["of ioredis that makes pipelines by itself", () => ioredis({ enableAutoPipelining: true })],
+    ["of ioredis without an offline queue", () => ioredis({ enableOfflineQueue: false })],
+    ["of node-redis that speaks RESP 2", () => nodeRedis(2)],
+    ["of node-redis that speaks RESP 3", () => nodeRedis(3)],
+    [
+      "of node-redis that gives numbers as texts",
+      async () => (await nodeRedis(3)).withTypeMapping({ [RESP_TYPES.NUMBER]: String }),
+    ],
+    [
+      "of node-redis that gives texts as bytes",
+      async () => (await nodeRedis(3)).withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }),
+    ],
+  ])("%s", async (name, open) => {
+    const warnings: string[] = [];
+    const logger = { warn: (message: string) => warnings.push(message) };
+    const store = redisStore({ client: await open(), keyPrefix: `${name}:`, logger });
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
+    expect(await store.claim("k", "b", TIMES)).toMatchObject({ state: "in_flight" });
+    expect(await store.renew("k", "a", 1_000)).toBe(true);
+    expect(await store.renew("k", "b", 1_000)).toBe(false);
+    await store.release("k", "a");
+    await store.claim("k", "b", TIMES);
+    await store.complete("k", "b", TIMES.retentionMs);
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "completed" });
+    expect(warnings).toEqual([]);
+  });
+
+  it("that answers a script with what is no integer, and rejects", async () => {
+    const reply = () => Promise.resolve("QUEUED");
+    const queueing = { isOpen: true, isReady: true, evalSha: reply, eval: reply };
+    const store = redisStore({ client: queueing, logger: false });
+    await expect(store.claim("k", "a", TIMES)).rejects.toThrow("what is no integer");
+  });
+});

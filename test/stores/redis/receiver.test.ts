@@ -1,0 +1,146 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { OutcomeReport, WebhookReceiver } from "../../../src/index.js";
+import { redisStore } from "../../../src/stores/redis/index.js";
+import { alarmReceiver, heldHandler, type AlarmHandler } from "../../support/alarm-receiver.js";
+import { delivery } from "../../support/deliveries.js";
+import { STANDALONE_KINDS, portsOf } from "../../support/redis/redis-clients.js";
+import { describeRedis } from "../../support/redis/redis-describe.js";
+import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+
+const PROCESS = fileURLToPath(
+  new URL("../../support/redis/redis-receiver-process.ts", import.meta.url),
+);
+
+describe.each(STANDALONE_KINDS)("through $name", (kind) => {
+  describeRedis("two receivers over one Redis", () => {
+    let server: RedisServer;
+    let closers: (() => unknown)[] = [];
+    let reports: OutcomeReport[];
+
+    beforeEach(async () => {
+      reports = [];
+      server = await startRedisServer();
+      closers.push(server.close);
+    });
+    afterEach(async () => {
+      for (const close of closers.reverse()) await close();
+      closers = [];
+    });
+
+    /** A receiver with a client of its own, as another process has it. */
+    async function receiver(handler: AlarmHandler, options = {}): Promise<WebhookReceiver> {
+      const { client, close } = await kind.open(portsOf(server));
+      closers.push(close);
+      const store = redisStore({ client });
+      const onOutcome = (report: OutcomeReport) => reports.push(report);
+      return alarmReceiver(handler, { store, onOutcome, ...options });
+    }
+
+    it("handle each delivery once, however many copies come at a time", async () => {
+      const runs: string[] = [];
+      const handler: AlarmHandler = async ({ id }) => {
+        runs.push(id);
+        await wait(5);
+      };
+      const receivers = [await receiver(handler), await receiver(handler)];
+      const ids = Array.from({ length: 50 }, () => randomUUID());
+      const copies = await Promise.all(ids.map((id) => delivery({ id })));
+      const send = () => copies.flatMap((copy) => receivers.map((one) => one.receive(copy)));
+      const answers = await Promise.all([...send(), ...send()]);
+      expect(runs.sort()).toEqual(ids.sort());
+      expect(answers.filter(({ outcome }) => outcome === "handled")).toHaveLength(ids.length);
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]));
+      for (const { status, outcome } of await Promise.all(send())) {
+        expect([status, outcome]).toEqual([200, "duplicate"]);
+      }
+    });
+
+    it("answer a copy of what the other handles 409, and 200 once it is handled", async () => {
+      const { handler, start } = heldHandler();
+      const [one, two] = [await receiver(handler), await receiver(() => expect.fail("run twice"))];
+      const request = await delivery();
+      const run = await start(one, request);
+      const copy = await two.receive(request);
+      expect(copy).toMatchObject({ status: 409, outcome: "in_flight" });
+      expect(Number(copy.headers["retry-after"])).toBeGreaterThan(20);
+      run.resolve();
+      expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
+      expect(await two.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
+    });
+
+    it("give a delivery over to the other at once where the handler fails", async () => {
+      const one = await receiver(() => Promise.reject(new Error("no")));
+      const two = await receiver(() => undefined);
+      const request = await delivery();
+      expect(await one.receive(request)).toMatchObject({ status: 500, outcome: "handler_failed" });
+      expect(await two.receive(request)).toMatchObject({ status: 200, outcome: "handled" });
+      expect(reports.at(-1)?.takeover).toBeUndefined();
+    });
+
+    it("take over after the lease of one that was killed in its handler", async () => {
+      const id = randomUUID();
+      const args = ["--import", "tsx", PROCESS, String(server.port), id, "3000"];
+      const killed = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+      closers.push(() => killed.kill("SIGKILL"));
+      await once(killed.stdout, "data");
+      const two = await receiver(({ takeover }) => {
+        expect(takeover).toBe(true);
+      });
+      const request = await delivery({ id });
+      // Renewed for longer than its lease, as long as the process lives.
+      await wait(3_900);
+      expect(await two.receive(request)).toMatchObject({ status: 409, outcome: "in_flight" });
+      killed.kill("SIGKILL");
+      await once(killed, "exit");
+      expect(await two.receive(request)).toMatchObject({ status: 409, outcome: "in_flight" });
+      await expect
+        .poll(async () => (await two.receive(request)).outcome, { interval: 50 })
+        .toBe("handled");
+      expect(reports.at(-1)).toMatchObject({ outcome: "handled", takeover: true });
+    });
+
+    it("answer 503 in time while the server hangs, and lose nothing by it", async () => {
+      const runs: string[] = [];
+      const handler: AlarmHandler = ({ id }) => runs.push(id);
+      const one = await receiver(handler, { dependencyTimeoutMs: 300 });
+      const patient = await receiver(handler);
+      expect(await patient.receive(await delivery({ id: "before" }))).toMatchObject({
+        status: 200,
+      });
+      const request = await delivery({ id: "during" });
+      server.pause();
+      const startedAt = performance.now();
+      expect(await one.receive(request)).toMatchObject({
+        status: 503,
+        outcome: "store_unavailable",
+      });
+      // The default is 5 s.
+      expect(performance.now() - startedAt).toBeLessThan(4_500);
+      server.resume();
+      // The claim that the server granted too late is given back, and not waited for.
+      await expect.poll(async () => (await one.receive(request)).outcome).toBe("handled");
+      expect(runs).toEqual(["before", "during"]);
+    });
+
+    it("remember what was handled while the server was away, once it is back", async () => {
+      const one = await receiver(() => server.kill());
+      const request = await delivery();
+      expect(await one.receive(request)).toMatchObject({ status: 200, outcome: "handled" });
+      expect(await one.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
+      expect(await one.receive(await delivery({ id: "other" }))).toMatchObject({ status: 503 });
+      await server.start();
+      const { client, close } = await kind.open(portsOf(server));
+      closers.push(close);
+      const store = redisStore({ client });
+      const held = { leaseMs: 1, retentionMs: 1 };
+      await expect
+        .poll(() => store.claim(request.headers["x-webhook-id"], "a", held))
+        .toEqual({ state: "completed" });
+    });
+  });
+});

@@ -1,0 +1,138 @@
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { redisStore, type IoredisClient } from "../../../src/stores/redis/index.js";
+import { createRandom } from "../../../src/testing/random.js";
+import { alarmReceiver } from "../../support/alarm-receiver.js";
+import { delivery } from "../../support/deliveries.js";
+import { describeRedis } from "../../support/redis/redis-describe.js";
+import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+
+const COMPLETED = "1";
+
+/** A client that, while it is told to, answers each command with the reply to the one before. */
+function shiftingClient(client: Redis) {
+  let previous: Promise<unknown> = Promise.resolve(0);
+  const shifting = {
+    isShifted: false,
+    answer(reply: Promise<unknown>): Promise<unknown> {
+      const given = shifting.isShifted ? previous : reply;
+      reply.catch(() => undefined);
+      previous = reply;
+      return given;
+    },
+  };
+  const shifted: IoredisClient = {
+    get status() {
+      return client.status;
+    },
+    connect: () => client.connect(),
+    evalsha: (...args) => shifting.answer(client.evalsha(...args)),
+    eval: (...args) => shifting.answer(client.eval(...args)),
+  };
+  return { client: shifted, shifting };
+}
+
+describeRedis("behind a client that gives calls the replies to others", () => {
+  let server: RedisServer;
+  let admin: Redis;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    admin = new Redis(server.port);
+  });
+  afterAll(async () => {
+    admin.disconnect();
+    await server.close();
+  });
+  beforeEach(async () => {
+    await admin.flushall();
+  });
+
+  /** A receiver on such a client, and how often its handler ran for each id. */
+  function scene(whileRunning: () => Promise<unknown> = () => Promise.resolve()) {
+    const { client, shifting } = shiftingClient(admin);
+    const runs = new Map<string, number>();
+    const store = redisStore({ client, keyPrefix: "", logger: false });
+    const receiver = alarmReceiver(
+      async ({ id }) => {
+        await whileRunning();
+        runs.set(id, (runs.get(id) ?? 0) + 1);
+      },
+      { store },
+    );
+    const deliver = async (id: string) => receiver.receive(await delivery({ id }));
+    return { deliver, shifting, runs, store };
+  }
+
+  it("a new delivery is not taken for a duplicate, whose reply its claim is given", async () => {
+    const { deliver, shifting, runs } = scene();
+    await deliver("old");
+    expect(await deliver("old")).toMatchObject({ outcome: "duplicate" });
+    shifting.isShifted = true;
+    expect(await deliver("new")).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    shifting.isShifted = false;
+    // The claim that was granted unseen ends by itself: here, at once.
+    await admin.del("new");
+    expect(await deliver("new")).toMatchObject({ status: 200, outcome: "handled" });
+    expect(runs.get("new")).toBe(1);
+  });
+
+  it("a completion that the server refused is told again, though its call was given a success", async () => {
+    const { deliver, shifting, store } = scene(async () => {
+      await admin.config("SET", "min-replicas-to-write", "1");
+      // Its reply is a success: of another completion, too.
+      await store.complete("other", "owner", 60_000);
+      shifting.isShifted = true;
+    });
+    await admin.set("other", COMPLETED);
+    const answer = deliver("refused");
+    expect(await answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await admin.get("refused")).not.toBe(COMPLETED);
+    shifting.isShifted = false;
+    await admin.config("SET", "min-replicas-to-write", "0");
+    await expect.poll(() => admin.get("refused")).toBe(COMPLETED);
+  });
+
+  it.each([1, 2, 3])(
+    "nothing is acknowledged that was not handled, and all is completed (run %i)",
+    async (seed) => {
+      const { deliver, shifting, runs } = scene(() => new Promise(setImmediate));
+      const { pick } = createRandom(seed);
+      const ids = Array.from({ length: 60 }, (_, index) => `alarm-${index}`);
+      const unfounded: string[] = [];
+      await Promise.all(
+        ids.flatMap((id) =>
+          [1, 2, 3].map(async () => {
+            for (let attempt = 0; attempt < 5; attempt += 1) {
+              shifting.isShifted = pick([true, false]);
+              const { status } = await deliver(id);
+              if (status === 200 && !runs.has(id)) unfounded.push(id);
+            }
+          }),
+        ),
+      );
+      expect(unfounded).toEqual([]);
+      shifting.isShifted = false;
+      for (const id of runs.keys()) {
+        await expect.poll(() => admin.get(id), { timeout: 30_000 }).toBe(COMPLETED);
+      }
+    },
+  );
+
+  it("every verb rejects a reply that is no answer of its own script", async () => {
+    const { shifting, store } = scene();
+    const times = { leaseMs: 30_000, retentionMs: 3_600_000 };
+    const verbs = [
+      async () => store.claim("k", "a", times),
+      async () => store.renew("k", "a", 30_000),
+      async () => store.complete("k", "a", 3_600_000),
+      async () => store.release("k", "a"),
+    ];
+    // The server knows all scripts from here on.
+    for (const verb of verbs) await verb();
+    shifting.isShifted = true;
+    for (const verb of [...verbs, ...verbs]) {
+      await expect(verb()).rejects.toThrow("answered with the reply to another command");
+    }
+  });
+});

@@ -1,0 +1,131 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
+import { deferred } from "../../support/deferred.js";
+import { delivery } from "../../support/deliveries.js";
+import { betterSqlite3 } from "../../support/sqlite/sqlite-drivers.js";
+import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/sqlite-folder.js";
+import { committed, openLedger, writes } from "../../support/sqlite/sqlite-transaction-cases.js";
+import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
+
+let folder: SqliteFolder;
+
+beforeEach(() => {
+  folder = sqliteFolder(betterSqlite3);
+});
+
+afterEach(() => {
+  folder.remove();
+});
+
+describe("a receiver on sqliteTransactions", () => {
+  it("handles deliveries that come together each once, with their writes", async () => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    const receiver = transactionalReceiver(store, ({ id, tx }) => writes(id)(tx));
+    const ids = Array.from({ length: 20 }, (_, index) => `k${index}`);
+    const requests = await Promise.all(ids.map((id) => delivery({ id })));
+    const answers = await Promise.all(
+      [...requests, ...requests].map((request) => receiver.receive(request)),
+    );
+    const outcomes = answers.map(({ outcome }) => outcome);
+    expect(outcomes.slice(0, 20)).toEqual(Array(20).fill("handled"));
+    expect(outcomes.slice(20)).toEqual(Array(20).fill("in_flight"));
+    for (const request of requests) {
+      expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
+    }
+    expect(committed(folder)).toEqual({ effects: [...ids].sort(), keys: [...ids].sort() });
+  });
+
+  it("keeps nothing of a handler that failed, and handles the next attempt", async () => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    let attempt = 0;
+    const receiver = transactionalReceiver(store, async ({ id, tx }) => {
+      await writes(id)(tx);
+      attempt += 1;
+      if (attempt === 1) throw new Error("failed");
+    });
+    const request = await delivery({ id: "a" });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handler_failed" });
+    expect(committed(folder)).toEqual({ effects: [], keys: [] });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
+    expect(committed(folder)).toEqual({ effects: ["a"], keys: ["a"] });
+  });
+
+  it("keeps nothing of a handler that failed and writes on", async () => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    const late = deferred();
+    let isFirst = true;
+    let writing: Promise<void> | undefined;
+    const receiver = transactionalReceiver(store, ({ id, tx }) => {
+      if (!isFirst) return writes(id)(tx);
+      isFirst = false;
+      writing = late.promise.then(() => writes("late")(tx));
+      throw new Error("failed");
+    });
+    const request = await delivery({ id: "a" });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handler_failed" });
+    late.resolve();
+    await expect(writing).rejects.toMatchObject({ name: "TransactionMisuseError" });
+    expect(committed(folder)).toEqual({ effects: [], keys: [] });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
+    expect(committed(folder)).toEqual({ effects: ["a"], keys: ["a"] });
+  });
+
+  it("answers all deliveries after a handler that left an iterator open", async () => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    let attempt = 0;
+    const receiver = transactionalReceiver(store, async ({ id, tx }) => {
+      await writes(id)(tx);
+      attempt += 1;
+      tx.prepare("SELECT name FROM effects UNION SELECT 'another'").iterate().next();
+      if (attempt === 1) throw new Error("failed");
+    });
+    const request = await delivery({ id: "a" });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handler_failed" });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
+    const next = await delivery({ id: "b" });
+    expect(await receiver.receive(next)).toMatchObject({ outcome: "handled" });
+    expect(committed(folder)).toEqual({ effects: ["a", "b"], keys: ["a", "b"] });
+  });
+
+  it("commits a handler that ends after its time, and answers the retry 200", async () => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    const end = deferred();
+    const receiver = transactionalReceiver(
+      store,
+      async ({ id, tx }) => {
+        await writes(id)(tx);
+        await end.promise;
+      },
+      { handlerTimeoutMs: 50 },
+    );
+    const request = await delivery({ id: "a" });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handler_timeout" });
+    expect(await receiver.receive(request)).toMatchObject({ status: 409, outcome: "in_flight" });
+    end.resolve();
+    await receiver.drain();
+    expect(committed(folder)).toEqual({ effects: ["a"], keys: ["a"] });
+  });
+
+  it("runs no handler for a delivery that has been answered before its turn came", async () => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    const end = deferred();
+    const ran: string[] = [];
+    const receiver = transactionalReceiver(
+      store,
+      async ({ id }) => {
+        ran.push(id);
+        await end.promise;
+      },
+      { dependencyTimeoutMs: 60 },
+    );
+    const first = receiver.receive(await delivery({ id: "first" }));
+    const late = await receiver.receive(await delivery({ id: "late" }));
+    expect(late).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    end.resolve();
+    expect(await first).toMatchObject({ outcome: "handled" });
+    await nextTurn();
+    expect(ran).toEqual(["first"]);
+    expect(committed(folder).keys).toEqual(["first"]);
+  });
+});

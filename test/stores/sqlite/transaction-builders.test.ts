@@ -1,0 +1,134 @@
+import Sqlite, { type Database, type Statement } from "better-sqlite3";
+import { sql as drizzleSql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/better-sqlite3";
+import { Kysely, SqliteDialect } from "kysely";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
+import { betterSqlite3 } from "../../support/sqlite/sqlite-drivers.js";
+import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/sqlite-folder.js";
+import {
+  NOTHING,
+  RETENTION,
+  committed,
+  openLedger,
+} from "../../support/sqlite/sqlite-transaction-cases.js";
+
+const LATE = { name: "TransactionMisuseError" };
+const INSERT = "INSERT INTO effects (name) VALUES (?)";
+
+let folder: SqliteFolder;
+let database: Database;
+
+beforeEach(() => {
+  folder = sqliteFolder(betterSqlite3);
+  openLedger(folder);
+  database = new Sqlite(folder.file);
+});
+
+afterEach(() => {
+  database.close();
+  folder.remove();
+});
+
+/** Processes the key `k` with this work. */
+function processWith(work: (tx: Database) => unknown) {
+  return sqliteTransactions({ database }).process(
+    "k",
+    async (tx) => {
+      await work(tx);
+    },
+    RETENTION,
+  );
+}
+
+describe("a handler with better-sqlite3's own methods", () => {
+  it("is refused them all when it has settled, whatever it called them through", async () => {
+    const uses: (() => unknown)[] = [];
+    await processWith((tx) => {
+      const select = tx.prepare("SELECT name FROM effects");
+      const chained: Statement[] = [
+        select.raw(),
+        select.raw(false).pluck().safeIntegers(),
+        tx.exec("").prepare("SELECT name FROM effects"),
+        tx.prepare("SELECT name FROM effects WHERE name = ?").bind("a"),
+        tx.prepare("SELECT name FROM effects").expand(),
+      ];
+      uses.push(...chained.map((statement) => () => statement.all()));
+      uses.push(
+        () => tx.pragma("user_version"),
+        () => tx.serialize(),
+      );
+      const write = tx.transaction((name: string) => tx.prepare(INSERT).run(name));
+      uses.push(
+        () => write("late"),
+        () => write.default("late"),
+        () => write.deferred("late"),
+        () => write.immediate("late"),
+        () => write.exclusive("late"),
+        () => (write.default as typeof write).exclusive("late"),
+      );
+      uses.push(() => tx.transaction(() => undefined));
+    });
+    for (const use of uses) expect(use).toThrow(expect.objectContaining(LATE));
+    expect(database.inTransaction).toBe(false);
+    expect(committed(folder)).toEqual({ effects: [], keys: ["k"] });
+  });
+
+  it("has a transaction of its own as a savepoint", async () => {
+    await processWith((tx) => {
+      expect(tx.inTransaction).toBe(true);
+      const write = tx.transaction(function (this: unknown, name: string, fails: boolean) {
+        expect(this).toBe(folder);
+        tx.prepare(INSERT).run(name);
+        if (fails) throw new Error("of the part");
+        return name;
+      });
+      expect(write.call(folder, "a", false)).toBe("a");
+      expect(() => write.immediate.call(folder, "b", true)).toThrow("of the part");
+      expect(tx.prepare("SELECT name FROM effects").pluck().all()).toEqual(["a"]);
+    });
+    expect(committed(folder)).toEqual({ effects: ["a"], keys: ["k"] });
+  });
+
+  it("can show tx when it is late", async () => {
+    let kept: Database | undefined;
+    await processWith((tx) => (kept = tx));
+    expect(String(kept as unknown)).toBe("[object Object]");
+    expect(kept).toMatchObject({ open: true, inTransaction: false });
+  });
+});
+
+describe("a handler with a query builder on tx", () => {
+  it("writes by Drizzle in the transaction, and nothing when it has settled", async () => {
+    let late: (() => unknown) | undefined;
+    const failing = processWith((tx) => {
+      const db = drizzle(tx);
+      late = () => db.run(drizzleSql`INSERT INTO effects (name) VALUES ('late')`);
+      db.transaction((part) => part.run(drizzleSql`INSERT INTO effects (name) VALUES ('a')`));
+      expect(db.all(drizzleSql`SELECT name FROM effects`)).toEqual([{ name: "a" }]);
+      throw new Error("failed");
+    });
+    await expect(failing).rejects.toThrow("failed");
+    expect(() => late?.()).toThrow(
+      expect.objectContaining({ cause: expect.objectContaining(LATE) as unknown }),
+    );
+    expect(committed(folder)).toEqual(NOTHING);
+  });
+
+  it("writes by Kysely in the transaction, and nothing when it has settled", async () => {
+    let late: (() => Promise<unknown>) | undefined;
+    const failing = processWith(async (tx) => {
+      const db = new Kysely<{ effects: { name: string } }>({
+        dialect: new SqliteDialect({ database: tx }),
+      });
+      const insert = (name: string) => db.insertInto("effects").values({ name }).execute();
+      late = () => insert("late");
+      await insert("a");
+      expect(await db.selectFrom("effects").selectAll().execute()).toMatchObject([{ name: "a" }]);
+      throw new Error("failed");
+    });
+    await expect(failing).rejects.toThrow("failed");
+    await expect(late?.()).rejects.toMatchObject(LATE);
+    expect(committed(folder)).toEqual(NOTHING);
+  });
+});

@@ -1,0 +1,199 @@
+import { DiscardDelivery, RetryLater, memoryStore } from "../../../src/index.js";
+import { deferred } from "../deferred.js";
+import {
+  ensureEqual,
+  exchangeWith,
+  judge,
+  signed,
+  type AdapterCase,
+  type Expected,
+} from "./adapter-exchange.js";
+
+const HANDLED: Expected = { status: 200, outcome: "handled" };
+const DUPLICATE: Expected = { status: 200, outcome: "duplicate" };
+/** Whatever is left of a lease of a second is a second in whole ones. */
+const LEASE_MS = 1_000;
+const IN_FLIGHT: Expected = { status: 409, outcome: "in_flight", retryAfter: "1" };
+const COPIES = 8;
+
+/** Lets everything that is ready to run do so. */
+const settled = () => new Promise((resolve) => setTimeout(resolve));
+
+/** A handler that fails at first: the next copy finds the way free. */
+function failingOnce(
+  id: string,
+  title: string,
+  expected: Expected,
+  fail: () => unknown,
+): AdapterCase {
+  return {
+    id,
+    title,
+    run: (target) => {
+      let failing = true;
+      const handler = () => (failing ? fail() : undefined);
+      return exchangeWith(target, { handler }, async ({ expect, runs }) => {
+        await expect(await signed(), expected);
+        failing = false;
+        await expect(await signed(), HANDLED);
+        ensureEqual("runs", runs.length, 2);
+      });
+    },
+  };
+}
+
+/** A handler that outlives `handlerTimeoutMs`: what the gateway hears, and what its next copy does. */
+function slow(
+  id: string,
+  title: string,
+  fails: boolean,
+  next: Expected,
+  runs: number,
+): AdapterCase {
+  return {
+    id,
+    title,
+    run: (target) => {
+      const work = deferred();
+      return exchangeWith(
+        target,
+        { handler: () => work.promise, handlerTimeoutMs: 20, leaseMs: LEASE_MS },
+        async (exchange) => {
+          await exchange.expect(await signed(), {
+            status: 503,
+            outcome: "handler_timeout",
+            retryAfter: "30",
+          });
+          ensureEqual("aborted", exchange.runs[0]?.signal.aborted, true);
+          await exchange.expect(await signed(), IN_FLIGHT);
+          if (fails) work.reject(new Error("too late"));
+          else work.resolve();
+          await settled();
+          await exchange.expect(await signed(), next);
+          ensureEqual("runs", exchange.runs.length, runs);
+        },
+      );
+    },
+  };
+}
+
+/** What becomes of a delivery once it has reached the handler, or cannot. */
+export const handlerCases: readonly AdapterCase[] = [
+  failingOnce(
+    "handler_rejects",
+    "a handler that rejects is answered 500, and the next copy runs it again",
+    { status: 500, outcome: "handler_failed" },
+    () => Promise.reject(new Error("no database")),
+  ),
+  failingOnce(
+    "handler_throws",
+    "a handler that throws is answered 500, and the next copy runs it again",
+    { status: 500, outcome: "handler_failed" },
+    () => {
+      throw new Error("no database");
+    },
+  ),
+  failingOnce(
+    "retry_later",
+    "a handler may ask for the delivery again",
+    { status: 503, outcome: "retry_later", retryAfter: "60" },
+    () => {
+      throw new RetryLater();
+    },
+  ),
+  failingOnce(
+    "retry_later_after",
+    "a handler may say when to send the delivery again",
+    { status: 503, outcome: "retry_later", retryAfter: "5" },
+    () => Promise.reject(new RetryLater({ afterMs: 4_001 })),
+  ),
+  {
+    id: "discarded",
+    title: "a handler may discard a delivery for good",
+    run: (target) => {
+      const handler = () => {
+        throw new DiscardDelivery("an account that was closed");
+      };
+      return exchangeWith(target, { handler }, async ({ expect, runs }) => {
+        await expect(await signed(), { status: 200, outcome: "discarded" });
+        await expect(await signed(), DUPLICATE);
+        ensureEqual("runs", runs.length, 1);
+      });
+    },
+  },
+  slow("slow_success", "a late success counts: the next copy is a duplicate", false, DUPLICATE, 1),
+  slow(
+    "slow_failure",
+    "a late failure counts: the next copy is handled anew",
+    true,
+    { status: 500, outcome: "handler_failed" },
+    2,
+  ),
+  {
+    id: "concurrent_copies",
+    title: "of concurrent copies one is handled, and none is acknowledged before",
+    run: (target) => {
+      const work = deferred();
+      return exchangeWith(
+        target,
+        { handler: () => work.promise, leaseMs: LEASE_MS },
+        async ({ expect, send, runs }) => {
+          let answered = 0;
+          const othersAnswered = deferred();
+          const copy = async () => {
+            const answer = await send(await signed());
+            answered += 1;
+            if (answered === COPIES - 1) othersAnswered.resolve();
+            return answer;
+          };
+          const copies = Array.from({ length: COPIES }, copy);
+          await othersAnswered.promise;
+          work.resolve();
+          const answers = await Promise.all(copies);
+          const acknowledged = answers.filter(({ status }) => status === 200);
+          ensureEqual("acknowledged", acknowledged.length, 1);
+          for (const answer of answers) judge(answer, answer.status === 200 ? HANDLED : IN_FLIGHT);
+          await expect(await signed(), DUPLICATE);
+          ensureEqual("runs", runs.length, 1);
+        },
+      );
+    },
+  },
+  {
+    id: "draining",
+    title: "a receiver that drains sends every delivery back for later",
+    run: (target) =>
+      exchangeWith(target, {}, async ({ receiver, expect, runs }) => {
+        await receiver.drain();
+        const draining = { status: 503, outcome: "draining", retryAfter: "10" } as const;
+        await expect(await signed(), draining);
+        await expect(await signed({ secret: "whsec_of_somebody_else" }), draining);
+        ensureEqual("runs", runs.length, 0);
+      }),
+  },
+  {
+    id: "store_unavailable",
+    title: "a store that is down sends the delivery back, unhandled",
+    run: (target) => {
+      const store = {
+        ...memoryStore(),
+        claim: () => Promise.reject(new Error("no connection")),
+      };
+      return exchangeWith(target, { store }, async ({ expect, runs }) => {
+        await expect(await signed(), { status: 503, outcome: "store_unavailable" });
+        ensureEqual("runs", runs.length, 0);
+      });
+    },
+  },
+  {
+    id: "secret_unavailable",
+    title: "a secret that cannot be had sends the delivery back, unhandled",
+    run: (target) => {
+      const secret = () => Promise.reject(new Error("no vault"));
+      return exchangeWith(target, { secret }, async ({ expect, runs }) => {
+        await expect(await signed(), { status: 503, outcome: "secret_unavailable" });
+        ensureEqual("runs", runs.length, 0);
+      });
+    },
+  },
+];

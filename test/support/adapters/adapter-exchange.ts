@@ -1,0 +1,170 @@
+import {
+  createWebhookReceiver,
+  type CommonReceiverOptions,
+  type DeliveryContext,
+  type Outcome,
+  type SecretOption,
+  type WebhookReceiver,
+} from "../../../src/index.js";
+import type { Target } from "../../../src/testing/sending/target.js";
+import {
+  linesOf,
+  outcomeOf,
+  type WireAnswer,
+  type WireRequest,
+} from "../../../src/testing/sending/wire.js";
+import { NOW_MS, TEST_SECRET, delivery, type DeliveryOverrides } from "../deliveries.js";
+
+/** What the sender of a request is answered; how long it took is not compared. */
+export type AdapterAnswer = Omit<WireAnswer, "ms">;
+
+/** A receiver mounted on an adapter, and a client to it. */
+export interface MountedAdapter {
+  /** The same for what is sent by the kit: a URL where it is a server of HTTP/1.1. */
+  readonly target: Target;
+  send(request: WireRequest): Promise<AdapterAnswer>;
+  /** How many connections the client has made, where there are any. */
+  connections?(): number;
+  close(): Promise<void>;
+}
+
+/** An adapter on a server, or on none. */
+export interface AdapterTarget {
+  readonly name: string;
+  open(receiver: WebhookReceiver): Promise<MountedAdapter>;
+}
+
+/** One requirement on every adapter. */
+export interface AdapterCase {
+  /** Stable. */
+  readonly id: string;
+  readonly title: string;
+  /** Rejects where the target does otherwise. Resolves to what it answered, the same for every target. */
+  run(target: AdapterTarget): Promise<readonly AdapterAnswer[]>;
+}
+
+/** What a case wants of its receiver. */
+export interface ExchangeOptions extends Omit<Partial<CommonReceiverOptions>, "handlers"> {
+  readonly secret?: SecretOption;
+  /** Runs for alarms, and for events unless `alarmsOnly`. */
+  readonly handler?: (context: DeliveryContext) => unknown;
+  readonly alarmsOnly?: boolean;
+}
+
+/** What one answer has to be. */
+export interface Expected {
+  readonly status: number;
+  readonly outcome: Outcome;
+  /** Seconds; absent where there must be no such header. */
+  readonly retryAfter?: string;
+}
+
+/** One target while a case runs on it. */
+export interface Exchange {
+  readonly receiver: WebhookReceiver;
+  /** A call of the handler each, with what it was told. */
+  readonly runs: readonly DeliveryContext[];
+  /** Sends a request and judges its answer. */
+  readonly expect: (request: WireRequest, expected: Expected) => Promise<void>;
+  readonly send: (request: WireRequest) => Promise<AdapterAnswer>;
+  readonly connections: () => number | undefined;
+}
+
+/** The headers of an answer that the gateway acts on. */
+const COMPARED_HEADERS = ["content-type", "retry-after", "allow"];
+
+/** Mounts a receiver on `target`, lets `use` talk to it, and returns every answer in order. */
+export async function exchangeWith(
+  target: AdapterTarget,
+  { secret = TEST_SECRET, handler, alarmsOnly = false, ...options }: ExchangeOptions,
+  use: (exchange: Exchange) => Promise<void>,
+): Promise<readonly AdapterAnswer[]> {
+  const runs: DeliveryContext[] = [];
+  const handle = (_record: unknown, context: DeliveryContext): unknown => {
+    runs.push(context);
+    return handler?.(context);
+  };
+  const receiver = createWebhookReceiver({
+    secret,
+    handlers: { new_alarm: handle, ...(alarmsOnly ? {} : { delete_my_data_event: handle }) },
+    logger: false,
+    now: () => NOW_MS,
+    ...options,
+  });
+  const mounted = await target.open(receiver);
+  const answers: AdapterAnswer[] = [];
+
+  const send = async (request: WireRequest): Promise<AdapterAnswer> => {
+    const { status, headers, body } = await mounted.send(request);
+    const compared = COMPARED_HEADERS.flatMap((name) =>
+      headers[name] === undefined ? [] : [[name, headers[name]] as const],
+    );
+    // No server sends a body in answer to HEAD, whatever the adapter gave it.
+    const answer = {
+      status,
+      headers: Object.fromEntries(compared),
+      body: request.method === "HEAD" ? "" : body,
+    };
+    answers.push(answer);
+    return answer;
+  };
+
+  try {
+    await use({
+      receiver,
+      runs,
+      send,
+      expect: async (request, expected) => {
+        judge(await send(request), expected);
+      },
+      connections: () => mounted.connections?.(),
+    });
+  } finally {
+    await mounted.close();
+  }
+  return answers;
+}
+
+/** Rejects an answer that is not the one that `expected` describes. */
+export function judge(answer: AdapterAnswer, { status, outcome, retryAfter }: Expected): void {
+  ensureEqual(`status of ${outcome}`, answer.status, status);
+  const type = outcome === "reachable" ? undefined : "application/json";
+  ensureEqual("content-type", answer.headers["content-type"], type);
+  ensureEqual("retry-after", answer.headers["retry-after"], retryAfter);
+  ensureEqual("allow", answer.headers["allow"], status === 405 ? "GET, HEAD, POST" : undefined);
+  if (answer.body !== "") ensureEqual("outcome", outcomeOf(answer.body), outcome);
+}
+
+/** Throws where two plain values differ. */
+export function ensureEqual(what: string, actual: unknown, expected: unknown): void {
+  if (Object.is(actual, expected)) return;
+  throw new Error(`${what}: expected ${String(expected)}, got ${String(actual)}`);
+}
+
+/** A signed delivery as a request. */
+export async function signed(overrides: DeliveryOverrides = {}): Promise<WireRequest> {
+  const { method, headers, body } = await delivery(overrides);
+  return { method, headers: linesOf(headers), body: bytesOf(body) };
+}
+
+/** `request` with one header otherwise: one line per value, so that none leaves it out. */
+export function withHeader(
+  request: WireRequest,
+  name: string,
+  ...values: readonly string[]
+): WireRequest {
+  const others = request.headers.filter(([other]) => other !== name);
+  return { ...request, headers: [...others, ...values.map((value) => [name, value] as const)] };
+}
+
+/** The value of a header that `request` has. */
+export function headerOf({ headers }: WireRequest, name: string): string {
+  const line = headers.find(([other]) => other === name);
+  if (line === undefined) throw new Error(`the request has no ${name}`);
+  return line[1];
+}
+
+/** The UTF-8 bytes of a text. */
+export function bytesOf(body: string | Uint8Array): Uint8Array {
+  return typeof body === "string" ? new TextEncoder().encode(body) : body;
+}

@@ -1,0 +1,39 @@
+import http, { type IncomingMessage, type ServerResponse } from "node:http";
+import express from "express";
+import express4 from "express4";
+import { expressHandler } from "../../../adapters/express.js";
+import { nodeHandler } from "../../../adapters/node.js";
+import type { CreateServer } from "../listening-receiver.js";
+
+/** What stands around the adapter and calls it by `next`. */
+export type Around = (next: () => void, req: IncomingMessage, res: ServerResponse) => unknown;
+
+/** The adapters of Node, on a server that lets `around` call them. */
+export const surroundedServers: readonly (readonly [string, (around: Around) => CreateServer])[] = [
+  [
+    "node",
+    (around) => (receiver, options) => {
+      const handle = nodeHandler(receiver, options);
+      return http.createServer((req, res) => {
+        const next = () => {
+          handle(req, res);
+        };
+        around(next, req, res);
+      });
+    },
+  ],
+  ...([express, express4] as const).map(
+    (create, index) =>
+      [
+        `express ${String(5 - index)}`,
+        (around: Around): CreateServer =>
+          (receiver, options) => {
+            const app = create();
+            app.use((req, res, next) => {
+              around(next, req, res);
+            });
+            return http.createServer(app.post("/", expressHandler(receiver, options)));
+          },
+      ] as const,
+  ),
+];

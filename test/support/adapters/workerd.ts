@@ -1,0 +1,69 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { freePort } from "../free-port.js";
+import { REPOSITORY, install, pack } from "../package/installed-package.js";
+
+const PLATFORMS = path.join(REPOSITORY, "test/platforms");
+const WORKERD = path.join(PLATFORMS, "node_modules/@cloudflare/workerd-linux-64/bin/workerd");
+
+/** Why workerd cannot be run here; undefined where it can. */
+export const missingWorkerd = existsSync(WORKERD)
+  ? undefined
+  : "workerd is not installed (npm install --no-save --prefix test/platforms)";
+
+/** A worker of the packed package, in a process of its own. */
+export interface RunningWorker {
+  readonly url: string;
+  readonly stop: () => Promise<void>;
+}
+
+/** Bundles `test/platforms/workerd/worker.mjs`, and serves it; its fetches go to `ledgerPort`. */
+export async function startWorker(ledgerPort: number): Promise<RunningWorker> {
+  const project = install(pack(), "module");
+  for (const file of ["worker.mjs", "config.capnp"]) {
+    project.copy(`test/platforms/workerd/${file}`, file);
+  }
+  const esbuild = path.join(REPOSITORY, "node_modules/esbuild/bin/esbuild");
+  const bundling = ["--bundle", "--format=esm", "--conditions=workerd,worker", "--log-level=error"];
+  execFileSync(esbuild, ["worker.mjs", ...bundling, "--outfile=worker.bundle.mjs"], {
+    cwd: project.folder,
+    stdio: "pipe",
+  });
+  const port = await freePort();
+  const addresses = [
+    `--socket-addr=http=127.0.0.1:${String(port)}`,
+    `--external-addr=ledger=127.0.0.1:${String(ledgerPort)}`,
+  ];
+  const worker = spawn(WORKERD, ["serve", "config.capnp", ...addresses], {
+    cwd: project.folder,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const ended = once(worker, "exit");
+  let complaints = "";
+  worker.stderr.on("data", (text: Buffer) => (complaints += text.toString()));
+  const stop = async (): Promise<void> => {
+    worker.kill("SIGKILL");
+    await ended;
+    project.remove();
+  };
+  const url = `http://127.0.0.1:${String(port)}/`;
+  while (!(await isUp(url))) {
+    if (worker.exitCode !== null) {
+      project.remove();
+      throw new Error(`workerd did not start: ${complaints}`);
+    }
+  }
+  return { url, stop };
+}
+
+async function isUp(url: string): Promise<boolean> {
+  try {
+    await (await fetch(url)).text();
+    return true;
+  } catch {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return false;
+  }
+}

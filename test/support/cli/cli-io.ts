@@ -1,0 +1,79 @@
+import type { CommandIo, Output } from "../../../src/cli/terminal/command-io.js";
+import { Interruption } from "../../../src/cli/terminal/interruption.js";
+import { runCommandLine } from "../../../src/cli/run-command-line.js";
+import { createStyle, wantsColour } from "../../../src/cli/terminal/style.js";
+import { eventually } from "../listening-receiver.js";
+import { TEST_SECRET } from "../deliveries.js";
+
+/** The world that a command is given in a test. */
+export interface TestWorld {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly stdin?: string | Uint8Array;
+  /** Whether all three streams are a terminal. */
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** A command that runs in this process. */
+export interface RunningCommand {
+  readonly exitCode: Promise<number>;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Resolves when standard output matches. */
+  readonly says: (pattern: RegExp) => Promise<readonly string[]>;
+  /** Ctrl-C. */
+  readonly interrupt: () => void;
+}
+
+/** What a command has come to. */
+export interface EndedCommand {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Starts a command. The environment has the test secret and nothing else. */
+export function startCommand(argv: readonly string[], world: TestWorld = {}): RunningCommand {
+  const { isTTY = false, columns = 100, stdin = "" } = world;
+  const env = { GATEWAY_WEBHOOK_SECRET: TEST_SECRET, ...world.env };
+  const abort = new AbortController();
+  const written = { out: "", err: "" };
+  const output = (name: keyof typeof written): Output => ({
+    write: (text) => {
+      written[name] += text;
+    },
+    isTTY,
+    columns: isTTY ? columns : undefined,
+    style: createStyle(wantsColour(isTTY, env)),
+  });
+  const io: CommandIo = {
+    out: output("out"),
+    err: output("err"),
+    readStdin: () => Promise.resolve(Buffer.from(stdin)),
+    isStdinTTY: isTTY,
+    env,
+    signal: abort.signal,
+  };
+  return {
+    exitCode: runCommandLine(argv, io),
+    stdout: () => written.out,
+    stderr: () => written.err,
+    async says(pattern) {
+      await eventually(() => written.out).toMatch(pattern);
+      return pattern.exec(written.out) ?? [];
+    },
+    interrupt: () => {
+      abort.abort(new Interruption(130, "SIGINT"));
+    },
+  };
+}
+
+/** Runs a command to its end. */
+export async function runCommand(
+  argv: readonly string[],
+  world: TestWorld = {},
+): Promise<EndedCommand> {
+  const command = startCommand(argv, world);
+  const code = await command.exitCode;
+  return { code, stdout: command.stdout(), stderr: command.stderr() };
+}

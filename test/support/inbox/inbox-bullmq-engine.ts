@@ -1,0 +1,82 @@
+import { Queue, Worker } from "bullmq";
+import { Redis } from "ioredis";
+import { bullmqConsume, bullmqEnqueue, deadDeliveries } from "../../../src/inbox/bullmq/index.js";
+import type { RetryOptions } from "../../../src/inbox/retry-options.js";
+import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
+import { startRedisServer } from "../redis/redis-server.js";
+
+/** Locks that end within a test's patience, and not while a busy machine lets the worker wait. */
+const SHORT_LOCKS = { lockDuration: 5_000, stalledInterval: 500, drainDelay: 1 };
+
+/** A queue of BullMQ, and how to close it. */
+export interface OpenBullmqQueue extends InboxQueue {
+  readonly queue: Queue;
+}
+
+/** Opens a queue that fails fast when its Redis is away. */
+export async function openBullmqQueue(
+  url: string,
+  name: string,
+  retries: RetryOptions = {},
+): Promise<OpenBullmqQueue> {
+  const connection = { host: "127.0.0.1", port: Number(new URL(url).port) };
+  const queue = new Queue(name, { connection: { ...connection, enableOfflineQueue: false } });
+  queue.on("error", () => undefined);
+  await queue.waitUntilReady();
+  return {
+    queue,
+    deadDeliveries: deadDeliveries({ queue }),
+    enqueue: bullmqEnqueue({ queue, ...retries }),
+    consume: ({ concurrency = 10, ...options }) =>
+      bullmqConsume({
+        Worker,
+        queue: name,
+        workerOptions: { connection, concurrency, ...SHORT_LOCKS },
+        logger: false,
+        ...options,
+      }),
+    async put(data) {
+      await queue.add("stranger", data);
+    },
+    async jobs() {
+      const counts = await queue.getJobCounts();
+      return Object.values(counts).reduce((sum, count) => sum + count, 0);
+    },
+    completed: () => queue.getCompletedCount(),
+    async dead() {
+      const failed = await queue.getFailed();
+      return failed.map(({ data, failedReason }) => ({
+        data: data as unknown,
+        error: failedReason,
+      }));
+    },
+  };
+}
+
+/** BullMQ on a Redis of its own, which writes every job to its disk before it answers. */
+export async function startBullmqEngine(): Promise<InboxEngine> {
+  const server = await startRedisServer({ appendonly: "yes", appendfsync: "always" });
+  const queues: Queue[] = [];
+  return {
+    url: server.url,
+    kill: server.kill,
+    start: server.start,
+    async open(name, retries) {
+      const opened = await openBullmqQueue(server.url, name, retries);
+      queues.push(opened.queue);
+      return opened;
+    },
+    async dump() {
+      const redis = new Redis(Number(new URL(server.url).port));
+      await redis.config("SET", "rdbcompression", "no");
+      const keys = await redis.keys("*");
+      const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
+      redis.disconnect();
+      return Buffer.concat([Buffer.from(keys.join("\n")), ...values]);
+    },
+    async close() {
+      await Promise.all(queues.map((queue) => queue.close()));
+      await server.close();
+    },
+  };
+}

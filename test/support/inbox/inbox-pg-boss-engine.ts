@@ -1,0 +1,79 @@
+import PgBoss from "pg-boss";
+import { deadDeliveries, pgBossConsume, pgBossEnqueue } from "../../../src/inbox/pg-boss/index.js";
+import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
+import { startPostgres } from "../postgres/postgres-server.js";
+
+/** pg-boss, started, with what it does every few minutes done every second. */
+export async function startPgBoss(url: string): Promise<PgBoss> {
+  const boss = new PgBoss({
+    connectionString: url,
+    schedule: false,
+    maintenanceIntervalSeconds: 1,
+  });
+  boss.on("error", () => undefined);
+  await boss.start();
+  return boss;
+}
+
+/** The queue of a PgBoss, with runs that expire within a test's patience. */
+export function pgBossQueue(boss: PgBoss, name: string, retries = {}): InboxQueue {
+  const count = async (condition: string): Promise<number> => {
+    const sql = `SELECT count(*)::int AS count FROM pgboss.job WHERE name = $1 AND ${condition}`;
+    const { rows } = await boss.getDb().executeSql(sql, [name]);
+    return (rows as { count: number }[])[0]?.count ?? 0;
+  };
+  return {
+    deadDeliveries: deadDeliveries({ boss, queueName: name }),
+    enqueue: pgBossEnqueue({ boss, queue: name, expireInMs: 5_000, ...retries }),
+    consume: (options) =>
+      pgBossConsume({ boss, queue: name, pollIntervalMs: 100, logger: false, ...options }),
+    async put(data) {
+      await boss.createQueue(`${name}-dead`);
+      await boss.createQueue(name, { name, deadLetter: `${name}-dead`, retryLimit: 0 });
+      await boss.send(name, data);
+    },
+    jobs: () => count("true"),
+    completed: () => count("state = 'completed'"),
+    async dead() {
+      const sql = "SELECT data, output FROM pgboss.job WHERE name = $1 ORDER BY created_on";
+      const { rows } = await boss.getDb().executeSql(sql, [`${name}-dead`]);
+      return (rows as { data: unknown; output: { message?: string } }[]).map((row) => ({
+        data: row.data,
+        error: String(row.output.message),
+      }));
+    },
+  };
+}
+
+/** Where a test's own server is found. */
+export function postgresUrl(port: number): string {
+  return `postgres://postgres@127.0.0.1:${port}/postgres`;
+}
+
+/** pg-boss on a PostgreSQL of its own. */
+export async function startPgBossEngine(): Promise<InboxEngine> {
+  const server = await startPostgres();
+  const url = postgresUrl(server.port);
+  const boss = await startPgBoss(url);
+  return {
+    url,
+    kill: () => server.stop("crash"),
+    start: server.start,
+    open: (name, retries) => Promise.resolve(pgBossQueue(boss, name, retries)),
+    async dump() {
+      const sql = async (text: string) =>
+        (await boss.getDb().executeSql(text, [])).rows as Record<string, string>[];
+      const tables = await sql("SELECT tablename FROM pg_tables WHERE schemaname = 'pgboss'");
+      const rows = await Promise.all(
+        tables.map(({ tablename = "" }) =>
+          sql(`SELECT t::text AS row FROM pgboss."${tablename}" t`),
+        ),
+      );
+      return Buffer.from(rows.flatMap((all) => all.map(({ row }) => row)).join("\n"));
+    },
+    async close() {
+      await boss.stop({ graceful: false });
+      await server.close();
+    },
+  };
+}

@@ -1,0 +1,49 @@
+// A receiver or a worker in a process of its own, to be killed:
+// tsx inbox-process.ts <pg-boss|bullmq> <url> <queue> <receiver|worker>
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { nodeHandler } from "../../../adapters/node.js";
+import { inbox } from "../../../src/inbox/index.js";
+import { createWebhookReceiver } from "../../../src/index.js";
+import { TEST_SECRET } from "../deliveries.js";
+import { openBullmqQueue } from "./inbox-bullmq-engine.js";
+import type { InboxQueue } from "./inbox-engine.js";
+import { pgBossQueue, startPgBoss } from "./inbox-pg-boss-engine.js";
+
+const [engine, url = "", name = "", role] = process.argv.slice(2);
+
+/** The parent waits for each line. */
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function open(): Promise<InboxQueue> {
+  if (engine === "bullmq") return openBullmqQueue(url, name);
+  return pgBossQueue(await startPgBoss(url), name);
+}
+
+const queue = await open();
+if (role === "receiver") {
+  const handlers = inbox({ enqueue: queue.enqueue });
+  const handle = nodeHandler(
+    createWebhookReceiver({ secret: TEST_SECRET, handlers, logger: false }),
+  );
+  const server = createServer((req, res) => {
+    handle(req, res);
+  });
+  server.listen(0, "127.0.0.1", () => {
+    say(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  });
+} else {
+  queue.consume({
+    handlers: {
+      new_alarm: async (alarm, { takeover }) => {
+        say(`began ${alarm.account_id}, takeover ${takeover}`);
+        // Until the process is killed.
+        await new Promise(() => undefined);
+      },
+    },
+    logger: false,
+  });
+  say("working");
+}

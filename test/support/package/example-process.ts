@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { TEST_SECRET, alarm, delivery, eventDelivery } from "../deliveries.js";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** One of the `examples/`, as a process of its own that listens. */
+export interface ExampleProcess {
+  readonly url: string;
+  /** What it printed since it listens, without the line that says so. */
+  readonly printed: readonly string[];
+  /** Asks it to end. Resolves, when all that it wrote is read, with its exit code and signal. */
+  readonly terminate: () => Promise<unknown>;
+  /** Ends it as a crash does. */
+  readonly kill: () => Promise<void>;
+}
+
+/** Starts an example on a free port, with the tests' secret. Rejects with its errors where it ends. */
+export async function startExample(
+  file: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<ExampleProcess> {
+  const child = spawn(process.execPath, ["--import", "tsx", `examples/${file}`], {
+    cwd: ROOT,
+    env: { ...process.env, PORT: "0", GATEWAY_WEBHOOK_SECRET: TEST_SECRET, ...variables },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const closed = once(child, "close");
+  const complaints = text(child.stderr);
+  const printed: string[] = [];
+  const lines = createInterface({ input: child.stdout });
+  const [line] = (await Promise.race([once(lines, "line"), once(lines, "close")])) as string[];
+  if (line === undefined) throw new Error(await complaints);
+  lines.on("line", (next) => printed.push(next));
+  return {
+    url: line.replace("listening on ", ""),
+    printed,
+    terminate() {
+      child.kill("SIGTERM");
+      return closed;
+    },
+    async kill() {
+      child.kill("SIGKILL");
+      await closed;
+    },
+  };
+}
+
+/** A delivery as the gateway makes it at this moment, since the examples run on the real clock. */
+export interface FreshDelivery {
+  readonly id: string;
+  readonly method: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** An alarm of a new id. */
+export async function freshAlarm(overrides: Record<string, unknown> = {}): Promise<FreshDelivery> {
+  const id = randomUUID();
+  const body = JSON.stringify({ alarm: alarm(overrides) });
+  return { id, ...(await delivery({ id, timestamp: nowSeconds(), body })), body };
+}
+
+/** An Online Data event of a new id. */
+export async function freshEvent(
+  type: string,
+  event: Record<string, unknown> = {},
+): Promise<FreshDelivery> {
+  const id = randomUUID();
+  const signed = await eventDelivery(type, { id, timestamp: nowSeconds(), event });
+  return { id, ...signed, body: String(signed.body) };
+}
+
+/** Posts a delivery, and resolves to what it is answered. */
+export async function post(url: string, request: FreshDelivery): Promise<unknown> {
+  const response = await fetch(url, request);
+  return { status: response.status, ...((await response.json()) as object) };
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}

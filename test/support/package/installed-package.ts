@@ -1,0 +1,111 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The checkout, whose development tools the tests borrow. */
+export const REPOSITORY = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** An empty project in a temporary folder into which the packed tarball was installed. */
+export interface InstalledPackage {
+  readonly folder: string;
+  /** Writes a file of the project. */
+  write(file: string, content: string): void;
+  /** Copies a file of the checkout into the project. */
+  copy(from: string, to: string): void;
+  /** Lets the project see a development dependency of the checkout. */
+  borrow(dependency: string): void;
+  /** Runs Node in the project and returns its standard output. */
+  node(args: readonly string[], environment?: Record<string, string>): string;
+  /** Type-checks the project by its tsconfig.json; returns the compiler's complaints, or "". */
+  typeCheck(compilerOptions: Record<string, unknown>, files: readonly string[]): string;
+  remove(): void;
+}
+
+/** Packs the built package (`npm pack`) into a temporary folder; returns the tarball's path. */
+export function pack(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), "igw-pack-"));
+  // Without the scripts: `prepack` would rebuild dist under the feet of other tests.
+  const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
+  const [packed] = JSON.parse(npm(args, REPOSITORY)) as [{ filename: string }];
+  return path.join(folder, packed.filename);
+}
+
+/** Installs a tarball into an empty project of the given module type. */
+export function install(tarball: string, type: "module" | "commonjs"): InstalledPackage {
+  const folder = mkdtempSync(path.join(tmpdir(), `igw-${type}-`));
+  const write = (file: string, content: string): void => {
+    const target = path.join(folder, file);
+    mkdirSync(path.dirname(target), { recursive: true });
+    writeFileSync(target, content);
+  };
+  write("package.json", JSON.stringify({ name: "partner", private: true, type }));
+  npm(
+    ["install", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts", tarball],
+    folder,
+  );
+
+  return {
+    folder,
+    write,
+    copy(from, to) {
+      cpSync(path.join(REPOSITORY, from), path.join(folder, to));
+    },
+    borrow(dependency) {
+      const target = path.join(folder, "node_modules", dependency);
+      mkdirSync(path.dirname(target), { recursive: true });
+      symlinkSync(path.join(REPOSITORY, "node_modules", dependency), target, "dir");
+    },
+    node(args, environment = {}) {
+      return execFileSync(process.execPath, args, {
+        cwd: folder,
+        encoding: "utf8",
+        env: { ...withoutRunner(), ...environment },
+      });
+    },
+    typeCheck(compilerOptions, files) {
+      const config = {
+        compilerOptions: {
+          target: "ES2022",
+          lib: ["ES2023"],
+          types: ["node"],
+          typeRoots: [path.join(REPOSITORY, "node_modules/@types")],
+          strict: true,
+          exactOptionalPropertyTypes: true,
+          noEmit: true,
+          skipLibCheck: false,
+          ...compilerOptions,
+        },
+        files,
+      };
+      write("tsconfig.json", JSON.stringify(config));
+      const tsc = path.join(REPOSITORY, "node_modules/typescript/bin/tsc");
+      try {
+        return execFileSync(process.execPath, [tsc, "-p", "."], { cwd: folder, encoding: "utf8" });
+      } catch (error) {
+        return (error as { stdout: string }).stdout;
+      }
+    },
+    remove() {
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function npm(args: readonly string[], cwd: string): string {
+  return execFileSync("npm", args, {
+    cwd,
+    encoding: "utf8",
+    env: withoutRunner(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+/** The environment without what the test runner and npm set: a partner's shell has none of it. */
+function withoutRunner(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_|VITEST|NODE_OPTIONS$|NODE_ENV$|NODE_V8_COVERAGE$|TEST$)/.test(name),
+  );
+  return Object.fromEntries(kept);
+}

@@ -1,0 +1,64 @@
+import { connect, createServer, type Socket } from "node:net";
+import { listen } from "../servers.js";
+
+/** What becomes of a COMMIT that passes the proxy, and of its connection. */
+export type CommitFault =
+  /** It is cut before the server has it. */
+  | "lose the command"
+  /** It is cut when the server has committed, instead of the answer. */
+  | "lose the answer"
+  /** It stays open, and nothing passes any more. */
+  | "swallow";
+
+/** A TCP proxy before a PostgreSQL server that breaks connections at COMMIT. */
+export interface CommitProxy {
+  readonly port: number;
+  /** Undefined: everything passes. */
+  fault: CommitFault | undefined;
+  /** How many COMMITs were broken. */
+  hits: number;
+  readonly close: () => Promise<void>;
+}
+
+/** The end of the simple query with which a transaction is committed. */
+const COMMIT = Buffer.from("COMMIT\0", "latin1");
+
+/** Starts a proxy before the server at `port` of 127.0.0.1. */
+export async function startCommitProxy(port: number): Promise<CommitProxy> {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(port, "127.0.0.1");
+    const cut = (): void => {
+      client.destroy();
+      upstream.destroy();
+    };
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on("error", cut).on("close", cut);
+    }
+    let hit: CommitFault | undefined;
+    client.on("data", (chunk) => {
+      if (chunk.includes(COMMIT) && proxy.fault !== undefined) {
+        hit = proxy.fault;
+        proxy.hits += 1;
+      }
+      if (hit === "lose the command") cut();
+      else if (hit !== "swallow") upstream.write(chunk);
+    });
+    upstream.on("data", (chunk) => {
+      if (hit === "lose the answer") cut();
+      else if (hit === undefined) client.write(chunk);
+    });
+  });
+  const { port: ownPort, close } = await listen(server);
+  const proxy: CommitProxy = {
+    port: ownPort,
+    fault: undefined,
+    hits: 0,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await close();
+    },
+  };
+  return proxy;
+}

@@ -1,0 +1,117 @@
+import { Cluster, Redis } from "ioredis";
+import { once } from "node:events";
+import { createClient, createCluster } from "redis";
+import { createCluster as createCluster5 } from "redis-5";
+import type {
+  IoredisClient,
+  NodeRedisClient,
+  RedisClient,
+} from "../../../src/stores/redis/index.js";
+import type { RedisCluster } from "./redis-cluster.js";
+import type { RedisServer } from "./redis-server.js";
+
+/** A connected client, and how to end it. */
+export interface OpenClient<Client extends RedisClient = RedisClient> {
+  readonly client: Client;
+  readonly close: () => unknown;
+}
+
+/** A way to get at Redis that the store has to support. */
+export interface ClientKind {
+  readonly name: string;
+  readonly cluster: boolean;
+  readonly open: (ports: readonly number[]) => Promise<OpenClient>;
+}
+
+const ignore = (): void => undefined;
+
+async function disconnected(client: Redis | Cluster): Promise<void> {
+  if (client.status === "end") return;
+  const ended = once(client, "end");
+  client.disconnect();
+  await ended;
+}
+
+/** Connects a client of node-redis with its defaults. */
+export async function openNodeRedis(port: number): Promise<OpenClient<NodeRedisClient>> {
+  const client = createClient({ url: `redis://127.0.0.1:${port}` });
+  client.on("error", ignore);
+  await client.connect();
+  return {
+    client,
+    close: () => {
+      client.destroy();
+    },
+  };
+}
+
+/** Connects a client of ioredis with its defaults. */
+export async function openIoredis(port: number): Promise<OpenClient<IoredisClient>> {
+  const client = new Redis(port, "127.0.0.1", { lazyConnect: true });
+  client.on("error", ignore);
+  await client.connect();
+  return {
+    client,
+    close: () => disconnected(client),
+  };
+}
+
+/** What `createCluster` of each release of node-redis makes. */
+type NodeRedisCluster = NodeRedisClient & {
+  on(event: "error", listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  destroy(): void;
+};
+
+async function openNodeRedisCluster(
+  create: (options: { rootNodes: { url: string }[] }) => NodeRedisCluster,
+  ports: readonly number[],
+): Promise<OpenClient> {
+  const rootNodes = ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }));
+  const client = create({ rootNodes });
+  client.on("error", ignore);
+  await client.connect();
+  return {
+    client,
+    close: () => {
+      client.destroy();
+    },
+  };
+}
+
+async function openIoredisCluster(ports: readonly number[]): Promise<OpenClient> {
+  const nodes = ports.map((port) => ({ host: "127.0.0.1", port }));
+  const client = new Cluster(nodes, { lazyConnect: true });
+  client.on("error", ignore);
+  await client.connect();
+  return {
+    client,
+    close: () => disconnected(client),
+  };
+}
+
+/** Both libraries on one server. */
+export const STANDALONE_KINDS: readonly ClientKind[] = [
+  { name: "node-redis", cluster: false, open: ([port = 0]) => openNodeRedis(port) },
+  { name: "ioredis", cluster: false, open: ([port = 0]) => openIoredis(port) },
+];
+
+/** Both libraries on a Cluster. */
+export const CLUSTER_KINDS: readonly ClientKind[] = [
+  {
+    name: "node-redis on a Cluster",
+    cluster: true,
+    open: (ports) => openNodeRedisCluster(createCluster, ports),
+  },
+  {
+    name: "node-redis 5 on a Cluster",
+    cluster: true,
+    open: (ports) => openNodeRedisCluster(createCluster5, ports),
+  },
+  { name: "ioredis on a Cluster", cluster: true, open: openIoredisCluster },
+];
+
+/** The ports to give to `open`. */
+export function portsOf(server: RedisServer | RedisCluster): readonly number[] {
+  return "nodes" in server ? server.nodes.map(({ port }) => port) : [server.port];
+}

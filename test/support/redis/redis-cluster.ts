@@ -1,0 +1,60 @@
+import { Redis } from "ioredis";
+import { setTimeout as wait } from "node:timers/promises";
+import { freePort } from "../free-port.js";
+import { startRedisServer, type RedisServer } from "./redis-server.js";
+
+/** Three masters that share the slots, without replicas. */
+export interface RedisCluster {
+  readonly nodes: readonly RedisServer[];
+  readonly close: () => Promise<void>;
+}
+
+const SLOTS = 16_384;
+
+/** Starts the nodes and waits until each of them takes the cluster for complete. */
+export async function startRedisCluster(): Promise<RedisCluster> {
+  const nodes = await Promise.all([startNode(), startNode(), startNode()]);
+  const admins = nodes.map(({ server }) => new Redis(server.port));
+  try {
+    // All of them first: it is refused by a node that has met another one.
+    for (const [index, admin] of admins.entries()) {
+      const [from, to] = [index, index + 1].map((at) => Math.floor((SLOTS * at) / nodes.length));
+      await admin.cluster("SET-CONFIG-EPOCH", index + 1);
+      await admin.call("CLUSTER", "ADDSLOTSRANGE", String(from), String(Number(to) - 1));
+    }
+    for (const admin of admins) {
+      for (const { server, busPort } of nodes) {
+        await admin.call("CLUSTER", "MEET", "127.0.0.1", String(server.port), String(busPort));
+      }
+    }
+    for (const admin of admins) {
+      while (!(await knowsAll(admin, nodes.length))) await wait(50);
+    }
+  } finally {
+    for (const admin of admins) admin.disconnect();
+  }
+  return {
+    nodes: nodes.map(({ server }) => server),
+    async close() {
+      await Promise.all(nodes.map(({ server }) => server.close()));
+    },
+  };
+}
+
+async function startNode() {
+  const busPort = await freePort();
+  const server = await startRedisServer({
+    "cluster-enabled": "yes",
+    "cluster-config-file": "nodes.conf",
+    "cluster-port": String(busPort),
+    "cluster-node-timeout": "2000",
+    // The nodes that are left go on.
+    "cluster-require-full-coverage": "no",
+  });
+  return { server, busPort };
+}
+
+async function knowsAll(admin: Redis, count: number): Promise<boolean> {
+  const info = await admin.cluster("INFO");
+  return info.includes("cluster_state:ok") && info.includes(`cluster_known_nodes:${count}`);
+}

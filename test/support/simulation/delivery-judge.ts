@@ -1,0 +1,116 @@
+import type {
+  ClaimResult,
+  ClaimTimes,
+  DeliveryStore,
+  WebhookResponse,
+} from "../../../src/index.js";
+
+/** A store that answers at once, as seen through the judge. */
+interface ObservedStore {
+  claim(key: string, owner: string, times: ClaimTimes): ClaimResult;
+  renew(key: string, owner: string, leaseMs: number): boolean;
+  complete(key: string, owner: string, retentionMs: number): void;
+  release(key: string, owner: string): void;
+}
+
+/** Watches deliveries and says when one of the rules is broken. */
+export interface Judge {
+  /** Passes calls on, and keeps its own account of who holds which lease until when. */
+  readonly store: ObservedStore;
+  /** A handler is called. A run may not begin beside one, or after one, whose lease was not lost. */
+  readonly startRun: (id: string) => { readonly end: (succeeded: boolean) => void };
+  /** The gateway hears an answer. Acknowledged means handled, and in flight is never acknowledged. */
+  readonly answered: (id: string, response: WebhookResponse) => void;
+  readonly deliveries: () => string[];
+  readonly blame: (fault: string) => void;
+  readonly assertNoFault: () => void;
+}
+
+interface Run {
+  state: "running" | "succeeded" | "failed";
+  leaseLost: boolean;
+}
+
+interface Delivery {
+  lease: { owner: string; until: number } | undefined;
+  /** A lease has ended without a verdict, and no completion has come since. */
+  isLeftOpen: boolean;
+  readonly runs: Run[];
+}
+
+/** Makes a judge over `inner`. What it knows of leases it has from the clock, not from the store. */
+export function createJudge(inner: DeliveryStore, now: () => number, leaseMs: number): Judge {
+  const deliveries = new Map<string, Delivery>();
+  const faults: string[] = [];
+  const find = (id: string): Delivery => {
+    const known = deliveries.get(id) ?? { lease: undefined, isLeftOpen: false, runs: [] };
+    deliveries.set(id, known);
+    return known;
+  };
+
+  const store: ObservedStore = {
+    claim(key, owner, times) {
+      const result = inner.claim(key, owner, times) as ClaimResult;
+      if (result.state !== "claimed") return result;
+      const delivery = find(key);
+      const { lease, runs } = delivery;
+      if (lease !== undefined && lease.until <= now()) {
+        for (const run of runs) run.leaseLost = true;
+        delivery.isLeftOpen = true;
+      }
+      if (result.takeover !== delivery.isLeftOpen) {
+        faults.push(`${key} is claimed as ${result.takeover ? "a" : "no"} takeover`);
+      }
+      delivery.lease = { owner, until: now() + leaseMs };
+      return result;
+    },
+    renew(key, owner, renewedMs) {
+      const held = inner.renew(key, owner, renewedMs) as boolean;
+      const { lease } = find(key);
+      if (held && lease?.owner === owner) lease.until = now() + leaseMs;
+      return held;
+    },
+    complete(key, owner, retentionMs) {
+      void inner.complete(key, owner, retentionMs);
+      const delivery = find(key);
+      delivery.lease = undefined;
+      delivery.isLeftOpen = false;
+    },
+    release(key, owner) {
+      void inner.release(key, owner);
+      const delivery = find(key);
+      if (delivery.lease?.owner === owner) delivery.lease = undefined;
+    },
+  };
+
+  return {
+    store,
+    startRun(id) {
+      const { runs } = find(id);
+      const other = runs.find(({ state, leaseLost }) => state !== "failed" && !leaseLost);
+      if (other !== undefined) {
+        faults.push(`${id} runs again, although a run that kept its lease has ${other.state}`);
+      }
+      const run: Run = { state: "running", leaseLost: false };
+      runs.push(run);
+      return {
+        end(succeeded) {
+          run.state = succeeded ? "succeeded" : "failed";
+        },
+      };
+    },
+    answered(id, { status, outcome }) {
+      const isAcknowledged = status >= 200 && status < 300;
+      if (isAcknowledged && !find(id).runs.some(({ state }) => state === "succeeded")) {
+        faults.push(`${id} is acknowledged as ${outcome}, but no run has succeeded`);
+      }
+      if (outcome === "in_flight" && status !== 409) faults.push(`${id} in flight is ${status}`);
+      if (outcome === "internal_error") faults.push(`${id} met a bug`);
+    },
+    deliveries: () => [...deliveries.keys()],
+    blame: (fault) => faults.push(fault),
+    assertNoFault() {
+      if (faults.length > 0) throw new Error(faults.join("; "));
+    },
+  };
+}

@@ -1,0 +1,253 @@
+import {
+  DiscardDelivery,
+  RetryLater,
+  createWebhookReceiver,
+  type DeliveryContext,
+  type DeliveryStore,
+  type WebhookReceiver,
+  type WebhookResponse,
+} from "../../../src/index.js";
+import { never } from "../deferred.js";
+import { NOW_MS, NOW_SECONDS, alarm } from "../deliveries.js";
+import { createJudge, type Judge } from "./delivery-judge.js";
+
+/** How a call of the store can go wrong. An answer that is lost was a call that had its effect. */
+export type StoreFault = "throws" | "rejects" | "hangs" | "loses the answer";
+
+/** One thing that happens. */
+export type Step =
+  | { readonly what: "deliver"; readonly id: string; readonly process: number }
+  | { readonly what: "proceed"; readonly tasks: number }
+  | { readonly what: "wait"; readonly ms: number }
+  /** All processes stand still, so that no timer fires before the time is over. */
+  | { readonly what: "freeze"; readonly ms: number }
+  | {
+      readonly what: "fault";
+      readonly method: keyof DeliveryStore;
+      readonly fault: StoreFault;
+    }
+  | { readonly what: "restart"; readonly process: number };
+
+/** How one run of the handler goes. */
+export interface RunPlan {
+  readonly end: "succeeds" | "fails" | "discards" | "retries later" | "never ends";
+  /** Undefined: it ends before it returns. */
+  readonly afterMs: number | undefined;
+}
+
+/** What is to happen, one thing after the other. */
+export interface Plan {
+  readonly steps: readonly Step[];
+  readonly runs: readonly RunPlan[];
+  /** Whether the store is asked over a network, or answers at once. */
+  readonly isRemote: boolean;
+}
+
+/** What the simulation needs of its surroundings. */
+export interface World {
+  /** Fake time: `advance` fires the timers that are due, and returns at once. */
+  readonly clock: { readonly now: () => number; readonly advance: (ms: number) => void };
+  /** Lets tasks finish in an order of its own. fast-check's scheduler is one. */
+  readonly scheduler: {
+    readonly schedule: (task: Promise<void>, label: string) => Promise<void>;
+    readonly count: () => number;
+    readonly waitNext: (count: number) => Promise<void>;
+  };
+  readonly makeStore: (now: () => number) => DeliveryStore;
+  readonly onResponse?: (response: WebhookResponse) => void;
+}
+
+interface Process {
+  receiver: WebhookReceiver;
+  readonly isGone: () => boolean;
+  readonly end: () => void;
+}
+
+const LEASE_MS = 3_000;
+const HANDLER_TIMEOUT_MS = 2_000;
+const DEPENDENCY_TIMEOUT_MS = 1_000;
+const SUCCEEDS: RunPlan = { end: "succeeds", afterMs: undefined };
+
+/** Every promise that can go on has gone on: nothing in a simulation waits for real input. */
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/**
+ * Plays a plan on two processes that share a store, and then one in which nothing goes wrong any
+ * more. Rejects as soon as a rule is broken (see the judge), or where a delivery is never handled.
+ */
+export async function simulate({ steps, runs, isRemote }: Plan, world: World): Promise<void> {
+  const { clock, scheduler } = world;
+  const judge = createJudge(world.makeStore(clock.now), clock.now, LEASE_MS);
+  const planned = [...runs];
+  const faults: { method: keyof DeliveryStore; fault: StoreFault }[] = [];
+  const task = (label: string) => scheduler.schedule(Promise.resolve(), label);
+
+  const handle = async (process: Process, ms: number, end: () => void): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    await task("handler");
+    if (process.isGone()) await never();
+    end();
+  };
+
+  const startRun = (process: Process, { id }: DeliveryContext): unknown => {
+    const plan = planned.shift() ?? SUCCEEDS;
+    const run = judge.startRun(id);
+    const end = () => {
+      run.end(plan.end === "succeeds" || plan.end === "discards");
+      if (plan.end === "fails") throw new Error("the handler fails");
+      if (plan.end === "retries later") throw new RetryLater();
+      if (plan.end === "discards") throw new DiscardDelivery();
+    };
+    if (plan.end === "never ends") return never();
+    if (plan.afterMs !== undefined) return handle(process, plan.afterMs, end);
+    end();
+    return undefined;
+  };
+
+  const takeFault = (method: keyof DeliveryStore): StoreFault | undefined => {
+    const at = faults.findIndex((planned) => planned.method === method);
+    return at < 0 ? undefined : faults.splice(at, 1)[0]?.fault;
+  };
+
+  const call = <T>(process: Process, method: keyof DeliveryStore, apply: () => T) => {
+    const fault = takeFault(method);
+    const failure = new Error(`the store ${fault ?? "works"}`);
+    if (fault === "throws") throw failure;
+    if (fault === "hangs" || process.isGone()) return never<T>();
+    if (fault === undefined && !isRemote) return apply();
+    return (async () => {
+      await task(`${method} request`);
+      if (fault === "rejects") throw failure;
+      const answer = apply();
+      await task(`${method} answer`);
+      if (fault === "loses the answer") throw failure;
+      return answer;
+    })();
+  };
+
+  const startProcess = (): Process => {
+    let gone = false;
+    const process: Process = {
+      isGone: () => gone,
+      end: () => {
+        gone = true;
+      },
+      receiver: createWebhookReceiver({
+        acceptUnsignedDeliveries: true,
+        handlers: { new_alarm: (_alarm, context) => startRun(process, context) },
+        store: storeOf(judge, (method, apply) => call(process, method, apply)),
+        leaseMs: LEASE_MS,
+        handlerTimeoutMs: HANDLER_TIMEOUT_MS,
+        dependencyTimeoutMs: DEPENDENCY_TIMEOUT_MS,
+        logger: false,
+        now: () => NOW_MS,
+      }),
+    };
+    return process;
+  };
+
+  const processes = [startProcess(), startProcess()];
+  const restart = (index: number) => {
+    processes[index]?.end();
+    processes[index] = startProcess();
+  };
+
+  const deliver = async (id: string, index: number): Promise<WebhookResponse | undefined> => {
+    const process = processes[index];
+    const response = await process?.receiver.receive(requestOf(id));
+    // Nobody hears the answer of a process that is gone.
+    if (response === undefined || process?.isGone() === true) return undefined;
+    judge.answered(id, response);
+    world.onResponse?.(response);
+    return response;
+  };
+
+  const wait = async (ms: number): Promise<void> => {
+    for (let left = ms; left > 0; left -= 250) {
+      clock.advance(Math.min(left, 250));
+      await settle();
+    }
+  };
+
+  const take = async (step: Step): Promise<void> => {
+    switch (step.what) {
+      case "deliver":
+        void deliver(step.id, step.process);
+        return;
+      case "proceed":
+        return scheduler.waitNext(Math.min(step.tasks, scheduler.count()));
+      case "wait":
+        return wait(step.ms);
+      case "freeze":
+        clock.advance(step.ms);
+        return;
+      case "fault":
+        faults.push(step);
+        return;
+      case "restart":
+        restart(step.process);
+    }
+  };
+
+  for (const step of steps) {
+    await take(step);
+    await settle();
+    judge.assertNoFault();
+  }
+
+  // From now on all goes well: whatever happened, the gateway's next attempts have to get through.
+  faults.length = 0;
+  planned.length = 0;
+  restart(0);
+  restart(1);
+  // What was under way on the network still arrives.
+  while (scheduler.count() > 0) {
+    await scheduler.waitNext(1);
+    await settle();
+  }
+  await wait(LEASE_MS + 250);
+  for (const id of judge.deliveries()) {
+    let response: WebhookResponse | undefined;
+    const answered = deliver(id, 0).then((given) => {
+      response = given;
+    });
+    for (let turn = 0; turn < 200 && response === undefined; turn++) {
+      if (scheduler.count() > 0) await scheduler.waitNext(1);
+      await settle();
+    }
+    if (response?.status !== 200)
+      judge.blame(`${id} is never handled: ${response?.outcome ?? "-"}`);
+    else await answered;
+    judge.assertNoFault();
+  }
+}
+
+function storeOf(
+  judge: Judge,
+  call: <T>(method: keyof DeliveryStore, apply: () => T) => T | Promise<T>,
+): DeliveryStore {
+  const { store } = judge;
+  return {
+    claim: (...given) => call("claim", () => store.claim(...given)),
+    renew: (...given) => call("renew", () => store.renew(...given)),
+    complete: (...given) =>
+      call("complete", () => {
+        store.complete(...given);
+      }),
+    release: (...given) =>
+      call("release", () => {
+        store.release(...given);
+      }),
+  };
+}
+
+function requestOf(id: string) {
+  return {
+    headers: {
+      "x-webhook-id": id,
+      "x-webhook-type": "new_alarm",
+      "x-webhook-timestamp": String(NOW_SECONDS),
+    },
+    body: JSON.stringify({ alarm: alarm() }),
+  };
+}

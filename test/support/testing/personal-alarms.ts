@@ -1,0 +1,140 @@
+import type { Random } from "../../../src/testing/random.js";
+import { alarm } from "../deliveries.js";
+import {
+  cardNumber,
+  cpr,
+  fodselsnummer,
+  hetu,
+  iban,
+  personnummer,
+  phone,
+} from "./synthetic-numbers.js";
+
+const FIRST_NAMES = ["Åsa", "Björn", "Zoë", "Łukasz", "Мария", "Þórdís", "José", "王小明", "Renée"];
+const LAST_NAMES = ["Österlund", "Håkonsen", "Søgaard", "Mäkelä", "O'Brien", "Nuñez", "Žižek"];
+const STREETS = ["Ringvägen", "Storgata", "Østergade", "Hämeentie", "Rue de l’Église"];
+const EVENT_TYPES = [
+  "email_hacked",
+  "ssn_hacked",
+  "iban_hacked",
+  "BureauCreditA",
+  "brand_new_kind",
+];
+
+/** Made-up personal data of one person: every text that may be found in no fixture. */
+export function personOf(random: Random): readonly string[] {
+  const digits = (count: number): string =>
+    Array.from({ length: count }, () => String(1 + random.below(8))).join("");
+  const first = random.pick(FIRST_NAMES);
+  const last = `${random.pick(LAST_NAMES)}-${digits(4)}`;
+  const swedish = personnummer(random);
+  const norwegian = fodselsnummer(random);
+  const danish = cpr(random);
+  const number = phone(random);
+  const nationalIds = [
+    `${swedish.century}${swedish.birth}-${swedish.end}`,
+    norwegian.birth + norwegian.end,
+    `${danish.birth}-${danish.end}`,
+    hetu(random),
+  ];
+  return [
+    `${first} ${last}`,
+    `${first}.${last}@exempel.se`.toLowerCase().replace("'", ""),
+    `+${number.code}${number.digits}`,
+    ...nationalIds,
+    iban(random),
+    cardNumber(random),
+    `${random.pick(STREETS)} ${digits(3)}, ${digits(5)} Malmö 🏠`,
+    `password-${digits(9)}\n"quoted"\\/`,
+    digits(11),
+  ];
+}
+
+/** An alarm with the person in every place that can hold one, known and unknown. */
+export function personalAlarm(random: Random, person: readonly string[]): Record<string, unknown> {
+  const datum = (): string => random.pick(person);
+  const nested = (depth: number): unknown => {
+    if (depth === 0 || random.chance(4)) {
+      const digits = (/[0-9]{9,15}/.exec(datum()) ?? ["123456789"])[0];
+      return random.pick([datum(), Number(digits), true, null, `${datum()} / ${datum()}`]);
+    }
+    if (random.chance(3)) return [nested(depth - 1), datum(), nested(depth - 1)];
+    return {
+      [datum()]: datum(),
+      value: nested(depth - 1),
+      matched: { [datum()]: nested(depth - 1), note: datum() },
+      born: "1980-01-31",
+      ["__proto__"]: { note: datum() },
+    };
+  };
+  const payload = random.pick([
+    JSON.stringify(nested(3)),
+    JSON.stringify(nested(2), null, 2),
+    JSON.stringify(datum()),
+    `{"cut off": "${datum()}`,
+    datum(),
+    "",
+  ]);
+  const accountId = Number(/[0-9]{9,11}/.exec(person.at(-1) ?? "")?.[0]);
+  return alarm({
+    id: random.pick([accountId, String(accountId)]),
+    account_id: random.pick([accountId, String(accountId)]),
+    text: `${datum()} was found with ${datum()}`,
+    severity: random.pick(["High", "Low", datum()]),
+    status: random.pick(["NEW", datum()]),
+    source: random.pick(["BreachDb", datum()]),
+    event_type: random.pick([...EVENT_TYPES, datum()]),
+    original_event_id: random.pick([datum(), accountId]),
+    payload,
+    date: random.pick(["2026-07-08 10:00:00", "2026-07-08T10:00:00Z", datum()]),
+    ...(random.chance(2)
+      ? { [datum()]: nested(2), owner: { name: datum(), tags: [datum()] } }
+      : {}),
+  });
+}
+
+/** The alarm as JSON, in one of the manners in which senders write it. */
+export function writtenAlarm(random: Random, record: Record<string, unknown>): string {
+  const json = JSON.stringify({ alarm: record }, null, random.chance(3) ? 2 : 0);
+  if (random.chance(3)) {
+    return json
+      .replaceAll("/", "\\/")
+      .replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  }
+  return random.chance(8) ? `\uFEFF${json}` : json;
+}
+
+/** The ways in which a datum may hide in a file. */
+export function disguisesOf(datum: string): readonly string[] {
+  const json = JSON.stringify(datum).slice(1, -1);
+  const escaped = json.replace(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  const swapped = datum.replace(/\p{L}/gu, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  );
+  const base64 = [0, 1, 2].map((shift) =>
+    // Without the ends, whose characters depend on what stands beside.
+    Buffer.from(" ".repeat(shift) + datum)
+      .toString("base64")
+      .slice(shift + 1)
+      .replace(/.?.?=*$/, ""),
+  );
+  const twice = JSON.stringify(json).slice(1, -1);
+  const digits = datum.replace(/[^0-9]/g, "");
+  return [
+    datum,
+    json,
+    twice,
+    escaped,
+    JSON.stringify(escaped).slice(1, -1),
+    swapped,
+    datum.normalize("NFD"),
+    encodeURIComponent(datum),
+    Buffer.from(datum).toString("hex"),
+    ...base64,
+    ...(digits.length >= 9 ? [digits] : []),
+    ...datum.split(/[ @,]/).filter((word) => word.length >= 6),
+  ];
+}

@@ -1,0 +1,63 @@
+import type { ProcessResult, TransactionalStore } from "../../../src/index.js";
+
+/** A transaction of the simulated database. */
+export interface SimulatedTx {
+  /** Writes an effect, which others see once it is committed. */
+  readonly write: (effect: string) => void;
+}
+
+/** Where a transaction can be held up or fail: what these reject with, the database does. */
+export interface DatabaseFaults {
+  /** Before a connection is there. */
+  connect?: (() => Promise<void>) | undefined;
+  /** At COMMIT, which is not done. */
+  commit?: (() => Promise<void>) | undefined;
+  /** After COMMIT: only its answer can be lost. */
+  committed?: (() => Promise<void>) | undefined;
+  /** At ROLLBACK, which is done whatever happens. */
+  rollback?: (() => Promise<void>) | undefined;
+}
+
+/** A database in memory with a transactional store on it. */
+export interface SimulatedDatabase {
+  readonly store: TransactionalStore<SimulatedTx>;
+  /** What is committed, in order. */
+  readonly effects: readonly string[];
+  /** What is remembered, and for how many milliseconds. */
+  readonly remembered: ReadonlyMap<string, number>;
+  /** The keys of each call of `process`. */
+  readonly calls: readonly string[];
+}
+
+/** Makes an empty database. `faults` is read at each step, so that a test may change it. */
+export function createDatabase(faults: DatabaseFaults = {}): SimulatedDatabase {
+  const effects: string[] = [];
+  const remembered = new Map<string, number>();
+  const locks = new Set<string>();
+  const calls: string[] = [];
+
+  const store: TransactionalStore<SimulatedTx> = {
+    async process(key, work, { retentionMs }): Promise<ProcessResult> {
+      calls.push(key);
+      await faults.connect?.();
+      if (remembered.has(key)) return { state: "completed" };
+      if (locks.has(key)) return { state: "in_flight", retryAfterMs: 2_000 };
+      locks.add(key);
+      const written: string[] = [];
+      try {
+        await work({ write: (effect) => written.push(effect) });
+        await faults.commit?.();
+      } catch (error) {
+        await faults.rollback?.();
+        throw error;
+      } finally {
+        locks.delete(key);
+      }
+      effects.push(...written);
+      remembered.set(key, retentionMs);
+      await faults.committed?.();
+      return { state: "processed" };
+    },
+  };
+  return { store, effects, remembered, calls };
+}
