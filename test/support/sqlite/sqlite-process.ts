@@ -37,7 +37,7 @@ export function startSqliteProcess(
     "--no-warnings",
     "--import",
     "tsx",
-    `test/support/${script}`,
+    `test/support/sqlite/${script}`,
     driver,
     ...args,
   ];
