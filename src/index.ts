@@ -34,7 +34,13 @@ export {
   compactMemoryStore,
   type CompactMemoryStoreOptions,
 } from "./stores/compact-memory-store.js";
-export type { ClaimResult, ClaimTimes, DeliveryStore } from "./stores/delivery-store.js";
+export type {
+  ClaimOptions,
+  ClaimResult,
+  CompleteOptions,
+  DeliveryStore,
+  RenewOptions,
+} from "./stores/delivery-store.js";
 export type { ProcessResult, TransactionalStore, WorkFacts } from "./stores/transactional-store.js";
 
 export {

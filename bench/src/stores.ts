@@ -33,7 +33,7 @@ const claimed = async ({ store }: Engine, id: string): Promise<boolean> =>
 
 const handled = async (engine: Engine, id: string): Promise<boolean> => {
   const isNew = await claimed(engine, id);
-  await engine.store.complete(id, "owner", RETENTION_MS);
+  await engine.store.complete(id, "owner", { retentionMs: RETENTION_MS });
   return isNew;
 };
 

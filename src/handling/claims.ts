@@ -5,7 +5,13 @@ import { createLeaseRenewals, type LeaseRenewals } from "./lease-renewal.js";
 import { isPromise, type MaybeLater } from "../common/maybe-promise.js";
 import { createOwners } from "./owners.js";
 import type { Reporter } from "../answer/report.js";
-import type { ClaimResult, ClaimTimes, DeliveryStore } from "../stores/delivery-store.js";
+import type {
+  ClaimOptions,
+  ClaimResult,
+  CompleteOptions,
+  DeliveryStore,
+  RenewOptions,
+} from "../stores/delivery-store.js";
 
 /** What the store has not taken yet. In an object, as a promise of a promise would wait for both. */
 export interface Unfinished {
@@ -30,11 +36,14 @@ export interface Claims {
 /** Puts bounds and a fallback around each method of `store`. */
 export function createClaims(
   store: DeliveryStore,
-  times: ClaimTimes & { readonly dependencyTimeoutMs: number },
+  times: ClaimOptions & { readonly dependencyTimeoutMs: number },
   log: Reporter["log"],
 ): Claims {
   const { leaseMs, retentionMs, dependencyTimeoutMs } = times;
-  const claimTimes: ClaimTimes = { leaseMs, retentionMs };
+  // Made once, and not for each delivery.
+  const claimOptions: ClaimOptions = { leaseMs, retentionMs };
+  const renewOptions: RenewOptions = { leaseMs };
+  const completeOptions: CompleteOptions = { retentionMs };
   const nextOwner = createOwners();
   const bounded = <T>(method: string, result: PromiseLike<T>, ms = dependencyTimeoutMs) =>
     within(ms, `store.${method}`, result);
@@ -45,7 +54,7 @@ export function createClaims(
 
   const backlog = createCompletionBacklog(
     async (id, owner) => {
-      const completed = store.complete(id, owner, retentionMs);
+      const completed = store.complete(id, owner, completeOptions);
       if (isPromise(completed)) await bounded("complete", completed);
     },
     (id) => {
@@ -61,7 +70,7 @@ export function createClaims(
   // pause of the process that was longer than the lease, or while the store was away.
   const renewals = createLeaseRenewals(
     async (id, owner) => {
-      const renewed = store.renew(id, owner, leaseMs);
+      const renewed = store.renew(id, owner, renewOptions);
       return isPromise(renewed) ? bounded("renew", renewed, renewTimeoutMs) : renewed;
     },
     leaseMs,
@@ -135,7 +144,7 @@ export function createClaims(
     if (known !== undefined) return known;
     const owner = nextOwner();
     try {
-      const claiming = store.claim(id, owner, claimTimes);
+      const claiming = store.claim(id, owner, claimOptions);
       return isPromise(claiming) ? claimLater(id, owner, claiming) : readClaim(claiming, owner);
     } catch (error) {
       return unavailable(error);
@@ -171,7 +180,7 @@ export function createClaims(
 
     complete(id, owner) {
       try {
-        const completed = store.complete(id, owner, retentionMs);
+        const completed = store.complete(id, owner, completeOptions);
         return isPromise(completed) ? completeLater(id, owner, completed) : undefined;
       } catch (error) {
         return retryCompletion(id, owner, error);

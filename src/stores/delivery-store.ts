@@ -9,11 +9,23 @@ export type ClaimResult =
   /** It was handled before, within the retention. */
   | { readonly state: "completed" };
 
-/** How long a claim and a completion hold, both in milliseconds. */
-export interface ClaimTimes {
-  /** The lease, unless renewed. */
+/** Options of `claim`. A minor version may add members, which a store may ignore. */
+export interface ClaimOptions {
+  /** Length of the lease in milliseconds, unless it is renewed. */
   readonly leaseMs: number;
-  /** How long the store has to remember the key, be it only as one whose lease has ended. */
+  /** How long the store must remember the key, in milliseconds, even if only as an ended lease. */
+  readonly retentionMs: number;
+}
+
+/** Options of `renew`. A minor version may add members, which a store may ignore. */
+export interface RenewOptions {
+  /** Length of the lease in milliseconds, from now. */
+  readonly leaseMs: number;
+}
+
+/** Options of `complete`. A minor version may add members, which a store may ignore. */
+export interface CompleteOptions {
+  /** How long the store must remember the key as handled, in milliseconds from now. */
   readonly retentionMs: number;
 }
 
@@ -30,14 +42,14 @@ export interface DeliveryStore {
    * Takes the lease on `key` for `owner`. The same owner claims again what it still holds (a client
    * may re-send after a reconnect), as what it was. After the lease has ended the claim is a takeover.
    */
-  claim(key: string, owner: string, times: ClaimTimes): MaybePromise<ClaimResult>;
+  claim(key: string, owner: string, options: ClaimOptions): MaybePromise<ClaimResult>;
   /** Extends the lease to `leaseMs` from now. False: it is lost, to its end or to another owner. */
-  renew(key: string, owner: string, leaseMs: number): MaybePromise<boolean>;
+  renew(key: string, owner: string, options: RenewOptions): MaybePromise<boolean>;
   /**
    * Remembers `key` as handled for `retentionMs`. Set once and never undone, and never refused for a
    * lost lease: the effect happened, whoever holds the lease now.
    */
-  complete(key: string, owner: string, retentionMs: number): MaybePromise<void>;
+  complete(key: string, owner: string, options: CompleteOptions): MaybePromise<void>;
   /**
    * Gives the lease up so that the next copy can claim. Does nothing for anyone but its owner. A claim
    * is forgotten, as if it had never been; a takeover is ended instead and kept like any ended lease,

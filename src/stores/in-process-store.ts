@@ -90,7 +90,7 @@ export function inProcessStore(
       return lease.takeover ? TAKEN_OVER : CLAIMED;
     },
 
-    renew(key, owner, leaseMs) {
+    renew(key, owner, { leaseMs }) {
       const time = now();
       const lease = leases.get(key);
       if (lease?.owner !== owner || lease.expiresAt <= time) return false;
@@ -98,7 +98,7 @@ export function inProcessStore(
       return true;
     },
 
-    complete(key, _owner, retentionMs) {
+    complete(key, _owner, { retentionMs }) {
       const time = now();
       // A key with a lease is not completed: its claim was granted because it was not, and its
       // completion ends the lease. So a completion that stands has to be looked for only without one.

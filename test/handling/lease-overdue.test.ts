@@ -56,7 +56,7 @@ describe("a run whose renewals have stopped, as its runtime ended the request", 
     const request = await delivery({ id: "shared" });
     await start(receiver, request);
     endRequests();
-    void store.complete("shared", "another process", 86_400_000);
+    void store.complete("shared", "another process", { retentionMs: 86_400_000 });
     await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
     expect(await untilSettled(receiver.receive(request))).toMatchObject({ outcome: "duplicate" });
     expect(runs).toHaveLength(1);

@@ -28,9 +28,9 @@ function unevenStore(): DeliveryStore {
       await turns((calls * 11) % 60);
       return result;
     },
-    async complete(key, owner, retentionMs) {
+    async complete(key, owner, { retentionMs }) {
       await turns(5);
-      await inner.complete(key, owner, retentionMs);
+      await inner.complete(key, owner, { retentionMs });
       await turns(5);
     },
   };

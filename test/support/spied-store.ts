@@ -34,13 +34,13 @@ export function spiedStore(
         note("claim", key, owner);
         return faulty.claim(key, owner, times);
       },
-      renew(key, owner, leaseMs) {
+      renew(key, owner, options) {
         note("renew", key, owner);
-        return faulty.renew(key, owner, leaseMs);
+        return faulty.renew(key, owner, options);
       },
-      complete(key, owner, retentionMs) {
+      complete(key, owner, options) {
         note("complete", key, owner);
-        return faulty.complete(key, owner, retentionMs);
+        return faulty.complete(key, owner, options);
       },
       release(key, owner) {
         note("release", key, owner);

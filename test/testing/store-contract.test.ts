@@ -100,10 +100,10 @@ describe("the DeliveryStore contract catches a store that", () => {
         return {
           store: {
             ...store,
-            async complete(key, owner, retentionMs) {
+            async complete(key, owner, { retentionMs }) {
               await store.release(key, owner);
               await Promise.resolve();
-              await store.complete(key, owner, retentionMs);
+              await store.complete(key, owner, { retentionMs });
             },
           },
         };

@@ -15,7 +15,7 @@ function ofStore(store: DeliveryStore): Remember {
     const claim = store.claim(id, "owner", TIMES);
     if (!("state" in claim)) throw new Error("a store in memory gave a promise");
     if (claim.state !== "claimed") return false;
-    store.complete(id, "owner", TIMES.retentionMs);
+    store.complete(id, "owner", TIMES);
     return true;
   };
 }

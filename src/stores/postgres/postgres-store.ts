@@ -1,4 +1,4 @@
-import type { ClaimTimes, DeliveryStore } from "../delivery-store.js";
+import type { ClaimOptions, DeliveryStore } from "../delivery-store.js";
 import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../time-limit-hook.js";
 import { ask, LostAnswerError } from "./ask.js";
 import { readClaimRow } from "./claim-row.js";
@@ -45,7 +45,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     return settled(() => ask(pool, limits, deadline, statement, values), limits.mayTryAgain);
   };
 
-  const claim = (key: string, owner: string, { leaseMs, retentionMs }: ClaimTimes) => {
+  const claim = (key: string, owner: string, { leaseMs, retentionMs }: ClaimOptions) => {
     const deadline = limits.deadline();
     const values = [key, owner, leaseMs, retentionMs];
     return settled(async () => {
@@ -70,12 +70,12 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       }
     },
 
-    async renew(key, owner, leaseMs) {
+    async renew(key, owner, { leaseMs }) {
       const { rowCount } = await run(statements.renew, [key, owner, leaseMs]);
       return rowCount === 1;
     },
 
-    async complete(key, _owner, retentionMs) {
+    async complete(key, _owner, { retentionMs }) {
       await run(statements.complete, [key, retentionMs]);
     },
 

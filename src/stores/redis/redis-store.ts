@@ -75,11 +75,11 @@ export function redisStore(options: RedisStoreOptions): DeliveryStore {
   return {
     claim: async (key, owner, { leaseMs, retentionMs }) =>
       claimResultOf(await call(CLAIM, key, owner, String(leaseMs), retention(retentionMs))),
-    async renew(key, owner, leaseMs) {
+    async renew(key, owner, { leaseMs }) {
       const code = await call(RENEW, key, owner, String(leaseMs));
       return requireCode(code, RENEW_CODES.held, RENEW_CODES.lost) === RENEW_CODES.held;
     },
-    async complete(key, _owner, retentionMs) {
+    async complete(key, _owner, { retentionMs }) {
       requireCode(await call(COMPLETE, key, retention(retentionMs)), COMPLETE_CODE);
     },
     async release(key, owner) {

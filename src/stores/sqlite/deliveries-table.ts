@@ -1,4 +1,4 @@
-import type { ClaimTimes } from "../delivery-store.js";
+import type { ClaimOptions } from "../delivery-store.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 
 /** A delivery that the table remembers. */
@@ -18,7 +18,7 @@ export interface DeliveriesTable {
   /** What is remembered of `key`; undefined for nothing, or for nothing any more. */
   readonly find: (key: string) => KnownDelivery | undefined;
   /** Gives the lease on `key` to `owner`. */
-  readonly lease: (key: string, owner: string, takeover: boolean, times: ClaimTimes) => void;
+  readonly lease: (key: string, owner: string, takeover: boolean, times: ClaimOptions) => void;
   /** Extends a lease that `owner` holds. False where it is lost. */
   readonly renew: (key: string, owner: string, leaseMs: number) => boolean;
   /** Completes `key`, unless it is, and forgets some of the others whose retention has ended. */

@@ -38,10 +38,10 @@ export function sqliteStore(options: SqliteOptions): DeliveryStore {
         return takeover ? TAKEN_OVER : CLAIMED;
       }),
 
-    renew: (key, owner, leaseMs) =>
+    renew: (key, owner, { leaseMs }) =>
       writes.run("running", waitTimeoutMs, () => table.renew(key, owner, leaseMs)),
 
-    complete: (key, _owner, retentionMs) =>
+    complete: (key, _owner, { retentionMs }) =>
       writes.run("running", waitTimeoutMs, () => {
         table.complete(key, retentionMs);
       }),

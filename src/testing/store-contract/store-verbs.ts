@@ -96,11 +96,11 @@ function verbsOf(
       ensure(result.state === "completed", `${key} has to be completed for ${owner}`, result);
     },
     async renewed(key, owner, held, forMs = LONG_MS) {
-      const answer = await store.renew(key, owner, forMs);
+      const answer = await store.renew(key, owner, { leaseMs: forMs });
       ensure(answer === held, `renew of ${key} by ${owner} has to be ${String(held)}`, answer);
     },
     async complete(key, owner, retentionMs = LONG_MS) {
-      await store.complete(key, owner, retentionMs);
+      await store.complete(key, owner, { retentionMs });
     },
     async release(key, owner) {
       await store.release(key, owner);

@@ -62,13 +62,13 @@ function modelStore(maxEntries: number, now: () => number, countsAgain: boolean)
       leases.set(key, { owner, until: now() + leaseMs, takeover });
       return { state: "claimed", takeover };
     },
-    renew(key, owner, leaseMs) {
+    renew(key, owner, { leaseMs }) {
       const lease = leases.get(key);
       if (lease?.owner !== owner || lease.until <= now()) return false;
       lease.until = now() + leaseMs;
       return true;
     },
-    complete(key, _owner, retentionMs) {
+    complete(key, _owner, { retentionMs }) {
       leases.delete(key);
       if (isCompleted(key)) return;
       if (countsAgain) {
@@ -96,11 +96,11 @@ function take(store: DeliveryStore, { verb, key, owner, ms }: Step): string {
       case "claim":
         return JSON.stringify(claim());
       case "renew":
-        return JSON.stringify(store.renew(key, owner, ms));
+        return JSON.stringify(store.renew(key, owner, { leaseMs: ms }));
       case "complete":
       case "handle": {
         const claimed = verb === "handle" ? JSON.stringify(claim()) : "";
-        void store.complete(key, owner, ms);
+        void store.complete(key, owner, { retentionMs: ms });
         return claimed;
       }
       case "release":

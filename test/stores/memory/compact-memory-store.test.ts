@@ -36,7 +36,7 @@ function underUuids(store: DeliveryStore): DeliveryStore {
 
 function handle(store: DeliveryStore, key: string, retentionMs = TIMES.retentionMs): void {
   expect(store.claim(key, "o", TIMES)).toEqual({ state: "claimed", takeover: false });
-  void store.complete(key, "o", retentionMs);
+  void store.complete(key, "o", { retentionMs });
 }
 
 /** Whether `key` is remembered. Leaves no lease behind. */

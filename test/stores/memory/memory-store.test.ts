@@ -44,7 +44,7 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     const { store } = storeOnClock(3);
     for (const key of ["a", "b", "c", "d"]) {
       expect(store.claim(key, "o", TIMES)).toEqual({ state: "claimed", takeover: false });
-      void store.complete(key, "o", TIMES.retentionMs);
+      void store.complete(key, "o", TIMES);
     }
     for (const key of ["b", "c", "d"]) {
       expect(store.claim(key, "p", TIMES)).toEqual({ state: "completed" });
@@ -54,18 +54,18 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
 
   it("does not keep an id longer for being asked for", () => {
     const { store } = storeOnClock(2);
-    for (const key of ["a", "b"]) void store.complete(key, "o", TIMES.retentionMs);
+    for (const key of ["a", "b"]) void store.complete(key, "o", TIMES);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "completed" });
-    void store.complete("c", "o", TIMES.retentionMs);
+    void store.complete("c", "o", TIMES);
     expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "claimed" });
     expect(store.claim("b", "p", TIMES)).toEqual({ state: "completed" });
   });
 
   it("counts the retention from the first completion", () => {
     const { store, advance } = storeOnClock();
-    void store.complete("a", "o", TIMES.retentionMs);
+    void store.complete("a", "o", TIMES);
     advance(TIMES.retentionMs - 1);
-    void store.complete("a", "p", TIMES.retentionMs);
+    void store.complete("a", "p", TIMES);
     expect(store.claim("a", "q", TIMES)).toEqual({ state: "completed" });
     advance(1);
     expect(store.claim("a", "q", TIMES)).toEqual({ state: "claimed", takeover: false });
@@ -76,10 +76,10 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     void store.claim("a", "o", TIMES);
     advance(999);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "in_flight", retryAfterMs: 1 });
-    expect(store.renew("a", "o", 500)).toBe(true);
+    expect(store.renew("a", "o", { leaseMs: 500 })).toBe(true);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "in_flight", retryAfterMs: 500 });
     advance(500);
-    expect(store.renew("a", "o", 500)).toBe(false);
+    expect(store.renew("a", "o", { leaseMs: 500 })).toBe(false);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
   });
 
@@ -88,10 +88,10 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     void store.claim("running", "o", TIMES);
     for (let n = 0; n < 1_000; n++) {
       expect(store.claim(`handled-${n}`, "p", TIMES)).toMatchObject({ state: "claimed" });
-      void store.complete(`handled-${n}`, "p", TIMES.retentionMs);
+      void store.complete(`handled-${n}`, "p", TIMES);
     }
     expect(store.claim("running", "q", TIMES)).toMatchObject({ state: "in_flight" });
-    expect(store.renew("running", "o", 1_000)).toBe(true);
+    expect(store.renew("running", "o", { leaseMs: 1_000 })).toBe(true);
   });
 
   it("throws for one claim more than maxEntries in flight, and keeps those it has", () => {
@@ -104,7 +104,7 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     }
     void store.release("b", "o");
     expect(store.claim("d", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
-    void store.complete("a", "o", TIMES.retentionMs);
+    void store.complete("a", "o", TIMES);
     expect(store.claim("e", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
   });
 
@@ -205,9 +205,9 @@ describe.each(STORES)("the options of %s", (_name, makeStore) => {
 
   it("remembers one id with maxEntries 1", () => {
     const { store } = onClock((now) => makeStore({ maxEntries: 1, now }));
-    void store.complete("a", "o", TIMES.retentionMs);
+    void store.complete("a", "o", TIMES);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "completed" });
-    void store.complete("b", "o", TIMES.retentionMs);
+    void store.complete("b", "o", TIMES);
     expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "claimed" });
   });
 

@@ -67,7 +67,7 @@ describe.each([
 
   it("forgets ids without a warning where no receiver has it", async () => {
     const store = makeStore({ maxEntries: 1 });
-    for (const key of ["a", "b", "c"]) await store.complete(key, "o", DAY_MS);
+    for (const key of ["a", "b", "c"]) await store.complete(key, "o", { retentionMs: DAY_MS });
     const receiver = receiverOn(store);
     expect(warnings).toEqual([]);
     await receiver.receive(await delivery({ id: "d" }));

@@ -45,7 +45,7 @@ describePostgres("where a network swallows what the connections of a pool carry"
     const store = postgresStore({ pool });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const claim = async () => store.claim("k", "a", TIMES);
-    const lost = [claim(), (async () => store.complete("k", "a", TIMES.retentionMs))()];
+    const lost = [claim(), (async () => store.complete("k", "a", TIMES))()];
     const rejections = lost.map((call) =>
       expect(call).rejects.toThrow("the statement took longer than"),
     );
@@ -55,7 +55,7 @@ describePostgres("where a network swallows what the connections of a pool carry"
     await Promise.all(rejections);
     vi.useRealTimers();
     expect(await claim()).toEqual({ state: "claimed", takeover: false });
-    await store.complete("k", "a", TIMES.retentionMs);
+    await store.complete("k", "a", TIMES);
     expect(await claim()).toEqual({ state: "completed" });
   });
 

@@ -49,14 +49,14 @@ describePostgres("on a server that answers a COMMIT before it is on disk", () =>
     const store = postgresStore({ pool });
     await pool.query("CHECKPOINT");
     await store.claim("completed", "a", TIMES);
-    await store.complete("completed", "a", TIMES.retentionMs);
+    await store.complete("completed", "a", TIMES);
     await crash();
     expect(await store.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
   });
 
   it("stricter settings of the connection stay as they are", async () => {
     const strict = server.pool({ max: 1, options: "-c synchronous_commit=remote_apply" });
-    await postgresStore({ pool: strict }).complete("strict", "a", 1_000);
+    await postgresStore({ pool: strict }).complete("strict", "a", { retentionMs: 1_000 });
     await postgresTransactions({ pool: strict }).process(
       "strict 2",
       () => Promise.resolve(),

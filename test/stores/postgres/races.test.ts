@@ -44,7 +44,7 @@ describe("postgresStore tries again", () => {
     const last = failure("40001");
     const pool = failing([...Array.from({ length: 11 }, () => deadlock), last, deadlock]);
     const store = postgresStore({ pool });
-    await expect(store.complete("k", "a", 1_000)).rejects.toBe(last);
+    await expect(store.complete("k", "a", { retentionMs: 1_000 })).rejects.toBe(last);
     expect(pool.query).toHaveBeenCalledTimes(12);
   });
 
@@ -59,7 +59,9 @@ describe("postgresStore tries again", () => {
   it("after no other error", async () => {
     for (const error of [failure("23505"), failure("57P01"), new Error("lost"), "text", null]) {
       const query = vi.fn(() => Promise.reject(error as Error));
-      await expect(postgresStore({ pool: { query } }).renew("k", "a", 1_000)).rejects.toBe(error);
+      await expect(
+        postgresStore({ pool: { query } }).renew("k", "a", { leaseMs: 1_000 }),
+      ).rejects.toBe(error);
       expect(query).toHaveBeenCalledOnce();
     }
   });
@@ -145,7 +147,7 @@ describePostgres("where another transaction writes the same row at the same time
     it("a completion is set once", async () => {
       const store = postgresStore({ pool: server.pool({ options }) });
       const key = `complete ${isolation}`;
-      await beside(key, async () => store.complete(key, "a", 1));
+      await beside(key, async () => store.complete(key, "a", { retentionMs: 1 }));
       await pool.query("SELECT pg_sleep(0.05)");
       expect(await store.claim(key, "b", TIMES)).toEqual({ state: "completed" });
     });

@@ -61,7 +61,7 @@ describePostgres("the PostgreSQL store", () => {
   it("keeps nothing but key and end of retention of what was handled", async () => {
     const store = postgresStore({ pool });
     await store.claim("handled", "a", TIMES);
-    await store.complete("handled", "a", TIMES.retentionMs);
+    await store.complete("handled", "a", TIMES);
     const { rows } = await pool.query(
       `SELECT owner, lease_until, extract(epoch FROM expires_at - now())::float8 AS seconds
         FROM gateway_deliveries WHERE key = 'handled'`,
@@ -92,14 +92,14 @@ describePostgres("the PostgreSQL store", () => {
     const store = postgresStore({ pool });
     await store.claim("renewed", "a", { leaseMs: 10_000, retentionMs: 50 });
     await store.claim("outlasting", "a", { leaseMs: 60_000, retentionMs: 50 });
-    expect(await store.renew("renewed", "a", 60_000)).toBe(true);
+    expect(await store.renew("renewed", "a", { leaseMs: 60_000 })).toBe(true);
     await pool.query("SELECT pg_sleep(0.1)");
     await store.purge();
     for (const key of ["renewed", "outlasting"]) {
       expect(await store.claim(key, "b", TIMES)).toMatchObject({ state: "in_flight" });
     }
     await pool.query("UPDATE gateway_deliveries SET expires_at = now() WHERE key = 'renewed'");
-    expect(await store.renew("renewed", "a", 60_000)).toBe(true);
+    expect(await store.renew("renewed", "a", { leaseMs: 60_000 })).toBe(true);
     expect(await store.claim("renewed", "b", TIMES)).toMatchObject({ state: "in_flight" });
   });
 
@@ -107,7 +107,7 @@ describePostgres("the PostgreSQL store", () => {
     const store = postgresStore({ pool });
     const retentionMs = Number.MAX_SAFE_INTEGER * 2;
     expect(await store.claim("ages", "a", { leaseMs: 1_000, retentionMs })).toEqual(CLAIMED);
-    await store.complete("ages", "a", retentionMs);
+    await store.complete("ages", "a", { retentionMs });
     expect(await store.claim("ages", "b", TIMES)).toEqual({ state: "completed" });
   });
 
@@ -130,10 +130,10 @@ describePostgres("the PostgreSQL store", () => {
       await store.release("released", "another");
       expect(await store.claim("released", "e", TIMES)).toMatchObject({ state: "in_flight" });
       await store.release("released", owner);
-      expect(await store.renew("released", owner, 1_000)).toBe(false);
+      expect(await store.renew("released", owner, { leaseMs: 1_000 })).toBe(false);
     }
     expect(await store.claim("released", "d", TIMES)).toEqual(takeover);
-    await store.complete("released", "d", TIMES.retentionMs);
+    await store.complete("released", "d", TIMES);
     await store.release("released", "d");
     expect(await store.claim("released", "e", TIMES)).toEqual({ state: "completed" });
   });
@@ -143,8 +143,8 @@ describePostgres("the PostgreSQL store", () => {
     const store = postgresStore({ pool: single });
     await store.migrate();
     await store.claim("session", "a", TIMES);
-    await store.renew("session", "a", 1_000);
-    await store.complete("session", "a", 1_000);
+    await store.renew("session", "a", { leaseMs: 1_000 });
+    await store.complete("session", "a", { retentionMs: 1_000 });
     await store.release("session", "a");
     await store.purge();
     const { rows } = await single.query(
@@ -161,7 +161,7 @@ describePostgres("the PostgreSQL store", () => {
       const store = postgresStore({ pool: other.pool() });
       await store.migrate();
       await store.claim("done", "a", TIMES);
-      await store.complete("done", "a", TIMES.retentionMs);
+      await store.complete("done", "a", TIMES);
       await store.claim("running", "a", TIMES);
       for (const mode of ["crash", "orderly"] as const) {
         await other.stop(mode);
@@ -169,7 +169,7 @@ describePostgres("the PostgreSQL store", () => {
         await other.start();
         expect(await store.claim("done", "b", TIMES)).toEqual({ state: "completed" });
         expect(await store.claim("running", "b", TIMES)).toMatchObject({ state: "in_flight" });
-        expect(await store.renew("running", "a", TIMES.leaseMs)).toBe(true);
+        expect(await store.renew("running", "a", TIMES)).toBe(true);
       }
     } finally {
       await other.close();

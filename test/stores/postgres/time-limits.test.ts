@@ -137,7 +137,7 @@ describePostgres("the time that a call of a PostgreSQL store may take", () => {
   it("is kept on a server that cannot notice hang-ups: no call fails for it", async () => {
     const store = postgresStore({ pool: beforePostgres14(server.pool()) });
     expect(await store.claim("old", "a", TIMES)).toEqual(CLAIMED);
-    await store.complete("old", "a", TIMES.retentionMs);
+    await store.complete("old", "a", TIMES);
     const transactions = postgresTransactions({ pool: beforePostgres14(server.pool()) });
     const work = (tx: pg.PoolClient) => effects.write(tx, "old transaction");
     expect(await transactions.process("old transaction", work, TIMES)).toEqual({

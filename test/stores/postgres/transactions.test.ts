@@ -173,7 +173,7 @@ describePostgres("transactions of PostgreSQL", () => {
       const copy = await store.process("leased", mustNotRun, RETENTION);
       expect(copy).toMatchObject({ state: "in_flight" });
       expect(copy).toHaveProperty("retryAfterMs", expect.closeTo(60_000, -4));
-      await leases.complete("leased", "a", RETENTION.retentionMs);
+      await leases.complete("leased", "a", RETENTION);
       expect(await store.process("leased", mustNotRun, RETENTION)).toEqual(COMPLETED);
     });
 
@@ -213,7 +213,7 @@ describePostgres("transactions of PostgreSQL", () => {
         PROCESSED,
       );
       expect(await leases.claim("ended", "b", { leaseMs: 1_000, ...RETENTION })).toEqual(COMPLETED);
-      expect(await leases.renew("ended", "a", 1_000)).toBe(false);
+      expect(await leases.renew("ended", "a", { leaseMs: 1_000 })).toBe(false);
     });
   });
 

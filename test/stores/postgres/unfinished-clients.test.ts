@@ -55,9 +55,9 @@ describePostgres("a client that something gave back to its pool inside of a tran
 
   it("completes nothing without saying so", async () => {
     const store = postgresStore({ pool });
-    const refused = async () => store.complete("completed", "a", TIMES.retentionMs);
+    const refused = async () => store.complete("completed", "a", TIMES);
     await expect(refused()).rejects.toThrow("lent a client inside of a transaction");
-    await store.complete("completed", "a", TIMES.retentionMs);
+    await store.complete("completed", "a", TIMES);
     expect(await effects.remembered("completed")).toBe(1);
   });
 });

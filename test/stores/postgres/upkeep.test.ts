@@ -49,7 +49,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
       );
     await migrateAll();
     const store = postgresStore({ pool, table: "many" });
-    await store.complete("k", "a", 60_000);
+    await store.complete("k", "a", { retentionMs: 60_000 });
     await migrateAll();
     expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
   });
@@ -62,8 +62,8 @@ describePostgres("the table of the PostgreSQL stores", () => {
     );
     const store = postgresStore({ pool: server.pool({ user: "receiver" }) });
     expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
-    expect(await store.renew("k", "a", 1_000)).toBe(true);
-    await store.complete("k", "a", 1);
+    expect(await store.renew("k", "a", { leaseMs: 1_000 })).toBe(true);
+    await store.complete("k", "a", { retentionMs: 1 });
     await store.release("k", "a");
     await pool.query("SELECT pg_sleep(0.05)");
     expect(await store.purge()).toBe(1);
@@ -121,7 +121,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     const store = postgresStore({ pool, table: "extended" });
     await store.migrate();
     expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
-    await store.complete("k", "a", 60_000);
+    await store.complete("k", "a", { retentionMs: 60_000 });
     expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
   });
 
@@ -130,7 +130,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     for (const table of ["webhooks.deliveries", "order", "Select", "webhooks.table"]) {
       const store = postgresStore({ pool, table });
       await store.migrate();
-      await store.complete("k", "a", 60_000);
+      await store.complete("k", "a", { retentionMs: 60_000 });
       expect(await store.claim("k", "a", TIMES)).toEqual({ state: "completed" });
     }
     expect(await countOf("webhooks.deliveries")).toBe(1);
@@ -140,14 +140,14 @@ describePostgres("the table of the PostgreSQL stores", () => {
   it("is no other application's: tables are apart", async () => {
     const [one, two] = ["one", "two"].map((table) => postgresStore({ pool, table }));
     await Promise.all([one?.migrate(), two?.migrate()]);
-    await one?.complete("k", "a", 60_000);
+    await one?.complete("k", "a", { retentionMs: 60_000 });
     expect(await two?.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
   });
 
   it("is purged of what is past its retention, in batches, and of nothing else", async () => {
     const store = postgresStore({ pool, table: "purged" });
     await store.migrate();
-    await store.complete("kept", "a", 60_000);
+    await store.complete("kept", "a", { retentionMs: 60_000 });
     await store.claim("running", "a", TIMES);
     await expire("purged", 25);
     const statements: unknown[] = [];
@@ -171,7 +171,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
       state: "claimed",
       takeover: false,
     });
-    await store.complete("expired-2", "a", 60_000);
+    await store.complete("expired-2", "a", { retentionMs: 60_000 });
     expect(await store.purge()).toBe(0);
     expect(await store.claim("expired-2", "a", TIMES)).toEqual({ state: "completed" });
   });
@@ -188,7 +188,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
         const key = `expired-${String((at * 7 + worker * 5_000) % 20_000)}`;
         const owner = `worker-${String(worker)}`;
         const claim = await store.claim(key, owner, TIMES);
-        if (claim.state === "claimed") await store.complete(key, owner, 60_000);
+        if (claim.state === "claimed") await store.complete(key, owner, { retentionMs: 60_000 });
         handled.push(key);
       }
     };

@@ -108,8 +108,8 @@ describeRedis("the Redis store waits for the first connection", () => {
       }
       const verbs: readonly (() => unknown)[] = [
         () => store.claim("third", "a", TIMES),
-        () => store.renew("first", "a", 1_000),
-        () => store.complete("first", "a", 1_000),
+        () => store.renew("first", "a", { leaseMs: 1_000 }),
+        () => store.complete("first", "a", { retentionMs: 1_000 }),
         () => store.release("first", "a"),
       ];
       for (const verb of verbs) {
@@ -170,7 +170,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       closers.push(close);
       const store = redisStore({ client });
       await store.claim("handled", "a", TIMES);
-      await store.complete("handled", "a", TIMES.retentionMs);
+      await store.complete("handled", "a", TIMES);
       await store.claim("running", "a", TIMES);
       await server.kill();
       await expect.poll(() => isReady(client)).toBe(false);
@@ -181,8 +181,8 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       // Handled once more: the server was the only one that knew.
       const again = await claimWhenBack(store, "handled", "b");
       expect(again).toEqual({ state: "claimed", takeover: false });
-      expect(await store.renew("running", "a", 30_000)).toBe(false);
-      await store.complete("running", "a", TIMES.retentionMs);
+      expect(await store.renew("running", "a", { leaseMs: 30_000 })).toBe(false);
+      await store.complete("running", "a", TIMES);
       expect(await store.claim("running", "b", TIMES)).toEqual({ state: "completed" });
     });
 
@@ -193,13 +193,13 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       closers.push(close);
       const store = redisStore({ client });
       await store.claim("handled", "a", TIMES);
-      await store.complete("handled", "a", TIMES.retentionMs);
+      await store.complete("handled", "a", TIMES);
       await store.claim("running", "a", TIMES);
       await server.kill();
       await server.start();
       expect(await claimWhenBack(store, "handled", "b")).toEqual({ state: "completed" });
       expect(await store.claim("running", "b", TIMES)).toMatchObject({ state: "in_flight" });
-      expect(await store.renew("running", "a", 30_000)).toBe(true);
+      expect(await store.renew("running", "a", { leaseMs: 30_000 })).toBe(true);
     });
   });
 });

@@ -40,7 +40,7 @@ describeRedis("a Redis replica that becomes the master", () => {
     await linked(replicaClient);
 
     await before.claim("completed", "a", TIMES);
-    await before.complete("completed", "a", TIMES.retentionMs);
+    await before.complete("completed", "a", TIMES);
     await before.claim("claimed", "a", { ...TIMES, leaseMs: 1_000 });
     expect(await masterClient.wait(1, 0)).toBe(1);
     // A replica knows what was handled but takes no claims: the gateway is answered 503 meanwhile.
@@ -49,9 +49,9 @@ describeRedis("a Redis replica that becomes the master", () => {
 
     // Nothing reaches the replica any more, but the master goes on for a while before it dies.
     await replicaClient.replicaof("127.0.0.1", 1);
-    await before.complete("claimed", "a", TIMES.retentionMs);
+    await before.complete("claimed", "a", TIMES);
     await before.claim("late", "a", TIMES);
-    await before.complete("late", "a", TIMES.retentionMs);
+    await before.complete("late", "a", TIMES);
     await master.kill();
     await replicaClient.replicaof("NO", "ONE");
 
@@ -75,8 +75,8 @@ describeRedis("a Redis replica that becomes the master", () => {
     await replicaClient.replicaof("NO", "ONE");
 
     const after = redisStore({ client: replicaClient });
-    expect(await after.renew("k", "a", 60_000)).toBe(false);
-    await after.complete("k", "a", TIMES.retentionMs);
+    expect(await after.renew("k", "a", { leaseMs: 60_000 })).toBe(false);
+    await after.complete("k", "a", TIMES);
     expect(await after.claim("k", "b", TIMES)).toEqual({ state: "completed" });
   });
 });

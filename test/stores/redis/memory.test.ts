@@ -46,7 +46,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
 
     it("refuses new claims and forgets nothing", async () => {
       await store.claim("handled", "a", TIMES);
-      await store.complete("handled", "a", TIMES.retentionMs);
+      await store.complete("handled", "a", TIMES);
       await store.claim("running", "a", TIMES);
       await fill();
       await expect(store.claim("new", "b", TIMES)).rejects.toThrow(/^OOM /);
@@ -64,13 +64,13 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       await fill();
       const usage = async () => Number(await admin.memory("USAGE", "webhook:completed"));
       const before = await usage();
-      await store.complete("completed", "a", TIMES.retentionMs);
+      await store.complete("completed", "a", TIMES);
       expect(await usage()).toBeLessThan(before);
-      expect(await store.renew("renewed", "a", 60_000)).toBe(true);
+      expect(await store.renew("renewed", "a", { leaseMs: 60_000 })).toBe(true);
       expect(await admin.pttl("webhook:renewed")).toBeGreaterThan(TIMES.retentionMs + 50_000);
       await store.release("released", "a");
       await store.release("takeover", "a");
-      expect(await store.renew("takeover", "a", 60_000)).toBe(false);
+      expect(await store.renew("takeover", "a", { leaseMs: 60_000 })).toBe(false);
       expect(await store.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
       const kept = ["webhook:completed", "webhook:renewed", "webhook:takeover"];
       expect((await admin.keys("*")).sort()).toEqual(kept);
@@ -111,8 +111,8 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       // Redis before 7 takes the first line for Lua, and finds a mistake in it.
       const older: RedisClient = withoutScriptFlags(client);
       const olderStore = redisStore({ client: older });
-      await expect(olderStore.complete("k", "a", 1_000)).rejects.toThrow(/^OOM /);
-      await expect(olderStore.renew("k", "a", 1_000)).rejects.toThrow(/^OOM /);
+      await expect(olderStore.complete("k", "a", { retentionMs: 1_000 })).rejects.toThrow(/^OOM /);
+      await expect(olderStore.renew("k", "a", { leaseMs: 1_000 })).rejects.toThrow(/^OOM /);
       await olderStore.release("k", "a");
       expect(await admin.dbsize()).toBe(0);
     });
@@ -150,7 +150,7 @@ describeRedis("an id that is remembered in Redis", () => {
       const usage = async () => Number(await client.memory("USAGE", `webhook:${id}`));
       await store.claim(id, `${randomUUID()}-123456`, TIMES);
       expect(await usage()).toBeLessThan(200);
-      await store.complete(id, "a", TIMES.retentionMs);
+      await store.complete(id, "a", TIMES);
       expect(await usage()).toBeLessThan(100);
       expect(await client.object("ENCODING", `webhook:${id}`)).toBe("int");
     } finally {

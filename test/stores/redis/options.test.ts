@@ -103,11 +103,11 @@ describeRedis("redisStore takes a client", () => {
     const store = redisStore({ client: await open(), keyPrefix: `${name}:`, logger });
     expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
     expect(await store.claim("k", "b", TIMES)).toMatchObject({ state: "in_flight" });
-    expect(await store.renew("k", "a", 1_000)).toBe(true);
-    expect(await store.renew("k", "b", 1_000)).toBe(false);
+    expect(await store.renew("k", "a", { leaseMs: 1_000 })).toBe(true);
+    expect(await store.renew("k", "b", { leaseMs: 1_000 })).toBe(false);
     await store.release("k", "a");
     await store.claim("k", "b", TIMES);
-    await store.complete("k", "b", TIMES.retentionMs);
+    await store.complete("k", "b", TIMES);
     expect(await store.claim("k", "a", TIMES)).toEqual({ state: "completed" });
     expect(warnings).toEqual([]);
   });

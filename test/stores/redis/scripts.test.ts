@@ -47,13 +47,13 @@ describeRedis("the scripts of the Redis store", () => {
         Number(/cmdstat_eval:calls=(\d+)/.exec(await admin.info("commandstats"))?.[1] ?? 0);
       try {
         expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
-        expect(await store.renew("k", "a", 30_000)).toBe(true);
+        expect(await store.renew("k", "a", { leaseMs: 30_000 })).toBe(true);
         await admin.script("FLUSH");
         const before = await evals();
-        expect(await store.renew("k", "a", 30_000)).toBe(true);
-        expect(await store.renew("k", "b", 30_000)).toBe(false);
+        expect(await store.renew("k", "a", { leaseMs: 30_000 })).toBe(true);
+        expect(await store.renew("k", "b", { leaseMs: 30_000 })).toBe(false);
         expect(await store.claim("k", "b", TIMES)).toMatchObject({ state: "in_flight" });
-        await store.complete("k", "a", RETENTION_MS);
+        await store.complete("k", "a", { retentionMs: RETENTION_MS });
         expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
         expect(await evals()).toBe(before + 3);
       } finally {
@@ -80,7 +80,7 @@ describeRedis("the scripts of the Redis store", () => {
       const store = redisStore({ client, keyPrefix: "" });
       await store.claim("k", "a", TIMES);
       near(await admin.pttl("k"), RETENTION_MS + 30_000);
-      await store.renew("k", "a", 600_000);
+      await store.renew("k", "a", { leaseMs: 600_000 });
       near(await admin.pttl("k"), RETENTION_MS + 600_000);
       await store.claim("k", "a", TIMES);
       near(await admin.pttl("k"), RETENTION_MS + 30_000);
@@ -91,7 +91,7 @@ describeRedis("the scripts of the Redis store", () => {
       await store.claim("k", "gone", { leaseMs: 1, retentionMs: RETENTION_MS });
       await expect.poll(() => store.claim("k", "a", TIMES)).toMatchObject({ takeover: true });
       near(await admin.pttl("k"), RETENTION_MS + 30_000);
-      await store.renew("k", "a", 600_000);
+      await store.renew("k", "a", { leaseMs: 600_000 });
       near(await admin.pttl("k"), RETENTION_MS + 600_000);
       await store.release("k", "a");
       near(await admin.pttl("k"), RETENTION_MS);
@@ -103,9 +103,9 @@ describeRedis("the scripts of the Redis store", () => {
     it("to the retention from the completion on, whatever a later one says", async () => {
       const store = redisStore({ client, keyPrefix: "" });
       await store.claim("k", "a", TIMES);
-      await store.complete("k", "a", 2 * RETENTION_MS);
+      await store.complete("k", "a", { retentionMs: 2 * RETENTION_MS });
       near(await admin.pttl("k"), 2 * RETENTION_MS);
-      await store.complete("k", "b", 3 * RETENTION_MS);
+      await store.complete("k", "b", { retentionMs: 3 * RETENTION_MS });
       near(await admin.pttl("k"), 2 * RETENTION_MS);
     });
 
@@ -114,12 +114,12 @@ describeRedis("the scripts of the Redis store", () => {
       const longest = { leaseMs: MAX_LEASE_MS, retentionMs: Number.MAX_SAFE_INTEGER };
       expect(await store.claim("k", "a", longest)).toMatchObject({ state: "claimed" });
       near(await admin.pttl("k"), CENTURY_MS + MAX_LEASE_MS);
-      expect(await store.renew("k", "a", MAX_LEASE_MS)).toBe(true);
+      expect(await store.renew("k", "a", { leaseMs: MAX_LEASE_MS })).toBe(true);
       near(await admin.pttl("k"), CENTURY_MS + MAX_LEASE_MS);
       const copy = await store.claim("k", "b", longest);
       if (copy.state !== "in_flight") expect.fail(copy.state);
       near(copy.retryAfterMs, MAX_LEASE_MS);
-      await store.complete("k", "a", Number.MAX_SAFE_INTEGER);
+      await store.complete("k", "a", { retentionMs: Number.MAX_SAFE_INTEGER });
       near(await admin.pttl("k"), CENTURY_MS);
     });
 
@@ -136,7 +136,7 @@ describeRedis("the scripts of the Redis store", () => {
     await admin.hset("hash", "a", "b");
     await expect(store.claim("text", "a", TIMES)).rejects.toThrow("set keyPrefix");
     await expect(store.claim("hash", "a", TIMES)).rejects.toThrow("WRONGTYPE");
-    expect(await store.renew("text", "of", 1_000)).toBe(false);
+    expect(await store.renew("text", "of", { leaseMs: 1_000 })).toBe(false);
     await store.release("text", "of somebody else");
     expect(await admin.get("text")).toBe("of somebody else");
   });
@@ -146,7 +146,7 @@ describeRedis("the scripts of the Redis store", () => {
       redisStore({ client: admin, keyPrefix }),
     );
     await one?.claim("k", "a", TIMES);
-    await one?.complete("k", "a", RETENTION_MS);
+    await one?.complete("k", "a", { retentionMs: RETENTION_MS });
     expect(await two?.claim("k", "b", TIMES)).toEqual({ state: "claimed", takeover: false });
     expect((await admin.keys("*")).sort()).toEqual(["one:k", "two:k"]);
   });
@@ -174,7 +174,7 @@ describeRedis("the scripts of the Redis store on a Cluster", () => {
         await node.script("FLUSH");
         node.disconnect();
       }
-      for (const id of ids) await store.complete(id, "a", RETENTION_MS);
+      for (const id of ids) await store.complete(id, "a", { retentionMs: RETENTION_MS });
       for (const id of ids) {
         expect(await store.claim(id, "b", TIMES)).toEqual({ state: "completed" });
       }

@@ -80,7 +80,7 @@ describeRedis("the Redis store behind a sentinel", () => {
 
     expect(await one.claim("handled", "a", TIMES)).toMatchObject({ state: "claimed" });
     expect(await two.claim("handled", "b", TIMES)).toMatchObject({ state: "in_flight" });
-    await two.complete("handled", "a", TIMES.retentionMs);
+    await two.complete("handled", "a", TIMES);
     const reader = new Redis(replica.port);
     closers.push(() => {
       reader.disconnect();

@@ -81,7 +81,7 @@ describeRedis("behind a client that gives calls the replies to others", () => {
     const { deliver, shifting, store } = scene(async () => {
       await admin.config("SET", "min-replicas-to-write", "1");
       // Its reply is a success: of another completion, too.
-      await store.complete("other", "owner", 60_000);
+      await store.complete("other", "owner", { retentionMs: 60_000 });
       shifting.isShifted = true;
     });
     await admin.set("other", COMPLETED);
@@ -124,8 +124,8 @@ describeRedis("behind a client that gives calls the replies to others", () => {
     const times = { leaseMs: 30_000, retentionMs: 3_600_000 };
     const verbs = [
       async () => store.claim("k", "a", times),
-      async () => store.renew("k", "a", 30_000),
-      async () => store.complete("k", "a", 3_600_000),
+      async () => store.renew("k", "a", { leaseMs: 30_000 }),
+      async () => store.complete("k", "a", { retentionMs: 3_600_000 }),
       async () => store.release("k", "a"),
     ];
     // The server knows all scripts from here on.

@@ -22,7 +22,7 @@ describe("sqliteStore costs", () => {
       for (let index = 0; index < IDS; index++) {
         const [key, owner] = [randomUUID(), `${randomUUID()}-${index}`];
         await store.claim(key, owner, TIMES);
-        await store.complete(key, owner, TIMES.retentionMs);
+        await store.complete(key, owner, TIMES);
       }
       database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       expect(valueOf(database, "SELECT count(*) FROM webhook_deliveries")).toBe(IDS);

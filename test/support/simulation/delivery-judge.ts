@@ -1,15 +1,17 @@
 import type {
+  ClaimOptions,
   ClaimResult,
-  ClaimTimes,
+  CompleteOptions,
   DeliveryStore,
+  RenewOptions,
   WebhookResponse,
 } from "../../../src/index.js";
 
 /** A store that answers at once, as seen through the judge. */
 interface ObservedStore {
-  claim(key: string, owner: string, times: ClaimTimes): ClaimResult;
-  renew(key: string, owner: string, leaseMs: number): boolean;
-  complete(key: string, owner: string, retentionMs: number): void;
+  claim(key: string, owner: string, options: ClaimOptions): ClaimResult;
+  renew(key: string, owner: string, options: RenewOptions): boolean;
+  complete(key: string, owner: string, options: CompleteOptions): void;
   release(key: string, owner: string): void;
 }
 
@@ -64,14 +66,14 @@ export function createJudge(inner: DeliveryStore, now: () => number, leaseMs: nu
       delivery.lease = { owner, until: now() + leaseMs };
       return result;
     },
-    renew(key, owner, renewedMs) {
-      const held = inner.renew(key, owner, renewedMs) as boolean;
+    renew(key, owner, options) {
+      const held = inner.renew(key, owner, options) as boolean;
       const { lease } = find(key);
       if (held && lease?.owner === owner) lease.until = now() + leaseMs;
       return held;
     },
-    complete(key, owner, retentionMs) {
-      void inner.complete(key, owner, retentionMs);
+    complete(key, owner, options) {
+      void inner.complete(key, owner, options);
       const delivery = find(key);
       delivery.lease = undefined;
       delivery.isLeftOpen = false;

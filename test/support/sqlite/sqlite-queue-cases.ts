@@ -155,7 +155,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     const store = sqliteStore({ database: folder.open() });
     const transactions = sqliteTransactions({ database: openLedger(folder) });
     await store.claim("held", "a", times);
-    await store.complete("done", "a", times.retentionMs);
+    await store.complete("done", "a", times);
     const held = await transactions.process("held", writes("x"), RETENTION);
     assert.ok(held.state === "in_flight" && held.retryAfterMs > 0 && held.retryAfterMs <= 1_500);
     const done = await transactions.process("done", writes("x"), RETENTION);
@@ -181,7 +181,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     );
     assert.deepEqual(takeovers, [true, false]);
     assert.equal((await store.claim("held", "b", times)).state, "completed");
-    assert.equal(await store.renew("held", "a", 300), false);
+    assert.equal(await store.renew("held", "a", { leaseMs: 300 }), false);
   },
 };
 

@@ -18,7 +18,7 @@ async function leftOver(folder: SqliteFolder, keyAt: (index: number) => string):
   const complete = async (from: number) => {
     for (let index = from; index < from + KEYS; index++) {
       await store.claim(keyAt(index), "a", { leaseMs: 1_000, retentionMs: LONG_MS });
-      await store.complete(keyAt(index), "a", LONG_MS);
+      await store.complete(keyAt(index), "a", { retentionMs: LONG_MS });
     }
   };
   await complete(0);
@@ -84,9 +84,9 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
 
   async "completes a key anew after its retention"({ open }) {
     const store = sqliteStore({ database: open() });
-    await store.complete("k", "a", 50);
+    await store.complete("k", "a", { retentionMs: 50 });
     await wait(100);
-    await store.complete("k", "b", LONG_MS);
+    await store.complete("k", "b", { retentionMs: LONG_MS });
     const copy = await store.claim("k", "c", { leaseMs: 100, retentionMs: 300 });
     assert.deepEqual(copy, { state: "completed" });
   },
@@ -95,9 +95,9 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     const store = sqliteStore({ database: open() });
     await store.claim("claimed", "a", { leaseMs: LONG_MS, retentionMs: 1 });
     await store.claim("renewed", "a", { leaseMs: 1_000, retentionMs: 1 });
-    assert.equal(await store.renew("renewed", "a", LONG_MS), true);
+    assert.equal(await store.renew("renewed", "a", { leaseMs: LONG_MS }), true);
     await wait(1_100);
-    await store.complete("a", "a", LONG_MS);
+    await store.complete("a", "a", { retentionMs: LONG_MS });
     for (const key of ["claimed", "renewed"]) {
       const copy = await store.claim(key, "b", { leaseMs: 1_000, retentionMs: 1 });
       assert.ok(copy.state === "in_flight" && copy.retryAfterMs > LONG_MS - 60_000);

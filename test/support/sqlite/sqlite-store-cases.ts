@@ -28,7 +28,7 @@ const checks: Record<string, Check> = {
     const store = sqliteStore({ database });
     assert.equal(valueOf(database, "PRAGMA busy_timeout"), 1234);
     void store.claim("k", "a", TIMES);
-    void store.complete("k", "a", 1000);
+    void store.complete("k", "a", { retentionMs: 1000 });
     assert.equal(valueOf(database, "PRAGMA journal_mode"), "wal");
     assert.equal(valueOf(database, "PRAGMA synchronous"), 2);
     assert.equal(valueOf(database, "PRAGMA busy_timeout"), 1234);
@@ -44,9 +44,9 @@ const checks: Record<string, Check> = {
   "answers every verb with a value, and no promise"({ open }) {
     const store = sqliteStore({ database: open() });
     assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
-    assert.equal(store.renew("k", "a", 1000), true);
+    assert.equal(store.renew("k", "a", { leaseMs: 1000 }), true);
     assert.equal(store.release("k", "a"), undefined);
-    assert.equal(store.complete("k", "a", 1000), undefined);
+    assert.equal(store.complete("k", "a", { retentionMs: 1000 }), undefined);
   },
 
   async "waits for another connection's lock while the process goes on"({ open }) {
@@ -68,7 +68,10 @@ const checks: Record<string, Check> = {
     other.exec("BEGIN IMMEDIATE");
     const startedAt = performance.now();
     await assert.rejects(async () => store.claim("k", "a", TIMES), /database is locked/);
-    await assert.rejects(async () => store.complete("j", "a", 1000), /database is locked/);
+    await assert.rejects(
+      async () => store.complete("j", "a", { retentionMs: 1000 }),
+      /database is locked/,
+    );
     assert.ok(performance.now() - startedAt >= 110);
     other.exec("COMMIT");
     assert.deepEqual(rowsOf(other, "SELECT * FROM webhook_deliveries"), []);
@@ -99,19 +102,19 @@ const checks: Record<string, Check> = {
     database.exec("BEGIN");
     const own = { name: "HandleInTransactionError", message: /a handle of its own/ };
     assert.throws(() => void store.claim("k", "a", TIMES), own);
-    assert.throws(() => void store.renew("held", "a", 1000), own);
-    assert.throws(() => void store.complete("held", "a", 1000), own);
+    assert.throws(() => void store.renew("held", "a", { leaseMs: 1000 }), own);
+    assert.throws(() => void store.complete("held", "a", { retentionMs: 1000 }), own);
     assert.throws(() => void store.release("held", "a"), own);
     database.exec("ROLLBACK");
     assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
-    assert.equal(store.renew("held", "a", 1000), true);
+    assert.equal(store.renew("held", "a", { leaseMs: 1000 }), true);
   },
 
   async "remembers leases and completions in a file that is opened again"({ open }) {
     const database = open();
     const before = sqliteStore({ database });
     void before.claim("held", "a", TIMES);
-    void before.complete("done", "a", 1_000_000);
+    void before.complete("done", "a", { retentionMs: 1_000_000 });
     database.close();
     const after = sqliteStore({ database: open() });
     assert.equal((await after.claim("held", "b", TIMES)).state, "in_flight");
@@ -149,8 +152,8 @@ const checks: Record<string, Check> = {
     assert.ok(busy.state === "in_flight");
     assert.equal(typeof busy.retryAfterMs, "number");
     assert.ok(busy.retryAfterMs > 50_000);
-    assert.equal(store.renew("k", "a", 1000), true);
-    void store.complete("k", "a", 1000);
+    assert.equal(store.renew("k", "a", { leaseMs: 1000 }), true);
+    void store.complete("k", "a", { retentionMs: 1000 });
     assert.deepEqual(store.claim("k", "b", TIMES), { state: "completed" });
     void store.claim("j", "gone", { leaseMs: 1, retentionMs: 60_000 });
     await wait(5);

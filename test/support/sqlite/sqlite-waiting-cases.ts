@@ -55,11 +55,11 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     const order = new Order();
     order.add("claim a", store.claim("a", "o", TIMES));
     order.add("claim b", store.claim("b", "o", TIMES));
-    order.add("renew r", store.renew("r", "o", 1_000));
+    order.add("renew r", store.renew("r", "o", { leaseMs: 1_000 }));
     order.add("claim c", store.claim("c", "o", TIMES));
-    order.add("complete s", store.complete("s", "o", 1_000));
+    order.add("complete s", store.complete("s", "o", { retentionMs: 1_000 }));
     order.add("release t", store.release("t", "o"));
-    order.add("renew r again", store.renew("r", "o", 1_000));
+    order.add("renew r again", store.renew("r", "o", { leaseMs: 1_000 }));
     unlock();
     assert.deepEqual(await order.names(), [
       "renew r",
@@ -92,7 +92,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     order.add("claim of the second", second.claim("a", "o", TIMES));
     const run = transactions.process("k", order.work("transaction"), RETENTION);
     order.add("claim of the first", first.claim("a", "o", TIMES));
-    order.add("renewal of the second", second.renew("held", "o", 1_000));
+    order.add("renewal of the second", second.renew("held", "o", { leaseMs: 1_000 }));
     unlock();
     assert.deepEqual(await order.names(), [
       "renewal of the second",
@@ -147,7 +147,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     const closed = { name: "HandleClosedError", code: "handle_closed", message: /drain/ };
     const waiting = [
       store.claim("a", "o", TIMES),
-      store.complete("b", "o", 1_000),
+      store.complete("b", "o", { retentionMs: 1_000 }),
       transactions.process("k", () => assert.fail("it ran"), RETENTION),
     ];
     const rejected = waiting.map((call) => assert.rejects(async () => call, closed));

@@ -37,7 +37,7 @@ const works: Record<string, () => Promise<void>> = {
   async open() {
     await startTogether();
     const store = sqliteStore({ database: driver.open(file) });
-    await store.complete(owner, owner, HOUR_MS);
+    await store.complete(owner, owner, { retentionMs: HOUR_MS });
     say("opened");
   },
 
@@ -70,7 +70,7 @@ const works: Record<string, () => Promise<void>> = {
     for (let index = 0; ; index++) {
       const key = `${owner}-${index}`;
       await store.claim(key, owner, { leaseMs: HOUR_MS, retentionMs: HOUR_MS });
-      await store.complete(key, owner, HOUR_MS);
+      await store.complete(key, owner, { retentionMs: HOUR_MS });
       say(key);
     }
   },

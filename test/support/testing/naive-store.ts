@@ -90,7 +90,7 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       return Promise.resolve().then(() => decide(entry, key, owner, leaseMs));
     },
 
-    renew(key, owner, leaseMs) {
+    renew(key, owner, { leaseMs }) {
       const entry = find(key);
       if (entry === undefined || entry.owner === "") return false;
       if (!isOwner(entry, owner) && !is("renews for anyone")) return false;
@@ -100,7 +100,7 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       return true;
     },
 
-    complete(key, owner, retentionMs) {
+    complete(key, owner, { retentionMs }) {
       if (is("forgets the completion")) return;
       const entry = find(key);
       const isLate = entry?.owner !== owner || entry.leaseUntil <= now();
