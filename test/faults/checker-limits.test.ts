@@ -27,7 +27,7 @@ function rulesBroken(parts: Partial<History>): readonly string[] {
   return check(history).violations.map(({ rule }) => rule);
 }
 
-describe("the checker, on requests of the gateway", () => {
+describe("the checker", () => {
   it.each([
     ["stale", 409],
     ["signature_mismatch", 409],
@@ -37,23 +37,23 @@ describe("the checker, on requests of the gateway", () => {
     expect(rulesBroken({ answers: [answer(5, outcome, status)] })).toEqual(["genuine refused"]);
   });
 
-  it("has nothing against an overloaded receiver", () => {
+  it("accepts the answer overloaded", () => {
     expect(rulesBroken({ answers: [answer(5, "overloaded", 503)] })).toEqual([]);
   });
 });
 
-describe("the checker, on a handler that never settles", () => {
+describe("the checker, for a handler that never settles,", () => {
   const limits = { heldMs: 3_000 };
   const lines = [start(1, 0), line("stuck", 1, 1)];
   const held = (at: number, more: readonly LedgerLine[] = []) =>
     rulesBroken({ limits, lines: [...lines, ...more], answers: [answer(at, "in_flight", 409)] });
 
-  it("finds a copy that is kept away for longer than the run may last", () => {
+  it("finds a redelivery that waits longer than the run may last", () => {
     expect(held(3_001)).toEqual(["held too long"]);
     expect(held(3_000)).toEqual([]);
   });
 
-  it("lets a later run keep copies away, even if it writes its start after their answers", () => {
+  it("accepts that a later run blocks redeliveries, even if it writes its start after their answers", () => {
     expect(held(9_000, [start(2, 8_900)])).toEqual([]);
     expect(held(9_000, [start(2, 9_500)])).toEqual([]);
     expect(held(9_000, [start(2, 10_500)])).toEqual(["held too long"]);
@@ -67,10 +67,10 @@ describe("the checker, on a handler that never settles", () => {
   });
 });
 
-describe("the checker, on limits of a mode", () => {
+describe("the checker, for the limits of a mode,", () => {
   const limits = { handlersAtOnce: 1 };
 
-  it("finds handlers that ran beside each other in one receiver", () => {
+  it("finds handlers that ran at the same time in one receiver", () => {
     const first = [start(1, 0), line("end", 1, 20)];
     const second = [start(2, 20, "b"), line("end", 2, 30, "b")];
     expect(rulesBroken({ limits, lines: [...first, ...second] })).toEqual([]);

@@ -46,11 +46,11 @@ function rulesBroken(parts: Partial<History> = {}): Rule[] {
 }
 
 const KILL: Interruption = { kind: "kill", receiver: 1, from: 30, to: 31 };
-/** By another process, after the lease has ended. */
+/** A second run by another process, after the lease has ended. */
 const AGAIN = run(2_000, 2, true);
 
-describe("the checker, on lease mode", () => {
-  it("finds nothing where each delivery was handled once and then acknowledged", () => {
+describe("the checker, in lease mode,", () => {
+  it("finds nothing if each delivery was handled once and then acknowledged", () => {
     expect(check(history())).toEqual({
       ...{ violations: [], effects: 1, exhausted: 0, stuck: 0, overloaded: 0, mostAtOnce: 1 },
       ...{ explainedDoubles: 0, unwarnedDoubles: 0, unexplainedDoubles: 0 },
@@ -70,7 +70,7 @@ describe("the checker, on lease mode", () => {
     expect(rulesBroken({ answers: [answer(5), answer(30)] })).toEqual(["acknowledged too early"]);
   });
 
-  it("asks for no effect of what was never acknowledged", () => {
+  it("requires no effect for a delivery that was never acknowledged", () => {
     const deliveries = [{ id: ID, end: "exhausted" }] as const;
     const answers = [answer(30, "store_unavailable")];
     expect(check(history({ deliveries, answers, lines: [] }))).toMatchObject({
@@ -84,7 +84,7 @@ describe("the checker, on lease mode", () => {
     expect(result.violations.map(({ rule }) => rule)).toEqual(["unexplained double"]);
   });
 
-  it("explains a double by a kill before the first run was settled", () => {
+  it("explains a double by a kill before the success of the first run was stored", () => {
     const parts = { answers: [], lines: [...run(0), ...AGAIN], interruptions: [KILL] };
     expect(check(history(parts))).toMatchObject({ violations: [], explainedDoubles: 1 });
   });
@@ -101,7 +101,7 @@ describe("the checker, on lease mode", () => {
     expect(broken(KILL, [settled(25)])).toEqual(["unexplained double"]);
   });
 
-  it("explains a double by a stop, or a stall, that was as long as the lease", () => {
+  it("explains a double by a stop or a stall as long as the lease", () => {
     const broken = (interruptions: Interruption[], extra: LedgerLine[] = []) =>
       rulesBroken({ answers: [], lines: [...run(0), ...extra, ...AGAIN], interruptions });
     const stop: Interruption = { kind: "stop", receiver: 1, from: 15, to: 1_500 };
@@ -112,22 +112,22 @@ describe("the checker, on lease mode", () => {
     expect(broken([], [line(1_500, { kind: "stall", ms: 100 })])).toEqual(["unexplained double"]);
   });
 
-  it("explains a double by a lease that was lost, or a success that could not be told", () => {
+  it("explains a double by a lost lease or by a success that could not be stored", () => {
     const broken = (extra: LedgerLine) =>
       rulesBroken({ answers: [], lines: [...run(0), extra, ...AGAIN] });
     expect(broken(line(15, { kind: "lost", id: ID, run: 1 }))).toEqual([]);
     expect(broken(line(15, { kind: "unsettled", id: ID }))).toEqual([]);
-    // Of the second run.
+    // The line belongs to the second run.
     expect(broken(line(2_015, { kind: "unsettled", id: ID }, 2))).toEqual(["unexplained double"]);
   });
 
-  it("does not excuse doubles by what was done to the store alone", () => {
+  it("does not explain doubles by faults of the store alone", () => {
     const interruptions: Interruption[] = [{ kind: "store", from: 0, to: 1_900 }];
     const lines = [...run(0), ...AGAIN];
     expect(rulesBroken({ answers: [], lines, interruptions })).toEqual(["unexplained double"]);
   });
 
-  it("judges runs beside each other by the one that began first", () => {
+  it("compares overlapping runs with the run that began first", () => {
     const stop: Interruption = { kind: "stop", receiver: 1, from: 5, to: 3_000 };
     const lines = [
       line(0, { kind: "start", id: ID, run: 1, takeover: false }),
@@ -140,7 +140,7 @@ describe("the checker, on lease mode", () => {
     ]);
   });
 
-  it("explains a double by a process that stood still between its claim and its start", () => {
+  it("explains a double by a process that was paused between its claim and its start", () => {
     const broken = (from: number, to: number, receiver = 2) => {
       const stop: Interruption = { kind: "stop", receiver, from, to };
       const lines = [...run(0), settled(25), ...AGAIN];
@@ -159,7 +159,7 @@ describe("the checker, on lease mode", () => {
     expect(check(history(parts))).toMatchObject({ explainedDoubles: 1, unwarnedDoubles: 1 });
   });
 
-  it("finds a run after the delivery was acknowledged, be it without an effect", () => {
+  it("finds a run after the acknowledgement, even if it had no effect", () => {
     const late = [
       line(2_000, { kind: "start", id: ID, run: 1, takeover: false }, 2),
       line(2_010, { kind: "failed", id: ID, run: 1 }, 2),
@@ -170,10 +170,10 @@ describe("the checker, on lease mode", () => {
   });
 });
 
-describe("the checker, on transactions", () => {
+describe("the checker, in transactional mode,", () => {
   const transactional = { guarantee: "transactional", exactIds: [ID] } as const;
 
-  it("counts the rows, and not what handlers believe that they have written", () => {
+  it("counts rows, not what handlers say that they wrote", () => {
     const parts = {
       ...transactional,
       lines: [...run(0), ...run(2_000, 2)],
@@ -182,28 +182,28 @@ describe("the checker, on transactions", () => {
     expect(check(history(parts))).toMatchObject({ violations: [], effects: 1 });
   });
 
-  it("finds a row that is missing, or there twice, whatever was done to the receivers", () => {
+  it("finds a missing row and a row that exists twice, whatever faults the receivers had", () => {
     expect(rulesBroken({ ...transactional, exactIds: [] })).toEqual(["not exactly once"]);
     const twice = { ...transactional, exactIds: [ID, ID], interruptions: [KILL] };
     expect(rulesBroken(twice)).toEqual(["not exactly once"]);
     expect(rulesBroken({ ...twice, answers: [] })).toEqual(["not exactly once"]);
   });
 
-  it("excuses no run after the acknowledgement", () => {
+  it("accepts no run after the acknowledgement", () => {
     const lines = [...run(0), line(26, { kind: "unsettled", id: ID }), ...AGAIN];
     const parts = { ...transactional, lines, interruptions: [KILL] };
     expect(rulesBroken(parts)).toEqual(["run after completion"]);
   });
 });
 
-describe("the checker, on an inbox", () => {
+describe("the checker, in inbox mode,", () => {
   const inbox = { guarantee: "inbox", exactIds: [ID] } as const;
 
-  it("lets the acknowledgement come before the work", () => {
+  it("accepts an acknowledgement before the work", () => {
     expect(rulesBroken({ ...inbox, answers: [answer(-5)] })).toEqual([]);
   });
 
-  it("finds a job that is missing, there twice, or unfinished", () => {
+  it("finds a job that is missing, exists twice, or is unfinished", () => {
     expect(rulesBroken({ ...inbox, exactIds: [] })).toEqual(["not exactly once"]);
     expect(rulesBroken({ ...inbox, exactIds: [ID, ID] })).toEqual(["not exactly once"]);
     expect(rulesBroken({ ...inbox, unfinishedIds: [ID] })).toEqual(["unfinished"]);
@@ -213,7 +213,7 @@ describe("the checker, on an inbox", () => {
     expect(rulesBroken({ ...inbox, lines: [] })).toEqual(["lost"]);
   });
 
-  it("explains a second run by a store that was away while the first had no verdict", () => {
+  it("explains a second run by a store that was down before the result of the first was stored", () => {
     const away: Interruption[] = [{ kind: "store", from: 12, to: 500 }];
     const lines = [...run(0), ...AGAIN];
     expect(rulesBroken({ ...inbox, lines })).toEqual(["unexplained double"]);
@@ -232,8 +232,8 @@ describe("the checker, on an inbox", () => {
   });
 });
 
-describe("the checker, in every mode", () => {
-  it("finds a status that is not that of its outcome, and an outcome that is none", () => {
+describe("the checker, in every mode,", () => {
+  it("finds a status that does not belong to its outcome, and an unknown outcome", () => {
     const odd = (one: Partial<Answer>) =>
       rulesBroken({ answers: [answer(30), { ...answer(40), ...one }] });
     expect(odd({ status: 201 })).toEqual(["undocumented answer"]);
@@ -242,7 +242,7 @@ describe("the checker, in every mode", () => {
     expect(odd({ status: 404, outcome: "draining" })).toEqual(["undocumented answer"]);
   });
 
-  it("finds a forgery that reached a handler, the store, or an answer of its own", () => {
+  it("finds a forgery that reached a handler or the store, or got a wrong answer", () => {
     const forgedIds = new Set(["forged"]);
     const refused: Answer = { id: "forged", at: 5, status: 409, outcome: "signature_mismatch" };
     const start = line(1, { kind: "start", id: "forged", run: 9, takeover: false });
@@ -259,7 +259,7 @@ describe("the checker, in every mode", () => {
     expect(answered("store_unavailable", 503)).toEqual(["forgery got in"]);
   });
 
-  it("finds what the sender gave up or did not end, and receivers that ended by themselves", () => {
+  it("finds deliveries that the sender gave up or did not finish, and receivers that ended by themselves", () => {
     const ended = (end: "given_up" | "stopped") =>
       rulesBroken({ deliveries: [{ id: ID, end }], answers: [] });
     expect(ended("given_up")).toEqual(["given up"]);

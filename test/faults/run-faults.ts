@@ -2,43 +2,43 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installReceiver } from "./harness/install-receiver.js";
-import type { KnownBad } from "./plan/known-bad.js";
+import type { FlawedReceiver } from "./plan/flawed-receivers.js";
 import type { Mode } from "./plan/mode.js";
 import { runMode, type ModeResult, type RunTimes } from "./run-mode.js";
 
-/** What is run. */
+/** Options of a run. */
 export interface FaultPlan {
   readonly modes: readonly Mode[];
-  readonly knownBad: readonly KnownBad[];
+  readonly flawed: readonly FlawedReceiver[];
   readonly times: RunTimes;
-  /** Of a known-bad receiver. */
-  readonly knownBadTimes: RunTimes;
+  /** Options of a receiver with a known mistake. */
+  readonly flawedTimes: RunTimes;
   readonly seed: number;
   /** Ends the run. */
   readonly signal?: AbortSignal;
-  /** Told of each result when it is there. */
+  /** Called with each result. */
   readonly onResult?: (title: string, result: ModeResult) => void;
 }
 
-/** A known-bad receiver, and what the checker made of it. */
-export interface Conviction extends KnownBad {
+/** A receiver with a known mistake, and the checker's result. */
+export interface Detection extends FlawedReceiver {
   readonly result: ModeResult;
 }
 
-/** What came of a run. */
+/** Results of a run. */
 export interface FaultResults {
   readonly seed: number;
   readonly modes: readonly ModeResult[];
-  readonly convictions: readonly Conviction[];
+  readonly detections: readonly Detection[];
   readonly ms: number;
 }
 
-/** Runs the modes and the known-bad receivers, one after the other. Leaves no process and no file. */
+/** Runs the modes and the receivers with known mistakes one after the other. Leaves no process and no file behind. */
 export async function runFaults({
   modes,
-  knownBad,
+  flawed,
   times,
-  knownBadTimes,
+  flawedTimes,
   seed,
   signal,
   onResult,
@@ -57,12 +57,12 @@ export async function runFaults({
     };
     const results: ModeResult[] = [];
     for (const mode of modes) results.push(await run(mode.name, mode, times));
-    const convictions: Conviction[] = [];
-    for (const bad of knownBad) {
-      const result = await run(`bad-${convictions.length}`, bad.mode, knownBadTimes);
-      convictions.push({ ...bad, result });
+    const detections: Detection[] = [];
+    for (const bad of flawed) {
+      const result = await run(`bad-${detections.length}`, bad.mode, flawedTimes);
+      detections.push({ ...bad, result });
     }
-    return { seed, modes: results, convictions, ms: performance.now() - startedAt };
+    return { seed, modes: results, detections, ms: performance.now() - startedAt };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

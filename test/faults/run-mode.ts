@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { check } from "./checker/check.js";
 import type { History } from "./checker/history.js";
-import type { Verdict } from "./checker/violation.js";
+import type { CheckResult } from "./checker/violation.js";
 import { startFleet, type Fleet } from "./harness/fleet.js";
 import { ledgerFile, readLedgers } from "./harness/read-ledgers.js";
-import { runStorm } from "./harness/storm.js";
+import { injectFaults } from "./harness/fault-injection.js";
 import { startTcpProxy } from "./harness/tcp-proxy.js";
 import { startTraffic } from "./harness/traffic.js";
 import type { FaultCounts, Mode } from "./plan/mode.js";
@@ -14,19 +14,19 @@ import { planFaults } from "./plan/schedule.js";
 import { openStoreServer } from "./stores/open-store.js";
 import type { StoreContent, StoreServer } from "./stores/store-server.js";
 
-/** How long the parts of a mode's run take. Milliseconds. */
+/** Durations of the parts of a mode's run. Milliseconds. */
 export interface RunTimes {
-  /** Copies, forgeries and failing handlers alone, before the faults. */
+  /** Time before the faults: only redeliveries, forgeries and failing handlers. */
   readonly calmMs: number;
-  readonly stormMs: number;
-  /** How long the sender, or the workers of a queue, may take after the last fault. */
+  readonly faultsMs: number;
+  /** Time limit of the sender and of the queue's workers after the last fault. */
   readonly healMs: number;
 }
 
-/** What came of one mode. */
+/** Result of one mode. */
 export interface ModeResult {
   readonly mode: Mode;
-  readonly verdict: Verdict;
+  readonly checked: CheckResult;
   readonly deliveries: number;
   readonly acknowledged: number;
   readonly requests: number;
@@ -39,11 +39,11 @@ export interface ModeResult {
 
 const SECRET = "whsec_test_of_the_fault_run";
 const HOUR_MS = 3_600_000;
-/** By slot: one ahead, one behind. */
+/** Clock error of each receiver: one is ahead and one is behind. */
 const CLOCKS_OFF_MS = [0, HOUR_MS, 0, -HOUR_MS];
 const FAIL_RATE = 0.1;
 
-/** The receivers' options that a mode may leave out. */
+/** Defaults of the options of a mode. */
 function receiverParts(
   { flaw, options = {}, failRate = FAIL_RATE, clocksAgree }: Mode,
   slot: number,
@@ -55,20 +55,20 @@ function receiverParts(
   };
 }
 
-/** What a run is made with. */
+/** Parts of a run. */
 export interface ModeRun {
   readonly mode: Mode;
-  /** The receivers' program. */
+  /** Path of the receivers' program. */
   readonly program: string;
-  /** For all files of the run. It has to be there, and is not removed. */
+  /** Folder for all files of the run. It must exist and is not removed. */
   readonly folder: string;
   readonly times: RunTimes;
   readonly seed: number;
-  /** Ends the run: it rejects when nothing of it is left. */
+  /** Ends the run. The run then rejects after everything is cleaned up. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs one mode. Leaves no process. */
+/** Runs one mode. Leaves no process behind. */
 export async function runMode({
   mode,
   program,
@@ -79,7 +79,7 @@ export async function runMode({
 }: ModeRun): Promise<ModeResult> {
   const startedAt = performance.now();
   const { calmMs, healMs } = times;
-  const { stormMs = times.stormMs } = mode;
+  const { faultsMs = times.faultsMs } = mode;
   const databaseFile = join(folder, "store.sqlite");
   const ledgers = join(folder, "ledgers");
   mkdirSync(ledgers);
@@ -98,32 +98,32 @@ export async function runMode({
     }));
     closing.unshift(fleet.close);
 
-    const spreadMs = calmMs + stormMs;
+    const spreadMs = calmMs + faultsMs;
     const traffic = startTraffic(fleet, {
       ...{ deliveries: wanted, spreadMs, secret: SECRET, seed },
       own: mode.traffic ?? {},
     });
     closing.unshift(traffic.close);
     const live = async () => {
-      const storm = await runStorm(planFaults(mode, stormMs, seed), {
+      const injected = await injectFaults(planFaults(mode, faultsMs, seed), {
         ...{ fleet, proxy, store },
-        // By the traffic and not by the clock, so that a slow machine has the same storm.
+        // Paced by the traffic and not by the clock, so that a slow machine gets the same faults.
         reached: (at) => traffic.begun((calmMs + at) / spreadMs),
       });
       await traffic.begun(1);
       await fleet.heal();
       await Promise.race([traffic.ended, wait(healMs, undefined, { ref: false })]);
       await traffic.close();
-      return { storm, content: await settledContent(store, mode, healMs) };
+      return { injected, content: await settledContent(store, mode, healMs) };
     };
-    const { storm, content } = await Promise.race([live(), aborted(signal, over.signal)]);
+    const { injected, content } = await Promise.race([live(), aborted(signal, over.signal)]);
     await fleet.close();
 
     const { deliveries, answers, forgedAnswers, forgedIds, requests } = traffic;
     const history: History = {
       ...{ guarantee: mode.guarantee, holdMs, deliveries, answers, forgedAnswers, forgedIds },
       lines: readLedgers(ledgers),
-      interruptions: [...fleet.interruptions, ...storm.interruptions],
+      interruptions: [...fleet.interruptions, ...injected.interruptions],
       storedIds: content.storedIds,
       exactIds: content.exactIds,
       unfinishedIds: content.unfinishedIds ?? [],
@@ -133,13 +133,13 @@ export async function runMode({
     };
     return {
       mode,
-      verdict: check(history),
+      checked: check(history),
       deliveries: deliveries.length,
       acknowledged: deliveries.filter(({ end }) => end === "acknowledged").length,
       requests: requests(),
       forgeries: forgedIds.size,
       mostConnections: history.mostConnections,
-      faults: { ...storm.counts, kills: countKills(fleet) },
+      faults: { ...injected.counts, kills: countKills(fleet) },
       ms: performance.now() - startedAt,
     };
   } finally {
@@ -148,7 +148,7 @@ export async function runMode({
   }
 }
 
-/** What the store holds when its workers, where it has some, are done. */
+/** The content of the store after its workers have finished. */
 async function settledContent(
   store: StoreServer,
   { guarantee }: Mode,
@@ -163,7 +163,7 @@ async function settledContent(
   }
 }
 
-/** Rejects when `signal` aborts; stops listening when `over` does. */
+/** Rejects when `signal` aborts. Stops listening when `over` aborts. */
 function aborted(signal: AbortSignal | undefined, over: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const end = (): void => {

@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** A server that writes down what it is told, and says it back, behind a proxy. */
+/** An echo server behind a proxy that records what it receives. */
 async function startEcho(): Promise<{ readonly proxy: TcpProxy; readonly told: () => string }> {
   let told = "";
   const sockets = new Set<Socket>();
@@ -31,7 +31,7 @@ async function startEcho(): Promise<{ readonly proxy: TcpProxy; readonly told: (
   return { proxy, told: () => told };
 }
 
-/** A client of the proxy: what it has heard, and how its connection ended. */
+/** A client of the proxy: what it has received, and how its connection ended. */
 async function openClient({ port }: TcpProxy) {
   const socket = connect(port, "127.0.0.1");
   await once(socket, "connect");
@@ -48,19 +48,19 @@ async function openClient({ port }: TcpProxy) {
   };
 }
 
-/** For what is not to happen: long enough for a loopback, which takes less than a millisecond. */
+/** Waiting time for things that must not happen. The loopback takes less than a millisecond. */
 const QUIET_MS = 100;
 const quiet = () => new Promise((resolve) => setTimeout(resolve, QUIET_MS));
 
-describe("the proxy before a store", () => {
-  it("passes both ways while nothing is wrong", async () => {
+describe("the fault proxy", () => {
+  it("forwards both directions without faults", async () => {
     const { proxy } = await startEcho();
     const client = await openClient(proxy);
     client.say("a");
     await expect.poll(client.heard).toBe("a");
   });
 
-  it("resets every connection when it cuts, and takes new ones", async () => {
+  it("resets every connection in a cut, and accepts new ones", async () => {
     const { proxy } = await startEcho();
     const clients = [await openClient(proxy), await openClient(proxy)];
     for (const { say } of clients) say("a");
@@ -72,7 +72,7 @@ describe("the proxy before a store", () => {
     await expect.poll(next.heard).toBe("b");
   });
 
-  it("swallows everything as a black hole, and resets in the end", async () => {
+  it("drops all data as a black hole, and then resets the connections", async () => {
     const { proxy, told } = await startEcho();
     const client = await openClient(proxy);
     proxy.setBlackHole(true);
@@ -84,7 +84,7 @@ describe("the proxy before a store", () => {
     expect(told()).toBe("");
   });
 
-  it("holds everything back, and brings it late and in order", async () => {
+  it("holds data back and delivers it late and in order", async () => {
     const { proxy, told } = await startEcho();
     const client = await openClient(proxy);
     proxy.setHeld(true);
@@ -98,7 +98,7 @@ describe("the proxy before a store", () => {
     expect(told()).toBe("abc");
   });
 
-  it("loses the answer to what the server has got", async () => {
+  it("loses the answer to a request that the server has received", async () => {
     const { proxy, told } = await startEcho();
     const client = await openClient(proxy);
     proxy.setAnswersLost(true);
@@ -107,7 +107,7 @@ describe("the proxy before a store", () => {
     expect([told(), client.heard(), proxy.lostAnswers()]).toEqual(["a", "", 1]);
   });
 
-  it("takes as long as it is told to, in order, also where the delay is taken off", async () => {
+  it("delays data in order, also when the delay ends", async () => {
     const { proxy } = await startEcho();
     const client = await openClient(proxy);
     proxy.setLatencyMs(200);
@@ -117,11 +117,11 @@ describe("the proxy before a store", () => {
     proxy.setLatencyMs(0);
     client.say("b");
     await expect.poll(client.heard).toBe("ab");
-    // Half of it was on the way to the server.
+    // Half of the delay was on the way to the server.
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(99);
   });
 
-  it("resets a client whose server is down", async () => {
+  it("resets a client if the server is down", async () => {
     const gone = await listen(createServer());
     await gone.close();
     const proxy = await startTcpProxy(gone.port);

@@ -2,7 +2,7 @@ import { DOCUMENTED_STATUSES, FORGERY_OUTCOMES, REFUSAL_OUTCOMES } from "./docum
 import type { Answer, History } from "./history.js";
 import type { Violation } from "./violation.js";
 
-/** No answer outside the table of outcomes, and the gateway's own requests are known as such. */
+/** Every answer is in the table of outcomes, and no request of the gateway is refused. */
 export function checkAnswers({ answers, forgedAnswers }: History): readonly Violation[] {
   const refused = answers.filter(({ outcome = "" }) => REFUSAL_OUTCOMES.includes(outcome));
   const undocumented = [...answers, ...forgedAnswers].flatMap(
@@ -22,7 +22,7 @@ export function checkAnswers({ answers, forgedAnswers }: History): readonly Viol
   ];
 }
 
-/** A forgery is refused as one, reaches no handler, and leaves nothing behind. */
+/** A forgery is refused, reaches no handler, and leaves nothing in the store. */
 export function checkForgeries(history: History): readonly Violation[] {
   const { forgedIds, forgedAnswers, lines, storedIds, exactIds = [] } = history;
   const found = (where: string) => (id: string) => ({

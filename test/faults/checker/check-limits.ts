@@ -2,10 +2,10 @@ import type { History } from "./history.js";
 import type { Run, Runs } from "./runs.js";
 import type { Violation } from "./violation.js";
 
-/** A copy may be answered before the run that it came beside has written its start. */
+/** A redelivery may be answered before the running handler has written its start. */
 const NOTICED_WITHIN_MS = 1_000;
 
-/** What a mode is judged by beyond the rules of all: how long, how many, how many connections. */
+/** The limits of a mode: duration of a run, handlers at once, connections. */
 export function checkLimits(history: History, runs: Runs): readonly Violation[] {
   const { limits, mostConnections = 0 } = history;
   const { handlersAtOnce = Infinity, heldMs = Infinity, connections = Infinity } = limits;
@@ -17,7 +17,7 @@ export function checkLimits(history: History, runs: Runs): readonly Violation[] 
   ];
 }
 
-/** The most runs of one receiver that had begun and not ended. */
+/** The largest number of handlers that ran at once in one receiver. */
 export function mostAtOnce({ byId }: Runs): number {
   const ofReceiver = new Map<number, { at: number; change: number }[]>();
   for (const { receiver, startedAt, endedAt = Infinity } of [...byId.values()].flat()) {
@@ -29,7 +29,7 @@ export function mostAtOnce({ byId }: Runs): number {
 }
 
 function mostOf(steps: { at: number; change: number }[]): number {
-  // Of two at the same time the end first: one may begin because the other has ended.
+  // At the same time the end counts first: a run may begin because another has ended.
   steps.sort((a, b) => (a.at === b.at ? a.change - b.change : a.at - b.at));
   let now = 0;
   let most = 0;

@@ -1,12 +1,12 @@
 import { createExcuses } from "./excuses.js";
 import type { History } from "./history.js";
 import type { Run, Runs } from "./runs.js";
-import type { Verdict, Violation } from "./violation.js";
+import type { CheckResult, Violation } from "./violation.js";
 
-type JudgedRuns = Omit<Verdict, "exhausted" | "stuck" | "overloaded" | "mostAtOnce">;
+type CheckedRuns = Omit<CheckResult, "exhausted" | "stuck" | "overloaded" | "mostAtOnce">;
 
-/** What the calls of handlers say: effects that are missing, early, doubled, or behind a completion. */
-export function checkRuns(history: History, runs: Runs): JudgedRuns {
+/** Finds missing, early and doubled effects, and runs after a completion. */
+export function checkRuns(history: History, runs: Runs): CheckedRuns {
   const { guarantee } = history;
   const excuses = createExcuses(history, runs);
   const acknowledgedAt = firstAcknowledgements(history);
@@ -27,7 +27,7 @@ export function checkRuns(history: History, runs: Runs): JudgedRuns {
   for (const [id, ofDelivery] of runs.byId) {
     const withEffect = effectsOf(ofDelivery);
     effects += withEffect.length;
-    // Rolled back, an effect that the handler saw did not happen: those are counted in the database.
+    // In a transaction the handler's view may be rolled back, so effects are counted in the database.
     if (guarantee !== "transactional") {
       withEffect.slice(1).forEach((later, at) => {
         const earlier = withEffect[at];
@@ -57,7 +57,7 @@ export function checkRuns(history: History, runs: Runs): JudgedRuns {
   return { violations, effects, explainedDoubles, unwarnedDoubles, unexplainedDoubles };
 }
 
-/** When each delivery was first answered 2xx. */
+/** Time of the first 2xx answer of each delivery. */
 function firstAcknowledgements({ answers }: History): ReadonlyMap<string, number> {
   const first = new Map<string, number>();
   for (const { id, status, at } of answers) {

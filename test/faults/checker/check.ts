@@ -3,10 +3,10 @@ import { checkRuns } from "./check-runs.js";
 import type { History } from "./history.js";
 import { checkLimits, mostAtOnce } from "./check-limits.js";
 import { readRuns } from "./runs.js";
-import type { Verdict, Violation } from "./violation.js";
+import type { CheckResult, Violation } from "./violation.js";
 
-/** Judges what was written down of a run. Looks at nothing else. */
-export function check(history: History): Verdict {
+/** Checks the records of a run against the rules. Uses nothing but the records. */
+export function check(history: History): CheckResult {
   const runs = readRuns(history.lines);
   const judged = checkRuns(history, runs);
   const ends = history.deliveries.flatMap(({ id, end }): Violation[] => {
@@ -38,7 +38,7 @@ export function check(history: History): Verdict {
   };
 }
 
-/** Exactly one for what was acknowledged, and never more than one. */
+/** Exactly one effect for each acknowledged delivery, and never more than one. */
 function checkExact({ exactIds, answers }: History): readonly Violation[] {
   if (exactIds === undefined) return [];
   const counts = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Status of each outcome, as the design has it; written down once more, since it is what is judged. */
+/** Documented status of each outcome. A second table on purpose: the first one is what is checked. */
 export const DOCUMENTED_STATUSES: Readonly<Record<string, number>> = {
   handled: 200,
   duplicate: 200,
@@ -26,10 +26,10 @@ export const DOCUMENTED_STATUSES: Readonly<Record<string, number>> = {
   internal_error: 500,
 };
 
-/** Outcomes that no request of the gateway may have. */
+/** Outcomes that no request from the gateway may have. */
 export const REFUSAL_OUTCOMES: readonly string[] = [
   ...["malformed", "unsigned", "signature_mismatch", "stale", "type_mismatch", "unrecognized"],
 ];
 
-/** The only outcomes that a well-formed request without a good signature may have. */
+/** The only outcomes allowed for a well-formed request without a good signature. */
 export const FORGERY_OUTCOMES: readonly string[] = ["unsigned", "signature_mismatch"];

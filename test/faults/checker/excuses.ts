@@ -1,23 +1,23 @@
 import type { History, Interruption } from "./history.js";
 import type { Run, Runs } from "./runs.js";
 
-/** Why another process could have a delivery that this run had claimed. */
+/** Why another process was allowed to take over a delivery that this run had claimed. */
 export type Excuse = "killed" | "stood still" | "lost its lease" | "not settled" | "store away";
 
-/** A stall that is shorter by this much may be one: it is seen by a timer. */
+/** Tolerance for the length of a stall, in milliseconds: a timer measures it. */
 const STALL_SHARE = 0.6;
-/** By then the end of a pause is written down, while the process goes on already. */
+/** The end of a pause is recorded at most this much later, while the process already runs again. */
 const NOTICED_WITHIN_MS = 200;
 
-/** What was written down of the loss of a claim. */
+/** The recorded reasons for losing a claim. */
 export interface Excuses {
-  /** Why a run had lost its claim when another one of its delivery began; undefined for no reason. */
+  /** Why a run had lost its claim when the next run of its delivery began; undefined without a reason. */
   readonly of: (earlier: Run, laterStartedAt: number) => Excuse | undefined;
-  /** Whether a run's process stood still between its claim and its start, so that it began too late. */
+  /** Whether a run's process was paused between claim and start, so that the run began too late. */
   readonly cameLate: (run: Run) => boolean;
 }
 
-/** Finds excuses. */
+/** Finds the reasons in the records. */
 export function createExcuses({ guarantee, holdMs, interruptions }: History, runs: Runs): Excuses {
   const ofReceiver = new Map<number, Exclude<Interruption, { kind: "store" }>[]>();
   const ofStore: Interruption[] = [];
@@ -39,7 +39,7 @@ export function createExcuses({ guarantee, holdMs, interruptions }: History, run
     const { receiver, id, startedAt, isLost } = earlier;
     const own = ofReceiver.get(receiver) ?? [];
     const { settledAt: times, isUnsettled } = runs.settlementOf(receiver, id);
-    // Not by a later run in the same process.
+    // A later run in the same process does not count.
     const settledAt = times.find((at) => at >= startedAt && at <= laterStartedAt);
     if (isLost) return "lost its lease";
     if (isUnsettled) return "not settled";
@@ -50,7 +50,7 @@ export function createExcuses({ guarantee, holdMs, interruptions }: History, run
     );
     if (isCutOff) return "killed";
 
-    // Its claim was granted some time before the handler was called.
+    // The claim was granted some time before the handler was called.
     const heldFrom = startedAt - holdMs;
     const heldTo = Math.min(settledAt ?? Infinity, laterStartedAt);
     const hasStoodStill = pausesOf(receiver).some(
@@ -58,8 +58,7 @@ export function createExcuses({ guarantee, holdMs, interruptions }: History, run
     );
     if (hasStoodStill) return "stood still";
 
-    // An engine's worker does not say which verdict it could not write, or which lock ended before it
-    // heard of its job.
+    // A worker does not say which result it could not write, or which lock ended before it got the job.
     const wasAway =
       guarantee === "inbox" &&
       settledAt === undefined &&

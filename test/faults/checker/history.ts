@@ -1,26 +1,26 @@
 import type { OwnLimits } from "../plan/mode.js";
 import type { LedgerLine } from "./ledger-line.js";
 
-/** What a mode promises of a delivery's effect. */
+/** What a mode guarantees about the effect of a delivery. */
 export type Guarantee =
-  /** Once, except where a claim was lost: each double has a crash or a lease loss behind it. */
+  /** Once, unless a claim was lost: each double is caused by a crash or a lost lease. */
   | "lease"
   /** Exactly once: the effect is a row of the transaction that remembers the delivery. */
   | "transactional"
-  /** Exactly one job, finished once; its runs double only as in lease mode. */
+  /** Exactly one job, finished once. Its runs may double only for the reasons of lease mode. */
   | "inbox";
 
-/** One request that was answered. */
+/** One answered request. */
 export interface Answer {
   readonly id: string;
-  /** Milliseconds of the shared clock when the answer was there. */
+  /** Arrival of the answer, in milliseconds of the shared clock. */
   readonly at: number;
   readonly status: number;
-  /** The outcome that the answer's body names. */
+  /** Outcome in the body of the answer. */
   readonly outcome: string | undefined;
 }
 
-/** What the harness did to a receiver, or to the store of all. Milliseconds of the shared clock. */
+/** A fault of a receiver or of the shared store. Times in milliseconds of the shared clock. */
 export type Interruption =
   | {
       readonly kind: "kill" | "stop";
@@ -30,39 +30,39 @@ export type Interruption =
     }
   | { readonly kind: "store"; readonly from: number; readonly to: number };
 
-/** One delivery of the sender, and how it ended there. */
+/** One delivery, and how it ended at the sender. */
 export interface Delivery {
   readonly id: string;
   readonly end: "acknowledged" | "given_up" | "exhausted" | "stopped";
 }
 
-/** All that was written down of one mode's run. */
+/** All records of the run of one mode. */
 export interface History {
   readonly guarantee: Guarantee;
-  /** For how long a run may stand still before another process may take its delivery over. */
+  /** How long a run may be paused before another process may take over its delivery. Milliseconds. */
   readonly holdMs: number;
   readonly deliveries: readonly Delivery[];
-  /** To requests that the gateway signed, copies included. */
+  /** Answers to requests that the gateway signed, including redeliveries. */
   readonly answers: readonly Answer[];
-  /** To requests that it did not. */
+  /** Answers to requests that it did not sign. */
   readonly forgedAnswers: readonly Answer[];
   readonly forgedIds: ReadonlySet<string>;
-  /** The lines of all receivers, in any order. */
+  /** The ledger lines of all receivers, in any order. */
   readonly lines: readonly LedgerLine[];
   readonly interruptions: readonly Interruption[];
-  /** Ids that the store holds in the end, whatever it says of them. */
+  /** Ids in the store at the end, in any state. */
   readonly storedIds: readonly string[];
   /**
-   * One id for each effect that has to be there exactly once: the rows that were written through
-   * `context.tx`, or the jobs of the queue. Undefined in lease mode, where the ledger has the effects.
+   * One id for each effect that must exist exactly once: the rows written through `context.tx`, or the jobs of
+   * the queue. Undefined in lease mode, where the ledger has the effects.
    */
   readonly exactIds: readonly string[] | undefined;
-  /** Jobs that were not finished when the run ended, in inbox mode. */
+  /** Unfinished jobs at the end of the run, in inbox mode. */
   readonly unfinishedIds: readonly string[];
-  /** What this mode's receivers are judged by beyond the rules of all. */
+  /** Limits of this mode, in addition to the common rules. */
   readonly limits: OwnLimits;
-  /** The most connections of receivers that the store's server had; undefined where none were counted. */
+  /** The largest number of the receivers' connections at the store's server; undefined if not counted. */
   readonly mostConnections: number | undefined;
-  /** What receivers that ended by themselves said. */
+  /** Last output of receivers that ended by themselves. */
   readonly unexpectedExits: readonly string[];
 }

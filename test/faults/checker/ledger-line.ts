@@ -1,4 +1,4 @@
-/** What a line of a receiver's ledger says. */
+/** Content of a line in a receiver's ledger. */
 export type LedgerEvent =
   /** The handler was called. */
   | {
@@ -7,25 +7,25 @@ export type LedgerEvent =
       readonly run: number;
       readonly takeover: boolean;
     }
-  /** Its effect has happened; in a transaction, as far as the handler can see. */
+  /** The effect has happened; in a transaction, from the handler's point of view. */
   | { readonly kind: "effect"; readonly id: string; readonly run: number }
-  /** It returned, or threw. */
+  /** The handler returned or threw. */
   | { readonly kind: "end" | "failed"; readonly id: string; readonly run: number }
-  /** It never settles. */
+  /** The handler never settles. */
   | { readonly kind: "stuck"; readonly id: string; readonly run: number }
-  /** Its signal aborted. */
+  /** The handler's signal aborted. */
   | { readonly kind: "lost"; readonly id: string; readonly run: number }
-  /** The store, or the queue, has taken its success. */
+  /** The store or the queue has recorded the success. */
   | { readonly kind: "settled"; readonly id: string }
-  /** The receiver said that it could not tell the store, or the queue, of its success. */
+  /** The receiver reported that it could not record the success in the store or the queue. */
   | { readonly kind: "unsettled"; readonly id: string }
-  /** The whole process stood still until now. */
+  /** The whole process was paused until now. */
   | { readonly kind: "stall"; readonly ms: number };
 
-/** A line, by whom and when. */
+/** A line with its process and time. */
 export type LedgerLine = LedgerEvent & {
-  /** Number of the process: each start of one has its own. */
+  /** Number of the process. Each start has its own number. */
   readonly receiver: number;
-  /** Milliseconds of the shared clock. */
+  /** Time in milliseconds of the shared clock. */
   readonly at: number;
 };

@@ -1,38 +1,38 @@
 import type { LedgerLine } from "./ledger-line.js";
 
-/** One call of a handler, as its process wrote it down. */
+/** One call of a handler, as recorded by its process. */
 export interface Run {
   readonly id: string;
   readonly receiver: number;
   readonly takeover: boolean;
   readonly startedAt: number;
-  /** When its effect happened; undefined where none did. */
+  /** Time of its effect; undefined without an effect. */
   effectAt: number | undefined;
   /** Whether its signal aborted. */
   isLost: boolean;
-  /** When it returned or threw; undefined where it did neither. */
+  /** Time when it returned or threw; undefined if it did neither. */
   endedAt: number | undefined;
 }
 
-/** What a receiver wrote of how a delivery was settled. */
+/** The records of a receiver about the end of a delivery. */
 export interface Settlement {
-  /** Times: one for each run of its that was settled. */
+  /** Times: one for each settled run. */
   readonly settledAt: number[];
   isUnsettled: boolean;
 }
 
-/** The ledgers of all receivers, put in order. */
+/** The ledgers of all receivers in order. */
 export interface Runs {
-  /** By delivery id, in the order of their starts. */
+  /** Runs by delivery id, in the order of their starts. */
   readonly byId: ReadonlyMap<string, readonly Run[]>;
   readonly settlementOf: (receiver: number, id: string) => Settlement;
-  /** Times at which a receiver saw that it had stood still. */
+  /** Times at which a receiver noticed a pause. */
   readonly stallsOf: (
     receiver: number,
   ) => readonly { readonly from: number; readonly to: number }[];
 }
 
-/** Reads runs from ledger lines. A run whose end is missing was cut off. */
+/** Reads runs from ledger lines. A run without an end was cut off. */
 export function readRuns(lines: readonly LedgerLine[]): Runs {
   const ordered = [...lines].sort((a, b) => a.at - b.at);
   const byId = new Map<string, Run[]>();

@@ -1,57 +1,57 @@
-/** The invariants. Each names what happened where it does not hold. */
+/** The rules. Each name says what happened when the rule is broken. */
 export type Rule =
-  /** Answered 2xx, and no effect in the end. */
+  /** Answered 2xx, but without an effect at the end. */
   | "lost"
   /** Answered 2xx before any effect. Not in inbox mode, where that is the purpose. */
   | "acknowledged too early"
-  /** An effect that has to be there exactly once is there more often, or is missing. */
+  /** An effect that must exist exactly once is missing or exists more than once. */
   | "not exactly once"
-  /** A second effect without a crash or a lease loss of that delivery. */
+  /** A second effect although the delivery had no crash and no lost lease. */
   | "unexplained double"
-  /** A handler called after the delivery was answered 2xx, without such a loss. */
+  /** A handler called after the delivery was answered 2xx, without a crash or a lost lease. */
   | "run after completion"
-  /** A forged delivery had an effect, a row in the store, or an answer of its own. */
+  /** A forged delivery had an effect, a row in the store, or a wrong answer. */
   | "forgery got in"
-  /** A status that the outcome does not have, or none of the table. */
+  /** A status that does not belong to the outcome, or an outcome outside the table. */
   | "undocumented answer"
-  /** The sender gave a genuine delivery up after a final status. */
+  /** The sender gave up a genuine delivery after a final status. */
   | "given up"
-  /** A request of the gateway was answered as if it were not the gateway's, or too old. */
+  /** A request from the gateway was refused as a forgery, as malformed or as too old. */
   | "genuine refused"
-  /** A copy was answered "in flight" when the run that held the delivery had to be given up. */
+  /** A redelivery was answered "in flight" although the running handler should have been given up. */
   | "held too long"
-  /** More handlers ran at once in one receiver than it may run. */
+  /** One receiver ran more handlers at once than allowed. */
   | "too many at once"
-  /** The receivers had more connections to their store's server than their pools may open. */
+  /** The receivers had more connections to the store's server than their pools may open. */
   | "too many connections"
-  /** The run ended with a delivery under way, or a job unfinished. */
+  /** The run ended with an unfinished delivery or job. */
   | "unfinished"
   /** A receiver ended by itself. */
   | "receiver ended";
 
-/** One breach of a rule. */
+/** One broken rule. */
 export interface Violation {
   readonly rule: Rule;
-  /** What was seen, with the delivery's id. */
+  /** The observation, with the id of the delivery. */
   readonly detail: string;
 }
 
-/** What the checker found. */
-export interface Verdict {
+/** Result of the checker. */
+export interface CheckResult {
   readonly violations: readonly Violation[];
-  /** Effects, or jobs, that there are. */
+  /** Number of effects or jobs. */
   readonly effects: number;
-  /** Second and further effects with a recorded crash or lease loss. */
+  /** Second and further effects after a recorded crash or lost lease. */
   readonly explainedDoubles: number;
-  /** How many of the explained ones ran with `context.takeover` false. */
+  /** How many of the explained doubles ran with `context.takeover` false. */
   readonly unwarnedDoubles: number;
   readonly unexplainedDoubles: number;
   /** Deliveries that the sender gave up after its last attempt. */
   readonly exhausted: number;
-  /** Runs that never settled. */
+  /** Number of runs that never settled. */
   readonly stuck: number;
-  /** Answers of "overloaded". */
+  /** Number of answers with the outcome `overloaded`. */
   readonly overloaded: number;
-  /** The most handlers that ran at once in one receiver. */
+  /** The largest number of handlers that ran at once in one receiver. */
   readonly mostAtOnce: number;
 }

@@ -4,16 +4,16 @@ import type { Random } from "../../../src/testing/random.js";
 import { now } from "./clock.js";
 import type { Fleet } from "./fleet.js";
 
-/** Sends each request to any of the receivers, and writes down what it was answered. */
+/** Sends each request to a random receiver and records the answer. */
 export interface Balancer {
-  /** A target of the twin. Rejects where no receiver answers. */
+  /** A target for the twin. Rejects if no receiver answers. */
   readonly handle: (request: Request) => Promise<Response>;
   readonly answers: readonly Answer[];
-  /** How many requests went out. */
+  /** Number of requests so far. */
   readonly requests: () => number;
 }
 
-/** Makes a balancer, whose choices are `random`'s. */
+/** Makes a balancer that chooses with `random`. */
 export function createBalancer(fleet: Fleet, random: Random): Balancer {
   const answers: Answer[] = [];
   let requests = 0;
@@ -28,7 +28,7 @@ export function createBalancer(fleet: Fleet, random: Random): Balancer {
       const sender = random.pick(senders);
       const { method, headers } = request;
       const id = headers.get("x-webhook-id") ?? "";
-      // Written anew for the body that is sent.
+      // fetch sets it for the body that it sends.
       headers.delete("content-length");
       const body = new Uint8Array(await request.arrayBuffer());
       const wire: WireRequest = { method, headers: [...headers], body };

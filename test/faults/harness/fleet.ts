@@ -7,21 +7,21 @@ import { now } from "./clock.js";
 import { startReceiver, type ReceiverProcess } from "./receiver-process.js";
 import type { ReceiverConfig } from "../receivers/receiver-config.js";
 
-/** Four receivers behind one address, as a balancer has them. */
+/** Four receivers, as behind a load balancer. */
 export interface Fleet {
-  /** Senders to the receivers that listen, stopped ones among them. */
+  /** Senders to the listening receivers, including stopped ones. */
   readonly senders: () => readonly Sender[];
-  /** SIGKILL to the first that listens, and a new process after `downMs`. False where all is over. */
+  /** Sends SIGKILL to the first listening receiver and starts a new process after `downMs`. False at the end of the run. */
   readonly kill: (slot: number, downMs: number) => Promise<boolean>;
-  /** SIGSTOP, and SIGCONT after `ms`. False where none runs in the slot. */
+  /** Sends SIGSTOP, and SIGCONT after `ms`. False if no process runs in the slot. */
   readonly stop: (slot: number, ms: number) => Promise<boolean>;
-  /** Lets everything run: resolves when all four listen and none fails any more. */
+  /** Resolves when all four receivers listen and their handlers no longer fail. */
   readonly heal: () => Promise<void>;
-  /** What was done to them. */
+  /** The faults that the receivers had. */
   readonly interruptions: readonly Interruption[];
-  /** What those said that ended by themselves. */
+  /** Last output of the receivers that ended by themselves. */
   readonly unexpectedExits: readonly string[];
-  /** Kills what is left. */
+  /** Kills the remaining processes. */
   readonly close: () => Promise<void>;
 }
 
@@ -35,7 +35,7 @@ interface Slot {
 
 const SEND_TIMEOUT_MS = 4_000;
 
-/** Starts the receivers; `configOf` says how the process of that number is set up. Resolves when they listen. */
+/** Starts the receivers. `configOf` gives the configuration of a process by its number. Resolves when they listen. */
 export async function startFleet(
   program: string,
   configOf: (receiver: number, slot: number) => ReceiverConfig,
@@ -81,7 +81,7 @@ export async function startFleet(
   const slots: Slot[] = [];
   for (let at = 0; at < SLOTS; at++) slots.push(start(at));
 
-  /** The first from `slot` on that can be interrupted. */
+  /** The first receiver from `slot` on that can be interrupted. */
   const find = (slot: number, test: (one: Slot) => boolean): number | undefined => {
     const order = Array.from({ length: SLOTS }, (_, offset) => (slot + offset) % SLOTS);
     return order.find((at) => {
@@ -154,7 +154,7 @@ export async function startFleet(
   return fleet;
 }
 
-/** Rejects where one of the first processes does not come to listen. */
+/** Rejects if one of the first processes does not start to listen. */
 async function failing(slots: readonly Slot[]): Promise<never> {
   const ports = slots.map(({ process: child }) => child.port);
   await Promise.all(ports);

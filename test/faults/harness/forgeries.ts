@@ -9,7 +9,7 @@ const FORGERIES = [
   "unsigned",
 ] as const;
 
-/** A request that the gateway never made, under an id that it never gave. */
+/** A request that the gateway did not make, with an id that it did not choose. */
 export async function forgeDelivery(
   secret: string,
   number: number,

@@ -9,9 +9,9 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const DRIVERS = ["better-sqlite3", "bullmq", "pg", "pg-boss", "redis"];
 
 /**
- * Makes a project in `folder` in which the built package is installed, with the receiver's program.
- * Returns the program's path. Plain JavaScript, since a loader would take longer to start than all else
- * and would find the package's sources by the paths of its tsconfig.json.
+ * Makes a project in `folder` with the built package and the receiver's program. Returns the path of the program.
+ * The program is plain JavaScript: a loader would dominate the start-up time, and would resolve the package to
+ * its sources through tsconfig.json.
  */
 export function installReceiver(folder: string): string {
   const modules = join(folder, "node_modules");
@@ -24,7 +24,7 @@ export function installReceiver(folder: string): string {
   buildSync({
     entryPoints: [fileURLToPath(new URL("../receivers/receiver.ts", import.meta.url))],
     outdir: folder,
-    // Each part, with its driver, is loaded by those who need it.
+    // Each process only loads the parts and drivers that it needs.
     splitting: true,
     ...{ bundle: true, packages: "external", platform: "node", format: "esm", target: "node20" },
   });

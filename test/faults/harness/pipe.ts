@@ -1,21 +1,21 @@
-/** What stands between a client and a server right now. */
+/** The faults between a client and a server at the moment. */
 export interface Weather {
-  /** How long each piece is on its way. Milliseconds. */
+  /** Delay of each chunk in milliseconds. */
   latencyMs: number;
   isHeld: boolean;
   isBlackHole: boolean;
 }
 
-/** One direction of a connection: pieces come out in the order in which they went in. */
+/** One direction of a connection. Chunks leave in the order in which they arrived. */
 export interface Pipe {
   readonly push: (chunk: Buffer) => void;
-  /** Lets out what is due. */
+  /** Writes the chunks that are due. */
   readonly flow: () => void;
-  /** Calls `onEmpty` when all is out. */
+  /** Calls `onEmpty` when all chunks are written. */
   readonly end: (onEmpty: () => void) => void;
 }
 
-/** Makes a pipe that lets its pieces out to `write`. */
+/** Makes a pipe that passes its chunks to `write`. */
 export function createPipe(weather: Weather, write: (chunk: Buffer) => void): Pipe {
   const pieces: { readonly chunk: Buffer; readonly dueAt: number }[] = [];
   let timer: NodeJS.Timeout | undefined;

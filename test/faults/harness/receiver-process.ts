@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { ReceiverConfig } from "../receivers/receiver-config.js";
 
-/** A receiver in a process of its own. */
+/** A receiver in its own process. */
 export interface ReceiverProcess {
-  /** Its port; rejects where it ends before it listens. */
+  /** Its port. Rejects if the process ends before it listens. */
   readonly port: Promise<number>;
-  /** Resolves when it has ended, with what it said about it. */
+  /** Resolves with its error output when it has ended. */
   readonly ended: Promise<string>;
   readonly signal: (name: "SIGKILL" | "SIGSTOP" | "SIGCONT") => void;
-  /** Tells it that its handlers are not to fail any more. */
+  /** Makes its handlers stop failing. */
   readonly heal: () => void;
 }
 
@@ -23,9 +23,9 @@ export function startReceiver(program: string, config: ReceiverConfig): Receiver
   child.stderr.on("data", (chunk: Buffer) => {
     errors = (errors + chunk.toString()).slice(-KEPT_CHARACTERS);
   });
-  // What is told to one that was killed is lost.
+  // Input for a killed process is lost.
   child.stdin.on("error", () => undefined);
-  // Not `close`: the pipes of a killed process need not be read to their ends.
+  // Not `close`: the pipes of a killed process may never be read to their ends.
   const ended = once(child, "exit").then(
     ([code, signal]: unknown[]) =>
       `receiver ${config.receiver} ended by itself (${String(code ?? signal)}): ${errors}`,

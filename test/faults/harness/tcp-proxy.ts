@@ -2,23 +2,23 @@ import { connect, createServer, type Socket } from "node:net";
 import { listen } from "../../support/servers.js";
 import { createPipe, type Pipe, type Weather } from "./pipe.js";
 
-/** A TCP proxy before a store, with what can go wrong between. All faults are off at first. */
+/** A TCP proxy in front of a store that injects network faults. All faults are off at first. */
 export interface TcpProxy {
   readonly port: number;
-  /** Resets every connection, once. Gives how many there were. */
+  /** Resets every connection once. Returns the number of connections. */
   readonly cut: () => number;
   /**
-   * While true, nothing passes and no byte is answered. In the end the connections are reset, as their
-   * streams have lost what was sent.
+   * While true, all data is dropped and nothing is answered. At the end the connections are reset, because
+   * their streams have lost data.
    */
   readonly setBlackHole: (isOn: boolean) => void;
-  /** While true, nothing passes; in the end all of it arrives, late. */
+  /** While true, data is held back. At the end all of it arrives late. */
   readonly setHeld: (isOn: boolean) => void;
-  /** While true, requests pass, and each connection is reset in place of its next answer. */
+  /** While true, requests pass, and each connection is reset instead of its next answer. */
   readonly setAnswersLost: (isOn: boolean) => void;
-  /** How many answers were lost so far. */
+  /** Number of lost answers so far. */
   readonly lostAnswers: () => number;
-  /** Added to each answer's way: half of it each way. 0: none. */
+  /** Extra latency in milliseconds, half of it in each direction. 0 for none. */
   readonly setLatencyMs: (ms: number) => void;
   readonly close: () => Promise<void>;
 }
@@ -28,7 +28,7 @@ interface Connection {
   readonly pipes: readonly Pipe[];
 }
 
-/** Starts a proxy before the server at `port` of 127.0.0.1, which may be down for a while. */
+/** Starts a proxy for the server at `port` of 127.0.0.1. The server may be down for a while. */
 export async function startTcpProxy(port: number): Promise<TcpProxy> {
   const connections = new Set<Connection>();
   const weather: Weather = { latencyMs: 0, isHeld: false, isBlackHole: false };
@@ -58,7 +58,7 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
 
     for (const socket of [client, upstream]) socket.setNoDelay(true).on("error", reset);
     client.on("data", requests.push).on("close", reset);
-    // A server that goes in order says a last word first.
+    // A server that shuts down cleanly sends its last data first.
     upstream.on("data", answers.push).on("close", () => {
       answers.end(reset);
     });
@@ -100,7 +100,7 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
 }
 
 function resetSocket(socket: Socket): void {
-  // One that is still connecting has nothing to reset.
+  // A connection that is not yet established cannot be reset.
   if (socket.connecting) socket.destroy();
   else socket.resetAndDestroy();
 }

@@ -13,19 +13,19 @@ import { createBalancer } from "./balancer.js";
 import type { Fleet } from "./fleet.js";
 import { forgeDelivery } from "./forgeries.js";
 
-/** How much is sent, and how fast. */
+/** Amount and speed of the traffic. */
 export interface TrafficPlan {
   readonly deliveries: number;
-  /** The least time over which their first attempts are spread. Milliseconds. */
+  /** Minimum time over which the first attempts are spread. Milliseconds. */
   readonly spreadMs: number;
   readonly secret: string;
   readonly seed: number;
   readonly own: OwnTraffic;
 }
 
-/** The gateway's traffic, and some that is not the gateway's. */
+/** The gateway's traffic and some forgeries. */
 export interface Traffic {
-  /** Resolves when this share of the deliveries has been begun. From 0 to 1. */
+  /** Resolves when this share of the deliveries has started. From 0 to 1. */
   readonly begun: (share: number) => Promise<void>;
   /** Resolves when each delivery has ended at the sender. */
   readonly ended: Promise<void>;
@@ -33,9 +33,9 @@ export interface Traffic {
   readonly answers: readonly Answer[];
   readonly forgedAnswers: readonly Answer[];
   readonly forgedIds: ReadonlySet<string>;
-  /** Requests that were sent, forgeries apart. */
+  /** Number of requests without forgeries. */
   readonly requests: () => number;
-  /** Ends what is under way. */
+  /** Ends all running deliveries. */
   readonly close: () => Promise<void>;
 }
 
@@ -45,7 +45,7 @@ const DUPLICATE_RATE = 0.05;
 const COPIES_RATE = 0.05;
 const FORGERY_RATE = 0.02;
 const TICK_MS = 20;
-/** Where so many have no end yet, the machine is too slow for the plan, and the next ones wait. */
+/** With this many unfinished deliveries the machine is too slow for the plan, and new ones wait. */
 const MAX_OPEN = 300;
 
 /** Starts the traffic. */
@@ -75,11 +75,11 @@ export function startTraffic(
   const forge = async (number: number): Promise<void> => {
     const { id, request } = await forgeDelivery(secret, number);
     forgedIds.add(id);
-    // Nobody sends it again where it is not answered.
+    // A forgery without an answer is not sent again.
     await forged.handle(request).catch(() => undefined);
   };
 
-  /** Heard of in the end: as an unhandled rejection it would leave the store's server behind. */
+  /** Errors are thrown at the end: an unhandled rejection would leave the store's server running. */
   const begin = (work: Promise<void>): void => {
     work.catch(() => undefined);
     underWay.push(work);

@@ -3,7 +3,7 @@ import { TROUBLE_MODES } from "./trouble-modes.js";
 
 const LEASE_HANDLER: HandlerTimes = { maxMs: 15, longMs: 1.3 * LEASE_MS };
 
-/** The stores and queues, each in a storm. */
+/** Each store and queue under fault injection. */
 const STORE_MODES: readonly Omit<Mode, "name">[] = [
   {
     ...{ setup: "lease-redis", title: "lease, Redis", guarantee: "lease", engine: "redis" },

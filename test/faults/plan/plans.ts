@@ -1,14 +1,14 @@
 import type { FaultPlan } from "../run-faults.js";
-import { KNOWN_BAD, type Flaw } from "./known-bad.js";
+import { FLAWED_RECEIVERS, type Flaw } from "./flawed-receivers.js";
 import type { Mode } from "./mode.js";
 import { MODES } from "./modes.js";
 
-/** Everything: about eight minutes on two cores that have nothing else to do. */
+/** All modes: about eight minutes on two idle cores. */
 export const WHOLE_PLAN = {
   modes: MODES,
-  knownBad: KNOWN_BAD,
-  times: { calmMs: 1_500, stormMs: 16_000, healMs: 30_000 },
-  knownBadTimes: { calmMs: 500, stormMs: 5_000, healMs: 30_000 },
+  flawed: FLAWED_RECEIVERS,
+  times: { calmMs: 1_500, faultsMs: 16_000, healMs: 30_000 },
+  flawedTimes: { calmMs: 500, faultsMs: 5_000, healMs: 30_000 },
 } as const satisfies Omit<FaultPlan, "seed">;
 
 const SHORT_MODES: readonly string[] = ["lease-redis", "transactions-sqlite"];
@@ -17,15 +17,15 @@ const SHORT_FLAWS: readonly Flaw[] = [
   "marks after it has handled",
 ];
 
-/** A part of it, in about 20 seconds. */
+/** A few modes: about 20 seconds. */
 export const SHORT_PLAN: Omit<FaultPlan, "seed"> = {
   modes: MODES.filter(({ name }) => SHORT_MODES.includes(name)).map(shortened),
-  knownBad: KNOWN_BAD.filter(({ flaw }) => SHORT_FLAWS.includes(flaw)).map((bad) => ({
+  flawed: FLAWED_RECEIVERS.filter(({ flaw }) => SHORT_FLAWS.includes(flaw)).map((bad) => ({
     ...bad,
     mode: { ...bad.mode, deliveries: 500, faults: { ...bad.mode.faults, kills: 2, stops: 0 } },
   })),
-  times: { calmMs: 300, stormMs: 3_000, healMs: 30_000 },
-  knownBadTimes: { calmMs: 300, stormMs: 2_000, healMs: 30_000 },
+  times: { calmMs: 300, faultsMs: 3_000, healMs: 30_000 },
+  flawedTimes: { calmMs: 300, faultsMs: 2_000, healMs: 30_000 },
 };
 
 function shortened(mode: Mode): Mode {

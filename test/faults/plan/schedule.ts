@@ -1,17 +1,17 @@
 import { createRandom } from "../../../src/testing/random.js";
 import type { FaultCounts, Mode } from "./mode.js";
 
-/** One fault, in milliseconds from the start of the storm. */
+/** One fault. Times in milliseconds from the start of the fault injection. */
 export interface PlannedFault {
   readonly kind: keyof FaultCounts;
   readonly at: number;
-  /** How long it lasts; for a kill or a restart, how long it is down. */
+  /** Duration of the fault; for a kill or a restart, the time until the new start. */
   readonly lastsMs: number;
-  /** Which of the four receivers, for those that concern one. */
+  /** Index of the receiver, for faults of one receiver. */
   readonly slot: number;
 }
 
-/** How long each fault lasts: the least, and how much more at most. `hold`: in lengths of a claim. */
+/** Duration of each fault: minimum and maximum extra time. `hold` counts in lengths of a claim. */
 const LENGTHS: Readonly<
   Record<keyof FaultCounts, { readonly least: number; readonly more: number; readonly hold?: true }>
 > = {
@@ -20,21 +20,21 @@ const LENGTHS: Readonly<
   restarts: { least: 200, more: 700 },
   cuts: { least: 0, more: 0 },
   blackHoles: { least: 1.1, more: 0.4, hold: true },
-  // Longer and shorter than a claim is waited for.
+  // Some longer and some shorter than the time-out of a claim.
   holds: { least: 0.3, more: 0.7, hold: true },
   lostAnswers: { least: 60, more: 200 },
   latencies: { least: 600, more: 600 },
-  // Longer than a driver or a pool waits by itself, and many times as long as a receiver does.
+  // Longer than drivers and pools wait, and many times longer than a receiver waits.
   locks: { least: 15_000, more: 0 },
 };
 
-/** How many receivers there are at a time. */
+/** Number of receivers at a time. */
 export const SLOTS = 4;
 
-/** The faults of a mode in a storm of `stormMs`, in their order: the same for the same seed. */
+/** The faults of a mode over `faultsMs` milliseconds, in order. The same seed gives the same faults. */
 export function planFaults(
   { faults, holdMs, lockMs }: Pick<Mode, "faults" | "holdMs" | "lockMs">,
-  stormMs: number,
+  faultsMs: number,
   seed: number,
 ): readonly PlannedFault[] {
   const random = createRandom(seed);
@@ -45,10 +45,10 @@ export function planFaults(
       const { least, more, hold } = LENGTHS[kind];
       const unit = hold === true ? holdMs : 1;
       const fixedMs = kind === "locks" ? lockMs : undefined;
-      // One in each stretch of the storm, so that every part of it has some of all.
+      // One fault of each kind per section, so that every section has all kinds.
       return Array.from({ length: faults[kind] }, (_, index) => ({
         kind,
-        at: Math.round(((index + fraction()) / faults[kind]) * stormMs),
+        at: Math.round(((index + fraction()) / faults[kind]) * faultsMs),
         lastsMs: fixedMs ?? Math.round((least + more * fraction()) * unit),
         slot: random.below(SLOTS),
       }));

@@ -1,16 +1,16 @@
 import { LEASE_MS, NO_FAULTS, type FaultCounts, type Mode } from "./mode.js";
 
 const QUICK = { maxMs: 15, longMs: 0 };
-/** Of a receiver's pool in test/faults/receivers/postgres-pool.ts. */
+/** Size of a receiver's pool in test/faults/receivers/postgres-pool.ts. */
 const POOL_MAX = 12;
 const RECEIVERS = 4;
 
-/** When a run of a mode with stuck handlers is given up, and when its claim has ended at the latest. */
+/** When a stuck run is given up, and when its claim has ended at the latest. */
 const HANDLER_MAX_MS = 2_000;
 const SLOW_MACHINE_MS = 2_000;
 
 const STUCK = {
-  stormMs: 6_000,
+  faultsMs: 6_000,
   ...{ deliveries: 800, holdMs: LEASE_MS, handler: { ...QUICK, stuckOneIn: 40 } },
   options: { handlerTimeoutMs: 1_000, handlerMaxMs: HANDLER_MAX_MS },
   limits: { heldMs: HANDLER_MAX_MS + LEASE_MS + SLOW_MACHINE_MS },
@@ -19,7 +19,7 @@ const STUCK = {
 const OVERLOAD_AT_ONCE = 4;
 
 const LOCKED = {
-  stormMs: 10_000,
+  faultsMs: 10_000,
   ...{ deliveries: 600, holdMs: LEASE_MS },
   ...{ handler: QUICK, faults: { ...NO_FAULTS, locks: 1 } },
   limits: { connections: RECEIVERS * (POOL_MAX + 3) },
@@ -34,35 +34,35 @@ export const STUCK_MODE: Mode = {
   ...STUCK,
 };
 
-/** A gateway that repeats its first timestamp; half of the runs fail, so that many attempts are late. */
+/** A gateway that repeats its first timestamp. Half of the runs fail, so that many attempts are late. */
 export const REPEATED_MODE: Mode = {
   ...{ name: "repeated-timestamp", title: "timestamps repeated, Redis" },
   ...{ setup: "lease-redis", guarantee: "lease", engine: "redis", faults: SOME_FAULTS },
   ...{ deliveries: 1_000, holdMs: LEASE_MS, handler: QUICK, failRate: 0.5 },
-  stormMs: 8_000,
+  faultsMs: 8_000,
   traffic: { repeatsTimestamp: true },
-  // As long as ids are remembered.
+  // As long as the retention of ids.
   options: { timestampToleranceMs: 604_800_000 },
 };
 
-/** 50 times as many deliveries at once as the receivers take. */
+/** 50 times as many deliveries at once as the receivers accept. */
 export const OVERLOAD_MODE: Mode = {
   ...{ name: "overload", title: "50 times the concurrency, Redis" },
   ...{ setup: "lease-redis", guarantee: "lease", engine: "redis" },
   ...{ deliveries: 800, holdMs: LEASE_MS, handler: QUICK, faults: SOME_FAULTS },
-  stormMs: 6_000,
+  faultsMs: 6_000,
   traffic: { openAtOnce: 50 * RECEIVERS * OVERLOAD_AT_ONCE },
   options: { maxConcurrentDeliveries: OVERLOAD_AT_ONCE },
   limits: { handlersAtOnce: OVERLOAD_AT_ONCE },
 };
 
-/** The table of deliveries locked by a stranger. */
+/** Another client locks the table of deliveries. */
 export const LOCKED_MODE: Mode = {
   ...{ name: "locked-lease", title: "table locked, lease, PostgreSQL", setup: "lease-postgres" },
   ...{ ...LOCKED, guarantee: "lease", engine: "postgres" },
 };
 
-/** The modes of a whole run whose trouble does not come from a store, a process or a network. */
+/** The special modes of a full run: their faults are not in stores, processes or networks. */
 export const TROUBLE_MODES: readonly Mode[] = [
   STUCK_MODE,
   {

@@ -4,7 +4,7 @@ import type { Workers } from "./inbox-receiver.js";
 import type { Ledger } from "./ledger.js";
 import { QUEUE, type ReceiverConfig } from "./receiver-config.js";
 
-/** Opens the queue and works it. Notes in the ledger what BullMQ has taken of a result. */
+/** Opens the queue and starts its worker. Records in the ledger when BullMQ has stored a result. */
 export function openBullmq(
   { port, holdMs }: ReceiverConfig,
   ledger: Ledger,

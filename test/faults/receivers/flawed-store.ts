@@ -1,10 +1,10 @@
 import type { DeliveryStore } from "identity-gateway-webhooks";
-import type { Flaw } from "../plan/known-bad.js";
+import type { Flaw } from "../plan/flawed-receivers.js";
 import type { Redis } from "./redis-client.js";
 
 const PREFIX = "flawed:";
 
-/** A store with the flaw, where the flaw is one of a store; otherwise `store` itself. */
+/** The store with the flaw, or `store` itself if the flaw is not in the store. */
 export function flawedStore(flaw: Flaw, store: DeliveryStore, client: Redis): DeliveryStore {
   const noLease = {
     renew: () => true,
@@ -31,7 +31,7 @@ export function flawedStore(flaw: Flaw, store: DeliveryStore, client: Redis): De
           await client.set(PREFIX + id, "1");
         },
       };
-    case "answers 200 to copies in flight":
+    case "answers 200 to a delivery in flight":
       return {
         ...store,
         async claim(id, owner, times) {

@@ -5,8 +5,8 @@ import type pg from "pg";
 const PATIENCE_MS = 700;
 
 /**
- * A store whose claims hang up on a statement that takes too long, without a word to the server: its
- * process there goes on waiting, and the pool opens another connection in its place.
+ * A store whose claims drop the connection when a statement takes too long, without telling the server. The
+ * server process keeps waiting, and the pool opens another connection.
  */
 export function hastyStore(pool: pg.Pool, store: DeliveryStore): DeliveryStore {
   const look = async (): Promise<void> => {

@@ -11,13 +11,13 @@ import type { ReceiverConfig } from "./receiver-config.js";
 import { receiverTimes } from "./receiver-times.js";
 import type { Work, WorkContext } from "./work.js";
 
-/** What the workers of both engines are given. */
+/** Options of the workers of both engines. */
 export interface Workers {
   readonly handlers: Handlers;
   readonly logger: Logger;
 }
 
-/** A receiver that puts deliveries into a queue, and a worker of that queue in the same process. */
+/** A receiver that puts deliveries into a queue, with a worker of that queue in the same process. */
 export async function inboxReceiver(
   config: ReceiverConfig,
   ledger: Ledger,

@@ -6,7 +6,7 @@ import type { ReceiverConfig } from "./receiver-config.js";
 import { receiverTimes } from "./receiver-times.js";
 import type { Work, WorkContext } from "./work.js";
 
-/** A receiver whose effects are outside of its store. */
+/** A receiver whose effects are outside its store. */
 export async function leaseReceiver(
   config: ReceiverConfig,
   ledger: Ledger,

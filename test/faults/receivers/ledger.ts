@@ -2,9 +2,9 @@ import { openSync, writeSync } from "node:fs";
 import type { LedgerEvent } from "../checker/ledger-line.js";
 import { now } from "../harness/clock.js";
 
-/** What a receiver writes down of itself, outside of its store. */
+/** The records of a receiver, outside its store. */
 export interface Ledger {
-  /** Has been handed to the operating system when it returns: SIGKILL does not take it back. */
+  /** Writes a line. When it returns, the operating system has the line, so it survives SIGKILL. */
   readonly write: (event: LedgerEvent) => void;
 }
 
@@ -20,7 +20,7 @@ export function openLedger(file: string, receiver: number): Ledger {
 
 const BEAT_MS = 50;
 
-/** Writes down when the process has stood still, be it stopped or starved of time. */
+/** Records each pause of the process, whether it was stopped or got no processor time. */
 export function watchStalls(ledger: Ledger, leastMs: number): void {
   let last = now();
   setInterval(() => {

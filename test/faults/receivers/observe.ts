@@ -1,11 +1,11 @@
 import type { Logger, OutcomeReport } from "identity-gateway-webhooks";
 import type { Ledger } from "./ledger.js";
 
-/** How the library says that a success could not be told, to the store or to the queue. */
+/** The log lines for a success that could not be recorded in the store or the queue. */
 const UNSETTLED =
   /completion failed|completion given up|could not be written|moved on before|has expired/;
 
-/** Puts what a receiver and a worker say of themselves into the ledger. */
+/** Writes the reports of a receiver and a worker into the ledger. */
 export function observe(ledger: Ledger): {
   readonly logger: Logger;
   readonly onOutcome: (report: OutcomeReport) => void;
@@ -13,7 +13,7 @@ export function observe(ledger: Ledger): {
   const note = (message: string, details: unknown): void => {
     if (!UNSETTLED.test(message)) return;
     const { id, jobId } = Object(details) as { id?: unknown; jobId?: unknown };
-    // A job's id is the delivery's, where that is a UUID.
+    // The id of a job is that of the delivery, if it is a UUID.
     const known = id ?? jobId;
     if (typeof known === "string") ledger.write({ kind: "unsettled", id: known });
   };

@@ -3,7 +3,7 @@ import { flawedStore } from "./flawed-store.js";
 import { hastyStore } from "./hasty-store.js";
 import type { ReceiverConfig } from "./receiver-config.js";
 
-/** The store of a receiver in lease mode. Loads no driver but its own: receivers start all the time. */
+/** The store of a receiver in lease mode. Loads only its own driver, because receivers start all the time. */
 export async function openStore(config: ReceiverConfig): Promise<DeliveryStore> {
   switch (config.setup) {
     case "lease-redis": {

@@ -10,7 +10,7 @@ import type { Workers } from "./inbox-receiver.js";
 import type { Ledger } from "./ledger.js";
 import { QUEUE, type ReceiverConfig } from "./receiver-config.js";
 
-/** Opens the queue and works it. Notes in the ledger what pg-boss has taken of a result. */
+/** Opens the queue and starts its worker. Records in the ledger when pg-boss has stored a result. */
 export async function openPgBoss(
   { port, holdMs }: ReceiverConfig,
   ledger: Ledger,
@@ -23,7 +23,7 @@ export async function openPgBoss(
       async executeSql(text, values) {
         const result = await boss.getDb().executeSql(text, values);
         const [, id] = values;
-        // Undefined from a PgBoss that is stopped.
+        // A stopped PgBoss returns undefined.
         const { rows = [] } = Object(result) as { readonly rows?: unknown[] };
         const isCompleted = text.includes("state = 'completed'") && rows.length > 0;
         if (isCompleted && typeof id === "string") ledger.write({ kind: "settled", id });
@@ -36,7 +36,7 @@ export async function openPgBoss(
   return pgBossEnqueue({ boss, queue: QUEUE, expireInMs: holdMs, ...retries });
 }
 
-/** Tried until the server is there: it may be down just now. */
+/** Retries until the server is up. */
 async function startPgBoss(port: number): Promise<PgBoss> {
   for (;;) {
     const boss = new PgBoss({

@@ -1,25 +1,25 @@
-import type { Flaw } from "../plan/known-bad.js";
+import type { Flaw } from "../plan/flawed-receivers.js";
 import type { HandlerTimes, OwnOptions, Setup } from "../plan/mode.js";
 
-/** What a receiver's process is started with, as JSON in its first argument. */
+/** Configuration of a receiver's process, passed as JSON in its first argument. */
 export interface ReceiverConfig {
   readonly setup: Setup;
   readonly flaw?: Flaw;
   /** Number of the process. */
   readonly receiver: number;
   readonly ledgerFile: string;
-  /** Where the store is: a port of 127.0.0.1, or for SQLite 0. */
+  /** Port of the store at 127.0.0.1; 0 for SQLite. */
   readonly port: number;
-  /** The file of SQLite. */
+  /** Path of the SQLite file. */
   readonly databaseFile: string;
   readonly secret: string;
   readonly holdMs: number;
   readonly handler: HandlerTimes;
-  /** What the receiver is made with beside what all modes have. */
+  /** Receiver options of the mode. */
   readonly options: OwnOptions;
-  /** Share of the runs that fail, from 0 to 1. */
+  /** Share of failing runs, from 0 to 1. */
   readonly failRate: number;
-  /** How far its wall clock is off. Milliseconds. */
+  /** Error of its wall clock in milliseconds. */
   readonly clockOffMs: number;
   readonly seed: number;
 }

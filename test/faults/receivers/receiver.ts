@@ -1,5 +1,5 @@
-// One of the four receivers: started by ../harness/fleet.ts, to be killed. Says on which port it
-// listens, and stops failing when it is told so on its standard input.
+// One of the four receivers. ../harness/fleet.ts starts and kills it. It prints its port, and its handlers stop
+// failing when a line arrives on standard input.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { WebhookReceiver } from "identity-gateway-webhooks";
@@ -19,7 +19,7 @@ const work = createWork(config, ledger);
 process.stdin.on("data", () => {
   work.heal();
 });
-// Whoever started it is gone.
+// The parent process is gone.
 process.stdin.on("end", () => process.exit());
 
 const handle = nodeHandler(await makeReceiver(config, ledger, work));
@@ -30,7 +30,7 @@ server.listen(0, "127.0.0.1", () => {
   process.stdout.write(`${(server.address() as AddressInfo).port}\n`);
 });
 
-/** Loads no more than it needs: receivers are started more than a hundred times in a run. */
+/** Loads only what it needs: a run starts receivers more than a hundred times. */
 async function makeReceiver(...parts: [ReceiverConfig, Ledger, Work]): Promise<WebhookReceiver> {
   switch (parts[0].setup) {
     case "lease-redis":

@@ -1,6 +1,6 @@
 import { createClient } from "redis";
 
-/** A client that connects again by itself, at once. */
+/** A client that reconnects at once. */
 export type Redis = ReturnType<typeof openRedis>;
 
 /** Opens a client. Without a listener an error of its connection would end the process. */

@@ -1,4 +1,4 @@
-/** Puts this process's wall clock off, for the library and for the drivers below it. */
+/** Shifts the wall clock of this process, for the library and for its drivers. */
 export function shiftClock(offMs: number): void {
   if (offMs === 0) return;
   const RealDate = Date;

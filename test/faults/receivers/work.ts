@@ -6,12 +6,12 @@ import { createRandom } from "../../../src/testing/random.js";
 import type { Ledger } from "./ledger.js";
 import type { ReceiverConfig } from "./receiver-config.js";
 
-/** What handlers know of a delivery, whatever the store. */
+/** The part of a handler's context that every store has. */
 export type WorkContext = Pick<DeliveryContext, "id" | "signal" | "takeover">;
 
 /** The work of a receiver's handlers. */
 export interface Work {
-  /** Handles one delivery; `makeEffect` makes what has to be there once. */
+  /** Handles one delivery. `makeEffect` makes the effect that must exist once. */
   readonly handle: (context: WorkContext, makeEffect?: () => unknown) => Promise<void>;
   /** From now on no run fails. */
   readonly heal: () => void;
@@ -19,7 +19,7 @@ export interface Work {
 
 const LONG_ONE_IN = 100;
 
-/** Whether this is the first run, in whatever process, of a delivery whose first run never settles. */
+/** Whether this is the first run, in any process, of a delivery whose first run never settles. */
 function isStuck(id: string, { handler, ledgerFile }: WorkConfig): boolean {
   const { stuckOneIn = 0 } = handler;
   if (stuckOneIn === 0 || Number.parseInt(id.slice(0, 8), 16) % stuckOneIn !== 0) return false;
@@ -33,7 +33,7 @@ function isStuck(id: string, { handler, ledgerFile }: WorkConfig): boolean {
 
 type WorkConfig = Pick<ReceiverConfig, "handler" | "failRate" | "seed" | "ledgerFile">;
 
-/** Makes the work, which writes each of its steps into the ledger. */
+/** Makes the work. It records each step in the ledger. */
 export function createWork(config: WorkConfig, ledger: Ledger): Work {
   const { handler, failRate, seed } = config;
   const random = createRandom(seed);
@@ -59,7 +59,7 @@ export function createWork(config: WorkConfig, ledger: Ledger): Work {
         random.below(handler.maxMs + 1),
       ];
       await pause(isLong ? handler.longMs : beforeMs);
-      // Before its effect: a handler that fails behind it doubles it by itself.
+      // Fails before its effect: a failure after the effect would cause a double on its own.
       if (isFailing) {
         ledger.write({ kind: "failed", id, run });
         throw new Error("made up: the handler fails");

@@ -1,10 +1,10 @@
-import type { Conviction, FaultResults } from "../run-faults.js";
+import type { Detection, FaultResults } from "../run-faults.js";
 import type { ModeResult } from "../run-mode.js";
 
-/** What a whole run has to have done, to be worth its word. */
+/** Minimum amounts for a full run to count. */
 export const LEAST = { deliveries: 30_000, kills: 100, restarts: 8, cuts: 30 };
 
-/** The sums over all modes; known-bad receivers do not count. */
+/** The sums over all modes, without the receivers with known mistakes. */
 export function totalsOf(modes: readonly ModeResult[]): typeof LEAST {
   const sum = (of: (mode: ModeResult) => number): number =>
     modes.reduce((total, mode) => total + of(mode), 0);
@@ -16,27 +16,27 @@ export function totalsOf(modes: readonly ModeResult[]): typeof LEAST {
   };
 }
 
-/** How often the rule that has to convict a known-bad receiver did. */
-export function convictionsOf({ convictedBy, result }: Conviction): number {
-  return result.verdict.violations.filter(({ rule }) => rule === convictedBy).length;
+/** How often the expected rule was broken by a receiver with a known mistake. */
+export function detectionsOf({ detectedBy, result }: Detection): number {
+  return result.checked.violations.filter(({ rule }) => rule === detectedBy).length;
 }
 
-/** Why a run has failed; none where it has not. `least`: what is asked of its size. */
+/** Why a run has failed; empty if it passed. `least`: the required amounts. */
 export function complaintsOf(
-  { modes, convictions }: FaultResults,
+  { modes, detections }: FaultResults,
   least: Partial<typeof LEAST> = {},
 ): readonly string[] {
   const totals = totalsOf(modes);
   const names = Object.keys(LEAST) as (keyof typeof LEAST)[];
   return [
-    ...modes.flatMap(({ mode, verdict }) =>
-      verdict.violations.map(({ rule, detail }) => `${mode.title}: ${rule}: ${detail}`),
+    ...modes.flatMap(({ mode, checked }) =>
+      checked.violations.map(({ rule, detail }) => `${mode.title}: ${rule}: ${detail}`),
     ),
-    ...convictions
-      .filter((conviction) => convictionsOf(conviction) === 0)
-      .map(({ flaw, convictedBy }) => `not convicted of "${convictedBy}": ${flaw}`),
+    ...detections
+      .filter((detection) => detectionsOf(detection) === 0)
+      .map(({ flaw, detectedBy }) => `not found: "${detectedBy}" in "${flaw}"`),
     ...names
       .filter((name) => totals[name] < (least[name] ?? 0))
-      .map((name) => `${name}: ${totals[name]}, and at least ${least[name] ?? 0} are asked for`),
+      .map((name) => `${name}: ${totals[name]}, at least ${least[name] ?? 0} are required`),
   ];
 }

@@ -4,7 +4,7 @@ import { openRedis } from "./redis.js";
 import { openSqlite } from "./sqlite.js";
 import type { StoreServer } from "./store-server.js";
 
-/** Starts the store of a mode, with the tables that it needs. `file`: where SQLite puts them. */
+/** Starts the store of a mode with its tables. `file` is the path for SQLite. */
 export function openStoreServer({ engine, setup }: Mode, file: string): Promise<StoreServer> {
   switch (engine) {
     case "redis":

@@ -12,7 +12,7 @@ const COUNT =
   "SELECT count(*)::int AS count FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> $1";
 const LOOK_MS = 100;
 
-/** A PostgreSQL server of the run's own. A restart is a crash: every backend aborts, nothing is written. */
+/** The run's own PostgreSQL server. A restart is a crash: every backend aborts, and nothing is flushed. */
 export async function openPostgres(setup: Setup): Promise<StoreServer> {
   const server = await startPostgres();
   const pool = server.pool({ max: 3, application_name: HARNESS });
@@ -42,7 +42,7 @@ export async function openPostgres(setup: Setup): Promise<StoreServer> {
   };
 }
 
-/** Looks often how many connections there are that are not the harness's own. */
+/** Polls the number of connections that do not belong to the harness. */
 function countConnections(pool: pg.Pool) {
   let most = 0;
   let isStopped = false;
@@ -52,7 +52,7 @@ function countConnections(pool: pg.Pool) {
   };
   const run = async (): Promise<void> => {
     while (!isStopped) {
-      // A server that is down has none.
+      // A stopped server has no connections.
       await look().catch(() => undefined);
       await wait(LOOK_MS);
     }
@@ -85,7 +85,7 @@ async function makeTables(setup: Setup, pool: pg.Pool, port: number): Promise<vo
     await pool.query(`CREATE TABLE ${EFFECTS_TABLE} (id text NOT NULL)`);
     return;
   }
-  // Here, and not by four receivers at once in the middle of a storm.
+  // Here, so that four receivers do not do it at once during the faults.
   const boss = new PgBoss({ host: "127.0.0.1", port, user: "postgres", database: "postgres" });
   boss.on("error", () => undefined);
   await boss.start();
@@ -100,7 +100,7 @@ async function readContent(setup: Setup, pool: pg.Pool): Promise<StoreContent> {
     return rows;
   };
   if (setup === "inbox-pg-boss") {
-    // By what is in them: two jobs of one delivery would have two ids.
+    // By the delivery id inside: two jobs of one delivery would have different job ids.
     const columns = "data->>'id' AS id, state::text AS state";
     const jobs = await read(
       `SELECT ${columns} FROM pgboss.job UNION ALL SELECT ${columns} FROM pgboss.archive`,

@@ -6,7 +6,7 @@ import type { Setup } from "../plan/mode.js";
 import { QUEUE } from "../receivers/receiver-config.js";
 import type { StoreContent, StoreServer } from "./store-server.js";
 
-/** A Redis of the run's own, which has on disk what it has answered. */
+/** The run's own Redis. It writes to disk before it answers. */
 export async function openRedis(setup: Setup): Promise<StoreServer> {
   const server = await startRedisServer({ appendonly: "yes", appendfsync: "always" });
   let isClosed = false;

@@ -4,10 +4,10 @@ import type { Setup } from "../plan/mode.js";
 import { EFFECTS_TABLE } from "../receivers/receiver-config.js";
 import type { StoreServer } from "./store-server.js";
 
-/** A file. It has no server to be restarted: each receiver that is killed was one. */
+/** A file. It has no server to restart: every killed receiver was one. */
 export function openSqlite(setup: Setup, file: string): StoreServer {
   const database = new Database(file);
-  // Makes the table, and sets the file to WAL, before four processes do so at once.
+  // Creates the table and switches to WAL, so that four processes do not do it at once.
   sqliteStore({ database });
   database.exec(`CREATE TABLE ${EFFECTS_TABLE} (id TEXT NOT NULL)`);
   const idsOf = (sql: string): string[] => database.prepare(sql).pluck().all().map(String);

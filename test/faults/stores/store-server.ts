@@ -1,21 +1,21 @@
-/** The store that a mode's receivers share, beyond the proxy. */
+/** The store that the receivers of a mode share, behind the proxy. */
 export interface StoreServer {
-  /** Where it listens; 0 for a file. */
+  /** Its port; 0 for a file. */
   readonly port: number;
-  /** SIGKILL or the like, and a start after `downMs`, with all that it had said was durable. */
+  /** Crashes the server and starts it again after `downMs`. It keeps all data that it had confirmed. */
   readonly restart: (downMs: number) => Promise<void>;
   /** Another client locks the table of deliveries for `ms`. */
   readonly lock: (ms: number) => Promise<void>;
-  /** The most connections of receivers so far; undefined where none are counted. */
+  /** The largest number of the receivers' connections so far; undefined if not counted. */
   readonly mostConnections: () => number | undefined;
-  /** What it holds now. */
+  /** Its content now. */
   readonly read: () => Promise<StoreContent>;
   readonly close: () => Promise<void>;
 }
 
-/** What is in a store. */
+/** Content of a store. */
 export interface StoreContent {
-  /** Ids of deliveries that it knows, in whatever state. */
+  /** Ids of all deliveries in the store, in any state. */
   readonly storedIds: readonly string[];
   /** As in `History`. */
   readonly exactIds?: readonly string[];

@@ -7,30 +7,30 @@ import type { Fleet } from "./fleet.js";
 import type { StoreServer } from "../stores/store-server.js";
 import type { TcpProxy } from "./tcp-proxy.js";
 
-/** What is hit by the faults. */
-export interface StormTargets {
+/** The targets of the faults. */
+export interface FaultTargets {
   readonly fleet: Fleet;
-  /** Undefined where the store is a file. */
+  /** Undefined if the store is a file. */
   readonly proxy: TcpProxy | undefined;
   readonly store: StoreServer;
-  /** Resolves at a moment of the plan, in its milliseconds. */
+  /** Resolves at a time of the plan, in milliseconds. */
   readonly reached: (at: number) => Promise<void>;
 }
 
-/** What really happened of what was planned. */
-export interface StormResult {
+/** The faults that really happened. */
+export interface InjectedFaults {
   readonly counts: Readonly<Record<keyof FaultCounts, number>>;
-  /** To the store. */
+  /** Faults of the store. */
   readonly interruptions: readonly Interruption[];
 }
 
 const LATENCY_MS = 200;
 
-/** Makes the planned faults, each at its time. Resolves when the last one is over. */
-export async function runStorm(
+/** Injects the planned faults, each at its time. Resolves when the last one is over. */
+export async function injectFaults(
   plan: readonly PlannedFault[],
-  { fleet, proxy, store, reached }: StormTargets,
-): Promise<StormResult> {
+  { fleet, proxy, store, reached }: FaultTargets,
+): Promise<InjectedFaults> {
   const counts: Record<keyof FaultCounts, number> = {
     ...{ kills: 0, stops: 0, restarts: 0, cuts: 0 },
     ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0 },

@@ -2,34 +2,34 @@ import type { Rule } from "../checker/violation.js";
 import { NO_FAULTS, type Mode } from "./mode.js";
 import { LOCKED_MODE, OVERLOAD_MODE, REPEATED_MODE, STUCK_MODE } from "./trouble-modes.js";
 
-/** A mistake that receivers are really written with. */
+/** A mistake of real receivers. */
 export type Flaw =
   | "claims for good before it handles"
   | "marks after it has handled"
   | "answers before it handles"
-  | "answers 200 to copies in flight"
-  | "waits for a handler for ever"
+  | "answers 200 to a delivery in flight"
+  | "waits for a handler forever"
   | "refuses a timestamp that is repeated"
-  | "takes any number at once"
+  | "runs any number at once"
   | "hangs up on a locked table";
 
-/** A receiver that the checker has to convict, and by which rule at least. */
-export interface KnownBad {
+/** A faulty receiver, and the rule that the checker must find broken at least once. */
+export interface FlawedReceiver {
   readonly mode: Mode;
   readonly flaw: Flaw;
-  readonly convictedBy: Rule;
+  readonly detectedBy: Rule;
 }
 
 const RULES: readonly (readonly [Flaw, Rule])[] = [
   ["claims for good before it handles", "lost"],
   ["marks after it has handled", "unexplained double"],
   ["answers before it handles", "lost"],
-  ["answers 200 to copies in flight", "acknowledged too early"],
+  ["answers 200 to a delivery in flight", "acknowledged too early"],
 ];
 
-/** On Redis, with the faults of the good ones in less time. */
-const CARELESS: readonly KnownBad[] = RULES.map(([flaw, convictedBy]) => ({
-  ...{ flaw, convictedBy },
+/** Runs on Redis, with the usual faults in less time. */
+const CARELESS: readonly FlawedReceiver[] = RULES.map(([flaw, detectedBy]) => ({
+  ...{ flaw, detectedBy },
   mode: {
     ...{ name: flaw, setup: "lease-redis", title: flaw, guarantee: "lease", engine: "redis", flaw },
     ...{ deliveries: 1_500, holdMs: 1_500, handler: { maxMs: 15, longMs: 0 } },
@@ -37,26 +37,26 @@ const CARELESS: readonly KnownBad[] = RULES.map(([flaw, convictedBy]) => ({
   },
 }));
 
-/** A mode of a trouble of its own, shortened, with a receiver that does not stand it. */
-function failing(mode: Mode, flaw: Flaw, convictedBy: Rule, changes: Partial<Mode>): KnownBad {
+/** A shortened special mode with a receiver that cannot handle its fault. */
+function failing(mode: Mode, flaw: Flaw, detectedBy: Rule, changes: Partial<Mode>): FlawedReceiver {
   const short = { deliveries: 300, faults: { ...mode.faults, kills: 0 } };
   return {
     flaw,
-    convictedBy,
+    detectedBy,
     mode: { ...mode, ...short, name: flaw, title: flaw, flaw, ...changes },
   };
 }
 
-/** The known-bad receivers. */
-export const KNOWN_BAD: readonly KnownBad[] = [
+/** The receivers with a known mistake. */
+export const FLAWED_RECEIVERS: readonly FlawedReceiver[] = [
   ...CARELESS,
-  failing(STUCK_MODE, "waits for a handler for ever", "held too long", {
+  failing(STUCK_MODE, "waits for a handler forever", "held too long", {
     options: { ...STUCK_MODE.options, handlerMaxMs: 900_000 },
   }),
   failing(REPEATED_MODE, "refuses a timestamp that is repeated", "genuine refused", {
     ...{ failRate: 0.7, clocksAgree: true },
     options: { timestampToleranceMs: 2_000 },
   }),
-  failing(OVERLOAD_MODE, "takes any number at once", "too many at once", { options: {} }),
+  failing(OVERLOAD_MODE, "runs any number at once", "too many at once", { options: {} }),
   failing(LOCKED_MODE, "hangs up on a locked table", "too many connections", {}),
 ];
