@@ -18,8 +18,8 @@ import { alarmDelivery, inboxReceiver } from "../support/inbox/inbox-receiver.js
 
 const secret = TEST_SECRET;
 
-describe("a receiver with an inbox", () => {
-  it("hands over alarms, events, and what it does not recognize", async () => {
+describe("inbox", () => {
+  it("an inbox queues alarms, events and what it does not recognize", async () => {
     const jobs: InboxJob[] = [];
     const receiver = inboxReceiver((job) => Promise.resolve(jobs.push(job)));
     const event = sampleOnlineDataEvent("DATA_REAPPEARED");
@@ -37,7 +37,7 @@ describe("a receiver with an inbox", () => {
     );
   });
 
-  it("hands over one type alone, where only that handler is taken", async () => {
+  it("an inbox queues a single type if only its handler is used", async () => {
     const jobs: InboxJob[] = [];
     const here: unknown[] = [];
     const receiver = createWebhookReceiver({
@@ -54,7 +54,7 @@ describe("a receiver with an inbox", () => {
     expect([jobs.length, here]).toEqual([1, ["DATA_DELETED"]]);
   });
 
-  it("acknowledges after the write and not before", async () => {
+  it("an inbox answers the gateway after the write and not before", async () => {
     const written = deferred();
     const receiver = inboxReceiver(() => written.promise);
     let answered = false;
@@ -76,10 +76,10 @@ describe("a receiver with an inbox", () => {
         throw new Error("the queue is away");
       },
     ],
-    ["does not end", () => never()],
-    // As a function does that forgets its `return`.
+    ["never ends", () => never()],
+    // The function forgot its `return`.
     ["returns no promise", (() => undefined) as unknown as Enqueue],
-  ])("answers 500 where the write %s, and takes the next attempt", async (_, broken) => {
+  ])("an inbox answers 500 if the write %s, and takes the next attempt", async (_, broken) => {
     let enqueue = broken;
     const receiver = inboxReceiver((job, context) => enqueue(job, context), 20);
     const delivery = await alarmDelivery(1);
@@ -91,7 +91,7 @@ describe("a receiver with an inbox", () => {
     expect((await receiver.receive(delivery)).status).toBe(200);
   });
 
-  it("gives enqueue the context, so that the write can join a transaction", async () => {
+  it("enqueue gets the context, so that the write can join a transaction", async () => {
     const ids: string[] = [];
     const receiver = inboxReceiver((_, { id }) => Promise.resolve(ids.push(id)));
     await receiver.receive(await alarmDelivery(1, "a"));
@@ -99,7 +99,7 @@ describe("a receiver with an inbox", () => {
   });
 });
 
-describe("an option that cannot work", () => {
+describe("invalid options", () => {
   const nothing = () => Promise.resolve(undefined as never);
   const boss = {
     ...{ createQueue: nothing, send: nothing, getJobById: nothing, fetch: nothing },
@@ -113,56 +113,116 @@ describe("an option that cannot work", () => {
     disconnect = nothing;
     toKey = () => "";
   }
-  const worker = { Worker, queue: "q", workerOptions: {}, handlers };
+  const worker = { Worker, queueName: "q", workerOptions: {}, handlers };
 
   it.each<[string, () => unknown, string]>([
-    ["inbox without enqueue", () => inbox({} as never), "enqueue has to be"],
+    ["inbox without enqueue", () => inbox({} as never), "enqueue must be"],
     ["inbox without options", () => inbox(undefined as never), "takes an options object"],
     ["a misspelt option", () => inbox({ enqueue: nothing, timeout: 1 } as never), "timeout is no"],
     ["a time of 0", () => inbox({ enqueue: nothing, enqueueTimeoutMs: 0 }), "enqueueTimeoutMs"],
-    ["no boss", () => pgBossEnqueue({ boss: undefined as never }), "boss has to have"],
-    ["half a boss", () => pgBossEnqueue({ boss: queue as never }), "the method createQueue"],
-    ["a queue's name", () => pgBossEnqueue({ boss, queue: "a b" }), "queue has to be a queue's"],
-    ["dead letters", () => pgBossEnqueue({ boss, queue: "a", deadLetter: "a" }), "another queue"],
+    ["no boss", () => pgBossEnqueue({ boss: undefined as never }), "boss must be a started PgBoss"],
+    ["a queue for a boss", () => pgBossEnqueue({ boss: queue as never }), "the method createQueue"],
+    [
+      "a queue name with a space",
+      () => pgBossEnqueue({ boss, queueName: "a b" }),
+      "queueName must be a queue's name",
+    ],
+    [
+      "one queue for both",
+      () => pgBossEnqueue({ boss, queueName: "a", deadLetterQueueName: "a" }),
+      "another queue",
+    ],
     ["a limit of -1", () => pgBossEnqueue({ boss, retryLimit: -1 }), "retryLimit"],
     ["a day's expiry", () => pgBossEnqueue({ boss, expireInMs: 86_400_000 }), "expireInMs"],
-    ["a short wait", () => pgBossEnqueue({ boss, pendingRetentionMs: 1 }), "pendingRetentionMs"],
+    ["a wait of 1 ms", () => pgBossEnqueue({ boss, pendingRetentionMs: 1 }), "pendingRetentionMs"],
     ["no pg-boss options", () => pgBossEnqueue(null as never), "takes an options object"],
     ["no handlers", () => pgBossConsume({ boss, handlers: {} }), "handlers: give at least one"],
-    ["a schema", () => pgBossConsume({ boss, handlers, schema: "a;b" }), "schema has to be"],
     [
-      "no function",
-      () => pgBossConsume({ boss, handlers, onJob: "log" as never }),
-      "onJob has to be a function",
+      "a schema with a semicolon",
+      () => pgBossConsume({ boss, handlers, schema: "a;b" }),
+      "schema must be",
     ],
-    ["no client", () => bullmqDead({ queue: undefined as never }), "queue has to have"],
+    [
+      "text for onJob",
+      () => pgBossConsume({ boss, handlers, onJob: "log" as never }),
+      "onJob must be a function",
+    ],
+    ["no dead queue", () => bullmqDead({ queue: undefined as never }), "queue must be a Queue"],
     ["no dead options", () => bullmqDead(undefined as never), "takes an options object"],
     ["no dead boss", () => pgBossDead({ boss: {} as never }), "the method getDb"],
     ["no pg-boss dead options", () => pgBossDead(null as never), "takes an options object"],
-    ["no slot", () => pgBossConsume({ boss, handlers, concurrency: 0 }), "concurrency"],
+    ["a concurrency of 0", () => pgBossConsume({ boss, handlers, concurrency: 0 }), "concurrency"],
     ["no worker options", () => pgBossConsume(undefined as never), "takes an options object"],
     [
-      "a logger",
+      "a logger without methods",
       () => pgBossConsume({ boss, handlers, logger: {} as never }),
       "logger has to have",
     ],
-    ["no queue", () => bullmqEnqueue({ queue: undefined as never }), "queue has to have"],
-    ["71 hours", () => bullmqEnqueue({ queue, retentionMs: 71 * 3_600_000 }), "retentionMs"],
-    ["no options", () => bullmqEnqueue(undefined as never), "takes an options object"],
-    ["no class", () => bullmqConsume({ ...worker, Worker: {} as never }), "Worker has to be"],
-    ["a colon", () => bullmqConsume({ ...worker, queue: "a:b" }), "queue has to be"],
+    ["no queue", () => bullmqEnqueue({ queue: undefined as never }), "queue must be a Queue"],
+    [
+      "a retention of 71 hours",
+      () => bullmqEnqueue({ queue, retentionMs: 71 * 3_600_000 }),
+      "retentionMs",
+    ],
+    ["no BullMQ options", () => bullmqEnqueue(undefined as never), "takes an options object"],
+    ["no Worker class", () => bullmqConsume({ ...worker, Worker: {} as never }), "Worker must be"],
+    [
+      "a queue name with a colon",
+      () => bullmqConsume({ ...worker, queueName: "a:b" }),
+      "queueName must be",
+    ],
     [
       "no connection",
       () => bullmqConsume({ ...worker, workerOptions: null as never }),
       "connection",
     ],
-    ["nothing", () => bullmqConsume(undefined as never), "takes an options object"],
+    ["no consume options", () => bullmqConsume(undefined as never), "takes an options object"],
     [
-      "concurrency",
+      "concurrency outside of workerOptions",
       () => bullmqConsume({ ...worker, concurrency: 1 } as never),
       "concurrency is no",
     ],
-  ])("is refused with what to change: %s", (_, make, message) => {
+    [
+      "a name for a Queue object",
+      () => bullmqEnqueue({ queue: "gateway-deliveries" as never }),
+      "queue must be a Queue object of BullMQ and not a queue's name: it lacks the method add",
+    ],
+    [
+      "a name for the Queue of dead deliveries",
+      () => bullmqDead({ queue: "gateway-deliveries" as never }),
+      "and not a queue's name: it lacks the method getJob",
+    ],
+    [
+      "queueName for bullmqEnqueue",
+      () => bullmqEnqueue({ queueName: "q" } as never),
+      "queueName is no option of bullmqEnqueue: give the Queue object of BullMQ as queue",
+    ],
+    [
+      "queue for bullmqConsume",
+      () => bullmqConsume({ ...worker, queue: "q" } as never),
+      "queue is no option of bullmqConsume: give the queue's name as queueName",
+    ],
+    [
+      "queue for pgBossEnqueue",
+      () => pgBossEnqueue({ boss, queue: "q" } as never),
+      "queue is no option of pgBossEnqueue: give the queue's name as queueName",
+    ],
+    [
+      "queue for pgBossConsume",
+      () => pgBossConsume({ boss, handlers, queue: "q" } as never),
+      "queue is no option of pgBossConsume: give the queue's name as queueName",
+    ],
+    [
+      "queue for the dead deliveries of pg-boss",
+      () => pgBossDead({ boss, queue: "q" } as never),
+      "queue is no option of deadDeliveries: give the queue's name as queueName",
+    ],
+    [
+      "a Queue object for a queue name",
+      () => bullmqConsume({ ...worker, queueName: queue as never }),
+      "queueName must be a queue's name",
+    ],
+  ])("%s is refused, and the message says what to change", (_, make, message) => {
     expect(make).toThrow(
       expect.objectContaining<Partial<ConfigurationError>>({
         name: "ConfigurationError",

@@ -3,7 +3,7 @@ import type { Ledger } from "./ledger.js";
 
 /** How the library says that a success could not be told, to the store or to the queue. */
 const UNSETTLED =
-  /completion failed|completion given up|could not be written|moved on before|has expired/;
+  /completion failed|completion given up|could not be written|changed its state before|has expired/;
 
 /** Puts what a receiver and a worker say of themselves into the ledger. */
 export function observe(ledger: Ledger): {

@@ -5,7 +5,7 @@ import { createWebhookReceiver, type WebhookReceiver } from "../../../src/index.
 import { sampleAlarm, signedDelivery, type SignedDelivery } from "../../../src/testing/index.js";
 import { TEST_SECRET } from "../deliveries.js";
 
-/** A receiver that hands over all that it gets. It forgets as a restarted one does where told to. */
+/** A receiver that queues every delivery. A new one knows no deliveries, like a restarted process. */
 export function inboxReceiver(enqueue: Enqueue, enqueueTimeoutMs?: number): WebhookReceiver {
   return createWebhookReceiver({
     secret: TEST_SECRET,
@@ -14,17 +14,17 @@ export function inboxReceiver(enqueue: Enqueue, enqueueTimeoutMs?: number): Webh
   });
 }
 
-/** A signed alarm whose `account_id` tells it from the others. */
+/** A signed alarm with its own `account_id`. */
 export function alarmDelivery(account: number, id: string = randomUUID()): Promise<SignedDelivery> {
   return signedDelivery({ alarm: sampleAlarm({ account_id: account }), secret: TEST_SECRET, id });
 }
 
-/** Waits until `read` gives `expected`. */
+/** Waits until `read` returns `expected`. */
 export async function settlesAt<T>(read: () => T | Promise<T>, expected: T): Promise<void> {
   await vi.waitFor(async () => {
     expect(await read()).toEqual(expected);
   }, PATIENCE);
 }
 
-/** As long as a crashed worker's job may take on a busy machine. */
+/** Long enough for the job of a crashed worker on a busy machine. */
 const PATIENCE = { timeout: 30_000, interval: 50 };
