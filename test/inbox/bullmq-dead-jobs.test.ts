@@ -6,7 +6,7 @@ import { DeadJobError, type JobReport } from "../../src/inbox/index.js";
 import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
 import { startInboxChild } from "../support/inbox/inbox-child.js";
 import { describeBullmq } from "../support/inbox/inbox-engines.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
 import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";

@@ -4,7 +4,7 @@ import { WorkerStoppingError, bullmqConsume } from "../../src/inbox/bullmq/index
 import { deferred } from "../support/deferred.js";
 import { openBullmqQueue } from "../support/inbox/inbox-bullmq-engine.js";
 import { describeBullmq } from "../support/inbox/inbox-engines.js";
-import { alarmDelivery, inboxReceiver } from "../support/inbox/inbox-receiver.js";
+import { alarmDelivery, inboxReceiver } from "../support/inbox/receiver-and-worker.js";
 import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
 
 describeBullmq("BullMQ", () => {

@@ -8,7 +8,7 @@ import { bullmqJobId } from "../../src/inbox/job-id.js";
 import { deferred } from "../support/deferred.js";
 import { openBullmqQueue, type OpenBullmqQueue } from "../support/inbox/inbox-bullmq-engine.js";
 import { describeBullmq } from "../support/inbox/inbox-engines.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
 import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";

@@ -4,7 +4,7 @@ import { DiscardDelivery, RetryLater, type Alarm, type DeliveryContext } from ".
 import { deferred } from "../support/deferred.js";
 import type { InboxEngine } from "../support/inbox/inbox-engine.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
 
 describeEachEngine((_name, startEngine) => {
   let engine: InboxEngine;

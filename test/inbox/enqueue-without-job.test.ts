@@ -6,7 +6,7 @@ import { bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
 import { pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
 import { describeBullmq, describePgBoss } from "../support/inbox/inbox-engines.js";
 import { postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver } from "../support/inbox/inbox-receiver.js";
+import { alarmDelivery, inboxReceiver } from "../support/inbox/receiver-and-worker.js";
 import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
 import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
 

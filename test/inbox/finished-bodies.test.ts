@@ -4,7 +4,7 @@ import { sampleAlarm, signedDelivery } from "../../src/testing/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import type { InboxEngine } from "../support/inbox/inbox-engine.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";
-import { inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
+import { inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
 
 const COUNT = 1_000;
 

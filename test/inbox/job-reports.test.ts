@@ -4,8 +4,12 @@ import { DiscardDelivery, RetryLater } from "../../src/index.js";
 import type { JobReport } from "../../src/inbox/index.js";
 import type { InboxEngine } from "../support/inbox/inbox-engine.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
-import { watchWorker } from "../support/inbox/watched-worker.js";
+import {
+  alarmDelivery,
+  inboxReceiver,
+  settlesAt,
+  watchWorker,
+} from "../support/inbox/receiver-and-worker.js";
 
 describeEachEngine((_name, startEngine) => {
   let engine: InboxEngine;

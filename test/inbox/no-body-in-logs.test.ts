@@ -12,7 +12,7 @@ import { delivery, NOW_MS } from "../support/deliveries.js";
 import { openBullmqQueue } from "../support/inbox/inbox-bullmq-engine.js";
 import { describeBullmq, describePgBoss } from "../support/inbox/inbox-engines.js";
 import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { settlesAt } from "../support/inbox/inbox-receiver.js";
+import { settlesAt } from "../support/inbox/receiver-and-worker.js";
 import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
 import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
 

@@ -5,7 +5,7 @@ import { DeadJobError, type JobReport } from "../../src/inbox/index.js";
 import { deferred } from "../support/deferred.js";
 import { describePgBoss } from "../support/inbox/inbox-engines.js";
 import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
 import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";

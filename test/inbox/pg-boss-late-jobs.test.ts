@@ -4,7 +4,7 @@ import { pgBossConsume } from "../../src/inbox/pg-boss/index.js";
 import type { PgBossConsumer } from "../../src/inbox/pg-boss/client.js";
 import { describePgBoss } from "../support/inbox/inbox-engines.js";
 import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
 import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
 
 describePgBoss("pg-boss", () => {

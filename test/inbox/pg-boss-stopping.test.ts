@@ -7,7 +7,7 @@ import { QueueError } from "../../src/inbox/queue-error.js";
 import { deferred } from "../support/deferred.js";
 import { describePgBoss } from "../support/inbox/inbox-engines.js";
 import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
 import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
 
 /** A logger that collects the lines of a worker. */
