@@ -9,7 +9,7 @@ import { nodeHandler } from "identity-gateway-webhooks/node";
 
 const connection = { host: "127.0.0.1", port: Number(process.env["REDIS_PORT"] ?? 6379) };
 
-// Without an offline queue a delivery fails at once while Redis is away, and the gateway sends it again.
+// Without an offline queue, writes fail at once while Redis is away, and the gateway sends again.
 const queue = new Queue("gateway-deliveries", {
   connection: { ...connection, enableOfflineQueue: false },
 });
@@ -18,16 +18,16 @@ queue.on("error", (error) => {
 });
 await queue.waitUntilReady();
 
-// The receiver: the gateway is answered 200 once the delivery is a job in Redis.
+// The receiver answers the gateway 200 once the delivery is a job in Redis.
 const receiver = createWebhookReceiver({
   secret: process.env["GATEWAY_WEBHOOK_SECRET"],
   handlers: inbox({ enqueue: bullmqEnqueue({ queue }) }),
 });
 
-// The worker, which is as well a process of its own: handlers that take their time.
+// The worker runs the slow handlers. It can also be a separate process.
 const stop = bullmqConsume({
   Worker,
-  queue: "gateway-deliveries",
+  queueName: "gateway-deliveries",
   workerOptions: { connection, concurrency: 10 },
   handlers: {
     new_alarm: async (alarm, { id, signal }) => {
@@ -35,11 +35,12 @@ const stop = bullmqConsume({
       console.log(`${id}: ${alarm.event_type}, severity ${alarm.severity}`);
     },
     delete_my_data_event: (event, { id }) => {
-      if (event.severity === "INFO") throw new DiscardDelivery("of no interest here");
+      if (event.severity === "INFO")
+        throw new DiscardDelivery("informational events are not handled");
       console.log(`${id}: ${event.type}`);
     },
   },
-  // The gateway does not send a dead delivery again: alert on it.
+  // The gateway does not send a dead delivery again, so alert on it.
   onJob: ({ outcome, id, attempt }) => {
     if (outcome === "dead") console.error(`${id} is dead after ${String(attempt)} attempts`);
   },
@@ -55,7 +56,7 @@ server.listen(Number(process.env["PORT"] ?? 3000), () => {
   console.log(`listening on http://localhost:${port}/webhooks/gateway`);
 });
 
-// First no delivery more, then no job more, and the queue last.
+// Stop in this order: first the receiver, then the worker, and the queue last.
 process.once("SIGTERM", () => {
   server.close();
   void receiver

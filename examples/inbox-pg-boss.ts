@@ -8,19 +8,19 @@ import { inbox, pgBossConsume, pgBossEnqueue } from "identity-gateway-webhooks/p
 import PgBoss from "pg-boss";
 
 const boss = new PgBoss(process.env["DATABASE_URL"] ?? "postgres://localhost/postgres");
-// Without a listener an error of its connections ends the process.
+// Without a listener, an error of a connection ends the process.
 boss.on("error", (error) => {
   console.error("pg-boss", error);
 });
 await boss.start();
 
-// The receiver: the gateway is answered 200 once the delivery is a row in PostgreSQL.
+// The receiver answers the gateway 200 once the delivery is a job in PostgreSQL.
 const receiver = createWebhookReceiver({
   secret: process.env["GATEWAY_WEBHOOK_SECRET"],
   handlers: inbox({ enqueue: pgBossEnqueue({ boss }) }),
 });
 
-// The worker, which is as well a process of its own: handlers that take their time.
+// The worker runs the slow handlers. It can also be a separate process.
 const stop = pgBossConsume({
   boss,
   handlers: {
@@ -29,12 +29,12 @@ const stop = pgBossConsume({
       console.log(`${id}: ${alarm.event_type}, severity ${alarm.severity}`);
     },
     delete_my_data_event: (event, { id, takeover }) => {
-      // An earlier run was cut off: its effect may be there or not.
+      // An earlier run was interrupted, so its effect may already be there.
       if (takeover) throw new RetryLater({ afterMs: 60_000 });
       console.log(`${id}: ${event.type}`);
     },
   },
-  // The gateway does not send a dead delivery again: alert on it.
+  // The gateway does not send a dead delivery again, so alert on it.
   onJob: ({ outcome, id, attempt }) => {
     if (outcome === "dead") console.error(`${id} is dead after ${String(attempt)} attempts`);
   },
@@ -50,7 +50,7 @@ server.listen(Number(process.env["PORT"] ?? 3000), () => {
   console.log(`listening on http://localhost:${port}/webhooks/gateway`);
 });
 
-// First no delivery more, then no job more, and pg-boss last.
+// Stop in this order: first the receiver, then the worker, and pg-boss last.
 process.once("SIGTERM", () => {
   server.close();
   void receiver

@@ -2,25 +2,25 @@ import { ConfigurationError } from "../common/configuration-error.js";
 import { integerOption } from "../common/integer-option.js";
 import { ownOptions } from "../common/own-options.js";
 
-/** A delivery whose job failed for good. Nothing of its body. */
+/** A delivery whose job has failed for good. Holds nothing of the body. */
 export interface DeadDelivery {
-  /** X-Webhook-Id; the engine's own id of the job where the job cannot be read. */
+  /** X-Webhook-Id; if the job cannot be read, the engine's id of the job. */
   readonly id: string;
-  /** X-Webhook-Type; undefined where the job cannot be read. */
+  /** X-Webhook-Type; undefined if the job cannot be read. */
   readonly type: string | undefined;
-  /** How often it was tried, since its last replay. */
+  /** How often it was tried, counted from its last replay. */
   readonly attempts: number;
   /** When it failed for good. */
   readonly failedAt: Date;
-  /** Name, code and first words of the last error. The whole error is in the log and in `onJob`. */
+  /** Name, code and first words of the last error. The log and `onJob` have the whole error. */
   readonly error: string;
 }
 
-/** Which of the dead deliveries to list, the oldest first. */
+/** Options of `DeadDeliveries.list`. */
 export interface ListOptions {
-  /** How many at most. From 1 to 1 000, default 100. */
+  /** The most deliveries to return. From 1 to 1 000, default 100. */
   limit?: number | undefined;
-  /** How many to leave out. Start at 0 again after a replay or discard. From 0 to 1 000 000 000, default 0. */
+  /** How many to skip. Start at 0 again after a replay or a discard. From 0 to 1 000 000 000, default 0. */
   offset?: number | undefined;
 }
 
@@ -28,74 +28,51 @@ export interface ListOptions {
 export interface Replayed {
   /** Waits for a worker again. */
   readonly replayed: readonly string[];
-  /** Not dead: unknown, handled, discarded, or replayed by someone else. */
+  /** Not dead: unknown, handled, discarded, or replayed by another call. */
   readonly notFound: readonly string[];
 }
 
 /** What `discard` did with each id. */
 export interface Discarded {
-  /** Never handled. Its id stays known as long as that of a handled delivery. */
+  /** Will never be handled. The id stays known as long as that of a handled delivery. */
   readonly discarded: readonly string[];
-  /** Not dead: unknown, handled, replayed, or discarded by someone else. */
+  /** Not dead: unknown, handled, replayed, or discarded by another call. */
   readonly notFound: readonly string[];
 }
 
 /**
- * The deliveries of a queue whose jobs failed for good. Every method rejects with an error without a body
- * where the engine does, and with `ConfigurationError` for a wrong argument.
+ * The deliveries of a queue whose jobs have failed for good. Every method rejects with
+ * `ConfigurationError` for a wrong argument, and with an error that quotes no body if the engine fails.
  */
 export interface DeadDeliveries {
   /** Lists dead deliveries, the oldest first. */
   list(options?: ListOptions): Promise<DeadDelivery[]>;
   /**
-   * Runs deliveries again, with all of their attempts and `context.takeover`: the effect of an earlier run
-   * may be there. Of two calls at once for one delivery one replays it, and the other has it in `notFound`.
-   * `"all"`: those that are dead when it is called.
+   * Runs deliveries again, with all attempts and with `context.takeover`, because an earlier run may have
+   * had its effect. `"all"` means all that are dead now. If two calls name the same delivery at the same
+   * time, one of them replays it and the other has it in `notFound`.
    */
   replay(ids: readonly string[] | "all"): Promise<Replayed>;
-  /** Gives deliveries up for good. Their bodies are removed. */
+  /** Gives up deliveries for good and removes their bodies. */
   discard(ids: readonly string[]): Promise<Discarded>;
 }
 
-/** What the engine does. */
+/** The dead jobs of an engine. Arguments are checked; `ids` has no repetitions and at most 100 ids. */
 export interface DeadLetters {
   /** The oldest first. */
-  readonly list: (limit: number, offset: number) => Promise<DeadDelivery[]>;
-  /** Each returns the ids that it found. At most `BATCH` at a time, without repetitions. */
-  readonly replay: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
-  readonly discard: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
+  list(limit: number, offset: number): Promise<DeadDelivery[]>;
+  /** Resolves to the ids that it found. */
+  replay(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Resolves to the ids that it found. */
+  discard(ids: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
 const LIMIT = { fallback: 100, min: 1, max: 1_000 };
 const OFFSET = { fallback: 0, min: 0, max: 1_000_000_000 };
-const BATCH = 100;
+const BATCH_SIZE = 100;
 
-/** Makes the public methods of what an engine does. */
+/** Checks the arguments of the public methods and splits long lists of ids. */
 export function deadDeliveriesOf(letters: DeadLetters): DeadDeliveries {
-  const allIds = async (): Promise<string[]> => {
-    const ids: string[] = [];
-    for (let offset = 0; ; offset += LIMIT.max) {
-      const page = await letters.list(LIMIT.max, offset);
-      if (page.length === 0) return ids;
-      for (const { id } of page) ids.push(id);
-    }
-  };
-
-  const inBatches = async (
-    ids: readonly string[],
-    act: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
-  ): Promise<{ found: string[]; notFound: string[] }> => {
-    const unique = [...new Set(ids)];
-    const found: string[] = [];
-    const notFound: string[] = [];
-    for (let start = 0; start < unique.length; start += BATCH) {
-      const batch = unique.slice(start, start + BATCH);
-      const done = await act(batch);
-      for (const id of batch) (done.has(id) ? found : notFound).push(id);
-    }
-    return { found, notFound };
-  };
-
   return {
     async list(options = {}) {
       const own = ownOptions("list", options, ["limit", "offset"]);
@@ -103,18 +80,44 @@ export function deadDeliveriesOf(letters: DeadLetters): DeadDeliveries {
       return letters.list(limit, integerOption("offset", own.offset, OFFSET));
     },
     async replay(ids) {
-      const wanted = ids === "all" ? await allIds() : checkedIds(ids, ', or "all"');
-      const { found, notFound } = await inBatches(wanted, letters.replay);
+      const wanted = ids === "all" ? await allIds(letters) : checkedIds(ids, ', or "all"');
+      const { found, notFound } = await inBatches(wanted, (batch) => letters.replay(batch));
       return { replayed: found, notFound };
     },
     async discard(ids) {
-      const { found, notFound } = await inBatches(checkedIds(ids, ""), letters.discard);
+      const wanted = checkedIds(ids, "");
+      const { found, notFound } = await inBatches(wanted, (batch) => letters.discard(batch));
       return { discarded: found, notFound };
     },
   };
 }
 
-function checkedIds(ids: unknown, or: string): readonly string[] {
+async function allIds(letters: DeadLetters): Promise<string[]> {
+  const ids: string[] = [];
+  for (let offset = 0; ; offset += LIMIT.max) {
+    const page = await letters.list(LIMIT.max, offset);
+    if (page.length === 0) return ids;
+    for (const { id } of page) ids.push(id);
+  }
+}
+
+async function inBatches(
+  ids: readonly string[],
+  act: (batch: readonly string[]) => Promise<ReadonlySet<string>>,
+): Promise<{ found: string[]; notFound: string[] }> {
+  const unique = [...new Set(ids)];
+  const found: string[] = [];
+  const notFound: string[] = [];
+  for (let start = 0; start < unique.length; start += BATCH_SIZE) {
+    const batch = unique.slice(start, start + BATCH_SIZE);
+    const done = await act(batch);
+    for (const id of batch) (done.has(id) ? found : notFound).push(id);
+  }
+  return { found, notFound };
+}
+
+function checkedIds(ids: unknown, alternative: string): readonly string[] {
   if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return ids;
-  throw new ConfigurationError("invalid_option", `ids has to be an array of delivery ids${or}`);
+  const rule = `ids must be an array of delivery ids${alternative}`;
+  throw new ConfigurationError("invalid_option", rule);
 }

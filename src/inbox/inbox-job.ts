@@ -1,14 +1,16 @@
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { isDeliveryId } from "../delivery/headers.js";
-import { bodyOfText, textOfBody, type BodyText } from "./body-text.js";
+import { decodeBody, encodeBody, type EncodedBody } from "./body-encoding.js";
+import { UnreadableJobError } from "./job-errors.js";
 
 /**
- * What stands in the queue: one authentic delivery, as JSON. Jobs outlive deploys, so the shape has a
- * version: what a worker of this version cannot read fails, and is tried again by the engine, so that a
- * newer worker can take it. Fields may be added without a new version, and are ignored by who does not
- * know them. `body` holds personal data: whoever can read the queue can read the alarms.
+ * The data of a job in the queue: one authentic delivery, as JSON.
+ *
+ * Jobs outlive deploys, so the shape has a version. A worker that cannot read a job fails it, and the
+ * engine tries it again, so a newer worker can take it. New fields may appear without a new version;
+ * ignore those you do not know. `body` holds personal data: anyone who can read the queue can read it.
  */
-export interface InboxJob extends BodyText {
+export interface InboxJob extends EncodedBody {
   /** The version of this shape. */
   readonly version: 1;
   /** X-Webhook-Id. */
@@ -17,13 +19,13 @@ export interface InboxJob extends BodyText {
   readonly type: string;
   /** X-Webhook-Timestamp: Unix time in seconds. */
   readonly timestamp: number;
-  /** How `body` was made of the signed bytes: `base64` where they are not UTF-8, or hold a zero byte. */
+  /** How `body` was made from the signed bytes: `base64` if they are not UTF-8 or contain a zero byte. */
   readonly encoding: "utf-8" | "base64";
   /** The exact bytes that were signed, in `encoding`. */
   readonly body: string;
 }
 
-/** A job that a worker reads again. */
+/** The delivery that a worker reads from a job. */
 export interface QueuedDelivery {
   readonly id: string;
   readonly type: string;
@@ -31,38 +33,20 @@ export interface QueuedDelivery {
   readonly rawBody: Uint8Array;
 }
 
-/** How a delivery that is done with ended. */
-export type DoneOutcome = "handled" | "discarded";
+/** How a finished delivery ended. */
+export type FinishedOutcome = "handled" | "discarded";
 
 /**
- * What is left of a job that is done with: enough to know the delivery again, and nothing of its body.
- * It also is the record that the handler has finished: a worker that gets such a job, because the one
- * before crashed in between, completes it without the handler.
+ * What replaces the data of a finished job: enough to recognize a redelivery, and nothing of the body.
+ * It also records that the handler has finished. If a worker crashes before it completes the job, the
+ * next worker completes it without calling the handler again.
  */
-export interface DoneJob {
+export interface FinishedJob {
   readonly version: 1;
   readonly id: string;
   readonly type: string;
   readonly timestamp: number;
-  readonly done: DoneOutcome;
-}
-
-/** What is in the queue is no delivery that this version of the library put there. */
-export class UnreadableJobError extends Error {
-  override readonly name = "UnreadableJobError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "unreadable_job";
-
-  constructor(expected: string) {
-    super(`the job is not one of the inbox: expected ${expected}`);
-  }
-}
-
-/** The delivery of the job is authentic, but not as documented, and no handler takes it. */
-export class UnrecognizedJobError extends Error {
-  override readonly name = "UnrecognizedJobError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "unrecognized_job";
+  readonly done: FinishedOutcome;
 }
 
 const VERSION = 1;
@@ -72,22 +56,22 @@ const MAX_TIMESTAMP = 999_999_999_999;
 /** Makes the job of a delivery that the receiver has authenticated. */
 export function inboxJobOf({ id, type, timestamp, rawBody }: DeliveryContext): InboxJob {
   const seconds = Math.floor(timestamp.getTime() / 1000);
-  return { version: VERSION, id, type, timestamp: seconds, ...textOfBody(rawBody) };
+  return { version: VERSION, id, type, timestamp: seconds, ...encodeBody(rawBody) };
 }
 
-/** Takes the body out of a job that is done with. Throws an `UnreadableJobError` for what is no job of ours. */
-export function doneJobOf(data: unknown, done: DoneOutcome): DoneJob {
+/** Makes the data of a finished job. Throws `UnreadableJobError` if the inbox did not make the job. */
+export function finishedJobOf(data: unknown, done: FinishedOutcome): FinishedJob {
   const { id, type, timestamp } = readHead(data);
   return { version: VERSION, id, type, timestamp, done };
 }
 
-/** How the delivery ended, where its handler has already finished. */
-export function doneOutcomeOf(data: unknown): DoneOutcome | undefined {
+/** How the delivery ended if its handler has already finished; otherwise undefined. */
+export function finishedOutcomeOf(data: unknown): FinishedOutcome | undefined {
   const { done } = Object(data) as { readonly done?: unknown };
   return done === "handled" || done === "discarded" ? done : undefined;
 }
 
-/** Id and type of a job as far as they can be read, without its body. */
+/** Delivery id and type of a job, each undefined if it cannot be read. */
 export function jobNameOf(data: unknown): { id: string | undefined; type: string | undefined } {
   const { id, type } = Object(data) as Record<string, unknown>;
   return {
@@ -96,7 +80,7 @@ export function jobNameOf(data: unknown): { id: string | undefined; type: string
   };
 }
 
-/** Reads what an engine hands out. Throws an `UnreadableJobError`, whose message holds no part of it. */
+/** Reads the data of a job. Throws `UnreadableJobError`, whose message holds no part of the data. */
 export function readInboxJob(data: unknown): QueuedDelivery {
   const { id, type, timestamp, encoding, body } = readHead(data);
   if (encoding !== "utf-8" && encoding !== "base64") {
@@ -123,8 +107,8 @@ function readHead(data: unknown): JobHead {
   if (typeof data !== "object" || data === null) throw new UnreadableJobError("an object");
   const { version, id, type, timestamp, encoding, body } = data as Record<string, unknown>;
   if (version !== VERSION) throw new UnreadableJobError(`version ${String(VERSION)}`);
-  // The type shares the grammar of the id.
   if (!isDeliveryId(id)) throw new UnreadableJobError("a delivery id in id");
+  // A type has the same grammar as an id.
   if (!isDeliveryId(type)) throw new UnreadableJobError("a webhook type in type");
   if (!isTimestamp(timestamp)) throw new UnreadableJobError("Unix seconds in timestamp");
   return { id, type, timestamp, encoding, body };
@@ -136,11 +120,11 @@ function isTimestamp(value: unknown): value is number {
   );
 }
 
-function readBody(text: BodyText): Uint8Array {
+function readBody(encoded: EncodedBody): Uint8Array {
   try {
-    return bodyOfText(text);
+    return decodeBody(encoded);
   } catch {
-    // The error is dropped: another platform's may quote the body.
+    // Not kept as the cause: on some platforms the message quotes the body.
     throw new UnreadableJobError("base64 in body");
   }
 }

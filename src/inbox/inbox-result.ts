@@ -1,43 +1,43 @@
 import type { RetryLater } from "../handling/handler-errors.js";
 
-/** What the engine knows of this run of a job. */
+/** What the engine knows about one run of a job. */
 export interface InboxRun {
-  /** Aborts when the worker is stopped, or the engine may give the job to another one. */
+  /** Aborts when the worker is stopped, or when the engine may give the job to another worker. */
   readonly signal: AbortSignal;
-  /** Whether an earlier run may have had its effect, as after a crash or a replay. */
+  /** True if an earlier run may have had its effect, for example after a crash or a replay. */
   readonly takeover: boolean;
   /** The number of this attempt, from 1. */
   readonly attempt: number;
-  /** Whether the engine gives the job up if this run fails. */
+  /** True if the engine gives up the job when this run fails. */
   readonly lastAttempt: boolean;
-  /** From the time the job was put into the queue to now, in milliseconds. */
+  /** Milliseconds from the time the job was put into the queue until now. */
   readonly waitedMs: number;
-  /** The engine's id of the job, which names it in log and report where the job cannot be read. */
+  /** The engine's id of the job. Log and report use it if the job cannot be read. */
   readonly jobId: string;
 }
 
-/** How a run ended; what the engine does with the job follows from it. */
+/** How a run ended. It decides what the engine must do with the job. */
 export type InboxResult =
-  /** Done with. `unhandled`: no handler is given for this type. */
+  /** Complete the job. `unhandled`: there is no handler for this type. */
   | { readonly outcome: "handled" | "unhandled" }
-  /** Done with: the handler threw `DiscardDelivery`, or an operator discarded the delivery (no error). */
+  /** Complete the job. The handler threw `DiscardDelivery`, or an operator discarded it (no `error`). */
   | { readonly outcome: "discarded"; readonly error: unknown }
-  /** To be tried again, in `retryAfterMs` where it is given, in the engine's own time otherwise. */
+  /** Run the job again, after `retryAfterMs` if it is given, otherwise after the engine's own delay. */
   | {
       readonly outcome: "retry_later";
       readonly error: RetryLater;
       readonly retryAfterMs: number | undefined;
     }
-  /** To be tried again in the engine's own time. `malformed`: no job of ours. */
+  /** Run the job again after the engine's own delay. `malformed`: the inbox did not make this job. */
   | { readonly outcome: "handler_failed" | "unrecognized" | "malformed"; readonly error: unknown };
 
-/** A result after which the job is not done with. */
+/** A result after which the job must run again. */
 export type FailedResult = Extract<
   InboxResult,
   { outcome: "retry_later" | "handler_failed" | "unrecognized" | "malformed" }
 >;
 
-/** Whether the engine has to run the job again. */
+/** Whether the engine must run the job again. */
 export function hasFailed(result: InboxResult): result is FailedResult {
   const { outcome } = result;
   return outcome !== "handled" && outcome !== "unhandled" && outcome !== "discarded";

@@ -1,30 +1,41 @@
 import { ownOptions } from "../common/own-options.js";
 import { hasFailed, type InboxResult, type InboxRun } from "./inbox-result.js";
-import { createJobRunner, type InboxWorkerOptions } from "./job-runner.js";
+import { JobRunner, type InboxWorkerOptions } from "./job-runner.js";
 
 /**
- * Runs the handler of what an engine hands out. Never rejects. What is not given of the run: no signal, no
- * takeover, attempt 1 and not the last, 0 ms waited, job id "unknown".
+ * Runs the handler for the data of one job. Never rejects. Defaults of `run`: no abort signal, no
+ * takeover, attempt 1, not the last attempt, 0 ms waited, job id "unknown".
  */
 export type InboxWorker = (data: unknown, run?: Partial<InboxRun>) => Promise<InboxResult>;
 
 /**
- * Makes the part of a worker that knows no engine: it reads a job, decodes the body as a receiver does
- * and runs the same typed handlers. The bindings are made of it; alone it is for an engine of your own,
- * which has to run a failed job again and to dead-letter it in the end: give `lastAttempt` with the run
- * after which it does, so that the failure is reported as `dead`.
+ * Makes the worker for a queue engine other than pg-boss and BullMQ. It reads a job, decodes the body as
+ * a receiver does and runs the same typed handlers. Your engine must run a failed job again, and give it
+ * up in the end. Pass `lastAttempt: true` with that last run, so that a failure is reported as `dead`.
  *
- * @throws ConfigurationError where an option cannot work.
+ * @example
+ * ```ts
+ * const work = inboxWorker({ handlers: { new_alarm: (alarm) => openTicket(alarm) } });
+ *
+ * for await (const job of yourQueue) {
+ *   const lastAttempt = job.attempt === 10;
+ *   const { outcome } = await work(job.data, { attempt: job.attempt, lastAttempt });
+ *   const isDone = ["handled", "unhandled", "discarded"].includes(outcome);
+ *   await (isDone ? job.complete() : job.retry());
+ * }
+ * ```
+ *
+ * @throws ConfigurationError if an option is invalid.
  */
 export function inboxWorker(options: InboxWorkerOptions): InboxWorker {
   const own = ownOptions("inboxWorker", options, ["handlers", "onJob", "logger"]);
-  const runner = createJobRunner(own, () => "by the means of your engine.");
+  const runner = new JobRunner(own, () => "by the means of your engine.");
   return async (data, given = {}) => {
     const { takeover = false, attempt = 1, lastAttempt = false, waitedMs = 0 } = given;
     const { signal = new AbortController().signal, jobId = "unknown" } = given;
     const run = { signal, takeover, attempt, lastAttempt, waitedMs, jobId };
     const ended = await runner.run(data, run);
-    runner.report(ended, lastAttempt && hasFailed(ended.result) ? "dead" : "tried_again");
+    runner.report(ended, lastAttempt && hasFailed(ended.result) ? "dead" : "accepted");
     return ended.result;
   };
 }

@@ -11,11 +11,13 @@ import { inboxJobOf, type InboxJob } from "./inbox-job.js";
 import { QueueError, queueErrorOf } from "./queue-error.js";
 
 /**
- * Writes a job into a durable queue, under an id made of `job.id`, so that a second write of the same
- * delivery makes no second job. Its promise resolves once the write would survive a crash of this
- * process, for only then is the gateway answered 200; it rejects where that is not known. Of what it
- * rejects with, the log and `onOutcome` are given the name, the code and the first words alone, since
- * drivers quote what they were given; `RetryLater` and `DiscardDelivery` are heeded as in any handler.
+ * Writes one job into a durable queue. Derive the job's id from `job.id`, so that a second write of the
+ * same delivery makes no second job.
+ *
+ * The promise must resolve only when the write would survive a crash of this process: then the gateway is
+ * answered 200. It must reject if that is not known. Of the error that it rejects with, the log and
+ * `onOutcome` get only the name, the code and the first words, because drivers quote the data that they
+ * were given. `RetryLater` and `DiscardDelivery` work as in any handler.
  */
 export type Enqueue<Context = DeliveryContext> = (
   job: InboxJob,
@@ -25,33 +27,44 @@ export type Enqueue<Context = DeliveryContext> = (
 /** Options of `inbox`. */
 export interface InboxOptions<Context = DeliveryContext> {
   /**
-   * Writes one job: `pgBossEnqueue`, `bullmqEnqueue`, or a function of your own for another engine, or
-   * for a write through `context.tx`, which the dedupe row is committed with.
+   * Writes one job: `pgBossEnqueue`, `bullmqEnqueue` or your own function, for another engine or for a
+   * write through `context.tx` in the transaction of the dedupe row.
    */
   enqueue: Enqueue<Context>;
   /**
-   * When a write that has not ended counts as failed: the gateway sends the delivery again, and a write
-   * that comes late is the same job. Milliseconds, from 1 to 600 000, default 10 000.
+   * Milliseconds after which a write counts as failed. The gateway then sends the delivery again, and if
+   * the first write still succeeds, both are the same job. From 1 to 600 000, default 10 000.
    */
   enqueueTimeoutMs?: number | undefined;
 }
 
-/** The handlers that hand every delivery over; one of them can be taken out for one type alone. */
+/** The handlers that put deliveries into a queue. Take a single one to queue only its type. */
 export interface InboxHandlers<Context = DeliveryContext> {
+  /** Queues alarms. */
   readonly new_alarm: Handler<Alarm, Context>;
+  /** Queues Online Data events. */
   readonly delete_my_data_event: Handler<OnlineDataEvent, Context>;
+  /** Queues deliveries that the library does not recognize. */
   readonly unrecognized: Handler<UnrecognizedDelivery, Context>;
 }
 
 const ENQUEUE_TIMEOUT = { fallback: 10_000, min: 1, max: 600_000 };
 
 /**
- * Makes handlers that put the authentic delivery into a queue and are done after its write, for work
- * that takes longer than the gateway should wait: `handlers: inbox({ enqueue })` takes alarms, events
- * and what is not recognized. A write that fails is a handler that failed: the gateway is answered 500
- * and sends the delivery again.
+ * Makes the handlers of a receiver that only puts each authentic delivery into a queue. The gateway is
+ * answered 200 as soon as the job is written, and a worker handles it later. Use it when handling takes
+ * longer than the gateway should wait. If the write fails, the gateway is answered 500 and sends the
+ * delivery again.
  *
- * @throws ConfigurationError where an option cannot work.
+ * @example
+ * ```ts
+ * const receiver = createWebhookReceiver({
+ *   secret: process.env.GATEWAY_WEBHOOK_SECRET,
+ *   handlers: inbox({ enqueue: pgBossEnqueue({ boss }) }),
+ * });
+ * ```
+ *
+ * @throws ConfigurationError if an option is invalid.
  */
 export function inbox<Context extends DeliveryContext = DeliveryContext>(
   options: InboxOptions<Context>,
@@ -59,17 +72,17 @@ export function inbox<Context extends DeliveryContext = DeliveryContext>(
   const own = ownOptions("inbox", options, ["enqueue", "enqueueTimeoutMs"]);
   const { enqueue } = own;
   if (typeof enqueue !== "function") {
-    throw new ConfigurationError("invalid_option", "enqueue has to be a function");
+    throw new ConfigurationError("invalid_option", "enqueue must be a function");
   }
   const timeoutMs = integerOption("enqueueTimeoutMs", own.enqueueTimeoutMs, ENQUEUE_TIMEOUT);
 
-  const handOver = async (_record: unknown, context: Context): Promise<void> => {
+  const enqueueDelivery = async (_record: unknown, context: Context): Promise<void> => {
     try {
       const written: unknown = enqueue(inboxJobOf(context), context);
-      // Without a promise nobody knows whether the write has happened: a forgotten `return` would
-      // acknowledge deliveries that are nowhere.
+      // Without a promise the end of the write is unknown. A forgotten `return` would acknowledge
+      // deliveries that are in no queue.
       if (!isPromise(written)) {
-        throw new QueueError("enqueue has to return the promise of its write");
+        throw new QueueError("enqueue must return the promise of its write");
       }
       await within(timeoutMs, "enqueue", written);
     } catch (error) {
@@ -77,5 +90,9 @@ export function inbox<Context extends DeliveryContext = DeliveryContext>(
       throw queueErrorOf("the delivery could not be put into the queue", error);
     }
   };
-  return { new_alarm: handOver, delete_my_data_event: handOver, unrecognized: handOver };
+  return {
+    new_alarm: enqueueDelivery,
+    delete_my_data_event: enqueueDelivery,
+    unrecognized: enqueueDelivery,
+  };
 }

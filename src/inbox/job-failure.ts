@@ -1,35 +1,36 @@
 import { DeadlineError } from "../common/deadline.js";
 import { RetryLater } from "../handling/handler-errors.js";
-import { UnreadableJobError } from "./inbox-job.js";
+import { UnreadableJobError } from "./job-errors.js";
 import { QueueError, wordsOf } from "./queue-error.js";
 
 /**
- * What the engine keeps of a failure: the name, the code and the first words of the error, and where it was
- * thrown. The rest of a message may quote the delivery, and engines keep it longer than the body.
+ * What the engine stores about a failed run: the name, the code and the first words of the error, and the
+ * lines of its stack. The rest of a message may quote the delivery, and engines keep the error longer than
+ * the body.
  */
 export class JobFailure extends Error {
   override readonly name = "JobFailure";
-  /** Stable, so that code can branch on it. */
+  /** Always `job_failed`. */
   readonly code = "job_failed";
-  /** Milliseconds until the next run, where the handler named them. */
+  /** Milliseconds until the next run, if the handler threw `RetryLater` with `afterMs`. */
   readonly retryAfterMs: number | undefined;
 
   /**
-   * Of what a handler threw, which may be anything: engines read `message` and `stack`, and some give
-   * the names and messages of their own errors a meaning, which a handler that uses the same engine
-   * must not trigger.
+   * `thrown` is what the handler threw, which may be anything. It is not passed on: engines read
+   * `message` and `stack`, and some act on the names and messages of their own errors. A handler that
+   * uses the same engine must not trigger that by accident.
    */
-  constructor(cause: unknown, retryAfterMs?: number) {
-    super(describe(cause));
+  constructor(thrown: unknown, retryAfterMs?: number) {
+    super(describe(thrown));
     this.retryAfterMs = retryAfterMs;
-    this.stack = [this.message, ...framesOf(cause)].join("\n");
+    this.stack = [this.message, ...framesOf(thrown)].join("\n");
   }
 }
 
 function describe(error: unknown): string {
   try {
     if (isOwn(error)) return `${error.name}: ${error.message}`;
-    // Never the message alone: it may be the very text that an engine looks for.
+    // Never the message alone: it may be exactly the text that an engine acts on.
     if (error instanceof RetryLater) return ["RetryLater", ...wordsOf(error)].join(": ");
     if (typeof error === "string") return ["thrown", ...wordsOf({ message: error })].join(": ");
     const words = wordsOf(error);
@@ -41,7 +42,7 @@ function describe(error: unknown): string {
   }
 }
 
-/** Errors of ours hold nothing of a delivery. */
+/** The library's own errors hold nothing of a delivery. */
 function isOwn(error: unknown): error is Error {
   return (
     error instanceof UnreadableJobError ||
@@ -50,14 +51,14 @@ function isOwn(error: unknown): error is Error {
   );
 }
 
-/** The lines of the stack behind the message, which may have lines of its own. */
+/** The stack lines after the message. The message may contain line breaks of its own. */
 function framesOf(error: unknown): string[] {
   try {
     if (!(error instanceof Error) || typeof error.stack !== "string") return [];
     const at = error.stack.indexOf(error.message);
     if (at === -1) return [];
-    const behind = error.stack.slice(at + error.message.length).split("\n");
-    return behind.filter((line) => /^ {4}at /.test(line));
+    const lines = error.stack.slice(at + error.message.length).split("\n");
+    return lines.filter((line) => /^ {4}at /.test(line));
   } catch {
     return [];
   }

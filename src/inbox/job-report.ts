@@ -1,120 +1,126 @@
 import { ConfigurationError } from "../common/configuration-error.js";
 import { guarded } from "../common/guarded.js";
-import type { WorkerLog } from "./worker-log.js";
+import type { Log } from "../answer/logger.js";
 
-/** What became of one run of a job, for metrics and alerts. Holds nothing personal but what `error` brings. */
+/** What happened to one run of a job, for metrics and alerts. Only `error` may hold personal data. */
 export interface JobReport {
   /**
    * - `handled`: the handler finished.
-   * - `discarded`: the handler threw `DiscardDelivery`, or no handler is given for this type.
+   * - `discarded`: the handler threw `DiscardDelivery`, or there is no handler for this type.
    * - `retry_later`: the handler threw `RetryLater`; the engine runs the job again.
    * - `handler_failed`: the handler threw, or the job could not be read; the engine runs the job again.
-   * - `dead`: the engine does not run the job again. Reported instead of `retry_later` and
-   *   `handler_failed` on the last attempt, and for a job that the engine gave up without the handler,
-   *   because its workers crashed or took too long. `deadDeliveries` lists it and runs it again.
+   * - `dead`: the engine does not run the job again. Replaces `retry_later` and `handler_failed` on the
+   *   last attempt. Also reported for a job that the engine gave up because its workers crashed or took
+   *   too long. `deadDeliveries` lists such a job and runs it again.
    */
   readonly outcome: "handled" | "discarded" | "retry_later" | "handler_failed" | "dead";
-  /** The number of this attempt, from 1; of a dead job, how many there were. It starts at 1 again after a replay. */
+  /** The number of this attempt, from 1. For a dead job: how many there were. A replay restarts at 1. */
   readonly attempt: number;
-  /** Whether the job is dead if this attempt fails. True for `dead`. */
+  /** True if the job is dead when this attempt fails, and for `dead`. */
   readonly lastAttempt: boolean;
-  /** X-Webhook-Id; the engine's own id of the job where the job cannot be read. */
+  /** X-Webhook-Id; if the job cannot be read, the engine's id of the job. */
   readonly id: string;
-  /** X-Webhook-Type; undefined where the job cannot be read. */
+  /** X-Webhook-Type; undefined if the job cannot be read. */
   readonly type: string | undefined;
-  /** How long the handler ran, in milliseconds. 0 where it did not run. */
+  /** How long the handler ran, in milliseconds. 0 if it did not run. */
   readonly durationMs: number;
-  /** From the time the delivery was put into the queue to the start of this run, in milliseconds. 0 where the handler did not run. */
+  /** Milliseconds from the time the delivery was queued to the start of this run. 0 if the handler did not run. */
   readonly waitedMs: number;
-  /** True where an earlier run may have had its effect: its worker crashed or took too long, or the job was replayed. */
+  /** True if an earlier run may have had its effect: its worker crashed or took too long, or the job was replayed. */
   readonly takeover?: true;
-  /** What the handler threw, or why the engine gave the job up (`DeadJobError`). */
+  /** What the handler threw, or why the engine gave up the job (`DeadJobError`). */
   readonly error?: unknown;
 }
 
-/** Takes the report of every run of a job. What it throws or rejects with changes nothing. */
+/** Receives the report of every run of a job. Its errors and rejections are ignored. */
 export type OnJob = (report: JobReport) => unknown;
 
-/** The engine gave a job up, and no handler of this process failed: its workers crashed, took too long or were cut off. */
-export class DeadJobError extends Error {
-  override readonly name = "DeadJobError";
-  /** Always `dead_job`. */
-  readonly code = "dead_job";
+/**
+ * What the engine did with the result of a run: `accepted` (a success completes the job, a failure
+ * schedules the next run), `dead` (the failure was the last one) or `refused` (it did not take the result).
+ */
+export type EngineResponse = "accepted" | "dead" | "refused";
+
+interface Ending {
+  readonly outcome: JobReport["outcome"];
+  /** Why the run failed, for the log. */
+  readonly failure?: string;
 }
 
-/** Checks `onJob`. Throws `ConfigurationError` where it is no function. */
-export function checkOnJob(onJob: unknown): void {
-  if (onJob === undefined || typeof onJob === "function") return;
-  throw new ConfigurationError("invalid_option", "onJob has to be a function");
-}
+/** Every way in which a run can end. */
+const ENDINGS = {
+  handled: { outcome: "handled" },
+  unhandled: { outcome: "discarded" },
+  discarded: { outcome: "discarded" },
+  retry_later: {
+    outcome: "retry_later",
+    failure: "The handler asked for the delivery again later",
+  },
+  handler_failed: { outcome: "handler_failed", failure: "The handler failed" },
+  unrecognized: { outcome: "handler_failed", failure: "The body is not as documented" },
+  malformed: { outcome: "handler_failed", failure: "The job was not made by the inbox" },
+  /** The engine gave up the job, and no handler of this process failed. */
+  given_up: {
+    outcome: "dead",
+    failure:
+      "The engine gave up the job because its workers crashed, took too long or lost their connection",
+  },
+} as const satisfies Record<string, Ending>;
 
-/** How a run ended, in words of its own for the log. */
-export type JobEnding =
-  | Exclude<JobReport["outcome"], "dead">
-  | "unhandled"
-  | "unrecognized"
-  | "malformed"
-  /** The engine gave the job up without the handler. */
-  | "lost";
+/** How a run ended, as the log names it. */
+export type JobEnding = keyof typeof ENDINGS;
 
-const CAUSES = {
-  retry_later: "The handler asked for the delivery again later",
-  handler_failed: "The handler failed",
-  unrecognized: "The body is not as documented",
-  malformed: "The job is not one of the inbox",
-  lost: "The engine gave the job up, since its workers crashed, took too long or were cut off",
-} as const satisfies Partial<Record<JobEnding, string>>;
+/** Writes the log line of each run and calls `onJob`. */
+export class JobReporter {
+  readonly #log: Log;
+  readonly #onJob: OnJob | undefined;
+  readonly #replayAdvice: (id: string) => string;
 
-/** What the engine does with a job whose run failed. `unknown`: it did not take the result. */
-export type Fate = "tried_again" | "dead" | "unknown";
-
-const FATES = {
-  tried_again: "the engine tries the job again",
-  unknown: "the engine did not take the result",
-} as const;
-
-/** Writes the line of a run and calls `onJob`. */
-export type ReportJob = (ending: JobEnding, fate: Fate, report: Omit<JobReport, "outcome">) => void;
-
-/** Makes the report of a worker. `replayAdvice` says how a dead job is run again. */
-export function createReportJob(
-  log: WorkerLog,
-  onJob: OnJob | undefined,
-  replayAdvice: (id: string) => string,
-): ReportJob {
-  return (ending, fate, facts) => {
-    const { attempt, id, type, takeover, error } = facts;
-    const details = { id, type, ...(takeover === undefined ? {} : { takeover }), error };
-    const cause = isFailure(ending) ? CAUSES[ending] : undefined;
-    if (cause === undefined) {
-      // An operator's own `discard` brings no error, and needs no line.
-      if (ending === "discarded" && error !== undefined) {
-        log("warn", "discarded: The handler discarded the delivery for good.", details);
-      }
-    } else if (fate === "dead") {
-      const line = `dead: ${cause}, and that was the last of ${String(attempt)} attempts. Fix the cause, then run the delivery again: ${replayAdvice(id)}`;
-      log("error", line, { ...details, attempts: attempt });
-    } else {
-      const level = ending === "retry_later" ? "warn" : "error";
-      log(level, `${ending}: ${cause}; ${FATES[fate]}.`, { ...details, attempt });
+  /**
+   * `replayAdvice` says how to run a dead job again. Throws `ConfigurationError` if `onJob` is not a
+   * function.
+   */
+  constructor(log: Log, onJob: OnJob | undefined, replayAdvice: (id: string) => string) {
+    if (onJob !== undefined && typeof onJob !== "function") {
+      throw new ConfigurationError("invalid_option", "onJob must be a function");
     }
-    const outcome = cause !== undefined && fate === "dead" ? "dead" : OUTCOMES[ending];
-    const isLast = facts.lastAttempt || outcome === "dead";
-    if (onJob !== undefined) guarded(() => onJob({ outcome, ...facts, lastAttempt: isLast }));
-  };
+    this.#log = log;
+    this.#onJob = onJob;
+    this.#replayAdvice = replayAdvice;
+  }
+
+  report(ending: JobEnding, response: EngineResponse, run: Omit<JobReport, "outcome">): void {
+    const { outcome, failure }: Ending = ENDINGS[ending];
+    const isDead = failure !== undefined && response === "dead";
+    if (isDead) this.#logDead(failure, run);
+    else if (failure !== undefined) {
+      const level = ending === "retry_later" ? "warn" : "error";
+      const next =
+        response === "refused"
+          ? "the engine did not take the result"
+          : "the engine tries the job again";
+      this.#log(level, `${ending}: ${failure}; ${next}.`, {
+        ...detailsOf(run),
+        attempt: run.attempt,
+      });
+    } else if (ending === "discarded" && run.error !== undefined) {
+      // Without an error an operator discarded it, who needs no line about it.
+      const line = "discarded: The handler discarded the delivery for good.";
+      this.#log("warn", line, detailsOf(run));
+    }
+    const onJob = this.#onJob;
+    if (onJob === undefined) return;
+    const lastAttempt = run.lastAttempt || isDead;
+    guarded(() => onJob({ ...run, outcome: isDead ? "dead" : outcome, lastAttempt }));
+  }
+
+  #logDead(failure: string, run: Omit<JobReport, "outcome">): void {
+    const { attempt, id } = run;
+    const line = `dead: ${failure}, and that was the last of ${String(attempt)} attempts. Fix the cause, then run the delivery again: ${this.#replayAdvice(id)}`;
+    this.#log("error", line, { ...detailsOf(run), attempts: attempt });
+  }
 }
 
-const OUTCOMES = {
-  handled: "handled",
-  unhandled: "discarded",
-  discarded: "discarded",
-  retry_later: "retry_later",
-  handler_failed: "handler_failed",
-  unrecognized: "handler_failed",
-  malformed: "handler_failed",
-  lost: "dead",
-} as const satisfies Record<JobEnding, JobReport["outcome"]>;
-
-function isFailure(ending: JobEnding): ending is keyof typeof CAUSES {
-  return ending in CAUSES;
+function detailsOf({ id, type, takeover, error }: Omit<JobReport, "outcome">): object {
+  return { id, type, ...(takeover === undefined ? {} : { takeover }), error };
 }

@@ -3,15 +3,11 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { WorkerStoppingError, bullmqConsume } from "../../src/inbox/bullmq/index.js";
 import { deferred } from "../support/deferred.js";
 import { openBullmqQueue } from "../support/inbox/inbox-bullmq-engine.js";
-import { describeEngine } from "../support/inbox/inbox-engine.js";
-import { alarmDelivery, inboxReceiver } from "../support/inbox/inbox-receiver.js";
-import {
-  hasRedisServer,
-  startRedisServer,
-  type RedisServer,
-} from "../support/redis/redis-server.js";
+import { describeBullmq } from "../support/inbox/inbox-engines.js";
+import { alarmDelivery, inboxReceiver } from "../support/inbox/receiver-and-worker.js";
+import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
 
-describeEngine("a worker of BullMQ", hasRedisServer, () => {
+describeBullmq("BullMQ", () => {
   let server: RedisServer;
 
   beforeAll(async () => {
@@ -19,7 +15,7 @@ describeEngine("a worker of BullMQ", hasRedisServer, () => {
   });
   afterAll(() => server.close());
 
-  it("runs a job that comes when it is already being stopped, with the signal aborted", async () => {
+  it("a BullMQ job that starts while its worker is stopping runs with an aborted signal", async () => {
     const { queue, enqueue, completed } = await openBullmqQueue(server.url, "last");
     await inboxReceiver(enqueue).receive(await alarmDelivery(1));
     const taken = deferred();
@@ -37,7 +33,7 @@ describeEngine("a worker of BullMQ", hasRedisServer, () => {
     });
     const stop = bullmqConsume({
       Worker: Slow,
-      queue: "last",
+      queueName: "last",
       workerOptions: { connection: { port: server.port } },
       handlers: { new_alarm: (_, { signal }) => reasons.push(signal.reason) },
       logger: false,

@@ -2,48 +2,45 @@ import { Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { bullmqConsume } from "../../src/inbox/bullmq/index.js";
-import { backoffDelay } from "../../src/inbox/bullmq/backoff.js";
-import { bullmqJobId } from "../../src/inbox/bullmq/job-id.js";
+import { backoffDelay } from "../../src/inbox/bullmq/job-options.js";
 import { JobFailure } from "../../src/inbox/job-failure.js";
+import { bullmqJobId } from "../../src/inbox/job-id.js";
 import { deferred } from "../support/deferred.js";
 import { openBullmqQueue, type OpenBullmqQueue } from "../support/inbox/inbox-bullmq-engine.js";
-import { describeEngine } from "../support/inbox/inbox-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
-import {
-  hasRedisServer,
-  startRedisServer,
-  type RedisServer,
-} from "../support/redis/redis-server.js";
+import { describeBullmq } from "../support/inbox/inbox-engines.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
+
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
-describe("the job id of a delivery", () => {
-  it("is the delivery's own where that is a UUID, and no key of BullMQ's otherwise", () => {
+describe("bullmqJobId", () => {
+  it("the job id in BullMQ is the delivery id if that is a UUID, and otherwise no key of BullMQ", () => {
     expect(bullmqJobId(UUID)).toBe(UUID);
     expect(bullmqJobId("123")).toBe("#123");
     expect(bullmqJobId("wait")).toBe("#wait");
   });
 });
 
-describe("the delay of a failed job", () => {
+describe("backoffDelay", () => {
   const job = { opts: { backoff: { type: "gateway-delivery", delay: 1_000 } } };
 
-  it("doubles from one attempt to the next, up to what a timer takes", () => {
+  it("the delay of a failed job doubles with each attempt, up to the longest timer", () => {
     const delays = [1, 2, 5, 1_000].map((made) => backoffDelay(made, "", new Error("x"), job));
     expect(delays).toEqual([1_000, 2_000, 16_000, 2_147_483_647]);
   });
 
-  it("is what RetryLater named", () => {
+  it("the delay of a failed job is that of RetryLater if it has one", () => {
     expect(backoffDelay(1, "", new JobFailure("x", 5_000), job)).toBe(5_000);
   });
 
-  it("is the default for a job that somebody else put in", () => {
-    for (const stranger of [undefined, {}, { opts: { backoff: { delay: "1" } } }]) {
-      expect(backoffDelay(1, "", undefined, stranger)).toBe(10_000);
+  it("the delay of a job that the inbox did not make is the default", () => {
+    for (const foreign of [undefined, {}, { opts: { backoff: { delay: "1" } } }]) {
+      expect(backoffDelay(1, "", undefined, foreign)).toBe(10_000);
     }
   });
 });
 
-describeEngine("BullMQ's own ways", hasRedisServer, () => {
+describeBullmq("BullMQ", () => {
   let server: RedisServer;
   let redis: Redis;
   let opened: OpenBullmqQueue | undefined;
@@ -63,7 +60,7 @@ describeEngine("BullMQ's own ways", hasRedisServer, () => {
     await server.close();
   });
 
-  it("writes into each job how it is tried and how long it is kept", async () => {
+  it("each BullMQ job stores how it is retried and how long it is kept", async () => {
     const { queue, enqueue } = await open("settings");
     await inboxReceiver(enqueue).receive(await alarmDelivery(1, UUID));
     const job = await queue.getJob(UUID);
@@ -76,7 +73,7 @@ describeEngine("BullMQ's own ways", hasRedisServer, () => {
     });
   });
 
-  it("removes a completed job after its age, and knows the delivery until then", async () => {
+  it("BullMQ removes a completed job after its age, and knows the delivery until then", async () => {
     const { queue, enqueue, completed, consume, jobs } = await open("ages");
     const [old, fresh] = [await alarmDelivery(1), await alarmDelivery(2)];
     await inboxReceiver(enqueue).receive(old);
@@ -95,7 +92,7 @@ describeEngine("BullMQ's own ways", hasRedisServer, () => {
     await stop();
   });
 
-  it("aborts the signal when the lock is lost", async () => {
+  it("the signal of a handler aborts when BullMQ loses the lock of its job", async () => {
     const { queue, enqueue, consume } = await open("lock");
     const delivery = await alarmDelivery(1);
     await inboxReceiver(enqueue).receive(delivery);
@@ -122,11 +119,14 @@ describeEngine("BullMQ's own ways", hasRedisServer, () => {
   it.each<[string, () => unknown]>([
     ["undefined", () => undefined],
     ["null", () => null],
-    ["an error that means something to BullMQ", () => new Error("bullmq:rateLimitExceeded")],
+    ["an error that BullMQ acts on", () => new Error("bullmq:rateLimitExceeded")],
     ["the text of that error", () => "bullmq:rateLimitExceeded"],
-    ["an error named so", () => Object.assign(new Error("x"), { name: "DelayedError" })],
+    [
+      "an error with a name that BullMQ acts on",
+      () => Object.assign(new Error("x"), { name: "DelayedError" }),
+    ],
     ["an error that cannot be read", unreadableError],
-  ])("tries a job again whose handler throws %s", async (_, makeError) => {
+  ])("BullMQ runs a job again if its handler throws %s", async (_, makeError) => {
     const { queue, enqueue, consume, dead } = await open("thrown");
     await queue.obliterate({ force: true });
     await inboxReceiver(enqueue).receive(await alarmDelivery(1));
@@ -144,7 +144,7 @@ describeEngine("BullMQ's own ways", hasRedisServer, () => {
     expect(runs).toBe(2);
   });
 
-  it("is stopped although its Redis is gone, once the handler has ended", async () => {
+  it("a BullMQ worker stops when its handler has ended, although its Redis is gone", async () => {
     const away = await startRedisServer();
     const { queue, enqueue, consume } = await openBullmqQueue(away.url, "away");
     await inboxReceiver(enqueue).receive(await alarmDelivery(1));
@@ -166,7 +166,7 @@ describeEngine("BullMQ's own ways", hasRedisServer, () => {
     release.resolve();
     await stopped;
     expect(lines.at(-1)).toContain("could not be closed in order");
-    // BullMQ reports dozens of attempts to reach it.
+    // BullMQ emits dozens of errors while it tries to connect.
     expect(lines.length).toBeLessThan(6);
     await away.start();
     await settlesAt(() => queue.getWaitingCount(), 0);
@@ -174,7 +174,7 @@ describeEngine("BullMQ's own ways", hasRedisServer, () => {
     await away.close();
   });
 
-  it("keeps the partner's own options of the worker", async () => {
+  it("bullmqConsume passes the user's own worker options to BullMQ", async () => {
     const { enqueue, completed } = await open("options");
     await inboxReceiver(enqueue).receive(await alarmDelivery(1));
     const seen: unknown[] = [];
@@ -187,7 +187,7 @@ describeEngine("BullMQ's own ways", hasRedisServer, () => {
     });
     const stop = bullmqConsume({
       Worker: Watched,
-      queue: "options",
+      queueName: "options",
       workerOptions: {
         connection: { port: server.port },
         concurrency: 3,

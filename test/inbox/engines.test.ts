@@ -1,212 +1,200 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { DiscardDelivery, RetryLater, type Alarm, type DeliveryContext } from "../../src/index.js";
 import { deferred } from "../support/deferred.js";
-import { startBullmqEngine } from "../support/inbox/inbox-bullmq-engine.js";
-import { describeEngine, type InboxEngine } from "../support/inbox/inbox-engine.js";
-import { startPgBossEngine } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
-import { postgresBinaries } from "../support/postgres/postgres-server.js";
-import { hasRedisServer } from "../support/redis/redis-server.js";
+import type { InboxEngine } from "../support/inbox/inbox-engine.js";
+import { describeEachEngine } from "../support/inbox/inbox-engines.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
 
-const ENGINES = [
-  ["pg-boss on PostgreSQL", postgresBinaries !== undefined, startPgBossEngine],
-  ["BullMQ on Redis", hasRedisServer, startBullmqEngine],
-] as const;
+describeEachEngine((_name, startEngine) => {
+  let engine: InboxEngine;
 
-for (const [service, isThere, startEngine] of ENGINES) {
-  describeEngine(service, isThere, () => {
-    let engine: InboxEngine;
-
-    beforeAll(async () => {
-      engine = await startEngine();
-    });
-    afterAll(() => engine.close());
-
-    it("handles each of 200 deliveries once, however often the gateway sends it", async () => {
-      const queue = await engine.open("each-once");
-      const handled: number[] = [];
-      const stop = queue.consume({
-        handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },
-      });
-      const deliveries = await Promise.all(Array.from({ length: 200 }, (_, n) => alarmDelivery(n)));
-      // Two receivers with memories of their own, as two processes have.
-      const receivers = [inboxReceiver(queue.enqueue), inboxReceiver(queue.enqueue)];
-      const answers = await Promise.all(
-        receivers.flatMap((receiver) => deliveries.map((delivery) => receiver.receive(delivery))),
-      );
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-
-      await settlesAt(() => queue.completed(), 200);
-      const late = inboxReceiver(queue.enqueue);
-      for (const delivery of deliveries.slice(0, 20)) await late.receive(delivery);
-      await stop();
-      expect(await queue.jobs()).toBe(200);
-      expect(handled.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n));
-    });
-
-    it("gives the worker the record and the context of the delivery", async () => {
-      const queue = await engine.open("context");
-      const seen: [Alarm, DeliveryContext][] = [];
-      const delivery = await alarmDelivery(7);
-      await inboxReceiver(queue.enqueue).receive(delivery);
-      const stop = queue.consume({
-        handlers: { new_alarm: (alarm, context) => seen.push([alarm, context]) },
-      });
-      await settlesAt(() => seen.length, 1);
-      await stop();
-      const [alarm, context] = seen[0] ?? [];
-      expect(alarm?.account_id).toBe(7);
-      expect(context).toMatchObject({
-        id: delivery.headers["X-Webhook-Id"],
-        type: "new_alarm",
-        timestamp: new Date(Number(delivery.headers["X-Webhook-Timestamp"]) * 1000),
-        takeover: false,
-      });
-      expect(Buffer.from(context?.rawBody ?? []).toString()).toBe(delivery.body);
-    });
-
-    it("takes bodies that are no UTF-8 and ids that are no UUIDs", async () => {
-      const queue = await engine.open("odd");
-      const seen: [string, number[]][] = [];
-      const body = Uint8Array.of(0xff, 0x00, 0xfe);
-      const job = { version: 1, timestamp: 1, type: "new_alarm" } as const;
-      const ids = ["123", "wait", "meta", "A.b_c-", randomUUID().toUpperCase()];
-      for (const id of [...ids, ...ids]) {
-        const context = { id, type: "x", timestamp: new Date(), rawBody: body } as DeliveryContext;
-        await queue.enqueue({ ...job, id, encoding: "base64", body: "/wD+" }, context);
-      }
-      const stop = queue.consume({
-        handlers: { unrecognized: (_, { id, rawBody }) => seen.push([id, [...rawBody]]) },
-      });
-      await settlesAt(() => queue.completed(), ids.length);
-      await stop();
-      expect(seen.toSorted()).toEqual(ids.map((id) => [id, [...body]]).toSorted());
-    });
-
-    it("tries a failed job again, and dead-letters it at the limit with the error", async () => {
-      const queue = await engine.open("failing", { retryLimit: 1, retryDelayMs: 1_000 });
-      const runs: boolean[] = [];
-      await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
-      const stop = queue.consume({
-        handlers: {
-          new_alarm: (_, { takeover }) => {
-            runs.push(takeover);
-            throw new Error("the CRM is \0 \ud800 away");
-          },
-        },
-      });
-      await settlesAt(async () => (await queue.dead()).length, 1);
-      await stop();
-      // A failure is a verdict, and no takeover.
-      expect(runs).toEqual([false, false]);
-      const [letter] = await queue.dead();
-      expect(letter?.error).toMatch(/^Error: the CRM is/);
-      expect(letter?.data).toMatchObject({ version: 1, type: "new_alarm" });
-    });
-
-    it("keeps a dead-lettered delivery from a second job", async () => {
-      const queue = await engine.open("dead-once", { retryLimit: 0 });
-      const delivery = await alarmDelivery(1);
-      await inboxReceiver(queue.enqueue).receive(delivery);
-      let runs = 0;
-      const stop = queue.consume({
-        handlers: {
-          new_alarm: () => {
-            runs += 1;
-            throw new Error("never");
-          },
-        },
-      });
-      await settlesAt(async () => (await queue.dead()).length, 1);
-      expect((await inboxReceiver(queue.enqueue).receive(delivery)).status).toBe(200);
-      const last = await alarmDelivery(2);
-      await inboxReceiver(queue.enqueue).receive(last);
-      await settlesAt(() => runs, 2);
-      await stop();
-    });
-
-    it("runs a job again when RetryLater says, and counts it as a try", async () => {
-      const queue = await engine.open("later", { retryLimit: 2, retryDelayMs: 60_000 });
-      const runs: number[] = [];
-      await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
-      const stop = queue.consume({
-        handlers: {
-          new_alarm: () => {
-            runs.push(Date.now());
-            throw new RetryLater({ afterMs: 1_500 });
-          },
-        },
-      });
-      await settlesAt(async () => (await queue.dead()).length, 1);
-      await stop();
-      expect(runs).toHaveLength(3);
-      const gaps = runs.slice(1).map((at, n) => at - (runs[n] ?? 0));
-      for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(1_450);
-    });
-
-    it("completes a job whose handler throws DiscardDelivery", async () => {
-      const queue = await engine.open("discarded");
-      await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
-      let runs = 0;
-      const stop = queue.consume({
-        handlers: {
-          new_alarm: () => {
-            runs += 1;
-            throw new DiscardDelivery("not ours");
-          },
-        },
-      });
-      await settlesAt(() => queue.completed(), 1);
-      await stop();
-      expect(runs).toBe(1);
-      expect(await queue.dead()).toEqual([]);
-    });
-
-    it("dead-letters what is no job of ours, and goes on", async () => {
-      const queue = await engine.open("hostile");
-      for (const data of [{}, { list: [1] }, { version: 2, id: "x" }, { version: 1, id: "a:b" }]) {
-        await queue.put(data);
-      }
-      await inboxReceiver(queue.enqueue).receive(await alarmDelivery(5));
-      const handled: number[] = [];
-      const stop = queue.consume({
-        handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },
-      });
-      await settlesAt(async () => (await queue.dead()).length, 4);
-      await settlesAt(() => handled, [5]);
-      await stop();
-      for (const { error } of await queue.dead()) {
-        expect(error).toMatch(/the job is not one of the inbox: expected /);
-      }
-    });
-
-    describe("a worker that is stopped", () => {
-      it("aborts the signal, waits for what runs and takes no more", async () => {
-        const queue = await engine.open("stopped");
-        const receiver = inboxReceiver(queue.enqueue);
-        await receiver.receive(await alarmDelivery(1));
-        const started = deferred();
-        let ended = 0;
-        const stop = queue.consume({
-          concurrency: 1,
-          handlers: {
-            new_alarm: async (_, { signal }) => {
-              started.resolve();
-              await new Promise((resolve) => {
-                signal.addEventListener("abort", resolve);
-              });
-              ended += 1;
-            },
-          },
-        });
-        await started.promise;
-        await receiver.receive(await alarmDelivery(2));
-        await Promise.all([stop(), stop()]);
-        expect(ended).toBe(1);
-        expect(await queue.completed()).toBe(1);
-        expect(await queue.jobs()).toBe(2);
-      });
-    });
+  beforeAll(async () => {
+    engine = await startEngine();
   });
-}
+  afterAll(() => engine.close());
+
+  it("each of 200 deliveries is handled once, however often the gateway sends it", async () => {
+    const queue = await engine.open("each-once");
+    const handled: number[] = [];
+    const stop = queue.consume({
+      handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },
+    });
+    const deliveries = await Promise.all(Array.from({ length: 200 }, (_, n) => alarmDelivery(n)));
+    // Two receivers, each with its own memory store, like two processes.
+    const receivers = [inboxReceiver(queue.enqueue), inboxReceiver(queue.enqueue)];
+    const answers = await Promise.all(
+      receivers.flatMap((receiver) => deliveries.map((delivery) => receiver.receive(delivery))),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+
+    await settlesAt(() => queue.completed(), 200);
+    const late = inboxReceiver(queue.enqueue);
+    for (const delivery of deliveries.slice(0, 20)) await late.receive(delivery);
+    await stop();
+    expect(await queue.jobs()).toBe(200);
+    expect(handled.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n));
+  });
+
+  it("the handler of a worker gets the record and the context of the delivery", async () => {
+    const queue = await engine.open("context");
+    const seen: [Alarm, DeliveryContext][] = [];
+    const delivery = await alarmDelivery(7);
+    await inboxReceiver(queue.enqueue).receive(delivery);
+    const stop = queue.consume({
+      handlers: { new_alarm: (alarm, context) => seen.push([alarm, context]) },
+    });
+    await settlesAt(() => seen.length, 1);
+    await stop();
+    const [alarm, context] = seen[0] ?? [];
+    expect(alarm?.account_id).toBe(7);
+    expect(context).toMatchObject({
+      id: delivery.headers["X-Webhook-Id"],
+      type: "new_alarm",
+      timestamp: new Date(Number(delivery.headers["X-Webhook-Timestamp"]) * 1000),
+      takeover: false,
+    });
+    expect(Buffer.from(context?.rawBody ?? []).toString()).toBe(delivery.body);
+  });
+
+  it("bodies that are not UTF-8 and ids that are not UUIDs reach the handler unchanged", async () => {
+    const queue = await engine.open("odd");
+    const seen: [string, number[]][] = [];
+    const body = Uint8Array.of(0xff, 0x00, 0xfe);
+    const job = { version: 1, timestamp: 1, type: "new_alarm" } as const;
+    const ids = ["123", "wait", "meta", "A.b_c-", randomUUID().toUpperCase()];
+    for (const id of [...ids, ...ids]) {
+      const context = { id, type: "x", timestamp: new Date(), rawBody: body } as DeliveryContext;
+      await queue.enqueue({ ...job, id, encoding: "base64", body: "/wD+" }, context);
+    }
+    const stop = queue.consume({
+      handlers: { unrecognized: (_, { id, rawBody }) => seen.push([id, [...rawBody]]) },
+    });
+    await settlesAt(() => queue.completed(), ids.length);
+    await stop();
+    expect(seen.toSorted()).toEqual(ids.map((id) => [id, [...body]]).toSorted());
+  });
+
+  it("a failed job runs again, and at its limit it is dead-lettered with its error", async () => {
+    const queue = await engine.open("failing", { retryLimit: 1, retryDelayMs: 1_000 });
+    const runs: boolean[] = [];
+    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
+    const stop = queue.consume({
+      handlers: {
+        new_alarm: (_, { takeover }) => {
+          runs.push(takeover);
+          throw new Error("the CRM is \0 \ud800 away");
+        },
+      },
+    });
+    await settlesAt(async () => (await queue.dead()).length, 1);
+    await stop();
+    // A failed run has a result, so the next run is no takeover.
+    expect(runs).toEqual([false, false]);
+    const [letter] = await queue.dead();
+    expect(letter?.error).toMatch(/^Error: the CRM is/);
+    expect(letter?.data).toMatchObject({ version: 1, type: "new_alarm" });
+  });
+
+  it("a redelivery of a dead-lettered delivery makes no second job", async () => {
+    const queue = await engine.open("dead-once", { retryLimit: 0 });
+    const delivery = await alarmDelivery(1);
+    await inboxReceiver(queue.enqueue).receive(delivery);
+    let runs = 0;
+    const stop = queue.consume({
+      handlers: {
+        new_alarm: () => {
+          runs += 1;
+          throw new Error("never");
+        },
+      },
+    });
+    await settlesAt(async () => (await queue.dead()).length, 1);
+    expect((await inboxReceiver(queue.enqueue).receive(delivery)).status).toBe(200);
+    const last = await alarmDelivery(2);
+    await inboxReceiver(queue.enqueue).receive(last);
+    await settlesAt(() => runs, 2);
+    await stop();
+  });
+
+  it("a job runs again after the delay of RetryLater, which counts as an attempt", async () => {
+    const queue = await engine.open("later", { retryLimit: 2, retryDelayMs: 60_000 });
+    const runs: number[] = [];
+    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
+    const stop = queue.consume({
+      handlers: {
+        new_alarm: () => {
+          runs.push(Date.now());
+          throw new RetryLater({ afterMs: 1_500 });
+        },
+      },
+    });
+    await settlesAt(async () => (await queue.dead()).length, 1);
+    await stop();
+    expect(runs).toHaveLength(3);
+    const gaps = runs.slice(1).map((at, n) => at - (runs[n] ?? 0));
+    for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(1_450);
+  });
+
+  it("a job is completed if its handler throws DiscardDelivery", async () => {
+    const queue = await engine.open("discarded");
+    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
+    let runs = 0;
+    const stop = queue.consume({
+      handlers: {
+        new_alarm: () => {
+          runs += 1;
+          throw new DiscardDelivery("not ours");
+        },
+      },
+    });
+    await settlesAt(() => queue.completed(), 1);
+    await stop();
+    expect(runs).toBe(1);
+    expect(await queue.dead()).toEqual([]);
+  });
+
+  it("a worker dead-letters jobs that the inbox did not make, and goes on", async () => {
+    const queue = await engine.open("hostile");
+    for (const data of [{}, { list: [1] }, { version: 2, id: "x" }, { version: 1, id: "a:b" }]) {
+      await queue.put(data);
+    }
+    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(5));
+    const handled: number[] = [];
+    const stop = queue.consume({
+      handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },
+    });
+    await settlesAt(async () => (await queue.dead()).length, 4);
+    await settlesAt(() => handled, [5]);
+    await stop();
+    for (const { error } of await queue.dead()) {
+      expect(error).toMatch(/the job was not made by the inbox: expected /);
+    }
+  });
+
+  it("a stopped worker aborts the signal, waits for running jobs and takes no more", async () => {
+    const queue = await engine.open("stopped");
+    const receiver = inboxReceiver(queue.enqueue);
+    await receiver.receive(await alarmDelivery(1));
+    const started = deferred();
+    let ended = 0;
+    const stop = queue.consume({
+      concurrency: 1,
+      handlers: {
+        new_alarm: async (_, { signal }) => {
+          started.resolve();
+          await new Promise((resolve) => {
+            signal.addEventListener("abort", resolve);
+          });
+          ended += 1;
+        },
+      },
+    });
+    await started.promise;
+    await receiver.receive(await alarmDelivery(2));
+    await Promise.all([stop(), stop()]);
+    expect(ended).toBe(1);
+    expect(await queue.completed()).toBe(1);
+    expect(await queue.jobs()).toBe(2);
+  });
+});

@@ -5,23 +5,19 @@ import { WorkerStoppingError, pgBossConsume } from "../../src/inbox/pg-boss/inde
 import type { PgBossConsumer, PgBossJob } from "../../src/inbox/pg-boss/client.js";
 import { QueueError } from "../../src/inbox/queue-error.js";
 import { deferred } from "../support/deferred.js";
-import { describeEngine } from "../support/inbox/inbox-engine.js";
+import { describePgBoss } from "../support/inbox/inbox-engines.js";
 import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
-import {
-  postgresBinaries,
-  startPostgres,
-  type PostgresServer,
-} from "../support/postgres/postgres-server.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
 
-/** What a worker writes, in order. */
+/** A logger that collects the lines of a worker. */
 function watchedLog() {
   const lines: [string, unknown][] = [];
   const take = (line: string, details: unknown) => lines.push([line, details]);
   return { lines, logger: { warn: take, error: take } };
 }
 
-describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
+describePgBoss("pg-boss", () => {
   let server: PostgresServer;
   let url: string;
   let boss: PgBoss;
@@ -36,7 +32,7 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
     await server.close();
   });
 
-  /** The same client, whose jobs pass through `change` on their way from the queue. */
+  /** The same client, but `change` sees and replaces the fetched jobs. */
   const changing = (
     change: (jobs: readonly PgBossJob[]) => Promise<readonly PgBossJob[]>,
   ): PgBossConsumer => ({
@@ -44,7 +40,7 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
     getDb: () => boss.getDb(),
   });
 
-  it("says that a job was taken from it while its handler ran", async () => {
+  it("a pg-boss worker logs that its job was cancelled while the handler ran", async () => {
     const queue = pgBossQueue(boss, "cancelled");
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const { lines, logger } = watchedLog();
@@ -56,7 +52,9 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
       () => lines,
       [
         [
-          expect.stringContaining("a job had moved on before its result") as string,
+          expect.stringContaining(
+            "a job changed its state before its result was written",
+          ) as string,
           { jobId: expect.any(String) as string },
         ],
       ],
@@ -65,7 +63,7 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
     expect(await queue.completed()).toBe(0);
   });
 
-  it("gives a result up that pg-boss does not take any more, so that the job runs again", async () => {
+  it("a pg-boss worker that stops gives up a result that it cannot write, and the job runs again", async () => {
     const own = await startPgBoss(url);
     const queue = pgBossQueue(own, "given-up", { expireInMs: 60_000 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
@@ -73,7 +71,7 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
     const stop = queue.consume({
       handlers: {
         new_alarm: async () => {
-          // The wrong way round: the worker is to be stopped before the PgBoss.
+          // The wrong order: the worker must be stopped before the PgBoss.
           await own.stop({ graceful: false });
           throw new RetryLater({ afterMs: 1_000 });
         },
@@ -89,7 +87,7 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
     expect(await pgBossQueue(boss, "given-up").completed()).toBe(0);
   });
 
-  it("runs a job that comes when it is already being stopped, with the signal aborted", async () => {
+  it("a pg-boss job that arrives while its worker is stopping runs with an aborted signal", async () => {
     const queue = pgBossQueue(boss, "last");
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const fetched = deferred();
@@ -101,7 +99,7 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
         await release.promise;
         return jobs;
       }),
-      queue: "last",
+      queueName: "last",
       logger: false,
       handlers: { new_alarm: (_, { signal }) => reasons.push(signal.reason) },
     });
@@ -113,7 +111,7 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
     expect(await queue.completed()).toBe(1);
   });
 
-  it("takes pg-boss's own expiry for a job that tells none", async () => {
+  it("a job without a readable expiry has pg-boss's default", async () => {
     const queue = pgBossQueue(boss, "endless");
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const { lines, logger } = watchedLog();
@@ -121,9 +119,9 @@ describeEngine("a worker of pg-boss", postgresBinaries !== undefined, () => {
       boss: changing((jobs) =>
         Promise.resolve(jobs.map((job) => ({ ...job, expireInSeconds: "15 minutes" }))),
       ),
-      queue: "endless",
+      queueName: "endless",
       logger,
-      // Longer than a timer of no length.
+      // Longer than a timer of 0 ms.
       handlers: { new_alarm: () => new Promise((resolve) => setTimeout(resolve, 100)) },
     });
     await settlesAt(() => queue.completed(), 1);

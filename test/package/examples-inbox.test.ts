@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { describeEngine } from "../support/inbox/inbox-engine.js";
+import { describeBullmq, describePgBoss } from "../support/inbox/inbox-engines.js";
 import {
   freshAlarm,
   freshEvent,
@@ -9,8 +9,8 @@ import {
 } from "../support/package/example-process.js";
 import { eventually } from "../support/listening-receiver.js";
 import { postgresUrl } from "../support/inbox/inbox-pg-boss-engine.js";
-import { postgresBinaries, startPostgres } from "../support/postgres/postgres-server.js";
-import { hasRedisServer, startRedisServer } from "../support/redis/redis-server.js";
+import { startPostgres } from "../support/postgres/postgres-server.js";
+import { startRedisServer } from "../support/redis/redis-server.js";
 
 const HANDLED = { status: 200, outcome: "handled" };
 const DUPLICATE = { status: 200, outcome: "duplicate" };
@@ -33,12 +33,12 @@ async function redis(): Promise<Service> {
 }
 
 const EXAMPLES = [
-  ["inbox-pg-boss.ts", postgresBinaries !== undefined, postgres],
-  ["inbox-bullmq.ts", hasRedisServer, redis],
+  ["inbox-pg-boss.ts", describePgBoss, postgres],
+  ["inbox-bullmq.ts", describeBullmq, redis],
 ] as const;
 
-for (const [file, isThere, startService] of EXAMPLES) {
-  describeEngine(`examples/${file}`, isThere, () => {
+for (const [file, describeExample, startService] of EXAMPLES) {
+  describeExample(`examples/${file}`, () => {
     let service: Service;
     let example: ExampleProcess;
 

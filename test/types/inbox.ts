@@ -1,5 +1,5 @@
-// Compiled, never run: the real engines are taken as they are, wrong ones are not, and a worker's handlers
-// are typed as a receiver's.
+// Compiled, never run: the real clients of the engines fit, wrong ones do not, and the handlers of a worker
+// have the types of a receiver's.
 import { Queue, Worker } from "bullmq";
 import PgBoss from "pg-boss";
 import { createWebhookReceiver, type Alarm, type DeliveryContext } from "../../src/index.js";
@@ -37,33 +37,42 @@ const workerOptions = { connection: { port: 6379 }, concurrency: 5 };
 createWebhookReceiver({ secret: "s", handlers: inbox({ enqueue: pgBossEnqueue({ boss }) }) });
 createWebhookReceiver({ secret: "s", handlers: inbox({ enqueue: bullmqEnqueue({ queue }) }) });
 const stop: () => Promise<void> = pgBossConsume({ boss, handlers });
-const stopped = bullmqConsume({ Worker, queue: "q", workerOptions, handlers });
+const stopped = bullmqConsume({ Worker, queueName: "q", workerOptions, handlers });
 assert<Equal<typeof stopped, () => Promise<void>>>();
+bullmqConsume({ Worker, workerOptions, handlers });
 
-// One type alone.
+// A queue object is `queue`, and its name is `queueName`.
+// @ts-expect-error -- bullmqEnqueue takes a Queue object
+bullmqEnqueue({ queue: "gateway-deliveries" });
+// @ts-expect-error -- bullmqConsume takes a name
+bullmqConsume({ Worker, queue, workerOptions, handlers });
+// @ts-expect-error -- pgBossConsume takes queueName
+pgBossConsume({ boss, queue: "gateway-deliveries", handlers });
+
+// A single type.
 const { new_alarm } = inbox({ enqueue: pgBossEnqueue({ boss }) });
 createWebhookReceiver({ secret: "s", handlers: { new_alarm } });
 
-// The engines of each other.
+// The wrong engine.
 // @ts-expect-error -- a Queue of BullMQ is no PgBoss
 pgBossEnqueue({ boss: queue });
-// @ts-expect-error -- nor does it work one
+// @ts-expect-error -- a Queue of BullMQ is no PgBoss
 pgBossConsume({ boss: queue, handlers });
 // @ts-expect-error -- a PgBoss is no Queue of BullMQ
 bullmqEnqueue({ queue: boss });
-// @ts-expect-error -- a Queue is no class of workers
-bullmqConsume({ Worker: Queue, queue: "q", workerOptions, handlers });
+// @ts-expect-error -- a Queue is no Worker class
+bullmqConsume({ Worker: Queue, queueName: "q", workerOptions, handlers });
 bullmqConsume({
   // @ts-expect-error -- BullMQ's own options are checked
   Worker,
-  queue: "q",
+  queueName: "q",
   workerOptions: { connection: {}, concurrency: "5" },
   handlers,
 });
-// @ts-expect-error -- a worker has a connection
-bullmqConsume({ Worker, queue: "q", workerOptions: { concurrency: 5 }, handlers });
+// @ts-expect-error -- the connection is required
+bullmqConsume({ Worker, queueName: "q", workerOptions: { concurrency: 5 }, handlers });
 
-// A write of one's own.
+// Your own enqueue.
 inbox({ enqueue: (job, context) => Promise.resolve([job.id, context.id]) });
 inbox({
   enqueue: (job, context) => {
@@ -72,7 +81,7 @@ inbox({
     return Promise.resolve();
   },
 });
-// @ts-expect-error -- without its promise nobody knows whether the write has happened
+// @ts-expect-error -- without a promise the end of the write is unknown
 inbox({ enqueue: (job) => job.id });
 
 // A worker's handlers.
@@ -92,12 +101,12 @@ pgBossConsume({
 // @ts-expect-error -- no such handler
 pgBossConsume({ boss, handlers: { old_alarm: () => undefined } });
 // @ts-expect-error -- no handlers
-bullmqConsume({ Worker, queue: "q", workerOptions });
+bullmqConsume({ Worker, queueName: "q", workerOptions });
 const work = inboxWorker({ handlers });
 const result: Promise<InboxResult> = work({}, { takeover: true });
-// @ts-expect-error -- the signal is one
+// @ts-expect-error -- signal must be an AbortSignal
 const wrong = work({}, { signal: true });
-// A result is looked at before its error is.
+// The error of a result exists only after its outcome is checked.
 assert<Equal<keyof InboxResult, "outcome">>();
 
 // A write in the transaction of the store.
@@ -126,7 +135,7 @@ pgBossConsume({
 assert<Equal<JobReport["body"], string>>();
 const letters: Promise<DeadDelivery[]> = pgBossDead({ boss }).list({ limit: 10 });
 const replayed: Promise<Replayed> = bullmqDead({ queue }).replay("all");
-// @ts-expect-error -- one id is a list of one
+// @ts-expect-error -- a single id must be in an array
 void bullmqDead({ queue }).replay("3f2504e0");
-// @ts-expect-error -- all are discarded by their ids
+// @ts-expect-error -- discard needs ids
 void pgBossDead({ boss }).discard("all");

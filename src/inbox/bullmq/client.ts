@@ -1,4 +1,6 @@
-/** What of a job's settings is given to `add`. */
+// The parts of BullMQ 5 and 6 that the inbox uses, as structural types: a wrapped queue or worker fits them too.
+
+/** The settings of a job that `add` gets. */
 export interface BullmqAddOptions {
   readonly jobId: string;
   readonly attempts: number;
@@ -8,19 +10,19 @@ export interface BullmqAddOptions {
   readonly removeOnFail: false;
 }
 
-/** The member of a BullMQ `Queue` that puts jobs into it. */
+/** The method of a BullMQ `Queue` that `bullmqEnqueue` calls. */
 export interface BullmqQueue {
   add(name: string, data: object, options: BullmqAddOptions): PromiseLike<unknown>;
 }
 
-/** The members of a job that a worker reads. */
+/** The members of a job that the worker uses. */
 export interface BullmqJob {
   readonly id?: string | undefined;
-  /** Whatever was put into the queue. */
+  /** Anything that someone put into the queue. */
   readonly data: unknown;
-  /** How often a worker was lost over it. */
+  /** How often its worker crashed. */
   readonly stalledCounter?: number | undefined;
-  /** How often it was started, this time included. */
+  /** How often it was started, this run included. */
   readonly attemptsStarted?: number | undefined;
   /** How often it failed. */
   readonly attemptsMade: number;
@@ -31,21 +33,21 @@ export interface BullmqJob {
   /** When it was completed or failed for good, in milliseconds of Unix time. */
   readonly finishedOn?: number | undefined;
   readonly opts: { readonly attempts?: number | undefined; readonly backoff?: unknown };
-  /** Replaces what is in the queue. */
+  /** Replaces the data in the queue. */
   updateData(data: object): PromiseLike<unknown>;
 }
 
 /** The function that BullMQ calls with each job. */
 export type BullmqProcessor = (job: BullmqJob, token?: string) => Promise<void>;
 
-/** The members of a BullMQ `Worker`. */
+/** The members of a BullMQ `Worker` that `bullmqConsume` uses. */
 export interface BullmqWorker {
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "failed", listener: (job: BullmqJob | undefined, error: Error) => void): unknown;
   on(event: "lockRenewalFailed", listener: (jobIds: string[]) => void): unknown;
   close(): PromiseLike<unknown>;
   disconnect(): PromiseLike<unknown>;
-  /** The name of a key of the queue in Redis. */
+  /** The Redis key of a part of the queue, or of a job. */
   toKey(type: string): string;
 }
 
@@ -56,7 +58,7 @@ export type BullmqWorkerClass<Options extends object> = new (
   options: Options,
 ) => BullmqWorker;
 
-/** A job among the failed ones, as a `Queue` gives it. */
+/** A failed job, as a `Queue` returns it. */
 export interface BullmqDeadJob {
   readonly id?: string | undefined;
   readonly data: unknown;
@@ -69,7 +71,7 @@ export interface BullmqDeadJob {
   retry(state: "failed", options: { readonly resetAttemptsMade: boolean }): PromiseLike<unknown>;
 }
 
-/** The members of a BullMQ `Queue` that reach its failed jobs. */
+/** The methods of a BullMQ `Queue` that `deadDeliveries` calls. */
 export interface BullmqDeadQueue {
   getJob(id: string): PromiseLike<BullmqDeadJob | undefined>;
   getJobs(
@@ -78,4 +80,25 @@ export interface BullmqDeadQueue {
     end: number,
     ascending: boolean,
   ): PromiseLike<readonly (BullmqDeadJob | undefined)[]>;
+}
+
+/** The Redis commands that the workers of BullMQ 5 and 6 have in common. */
+export interface WorkerRedis {
+  hget(key: string, field: string): Promise<string | null>;
+  hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
+  /** Resolves to the number of fields that did not exist before. */
+  hset(key: string, fields: Record<string, string | number>): Promise<number>;
+  hdel(key: string, ...fields: string[]): Promise<number>;
+  zrevrange(key: string, start: number, end: number): Promise<string[]>;
+}
+
+/** The Redis connection of a worker: `worker.client` in BullMQ 5, that of its backend in BullMQ 6. */
+export async function redisOf(worker: BullmqWorker): Promise<WorkerRedis> {
+  const { client, getBackend } = worker as BullmqWorker & {
+    readonly client?: PromiseLike<WorkerRedis>;
+    readonly getBackend?: () => { readonly client: PromiseLike<WorkerRedis> };
+  };
+  const connection = client ?? getBackend?.call(worker).client;
+  if (connection === undefined) throw new TypeError("BullMQ's worker has no Redis client");
+  return connection;
 }

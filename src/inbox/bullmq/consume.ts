@@ -1,82 +1,92 @@
 import { ConfigurationError } from "../../common/configuration-error.js";
 import { within } from "../../common/deadline.js";
 import { guarded } from "../../common/guarded.js";
-import { ownOptions } from "../../common/own-options.js";
-import { checkQueueName } from "../client-methods.js";
-import { createJobRunner, type InboxWorkerOptions } from "../job-runner.js";
+import { repeat } from "../../common/timers.js";
+import { JobRunner, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";
-import { RETRY_OPTIONS } from "../retry-options.js";
-import { repeat } from "../watch.js";
-import { backoffDelay } from "./backoff.js";
-import type { BullmqWorkerClass } from "./client.js";
-import { createDeadWatch } from "./dead-watch.js";
-import { redisOf } from "./redis.js";
-import { createRuns } from "./run.js";
+import {
+  checkQueueName,
+  DEFAULT_QUEUE_NAME,
+  ownQueueOptions,
+  RETRY_OPTIONS,
+} from "../queue-options.js";
+import { redisOf, type BullmqWorkerClass } from "./client.js";
+import { DeadJobWatch } from "./dead-job-watch.js";
+import { backoffDelay } from "./job-options.js";
+import { RunningJobs } from "./running-jobs.js";
 
 /** Options of `bullmqConsume`. */
 export interface BullmqConsumeOptions<Options extends object> extends InboxWorkerOptions {
-  /** The class `Worker` of `bullmq`. Its options are checked against those given below. */
+  /** The class `Worker` of `bullmq`. */
   Worker: BullmqWorkerClass<NoInfer<Options>>;
-  /** The name of the queue that `bullmqEnqueue` was given. */
-  queue: string;
+  /** The name of the `Queue` that `bullmqEnqueue` was given. Default `"gateway-deliveries"`. */
+  queueName?: string | undefined;
   /**
-   * BullMQ's own options of the worker: `connection`, `concurrency` (BullMQ's default is 1),
-   * `lockDuration` and so on. `maxStalledCount`, how many crashed workers a job survives, is 14 here
-   * and not 1: at BullMQ's default a second deploy in the middle of a job would dead-letter it.
+   * BullMQ's own worker options, typed by `Worker`: `connection` (required), `concurrency` (BullMQ's
+   * default is 1), `lockDuration` and so on. The default of `maxStalledCount`, how many crashes of its
+   * worker a job survives, is 14 here. With BullMQ's default of 1, two deploys during one job would
+   * dead-letter it.
    */
   workerOptions: Options;
 }
 
 /** How long BullMQ may take to write the last results and to close its connections. */
 const CLOSE_TIMEOUT_MS = 10_000;
-/** BullMQ reports each attempt to reach a Redis that is away. */
+/** BullMQ emits an error for each failed attempt to connect. The same error is logged once per minute. */
 const SAME_ERROR_MS = 60_000;
-/** How often failed jobs that no worker has reported are looked for: BullMQ's default of `stalledInterval`. */
-const LOOK_INTERVAL_MS = 30_000;
+/** How often workers look for unreported dead jobs: BullMQ's default of `stalledInterval`. */
+const WATCH_INTERVAL_MS = 30_000;
 const MAX_GRACE_MS = 10_000;
-const OPTION_NAMES = ["Worker", "queue", "workerOptions", "handlers", "onJob", "logger"];
+const OPTION_NAMES = ["Worker", "queueName", "workerOptions", "handlers", "onJob", "logger"];
 
 /**
- * Works a queue of BullMQ with the typed handlers of a receiver. A handler that throws makes BullMQ try
- * the job again, and put it among the failed ones, the dead letters, at its limit; `RetryLater` does so
- * in its own time; `DiscardDelivery` completes the job. A job runs at least once: where a worker crashes
- * it runs again once its lock has ended, with `context.takeover`. `context.signal` aborts when the lock is lost
- * and when the worker is stopped. Another worker than this one knows no delay for the jobs.
+ * Works a queue of BullMQ with the typed handlers of a receiver.
  *
- * A job that is done with keeps its id and loses its body. One that is dead is reported to `onJob` and the log
- * by the worker that fails it. A worker that crashes at that moment cannot: the others look for dead jobs that
- * were not reported, every `stalledInterval` (default 30 000 ms), so each is reported at least once.
+ * If a handler throws, BullMQ runs the job again, and at its limit puts it among the failed jobs, which are
+ * the dead ones. `RetryLater` sets the delay of the next run. `DiscardDelivery` completes the job. A job
+ * runs at least once: after a crash of its worker it runs again when its lock has expired, with
+ * `context.takeover`. `context.signal` aborts when the lock is lost and when the worker is stopped. Work
+ * the queue only with `bullmqConsume`: the delays of the jobs need its backoff strategy.
  *
- * Returns the function that stops it: no further job is taken, and its promise resolves when the running
- * ones have settled; where Redis is away then, BullMQ is given 10 seconds. It never rejects.
+ * A finished job keeps its id and loses its body. The worker that fails a job for good reports it to
+ * `onJob` and the log. If it crashes at that moment, another worker does: all look for unreported dead jobs
+ * every `stalledInterval` (default 30 000 ms), so each dead job is reported at least once.
  *
- * @throws ConfigurationError where an option cannot work.
+ * Returns the function that stops the worker. It takes no further jobs, and its promise resolves when the
+ * running jobs have settled. If Redis is away then, BullMQ gets 10 seconds. It never rejects.
+ *
+ * @example
+ * ```ts
+ * const stop = bullmqConsume({
+ *   Worker,
+ *   workerOptions: { connection, concurrency: 10 },
+ *   handlers: { new_alarm: (alarm, { id }) => openTicket(id, alarm) },
+ *   onJob: ({ outcome, id }) => outcome === "dead" && alertOperators(id),
+ * });
+ * process.once("SIGTERM", () => void stop().then(() => queue.close()));
+ * ```
+ *
+ * @throws ConfigurationError if an option is invalid.
  */
 export function bullmqConsume<Options extends object>(
   options: BullmqConsumeOptions<Options>,
 ): () => Promise<void> {
-  const { Worker, queue, workerOptions, ...own } = ownOptions(
-    "bullmqConsume",
-    options,
-    OPTION_NAMES,
-  );
+  const own = ownQueueOptions("bullmqConsume", options, OPTION_NAMES);
+  const { Worker, queueName = DEFAULT_QUEUE_NAME, workerOptions, ...rest } = own;
   if (typeof Worker !== "function") {
-    throw new ConfigurationError(
-      "invalid_option",
-      "Worker has to be the class of that name of bullmq",
-    );
+    throw new ConfigurationError("invalid_option", "Worker must be the class Worker of bullmq");
   }
-  checkQueueName("queue", queue);
+  checkQueueName("queueName", queueName);
   if (typeof workerOptions !== "object" || (workerOptions as unknown) === null) {
-    const rule = "workerOptions has to hold the connection of the worker";
+    const rule = "workerOptions must be an object with the connection of the worker";
     throw new ConfigurationError("invalid_option", rule);
   }
-  const runner = createJobRunner(
-    own,
+  const runner = new JobRunner(
+    rest,
     (id) => `deadDeliveries({ queue }).replay([${JSON.stringify(id)}])`,
   );
   const { log } = runner;
-  const runs = createRuns(runner, async (jobId) => {
+  const jobs: RunningJobs = new RunningJobs(runner, async (jobId) => {
     const redis = await redisOf(worker);
     return redis.hdel(worker.toKey(jobId), "failedReason", "stacktrace");
   });
@@ -85,74 +95,83 @@ export function bullmqConsume<Options extends object>(
     readonly settings?: object;
     readonly stalledInterval?: number;
   };
-  const worker = new Worker(queue, runs.process, {
+  const worker = new Worker(queueName, (job) => jobs.process(job), {
     maxStalledCount: RETRY_OPTIONS.retryLimit.fallback,
     ...workerOptions,
     settings: { ...settings, backoffStrategy: backoffDelay },
   });
-  const isNews = createNews();
+  const repetitions = new RepetitionFilter();
   const reportError = (error: unknown): void => {
     const known = queueErrorOf("BullMQ", error);
-    if (isNews(known)) log("error", "BullMQ's worker reports an error", { error: known });
+    if (repetitions.isNew(known))
+      log("error", "BullMQ's worker reports an error", { error: known });
   };
   worker.on("error", reportError);
-  worker.on("lockRenewalFailed", runs.lockLost);
+  worker.on("lockRenewalFailed", (jobIds) => {
+    jobs.lockLost(jobIds);
+  });
 
   const stopping = new AbortController();
-  const intervalMs = stalledInterval ?? LOOK_INTERVAL_MS;
-  const watch = createDeadWatch(
+  const intervalMs = stalledInterval ?? WATCH_INTERVAL_MS;
+  const deadJobs = new DeadJobWatch(
     worker,
     Math.min(2 * intervalMs, MAX_GRACE_MS),
-    runner.reportGivenUp,
+    (job) => {
+      runner.reportGivenUp(job);
+    },
     stopping.signal,
   );
   worker.on("failed", (job, error) => {
-    if (job === undefined || !runs.failed(job, error)) return;
+    if (job === undefined || !jobs.failed(job, error)) return;
     const { id = "", finishedOn = 0 } = job;
-    watch.markReported(id, finishedOn).catch(reportError);
+    deadJobs.markReported(id, finishedOn).catch(reportError);
   });
-  const watching = repeat(() => watch.look().catch(reportError), intervalMs, stopping.signal);
+  const reportMissed = () => deadJobs.reportMissed().catch(reportError);
+  const watching = repeat(reportMissed, intervalMs, stopping.signal);
 
-  /** In order, with no end to how long a handler may take, but with one to what Redis may. */
+  /** Waits for the handlers as long as they take, and after that a limited time for Redis. */
   const closeWorker = async (): Promise<void> => {
     const closed = Promise.all([worker.close(), watching]);
     closed.catch(() => undefined);
     for (;;) {
-      await runs.idle();
+      await jobs.idle();
       try {
         await within(CLOSE_TIMEOUT_MS, "the end of BullMQ's worker", closed);
         return;
       } catch (error) {
-        // A job that was on its way when the worker was stopped.
-        if (runs.size() === 0) throw error;
+        // A job may have started after the worker was stopped. Then wait for it too.
+        if (jobs.isEmpty()) throw error;
       }
     }
   };
 
   const stop = async (): Promise<void> => {
     stopping.abort();
-    runs.stop();
+    jobs.stop();
     try {
       await closeWorker();
     } catch (error) {
-      log("error", "BullMQ's worker could not be closed in order: its last jobs may run again", {
-        error: queueErrorOf("BullMQ", error),
-      });
+      const line = "BullMQ's worker could not be closed in order: its last jobs may run again";
+      log("error", line, { error: queueErrorOf("BullMQ", error) });
       guarded(() => worker.disconnect());
     }
-    runs.flush();
+    jobs.flush();
   };
   let stopped: Promise<void> | undefined;
   return () => (stopped ??= stop());
 }
 
-/** Whether an error is another than the last one, or a minute old. */
-function createNews(): (error: Error) => boolean {
-  let last = { message: "", at: Number.NEGATIVE_INFINITY };
-  return ({ message }) => {
-    const at = performance.now();
-    if (message === last.message && at - last.at < SAME_ERROR_MS) return false;
-    last = { message, at };
+/** Tells new errors from repetitions of the last one. */
+class RepetitionFilter {
+  #message = "";
+  #at = Number.NEGATIVE_INFINITY;
+
+  /** False for the same message within a minute. */
+  isNew({ message }: Error): boolean {
+    const now = performance.now();
+    if (message === this.#message && now - this.#at < SAME_ERROR_MS) return false;
+    this.#message = message;
+    this.#at = now;
     return true;
-  };
+  }
 }

@@ -1,10 +1,15 @@
-import { ownOptions } from "../../common/own-options.js";
-import { checkClient } from "../client-methods.js";
-import { deadDeliveriesOf, type DeadDeliveries, type DeadDelivery } from "../dead-deliveries.js";
-import { doneJobOf, jobNameOf, UnreadableJobError } from "../inbox-job.js";
+import {
+  deadDeliveriesOf,
+  type DeadDeliveries,
+  type DeadDelivery,
+  type DeadLetters,
+} from "../dead-deliveries.js";
+import { finishedJobOf, jobNameOf } from "../inbox-job.js";
+import { UnreadableJobError } from "../job-errors.js";
+import { bullmqJobId, deliveryIdOfBullmqJob } from "../job-id.js";
 import { queueErrorOf, wordsOfText } from "../queue-error.js";
+import { checkQueue, ownQueueOptions } from "../queue-options.js";
 import type { BullmqDeadJob, BullmqDeadQueue } from "./client.js";
-import { bullmqJobId, deliveryIdOf } from "./job-id.js";
 
 /** Options of `deadDeliveries`. */
 export interface BullmqDeadDeliveriesOptions {
@@ -13,74 +18,96 @@ export interface BullmqDeadDeliveriesOptions {
 }
 
 /**
- * The deliveries of a queue of BullMQ whose jobs failed for good. BullMQ keeps them, with their bodies,
+ * The deliveries of a BullMQ queue whose jobs have failed for good. BullMQ keeps them, with their bodies,
  * until they are replayed or discarded.
  *
- * @throws ConfigurationError where an option cannot work.
+ * @example
+ * ```ts
+ * const dead = deadDeliveries({ queue });
+ * for (const { id, attempts, error } of await dead.list()) console.log(id, attempts, error);
+ * await dead.replay("all");
+ * ```
+ *
+ * @throws ConfigurationError if an option is invalid.
  */
 export function deadDeliveries(options: BullmqDeadDeliveriesOptions): DeadDeliveries {
-  const own = ownOptions("deadDeliveries", options, ["queue"]);
-  const { queue } = own;
-  checkClient("queue", queue, ["getJob", "getJobs"]);
-
-  const deadJob = async (id: string): Promise<BullmqDeadJob | undefined> => {
-    // A job that is not ours has an id of its own.
-    const job = (await queue.getJob(bullmqJobId(id))) ?? (await queue.getJob(id));
-    return job !== undefined && (await job.isFailed()) ? job : undefined;
-  };
-
-  /** With all of its attempts. False where it is not among the failed jobs any more. */
-  const runAgain = async (job: BullmqDeadJob): Promise<boolean> => {
-    try {
-      await job.retry("failed", { resetAttemptsMade: true });
-      return true;
-    } catch (error) {
-      if (await job.isFailed()) throw error;
-      return false;
-    }
-  };
-
-  /**
-   * BullMQ forgets the id of a job that it removes, and a copy of the delivery would be handled. So the job
-   * is marked as done and run again: its worker completes it without the handler, and its id is kept.
-   */
-  const giveUp = async (job: BullmqDeadJob): Promise<boolean> => {
-    try {
-      await job.updateData(doneJobOf(job.data, "discarded"));
-    } catch (error) {
-      if (!(error instanceof UnreadableJobError)) throw error;
-      await job.remove();
-      return true;
-    }
-    return runAgain(job);
-  };
-
-  const eachOf =
-    (act: (job: BullmqDeadJob) => Promise<boolean>) =>
-    (ids: readonly string[]): Promise<ReadonlySet<string>> =>
-      withoutBody(async () => {
-        const found = new Set<string>();
-        for (const id of ids) {
-          const job = await deadJob(id);
-          if (job !== undefined && (await act(job))) found.add(id);
-        }
-        return found;
-      });
-
-  return deadDeliveriesOf({
-    list: (limit, offset) =>
-      withoutBody(async () => {
-        const jobs = await queue.getJobs(["failed"], offset, offset + limit - 1, true);
-        // One that was removed meanwhile.
-        return jobs.filter((job) => job !== undefined).map(deliveryOf);
-      }),
-    replay: eachOf(runAgain),
-    discard: eachOf(giveUp),
-  });
+  const { queue } = ownQueueOptions("deadDeliveries", options, ["queue"]);
+  checkQueue(queue, ["getJob", "getJobs"]);
+  return deadDeliveriesOf(new BullmqDeadLetters(queue));
 }
 
-function deliveryOf(job: BullmqDeadJob): DeadDelivery {
-  const { id = deliveryIdOf(job.id ?? ""), type } = jobNameOf(job.data);
+class BullmqDeadLetters implements DeadLetters {
+  readonly #queue: BullmqDeadQueue;
+
+  constructor(queue: BullmqDeadQueue) {
+    this.#queue = queue;
+  }
+
+  list(limit: number, offset: number): Promise<DeadDelivery[]> {
+    return withSafeErrors(async () => {
+      const jobs = await this.#queue.getJobs(["failed"], offset, offset + limit - 1, true);
+      // A job that was removed after its id was read is undefined.
+      return jobs.filter((job) => job !== undefined).map(deadDeliveryOf);
+    });
+  }
+
+  replay(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#forEach(ids, retryJob);
+  }
+
+  discard(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#forEach(ids, discardJob);
+  }
+
+  #forEach(
+    ids: readonly string[],
+    act: (job: BullmqDeadJob) => Promise<boolean>,
+  ): Promise<ReadonlySet<string>> {
+    return withSafeErrors(async () => {
+      const found = new Set<string>();
+      for (const id of ids) {
+        const job = await this.#find(id);
+        if (job !== undefined && (await act(job))) found.add(id);
+      }
+      return found;
+    });
+  }
+
+  async #find(id: string): Promise<BullmqDeadJob | undefined> {
+    // A job that the inbox did not make is listed under its own id.
+    const job = (await this.#queue.getJob(bullmqJobId(id))) ?? (await this.#queue.getJob(id));
+    return job !== undefined && (await job.isFailed()) ? job : undefined;
+  }
+}
+
+/** Runs a job again, with all of its attempts. False if it is no longer among the failed jobs. */
+async function retryJob(job: BullmqDeadJob): Promise<boolean> {
+  try {
+    await job.retry("failed", { resetAttemptsMade: true });
+    return true;
+  } catch (error) {
+    if (await job.isFailed()) throw error;
+    return false;
+  }
+}
+
+/**
+ * Gives up a job. If it were removed, BullMQ would forget its id, and a redelivery would be handled. So it
+ * is marked as finished and run again: the worker completes it without the handler and keeps its id.
+ */
+async function discardJob(job: BullmqDeadJob): Promise<boolean> {
+  try {
+    await job.updateData(finishedJobOf(job.data, "discarded"));
+  } catch (error) {
+    if (!(error instanceof UnreadableJobError)) throw error;
+    await job.remove();
+    return true;
+  }
+  return retryJob(job);
+}
+
+function deadDeliveryOf(job: BullmqDeadJob): DeadDelivery {
+  const { id = deliveryIdOfBullmqJob(job.id ?? ""), type } = jobNameOf(job.data);
   return {
     ...{ id, type, attempts: job.attemptsMade },
     failedAt: new Date(job.finishedOn ?? 0),
@@ -88,7 +115,8 @@ function deliveryOf(job: BullmqDeadJob): DeadDelivery {
   };
 }
 
-async function withoutBody<T>(act: () => Promise<T>): Promise<T> {
+/** Replaces errors of BullMQ, which may quote a body. */
+async function withSafeErrors<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {

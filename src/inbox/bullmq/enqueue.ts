@@ -1,21 +1,19 @@
 import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
 import { INTEGER_OPTIONS } from "../../options/options.js";
-import { checkClient } from "../client-methods.js";
 import type { Enqueue } from "../inbox.js";
+import { bullmqJobId } from "../job-id.js";
 import { QueueError } from "../queue-error.js";
-import { RETRY_OPTIONS, type RetryOptions } from "../retry-options.js";
-import { BACKOFF_TYPE } from "./backoff.js";
+import { checkQueue, ownQueueOptions, RETRY_OPTIONS, type RetryOptions } from "../queue-options.js";
 import type { BullmqQueue } from "./client.js";
-import { bullmqJobId } from "./job-id.js";
+import { jobOptionsOf } from "./job-options.js";
 
 /** Options of `bullmqEnqueue`. */
 export interface BullmqEnqueueOptions extends RetryOptions {
   /** A `Queue` of BullMQ, on a Redis with `maxmemory-policy noeviction`. */
   queue: BullmqQueue;
   /**
-   * How long a completed job is remembered, so that the delivery makes no second one. Milliseconds, at
-   * least 72 hours (the gateway's attempts span up to 36, more with jitter), default 7 days.
+   * How long a completed job is kept, so that a redelivery makes no second job. Milliseconds, at least 72
+   * hours (the gateway's attempts span 36 hours and more), default 7 days.
    */
   retentionMs?: number | undefined;
 }
@@ -23,38 +21,40 @@ export interface BullmqEnqueueOptions extends RetryOptions {
 const OPTION_NAMES = ["queue", "retryLimit", "retryDelayMs", "retentionMs"];
 
 /**
- * Puts deliveries into a queue of BullMQ: `inbox({ enqueue: bullmqEnqueue({ queue }) })`. Redis has
- * the job before the gateway hears of it; whether Redis's disk has it is Redis's `appendfsync`: with
- * `everysec` a crash of Redis loses up to a second of acknowledged deliveries, with `always` none.
- * Completed jobs are removed by their age, failed ones, which are the dead letters, never.
+ * Makes the `enqueue` of an inbox that writes to a queue of BullMQ. Redis has the job before the gateway is
+ * answered. Whether a crash of Redis loses the job depends on its `appendfsync`: `everysec` loses up to a
+ * second of acknowledged deliveries, `always` loses none. Completed jobs are removed after `retentionMs`.
+ * Dead jobs stay until they are replayed or discarded.
  *
- * @throws ConfigurationError where an option cannot work.
+ * @example
+ * ```ts
+ * const queue = new Queue("gateway-deliveries", { connection });
+ * const receiver = createWebhookReceiver({
+ *   secret: process.env.GATEWAY_WEBHOOK_SECRET,
+ *   handlers: inbox({ enqueue: bullmqEnqueue({ queue }) }),
+ * });
+ * ```
+ *
+ * @throws ConfigurationError if an option is invalid.
  */
 export function bullmqEnqueue(options: BullmqEnqueueOptions): Enqueue {
-  const own = ownOptions("bullmqEnqueue", options, OPTION_NAMES);
-  const { queue } = own;
-  checkClient("queue", queue, ["add"]);
-  const { retryLimit, retryDelayMs, retentionMs } = own;
-  const retries = integerOption("retryLimit", retryLimit, RETRY_OPTIONS.retryLimit);
-  const delay = integerOption("retryDelayMs", retryDelayMs, RETRY_OPTIONS.retryDelayMs);
-  const ageMs = integerOption("retentionMs", retentionMs, INTEGER_OPTIONS.retentionMs);
-  const settings = {
-    attempts: retries + 1,
-    backoff: { type: BACKOFF_TYPE, delay },
-    removeOnComplete: { age: Math.ceil(ageMs / 1000) },
-    removeOnFail: false,
-    // A queue's `defaultJobOptions` may have one, which would drop a delivery in favour of another.
-    deduplication: undefined,
-  } as const;
+  const own = ownQueueOptions("bullmqEnqueue", options, OPTION_NAMES);
+  const { queue, retryLimit, retryDelayMs, retentionMs } = own;
+  checkQueue(queue, ["add"]);
+  const jobOptions = jobOptionsOf(
+    integerOption("retryLimit", retryLimit, RETRY_OPTIONS.retryLimit),
+    integerOption("retryDelayMs", retryDelayMs, RETRY_OPTIONS.retryDelayMs),
+    integerOption("retentionMs", retentionMs, INTEGER_OPTIONS.retentionMs),
+  );
 
   return async (job) => {
     const jobId = bullmqJobId(job.id);
-    const added: unknown = await queue.add(job.type, job, { jobId, ...settings });
+    const added: unknown = await queue.add(job.type, job, { jobId, ...jobOptions });
     const { id } = Object(added) as { readonly id?: unknown };
-    // Where BullMQ takes no job, it may give back another one: acknowledged, the delivery would be lost.
+    // If BullMQ makes no job, it may return another one. Acknowledged then, the delivery would be lost.
     if (id !== jobId) {
       throw new QueueError(
-        "BullMQ made no job of the delivery: look at the queue's defaultJobOptions",
+        "BullMQ made no job for the delivery: check the defaultJobOptions of the queue",
       );
     }
   };

@@ -1,4 +1,6 @@
-/** What of a queue's settings is given to `createQueue`. */
+// The parts of pg-boss 10 that the inbox uses, as structural types: a wrapper of a PgBoss fits them too.
+
+/** The settings of a queue that `createQueue` gets. */
 export interface PgBossQueueOptions {
   readonly name: string;
   readonly deadLetter?: string;
@@ -9,7 +11,7 @@ export interface PgBossQueueOptions {
   readonly retentionMinutes?: number;
 }
 
-/** What of a job's settings is given to `send`. */
+/** The settings of a job that `send` gets. */
 export interface PgBossSendOptions {
   readonly id: string;
   readonly deadLetter: string;
@@ -20,7 +22,7 @@ export interface PgBossSendOptions {
   readonly retentionMinutes: number;
 }
 
-/** The members of a started `PgBoss` (version 10) that put jobs into a queue. */
+/** The methods of a started `PgBoss` (version 10) that `pgBossEnqueue` calls. */
 export interface PgBossProducer {
   createQueue(name: string, options?: PgBossQueueOptions): PromiseLike<unknown>;
   send(name: string, data: object, options: PgBossSendOptions): PromiseLike<string | null>;
@@ -31,29 +33,29 @@ export interface PgBossProducer {
   ): PromiseLike<unknown>;
 }
 
-/** The members of a job that a worker reads. */
+/** The fields of a job that the worker reads. */
 export interface PgBossJob {
   readonly id: string;
-  /** Whatever was put into the queue. */
+  /** Anything that someone put into the queue. */
   readonly data: unknown;
-  /** A number, or its text, as PostgreSQL's driver has it. */
+  /** A number or its text, depending on PostgreSQL's driver. */
   readonly expireInSeconds: number | string;
   readonly retryCount: number;
   readonly retryLimit: number;
-  /** When it was put into the queue: a date, or its text, as PostgreSQL's driver has it. */
+  /** When it was put into the queue: a date or its text, depending on PostgreSQL's driver. */
   readonly createdOn: Date | string;
   /** When this run began. */
   readonly startedOn: Date | string;
-  /** What was written when the job failed last. */
+  /** What was stored when the job last failed. */
   readonly output: unknown;
 }
 
-/** The member of a `PgBoss` (version 10) that reaches its database. */
+/** The method of a `PgBoss` (version 10) that gives access to its database. */
 export interface PgBossDatabase {
   getDb(): { executeSql(text: string, values: unknown[]): PromiseLike<{ rows: unknown[] }> };
 }
 
-/** The members of a started `PgBoss` (version 10) that work a queue. */
+/** The methods of a started `PgBoss` (version 10) that `pgBossConsume` calls. */
 export interface PgBossConsumer extends PgBossDatabase {
   fetch(
     name: string,

@@ -1,35 +1,41 @@
 import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
-import { checkClient, checkQueueName } from "../client-methods.js";
-import { createJobRunner, type InboxWorkerOptions } from "../job-runner.js";
+import { repeat } from "../../common/timers.js";
+import { WorkerStoppingError } from "../job-errors.js";
+import { JobRunner, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";
-import { DEFAULT_QUEUE } from "../retry-options.js";
-import { repeat } from "../watch.js";
+import {
+  checkBoss,
+  checkQueueName,
+  DEFAULT_QUEUE_NAME,
+  ownQueueOptions,
+} from "../queue-options.js";
 import type { PgBossConsumer } from "./client.js";
-import { createDeadWatch } from "./dead-watch.js";
+import { DeadJobWatch } from "./dead-job-watch.js";
 import { pollQueue } from "./poll.js";
-import { createResults } from "./results.js";
-import { createRunJob } from "./run.js";
-import { WorkerStoppingError } from "../stop-reasons.js";
+import { ResultWriter } from "./result-writer.js";
+import { RunningJobs } from "./running-jobs.js";
 import { schemaOption } from "./sql.js";
 
 /** Options of `pgBossConsume`. */
 export interface PgBossConsumeOptions extends InboxWorkerOptions {
-  /** A started `PgBoss` of version 10. One at least on the database has to have `supervise` on, the default. */
+  /**
+   * A started `PgBoss` of pg-boss 10. At least one PgBoss on the database must have `supervise` on, which
+   * is the default.
+   */
   boss: PgBossConsumer;
-  /** The queue's name, default `"gateway-deliveries"`. */
-  queue?: string | undefined;
-  /** How many jobs run at a time. From 1 to 1 000, default 10. */
+  /** The queue's name, as given to `pgBossEnqueue`. Default `"gateway-deliveries"`. */
+  queueName?: string | undefined;
+  /** How many jobs run at the same time. From 1 to 1 000, default 10. */
   concurrency?: number | undefined;
-  /** The pause after which an empty queue is asked again. Milliseconds, from 100 to 600 000, default 1 000. */
+  /** How long to wait before polling an empty queue again, in milliseconds. From 100 to 600 000, default 1 000. */
   pollIntervalMs?: number | undefined;
-  /** The schema that the PgBoss was made with, default `"pgboss"`. */
+  /** The schema that the PgBoss uses. Default `"pgboss"`. */
   schema?: string | undefined;
 }
 
 const OPTION_NAMES = [
   "boss",
-  "queue",
+  "queueName",
   "handlers",
   "concurrency",
   "pollIntervalMs",
@@ -39,58 +45,73 @@ const OPTION_NAMES = [
 ];
 const CONCURRENCY = { fallback: 10, min: 1, max: 1_000 };
 const POLL_INTERVAL = { fallback: 1_000, min: 100, max: 600_000 };
-/** Dead letters that no worker has reported are looked for once in so many polls. */
-const POLLS_PER_LOOK = 10;
+/** How many poll intervals lie between two searches for unreported dead jobs. */
+const POLLS_PER_WATCH = 10;
 
 /**
- * Works a queue of pg-boss with the typed handlers of a receiver. A handler that throws makes pg-boss try
- * the job again and dead-letter it at its limit; `RetryLater` does so in its own time; `DiscardDelivery`
- * completes the job. A job runs at least once: where a worker crashes it runs again once it has expired,
- * with `context.takeover`. `context.signal` aborts on expiry and when the worker is stopped.
+ * Works a queue of pg-boss with the typed handlers of a receiver.
  *
- * A job that is done with keeps its id and loses its body. One that is dead is reported to `onJob` and the log
- * by the worker that fails it. One that expires at its last attempt is failed by pg-boss: the workers look for
- * dead letters that were not reported every 10 polls, so each is reported at least once. Where a handler ends
- * after its job has expired, the report comes then.
+ * If a handler throws, pg-boss runs the job again, and dead-letters it at its limit. `RetryLater` sets
+ * the delay of the next run. `DiscardDelivery` completes the job. A job runs at least once: after a crash
+ * of its worker it runs again when it has expired, with `context.takeover`. `context.signal` aborts when
+ * the job expires and when the worker is stopped.
  *
- * Returns the function that stops it: no further job is fetched, and its promise resolves when the running
- * ones have settled or expired; a database that gives no answer is waited for 10 seconds. It never
- * rejects. Stop the worker before the PgBoss.
+ * A finished job keeps its id and loses its body. The worker that fails a job for good reports it to
+ * `onJob` and the log. A job that expires on its last attempt is failed by pg-boss itself, so the workers
+ * look for unreported dead jobs every 10 polls. Each dead job is reported at least once. If a handler ends
+ * after its job has expired, its run is reported then.
  *
- * @throws ConfigurationError where an option cannot work.
+ * Returns the function that stops the worker. It fetches no further jobs, and its promise resolves when
+ * the running jobs have settled or expired. It waits up to 10 seconds for a database that does not answer,
+ * and never rejects. Stop the worker before the PgBoss.
+ *
+ * @example
+ * ```ts
+ * const stop = pgBossConsume({
+ *   boss,
+ *   handlers: { new_alarm: (alarm, { id }) => openTicket(id, alarm) },
+ *   onJob: ({ outcome, id }) => outcome === "dead" && alertOperators(id),
+ * });
+ * process.once("SIGTERM", () => void stop().then(() => boss.stop()));
+ * ```
+ *
+ * @throws ConfigurationError if an option is invalid.
  */
 export function pgBossConsume(options: PgBossConsumeOptions): () => Promise<void> {
-  const own = ownOptions("pgBossConsume", options, OPTION_NAMES);
-  const { boss, queue = DEFAULT_QUEUE, handlers, onJob, logger } = own;
-  checkClient("boss", boss, ["fetch", "getDb"]);
-  checkQueueName("queue", queue);
+  const own = ownQueueOptions("pgBossConsume", options, OPTION_NAMES);
+  const { boss, queueName = DEFAULT_QUEUE_NAME, handlers, onJob, logger } = own;
+  checkBoss(boss, ["fetch", "getDb"]);
+  checkQueueName("queueName", queueName);
   const schema = schemaOption(own.schema);
   const concurrency = integerOption("concurrency", own.concurrency, CONCURRENCY);
   const pollIntervalMs = integerOption("pollIntervalMs", own.pollIntervalMs, POLL_INTERVAL);
-  const queueName = queue === DEFAULT_QUEUE ? "" : `, queueName: ${JSON.stringify(queue)}`;
-  const runner = createJobRunner(
+  const nameArgument =
+    queueName === DEFAULT_QUEUE_NAME ? "" : `, queueName: ${JSON.stringify(queueName)}`;
+  const runner = new JobRunner(
     { handlers, onJob, logger },
-    (id) => `deadDeliveries({ boss${queueName} }).replay([${JSON.stringify(id)}])`,
+    (id) => `deadDeliveries({ boss${nameArgument} }).replay([${JSON.stringify(id)}])`,
   );
 
   const { log } = runner;
   const stopping = new AbortController();
-  const results = createResults(boss, queue, schema);
-  const watch = createDeadWatch(boss, queue, schema, runner.reportGivenUp);
-  const runJob = createRunJob(runner, results, watch, stopping.signal);
+  const results = new ResultWriter(boss, queueName, schema);
+  const deadJobs = new DeadJobWatch(boss, queueName, schema, (job) => {
+    runner.reportGivenUp(job);
+  });
+  const jobs = new RunningJobs(runner, results, deadJobs, stopping.signal);
   const polled = pollQueue(
-    (batchSize) => boss.fetch(queue, { batchSize, includeMetadata: true }),
-    runJob,
+    (batchSize) => boss.fetch(queueName, { batchSize, includeMetadata: true }),
+    (job, fetchedAtMs) => jobs.run(job, fetchedAtMs),
     { concurrency, pollIntervalMs },
     stopping.signal,
     log,
   );
-  const look = () =>
-    watch.look().catch((error: unknown) => {
-      const line = "pg-boss's dead letters could not be looked at";
+  const reportMissed = () =>
+    deadJobs.reportMissed().catch((error: unknown) => {
+      const line = "the search for unreported dead jobs of pg-boss failed";
       log("error", line, { error: queueErrorOf("pg-boss", error) });
     });
-  const watched = repeat(look, POLLS_PER_LOOK * pollIntervalMs, stopping.signal);
+  const watched = repeat(reportMissed, POLLS_PER_WATCH * pollIntervalMs, stopping.signal);
   const stopped = Promise.all([polled, watched]).then(() => undefined);
   return () => {
     stopping.abort(new WorkerStoppingError());

@@ -1,114 +1,155 @@
-import { ownOptions } from "../../common/own-options.js";
-import { checkClient, checkQueueName } from "../client-methods.js";
-import { deadDeliveriesOf, type DeadDeliveries, type DeadDelivery } from "../dead-deliveries.js";
+import {
+  deadDeliveriesOf,
+  type DeadDeliveries,
+  type DeadDelivery,
+  type DeadLetters,
+} from "../dead-deliveries.js";
 import { jobNameOf } from "../inbox-job.js";
+import { pgBossJobId } from "../job-id.js";
 import { queueErrorOf, wordsOfText } from "../queue-error.js";
-import { DEFAULT_QUEUE } from "../retry-options.js";
+import {
+  checkBoss,
+  checkQueueName,
+  DEFAULT_QUEUE_NAME,
+  ownQueueOptions,
+} from "../queue-options.js";
 import type { PgBossDatabase } from "./client.js";
-import { pgBossJobId } from "./job-id.js";
-import { REPLAYED_OUTPUT } from "./results.js";
-import { deadLetterOf, schemaOption, sqlOf } from "./sql.js";
+import { REPLAYED_OUTPUT } from "./result-writer.js";
+import {
+  deadLetterQueueOf,
+  DELIVERY_NAME,
+  ERROR_MESSAGE,
+  isDeadLetterOf,
+  runSql,
+  schemaOption,
+} from "./sql.js";
 
 /** Options of `deadDeliveries`. */
 export interface PgBossDeadDeliveriesOptions {
-  /** A started `PgBoss` of version 10. */
+  /** A started `PgBoss` of pg-boss 10. */
   boss: PgBossDatabase;
-  /** The name of the queue that `pgBossEnqueue` was given, default `"gateway-deliveries"`. */
+  /** The queue's name, as given to `pgBossEnqueue`. Default `"gateway-deliveries"`. */
   queueName?: string | undefined;
-  /** The schema that the PgBoss was made with, default `"pgboss"`. */
+  /** The schema that the PgBoss uses. Default `"pgboss"`. */
   schema?: string | undefined;
 }
 
-/** A dead letter and the job that it comes from. */
+/**
+ * The deliveries of a pg-boss queue whose jobs have failed for good. They wait in the dead letter queue,
+ * with their bodies, for twice `pendingRetentionMs` (default 2 years). Then pg-boss deletes them.
+ *
+ * @example
+ * ```ts
+ * const dead = deadDeliveries({ boss });
+ * for (const { id, attempts, error } of await dead.list()) console.log(id, attempts, error);
+ * await dead.replay("all");
+ * ```
+ *
+ * @throws ConfigurationError if an option is invalid.
+ */
+export function deadDeliveries(options: PgBossDeadDeliveriesOptions): DeadDeliveries {
+  const own = ownQueueOptions("deadDeliveries", options, ["boss", "queueName", "schema"]);
+  const { boss, queueName = DEFAULT_QUEUE_NAME } = own;
+  checkBoss(boss, ["getDb"]);
+  checkQueueName("queueName", queueName);
+  return deadDeliveriesOf(new PgBossDeadLetters(boss, queueName, schemaOption(own.schema)));
+}
+
+/** The job id of a dead letter, and that of the job it comes from. */
 interface Letter {
+  readonly id: string;
   readonly letter: string;
   readonly source: string;
 }
 
-/**
- * The deliveries of a queue of pg-boss whose jobs failed for good. They wait in the queue's dead letter
- * queue, with their bodies, for twice `pendingRetentionMs` (default 2 years); then pg-boss deletes them.
- *
- * @throws ConfigurationError where an option cannot work.
- */
-export function deadDeliveries(options: PgBossDeadDeliveriesOptions): DeadDeliveries {
-  const own = ownOptions("deadDeliveries", options, ["boss", "queueName", "schema"]);
-  const { boss, queueName = DEFAULT_QUEUE } = own;
-  checkClient("boss", boss, ["getDb"]);
-  checkQueueName("queueName", queueName);
-  const statements = statementsOf(schemaOption(own.schema));
-  const run = sqlOf(boss);
+class PgBossDeadLetters implements DeadLetters {
+  readonly #boss: PgBossDatabase;
+  readonly #queueName: string;
+  readonly #statements: ReturnType<typeof statementsOf>;
 
-  const sql = async (text: string, values: unknown[]) => {
-    try {
-      return await run(text, [queueName, ...values]);
-    } catch (error) {
-      throw queueErrorOf("pg-boss", error);
-    }
-  };
+  constructor(boss: PgBossDatabase, queueName: string, schema: string) {
+    this.#boss = boss;
+    this.#queueName = queueName;
+    this.#statements = statementsOf(schema);
+  }
 
-  const lettersOf = async (ids: readonly string[]): Promise<(Letter & { id: string })[]> => {
-    const rows = await sql(statements.find, [ids]);
+  async list(limit: number, offset: number): Promise<DeadDelivery[]> {
+    const rows = await this.#sql(this.#statements.list, [limit, offset]);
+    return rows.map((row) => {
+      const { id = String(row["letter"]), type } = jobNameOf(row["name"]);
+      return {
+        ...{ id, type, attempts: Number(row["attempts"]) },
+        failedAt: new Date(Number(row["failed_at"])),
+        error: wordsOfText(row["message"]),
+      };
+    });
+  }
+
+  replay(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#take(ids, this.#statements.replay, JSON.stringify(REPLAYED_OUTPUT));
+  }
+
+  discard(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#take(ids, this.#statements.discard);
+  }
+
+  /** Runs a statement that takes letters out of the queue. Resolves to the ids of those that it took. */
+  async #take(
+    ids: readonly string[],
+    statement: string,
+    ...more: unknown[]
+  ): Promise<ReadonlySet<string>> {
+    const found = await this.#find(ids);
+    const [letters, sources] = [found.map((l) => l.letter), found.map((l) => l.source)];
+    const rows = await this.#sql(statement, [letters, sources, ...more]);
+    const taken = new Set(rows.map(({ source }) => source));
+    return new Set(found.filter(({ source }) => taken.has(source)).map(({ id }) => id));
+  }
+
+  async #find(ids: readonly string[]): Promise<Letter[]> {
+    const rows = await this.#sql(this.#statements.find, [ids]);
     return Promise.all(
       rows.map(async (row) => {
         const letter = String(row["letter"]);
         const { id } = jobNameOf(row["name"]);
-        // Where a job that is not ours comes from is not known.
+        // If the inbox did not make the job, the id of its source is unknown.
         const source = id === undefined ? letter : await pgBossJobId(id);
         return { id: id ?? letter, letter, source };
       }),
     );
-  };
+  }
 
-  const eachOf =
-    (statement: string, ...more: unknown[]) =>
-    async (ids: readonly string[]): Promise<ReadonlySet<string>> => {
-      const letters = await lettersOf(ids);
-      const [first, second] = [letters.map((l) => l.letter), letters.map((l) => l.source)];
-      const rows = await sql(statement, [first, second, ...more]);
-      const done = new Set(rows.map(({ source }) => source));
-      return new Set(letters.filter(({ source }) => done.has(source)).map(({ id }) => id));
-    };
-
-  return deadDeliveriesOf({
-    list: async (limit, offset) =>
-      (await sql(statements.list, [limit, offset])).map((row): DeadDelivery => {
-        const { id = String(row["letter"]), type } = jobNameOf(row["name"]);
-        return {
-          ...{ id, type, attempts: Number(row["attempts"]) },
-          failedAt: new Date(Number(row["failed_at"])),
-          error: wordsOfText(row["message"]),
-        };
-      }),
-    replay: eachOf(statements.replay, JSON.stringify(REPLAYED_OUTPUT)),
-    discard: eachOf(statements.discard),
-  });
+  async #sql(text: string, values: unknown[]): Promise<readonly Record<string, unknown>[]> {
+    try {
+      return await runSql(this.#boss, text, [this.#queueName, ...values]);
+    } catch (error) {
+      throw queueErrorOf("pg-boss", error);
+    }
+  }
 }
 
 function statementsOf(schema: string) {
-  const letters = `name = ${deadLetterOf(schema)} AND state < 'active'`;
-  const name = "jsonb_build_object('id', data->'id', 'type', data->'type') AS name";
-  // Of two calls at once, the second waits for the first and finds no letter.
+  const isDeadLetter = isDeadLetterOf(schema);
+  // If two calls take the same letter, the second waits for the first and finds no letter.
   const taken = `
     WITH wanted AS (
       SELECT * FROM unnest($2::uuid[], $3::uuid[]) AS wanted (letter, source)
     ), taken AS (
       DELETE FROM ${schema}.job USING wanted
-      WHERE ${letters} AND id = letter
+      WHERE ${isDeadLetter} AND id = letter
       RETURNING source, data, retry_limit
     )`;
   return {
     list: `
-      SELECT id AS letter, ${name}, retry_limit + 1 AS attempts,
-        extract(epoch FROM created_on) * 1000 AS failed_at,
-        COALESCE(output->>'message', output->'value'->>'message') AS message
+      SELECT id AS letter, ${DELIVERY_NAME} AS name, retry_limit + 1 AS attempts,
+        extract(epoch FROM created_on) * 1000 AS failed_at, ${ERROR_MESSAGE} AS message
       FROM ${schema}.job
-      WHERE ${letters}
+      WHERE ${isDeadLetter}
       ORDER BY created_on, id LIMIT $2 OFFSET $3`,
     find: `
-      SELECT id AS letter, ${name} FROM ${schema}.job
-      WHERE ${letters} AND (data->>'id' = ANY($2::text[]) OR id::text = ANY($2::text[]))`,
-    // The job itself is made ready again; one that pg-boss has archived or deleted is made anew.
+      SELECT id AS letter, ${DELIVERY_NAME} AS name FROM ${schema}.job
+      WHERE ${isDeadLetter} AND (data->>'id' = ANY($2::text[]) OR id::text = ANY($2::text[]))`,
+    // Makes the job itself ready again. If pg-boss has archived or deleted it, it is inserted again.
     replay: `${taken}, archived AS (
       DELETE FROM ${schema}.archive USING taken WHERE name = $1 AND id = source
     )
@@ -118,7 +159,7 @@ function statementsOf(schema: string) {
       COALESCE(retry_delay, 10), COALESCE(retry_backoff, true),
       COALESCE(expire_seconds, 900) * interval '1 second',
       now() + COALESCE(retention_minutes, 525600) * interval '1 minute',
-      ${deadLetterOf(schema)}, policy, $4::jsonb
+      ${deadLetterQueueOf(schema)}, policy, $4::jsonb
     FROM taken LEFT JOIN ${schema}.queue ON name = $1
     ON CONFLICT (name, id) DO UPDATE SET state = 'retry', data = EXCLUDED.data, retry_count = 0,
       start_after = now(), started_on = NULL, completed_on = NULL, output = EXCLUDED.output,

@@ -1,49 +1,58 @@
 import { ConfigurationError } from "../../common/configuration-error.js";
 import { within } from "../../common/deadline.js";
 import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
-import { checkClient, checkQueueName } from "../client-methods.js";
 import type { Enqueue } from "../inbox.js";
+import { pgBossJobId } from "../job-id.js";
 import { QueueError } from "../queue-error.js";
-import { DEFAULT_QUEUE, RETRY_OPTIONS, type RetryOptions } from "../retry-options.js";
+import {
+  checkBoss,
+  checkQueueName,
+  DEFAULT_QUEUE_NAME,
+  ownQueueOptions,
+  RETRY_OPTIONS,
+  type RetryOptions,
+} from "../queue-options.js";
 import type { PgBossProducer } from "./client.js";
-import { pgBossJobId } from "./job-id.js";
 
 /** Options of `pgBossEnqueue`. */
 export interface PgBossEnqueueOptions extends RetryOptions {
-  /** A started `PgBoss` of version 10. */
+  /** A started `PgBoss` of pg-boss 10. */
   boss: PgBossProducer;
-  /** The queue's name, default `"gateway-deliveries"`. It is made where there is none. */
-  queue?: string | undefined;
-  /** The queue for jobs that failed for good, default `<queue>-dead`. It is made where there is none. */
-  deadLetter?: string | undefined;
+  /** The queue's name. Default `"gateway-deliveries"`. The queue is created if it does not exist. */
+  queueName?: string | undefined;
   /**
-   * How long one run may take before the engine gives the job to another worker; a crashed worker's
-   * jobs wait that long too, and up to pg-boss's `maintenanceIntervalSeconds` more. Milliseconds, from
-   * 1 000 to 86 399 000, default 900 000 (15 minutes). `retryDelayMs` and this are rounded up to seconds.
+   * The name of the queue for jobs that have failed for good. Default `<queueName>-dead`. The queue is
+   * created if it does not exist.
+   */
+  deadLetterQueueName?: string | undefined;
+  /**
+   * How long one run may take before the engine gives the job to another worker. The job of a crashed
+   * worker waits as long, plus up to pg-boss's `maintenanceIntervalSeconds`. Milliseconds, from 1 000 to
+   * 86 399 000, default 900 000 (15 minutes). This and `retryDelayMs` are rounded up to whole seconds.
    */
   expireInMs?: number | undefined;
   /**
-   * How long a job may wait for a worker, at each try, before pg-boss deletes it unhandled; as a dead letter
-   * twice that. Milliseconds, from 259 200 000 (72 hours) to 3 153 600 000 000, default 31 536 000 000 (365 days).
+   * How long a job may wait for a worker before pg-boss deletes it unhandled. Counts again for each retry,
+   * and is twice as long for a dead job. Milliseconds, from 259 200 000 (72 hours) to 3 153 600 000 000,
+   * default 31 536 000 000 (365 days).
    */
   pendingRetentionMs?: number | undefined;
 }
 
-/** All deliveries wait for the one making of the queues, which must not hang them for good. */
-const MAKING_TIMEOUT_MS = 5_000;
+/** Every delivery waits for the creation of the queues, so a dead connection must not block it forever. */
+const CREATE_TIMEOUT_MS = 5_000;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const OPTION_NAMES = [
   "boss",
-  "queue",
-  "deadLetter",
+  "queueName",
+  "deadLetterQueueName",
   "retryLimit",
   "retryDelayMs",
   "expireInMs",
   "pendingRetentionMs",
 ];
-// pg-boss refuses a day and more.
+// pg-boss refuses 24 hours and more.
 const EXPIRE_IN = { fallback: 900_000, min: 1_000, max: 86_399_000 };
 const PENDING_RETENTION = {
   fallback: 365 * 24 * HOUR_MS,
@@ -52,59 +61,73 @@ const PENDING_RETENTION = {
 };
 
 /**
- * Puts deliveries into a queue of pg-boss: `inbox({ enqueue: pgBossEnqueue({ boss }) })`. The write is
- * one row in PostgreSQL, committed before the gateway hears of it. A delivery that pg-boss knows, be it
- * archived, makes no second job; how long it knows one is set by its `archiveCompletedAfterSeconds` and
- * `deleteAfterDays` (default 7 days and 12 hours together; keep it at 72 hours or more).
+ * Makes the `enqueue` of an inbox that writes to a queue of pg-boss. Each job is one row in PostgreSQL,
+ * committed before the gateway is answered.
  *
- * @throws ConfigurationError where an option cannot work.
+ * A redelivery makes no second job as long as pg-boss keeps the first one, archived jobs included. How long
+ * that is depends on pg-boss's `archiveCompletedAfterSeconds` and `deleteAfterDays`: 7 days and 12 hours by
+ * default. Keep the sum at 72 hours or more.
+ *
+ * @example
+ * ```ts
+ * const boss = new PgBoss(process.env.DATABASE_URL);
+ * await boss.start();
+ * const receiver = createWebhookReceiver({
+ *   secret: process.env.GATEWAY_WEBHOOK_SECRET,
+ *   handlers: inbox({ enqueue: pgBossEnqueue({ boss }) }),
+ * });
+ * ```
+ *
+ * @throws ConfigurationError if an option is invalid.
  */
 export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
-  const own = ownOptions("pgBossEnqueue", options, OPTION_NAMES);
-  const { boss, queue = DEFAULT_QUEUE, deadLetter = `${queue}-dead` } = own;
-  checkClient("boss", boss, ["createQueue", "send", "getJobById"]);
-  checkQueueName("queue", queue);
-  checkQueueName("deadLetter", deadLetter);
-  if (queue === deadLetter) {
-    throw new ConfigurationError("invalid_option", "deadLetter has to be another queue than queue");
+  const own = ownQueueOptions("pgBossEnqueue", options, OPTION_NAMES);
+  const { boss, queueName = DEFAULT_QUEUE_NAME } = own;
+  const { deadLetterQueueName: deadLetter = `${queueName}-dead` } = own;
+  checkBoss(boss, ["createQueue", "send", "getJobById"]);
+  checkQueueName("queueName", queueName);
+  checkQueueName("deadLetterQueueName", deadLetter);
+  if (queueName === deadLetter) {
+    const rule = "deadLetterQueueName must be another queue than queueName";
+    throw new ConfigurationError("invalid_option", rule);
   }
   const settings = settingsOf(own);
-  let queuesMade: Promise<void> | undefined;
+  let queuesCreated: Promise<void> | undefined;
 
   const createQueues = async (): Promise<void> => {
     await boss.createQueue(deadLetter, { name: deadLetter });
-    // What somebody else puts in is to be dead-lettered too; our jobs bring the same settings along.
-    await boss.createQueue(queue, { name: queue, deadLetter, ...settings });
+    // Our jobs bring these settings themselves. The queue has them for jobs that others put into it.
+    await boss.createQueue(queueName, { name: queueName, deadLetter, ...settings });
   };
 
-  const makeQueues = async (): Promise<void> => {
+  const createQueuesInTime = async (): Promise<void> => {
     try {
-      await within(MAKING_TIMEOUT_MS, "the making of pg-boss's queues", createQueues());
+      await within(CREATE_TIMEOUT_MS, "the creation of pg-boss's queues", createQueues());
     } catch (error) {
-      queuesMade = undefined;
+      queuesCreated = undefined;
       throw error;
     }
   };
 
   const isKnown = async (id: string): Promise<boolean> => {
-    const job = await boss.getJobById(queue, id, { includeArchive: true });
+    const job = await boss.getJobById(queueName, id, { includeArchive: true });
     return job !== null && job !== undefined;
   };
 
   return async (job) => {
-    queuesMade ??= makeQueues();
-    await queuesMade;
+    queuesCreated ??= createQueuesInTime();
+    await queuesCreated;
     const id = await pgBossJobId(job.id);
-    // `send` itself looks at the jobs that are not archived yet, 12 hours by default, and the gateway's
-    // attempts span 36.
+    // `send` only finds a known id among jobs that are not archived yet, 12 hours by default. The
+    // gateway's attempts span 36 hours.
     if (await isKnown(id)) return;
-    if ((await boss.send(queue, job, { id, deadLetter, ...settings })) === id) return;
-    // Null is not only a known id, but also a queue that is not there, or whose policy refuses the job:
-    // acknowledged, the delivery would be lost.
+    if ((await boss.send(queueName, job, { id, deadLetter, ...settings })) === id) return;
+    // `send` resolves to null for a known id, but also if the queue does not exist or its policy refuses
+    // the job. Acknowledged then, the delivery would be lost.
     if (await isKnown(id)) return;
-    queuesMade = undefined;
+    queuesCreated = undefined;
     throw new QueueError(
-      `pg-boss took no job into the queue ${queue}: it has to exist, with the policy "standard"`,
+      `pg-boss took no job into the queue ${queueName}: it must exist, with the policy "standard"`,
     );
   };
 }

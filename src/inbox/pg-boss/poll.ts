@@ -1,32 +1,35 @@
+import type { Log } from "../../answer/logger.js";
 import { within } from "../../common/deadline.js";
 import { queueErrorOf } from "../queue-error.js";
-import type { WorkerLog } from "../worker-log.js";
 import type { PgBossJob } from "./client.js";
-import type { RunJob } from "./run.js";
 
 /** How a queue is polled. */
 export interface Polling {
+  /** The most jobs that run at the same time. */
   readonly concurrency: number;
   readonly pollIntervalMs: number;
 }
 
-/** A network that swallows the fetch gives no answer at all, and the next one takes another connection. */
+/** A dead connection never answers the fetch. The next fetch takes another connection. */
 const FETCH_TIMEOUT_MS = 10_000;
 
 /**
- * Fetches jobs and runs them until `stopping` aborts; resolves when the running ones have settled. Never
- * rejects. pg-boss's own `work` is not used: it judges a batch as one, takes one job a poll without, and
- * leaves a result that the database refuses as an unhandled rejection, which ends a process of Node.
+ * Fetches jobs and runs them until `stopping` aborts. Resolves when the running jobs have settled. Never
+ * rejects.
+ *
+ * pg-boss's own `work` is not used for three reasons: it gives a batch of jobs one common result, without
+ * batches it takes one job per poll, and a result that the database refuses becomes an unhandled
+ * rejection, which ends a Node process.
  */
 export async function pollQueue(
   fetch: (batchSize: number) => PromiseLike<readonly PgBossJob[]>,
-  runJob: RunJob,
+  runJob: (job: PgBossJob, fetchedAtMs: number) => Promise<void>,
   { concurrency, pollIntervalMs }: Polling,
   stopping: AbortSignal,
-  log: WorkerLog,
+  log: Log,
 ): Promise<void> {
   const running = new Set<Promise<void>>();
-  /** Jobs that came when their fetch was no longer waited for, and when that one began. */
+  /** Jobs that arrived after the timeout of their fetch, with the start of that fetch. */
   const late: [PgBossJob, number][] = [];
   const isStopped = () => stopping.aborted;
   let wake = (): void => undefined;
@@ -60,7 +63,9 @@ export async function pollQueue(
       for (const job of jobs) start(job, fetchedAtMs);
       return jobs.length;
     } catch (error) {
-      log("error", "pg-boss gave no jobs", { error: queueErrorOf("pg-boss", error) });
+      log("error", "the fetch of jobs from pg-boss failed", {
+        error: queueErrorOf("pg-boss", error),
+      });
       return 0;
     }
   };
@@ -72,11 +77,11 @@ export async function pollQueue(
     for (const [job, fetchedAtMs] of late.splice(0, concurrency - running.size)) {
       start(job, fetchedAtMs);
     }
-    const room = concurrency - running.size;
-    mayHaveMore = (await fetchJobs(room)) === room;
-    // What ended during the fetch has made room that nobody will wake us for.
-    const hasRoom = running.size < concurrency;
-    if (isStopped() || (mayHaveMore && hasRoom)) continue;
+    const free = concurrency - running.size;
+    mayHaveMore = (await fetchJobs(free)) === free;
+    // A job that ended during the fetch called `wake` before the sleep, so check for free slots here.
+    const hasFreeSlot = running.size < concurrency;
+    if (isStopped() || (mayHaveMore && hasFreeSlot)) continue;
     await sleep();
   }
   await Promise.all(running);

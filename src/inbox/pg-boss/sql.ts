@@ -2,32 +2,45 @@ import { ConfigurationError } from "../../common/configuration-error.js";
 import { QueueError } from "../queue-error.js";
 import type { PgBossDatabase } from "./client.js";
 
-/** Runs one statement and returns its rows. Rejects where the database does, or pg-boss is stopped. */
-export type Sql = (text: string, values: unknown[]) => Promise<readonly Record<string, unknown>[]>;
-
-/** pg-boss's own rule. It is written into a statement, where no name can be a parameter. */
+/** pg-boss's own rule. The name becomes part of statements, where no parameter can stand for it. */
 const SCHEMA = /^[A-Za-z_][A-Za-z0-9_]{0,49}$/;
 
-/** The schema that the PgBoss was made with. Throws `ConfigurationError` where it cannot be one. */
+/** The schema option, or its default. Throws `ConfigurationError` if it is not a schema name. */
 export function schemaOption(schema: unknown = "pgboss"): string {
   if (typeof schema === "string" && SCHEMA.test(schema)) return schema;
-  throw new ConfigurationError("invalid_option", "schema has to be the name of pg-boss's schema");
-}
-
-/** Statements on pg-boss's own connections. */
-export function sqlOf(boss: PgBossDatabase): Sql {
-  return async (text, values) => {
-    const result = (await boss.getDb().executeSql(text, values)) as { rows: unknown[] } | undefined;
-    // A PgBoss that is stopped gives undefined and does nothing.
-    if (result === undefined) throw new QueueError("pg-boss is stopped");
-    return result.rows as Record<string, unknown>[];
-  };
+  throw new ConfigurationError("invalid_option", "schema must be the name of pg-boss's schema");
 }
 
 /**
- * The queue for the dead letters of the queue `$1`: as pg-boss knows it. Only where it knows none, the name
- * that `pgBossEnqueue` gives by default.
+ * Runs one statement on a connection of pg-boss and returns its rows. Rejects if the database does, or if
+ * pg-boss is stopped.
  */
-export function deadLetterOf(schema: string): string {
+export async function runSql(
+  boss: PgBossDatabase,
+  text: string,
+  values: unknown[],
+): Promise<readonly Record<string, unknown>[]> {
+  const result = (await boss.getDb().executeSql(text, values)) as { rows: unknown[] } | undefined;
+  // A stopped PgBoss resolves to undefined and does nothing.
+  if (result === undefined) throw new QueueError("pg-boss is stopped");
+  return result.rows as Record<string, unknown>[];
+}
+
+/**
+ * SQL for the name of the dead letter queue of the queue `$1`, as pg-boss has stored it. If it has stored
+ * none, the default of `pgBossEnqueue`.
+ */
+export function deadLetterQueueOf(schema: string): string {
   return `COALESCE((SELECT q.dead_letter FROM ${schema}.queue q WHERE q.name = $1), $1 || '-dead')`;
 }
+
+/** SQL for "this row of the job table is a waiting dead letter of the queue `$1`". */
+export function isDeadLetterOf(schema: string): string {
+  return `name = ${deadLetterQueueOf(schema)} AND state < 'active'`;
+}
+
+/** SQL for the id and type of the delivery in a job, without its body. */
+export const DELIVERY_NAME = "jsonb_build_object('id', data->'id', 'type', data->'type')";
+
+/** SQL for the text of the error with which a job failed. pg-boss wraps what is not an object in `value`. */
+export const ERROR_MESSAGE = "COALESCE(output->>'message', output->'value'->>'message')";

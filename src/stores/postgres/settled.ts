@@ -1,3 +1,5 @@
+import { pause } from "../../common/timers.js";
+
 const ATTEMPTS = 12;
 
 /**
@@ -26,10 +28,4 @@ export async function settled<T>(
 export function isSerializationFailure(error: unknown): boolean {
   if (typeof error !== "object" || error === null || !("code" in error)) return false;
   return error.code === "40001" || error.code === "40P01";
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

@@ -23,7 +23,7 @@ export function openBullmq(
   }
   bullmqConsume({
     Worker: NotingWorker,
-    queue: QUEUE,
+    queueName: QUEUE,
     workerOptions: {
       connection: { ...connection, maxRetriesPerRequest: null },
       ...{ concurrency: 10, lockDuration: holdMs, stalledInterval: 500, drainDelay: 1 },

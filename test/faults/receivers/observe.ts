@@ -3,7 +3,7 @@ import type { Ledger } from "./ledger.js";
 
 /** The log lines for a success that could not be recorded in the store or the queue. */
 const UNSETTLED =
-  /completion failed|completion given up|could not be written|moved on before|has expired/;
+  /completion failed|completion given up|could not be written|changed its state before|has expired/;
 
 /** Writes the reports of a receiver and a worker into the ledger. */
 export function observe(ledger: Ledger): {

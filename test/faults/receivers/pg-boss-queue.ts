@@ -31,9 +31,15 @@ export async function openPgBoss(
       },
     }),
   };
-  pgBossConsume({ boss: noting, queue: QUEUE, concurrency: 20, pollIntervalMs: 100, ...workers });
+  pgBossConsume({
+    boss: noting,
+    queueName: QUEUE,
+    concurrency: 20,
+    pollIntervalMs: 100,
+    ...workers,
+  });
   const retries = { retryLimit: 100, retryDelayMs: 1_000 };
-  return pgBossEnqueue({ boss, queue: QUEUE, expireInMs: holdMs, ...retries });
+  return pgBossEnqueue({ boss, queueName: QUEUE, expireInMs: holdMs, ...retries });
 }
 
 /** Retries until the server is up. */

@@ -1,11 +1,11 @@
 import { Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { bullmqConsume, bullmqEnqueue, deadDeliveries } from "../../../src/inbox/bullmq/index.js";
-import type { RetryOptions } from "../../../src/inbox/retry-options.js";
+import type { RetryOptions } from "../../../src/inbox/queue-options.js";
 import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
 import { startRedisServer } from "../redis/redis-server.js";
 
-/** Locks that end within a test's patience, and not while a busy machine lets the worker wait. */
+/** Locks short enough for a test, and long enough for a worker on a busy machine. */
 const SHORT_LOCKS = { lockDuration: 5_000, stalledInterval: 500, drainDelay: 1 };
 
 /** A queue of BullMQ, and how to close it. */
@@ -30,13 +30,13 @@ export async function openBullmqQueue(
     consume: ({ concurrency = 10, ...options }) =>
       bullmqConsume({
         Worker,
-        queue: name,
+        queueName: name,
         workerOptions: { connection, concurrency, ...SHORT_LOCKS },
         logger: false,
         ...options,
       }),
     async put(data) {
-      await queue.add("stranger", data);
+      await queue.add("foreign", data);
     },
     async jobs() {
       const counts = await queue.getJobCounts();
@@ -53,7 +53,7 @@ export async function openBullmqQueue(
   };
 }
 
-/** BullMQ on a Redis of its own, which writes every job to its disk before it answers. */
+/** BullMQ on its own Redis server, which writes every job to disk before it answers. */
 export async function startBullmqEngine(): Promise<InboxEngine> {
   const server = await startRedisServer({ appendonly: "yes", appendfsync: "always" });
   const queues: Queue[] = [];

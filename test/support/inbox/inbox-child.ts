@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** A receiver or a worker in a process of its own. */
+/** A receiver or a worker in its own process. */
 export interface InboxChild {
-  /** The next line that it says; rejects where it ends without one. */
+  /** The next line that it prints. Rejects if the process ends first. */
   readonly line: () => Promise<string>;
-  /** SIGKILL, and waits until it is gone. */
+  /** Sends SIGKILL and waits until the process has ended. */
   readonly kill: () => Promise<void>;
 }
 

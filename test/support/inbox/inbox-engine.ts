@@ -1,42 +1,37 @@
 import type { DeadDeliveries } from "../../../src/inbox/dead-deliveries.js";
 import type { Enqueue, InboxWorkerOptions } from "../../../src/inbox/index.js";
-import type { RetryOptions } from "../../../src/inbox/retry-options.js";
-import { describeService } from "../describe-service.js";
+import type { RetryOptions } from "../../../src/inbox/queue-options.js";
 
-/** A job that nobody will run again, and why. */
+/** A dead job and its last error. */
 export interface DeadLetter {
   readonly data: unknown;
   readonly error: string;
 }
 
-/** What a test does with one queue. */
+/** One queue, as the tests use it. */
 export interface InboxQueue {
   readonly enqueue: Enqueue;
-  /** Starts a worker in this process; returns how to stop it. */
+  /** Starts a worker in this process. Returns the function that stops it. */
   readonly consume: (options: InboxWorkerOptions & { concurrency?: number }) => () => Promise<void>;
-  /** Puts in what a stranger might. */
+  /** Adds a job that the inbox did not make. */
   readonly put: (data: object) => Promise<void>;
-  /** How many jobs are remembered, in whatever state. */
+  /** The number of jobs in all states. */
   readonly jobs: () => Promise<number>;
   readonly completed: () => Promise<number>;
   readonly dead: () => Promise<readonly DeadLetter[]>;
   readonly deadDeliveries: DeadDeliveries;
 }
 
-/** An engine on a server of the test's own. */
+/** An engine on its own server. */
 export interface InboxEngine {
   readonly open: (queue: string, retries?: RetryOptions) => Promise<InboxQueue>;
-  /** Ends the server as a crash does, and starts it on the same data. */
+  /** Ends the server as a crash does. */
   readonly kill: () => Promise<void>;
+  /** Starts the server again, on the same data. */
   readonly start: () => Promise<void>;
-  /** Where other processes find it. */
+  /** The address of the server, for other processes. */
   readonly url: string;
-  /** All that the engine has stored, as bytes. */
+  /** Everything that the engine has stored, as bytes. */
   readonly dump: () => Promise<Buffer>;
   readonly close: () => Promise<void>;
-}
-
-/** `describe` for tests on the server of an engine. */
-export function describeEngine(service: string, isThere: boolean, body: () => void): void {
-  describeService(service, isThere ? undefined : `${service} is not on this machine`, body);
 }

@@ -3,7 +3,7 @@ import { deadDeliveries, pgBossConsume, pgBossEnqueue } from "../../../src/inbox
 import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
 import { startPostgres } from "../postgres/postgres-server.js";
 
-/** pg-boss, started, with what it does every few minutes done every second. */
+/** Starts pg-boss with maintenance every second instead of every few minutes. */
 export async function startPgBoss(url: string): Promise<PgBoss> {
   const boss = new PgBoss({
     connectionString: url,
@@ -15,7 +15,7 @@ export async function startPgBoss(url: string): Promise<PgBoss> {
   return boss;
 }
 
-/** The queue of a PgBoss, with runs that expire within a test's patience. */
+/** A queue of a PgBoss, whose runs expire soon enough for a test. */
 export function pgBossQueue(boss: PgBoss, name: string, retries = {}): InboxQueue {
   const count = async (condition: string): Promise<number> => {
     const sql = `SELECT count(*)::int AS count FROM pgboss.job WHERE name = $1 AND ${condition}`;
@@ -24,9 +24,9 @@ export function pgBossQueue(boss: PgBoss, name: string, retries = {}): InboxQueu
   };
   return {
     deadDeliveries: deadDeliveries({ boss, queueName: name }),
-    enqueue: pgBossEnqueue({ boss, queue: name, expireInMs: 5_000, ...retries }),
+    enqueue: pgBossEnqueue({ boss, queueName: name, expireInMs: 5_000, ...retries }),
     consume: (options) =>
-      pgBossConsume({ boss, queue: name, pollIntervalMs: 100, logger: false, ...options }),
+      pgBossConsume({ boss, queueName: name, pollIntervalMs: 100, logger: false, ...options }),
     async put(data) {
       await boss.createQueue(`${name}-dead`);
       await boss.createQueue(name, { name, deadLetter: `${name}-dead`, retryLimit: 0 });
@@ -45,12 +45,12 @@ export function pgBossQueue(boss: PgBoss, name: string, retries = {}): InboxQueu
   };
 }
 
-/** Where a test's own server is found. */
+/** The connection string of a test's own server. */
 export function postgresUrl(port: number): string {
   return `postgres://postgres@127.0.0.1:${port}/postgres`;
 }
 
-/** pg-boss on a PostgreSQL of its own. */
+/** pg-boss on its own PostgreSQL server. */
 export async function startPgBossEngine(): Promise<InboxEngine> {
   const server = await startPostgres();
   const url = postgresUrl(server.port);

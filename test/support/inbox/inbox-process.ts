@@ -1,4 +1,4 @@
-// A receiver or a worker in a process of its own, to be killed:
+// A receiver or a worker in its own process, so that a test can kill it:
 // tsx inbox-process.ts <pg-boss|bullmq> <url> <queue> <receiver|worker>
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,7 +12,7 @@ import { pgBossQueue, startPgBoss } from "./inbox-pg-boss-engine.js";
 
 const [engine, url = "", name = "", role] = process.argv.slice(2);
 
-/** The parent waits for each line. */
+/** Prints a line that the test waits for. */
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
@@ -39,7 +39,7 @@ if (role === "receiver") {
     handlers: {
       new_alarm: async (alarm, { takeover }) => {
         say(`began ${alarm.account_id}, takeover ${takeover}`);
-        // Until the process is killed.
+        // Runs until the process is killed.
         await new Promise(() => undefined);
       },
     },

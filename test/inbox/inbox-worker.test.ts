@@ -18,7 +18,7 @@ const job = (type: string, body: unknown): InboxJob => ({
 });
 const alarmJob = job("new_alarm", { alarm: sampleAlarm({ account_id: 42 }) });
 
-/** A worker and the lines that it wrote. */
+/** A worker and its log lines. */
 function watched(handlers: Handlers) {
   const lines: [string, string, unknown][] = [];
   const logger = {
@@ -28,8 +28,8 @@ function watched(handlers: Handlers) {
   return { work: inboxWorker({ handlers, logger }), lines };
 }
 
-describe("the worker of an inbox", () => {
-  it("sees the conversions and the narrowing that a receiver's handler sees", async () => {
+describe("inboxWorker", () => {
+  it("a worker's handlers get the same converted and narrowed records as a receiver's", async () => {
     const event = sampleOnlineDataEvent("DATA_REAPPEARED", { site_id: 7 });
     const seen: number[] = [];
     const { work, lines } = watched({
@@ -47,7 +47,7 @@ describe("the worker of an inbox", () => {
     expect([seen, lines]).toEqual([[42, 43, 7], []]);
   });
 
-  it("gives what is not recognized to its handler, with the bytes", async () => {
+  it("the unrecognized handler of a worker gets the body and its bytes", async () => {
     const seen: unknown[] = [];
     const { work } = watched({
       unrecognized: ({ type, body }, { rawBody }) => seen.push([type, body, rawBody.length]),
@@ -60,7 +60,7 @@ describe("the worker of an inbox", () => {
     ]);
   });
 
-  it("tells a handler of the run", async () => {
+  it("a worker's handler gets the signal and the takeover of the run", async () => {
     const controller = new AbortController();
     const seen: unknown[] = [];
     const { work } = watched({
@@ -71,7 +71,7 @@ describe("the worker of an inbox", () => {
     expect(seen).toEqual([controller.signal, true, expect.any(AbortSignal), false]);
   });
 
-  it("fails what nobody recognizes, so that it is dead-lettered and not lost", async () => {
+  it("a worker fails an unrecognized delivery without a handler, so that it is dead-lettered and not lost", async () => {
     const { work, lines } = watched({ new_alarm: () => undefined });
     const result = await work(job("new_alarm", { alarm: { id: "x", text: "secret" } }));
     expect(result.outcome).toBe("unrecognized");
@@ -81,7 +81,7 @@ describe("the worker of an inbox", () => {
     expect(JSON.stringify(lines)).not.toContain("secret");
   });
 
-  it("completes what no handler is given for, and warns once for each type", async () => {
+  it("a worker completes deliveries without a handler, and warns once per type", async () => {
     const { work, lines } = watched({ new_alarm: () => undefined });
     const event: OnlineDataEvent = sampleOnlineDataEvent("DATA_DELETED");
     for (let n = 0; n < 2; n++) {
@@ -91,16 +91,16 @@ describe("the worker of an inbox", () => {
   });
 
   it.each([
-    ["no job", { some: "thing" }],
+    ["data of another program", { some: "thing" }],
     ["a body of another type", { ...alarmJob, type: "delete_my_data_event" }],
-  ])("fails %s as malformed", async (_, data) => {
+  ])("a worker fails %s as malformed", async (_, data) => {
     const { work, lines } = watched({ new_alarm: () => undefined });
     const result = await work(data);
     expect(result).toMatchObject({ outcome: "malformed", error: { name: "UnreadableJobError" } });
     expect(lines.map(([level]) => level)).toEqual(["error"]);
   });
 
-  it("says how a handler ended, whatever it does", async () => {
+  it("a worker resolves to how the handler ended, whatever it throws", async () => {
     const outcomes: string[] = [];
     const errors: unknown[] = [
       new DiscardDelivery("x"),
@@ -128,20 +128,20 @@ describe("the worker of an inbox", () => {
     [-5, 1_000],
     [30_000, 30_000],
     [1e12, 86_400_000],
-  ])("takes RetryLater's %s ms as %s", async (afterMs, expected) => {
+  ])("a worker reads a RetryLater of %s ms as %s", async (afterMs, expected) => {
     const { work } = watched({ new_alarm: () => Promise.reject(new RetryLater({ afterMs })) });
     expect(await work(alarmJob)).toMatchObject({ retryAfterMs: expected });
   });
 
   it.each([null, "console", {}, { warn: () => undefined }])(
-    "refuses %j for a logger",
+    "a worker refuses %j as its logger",
     (logger: unknown) => {
       const options = { handlers: { new_alarm: () => undefined }, logger: logger as false };
       expect(() => inboxWorker(options)).toThrow("logger has to have the methods warn and error");
     },
   );
 
-  it("outlives a logger that throws", async () => {
+  it("a worker goes on if its logger throws", async () => {
     const refuse = () => {
       throw new Error("full disk");
     };

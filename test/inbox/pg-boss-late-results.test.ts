@@ -3,16 +3,12 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { RetryLater } from "../../src/index.js";
 import { pgBossConsume } from "../../src/inbox/pg-boss/index.js";
 import { deferred } from "../support/deferred.js";
-import { describeEngine } from "../support/inbox/inbox-engine.js";
+import { describePgBoss } from "../support/inbox/inbox-engines.js";
 import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
-import {
-  postgresBinaries,
-  startPostgres,
-  type PostgresServer,
-} from "../support/postgres/postgres-server.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
 
-describeEngine("a verdict of pg-boss's worker", postgresBinaries !== undefined, () => {
+describePgBoss("pg-boss", () => {
   let server: PostgresServer;
   let boss: PgBoss;
 
@@ -31,8 +27,8 @@ describeEngine("a verdict of pg-boss's worker", postgresBinaries !== undefined, 
   it.each([
     ["a failure", "late-failure", () => new Error("too late")],
     ["RetryLater", "late-retry", () => new RetryLater({ afterMs: 1_000 })],
-  ])("does nothing to another run where it comes late: %s", async (_, name, makeError) => {
-    // At its limit, the second run would be dead-lettered as well.
+  ])("a late result changes nothing for the next run: %s", async (_, name, makeError) => {
+    // The second run is the last one: if the late result counted for it, the job would be dead.
     const queue = pgBossQueue(boss, name, {
       expireInMs: 60_000,
       retryLimit: 1,
@@ -47,7 +43,7 @@ describeEngine("a verdict of pg-boss's worker", postgresBinaries !== undefined, 
       boss: {
         fetch: (name, options) => boss.fetch(name, options),
         getDb: () => ({
-          // As if the process were paused with the result in hand. The worker's look for dead jobs passes.
+          // Simulates a process that is paused before it writes the result. The search for dead jobs passes.
           async executeSql(text, values) {
             if (!hasRun) return await boss.getDb().executeSql(text, values);
             onItsWay.resolve();
@@ -58,7 +54,7 @@ describeEngine("a verdict of pg-boss's worker", postgresBinaries !== undefined, 
           },
         }),
       },
-      queue: name,
+      queueName: name,
       logger: false,
       handlers: {
         new_alarm: () => {
@@ -69,7 +65,7 @@ describeEngine("a verdict of pg-boss's worker", postgresBinaries !== undefined, 
     });
     await onItsWay.promise;
     const slowStopped = stopSlow();
-    // As if the run had expired meanwhile. The next one has a minute.
+    // Lets the run expire. The next run has a minute.
     await sql("UPDATE pgboss.job SET started_on = now() - interval '61 s' WHERE name = $1", name);
 
     const again = deferred();
@@ -96,7 +92,7 @@ describeEngine("a verdict of pg-boss's worker", postgresBinaries !== undefined, 
     expect(runs).toEqual([true]);
   });
 
-  it("makes failed jobs wait as pg-boss's own would, twice as long each time", async () => {
+  it("failed jobs wait as long as with pg-boss's own fail, twice as long each time", async () => {
     const queue = pgBossQueue(boss, "delays", { retryDelayMs: 60_000, retryLimit: 20 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const stop = queue.consume({
@@ -111,7 +107,7 @@ describeEngine("a verdict of pg-boss's worker", postgresBinaries !== undefined, 
       [4, 4],
       [19, 15],
     ] as const) {
-      // As if the job had been run so often; the fetch counts one up.
+      // Simulates earlier runs. The fetch adds one.
       if (runs > 0) {
         await sql(
           "UPDATE pgboss.job SET retry_count = $1, start_after = now() WHERE name = 'delays'",

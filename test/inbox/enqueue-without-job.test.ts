@@ -1,24 +1,16 @@
-// What an engine resolves to although it has no job of the delivery: acknowledged, the delivery would be lost.
+// An engine may resolve a write although it made no job. Acknowledged then, the delivery would be lost.
 import { Queue, type JobsOptions } from "bullmq";
 import type PgBoss from "pg-boss";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
 import { pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
-import { describeEngine } from "../support/inbox/inbox-engine.js";
+import { describeBullmq, describePgBoss } from "../support/inbox/inbox-engines.js";
 import { postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver } from "../support/inbox/inbox-receiver.js";
-import {
-  postgresBinaries,
-  startPostgres,
-  type PostgresServer,
-} from "../support/postgres/postgres-server.js";
-import {
-  hasRedisServer,
-  startRedisServer,
-  type RedisServer,
-} from "../support/redis/redis-server.js";
+import { alarmDelivery, inboxReceiver } from "../support/inbox/receiver-and-worker.js";
+import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
+import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
 
-describeEngine("BullMQ that deduplicates", hasRedisServer, () => {
+describeBullmq("BullMQ that deduplicates", () => {
   let server: RedisServer;
   let queue: Queue;
 
@@ -35,15 +27,18 @@ describeEngine("BullMQ that deduplicates", hasRedisServer, () => {
   it.each<[string, JobsOptions]>([
     ["one-of-all", { deduplication: { id: "alarms", ttl: 60_000 } }],
     ["the-last-of-all", { deduplication: { id: "alarms", replace: true }, delay: 60_000 }],
-  ])("makes a job of each delivery although the queue's default is %s", async (name, defaults) => {
-    open(name, defaults);
-    const receiver = inboxReceiver(bullmqEnqueue({ queue }));
-    expect((await receiver.receive(await alarmDelivery(1))).status).toBe(200);
-    expect((await receiver.receive(await alarmDelivery(2))).status).toBe(200);
-    expect(await queue.count()).toBe(2);
-  });
+  ])(
+    "each delivery becomes a job although the queue's default deduplication is %s",
+    async (name, defaults) => {
+      open(name, defaults);
+      const receiver = inboxReceiver(bullmqEnqueue({ queue }));
+      expect((await receiver.receive(await alarmDelivery(1))).status).toBe(200);
+      expect((await receiver.receive(await alarmDelivery(2))).status).toBe(200);
+      expect(await queue.count()).toBe(2);
+    },
+  );
 
-  it("acknowledges nothing where another job comes back", async () => {
+  it("a receiver answers 500 if BullMQ returns another job", async () => {
     open("wrapped");
     const wrapped = {
       add: (name: string, data: object, options: object) =>
@@ -59,7 +54,7 @@ describeEngine("BullMQ that deduplicates", hasRedisServer, () => {
   });
 });
 
-describeEngine("pg-boss that makes no job", postgresBinaries !== undefined, () => {
+describePgBoss("pg-boss that makes no job", () => {
   let server: PostgresServer;
   let boss: PgBoss;
 
@@ -75,13 +70,13 @@ describeEngine("pg-boss that makes no job", postgresBinaries !== undefined, () =
   it.each<[string, unknown]>([
     ["nothing", undefined],
     ["the id of another job", "3f2504e0-4f89-41d3-9a0c-0305e82c3301"],
-  ])("acknowledges nothing where send resolves to %s", async (_, sent) => {
+  ])("a receiver answers 500 if send of pg-boss resolves to %s", async (_, sent) => {
     const wrapped = {
       createQueue: boss.createQueue.bind(boss),
       getJobById: boss.getJobById.bind(boss),
       send: () => Promise.resolve(sent as string),
     };
-    const receiver = inboxReceiver(pgBossEnqueue({ boss: wrapped, queue: "nowhere" }));
+    const receiver = inboxReceiver(pgBossEnqueue({ boss: wrapped, queueName: "nowhere" }));
     expect((await receiver.receive(await alarmDelivery(1))).status).toBe(500);
   });
 });

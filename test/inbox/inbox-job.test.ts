@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { inboxJobOf, readInboxJob, UnreadableJobError } from "../../src/inbox/inbox-job.js";
+import { inboxJobOf, readInboxJob } from "../../src/inbox/inbox-job.js";
+import { UnreadableJobError } from "../../src/inbox/job-errors.js";
 import type { DeliveryContext } from "../../src/index.js";
 
 const context = (
@@ -18,8 +19,8 @@ const context = (
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-describe("the job of a delivery", () => {
-  it("is the documented JSON, readable where the body is UTF-8", () => {
+describe("the data of a job", () => {
+  it("a job has the documented JSON, with readable text if the body is UTF-8", () => {
     expect(inboxJobOf(context(bytes('{"alarm":{"text":"Å"}}')))).toEqual({
       version: 1,
       id: "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
@@ -31,13 +32,13 @@ describe("the job of a delivery", () => {
   });
 
   it.each([
-    ["bytes that are no UTF-8", Uint8Array.of(0xff, 0xfe), "//4="],
+    ["bytes that are not UTF-8", Uint8Array.of(0xff, 0xfe), "//4="],
     ["a zero byte, which jsonb refuses", Uint8Array.of(0x7b, 0x00, 0x7d), "ewB9"],
-  ])("has base64 for %s", (_, rawBody, body) => {
+  ])("a job has base64 for %s", (_, rawBody, body) => {
     expect(inboxJobOf(context(rawBody))).toMatchObject({ encoding: "base64", body });
   });
 
-  it("gives the very bytes back, a BOM included", () => {
+  it("a job is read back to exactly the signed bytes, with a byte order mark", () => {
     const bodies = fc.oneof(
       fc.uint8Array({ maxLength: 300 }),
       fc.string({ unit: "binary" }).map(bytes),
@@ -55,7 +56,7 @@ describe("the job of a delivery", () => {
     );
   });
 
-  it("gives large bodies back, in whatever pieces they become text", () => {
+  it("a job is read back to the signed bytes for large bodies of any length", () => {
     for (const length of [8_191, 8_192, 8_193, 300_000]) {
       const rawBody = Uint8Array.from({ length }, (_, at) => (at * 31) % 256);
       const { rawBody: back } = readInboxJob(inboxJobOf(context(rawBody)));
@@ -64,16 +65,16 @@ describe("the job of a delivery", () => {
   });
 });
 
-describe("a job that is read", () => {
+describe("reading a job", () => {
   const job = inboxJobOf(context(bytes("{}")));
 
-  it("may have fields that were added since", () => {
+  it("a job may have fields that this version does not know", () => {
     expect(readInboxJob({ ...job, added: true }).id).toBe(job.id);
   });
 
   it.each([
-    ["no object", "a job", "expected an object"],
-    ["null", null, "expected an object"],
+    ["text for an object", "a job", "expected an object"],
+    ["null for an object", null, "expected an object"],
     ["another version", { ...job, version: 2 }, "expected version 1"],
     ["no version", { ...job, version: undefined }, "expected version 1"],
     ["an id with a colon", { ...job, id: "a:b" }, "expected a delivery id in id"],
@@ -88,16 +89,16 @@ describe("a job that is read", () => {
       { ...job, encoding: "hex" },
       'expected "utf-8" or "base64" in encoding',
     ],
-    ["a body that is no text", { ...job, body: {} }, "expected a string in body"],
+    ["a body that is not text", { ...job, body: {} }, "expected a string in body"],
     ["broken base64", { ...job, encoding: "base64", body: "%" }, "expected base64 in body"],
-  ])("is refused with %s", (_, data, message) => {
+  ])("a job is refused with %s", (_, data, message) => {
     expect(() => readInboxJob(data)).toThrow(UnreadableJobError);
     expect(() => readInboxJob(data)).toThrow(message);
   });
 
-  it("is refused without a word of what it holds", () => {
+  it("the error for a refused job quotes nothing of it", () => {
     const secret = "19121212-1212";
-    // The body alone may be any text.
+    // Any text is a valid body.
     for (const field of Object.keys(job).filter((name) => name !== "body")) {
       const read = () => readInboxJob({ ...job, [field]: `%${secret}:` });
       expect(read).toThrow(UnreadableJobError);

@@ -1,19 +1,19 @@
-/** A body in a form that every JSON column holds without loss. */
-export interface BodyText {
-  /** How `body` was made of the bytes. */
+/** A body as text that every JSON column stores without loss. */
+export interface EncodedBody {
+  /** How `body` was made from the bytes. */
   readonly encoding: "utf-8" | "base64";
   readonly body: string;
 }
 
-// Strict, and with the BOM kept: the text has to give the very bytes back.
+// Strict, and it keeps a byte order mark: decoding must return exactly the bytes that were signed.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** How many bytes become one string at a time: as arguments, all of a body would overflow the stack. */
+/** Bytes per call of `String.fromCharCode`. A whole body as arguments would overflow the stack. */
 const CHUNK_BYTES = 8_192;
 
-/** Readable text where the bytes are UTF-8, base64 otherwise. */
-export function textOfBody(bytes: Uint8Array): BodyText {
+/** Encodes bytes as readable text if they are UTF-8, otherwise as base64. */
+export function encodeBody(bytes: Uint8Array): EncodedBody {
   try {
     const body = decoder.decode(bytes);
     // PostgreSQL's jsonb refuses U+0000.
@@ -24,8 +24,8 @@ export function textOfBody(bytes: Uint8Array): BodyText {
   return { encoding: "base64", body: toBase64(bytes) };
 }
 
-/** The bytes of a body. Throws where `body` is not in its encoding. */
-export function bodyOfText({ encoding, body }: BodyText): Uint8Array {
+/** Returns the bytes of an encoded body. Throws if `body` does not match its encoding. */
+export function decodeBody({ encoding, body }: EncodedBody): Uint8Array {
   if (encoding === "utf-8") return encoder.encode(body);
   return Uint8Array.from(atob(body), (character) => character.charCodeAt(0));
 }

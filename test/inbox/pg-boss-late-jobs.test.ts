@@ -2,16 +2,12 @@ import type PgBoss from "pg-boss";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { pgBossConsume } from "../../src/inbox/pg-boss/index.js";
 import type { PgBossConsumer } from "../../src/inbox/pg-boss/client.js";
-import { describeEngine } from "../support/inbox/inbox-engine.js";
+import { describePgBoss } from "../support/inbox/inbox-engines.js";
 import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
-import {
-  postgresBinaries,
-  startPostgres,
-  type PostgresServer,
-} from "../support/postgres/postgres-server.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
 
-describeEngine("jobs of pg-boss that come late", postgresBinaries !== undefined, () => {
+describePgBoss("pg-boss", () => {
   let server: PostgresServer;
   let boss: PgBoss;
 
@@ -24,7 +20,7 @@ describeEngine("jobs of pg-boss that come late", postgresBinaries !== undefined,
     await server.close();
   });
 
-  /** The same client, whose first jobs are on their way until a line of the log holds `until`. */
+  /** The same client, but its first jobs arrive only when a log line contains `until`. */
   const slow = (lines: readonly string[], until: string): PgBossConsumer => {
     let isFirst = true;
     return {
@@ -40,7 +36,7 @@ describeEngine("jobs of pg-boss that come late", postgresBinaries !== undefined,
     };
   };
 
-  it("are run all the same, and no more of them at a time than are to be", async () => {
+  it("jobs that arrive after the timeout of their fetch run, within the concurrency", async () => {
     const queue = pgBossQueue(boss, "slow", { expireInMs: 60_000 });
     const receiver = inboxReceiver(queue.enqueue);
     for (const account of [1, 2, 3]) await receiver.receive(await alarmDelivery(account));
@@ -49,8 +45,8 @@ describeEngine("jobs of pg-boss that come late", postgresBinaries !== undefined,
     let running = 0;
     let most = 0;
     const stop = pgBossConsume({
-      boss: slow(lines, "pg-boss gave no jobs"),
-      queue: "slow",
+      boss: slow(lines, "the fetch of jobs from pg-boss failed"),
+      queueName: "slow",
       concurrency: 2,
       pollIntervalMs: 100,
       logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
@@ -74,19 +70,22 @@ describeEngine("jobs of pg-boss that come late", postgresBinaries !== undefined,
     expect(most).toBeLessThanOrEqual(2);
   });
 
-  it("are left to the engine where they have expired", async () => {
+  it("jobs that arrive after they have expired are left to pg-boss", async () => {
     const queue = pgBossQueue(boss, "expired", { expireInMs: 1_000, retryDelayMs: 1_000 });
     await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
     const lines: string[] = [];
     const runs: boolean[] = [];
     const stop = pgBossConsume({
-      boss: slow(lines, "pg-boss gave no jobs"),
-      queue: "expired",
+      boss: slow(lines, "the fetch of jobs from pg-boss failed"),
+      queueName: "expired",
       pollIntervalMs: 100,
       logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
       handlers: { new_alarm: (_, { takeover }) => runs.push(takeover) },
     });
-    await settlesAt(() => lines.some((line) => line.includes("came after it had expired")), true);
+    await settlesAt(
+      () => lines.some((line) => line.includes("arrived after it had expired")),
+      true,
+    );
     await settlesAt(() => runs, [true]);
     await stop();
   });

@@ -1,5 +1,5 @@
-// Nothing of a body may turn up in the logs, the reports and the answers of a receiver with an inbox and of
-// its workers, whatever an engine's error holds. The handlers' own errors are the partner's.
+// No part of a body may appear in the logs, reports and answers of an inbox and its workers, whatever the
+// error of an engine contains. The errors of a user's handlers are not checked: they belong to the user.
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import type PgBoss from "pg-boss";
@@ -10,31 +10,23 @@ import { createWebhookReceiver, DiscardDelivery, RetryLater } from "../../src/in
 import { CANARIES, canariesIn, canaryAlarm, shownOf } from "../support/canaries.js";
 import { delivery, NOW_MS } from "../support/deliveries.js";
 import { openBullmqQueue } from "../support/inbox/inbox-bullmq-engine.js";
-import { describeEngine } from "../support/inbox/inbox-engine.js";
+import { describeBullmq, describePgBoss } from "../support/inbox/inbox-engines.js";
 import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { settlesAt } from "../support/inbox/inbox-receiver.js";
-import {
-  postgresBinaries,
-  startPostgres,
-  type PostgresServer,
-} from "../support/postgres/postgres-server.js";
-import {
-  hasRedisServer,
-  startRedisServer,
-  type RedisServer,
-} from "../support/redis/redis-server.js";
+import { settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
+import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
 
 const { secret } = CANARIES;
 
-/** What a receiver or a worker writes. */
+/** A logger that collects the lines of a receiver or a worker. */
 function watchedLog() {
   const lines: unknown[][] = [];
   const take = (...line: unknown[]) => lines.push(line);
   return { lines, logger: { warn: take, error: take } };
 }
 
-/** Sends one delivery full of canaries, and gives the outcome and all that was said of it. */
-async function handOver(enqueue: Enqueue) {
+/** Sends one delivery full of canary values. Returns the outcome and all texts about it. */
+async function deliver(enqueue: Enqueue) {
   const { lines, logger } = watchedLog();
   const reports: unknown[] = [];
   const receiver = createWebhookReceiver({
@@ -46,39 +38,51 @@ async function handOver(enqueue: Enqueue) {
   return { outcome: answer.outcome, said: shownOf(answer, ...reports, ...lines.flat()) };
 }
 
-describe("an error of a partner's own enqueue", () => {
+describe("an error of the user's own enqueue", () => {
   it.each<[string, (job: InboxJob) => unknown, string]>([
-    ["that quotes the job", (job) => new Error(`no room for ${job.body}`), "Error: no room for"],
     [
-      "that has the job for a cause",
+      "an error that quotes the job",
+      (job) => new Error(`no room for ${job.body}`),
+      "Error: no room for",
+    ],
+    [
+      "an error with the job as its cause",
       (job) => new Error("no room", { cause: job }),
       "Error: no room",
     ],
     [
-      "that keeps the command",
+      "an error that keeps the command",
       (job) => Object.assign(new Error("OOM used memory > 'max'"), { command: { args: [job] } }),
       "Error: OOM used memory",
     ],
     [
-      "of several",
+      "an error of several errors",
       (job) => new AggregateError([new Error(job.body)], "all failed"),
       "AggregateError: all failed",
     ],
-    ["with a code", () => Object.assign(new Error(""), { code: "ECONNREFUSED" }), "ECONNREFUSED"],
-    ["of PostgreSQL", () => Object.assign(new Error("x"), { code: "42P01" }), "Error: 42P01: x"],
     [
-      "whose every field is of the body",
+      "an error with a code",
+      () => Object.assign(new Error(""), { code: "ECONNREFUSED" }),
+      "ECONNREFUSED",
+    ],
+    [
+      "an error with a code of PostgreSQL",
+      () => Object.assign(new Error("x"), { code: "42P01" }),
+      "Error: 42P01: x",
+    ],
+    [
+      "an error with parts of the body in every field",
       (job) =>
         Object.assign(new Error(job.body), {
           ...{ name: CANARIES.iban, code: CANARIES.iban, stack: job.body },
         }),
       "could not be put into the queue",
     ],
-    ["that is the body", (job) => job.body, "could not be put into the queue"],
-    ["that is the job", (job) => job, "could not be put into the queue"],
-    ["that is nothing", () => undefined, "could not be put into the queue"],
+    ["the body itself", (job) => job.body, "could not be put into the queue"],
+    ["the job itself", (job) => job, "could not be put into the queue"],
+    ["undefined", () => undefined, "could not be put into the queue"],
     [
-      "that cannot be read",
+      "an error that cannot be read",
       () =>
         new Proxy(
           {},
@@ -90,21 +94,21 @@ describe("an error of a partner's own enqueue", () => {
         ),
       "could not be put into the queue",
     ],
-  ])("%s is told without the body", async (_, makeError, expected) => {
-    const { outcome, said } = await handOver((job) => Promise.reject(makeError(job)));
+  ])("%s, thrown by enqueue, is reported without the body", async (_, makeError, expected) => {
+    const { outcome, said } = await deliver((job) => Promise.reject(makeError(job)));
     expect(outcome).toBe("handler_failed");
     expect(canariesIn(said)).toEqual([]);
     expect(said).toContain(expected);
   });
 
-  it("says when the delivery comes again, or that it does not", async () => {
-    const later = await handOver(() => Promise.reject(new RetryLater()));
-    const never = await handOver(() => Promise.reject(new DiscardDelivery("a test account")));
+  it("RetryLater and DiscardDelivery of an enqueue keep their meaning", async () => {
+    const later = await deliver(() => Promise.reject(new RetryLater()));
+    const never = await deliver(() => Promise.reject(new DiscardDelivery("a test account")));
     expect([later.outcome, never.outcome]).toEqual(["retry_later", "discarded"]);
   });
 });
 
-describeEngine("BullMQ on a full Redis", hasRedisServer, () => {
+describeBullmq("BullMQ on a full Redis", () => {
   let server: RedisServer;
   let redis: Redis;
 
@@ -117,9 +121,9 @@ describeEngine("BullMQ on a full Redis", hasRedisServer, () => {
     await server.close();
   });
 
-  it("is told without the body, by the receiver and by the worker", async () => {
+  it("receiver and worker report errors of BullMQ on a full Redis without the body", async () => {
     const { queue, enqueue, consume } = await openBullmqQueue(server.url, "full");
-    expect((await handOver(enqueue)).outcome).toBe("handled");
+    expect((await deliver(enqueue)).outcome).toBe("handled");
     const { lines, logger } = watchedLog();
     const stop = consume({
       handlers: {
@@ -130,7 +134,7 @@ describeEngine("BullMQ on a full Redis", hasRedisServer, () => {
       logger,
     });
     await settlesAt(() => lines.length > 0, true);
-    const { outcome, said } = await handOver(bullmqEnqueue({ queue }));
+    const { outcome, said } = await deliver(bullmqEnqueue({ queue }));
     expect(outcome).toBe("handler_failed");
     expect(canariesIn(shownOf(said, ...lines.flat()))).toEqual([]);
     expect(said).toContain("OOM command not allowed");
@@ -139,7 +143,7 @@ describeEngine("BullMQ on a full Redis", hasRedisServer, () => {
   });
 });
 
-describeEngine("pg-boss on a PostgreSQL that refuses rows", postgresBinaries !== undefined, () => {
+describePgBoss("pg-boss on a PostgreSQL that refuses rows", () => {
   let server: PostgresServer;
   let boss: PgBoss;
 
@@ -163,9 +167,9 @@ describeEngine("pg-boss on a PostgreSQL that refuses rows", postgresBinaries !==
       `CREATE TRIGGER refusing BEFORE ${event} ON pgboss.job FOR EACH ROW EXECUTE FUNCTION refuse()`,
     );
 
-  it("is told without the body by the receiver", async () => {
+  it("a receiver reports a row that PostgreSQL refuses without the body", async () => {
     await refuseEach("INSERT");
-    const { outcome, said } = await handOver(pgBossQueue(boss, "refused").enqueue);
+    const { outcome, said } = await deliver(pgBossQueue(boss, "refused").enqueue);
     expect(outcome).toBe("handler_failed");
     expect(canariesIn(said)).toEqual([]);
     expect(said).toContain("no such row");
@@ -174,14 +178,17 @@ describeEngine("pg-boss on a PostgreSQL that refuses rows", postgresBinaries !==
   it.each([
     ["completed", () => undefined],
     ["failed", () => Promise.reject(new Error("no"))],
-  ])("is told without the body by the worker whose job is %s", async (name, handle) => {
-    const queue = pgBossQueue(boss, name);
-    expect((await handOver(queue.enqueue)).outcome).toBe("handled");
-    await refuseEach("UPDATE OF output");
-    const { lines, logger } = watchedLog();
-    const stop = queue.consume({ handlers: { new_alarm: handle }, logger });
-    await settlesAt(() => shownOf(...lines.flat()).includes("no such row"), true);
-    await stop();
-    expect(canariesIn(shownOf(...lines.flat()))).toEqual([]);
-  });
+  ])(
+    "a worker reports a %s job whose row PostgreSQL refuses without the body",
+    async (name, handle) => {
+      const queue = pgBossQueue(boss, name);
+      expect((await deliver(queue.enqueue)).outcome).toBe("handled");
+      await refuseEach("UPDATE OF output");
+      const { lines, logger } = watchedLog();
+      const stop = queue.consume({ handlers: { new_alarm: handle }, logger });
+      await settlesAt(() => shownOf(...lines.flat()).includes("no such row"), true);
+      await stop();
+      expect(canariesIn(shownOf(...lines.flat()))).toEqual([]);
+    },
+  );
 });

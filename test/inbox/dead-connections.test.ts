@@ -3,22 +3,14 @@ import type PgBoss from "pg-boss";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
 import { pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
-import { describeEngine } from "../support/inbox/inbox-engine.js";
+import { describeBullmq, describePgBoss } from "../support/inbox/inbox-engines.js";
 import { postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
-import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/inbox-receiver.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
 import { startBlackHoleProxy, type BlackHoleProxy } from "../support/black-hole-proxy.js";
-import {
-  postgresBinaries,
-  startPostgres,
-  type PostgresServer,
-} from "../support/postgres/postgres-server.js";
-import {
-  hasRedisServer,
-  startRedisServer,
-  type RedisServer,
-} from "../support/redis/redis-server.js";
+import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
+import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
 
-describeEngine("pg-boss, whose network swallows", postgresBinaries !== undefined, () => {
+describePgBoss("pg-boss on dead connections", () => {
   let server: PostgresServer;
   let proxy: BlackHoleProxy;
   let boss: PgBoss;
@@ -36,31 +28,31 @@ describeEngine("pg-boss, whose network swallows", postgresBinaries !== undefined
   });
   afterAll(() => server.close());
 
-  it("takes deliveries again although the making of its queues was swallowed", async () => {
-    const receiver = inboxReceiver(pgBossEnqueue({ boss, queue: "made" }), 500);
+  it("a receiver takes deliveries again after the creation of its queues got no answer", async () => {
+    const receiver = inboxReceiver(pgBossEnqueue({ boss, queueName: "made" }), 500);
     const delivery = await alarmDelivery(1);
     proxy.swallow();
     expect((await receiver.receive(delivery)).status).toBe(500);
     await settlesAt(async () => (await receiver.receive(delivery)).status, 200);
   });
 
-  it("works on although a fetch was swallowed, and can be stopped", async () => {
+  it("a pg-boss worker goes on after a fetch got no answer, and can be stopped", async () => {
     const direct = await startPgBoss(postgresUrl(server.port));
-    const receiver = inboxReceiver(pgBossEnqueue({ boss: direct, queue: "fetched" }));
+    const receiver = inboxReceiver(pgBossEnqueue({ boss: direct, queueName: "fetched" }));
     const handled: number[] = [];
     let swallowing = false;
     const stop = pgBossConsume({
       boss: {
         fetch: (name, options) => {
           const jobs = boss.fetch(name, options);
-          // While it is under way.
+          // The query is on its way now, and gets no answer.
           if (!swallowing) proxy.swallow();
           swallowing = true;
           return jobs;
         },
         getDb: () => boss.getDb(),
       },
-      queue: "fetched",
+      queueName: "fetched",
       pollIntervalMs: 100,
       logger: false,
       handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },
@@ -75,7 +67,7 @@ describeEngine("pg-boss, whose network swallows", postgresBinaries !== undefined
   });
 });
 
-describeEngine("BullMQ, whose network swallows", hasRedisServer, () => {
+describeBullmq("BullMQ on dead connections", () => {
   let server: RedisServer;
   let proxy: BlackHoleProxy;
 
@@ -88,7 +80,7 @@ describeEngine("BullMQ, whose network swallows", hasRedisServer, () => {
     await server.close();
   });
 
-  it("goes on with a socketTimeout", async () => {
+  it("receiver and worker of BullMQ go on after a dead connection with a socketTimeout", async () => {
     const connection = { host: "127.0.0.1", port: proxy.port, socketTimeout: 3_000 };
     const queue = new Queue("timeouts", { connection });
     queue.on("error", () => undefined);
@@ -96,7 +88,7 @@ describeEngine("BullMQ, whose network swallows", hasRedisServer, () => {
     const handled: number[] = [];
     const stop = bullmqConsume({
       Worker,
-      queue: "timeouts",
+      queueName: "timeouts",
       workerOptions: { connection, drainDelay: 1 },
       logger: false,
       handlers: { new_alarm: (alarm) => handled.push(alarm.account_id) },

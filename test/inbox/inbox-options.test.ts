@@ -1,0 +1,146 @@
+import { describe, expect, it } from "vitest";
+import {
+  bullmqConsume,
+  bullmqEnqueue,
+  deadDeliveries as bullmqDead,
+} from "../../src/inbox/bullmq/index.js";
+import { inbox } from "../../src/inbox/index.js";
+import {
+  deadDeliveries as pgBossDead,
+  pgBossConsume,
+  pgBossEnqueue,
+} from "../../src/inbox/pg-boss/index.js";
+import type { ConfigurationError } from "../../src/index.js";
+
+describe("invalid options", () => {
+  const nothing = () => Promise.resolve(undefined as never);
+  const boss = {
+    ...{ createQueue: nothing, send: nothing, getJobById: nothing, fetch: nothing },
+    ...{ complete: nothing, fail: nothing, getDb: () => ({ executeSql: nothing }) },
+  };
+  const queue = { add: nothing };
+  const handlers = { new_alarm: () => undefined };
+  class Worker {
+    on = nothing;
+    close = nothing;
+    disconnect = nothing;
+    toKey = () => "";
+  }
+  const worker = { Worker, queueName: "q", workerOptions: {}, handlers };
+
+  it.each<[string, () => unknown, string]>([
+    ["inbox without enqueue", () => inbox({} as never), "enqueue must be"],
+    ["inbox without options", () => inbox(undefined as never), "takes an options object"],
+    ["a misspelt option", () => inbox({ enqueue: nothing, timeout: 1 } as never), "timeout is no"],
+    ["a time of 0", () => inbox({ enqueue: nothing, enqueueTimeoutMs: 0 }), "enqueueTimeoutMs"],
+    ["no boss", () => pgBossEnqueue({ boss: undefined as never }), "boss must be a started PgBoss"],
+    ["a queue for a boss", () => pgBossEnqueue({ boss: queue as never }), "the method createQueue"],
+    [
+      "a queue name with a space",
+      () => pgBossEnqueue({ boss, queueName: "a b" }),
+      "queueName must be a queue's name",
+    ],
+    [
+      "one queue for both",
+      () => pgBossEnqueue({ boss, queueName: "a", deadLetterQueueName: "a" }),
+      "another queue",
+    ],
+    ["a limit of -1", () => pgBossEnqueue({ boss, retryLimit: -1 }), "retryLimit"],
+    ["a day's expiry", () => pgBossEnqueue({ boss, expireInMs: 86_400_000 }), "expireInMs"],
+    ["a wait of 1 ms", () => pgBossEnqueue({ boss, pendingRetentionMs: 1 }), "pendingRetentionMs"],
+    ["no pg-boss options", () => pgBossEnqueue(null as never), "takes an options object"],
+    ["no handlers", () => pgBossConsume({ boss, handlers: {} }), "handlers: give at least one"],
+    [
+      "a schema with a semicolon",
+      () => pgBossConsume({ boss, handlers, schema: "a;b" }),
+      "schema must be",
+    ],
+    [
+      "text for onJob",
+      () => pgBossConsume({ boss, handlers, onJob: "log" as never }),
+      "onJob must be a function",
+    ],
+    ["no dead queue", () => bullmqDead({ queue: undefined as never }), "queue must be a Queue"],
+    ["no dead options", () => bullmqDead(undefined as never), "takes an options object"],
+    ["no dead boss", () => pgBossDead({ boss: {} as never }), "the method getDb"],
+    ["no pg-boss dead options", () => pgBossDead(null as never), "takes an options object"],
+    ["a concurrency of 0", () => pgBossConsume({ boss, handlers, concurrency: 0 }), "concurrency"],
+    ["no worker options", () => pgBossConsume(undefined as never), "takes an options object"],
+    [
+      "a logger without methods",
+      () => pgBossConsume({ boss, handlers, logger: {} as never }),
+      "logger has to have",
+    ],
+    ["no queue", () => bullmqEnqueue({ queue: undefined as never }), "queue must be a Queue"],
+    [
+      "a retention of 71 hours",
+      () => bullmqEnqueue({ queue, retentionMs: 71 * 3_600_000 }),
+      "retentionMs",
+    ],
+    ["no BullMQ options", () => bullmqEnqueue(undefined as never), "takes an options object"],
+    ["no Worker class", () => bullmqConsume({ ...worker, Worker: {} as never }), "Worker must be"],
+    [
+      "a queue name with a colon",
+      () => bullmqConsume({ ...worker, queueName: "a:b" }),
+      "queueName must be",
+    ],
+    [
+      "no connection",
+      () => bullmqConsume({ ...worker, workerOptions: null as never }),
+      "connection",
+    ],
+    ["no consume options", () => bullmqConsume(undefined as never), "takes an options object"],
+    [
+      "concurrency outside of workerOptions",
+      () => bullmqConsume({ ...worker, concurrency: 1 } as never),
+      "concurrency is no",
+    ],
+    [
+      "a name for a Queue object",
+      () => bullmqEnqueue({ queue: "gateway-deliveries" as never }),
+      "queue must be a Queue object of BullMQ and not a queue's name: it lacks the method add",
+    ],
+    [
+      "a name for the Queue of dead deliveries",
+      () => bullmqDead({ queue: "gateway-deliveries" as never }),
+      "and not a queue's name: it lacks the method getJob",
+    ],
+    [
+      "queueName for bullmqEnqueue",
+      () => bullmqEnqueue({ queueName: "q" } as never),
+      "queueName is no option of bullmqEnqueue: give the Queue object of BullMQ as queue",
+    ],
+    [
+      "queue for bullmqConsume",
+      () => bullmqConsume({ ...worker, queue: "q" } as never),
+      "queue is no option of bullmqConsume: give the queue's name as queueName",
+    ],
+    [
+      "queue for pgBossEnqueue",
+      () => pgBossEnqueue({ boss, queue: "q" } as never),
+      "queue is no option of pgBossEnqueue: give the queue's name as queueName",
+    ],
+    [
+      "queue for pgBossConsume",
+      () => pgBossConsume({ boss, handlers, queue: "q" } as never),
+      "queue is no option of pgBossConsume: give the queue's name as queueName",
+    ],
+    [
+      "queue for the dead deliveries of pg-boss",
+      () => pgBossDead({ boss, queue: "q" } as never),
+      "queue is no option of deadDeliveries: give the queue's name as queueName",
+    ],
+    [
+      "a Queue object for a queue name",
+      () => bullmqConsume({ ...worker, queueName: queue as never }),
+      "queueName must be a queue's name",
+    ],
+  ])("%s is refused, and the message says what to change", (_, make, message) => {
+    expect(make).toThrow(
+      expect.objectContaining<Partial<ConfigurationError>>({
+        name: "ConfigurationError",
+        message: expect.stringContaining(message) as string,
+      }) as Error,
+    );
+  });
+});

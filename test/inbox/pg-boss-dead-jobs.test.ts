@@ -1,0 +1,153 @@
+// The engine may give up a job although no handler failed. No worker sees that, and one must report it.
+import type PgBoss from "pg-boss";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { DeadJobError, type JobReport } from "../../src/inbox/index.js";
+import { deferred } from "../support/deferred.js";
+import { describePgBoss } from "../support/inbox/inbox-engines.js";
+import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
+import { alarmDelivery, inboxReceiver, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
+
+const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+
+describePgBoss("pg-boss", () => {
+  let server: PostgresServer;
+  let boss: PgBoss;
+
+  const sql = async (text: string, ...values: unknown[]): Promise<unknown[]> =>
+    (await boss.getDb().executeSql(text, values)).rows as unknown[];
+
+  beforeAll(async () => {
+    server = await startPostgres();
+    boss = await startPgBoss(postgresUrl(server.port));
+  });
+  afterAll(async () => {
+    await boss.stop({ graceful: false });
+    await server.close();
+  });
+
+  it("a job that expires on its last attempt is reported as dead by one of several workers", async () => {
+    const queue = pgBossQueue(boss, "expires-for-good", { expireInMs: 1_000, retryLimit: 0 });
+    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1, UUID));
+    const release = deferred();
+    const reports: JobReport[] = [];
+    const lines: string[] = [];
+    const take = (line: string) => lines.push(line);
+    const options = {
+      handlers: { new_alarm: () => release.promise },
+      onJob: (report: JobReport) => reports.push(report),
+      logger: { warn: take, error: take },
+    };
+    const stops = [queue.consume(options), queue.consume(options)];
+    await settlesAt(() => reports.length, 1);
+    expect(reports).toEqual([
+      {
+        ...{ outcome: "dead", attempt: 1, lastAttempt: true, id: UUID, type: "new_alarm" },
+        ...{ durationMs: 0, waitedMs: 0, takeover: true },
+        error: new DeadJobError("job failed by timeout in active state"),
+      },
+    ]);
+    expect(reports[0]?.error).toMatchObject({ code: "dead_job" });
+    expect(lines[0]).toContain("it was the last attempt, and the engine dead-letters the job");
+    expect(lines[1]).toContain("dead: The engine gave up the job");
+
+    // The dead letter is marked, so no worker reports it again.
+    const looks = "SELECT 1 FROM pgboss.job WHERE name = $1 AND output->'reported' IS NOT NULL";
+    await settlesAt(async () => (await sql(looks, "expires-for-good-dead")).length, 1);
+    expect(await queue.deadDeliveries.list()).toHaveLength(1);
+    // The handler still succeeds: the job is no longer dead, and its body is removed.
+    release.resolve();
+    await settlesAt(() => queue.completed(), 1);
+    await settlesAt(() => reports.length, 2);
+    await Promise.all(stops.map((stop) => stop()));
+    expect(reports[1]).toMatchObject({ outcome: "handled", id: UUID });
+    expect(await queue.deadDeliveries.list()).toEqual([]);
+    expect(await queue.dead()).toEqual([]);
+  });
+
+  it("dead jobs of crashed workers and of other programs are reported by one of several workers", async () => {
+    const queue = pgBossQueue(boss, "unreported", { retryLimit: 0 });
+    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1, UUID));
+    // Another worker or an operator fails the job.
+    await boss.fetch("unreported");
+    await boss.fail("unreported", UUID, { message: "given up by hand: 19900101-1234" });
+    await boss.send("unreported-dead", { some: "thing" });
+    // Simulates a worker that claimed the report and crashed a minute ago.
+    await sql(
+      `UPDATE pgboss.job SET output = output || jsonb_build_object('reportAfter', extract(epoch FROM now()) - 1)
+        WHERE name = 'unreported-dead' AND output IS NOT NULL`,
+    );
+    const reports: JobReport[] = [];
+    const options = {
+      handlers: { new_alarm: () => undefined },
+      onJob: (report: JobReport) => reports.push(report),
+    };
+    const stops = [queue.consume(options), queue.consume(options)];
+    await settlesAt(() => reports.length, 2);
+    await Promise.all(stops.map((stop) => stop()));
+    expect(reports.map(({ id, error }) => (id === UUID ? (error as Error).message : ""))).toContain(
+      "given up by hand",
+    );
+    const stopLast = queue.consume(options);
+    await stopLast();
+    expect(reports).toHaveLength(2);
+  });
+
+  it("a worker logs that its search for unreported dead jobs failed", async () => {
+    const queue = pgBossQueue(boss, "unseen");
+    await inboxReceiver(queue.enqueue).receive(await alarmDelivery(1));
+    await sql("ALTER TABLE pgboss.queue RENAME COLUMN dead_letter TO moved");
+    const lines: string[] = [];
+    const take = (line: string) => lines.push(line);
+    const stop = queue.consume({
+      handlers: { new_alarm: () => undefined },
+      logger: { warn: take, error: take },
+    });
+    await settlesAt(
+      () =>
+        lines.some((line) =>
+          line.includes("the search for unreported dead jobs of pg-boss failed"),
+        ),
+      true,
+    );
+    await sql("ALTER TABLE pgboss.queue RENAME COLUMN moved TO dead_letter");
+    await stop();
+    await sql("ALTER TABLE pgboss.queue RENAME COLUMN dead_letter TO moved");
+    await expect(queue.deadDeliveries.list()).rejects.toMatchObject({ name: "QueueError" });
+    await sql("ALTER TABLE pgboss.queue RENAME COLUMN moved TO dead_letter");
+  });
+
+  it("dead deliveries can be replayed and discarded after pg-boss has archived or deleted their jobs", async () => {
+    const queue = pgBossQueue(boss, "long-dead", { retryLimit: 0 });
+    const ids = ["archived", "archived-too", "deleted"];
+    const receiver = inboxReceiver(queue.enqueue);
+    for (const id of ids) await receiver.receive(await alarmDelivery(1, id));
+    const failing = queue.consume({
+      handlers: { new_alarm: () => Promise.reject(new Error("x")) },
+    });
+    await settlesAt(async () => (await queue.dead()).length, 3);
+    await failing();
+    await sql(
+      "UPDATE pgboss.job SET completed_on = now() - interval '13 h' WHERE name = 'long-dead'",
+    );
+    await settlesAt(() => queue.jobs(), 0);
+    await sql("DELETE FROM pgboss.archive WHERE data->>'id' = 'deleted'");
+    expect((await queue.deadDeliveries.discard(["archived-too"])).discarded).toHaveLength(1);
+    expect((await queue.deadDeliveries.replay("all")).replayed).toHaveLength(2);
+    const takeovers: boolean[] = [];
+    const stop = queue.consume({
+      handlers: { new_alarm: (_, { takeover }) => takeovers.push(takeover) },
+    });
+    await settlesAt(() => queue.completed(), 2);
+    await stop();
+    expect(takeovers).toEqual([true, true]);
+    const archived =
+      "SELECT data->>'id' AS id, data->>'done' AS done FROM pgboss.archive WHERE name = $1";
+    expect(await sql(archived, "long-dead")).toEqual([{ id: "archived-too", done: "discarded" }]);
+    const settings = `SELECT DISTINCT retry_limit, dead_letter, extract(epoch FROM expire_in)::int AS expiry
+      FROM pgboss.job WHERE name = 'long-dead'`;
+    expect(await sql(settings)).toEqual([
+      { retry_limit: 0, dead_letter: "long-dead-dead", expiry: 5 },
+    ]);
+  });
+});

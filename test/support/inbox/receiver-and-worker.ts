@@ -1,0 +1,44 @@
+import { randomUUID } from "node:crypto";
+import { expect, vi } from "vitest";
+import { inbox, type Enqueue, type JobReport } from "../../../src/inbox/index.js";
+import { createWebhookReceiver, type Handlers, type WebhookReceiver } from "../../../src/index.js";
+import { sampleAlarm, signedDelivery, type SignedDelivery } from "../../../src/testing/index.js";
+import { TEST_SECRET } from "../deliveries.js";
+import type { InboxQueue } from "./inbox-engine.js";
+
+/** A receiver that queues every delivery. A new one knows no deliveries, like a restarted process. */
+export function inboxReceiver(enqueue: Enqueue, enqueueTimeoutMs?: number): WebhookReceiver {
+  return createWebhookReceiver({
+    secret: TEST_SECRET,
+    handlers: inbox({ enqueue, enqueueTimeoutMs }),
+    logger: false,
+  });
+}
+
+/** Starts a worker and collects its reports and log lines. */
+export function watchWorker(queue: InboxQueue, newAlarm: Handlers["new_alarm"]) {
+  const reports: JobReport[] = [];
+  const lines: string[] = [];
+  const take = (line: string) => lines.push(line);
+  const stop = queue.consume({
+    handlers: { new_alarm: newAlarm },
+    onJob: (report) => reports.push(report),
+    logger: { warn: take, error: take },
+  });
+  return { reports, lines, stop };
+}
+
+/** A signed alarm with its own `account_id`. */
+export function alarmDelivery(account: number, id: string = randomUUID()): Promise<SignedDelivery> {
+  return signedDelivery({ alarm: sampleAlarm({ account_id: account }), secret: TEST_SECRET, id });
+}
+
+/** Waits until `read` returns `expected`. */
+export async function settlesAt<T>(read: () => T | Promise<T>, expected: T): Promise<void> {
+  await vi.waitFor(async () => {
+    expect(await read()).toEqual(expected);
+  }, PATIENCE);
+}
+
+/** Long enough for the job of a crashed worker on a busy machine. */
+const PATIENCE = { timeout: 30_000, interval: 50 };
