@@ -8,8 +8,11 @@ import { nodeHandler } from "../../adapters/node.js";
 import { ConfigurationError, createWebhookReceiver } from "../../src/index.js";
 import { sampleAlarm } from "../../src/testing/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../src/testing/samples/sample-online-data-event.js";
-import { signedDelivery, type SignedDeliveryOptions } from "../../src/testing/signed-delivery.js";
-import { TEST_SECRET } from "../../src/testing/test-secret.js";
+import {
+  signedDelivery,
+  TEST_SECRET,
+  type SignedDeliveryOptions,
+} from "../../src/testing/signed-delivery.js";
 import { fixtureNamed } from "../support/fixtures.js";
 import { listen } from "../support/servers.js";
 

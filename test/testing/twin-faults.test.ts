@@ -82,8 +82,8 @@ describe("10 000 deliveries to a flaky receiver", () => {
     expect(report).toMatchObject({ acknowledged: 1_000, lost: [] });
     expect(counts()).toHaveLength(1_000);
     expect(counts().every((count) => count === 1)).toBe(true);
-    const verdicts = new Set(twin.history().map(({ verdict }) => verdict));
-    expect(verdicts).toEqual(new Set(["acknowledged", "retryable", "network_error", "timeout"]));
+    const results = new Set(twin.history().map(({ result }) => result));
+    expect(results).toEqual(new Set(["acknowledged", "retryable", "network_error", "timeout"]));
     // What took longer than the time-out did take effect, and its retry is told so.
     const outcomes = new Set(twin.history().map(({ outcome }) => outcome));
     expect(outcomes).toEqual(
@@ -164,7 +164,7 @@ describe("a fault", () => {
 
     expect(end).toBe("exhausted");
     expect(attempts).toHaveLength(10);
-    expect(attempts[0]).toMatchObject({ fault: "request_lost", verdict: "network_error" });
+    expect(attempts[0]).toMatchObject({ fault: "request_lost", result: "network_error" });
     expect(counts()).toEqual([]);
   });
 });

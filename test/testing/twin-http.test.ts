@@ -77,7 +77,7 @@ describe("over HTTP, in scaled time", () => {
     expect(end).toBe("exhausted");
     expect(status).toBeUndefined();
     expect(attempts).toHaveLength(10);
-    expect(new Set(attempts.map(({ verdict }) => verdict))).toEqual(new Set(["network_error"]));
+    expect(new Set(attempts.map(({ result }) => result))).toEqual(new Set(["network_error"]));
     expect(attempts[0]?.error).toContain("ECONNREFUSED");
   });
 
@@ -89,7 +89,7 @@ describe("over HTTP, in scaled time", () => {
     const { end, attempts } = await twin.deliver(event);
     expect(end).toBe("acknowledged");
     // More than one on a machine that takes as long to answer at all.
-    expect(new Set(attempts.slice(0, -1).map(({ verdict }) => verdict))).toEqual(
+    expect(new Set(attempts.slice(0, -1).map(({ result }) => result))).toEqual(
       new Set(["timeout"]),
     );
     expect(attempts[0]).toMatchObject({ error: "no answer within 500 ms" });
@@ -107,7 +107,7 @@ describe("over HTTP, in scaled time", () => {
     });
     const { end, attempts } = await twinTo(url).deliver(event);
     expect(end).toBe("acknowledged");
-    expect(attempts.map(({ verdict }) => verdict)).toEqual([
+    expect(attempts.map(({ result }) => result)).toEqual([
       ...["network_error", "network_error", "acknowledged"],
     ]);
   });
@@ -118,7 +118,7 @@ describe("over HTTP, in scaled time", () => {
     });
     const delivery = await twinTo(url).deliver(event);
     expect(delivery).toMatchObject({ end: "given_up", status: 307 });
-    expect(delivery.attempts[0]?.verdict).toBe("unlisted");
+    expect(delivery.attempts[0]?.result).toBe("unlisted");
     expect(requests()).toBe(1);
   });
 

@@ -5,7 +5,7 @@ import { createWebhookReceiver, memoryStore, verifySignature } from "../../src/i
 import { createGatewayTwin } from "../../src/testing/twin/gateway-twin.js";
 import { createVirtualClock } from "../../src/testing/twin/virtual-clock.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
-import { twinEndpoint, verdictByContract } from "../support/testing/twin-endpoint.js";
+import { twinEndpoint, resultByContract } from "../support/testing/twin-endpoint.js";
 
 const HOUR_MS = 3_600_000;
 const secret = TEST_SECRET;
@@ -127,17 +127,17 @@ describe("an endpoint", () => {
           // Mostly retryable ones, or hardly a run would get past its second attempt.
           const statuses = drawn.map((status, at) => (at % 3 === 2 ? status : 500 + (at % 2) * 3));
           const goesOn = (status: number) =>
-            verdictByContract(status) === "retryable" ||
-            (verdictByContract(status) === "unlisted" && unlistedStatus === "retry");
+            resultByContract(status) === "retryable" ||
+            (resultByContract(status) === "unlisted" && unlistedStatus === "retry");
           const stop = statuses.findIndex((status) => !goesOn(status));
           const expected = stop === -1 ? statuses : statuses.slice(0, stop + 1);
 
           const { twin } = twinWith((_arrival, count) => statuses[count] ?? 0, { unlistedStatus });
           const { end, status, attempts } = await twin.deliver(event);
           expect(attempts.map((attempt) => attempt.status)).toEqual(expected);
-          expect(attempts.map(({ verdict }) => verdict)).toEqual(expected.map(verdictByContract));
+          expect(attempts.map(({ result }) => result)).toEqual(expected.map(resultByContract));
           expect(status).toBe(expected.at(-1));
-          const isAcknowledged = verdictByContract(status ?? 0) === "acknowledged";
+          const isAcknowledged = resultByContract(status ?? 0) === "acknowledged";
           expect(end).toBe(
             stop === -1 ? "exhausted" : isAcknowledged ? "acknowledged" : "given_up",
           );
@@ -154,7 +154,7 @@ describe("an endpoint", () => {
       expect(giving).toMatchObject({
         end: "given_up",
         status,
-        attempts: [{ verdict: "unlisted" }],
+        attempts: [{ result: "unlisted" }],
       });
       expect(giving.reason).toContain("does not name this status");
       const retrying = twinWith(() => status, { unlistedStatus: "retry" });

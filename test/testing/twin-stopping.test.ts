@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createGatewayTwin } from "../../src/testing/twin/gateway-twin.js";
 import { createScaledClock } from "../../src/testing/twin/scaled-clock.js";
-import { createStop } from "../../src/testing/twin/stop.js";
+import { Shutdown } from "../../src/testing/twin/shutdown.js";
 import type { CommonTwinOptions } from "../../src/testing/twin/twin-options.js";
 import { createVirtualClock } from "../../src/testing/twin/virtual-clock.js";
 import { deferred } from "../support/deferred.js";
@@ -47,7 +47,7 @@ describe("stopping", () => {
     const [waited, cutOff] = await Promise.all([waiting, underWay]);
     expect([waited.end, cutOff.end]).toEqual(["stopped", "stopped"]);
     expect(waited.reason).toBe("answered 503 at attempt 1, then stopped");
-    expect(cutOff.attempts.map(({ verdict }) => verdict)).toEqual(["network_error"]);
+    expect(cutOff.attempts.map(({ result }) => result)).toEqual(["network_error"]);
     await idle();
     expect(requests()).toBe(2);
     const late = await twin.deliver(event);
@@ -100,10 +100,10 @@ describe("stopping", () => {
   });
 
   test("ends a wait that begins after it too", async () => {
-    const stop = createStop(createScaledClock(), undefined, () => undefined);
-    await stop.close();
-    await stop.pause(14_400_000);
-    expect(stop.isStopped()).toBe(true);
+    const shutdown = new Shutdown(createScaledClock(), undefined, () => undefined);
+    await shutdown.close();
+    await shutdown.pause(14_400_000);
+    expect(shutdown.isStopped).toBe(true);
   });
 
   test("at the last attempt is no exhaustion", async () => {

@@ -1,4 +1,4 @@
-import type { Verdict } from "../../../src/testing/twin/verdict.js";
+import type { AttemptResult } from "../../../src/testing/twin/attempt-result.js";
 
 /** A request as an endpoint got it. */
 export interface Arrival {
@@ -31,7 +31,7 @@ export function twinEndpoint(
 }
 
 /** What GATEWAY.md, "Events", rule 2, says of a status, written down once more and not derived. */
-export function verdictByContract(status: number): Verdict {
+export function resultByContract(status: number): AttemptResult {
   if (Math.floor(status / 100) === 2) return "acknowledged";
   if ([408, 409, 429, 500, 502, 503, 504].includes(status)) return "retryable";
   return [400, 401, 403, 404, 422].includes(status) ? "final" : "unlisted";
