@@ -62,13 +62,13 @@ test("our own receiver passes, and with a probe less is left unjudged", async ()
   expect(without.stderr).toContain("made-up deliveries");
 });
 
-test("a receiver that answers 401 loses alarms, and is told why and how to fix it", async () => {
+test("a receiver that answers 401 loses alarms, and doctor says why and how to fix it", async () => {
   const { url } = await receiver("reject");
   const junit = path.join(folder, "reject.xml");
   const { code, stdout } = await runCommand(["doctor", url, "--junit", junit]);
 
   expect(code).toBe(1);
-  expect(stdout).toMatch(/giving up\n[^]*✗ a signature by another secret .*\(must, /);
+  expect(stdout).toMatch(/retries\n[^]*✗ a delivery signed with another secret .*\(must, /);
   expect(stdout).toMatch(/ sent +POST; .*X-Webhook-Type/);
   expect(stdout).toMatch(/ received +401 /);
   expect(stdout).toMatch(/ why +\S/);
