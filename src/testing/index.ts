@@ -1,5 +1,4 @@
-export { TEST_SECRET } from "./test-secret.js";
-export { ALARM_EVENT_TYPES, sampleAlarm } from "./samples/sample-alarm.js";
+export { sampleAlarm, ALARM_EVENT_TYPES } from "./samples/sample-alarm.js";
 export {
   sampleOnlineDataEvent,
   type OnlineDataEventOf,
@@ -7,15 +6,18 @@ export {
 export type { DateFormat, SampleOptions } from "./samples/sample-options.js";
 export {
   signedDelivery,
+  TEST_SECRET,
   type AlarmToSign,
   type BodyToSign,
   type EventToSign,
   type SignedDelivery,
   type SignedDeliveryHeaders,
   type SignedDeliveryOptions,
-  type Signing,
 } from "./signed-delivery.js";
 
+export { loadFixtures } from "./fixtures/load-fixtures.js";
+export { replayFixtures, type ReplayOptions } from "./fixtures/replay-fixtures.js";
+export type { ReplayReport, ReplayResult } from "./fixtures/replay-report.js";
 export {
   formatFixture,
   parseFixture,
@@ -23,9 +25,6 @@ export {
   type FixtureExpectation,
 } from "./fixtures/fixture.js";
 export { FixtureError, type FixtureErrorCode } from "./fixtures/fixture-error.js";
-export { loadFixtures } from "./fixtures/load-fixtures.js";
-export { replayFixtures, type ReplayOptions } from "./fixtures/replay-fixtures.js";
-export type { ReplayReport, ReplayResult } from "./fixtures/replay-report.js";
 
 export {
   recordFixtures,
@@ -38,7 +37,6 @@ export { findPersonalData, type PersonalDataKind } from "./recorder/personal-dat
 
 export { createGatewayTwin, type GatewayTwin } from "./twin/gateway-twin.js";
 export type {
-  CommonTwinOptions,
   DeliverManyOptions,
   DeliverOptions,
   GatewayTwinOptions,
@@ -51,12 +49,7 @@ export type { TwinReport } from "./twin/twin-report.js";
 export type { TwinWebhook } from "./twin/twin-webhook.js";
 export type { RetryOptions } from "./twin/retry-schedule.js";
 export type { Fault, FaultOptions } from "./twin/faults.js";
-export {
-  FINAL_STATUSES,
-  RETRYABLE_STATUSES,
-  type UnlistedStatusRule,
-  type Verdict,
-} from "./twin/verdict.js";
+export type { AttemptResult, UnlistedStatusRule } from "./twin/attempt-result.js";
 export type { TwinClock } from "./twin/twin-clock.js";
 export { createScaledClock } from "./twin/scaled-clock.js";
 export {
@@ -65,32 +58,9 @@ export {
   type VirtualClockOptions,
 } from "./twin/virtual-clock.js";
 
-export {
-  diagnoseSignature,
-  type DiagnoseSignatureOptions,
-  type SignatureDiagnosis,
-} from "./diagnosis/diagnose-signature.js";
-export { parseCapturedRequest, type CapturedRequest } from "./diagnosis/captured-request.js";
-export { CaptureError, type CaptureErrorCode } from "./diagnosis/capture-error.js";
-export type {
-  DeliveryHeaderName,
-  Finding,
-  FindingCertainty,
-  FindingDetails,
-} from "./diagnosis/finding.js";
-export type { FindingCode } from "./diagnosis/finding-codes.js";
-export type { SearchCounts } from "./diagnosis/signature-search.js";
-
 export { receiverConformance } from "./conformance/receiver-conformance.js";
+export type { ConformanceOptions } from "./conformance/conformance-options.js";
 export {
-  runConformance,
-  type ConformanceCaseReport,
-  type ConformanceCounts,
-  type ConformanceReport,
-  type RunConformanceOptions,
-} from "./conformance/run-conformance.js";
-export {
-  CONFORMANCE_GROUPS,
   ConformanceFailure,
   type ConformanceCase,
   type ConformanceDescription,
@@ -99,7 +69,13 @@ export {
   type ConformanceLevel,
   type ConformanceResult,
 } from "./conformance/conformance-case.js";
-export type { ConformanceOptions } from "./conformance/conformance-options.js";
+export {
+  runConformance,
+  type ConformanceCaseReport,
+  type ConformanceCounts,
+  type ConformanceReport,
+  type RunConformanceOptions,
+} from "./conformance/run-conformance.js";
 
 export {
   deliveryStoreContract,
@@ -107,5 +83,21 @@ export {
 } from "./store-contract/delivery-store-contract.js";
 export { ContractError, type ContractCase } from "./store-contract/contract-case.js";
 export type { MakeStore, StoreUnderTest } from "./store-contract/store-under-test.js";
+
+export {
+  diagnoseSignature,
+  type DiagnoseSignatureOptions,
+  type SignatureDiagnosis,
+} from "./diagnosis/diagnose-signature.js";
+export type {
+  DeliveryHeaderName,
+  Finding,
+  FindingCertainty,
+  FindingDetails,
+} from "./diagnosis/finding.js";
+export type { FindingCode } from "./diagnosis/finding-codes.js";
+export type { SearchCounts } from "./diagnosis/signature-search.js";
+export { parseCapturedRequest, type CapturedRequest } from "./diagnosis/captured-request.js";
+export { CaptureError, type CaptureErrorCode } from "./diagnosis/capture-error.js";
 
 export { SendError, type Target } from "./sending/target.js";

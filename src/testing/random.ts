@@ -2,9 +2,15 @@
 export interface Random {
   /** A whole number from 0 to `limit` - 1. */
   readonly below: (limit: number) => number;
+  /** A number from 0 to just under 1. */
+  readonly fraction: () => number;
+  /** True once in `oneIn` calls on average. */
   readonly chance: (oneIn: number) => boolean;
+  /** One of the choices, each with the same probability. */
   readonly pick: <T>(choices: readonly T[]) => T;
 }
+
+const TWO_TO_THE_32 = 4_294_967_296;
 
 /** Mulberry32: small, and fast enough for millions of requests. */
 export function createRandom(seed: number): Random {
@@ -13,10 +19,11 @@ export function createRandom(seed: number): Random {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * limit);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / TWO_TO_THE_32) * limit);
   };
   return {
     below,
+    fraction: () => below(TWO_TO_THE_32) / TWO_TO_THE_32,
     chance: (oneIn) => below(oneIn) === 0,
     pick<T>(choices: readonly T[]): T {
       return choices[below(choices.length)] as T;

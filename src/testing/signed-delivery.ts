@@ -4,7 +4,10 @@ import { ownOptions } from "../common/own-options.js";
 import type { Alarm, OnlineDataEvent } from "../records/schemas.js";
 import { signDelivery } from "../signature/sign-delivery.js";
 
-/** What every signed delivery is made with. */
+/** The secret that signs the published fixtures. It is public, so never use it for a real webhook. */
+export const TEST_SECRET = "whsec_test_0123456789abcdef";
+
+/** Options of `signedDelivery` that every delivery has. */
 export interface Signing {
   /** The webhook's secret. */
   readonly secret: string;
@@ -14,36 +17,38 @@ export interface Signing {
   readonly timestamp?: number | undefined;
 }
 
-/** A delivery of an alarm. */
+/** Options of `signedDelivery` for an alarm. */
 export interface AlarmToSign extends Signing {
+  /** The alarm to deliver. */
   readonly alarm: Alarm;
   readonly type?: "new_alarm" | undefined;
   readonly event?: undefined;
   readonly body?: undefined;
 }
 
-/** A delivery of an Online Data event. */
+/** Options of `signedDelivery` for an Online Data event. */
 export interface EventToSign extends Signing {
+  /** The event to deliver. */
   readonly event: OnlineDataEvent;
   readonly type?: "delete_my_data_event" | undefined;
   readonly alarm?: undefined;
   readonly body?: undefined;
 }
 
-/** A delivery of any bytes under any X-Webhook-Type, be they what the gateway would send or not. */
+/** Options of `signedDelivery` for any body with any X-Webhook-Type, also one that the gateway never sends. */
 export interface BodyToSign extends Signing {
-  /** The exact bytes; a string is taken as UTF-8. */
+  /** The exact bytes. A string is encoded as UTF-8. */
   readonly body: string | Uint8Array;
-  /** X-Webhook-Type. Not signed, and sent as it is. */
+  /** X-Webhook-Type. It is sent unchanged and is not signed. */
   readonly type: string;
   readonly alarm?: undefined;
   readonly event?: undefined;
 }
 
-/** What is to be delivered: one of `alarm`, `event`, and `body` with its `type`. */
+/** Options of `signedDelivery`: one of `alarm`, `event`, or `body` with its `type`. */
 export type SignedDeliveryOptions = AlarmToSign | EventToSign | BodyToSign;
 
-/** The headers of every delivery (GATEWAY.md, "Events"). A type, so that it is also a plain record. */
+/** The headers of a delivery (GATEWAY.md, "Events"). */
 export type SignedDeliveryHeaders = {
   readonly "Content-Type": "application/json";
   readonly "X-Webhook-Type": string;
@@ -52,30 +57,29 @@ export type SignedDeliveryHeaders = {
   readonly "X-Webhook-Signature": string;
 };
 
-/** A request as the gateway sends it. */
+/** A signed request, as the gateway sends it. */
 export interface SignedDelivery {
   readonly method: "POST";
   readonly headers: SignedDeliveryHeaders;
-  /** Text; bytes alone where a `body` was given that is no UTF-8. */
+  /** Text. Bytes if the given `body` is not valid UTF-8. */
   readonly body: string | Buffer<ArrayBuffer>;
 }
 
 const OPTIONS = ["type", "alarm", "event", "body", "secret", "id", "timestamp"];
 
 /**
- * A delivery, signed as the gateway does it (GATEWAY.md, "Authentication", rule 7). It can be handed on
- * as it is: `receiver.receive(delivery)`, `fetch(url, delivery)`, and with supertest
- * `.post(path).set(delivery.headers).send(delivery.body)`, which for bytes that are no UTF-8 needs
- * `.serialize((bytes) => bytes)` too, as supertest would write them as JSON.
+ * Makes a request for a delivery, signed as the gateway signs it (GATEWAY.md, "Authentication", rule 7). Pass
+ * it to `receiver.receive(delivery)` or `fetch(url, delivery)`, or with supertest
+ * `.post(path).set(delivery.headers).send(delivery.body)`. With a body that is not valid UTF-8 supertest also
+ * needs `.serialize((bytes) => bytes)`, since it would send the bytes as JSON.
  *
- * ```ts
+ * Rejects with a `ConfigurationError` when not exactly one of `alarm`, `event` and `body` is given, when
+ * `type` is missing with a body or differs from the record's, and for an unknown option or an invalid secret.
+ * Rejects with a `RangeError` for an invalid id or timestamp.
+ *
+ * @example
  * const delivery = await signedDelivery({ alarm: sampleAlarm(), secret: TEST_SECRET });
  * const { outcome } = await receiver.receive(delivery); // "handled"
- * ```
- *
- * Rejects with a `ConfigurationError` where there is none or more than one of `alarm`, `event` and
- * `body`, where `type` is missing beside a body or is not that of the record, for an unknown option and
- * for a secret that cannot be one; and with a `RangeError` for an id or a timestamp beyond the grammar.
  */
 export async function signedDelivery(given: SignedDeliveryOptions): Promise<SignedDelivery> {
   const options = ownOptions("signedDelivery", given, OPTIONS);
@@ -102,28 +106,29 @@ function contentOf(
   if ([alarm, event, body].filter((content) => content !== undefined).length !== 1) {
     throw new ConfigurationError("invalid_options", "give one of alarm, event and body");
   }
-  if (alarm !== undefined) return { type: own("new_alarm", type), body: JSON.stringify({ alarm }) };
+  if (alarm !== undefined)
+    return { type: typeOf("new_alarm", type), body: JSON.stringify({ alarm }) };
   if (event !== undefined) {
-    return { type: own("delete_my_data_event", type), body: JSON.stringify({ event }) };
+    return { type: typeOf("delete_my_data_event", type), body: JSON.stringify({ event }) };
   }
   if (typeof (type as unknown) !== "string") {
-    throw new ConfigurationError("invalid_option", "type has to be given beside a body");
+    throw new ConfigurationError("invalid_option", "type has to be given with a body");
   }
   return { type, body: typeof body === "string" ? body : textOrBytes(body) };
 }
 
-/** Text where it gives the same bytes, since supertest sends text as it is. A copy: it has been signed. */
+/** Text if it encodes to the same bytes, since supertest sends text unchanged. Otherwise a copy. */
 function textOrBytes(body: Uint8Array): string | Buffer<ArrayBuffer> {
   const bytes = Buffer.from(body);
   const text = bytes.toString();
   return Buffer.from(text).equals(bytes) ? text : bytes;
 }
 
-/** The type of a record's delivery; another beside it is a mistake, or wants to be sent as a body. */
-function own<T extends string>(type: T, given: string | undefined): T {
+/** The type of a record's delivery. Throws for any other given type. */
+function typeOf<T extends string>(type: T, given: string | undefined): T {
   if (given === undefined || given === type) return type;
   throw new ConfigurationError(
     "invalid_option",
-    `type has to be ${type} here; to send another, give the JSON as body`,
+    `type has to be ${type} here; to send another type, give the JSON as body`,
   );
 }

@@ -71,6 +71,6 @@ describeService("workerd", missingWorkerd, () => {
       whileSlow,
     });
     const { results } = await runConformance(suite);
-    expect(results.filter(({ verdict }) => verdict !== "passed")).toEqual([]);
+    expect(results.filter(({ result }) => result !== "passed")).toEqual([]);
   });
 });

@@ -28,10 +28,10 @@ interface DoctorDocument {
   readonly cases: readonly {
     readonly id: string;
     readonly level: string;
-    readonly verdict: string;
+    readonly result: string;
     readonly reason?: string;
     readonly why?: string;
-    readonly mend?: string;
+    readonly fix?: string;
     readonly exchanges?: readonly { sent: string; received: string }[];
   }[];
 }
@@ -56,23 +56,23 @@ test("our own receiver passes, and with a probe less is left unjudged", async ()
   expect(without).toMatchObject({ code: 0, passed: true });
   expect(probed).toMatchObject({ code: 0, passed: true });
   const unjudged = ({ cases }: DoctorDocument) =>
-    cases.filter(({ verdict }) => verdict === "not_judged").length;
+    cases.filter(({ result }) => result === "not_judged").length;
   expect(unjudged(probed)).toBeLessThan(unjudged(without));
   expect(probed.cases.length).toBeGreaterThan(50);
   expect(without.stderr).toContain("made-up deliveries");
 });
 
-test("a receiver that answers 401 loses alarms, and is told why and how to mend it", async () => {
+test("a receiver that answers 401 loses alarms, and doctor says why and how to fix it", async () => {
   const { url } = await receiver("reject");
   const junit = path.join(folder, "reject.xml");
   const { code, stdout } = await runCommand(["doctor", url, "--junit", junit]);
 
   expect(code).toBe(1);
-  expect(stdout).toMatch(/giving up\n[^]*✗ a signature by another secret .*\(must, /);
+  expect(stdout).toMatch(/retries\n[^]*✗ a delivery signed with another secret .*\(must, /);
   expect(stdout).toMatch(/ sent +POST; .*X-Webhook-Type/);
   expect(stdout).toMatch(/ received +401 /);
   expect(stdout).toMatch(/ why +\S/);
-  expect(stdout).toMatch(/ mend +\S/);
+  expect(stdout).toMatch(/ fix +\S/);
   expect(stdout).toMatch(/✗ \d+ passed, \d+ failed that must pass/);
   expect(stdout).not.toContain(TEST_SECRET);
   expect(stdout).not.toMatch(/v1=[0-9a-f]{6}/);
@@ -137,7 +137,7 @@ test("what only should pass fails with --strict alone", async () => {
   const { url, close } = await answeringEndpoint({ status: 500, body: "" });
   closing.push(close);
   const ids = (await doctorJson(url)).cases
-    .filter(({ level, verdict }) => level === "should" && verdict === "failed")
+    .filter(({ level, result }) => level === "should" && result === "failed")
     .map(({ id }) => id);
   expect(ids).not.toEqual([]);
   const only = ids.flatMap((id) => ["--only", id]);
@@ -162,7 +162,7 @@ test("a signature is shown as far as it is good for nobody", async () => {
 test("a probe that gives no number fails what it was asked for", async () => {
   const { url } = await receiver();
   const { cases } = await doctorJson(url, "--handled", `${url}?id={id}`, "--only", "alarm");
-  expect(cases).toMatchObject([{ verdict: "failed" }]);
+  expect(cases).toMatchObject([{ result: "failed" }]);
   expect(cases[0]?.reason).toContain("--handled answered 200, and not 200 with a whole number");
 });
 

@@ -34,14 +34,14 @@ test("a final status ends it, and the alarm is lost", async () => {
 test("ten attempts without an answer are all", async () => {
   const { code, stdout } = await runCommand(["send", await silentUrl(), ...FAST, "--json"]);
   const { attempts, end, passed } = JSON.parse(stdout) as {
-    attempts: { waitedMs: number; verdict: string }[];
+    attempts: { waitedMs: number; result: string }[];
     end: string;
     passed: boolean;
   };
 
   expect({ code, end, passed }).toEqual({ code: 1, end: "exhausted", passed: false });
   expect(attempts).toHaveLength(10);
-  expect(attempts.every(({ verdict }) => verdict === "network_error")).toBe(true);
+  expect(attempts.every(({ result }) => result === "network_error")).toBe(true);
   expect(attempts.at(-1)?.waitedMs).toBeGreaterThan(3 * 3_600_000);
 });
 

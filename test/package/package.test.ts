@@ -79,13 +79,10 @@ const EXPORTS: Record<string, string[]> = {
   ],
   "/testing": [
     "ALARM_EVENT_TYPES",
-    "CONFORMANCE_GROUPS",
     "CaptureError",
     "ConformanceFailure",
     "ContractError",
-    "FINAL_STATUSES",
     "FixtureError",
-    "RETRYABLE_STATUSES",
     "SendError",
     "TEST_SECRET",
     "createGatewayTwin",

@@ -27,8 +27,8 @@ async function judge(platform: Platform): Promise<Row> {
       const seconds = Math.round((performance.now() - startedAt) / 1000);
       const { passed, failed, notJudged } = counts;
       const complaints = results
-        .filter(({ verdict }) => verdict !== "passed")
-        .map(({ id, verdict, reason = "" }) => `${name}: ${id} ${verdict} ${reason}`);
+        .filter(({ result }) => result !== "passed")
+        .map(({ id, result, reason = "" }) => `${name}: ${id} ${result} ${reason}`);
       if (complaint !== undefined && output().includes(complaint)) {
         complaints.push(`${name} wrote: ${complaint}`);
       }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { TEST_SECRET } from "../../src/testing/test-secret.js";
+import { TEST_SECRET } from "../../src/testing/signed-delivery.js";
 import { freePort } from "../support/free-port.js";
 import { HERE, type Platform } from "./platforms.js";
 

@@ -4,16 +4,16 @@ import { receiverConformance } from "../../src/testing/conformance/receiver-conf
 import type { MountedAdapter } from "../support/adapters/adapter-exchange.js";
 import { adapterTargets, directTarget } from "../support/adapters/adapter-targets.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { ledgerReceiver } from "../support/testing/judged-receivers.js";
+import { ledgerReceiver } from "../support/testing/run-suite.js";
 import { createLedger } from "../support/ledger.js";
 
-/** To name the tests before there is a server. */
+/** Gives the tests their names before a server exists. */
 const cases = receiverConformance({
   target: ledgerReceiver({ record: () => undefined }),
   secret: TEST_SECRET,
 });
 
-describe.each([directTarget, ...adapterTargets])("$name", (target) => {
+describe.each([directTarget, ...adapterTargets])("conformance of $name", (target) => {
   const { record, handled, whileFailing, whileSlow } = createLedger();
   let mounted: MountedAdapter;
   let bound: ReadonlyMap<string, ConformanceCase>;
@@ -37,10 +37,10 @@ describe.each([directTarget, ...adapterTargets])("$name", (target) => {
 
   it.each(cases)("$id: $title", async ({ id, group }) => {
     const result = await bound.get(id)?.run();
-    // A function has no connection, and the kit speaks HTTP/1.1 alone.
+    // A function has no connection, and the kit speaks only HTTP/1.1.
     const isJudged = typeof mounted.target === "string" || group !== "transport";
-    expect(result?.verdict).toBe(isJudged ? "passed" : "not_judged");
+    expect(result?.result).toBe(isJudged ? "passed" : "not_judged");
     expect(result?.exchanges.length ?? 0).toBeGreaterThanOrEqual(isJudged ? 1 : 0);
-    expect(result?.reason ?? "only a URL").toContain("only a URL");
+    expect(result?.reason ?? "give a URL").toContain("give a URL");
   });
 });

@@ -4,27 +4,27 @@ import { describe, expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import {
   idsOf,
-  judgeBehind,
-  judgeListener,
-  judgeTarget,
+  runSuiteBehind,
+  runSuiteOnListener,
+  runSuite,
   ledgerReceiver,
   type Front,
-} from "../support/testing/judged-receivers.js";
+} from "../support/testing/run-suite.js";
 import { createLedger } from "../support/ledger.js";
 import { listen } from "../support/servers.js";
 
-const nothing = { failed: [], notJudged: [] };
+const ALL_PASSED = { failed: [], notJudged: [] };
 
-describe("a receiver is accused of nothing that", () => {
-  it("closes every connection after its answer, unannounced", async () => {
+describe("connections", () => {
+  it("a receiver that closes every connection after its answer, unannounced, passes", async () => {
     const front: Front = (req, res) => {
       res.on("finish", () => req.socket.end());
       return true;
     };
-    expect(await judgeBehind(() => front)).toEqual(nothing);
+    expect(await runSuiteBehind(() => front)).toEqual(ALL_PASSED);
   });
 
-  it("closes a kept connection when the next request comes on it", async () => {
+  it("a receiver that closes a kept connection when the next request arrives passes", async () => {
     const createFront = (): Front => {
       const used = new WeakSet();
       return (req) => {
@@ -33,12 +33,12 @@ describe("a receiver is accused of nothing that", () => {
         return !req.socket.destroyed;
       };
     };
-    expect(await judgeBehind(createFront)).toEqual(nothing);
+    expect(await runSuiteBehind(createFront)).toEqual(ALL_PASSED);
   });
 
-  it("handles what comes on a connection that it is closing, and cannot answer it any more", async () => {
+  it("a receiver that handles a request on a closing connection and cannot answer it fails no case", async () => {
     const used = new WeakSet();
-    const report = await judgeListener(
+    const report = await runSuiteOnListener(
       (ledger) => {
         const receiver = ledgerReceiver(ledger);
         const handle = nodeHandler(receiver);
@@ -54,27 +54,27 @@ describe("a receiver is accused of nothing that", () => {
             .finally(() => socket.destroy());
         };
       },
-      // By the outcomes that it names, a delivery that was sent twice is a duplicate.
+      // Judged by the outcomes alone: a delivery that was sent twice would be a duplicate.
       { handled: undefined },
     );
     expect(idsOf(report, "failed")).toEqual([]);
   });
 
-  it("closes the connection after each refusal", async () => {
+  it("a receiver that closes the connection after each refusal passes", async () => {
     const front: Front = (req, res) => {
       res.on("finish", () => {
         if (res.statusCode !== 200) req.socket.end();
       });
       return true;
     };
-    expect(await judgeBehind(() => front)).toEqual(nothing);
+    expect(await runSuiteBehind(() => front)).toEqual(ALL_PASSED);
   });
 });
 
 it.each([
-  ["byte by byte for ever", "."],
-  ["and says more than any status line", "x".repeat(8_192)],
-])("broken_heads ends where a server answers %s", async (_, piece) => {
+  ["one byte at a time, forever", "."],
+  ["with more than any status line", "x".repeat(8_192)],
+])("the case invalid_header_bytes ends when a server answers %s", async (_, piece) => {
   const server = http.createServer(nodeHandler(ledgerReceiver(createLedger())));
   server.on("clientError", (_error, socket) => {
     const timer = setInterval(() => socket.write(piece), 5);
@@ -88,8 +88,8 @@ it.each([
   try {
     const target = `http://127.0.0.1:${port}/`;
     const timeoutMs = piece.length === 1 ? 1_500 : 30_000;
-    const report = await judgeTarget({ target, timeoutMs }, ["broken_heads"]);
-    expect(idsOf(report, "passed")).toEqual(["broken_heads"]);
+    const report = await runSuite({ target, timeoutMs }, ["invalid_header_bytes"]);
+    expect(idsOf(report, "passed")).toEqual(["invalid_header_bytes"]);
   } finally {
     await close();
   }

@@ -4,13 +4,13 @@ import { memoryStore } from "../../src/index.js";
 import { handWrittenReceiver, type ReceiverFlaw } from "../support/testing/flawed-receivers.js";
 import {
   idsOf,
-  judgeListener,
-  judgeTarget,
+  runSuiteOnListener,
+  runSuite,
   ledgerReceiver,
-} from "../support/testing/judged-receivers.js";
+} from "../support/testing/run-suite.js";
 import { createLedger } from "../support/ledger.js";
 
-/** What answers 401 or 400 to everything that it cannot verify loses under a mistake on its side. */
+/** The cases that a receiver fails which answers 400 or 401 to everything it cannot verify. */
 const FINAL_STATUSES = [
   "wrong_secret_sent_again",
   "unsigned_sent_again",
@@ -20,8 +20,8 @@ const FINAL_STATUSES = [
 ];
 
 describe("receiverConformance", () => {
-  it("passes a receiver that is written by hand, without a line of ours", async () => {
-    const report = await judgeListener((ledger) => handWrittenReceiver(ledger));
+  it("a receiver without this library's code passes every case", async () => {
+    const report = await runSuiteOnListener((ledger) => handWrittenReceiver(ledger));
     expect(idsOf(report, "failed")).toEqual([]);
     expect(idsOf(report, "not_judged")).toEqual([]);
   });
@@ -29,17 +29,17 @@ describe("receiverConformance", () => {
   it.each<[ReceiverFlaw, string[]]>([
     ["answers before it handles", ["failure_sent_again"]],
     [
-      "handles copies again",
+      "handles duplicates again",
       [
-        ...["duplicate_handled_once", "retry_signed_anew", "copy_by_id_alone"],
-        ...["concurrent_copies_handled_once", "late_handler_counts"],
+        ...["duplicate_handled_once", "retry_with_new_signature", "duplicate_by_id_alone"],
+        ...["concurrent_duplicates_handled_once", "late_handler_counts"],
       ],
     ],
-    ["answers 409 for ever after a late handler", ["late_handler_counts"]],
-    ["forgets a handler that is late", ["late_handler_counts"]],
-    ["verifies JSON written anew", ["exact_bytes", "other_bytes", "other_bytes_same_text"]],
+    ["answers 409 forever after a late handler", ["late_handler_counts"]],
+    ["forgets late handlers", ["late_handler_counts"]],
+    ["verifies re-serialized JSON", ["exact_bytes", "other_bytes", "other_bytes_same_text"]],
     [
-      "answers 401 to whatever it does not know",
+      "answers 401 to everything unknown",
       [
         ...FINAL_STATUSES,
         ...["oversize", "unknown_webhook_type", "unreadable_body", "invalid_utf8"],
@@ -47,72 +47,78 @@ describe("receiverConformance", () => {
     ],
     ["believes X-Webhook-Type", ["type_flip"]],
     ["decodes before it verifies", ["other_bytes_same_text"]],
-    ["decodes each piece by itself", ["other_bytes_same_text", "split_characters"]],
-    ["answers with the parser's message", ["silent_answers"]],
-    ["acknowledges a copy in flight", ["failure_sent_again"]],
-    ["acknowledges what has failed", ["failure_sent_again"]],
-    ["remembers what has failed", ["failure_sent_again"]],
-    ["acknowledges and drops what is old", ["drifted_clock_sent_again", "stale", "future"]],
-    ["acknowledges and drops what is big", ["oversize", "big_forgery"]],
+    ["decodes each packet separately", ["other_bytes_same_text", "split_characters"]],
+    ["answers with the parser's message", ["no_echo"]],
+    ["acknowledges a duplicate in flight", ["failure_sent_again"]],
+    ["acknowledges failed deliveries", ["failure_sent_again"]],
+    ["remembers failed deliveries as handled", ["failure_sent_again"]],
+    ["acknowledges and drops old deliveries", ["drifted_clock_sent_again", "stale", "future"]],
+    ["acknowledges and drops big bodies", ["oversize", "big_forgery"]],
     ["compares a quarter of the signature", ["partial_signature"]],
     ["skips a digit of the signature", ["partial_signature"]],
     ["remembers 8 characters of an id", ["duplicate_handled_once"]],
     ["remembers ids in lower case", ["duplicate_handled_once"]],
-  ])("catches one that %s", async (flaw, caught) => {
-    const report = await judgeListener((ledger) => handWrittenReceiver(ledger, flaw), {
+  ])("receiverConformance catches a receiver that %s", async (flaw, caught) => {
+    const report = await runSuiteOnListener((ledger) => handWrittenReceiver(ledger, flaw), {
       timeoutMs: 5_000,
     });
     expect(idsOf(report, "failed")).toEqual(caught);
   });
 
-  it("catches one that remembers what it has not verified", async () => {
-    const flaw = "remembers what it has not verified";
-    const report = await judgeListener((ledger) => handWrittenReceiver(ledger, flaw));
-    expect(idsOf(report, "failed")).toContain("forged_copy");
+  it("receiverConformance catches a receiver that remembers unverified ids", async () => {
+    const flaw = "remembers unverified ids";
+    const report = await runSuiteOnListener((ledger) => handWrittenReceiver(ledger, flaw));
+    expect(idsOf(report, "failed")).toContain("forged_duplicate");
   });
 
-  it("catches one of ours that is told to reject", async () => {
-    const report = await judgeListener((ledger) =>
+  it('receiverConformance catches the option unverifiable: "reject"', async () => {
+    const report = await runSuiteOnListener((ledger) =>
       nodeHandler(ledgerReceiver(ledger, { unverifiable: "reject" })),
     );
     expect(idsOf(report, "failed")).toEqual([...FINAL_STATUSES, "unlisted_statuses"]);
   });
 
   it.each<[ReceiverFlaw, string]>([
-    // What is in a queue that survives the process is handled later, too.
+    // A delivery in a queue that survives the process is handled after the answer as well.
     ["answers before it handles", "acknowledged_after_handling"],
-    ["acknowledges and drops what is old", "drifted_clock_sent_again"],
-    ["acknowledges and drops what is big", "oversize"],
+    ["acknowledges and drops old deliveries", "drifted_clock_sent_again"],
+    ["acknowledges and drops big bodies", "oversize"],
     ["remembers 8 characters of an id", "duplicate_handled_once"],
-  ])("passes no flaw that it cannot see: one that %s", async (flaw, unseen) => {
+  ])("a flaw that cannot be seen is not judged: the receiver %s", async (flaw, unseen) => {
     const probes = flaw === "answers before it handles" ? {} : { handled: undefined };
-    const report = await judgeListener((ledger) => handWrittenReceiver(ledger, flaw), probes);
+    const report = await runSuiteOnListener((ledger) => handWrittenReceiver(ledger, flaw), probes);
     expect(idsOf(report, "not_judged")).toContain(unseen);
   });
 
   it.each<[string, (id: string) => string]>([
     ["8 characters of an id", (id) => id.slice(0, 8)],
     ["ids in lower case", (id) => id.toLowerCase()],
-  ])("catches one that remembers %s by the outcomes that it names", async (_, fold) => {
-    const store = memoryStore();
-    const target = ledgerReceiver(createLedger(), {
-      store: {
-        ...store,
-        claim: (id, ...rest) => store.claim(fold(id), ...rest),
-        complete: (id, ...rest) => store.complete(fold(id), ...rest),
-      },
-    });
-    expect(idsOf(await judgeTarget({ target }), "failed")).toEqual(["duplicate_handled_once"]);
-  });
+  ])(
+    "receiverConformance catches a receiver that remembers %s by the outcomes that it names",
+    async (_, fold) => {
+      const store = memoryStore();
+      const target = ledgerReceiver(createLedger(), {
+        store: {
+          ...store,
+          claim: (id, ...rest) => store.claim(fold(id), ...rest),
+          complete: (id, ...rest) => store.complete(fold(id), ...rest),
+        },
+      });
+      expect(idsOf(await runSuite({ target }), "failed")).toEqual(["duplicate_handled_once"]);
+    },
+  );
 
-  it("sees the flaws that need no probe without one", async () => {
+  it("flaws that need no probe are caught without one", async () => {
     const probes = { handled: undefined, whileFailing: undefined, whileSlow: undefined };
-    const judge = async (flaw: ReceiverFlaw) =>
-      idsOf(await judgeListener((ledger) => handWrittenReceiver(ledger, flaw), probes), "failed");
-    expect(await judge("verifies JSON written anew")).toContain("exact_bytes");
-    expect(await judge("answers 401 to whatever it does not know")).toContain(
+    const failedBy = async (flaw: ReceiverFlaw) =>
+      idsOf(
+        await runSuiteOnListener((ledger) => handWrittenReceiver(ledger, flaw), probes),
+        "failed",
+      );
+    expect(await failedBy("verifies re-serialized JSON")).toContain("exact_bytes");
+    expect(await failedBy("answers 401 to everything unknown")).toContain(
       "wrong_secret_sent_again",
     );
-    expect(await judge("handles copies again")).toEqual([]);
+    expect(await failedBy("handles duplicates again")).toEqual([]);
   });
 });

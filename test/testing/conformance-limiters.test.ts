@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import {
   failureOf,
   idsOf,
-  judgeTarget,
+  runSuite,
   ledgerReceiver,
   type Answering,
-} from "../support/testing/judged-receivers.js";
+} from "../support/testing/run-suite.js";
 import { createLedger } from "../support/ledger.js";
 
-/** One of ours, whose refusals are answered by something else. */
+/** A receiver of this library behind a limiter that answers in place of its refusals. */
 function refusing(refuse: (request: Request) => number): Answering {
   const receiver = ledgerReceiver(createLedger());
   return async (request) => {
@@ -20,8 +20,8 @@ function refusing(refuse: (request: Request) => number): Answering {
   };
 }
 
-describe("behind a limiter that answers 429", () => {
-  it("no refusal is passed that was not seen", async () => {
+describe("a rate limiter that answers 429", () => {
+  it("a refusal that a limiter hides is not judged", async () => {
     const ids = [
       "wrong_secret_sent_again",
       "unknown_webhook_type",
@@ -31,35 +31,35 @@ describe("behind a limiter that answers 429", () => {
       "other_methods",
     ];
     const target = refusing(() => 429);
-    const report = await judgeTarget({ target }, ids);
+    const report = await runSuite({ target }, ids);
     expect(idsOf(report, "failed")).toEqual([]);
-    // What the handler for unrecognized deliveries takes is not answered by the limiter.
+    // The limiter does not answer what the unrecognized handler accepts.
     expect(idsOf(report, "passed")).toEqual(["unknown_webhook_type"]);
     const tampered = report.results.find(({ id }) => id === "tampered");
     expect(tampered?.reason).toBe(
-      "another account_id: answered 429, as a rate limiter answers anything: lift its limit for this run",
+      "another account_id: a rate limiter answered 429: lift its limit for this run",
     );
   });
 
-  it("nor is a genuine delivery passed as sent again that the receiver never saw", async () => {
+  it("a genuine delivery that only the limiter answered is not judged", async () => {
     const ours = refusing(() => 503);
     const target: Answering = (request) =>
       request.headers.get("x-webhook-type") === "account_closed"
         ? new Response("", { status: 429 })
         : ours(request);
-    const report = await judgeTarget({ target }, ["unknown_webhook_type"]);
+    const report = await runSuite({ target }, ["unknown_webhook_type"]);
     expect(idsOf(report, "not_judged")).toEqual(["unknown_webhook_type"]);
   });
 
-  it("now and then, what it hides is seen by asking again", async () => {
+  it("what a limiter hides now and then is seen by sending again", async () => {
     let refusals = 0;
     const target = refusing(() => (refusals++ % 2 === 0 ? 429 : 401));
     const failure = await failureOf("wrong_secret_sent_again", { target });
     expect(failure.message).toContain("another secret: expected a retryable status, got 401");
-    expect(idsOf(await judgeTarget({ target }, ["tampered"]), "passed")).toEqual(["tampered"]);
+    expect(idsOf(await runSuite({ target }, ["tampered"]), "passed")).toEqual(["tampered"]);
   });
 
-  it("what was handled all the same fails", async () => {
+  it("a forgery that was handled behind a 429 fails", async () => {
     const ledger = createLedger();
     const target = refusing(({ headers }) => {
       void ledger.record({ id: headers.get("x-webhook-id") ?? "" });

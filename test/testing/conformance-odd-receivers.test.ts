@@ -4,15 +4,15 @@ import { nodeHandler } from "../../adapters/node.js";
 import {
   failureOf,
   idsOf,
-  judgeListener,
-  judgeTarget,
+  runSuiteOnListener,
+  runSuite,
   ledgerReceiver,
   type Answering,
-} from "../support/testing/judged-receivers.js";
+} from "../support/testing/run-suite.js";
 import { createLedger } from "../support/ledger.js";
 import { listen, testCertificate } from "../support/servers.js";
 
-/** One of ours that something stands in front of: it answers itself, or leaves it to ours. */
+/** A receiver of this library behind a front, which answers itself or passes the request on. */
 function behind(front: (request: Request) => Response | undefined | Promise<Response>): Answering {
   const receiver = ledgerReceiver(createLedger());
   return async (request) => {
@@ -28,7 +28,7 @@ function behind(front: (request: Request) => Response | undefined | Promise<Resp
 const closesConnection = () => Promise.reject(new Error("closed"));
 const idOf = ({ headers }: Request): string => headers.get("x-webhook-id") ?? "";
 
-/** How often an id has come, this time too. */
+/** Counts how often an id has arrived, this time included. */
 function counting(): (request: Request) => number {
   const counts = new Map<string, number>();
   return (request) => {
@@ -38,8 +38,8 @@ function counting(): (request: Request) => number {
   };
 }
 
-describe("a receiver fails that", () => {
-  it("gives no answer to a forgery", async () => {
+describe("receivers that do not conform", () => {
+  it("a receiver that does not answer a forgery fails", async () => {
     const target = behind(({ headers }) =>
       headers.has("x-webhook-signature") ? undefined : closesConnection(),
     );
@@ -49,17 +49,17 @@ describe("a receiver fails that", () => {
     );
     const reasonOf = async (id: string) => (await failureOf(id, { target })).message;
     expect(await reasonOf("no_server_errors")).toContain("no signature: expected an answer, got");
-    expect(await reasonOf("silent_answers")).toContain("one without a signature: expected an");
+    expect(await reasonOf("no_echo")).toContain("a delivery without a signature: expected an");
   });
 
-  it("refuses genuine deliveries, and gives no answer to others", async () => {
+  it("a receiver that refuses genuine deliveries and does not answer others fails", async () => {
     const target: Answering = ({ headers }) =>
       headers.has("x-webhook-signature") ? new Response("", { status: 500 }) : closesConnection();
     const failure = await failureOf("unsigned_sent_again", { target });
     expect(failure.message).toContain("no signature: expected an answer, got no answer (");
   });
 
-  it("handles a forgery that it refuses", async () => {
+  it("a receiver that handles a forgery which it refuses fails", async () => {
     const ledger = createLedger();
     const target = behind((request) => {
       if (request.headers.has("x-webhook-signature")) return undefined;
@@ -71,7 +71,7 @@ describe("a receiver fails that", () => {
     expect(failure.message).toContain(", but handled once");
   });
 
-  it("answers nothing genuine after a body over the limit", async () => {
+  it("a receiver that refuses genuine deliveries after a body over the limit fails", async () => {
     let wasBig = false;
     const target = behind(({ headers }) => {
       wasBig ||= Number(headers.get("content-length")) > 1_048_576;
@@ -83,48 +83,50 @@ describe("a receiver fails that", () => {
     );
   });
 
-  it("handles a GET", async () => {
+  it("a receiver that handles a GET fails", async () => {
     const target = behind(({ method }) =>
       method === "GET" ? new Response('{"outcome":"handled"}') : undefined,
     );
     const failure = await failureOf("other_methods", { target });
-    expect(failure.message).toContain("GET: answered 200, which acknowledges it, and handled");
+    expect(failure.message).toContain(
+      "GET: answered 200, which acknowledges the delivery, and the delivery was handled",
+    );
   });
 
-  it("takes one delivery alone", async () => {
+  it("a receiver that accepts only one delivery fails", async () => {
     let requests = 0;
     const target = behind(() => {
       requests += 1;
       return requests > 1 ? new Response("", { status: 409 }) : undefined;
     });
     const failure = await failureOf("duplicate_acknowledged", { target });
-    expect(failure.message).toContain("the first: expected 2xx, got 409");
+    expect(failure.message).toContain("the first request: expected 2xx, got 409");
   });
 
-  it("answers 409 to every copy", async () => {
+  it("a receiver that answers 409 to every duplicate fails", async () => {
     const countOf = counting();
     const target = behind((request) =>
       countOf(request) > 1 ? new Response("", { status: 409 }) : undefined,
     );
     const options = { target, timeoutMs: 300 };
     const failure = await failureOf("duplicate_acknowledged", options);
-    expect(failure.message).toContain("its copy: expected 2xx, got 409");
-    // It is asked until the time is over.
-    const later = await failureOf("concurrent_copies", options);
-    expect(later.message).toContain("the copy after them: expected 2xx, got 409");
+    expect(failure.message).toContain("the duplicate: expected 2xx, got 409");
+    // The case sends again until its time is over.
+    const later = await failureOf("concurrent_duplicates", options);
+    expect(later.message).toContain("the duplicate after them: expected 2xx, got 409");
     expect(later.exchanges.length).toBeGreaterThan(9);
   });
 
-  it("answers 404 to a copy at the same time", async () => {
+  it("a receiver that answers 404 to a concurrent duplicate fails", async () => {
     const countOf = counting();
     const target = behind((request) =>
       countOf(request) > 1 ? new Response("", { status: 404 }) : undefined,
     );
-    const failure = await failureOf("concurrent_copies", { target });
-    expect(failure.message).toContain("a copy: expected 2xx or a retryable status, got 404");
+    const failure = await failureOf("concurrent_duplicates", { target });
+    expect(failure.message).toContain("a duplicate: expected 2xx or a retryable status, got 404");
   });
 
-  it("refuses the body of another delivery", async () => {
+  it("a receiver that refuses the body of an earlier delivery fails", async () => {
     const bodies = new Map<string, string>();
     const target = behind(async (request) => {
       const body = await request.clone().text();
@@ -133,12 +135,12 @@ describe("a receiver fails that", () => {
       const status = known === idOf(request) ? 200 : 422;
       return new Response("", { status });
     });
-    const failure = await failureOf("copy_by_id_alone", { target });
+    const failure = await failureOf("duplicate_by_id_alone", { target });
     expect(failure.message).toContain("the same body under another id: expected 2xx, got 422");
   });
 
-  it("handles an upload that broke off", async () => {
-    const report = await judgeListener((ledger) => {
+  it("a receiver that handles an interrupted upload fails", async () => {
+    const report = await runSuiteOnListener((ledger) => {
       const handle = nodeHandler(ledgerReceiver(ledger));
       return (req, res) => {
         req.on("close", () => {
@@ -151,9 +153,9 @@ describe("a receiver fails that", () => {
   });
 });
 
-describe("a receiver is judged that", () => {
-  it("ends the connection in place of an answer to what is not genuine", async () => {
-    const report = await judgeListener((ledger) => {
+describe("receivers with special connections", () => {
+  it("a receiver that closes the connection instead of answering a forgery passes", async () => {
+    const report = await runSuiteOnListener((ledger) => {
       const handle = nodeHandler(ledgerReceiver(ledger));
       return (req, res) => {
         if (req.method === "PUT") req.socket.destroy();
@@ -164,13 +166,13 @@ describe("a receiver is judged that", () => {
     expect(idsOf(report, "passed")).toContain("keep_alive");
   });
 
-  it("takes events alone, over TLS and by its name", async () => {
+  it("a receiver that gets only events, over TLS and by host name, is judged", async () => {
     const ledger = createLedger();
     const handle = nodeHandler(ledgerReceiver(ledger));
     const { port, close } = await listen(https.createServer(testCertificate(), handle));
     try {
-      const ids = ["split_characters", "broken_heads"];
-      const report = await judgeTarget(
+      const ids = ["split_characters", "invalid_header_bytes"];
+      const report = await runSuite(
         {
           target: `https://localhost:${String(port)}/`,
           types: ["delete_my_data_event"],
@@ -187,17 +189,17 @@ describe("a receiver is judged that", () => {
 });
 
 describe("an option that fails", () => {
-  it("is named, and no fault of the receiver's", async () => {
+  it("an option that fails is named in the failure", async () => {
     const noError: unknown = "text";
     const handled = (): Promise<number> => Promise.reject(noError);
     const failure = await failureOf("alarm", { handled });
     expect(failure.message).toBe("the option handled failed: no reason is given");
   });
 
-  it("ends the case with its own error where it is the clock", async () => {
+  it("an error of the option now ends the case with that error", async () => {
     const now = () => {
       throw new RangeError("no clock");
     };
-    await expect(judgeTarget({ now }, ["alarm"])).rejects.toThrow(new RangeError("no clock"));
+    await expect(runSuite({ now }, ["alarm"])).rejects.toThrow(new RangeError("no clock"));
   });
 });

@@ -4,20 +4,20 @@ import { ConfigurationError, type WebhookReceiver } from "../../src/index.js";
 import { receiverConformance } from "../../src/testing/conformance/receiver-conformance.js";
 import { runConformance } from "../../src/testing/conformance/run-conformance.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { answering, failureOf, type Answering } from "../support/testing/judged-receivers.js";
+import { answering, failureOf, type Answering } from "../support/testing/run-suite.js";
 
 describe("a failure", () => {
-  it("says what was sent, what came back, why it matters and how to mend it", async () => {
+  it("a failure shows the request, the answer, why it matters and how to fix it", async () => {
     const failure = await failureOf("wrong_secret_sent_again", { target: answering(401, "no") });
     expect(failure).toMatchObject({
       name: "ConformanceFailure",
       caseId: "wrong_secret_sent_again",
     });
     expect(failure.message).toBe(
-      "another secret: expected a retryable status, got 401, after which the gateway gives it up for good",
+      "another secret: expected a retryable status, got 401, after which the gateway gives up for good",
     );
-    expect(failure.why).toContain("lost for good");
-    expect(failure.mend).toContain("409");
+    expect(failure.why).toContain("all alarms of that hour are lost");
+    expect(failure.fix).toContain("409");
     const [exchange] = failure.exchanges;
     expect(exchange?.sent.method).toBe("POST");
     expect(exchange?.sent.bytes).toBeGreaterThan(100);
@@ -25,7 +25,7 @@ describe("a failure", () => {
     expect(exchange?.received).toMatchObject({ status: 401, body: "no" });
   });
 
-  it("never shows the secret, nor an answer at any length", async () => {
+  it("a failure does not show the secret and cuts a long answer", async () => {
     const secret = `whsec_${randomUUID()}`;
     const target: Answering = () =>
       new Response(`${secret}${"x".repeat(9_000)}`, { status: 500, headers: { "x-key": secret } });
@@ -34,24 +34,24 @@ describe("a failure", () => {
     expect(JSON.stringify(exchanges).length).toBeLessThan(2_500);
   });
 
-  it("names a probe that does not work", async () => {
+  it("a failure names a probe that does not work", async () => {
     const broken = () => Promise.reject(new Error("no database"));
     const failure = await failureOf("alarm", { handled: broken });
     expect(failure.message).toBe("the option handled failed: no database");
     const odd = await failureOf("alarm", { handled: () => undefined as unknown as number });
-    expect(odd.message).toBe("the option handled has to give a whole number");
+    expect(odd.message).toBe("the option handled has to return a whole number");
   });
 
-  it("is the handler's where a delivery is acknowledged and never handled", async () => {
+  it("a receiver that acknowledges a delivery and never handles it fails", async () => {
     const failure = await failureOf("alarm", { target: answering(200), handled: () => 0 });
     expect(failure.message).toBe(
-      "an alarm: answered 200, which acknowledges it, but handled never",
+      "an alarm: answered 200, which acknowledges the delivery, but handled never",
     );
   });
 });
 
 describe("runConformance", () => {
-  it("counts by verdict, level and group, and tells of each case as it ends", async () => {
+  it("runConformance counts by result, level and group, and reports each case when it ends", async () => {
     const seen: string[] = [];
     const cases = receiverConformance({ target: answering(401), secret: TEST_SECRET });
     const onResult = ({ id }: { id: string }) => seen.push(id);
@@ -60,17 +60,17 @@ describe("runConformance", () => {
     expect(report.results.map(({ id }) => id)).toEqual(seen);
     expect(report.passed + report.failed + report.notJudged).toBe(cases.length);
     const should = report.results.filter(
-      ({ level, verdict }) => level === "should" && verdict === "failed",
+      ({ level, result }) => level === "should" && result === "failed",
     );
     expect(report.failedMust).toBe(report.failed - should.length);
     expect(report.byGroup.map(({ group }) => group)).toEqual([
-      ...["handling", "giving up", "once", "forgery", "headers", "transport", "manners"],
+      ...["acceptance", "retries", "idempotency", "forgery", "headers", "transport", "answers"],
     ]);
     const sum = report.byGroup.reduce((all, { failed }) => all + failed, 0);
     expect(sum).toBe(report.failed);
   });
 
-  it("ends before the next case when it is told to", async () => {
+  it("runConformance ends before the next case when its signal aborts", async () => {
     const abort = new AbortController();
     const cases = receiverConformance({ target: answering(200), secret: TEST_SECRET });
     const onResult = () => {
@@ -80,7 +80,7 @@ describe("runConformance", () => {
     expect(results).toHaveLength(1);
   });
 
-  it("passes on what is no judgement", async () => {
+  it("runConformance rejects with an error that is not a ConformanceFailure", async () => {
     const target = {
       receive: () => Promise.reject(new TypeError("a bug")),
     } as unknown as WebhookReceiver;
@@ -104,7 +104,7 @@ it.each<[string, object]>([
   ["timeoutMs has to be", { timeoutMs: 0 }],
   ["maxBodyBytes has to be", { maxBodyBytes: 0.5 }],
   ["seed is no option", { seed: 1 }],
-])("receiverConformance refuses an option that cannot work: %s", (message, options) => {
+])("receiverConformance refuses an invalid option: %s", (message, options) => {
   const make = () =>
     receiverConformance({ target: answering(200), secret: TEST_SECRET, ...options });
   expect(make).toThrow(ConfigurationError);

@@ -2,31 +2,31 @@ import { describe, expect, it } from "vitest";
 import type { ConformanceOptions } from "../../src/testing/conformance/conformance-options.js";
 import {
   failureOf,
-  judgeTarget,
+  runSuite,
   ledgerReceiver,
   type Answering,
-} from "../support/testing/judged-receivers.js";
+} from "../support/testing/run-suite.js";
 import { createLedger } from "../support/ledger.js";
 
 const CASE = "late_handler_counts";
 type WhileSlow = NonNullable<ConformanceOptions["whileSlow"]>;
 
 async function judgeSlow(options: Partial<ConformanceOptions>) {
-  const [result] = (await judgeTarget(options, [CASE])).results;
+  const [result] = (await runSuite(options, [CASE])).results;
   return result;
 }
 
-/** The outcomes that the receiver was seen to answer in the case. */
+/** The bodies that the receiver answered in the case. */
 function bodiesOf(result: Awaited<ReturnType<typeof judgeSlow>>): readonly string[] {
   return (result?.exchanges ?? []).map(({ received }) => ("body" in received ? received.body : ""));
 }
 
 describe("whileSlow", () => {
-  it("shows that the retry after a late handler of ours is a duplicate, signed anew", async () => {
+  it("whileSlow shows that a retry after a late handler is a duplicate", async () => {
     const ledger = createLedger();
     const { handled, whileSlow } = ledger;
     const result = await judgeSlow({ target: ledgerReceiver(ledger), handled, whileSlow });
-    expect(result).toMatchObject({ verdict: "passed" });
+    expect(result).toMatchObject({ result: "passed" });
     expect(result).not.toHaveProperty("reason");
     const bodies = bodiesOf(result);
     expect(bodies[0]).toContain("HANDLER_TIMEOUT");
@@ -35,31 +35,31 @@ describe("whileSlow", () => {
     expect(new Set(headers.map((of) => of.get("X-Webhook-Id"))).size).toBe(1);
   });
 
-  it("passes a receiver that awaits its handler, and says that nothing was late", async () => {
+  it("whileSlow passes a receiver that awaits its handler, and says that nothing was late", async () => {
     const ledger = createLedger();
     const { handled, whileSlow } = ledger;
     const target = ledgerReceiver(ledger, { handlerTimeoutMs: 20_000 });
     const result = await judgeSlow({ target, handled, whileSlow });
-    expect(result?.verdict).toBe("passed");
-    expect(result?.reason).toContain("slower than the receiver's own time-out");
+    expect(result?.result).toBe("passed");
+    expect(result?.reason).toContain("slower than the receiver's time-out");
   });
 
-  it("alone is enough where the receiver names a duplicate, and the report says so", async () => {
+  it("whileSlow alone is enough if the receiver names a duplicate, and the report says so", async () => {
     const ledger = createLedger();
     const { whileSlow } = ledger;
     const result = await judgeSlow({ target: ledgerReceiver(ledger), whileSlow });
-    expect(result?.verdict).toBe("passed");
-    expect(result?.reason).toContain("by the outcome that the receiver names");
+    expect(result?.result).toBe("passed");
+    expect(result?.reason).toContain("by the outcome that the receiver's answer names");
   });
 
-  it("alone is not enough where the receiver names no outcome", async () => {
+  it("whileSlow alone is not enough if the receiver names no outcome", async () => {
     const target: Answering = () => new Response("", { status: 200 });
     const result = await judgeSlow({ target, whileSlow: createLedger().whileSlow });
-    expect(result?.verdict).toBe("not_judged");
+    expect(result?.result).toBe("not_judged");
     expect(result?.reason).toContain("give handled");
   });
 
-  it("catches a final status for a handler that is late", async () => {
+  it("whileSlow catches a final status for a late handler", async () => {
     let isSlow = false;
     const whileSlow: WhileSlow = async (work) => {
       isSlow = true;
@@ -72,8 +72,8 @@ describe("whileSlow", () => {
 
   it.each<[string, () => Promise<unknown>]>([
     ["the option whileSlow failed: no switch", () => Promise.reject(new Error("no switch"))],
-    ["the option whileSlow has to await the work", () => Promise.resolve()],
-  ])("that does not work is named: %s", async (message, option) => {
+    ["the option whileSlow has to call and await its argument", () => Promise.resolve()],
+  ])("a broken whileSlow is named: %s", async (message, option) => {
     const failure = await failureOf(CASE, { whileSlow: option as WhileSlow });
     expect(failure.message).toContain(message);
   });

@@ -1,6 +1,5 @@
 import { createWebhookReceiver, type Alarm, type OnlineDataEvent } from "../../src/index.js";
-import { signedDelivery } from "../../src/testing/signed-delivery.js";
-import { TEST_SECRET } from "../../src/testing/test-secret.js";
+import { signedDelivery, TEST_SECRET } from "../../src/testing/signed-delivery.js";
 
 /** What a real receiver makes of a record, and what it hands to its handler. */
 export async function receivedRecord(record: { alarm: Alarm } | { event: OnlineDataEvent }) {

@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { verifySignature } from "../../src/index.js";
 import type { Fixture } from "../../src/testing/fixtures/fixture.js";
 import { resignedHeaders } from "../../src/testing/fixtures/resign.js";
-import { signedDelivery } from "../../src/testing/signed-delivery.js";
-import { TEST_SECRET } from "../../src/testing/test-secret.js";
+import { signedDelivery, TEST_SECRET } from "../../src/testing/signed-delivery.js";
 import { fixtures } from "../support/fixtures.js";
 
 const secret = "whsec_of_another_endpoint";

@@ -4,8 +4,7 @@ import type { Fixture } from "../../src/testing/fixtures/fixture.js";
 import { replayFixtures, type ReplayOptions } from "../../src/testing/fixtures/replay-fixtures.js";
 import type { ReplayResult } from "../../src/testing/fixtures/replay-report.js";
 import { sampleAlarm } from "../../src/testing/samples/sample-alarm.js";
-import { signedDelivery } from "../../src/testing/signed-delivery.js";
-import { TEST_SECRET } from "../../src/testing/test-secret.js";
+import { signedDelivery, TEST_SECRET } from "../../src/testing/signed-delivery.js";
 import { freePort } from "../support/free-port.js";
 
 const timestamp = 1_783_504_805;

@@ -7,7 +7,7 @@ import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
 import { replayFixtures } from "../../src/testing/fixtures/replay-fixtures.js";
 import type { ReplayReport } from "../../src/testing/fixtures/replay-report.js";
 import type { Target } from "../../src/testing/sending/target.js";
-import { TEST_SECRET } from "../../src/testing/test-secret.js";
+import { TEST_SECRET } from "../../src/testing/signed-delivery.js";
 import { fixturesFolder } from "../support/fixtures.js";
 import { listen, type RunningServer } from "../support/servers.js";
 

@@ -9,27 +9,27 @@ const request = { method: "POST", headers: [], body: Buffer.from("body") };
 const send = (target: unknown, options = {}) =>
   createSender(target as Target, options).send(request);
 
-describe("a target in this process that gives no answer is a network error:", () => {
+describe("targets in this process that do not answer", () => {
   const answer = { status: 200, headers: {}, body: "" };
   test.each([
     ["nothing", undefined],
     ["null", null],
     ["no status", { ...answer, status: undefined }],
     ["a status in text", { ...answer, status: "200" }],
-    ["a status of no number", { ...answer, status: Number.NaN }],
+    ["a status that is NaN", { ...answer, status: Number.NaN }],
     ["a status with a fraction", { ...answer, status: 200.5 }],
     ["a status of two digits", { ...answer, status: 99 }],
     ["a status of four digits", { ...answer, status: 1000 }],
     ["no headers", { ...answer, headers: null }],
-    ["a body that is no text", { ...answer, body: 5 }],
-  ])("%s", async (_what, given) => {
+    ["a body that is not text", { ...answer, body: 5 }],
+  ])("a target that resolves to %s is a network error", async (_what, given) => {
     const expected = { name: "SendError", code: "network" };
     await expect(send({ receive: () => Promise.resolve(given) })).rejects.toMatchObject(expected);
     await expect(send({ receive: () => given })).rejects.toMatchObject(expected);
     await expect(send(() => Promise.resolve(given))).rejects.toMatchObject(expected);
   });
 
-  test("one that throws, at once or later", async () => {
+  test("a target that throws, at once or later, is a network error", async () => {
     const thrower = () => {
       throw new Error("at once");
     };
@@ -37,20 +37,23 @@ describe("a target in this process that gives no answer is a network error:", ()
     await expect(send(() => Promise.reject(new Error("later")))).rejects.toThrow("later");
   });
 
-  test("one that throws without a word", async () => {
+  test("a target that throws an error without a message is a network error", async () => {
     const expected = { name: "SendError", code: "network" };
     await expect(send(() => Promise.reject(new Error()))).rejects.toMatchObject(expected);
   });
 });
 
-test.each([{}, null, { receive: "no function" }])("a target of %j is refused", (target) => {
-  expect(() => createSender(target as unknown as Target)).toThrow(
-    "the target has to be a URL, a receiver or a function from Request to Response",
-  );
-});
+test.each([{}, null, { receive: "no function" }])(
+  "createSender refuses the target %j",
+  (target) => {
+    expect(() => createSender(target as unknown as Target)).toThrow(
+      "the target has to be a URL, a receiver or a function from Request to Response",
+    );
+  },
+);
 
 describe("the Response of a function", () => {
-  test("is cut at 64 KiB, and its stream is cancelled", async () => {
+  test("a long Response is cut at 64 KiB, and its stream is cancelled", async () => {
     let pulls = 0;
     let isCancelled = false;
     const endless = new ReadableStream<Uint8Array>({
@@ -70,7 +73,7 @@ describe("the Response of a function", () => {
     expect(isCancelled).toBe(true);
   });
 
-  test("that does not end is a time-out, and its stream is cancelled", async () => {
+  test("a Response that does not end is a time-out, and its stream is cancelled", async () => {
     let cancel: (() => void) | undefined;
     const cancelled = new Promise<void>((resolve) => (cancel = resolve));
     const silent = new ReadableStream<Uint8Array>({
@@ -83,7 +86,7 @@ describe("the Response of a function", () => {
     await cancelled;
   });
 
-  test("whose stream fails is a network error; without a body it is empty", async () => {
+  test("a Response whose stream fails is a network error, and one without a body is empty", async () => {
     const failing = new ReadableStream<Uint8Array>({
       async pull(controller) {
         await realSleep(1);
@@ -101,7 +104,7 @@ describe("header lines as a record", () => {
   const name = fc.constantFrom("A", "a", "X-Id", "x-id", "X-ID", "__proto__", "constructor");
   const lines = fc.array(fc.tuple(name, fc.string()));
 
-  test("keep every line, in the order of its name's lines, under the first spelling", () => {
+  test("header lines as a record keep every value in order, under the first spelling of the name", () => {
     fc.assert(
       fc.property(lines, (given) => {
         const record = recordOf(given);
@@ -120,11 +123,11 @@ describe("header lines as a record", () => {
     );
   });
 
-  test("take their time for a name that is given a hundred thousand times", () => {
+  test("a header name that is repeated 100 000 times is collected in linear time", () => {
     const many = Array.from({ length: 100_000 }, (_, at): HeaderLine => ["X-A", String(at)]);
     const startedAt = performance.now();
     expect(recordOf(many)["X-A"]).toHaveLength(100_000);
-    // A copy for each line would be 5 billion values.
+    // A new array for each line would copy 5 billion values.
     expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 });

@@ -32,7 +32,7 @@ function senderTo(url: string, options = {}) {
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const request = { method: "POST", headers: [], body: Buffer.from("body") };
 
-/** A server that hears of each request with its number on its connection, both from 1. */
+/** A server that calls `answer` with the number of the request and of its connection, both from 1. */
 async function countingServer(
   answer: (socket: net.Socket, nth: number, connection: number) => void,
 ): Promise<{ url: string; requests: () => number }> {
@@ -53,11 +53,11 @@ async function countingServer(
   return { url: await opened(server), requests: () => requests };
 }
 
-describe("a kept connection that the server closes under a request", () => {
+describe("stale connections", () => {
   test.each([
-    ["in order", (socket: net.Socket) => socket.end()],
+    ["normally", (socket: net.Socket) => socket.end()],
     ["by a reset", (socket: net.Socket) => socket.resetAndDestroy()],
-  ])("%s is opened anew", async (_how, hangUp) => {
+  ])("a kept connection that the server closes %s is replaced", async (_how, hangUp) => {
     const { url, requests } = await countingServer((socket, nth) => {
       if (nth === 1) socket.write(OK);
       else hangUp(socket);
@@ -69,7 +69,7 @@ describe("a kept connection that the server closes under a request", () => {
     expect(requests()).toBe(9);
   });
 
-  test("is opened anew once: a second failure is a network error", async () => {
+  test("a stale connection is replaced once, and a second failure is a network error", async () => {
     const { url, requests } = await countingServer((socket, nth, connection) => {
       if (nth === 1 && connection === 1) socket.write(OK);
       else socket.end();
@@ -78,12 +78,12 @@ describe("a kept connection that the server closes under a request", () => {
     await sender.send(request);
     await expect(sender.send(request)).rejects.toMatchObject({ code: "network" });
     expect(requests()).toBe(3);
-    // Nor is a new connection tried twice.
+    // A new connection is not tried twice.
     await expect(sender.send(request)).rejects.toMatchObject({ code: "network" });
     expect(requests()).toBe(4);
   });
 
-  test("is opened anew for each of several, whatever else is kept", async () => {
+  test("each of several concurrent requests replaces its stale connection", async () => {
     const { url } = await countingServer((socket, nth) => {
       if (nth === 1) socket.write(OK);
       else socket.end();
@@ -95,7 +95,7 @@ describe("a kept connection that the server closes under a request", () => {
     }
   });
 
-  test("is left where a part of an answer has come: the request was taken", async () => {
+  test("a request is not sent again after part of an answer has arrived", async () => {
     const { url, requests } = await countingServer((socket, nth) => {
       if (nth === 1) socket.write(OK);
       else socket.end("HTTP/1.1 20");
@@ -106,7 +106,7 @@ describe("a kept connection that the server closes under a request", () => {
     expect(requests()).toBe(2);
   });
 
-  test("is left when the sender is closed", async () => {
+  test("a request is not sent again after the sender is closed", async () => {
     const { url, requests } = await countingServer((socket, nth) => {
       if (nth === 1) socket.write(OK);
       else sender.close();
@@ -117,7 +117,7 @@ describe("a kept connection that the server closes under a request", () => {
     expect(requests()).toBe(2);
   });
 
-  test("makes no fixture different", async () => {
+  test("a server that closes every connection makes no fixture different", async () => {
     const server = http.createServer((req, res) => {
       res.on("finish", () => req.socket.end());
       req.resume().on("end", () => res.end());
@@ -136,17 +136,17 @@ describe("a kept connection that the server closes under a request", () => {
   });
 });
 
-describe("an answer of any length", () => {
+describe("long answers", () => {
   const PIECE = Buffer.alloc(65_535, "å");
 
-  test("is cut at 64 KiB, between two characters, and not read on", async () => {
+  test("an endless answer is cut at 64 KiB, between two characters, and not read further", async () => {
     let hasClosed: () => void;
     const closed = new Promise<void>((resolve) => (hasClosed = resolve));
     const server = http.createServer((_req, res) => {
       res.on("close", () => {
         hasClosed();
       });
-      // Without end, as fast as it is read.
+      // Endless, as fast as the client reads.
       const write = (): void => {
         while (res.write(PIECE));
         res.once("drain", write);
@@ -160,7 +160,7 @@ describe("an answer of any length", () => {
     await closed;
   });
 
-  test("is whole up to 64 KiB", async () => {
+  test("an answer of up to 64 KiB is complete", async () => {
     const server = http.createServer((_req, res) => res.end(Buffer.alloc(65_536, "x")));
     const answer = await senderTo(await opened(server)).send(request);
     expect(answer.body).toBe("x".repeat(65_536));

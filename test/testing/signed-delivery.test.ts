@@ -8,21 +8,24 @@ import { nodeHandler } from "../../adapters/node.js";
 import { ConfigurationError, createWebhookReceiver } from "../../src/index.js";
 import { sampleAlarm } from "../../src/testing/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../src/testing/samples/sample-online-data-event.js";
-import { signedDelivery, type SignedDeliveryOptions } from "../../src/testing/signed-delivery.js";
-import { TEST_SECRET } from "../../src/testing/test-secret.js";
+import {
+  signedDelivery,
+  TEST_SECRET,
+  type SignedDeliveryOptions,
+} from "../../src/testing/signed-delivery.js";
 import { fixtureNamed } from "../support/fixtures.js";
 import { listen } from "../support/servers.js";
 
 const secret = TEST_SECRET;
 const alarm = sampleAlarm({ text: "Åsa – 東京 🔐" });
 const event = sampleOnlineDataEvent("DATA_REAPPEARED");
-/** Bytes that are no UTF-8, and JSON that is spaced as no JSON.stringify would. */
+/** JSON with unusual white space, and bytes that are not UTF-8. */
 const BODIES = {
   text: `{ "alarm" : ${JSON.stringify(alarm)} }\n`,
   bytes: Uint8Array.of(0xff, 0x00, 0x7b),
 };
 
-/** A receiver that keeps what its handlers get. */
+/** A receiver that collects what its handlers get. */
 function createCollecting() {
   const records: unknown[] = [];
   const handle = (record: unknown) => records.push(record);
@@ -47,14 +50,14 @@ const DELIVERIES: readonly (readonly [string, SignedDeliveryOptions])[] = [
 ];
 
 describe("a signed delivery", () => {
-  it.each(DELIVERIES)("of %s is what receive takes", async (_, options) => {
+  it.each(DELIVERIES)("a signed delivery of %s can be passed to receive", async (_, options) => {
     const { receiver, records } = createCollecting();
     const delivery = await signedDelivery(options);
     expect(await receiver.receive(delivery)).toMatchObject({ outcome: "handled" });
     expect(records).toEqual([options.event ?? alarm]);
   });
 
-  it.each(DELIVERIES)("of %s is what fetch takes", async (_, options) => {
+  it.each(DELIVERIES)("a signed delivery of %s can be passed to fetch", async (_, options) => {
     const { receiver, records } = createCollecting();
     const server = await listen(http.createServer(nodeHandler(receiver)));
     const url = `http://127.0.0.1:${String(server.port)}/`;
@@ -64,7 +67,7 @@ describe("a signed delivery", () => {
     await server.close();
   });
 
-  it.each(DELIVERIES)("of %s is what supertest takes", async (_, options) => {
+  it.each(DELIVERIES)("a signed delivery of %s can be passed to supertest", async (_, options) => {
     const { receiver, records } = createCollecting();
     const { headers, body } = await signedDelivery(options);
     const app = express().post("/webhooks", expressHandler(receiver));
@@ -76,7 +79,7 @@ describe("a signed delivery", () => {
     expect(records).toEqual([options.event ?? alarm]);
   });
 
-  it("of bytes arrives as those bytes by all three", async () => {
+  it("a signed delivery of bytes arrives unchanged through receive, fetch and supertest", async () => {
     const { receiver, bodies } = createCollecting();
     const made = () => signedDelivery({ type: "new_alarm", body: BODIES.bytes, secret });
     await receiver.receive(await made());
@@ -93,7 +96,7 @@ describe("a signed delivery", () => {
     expect(bodies.map((bytes) => [...bytes])).toEqual(Array(3).fill([...BODIES.bytes]));
   });
 
-  it("is the golden vector, given what that was made of", async () => {
+  it("signedDelivery makes the golden vector from its inputs", async () => {
     const { headers, body } = fixtureNamed("golden-vector");
     const delivery = await signedDelivery({
       type: "new_alarm",
@@ -105,7 +108,7 @@ describe("a signed delivery", () => {
     expect(delivery.headers).toEqual(headers);
   });
 
-  it("has an id of its own and the time of now, and keeps those that are given", async () => {
+  it("signedDelivery defaults to a new id and the current time, and keeps given ones", async () => {
     const before = Math.floor(Date.now() / 1000);
     const [one, other] = [
       await signedDelivery({ alarm, secret }),
@@ -128,7 +131,7 @@ describe("a signed delivery", () => {
     });
   });
 
-  it("stays what was signed when the bytes it was made of change", async () => {
+  it("a signed delivery does not change when its source bytes change", async () => {
     const { receiver, bodies } = createCollecting();
     const body = Uint8Array.from(BODIES.bytes);
     const delivery = await signedDelivery({ type: "new_alarm", body, secret });
@@ -137,7 +140,7 @@ describe("a signed delivery", () => {
     expect(bodies).toHaveLength(1);
   });
 
-  it("sends any type beside a body: the header is not signed", async () => {
+  it("signedDelivery sends any type with a body, since the header is not signed", async () => {
     const { receiver } = createCollecting();
     const type = "delete_my_data_event";
     const flipped = await signedDelivery({ type, body: BODIES.text, secret });
@@ -145,7 +148,7 @@ describe("a signed delivery", () => {
   });
 });
 
-describe("signedDelivery refuses", () => {
+describe("invalid options", () => {
   it.each<[string, () => Promise<unknown>]>([
     // @ts-expect-error one of alarm, event and body
     ["nothing to deliver", () => signedDelivery({ secret })],
@@ -162,11 +165,11 @@ describe("signedDelivery refuses", () => {
     // @ts-expect-error a secret is needed
     ["no secret", () => signedDelivery({ alarm })],
     ["an empty secret", () => signedDelivery({ alarm, secret: "" })],
-  ])("%s, when it is compiled or at least when it runs", async (_, make) => {
+  ])("signedDelivery refuses %s, at compile time or at run time", async (_, make) => {
     await expect(make()).rejects.toThrow(ConfigurationError);
   });
 
-  it("an id and a timestamp beyond the grammar, which would verify nowhere", async () => {
+  it("signedDelivery refuses an invalid id or timestamp, which no receiver would accept", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(

@@ -38,7 +38,7 @@ function twinTo(target: string, options: CommonTwinOptions = {}) {
 }
 
 describe("over HTTP, in scaled time", () => {
-  test("a real receiver that fails at first gets the delivery, fresh at each attempt", async () => {
+  test("a real receiver that fails at first gets the delivery, with a new timestamp at each attempt", async () => {
     const handled: string[] = [];
     let runs = 0;
     const receiver = createWebhookReceiver({
@@ -71,25 +71,25 @@ describe("over HTTP, in scaled time", () => {
     await twin.close();
   });
 
-  test("a refused connection is a network error, and sent again", async () => {
+  test("a refused connection is a network error, and the delivery is sent again", async () => {
     const url = `http://127.0.0.1:${String(await freePort())}/`;
     const { end, status, attempts } = await twinTo(url).deliver(event);
     expect(end).toBe("exhausted");
     expect(status).toBeUndefined();
     expect(attempts).toHaveLength(10);
-    expect(new Set(attempts.map(({ verdict }) => verdict))).toEqual(new Set(["network_error"]));
+    expect(new Set(attempts.map(({ result }) => result))).toEqual(new Set(["network_error"]));
     expect(attempts[0]?.error).toContain("ECONNREFUSED");
   });
 
-  test("a server that never answers is a time-out, and sent again", async () => {
+  test("a server that never answers is a time-out, and the delivery is sent again", async () => {
     const { url, idle } = await server((_req, res, count) => {
       if (count > 0) res.end("{}");
     });
     const twin = twinTo(url, { timeoutMs: 500 });
     const { end, attempts } = await twin.deliver(event);
     expect(end).toBe("acknowledged");
-    // More than one on a machine that takes as long to answer at all.
-    expect(new Set(attempts.slice(0, -1).map(({ verdict }) => verdict))).toEqual(
+    // A slow machine may cause more than one time-out.
+    expect(new Set(attempts.slice(0, -1).map(({ result }) => result))).toEqual(
       new Set(["timeout"]),
     );
     expect(attempts[0]).toMatchObject({ error: "no answer within 500 ms" });
@@ -98,7 +98,7 @@ describe("over HTTP, in scaled time", () => {
     await idle();
   });
 
-  test("a connection that is reset, before or within the answer, is a network error", async () => {
+  test("a connection that is reset before or during the answer is a network error", async () => {
     const { url } = await server((req, res, count) => {
       if (count === 0) req.socket.resetAndDestroy();
       else if (count === 1) res.writeHead(200, { "content-length": "10" }).write("{");
@@ -107,22 +107,22 @@ describe("over HTTP, in scaled time", () => {
     });
     const { end, attempts } = await twinTo(url).deliver(event);
     expect(end).toBe("acknowledged");
-    expect(attempts.map(({ verdict }) => verdict)).toEqual([
+    expect(attempts.map(({ result }) => result)).toEqual([
       ...["network_error", "network_error", "acknowledged"],
     ]);
   });
 
-  test("a redirect is not followed", async () => {
+  test("the twin does not follow a redirect", async () => {
     const { url, requests } = await server((_req, res) => {
       res.writeHead(307, { location: "/elsewhere" }).end();
     });
     const delivery = await twinTo(url).deliver(event);
     expect(delivery).toMatchObject({ end: "given_up", status: 307 });
-    expect(delivery.attempts[0]?.verdict).toBe("unlisted");
+    expect(delivery.attempts[0]?.result).toBe("unlisted");
     expect(requests()).toBe(1);
   });
 
-  test("a certificate of its own making is refused unless it is skipped", async () => {
+  test("a self-signed certificate is refused unless skipSslVerification is set", async () => {
     const secure = https.createServer(testCertificate(), (_req, res) => res.end());
     const { port, close } = await listen(secure);
     closing.push(close);
@@ -150,7 +150,7 @@ describe("over HTTP, in scaled time", () => {
 });
 
 describe("concurrency", () => {
-  test("bounds the attempts under way, and a delivery that waits for its next takes no place", async () => {
+  test("concurrency limits the attempts under way, and waiting deliveries do not count", async () => {
     let [running, most] = [0, 0];
     const { url } = await server((_req, res, count) => {
       most = Math.max(most, ++running);
@@ -165,7 +165,7 @@ describe("concurrency", () => {
     const report = await twin.deliverMany(events, { concurrency: 3 });
     expect(report).toMatchObject({ acknowledged: 30, requests: 60 });
     expect(most).toBe(3);
-    // All first attempts come before any second: the waits run beside each other.
+    // All first attempts come before any second one: the gaps overlap.
     expect(clock.now() - 1_760_000_000_000).toBe(10_000);
   });
 });

@@ -8,7 +8,7 @@ const secret = TEST_SECRET;
 const event = { alarm: alarm() };
 
 describe("a handler that waits for another twin on its clock", () => {
-  test("goes on when the other's gap is over", async () => {
+  test("a handler that waits for another twin goes on when that twin's gap is over", async () => {
     const clock = createVirtualClock({ startMs: 0 });
     let requests = 0;
     const inner = createGatewayTwin({
@@ -28,10 +28,10 @@ describe("a handler that waits for another twin on its clock", () => {
     expect(requests).toBe(3);
   });
 
-  test("holds time while the other's request does something real", async () => {
+  test("the clock is paused while another twin's request does real work", async () => {
     const clock = createVirtualClock({ startMs: 0 });
     const target = async () => {
-      // Longer than the clock waits for what may never move.
+      // Longer than the second after which the clock goes on.
       await realSleep(1_300);
       return new Response();
     };
@@ -40,7 +40,7 @@ describe("a handler that waits for another twin on its clock", () => {
       ...{ secret, clock },
       target: async () => {
         const { attempts } = await inner.deliver(event);
-        // The other's timers are over too.
+        // The other twin's timers have fired as well.
         await realSleep(1_300);
         return new Response(String(attempts.length));
       },
@@ -53,7 +53,7 @@ describe("a handler that waits for another twin on its clock", () => {
 });
 
 describe("a handler that is awake beside a sleep of its own", () => {
-  test("is asleep to the clock: in a race the sleep wins", async () => {
+  test("in a race of a sleep and real work the sleep wins", async () => {
     const clock = createVirtualClock({ startMs: 0 });
     const winner = await clock.hold(() =>
       Promise.race([
@@ -66,7 +66,7 @@ describe("a handler that is awake beside a sleep of its own", () => {
   });
 });
 
-test("held work that waits for a timer of its own goes on after a second, and a cancelled one is none", async () => {
+test("held work that waits for its own timer goes on after a second, but not for a cancelled timer", async () => {
   const clock = createVirtualClock({ startMs: 0 });
   await clock.hold(
     () =>

@@ -17,15 +17,15 @@ const several = (webhook: object) => () =>
     webhooks: [{ target, type: "new_alarm", ...webhook }],
   } as WebhooksTwinOptions);
 
-/** Options that cannot work, and what the error says of each. */
+/** Invalid options, and what the error says about each. */
 const REFUSED: readonly [what: string, make: () => unknown, message: string][] = [
   ["a misspelt option", single({ retries: {} }), "retries is no option"],
   ["both forms at once", single({ webhooks: [] }), "target is no option"],
   ["no secret", single({ secret: undefined }), "secret is not given"],
   ["an empty secret", single({ secret: "" }), "secret is empty"],
   ["a secret with a newline", single({ secret: "abc\n" }), "white space at an end"],
-  ["a target of another scheme", single({ target: "ftp://example" }), "http or https URL"],
-  ["a time-out of nothing", single({ timeoutMs: 0 }), "timeoutMs has to be"],
+  ["a target with another scheme", single({ target: "ftp://example" }), "http or https URL"],
+  ["a time-out of 0", single({ timeoutMs: 0 }), "timeoutMs has to be"],
   ["a seed with a fraction", single({ seed: 0.5 }), "seed has to be"],
   ["an unlisted status rule", single({ unlistedStatus: "drop" }), "unlistedStatus has to be"],
   ["no attempts", single({ retry: { attempts: 0 } }), "attempts has to be"],
@@ -43,7 +43,7 @@ const REFUSED: readonly [what: string, make: () => unknown, message: string][] =
   ["a speed below 1", () => createScaledClock(0.5), "speed has to be"],
 ];
 
-test("a twin takes options of either form, as a function with one parameter passes them on", async () => {
+test("createGatewayTwin accepts either form of options through one variable", async () => {
   const make = (options: GatewayTwinOptions) => createGatewayTwin(options);
   const event = { type: "new_alarm", body: "{}" };
   const one = await make({ target, secret: TEST_SECRET }).deliver(event);
@@ -52,13 +52,16 @@ test("a twin takes options of either form, as a function with one parameter pass
   expect(list).toMatchObject([{ end: "acknowledged" }]);
 });
 
-describe("a twin refuses", () => {
-  test.each(REFUSED)("%s", (_what, make, message) => {
-    expect(make).toThrow(ConfigurationError);
-    expect(make).toThrow(message);
-  });
+describe("invalid options", () => {
+  test.each(REFUSED)(
+    "createGatewayTwin or createScaledClock refuses %s",
+    (_what, make, message) => {
+      expect(make).toThrow(ConfigurationError);
+      expect(make).toThrow(message);
+    },
+  );
 
-  test("what cannot be delivered", async () => {
+  test("a twin refuses an invalid event and invalid options of deliver", async () => {
     const twin = single({})();
     const reject = (event: object, options: object, message: string) =>
       expect(twin.deliver(event as { type: string; body: string }, options)).rejects.toThrow(
@@ -69,7 +72,7 @@ describe("a twin refuses", () => {
     await reject({ type: "new_alarm", body: {} }, {}, "{ type, body }");
     const noEvents: unknown[] = [null, undefined, 5, { alarm: undefined }, { event: null }];
     for (const odd of [...noEvents, { alarm: "text" }, { alarm: { id: 5n } }]) {
-      await reject(odd as object, {}, "what is delivered has to be");
+      await reject(odd as object, {}, "the event has to be");
       await expect(twin.deliverMany([odd as { alarm: Alarm }])).rejects.toThrow(ConfigurationError);
     }
     await reject(event, { id: "a:b" }, "id has to be");

@@ -5,12 +5,12 @@ import { createWebhookReceiver, memoryStore, verifySignature } from "../../src/i
 import { createGatewayTwin } from "../../src/testing/twin/gateway-twin.js";
 import { createVirtualClock } from "../../src/testing/twin/virtual-clock.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
-import { twinEndpoint, verdictByContract } from "../support/testing/twin-endpoint.js";
+import { twinEndpoint, resultByContract } from "../support/testing/twin-endpoint.js";
 
 const HOUR_MS = 3_600_000;
 const secret = TEST_SECRET;
 const event = { alarm: alarm() };
-/** The gaps of 10 s times 2.48 to the power of 0 to 8, in milliseconds. */
+/** The gaps: 10 s times 2.48 to the power of 0 to 8, in milliseconds. */
 const GAPS = [10_000, 24_800, 61_504, 152_530, 378_274, 938_120, 2_326_538, 5_769_813, 14_309_137];
 
 function twinWith(
@@ -24,7 +24,7 @@ function twinWith(
 }
 
 describe("the schedule", () => {
-  test("is ten attempts, from a gap of 10 s to one of just under 4 h", async () => {
+  test("the schedule has ten attempts, with gaps from 10 s to just under 4 h", async () => {
     const { twin, endpoint, startedAt } = twinWith(() => 503);
     const delivery = await twin.deliver(event);
 
@@ -33,28 +33,28 @@ describe("the schedule", () => {
     expect(delivery.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(delivery.attempts.map(({ waitedMs }) => waitedMs)).toEqual([0, ...GAPS]);
     let at = startedAt;
-    const moments = [0, ...GAPS].map((gap) => (at += gap));
-    expect(endpoint.arrivals.map((arrival) => arrival.at)).toEqual(moments);
-    expect(delivery.attempts.map((attempt) => attempt.at.getTime())).toEqual(moments);
+    const times = [0, ...GAPS].map((gap) => (at += gap));
+    expect(endpoint.arrivals.map((arrival) => arrival.at)).toEqual(times);
+    expect(delivery.attempts.map((attempt) => attempt.at.getTime())).toEqual(times);
   });
 
-  test("spans 36 hours where every gap is 4 h", async () => {
+  test("the schedule spans 36 hours if every gap is 4 h", async () => {
     const retry = { firstDelayMs: 4 * HOUR_MS };
     const { twin, clock, startedAt } = twinWith(() => 503, { retry });
     expect((await twin.deliver(event)).end).toBe("exhausted");
-    // The time-outs of requests that were answered move nothing.
+    // The time-outs of answered requests do not move the clock.
     for (let count = 0; count < 5; count++) await turn();
     expect(clock.now() - startedAt).toBe(36 * HOUR_MS);
   });
 
-  test("stops growing at the longest gap", async () => {
+  test("gaps stop growing at the longest gap", async () => {
     const retry = { factor: 100, attempts: 4 };
     const { twin } = twinWith(() => 503, { retry });
     const { attempts } = await twin.deliver(event);
     expect(attempts.map(({ waitedMs }) => waitedMs)).toEqual([0, 10_000, 1_000_000, 14_400_000]);
   });
 
-  test("is shifted by jitter, both ways and within its share", async () => {
+  test("jitter shifts gaps both ways, within its share", async () => {
     const { twin } = twinWith(() => 503, { retry: { jitter: 0.25 } });
     const shares: number[] = [];
     for (let run = 0; run < 20; run++) {
@@ -68,7 +68,7 @@ describe("the schedule", () => {
     expect(Math.max(...shares)).toBeGreaterThan(1.2);
   });
 
-  test("does not obey Retry-After, as the gateway is not documented to", async () => {
+  test("the twin ignores Retry-After, which the gateway is not documented to obey", async () => {
     const clock = createVirtualClock();
     let requests = 0;
     const target = () =>
@@ -81,7 +81,7 @@ describe("the schedule", () => {
 });
 
 describe("an endpoint", () => {
-  test("that is down for the first 6 hours of the schedule gets every delivery", async () => {
+  test("an endpoint that is down for 6 hours gets every delivery", async () => {
     const clock = createVirtualClock();
     const upAt = clock.now() + 6 * HOUR_MS;
     const handled: string[] = [];
@@ -106,7 +106,7 @@ describe("an endpoint", () => {
     expect(handled).toHaveLength(500);
   });
 
-  test("that answers 401 once loses that delivery, and the report names it", async () => {
+  test("an endpoint that answers 401 once loses that delivery, and the report names it", async () => {
     const { twin } = twinWith((_arrival, count) => (count === 3 ? 401 : 200));
     const report = await twin.deliverMany(Array.from({ length: 10 }, () => event));
 
@@ -118,26 +118,26 @@ describe("an endpoint", () => {
     expect(lost?.reason).toBe("answered 401 at attempt 1: this status stops the gateway's retries");
   });
 
-  test("ends a delivery by its statuses as the contract says", async () => {
+  test("a delivery ends after the statuses that the contract names", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 200, max: 599 }), { minLength: 10, maxLength: 10 }),
         fc.constantFrom("retry" as const, "give_up" as const),
         async (drawn, unlistedStatus) => {
-          // Mostly retryable ones, or hardly a run would get past its second attempt.
+          // Mostly retryable statuses, or hardly a run would get past its second attempt.
           const statuses = drawn.map((status, at) => (at % 3 === 2 ? status : 500 + (at % 2) * 3));
           const goesOn = (status: number) =>
-            verdictByContract(status) === "retryable" ||
-            (verdictByContract(status) === "unlisted" && unlistedStatus === "retry");
+            resultByContract(status) === "retryable" ||
+            (resultByContract(status) === "unlisted" && unlistedStatus === "retry");
           const stop = statuses.findIndex((status) => !goesOn(status));
           const expected = stop === -1 ? statuses : statuses.slice(0, stop + 1);
 
           const { twin } = twinWith((_arrival, count) => statuses[count] ?? 0, { unlistedStatus });
           const { end, status, attempts } = await twin.deliver(event);
           expect(attempts.map((attempt) => attempt.status)).toEqual(expected);
-          expect(attempts.map(({ verdict }) => verdict)).toEqual(expected.map(verdictByContract));
+          expect(attempts.map(({ result }) => result)).toEqual(expected.map(resultByContract));
           expect(status).toBe(expected.at(-1));
-          const isAcknowledged = verdictByContract(status ?? 0) === "acknowledged";
+          const isAcknowledged = resultByContract(status ?? 0) === "acknowledged";
           expect(end).toBe(
             stop === -1 ? "exhausted" : isAcknowledged ? "acknowledged" : "given_up",
           );
@@ -148,15 +148,15 @@ describe("an endpoint", () => {
   });
 
   test.each([302, 405, 410, 413, 415, 501])(
-    "that answers %i, which is unlisted",
+    "the unlisted status %i ends a delivery unless unlistedStatus is retry",
     async (status) => {
       const giving = await twinWith(() => status).twin.deliver(event);
       expect(giving).toMatchObject({
         end: "given_up",
         status,
-        attempts: [{ verdict: "unlisted" }],
+        attempts: [{ result: "unlisted" }],
       });
-      expect(giving.reason).toContain("does not name this status");
+      expect(giving.reason).toContain("does not mention this status");
       const retrying = twinWith(() => status, { unlistedStatus: "retry" });
       expect(await retrying.twin.deliver(event)).toMatchObject({ end: "exhausted", status });
     },
@@ -164,7 +164,7 @@ describe("an endpoint", () => {
 });
 
 describe("the timestamp", () => {
-  test("is that of the attempt, and each attempt is signed anew", async () => {
+  test("each attempt has its own timestamp and signature", async () => {
     const { twin, endpoint } = twinWith(() => 503);
     await twin.deliver(event);
     const signatures = new Set<string | null>();
@@ -178,7 +178,7 @@ describe("the timestamp", () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("stays that of the first attempt on request, so that late attempts are stale", async () => {
+  test("with refreshTimestamp false late attempts repeat the first timestamp and are stale", async () => {
     const clock = createVirtualClock();
     const downUntil = clock.now() + 400_000;
     const receiver = createWebhookReceiver({
@@ -196,7 +196,7 @@ describe("the timestamp", () => {
 
     const frozen = await deliver(false);
     expect(frozen).toMatchObject({ end: "exhausted", status: 409 });
-    // The gaps pass the tolerance of 300 s with the sixth attempt; the fifth comes after 249 s.
+    // The fifth attempt comes after 249 s, the sixth is beyond the tolerance of 300 s.
     const outcomes = frozen.attempts.map(({ outcome }) => outcome);
     expect(outcomes).toEqual([
       ...Array<string>(5).fill("handler_failed"),
@@ -205,7 +205,7 @@ describe("the timestamp", () => {
     expect(await deliver(true)).toMatchObject({ end: "acknowledged", status: 200 });
   });
 
-  test("stays that of the first attempt and is taken at the last one where the tolerance is raised", async () => {
+  test("with refreshTimestamp false the last attempt is accepted if the tolerance is raised", async () => {
     const clock = createVirtualClock();
     const runs: number[] = [];
     const receiver = createWebhookReceiver({

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createGatewayTwin } from "../../src/testing/twin/gateway-twin.js";
 import { createScaledClock } from "../../src/testing/twin/scaled-clock.js";
-import { createStop } from "../../src/testing/twin/stop.js";
+import { Shutdown } from "../../src/testing/twin/shutdown.js";
 import type { CommonTwinOptions } from "../../src/testing/twin/twin-options.js";
 import { createVirtualClock } from "../../src/testing/twin/virtual-clock.js";
 import { deferred } from "../support/deferred.js";
@@ -22,7 +22,7 @@ async function server(answer: Parameters<typeof startTwinServer>[0]) {
   return started;
 }
 
-/** In real time: what waits would wait for hours. */
+/** A twin in real time, so a delivery that is not stopped would wait for hours. */
 function twinTo(target: string, options: CommonTwinOptions = {}) {
   const retry = { firstDelayMs: 14_400_000 };
   const twin = createGatewayTwin({ target, secret, seed: 1, retry, ...options });
@@ -31,7 +31,7 @@ function twinTo(target: string, options: CommonTwinOptions = {}) {
 }
 
 describe("stopping", () => {
-  test("ends a wait of hours and a request under way, and leaves no connection", async () => {
+  test("close ends a gap of hours and a request under way, and leaves no connection", async () => {
     const arrived = deferred();
     const { url, idle, requests } = await server((_req, res, count) => {
       if (count === 0) res.writeHead(503).end();
@@ -47,7 +47,7 @@ describe("stopping", () => {
     const [waited, cutOff] = await Promise.all([waiting, underWay]);
     expect([waited.end, cutOff.end]).toEqual(["stopped", "stopped"]);
     expect(waited.reason).toBe("answered 503 at attempt 1, then stopped");
-    expect(cutOff.attempts.map(({ verdict }) => verdict)).toEqual(["network_error"]);
+    expect(cutOff.attempts.map(({ result }) => result)).toEqual(["network_error"]);
     await idle();
     expect(requests()).toBe(2);
     const late = await twin.deliver(event);
@@ -59,7 +59,7 @@ describe("stopping", () => {
     await idle();
   });
 
-  test("by a signal gives the report of what was begun", async () => {
+  test("after an aborted signal the report has the deliveries that were started", async () => {
     const abort = new AbortController();
     const { url, idle } = await server((_req, res, count) => {
       if (count === 4) abort.abort();
@@ -76,7 +76,7 @@ describe("stopping", () => {
     expect(await aborted.deliver(event)).toMatchObject({ end: "stopped", attempts: [] });
   });
 
-  test("waits for a handler in this process", async () => {
+  test("close waits for a handler in this process", async () => {
     const clock = createVirtualClock();
     const [arrived, release] = [deferred(), deferred()];
     let hasEnded = false;
@@ -99,14 +99,14 @@ describe("stopping", () => {
     expect(await stopped).toMatchObject({ end: "stopped", attempts: [] });
   });
 
-  test("ends a wait that begins after it too", async () => {
-    const stop = createStop(createScaledClock(), undefined, () => undefined);
-    await stop.close();
-    await stop.pause(14_400_000);
-    expect(stop.isStopped()).toBe(true);
+  test("a pause that starts after close ends at once", async () => {
+    const shutdown = new Shutdown(createScaledClock(), undefined, () => undefined);
+    await shutdown.close();
+    await shutdown.pause(14_400_000);
+    expect(shutdown.isStopped).toBe(true);
   });
 
-  test("at the last attempt is no exhaustion", async () => {
+  test("a delivery that is stopped during its last attempt is not exhausted", async () => {
     const clock = createVirtualClock();
     const abort = new AbortController();
     const target = () => {

@@ -5,15 +5,15 @@ import type { JunitCase } from "./junit-report.js";
 
 /** A case as `--json` has it. */
 export function caseJson(end: ConformanceCaseReport) {
-  const { id, level, group, title, why, mend, verdict, reason, exchanges, ms } = end;
+  const { id, level, group, title, why, fix, result, reason, exchanges, ms } = end;
   return {
     id,
     level,
     group,
     title,
-    verdict,
+    result,
     ...(reason === undefined ? {} : { reason }),
-    ...(verdict === "failed" ? { why, mend, exchanges: exchanges.map(exchangeJson) } : {}),
+    ...(result === "failed" ? { why, fix, exchanges: exchanges.map(exchangeJson) } : {}),
     ms: Number(ms.toFixed(1)),
   };
 }
@@ -30,14 +30,14 @@ export function caseJunit(end: ConformanceCaseReport, strict: boolean): JunitCas
 }
 
 function junitResult(end: ConformanceCaseReport, strict: boolean): JunitCase["result"] {
-  const { why, mend, verdict, reason = "", exchanges } = end;
-  if (verdict === "passed") return { state: "passed" };
-  if (verdict === "not_judged") return { state: "skipped", message: reason };
+  const { why, fix, result, reason = "", exchanges } = end;
+  if (result === "passed") return { state: "passed" };
+  if (result === "not_judged") return { state: "skipped", message: reason };
   if (!hasPassed([end], strict)) {
     const details = [
       ...exchanges.flatMap((one) => [`sent: ${sentLine(one)}`, `received: ${receivedLine(one)}`]),
       `why: ${why}`,
-      `mend: ${mend}`,
+      `fix: ${fix}`,
     ];
     return { state: "failed", message: reason, details: details.join("\n") };
   }

@@ -42,7 +42,7 @@ export function describeRepeatedTimestamp(
 
 /** Whether a receiver passed: every `must`, and with `strict` every `should`. */
 export function hasPassed(ends: readonly ConformanceCaseReport[], strict: boolean): boolean {
-  return !ends.some(({ verdict, level }) => verdict === "failed" && (strict || level === "must"));
+  return !ends.some(({ result, level }) => result === "failed" && (strict || level === "must"));
 }
 
 /** One sentence on the whole. */
@@ -51,8 +51,8 @@ export function describeVerdict(
   ends: readonly ConformanceCaseReport[],
   passed: boolean,
 ): void {
-  const count = (verdict: ConformanceCaseReport["verdict"], level?: string): number =>
-    ends.filter((end) => end.verdict === verdict && (level ?? end.level) === end.level).length;
+  const count = (result: ConformanceCaseReport["result"], level?: string): number =>
+    ends.filter((end) => end.result === result && (level ?? end.level) === end.level).length;
   const parts = [
     `${count("passed")} passed`,
     ...(count("failed", "must") > 0 ? [`${count("failed", "must")} failed that must pass`] : []),
@@ -79,11 +79,11 @@ export function receivedLine({ received }: ConformanceExchange): string {
 }
 
 function linesOf(output: Output, end: ConformanceCaseReport): readonly string[] {
-  const { verdict, reason, title, level, id, why, mend } = end;
+  const { result, reason, title, level, id, why, fix } = end;
   const { style } = output;
   const said = (label: string): readonly string[] =>
     reason === undefined ? [] : labelled(output, label, reason);
-  switch (verdict) {
+  switch (result) {
     case "passed":
       return [`  ${style("green", "✓")} ${title}`, ...said("note")];
     case "not_judged":
@@ -97,9 +97,9 @@ function linesOf(output: Output, end: ConformanceCaseReport): readonly string[] 
             ...labelled(output, "sent", sentLine(exchange)),
             ...labelled(output, "received", receivedLine(exchange)),
           ]),
-        ...said("verdict"),
+        ...said("result"),
         ...labelled(output, "why", why),
-        ...labelled(output, "mend", mend),
+        ...labelled(output, "fix", fix),
       ];
   }
 }

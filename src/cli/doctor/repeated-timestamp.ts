@@ -1,9 +1,9 @@
-import { createDeliver } from "../../testing/conformance/deliveries.js";
+import { makeDelivery } from "../../testing/conformance/test-deliveries.js";
 import { inWords } from "../../testing/diagnosis/clock-skew.js";
 import { createRandom } from "../../testing/random.js";
 import { createSender } from "../../testing/sending/sender.js";
 import type { SenderOptions } from "../../testing/sending/target.js";
-import { createRetrySchedule } from "../../testing/twin/retry-schedule.js";
+import { checkRetrySchedule, gapMs } from "../../testing/twin/retry-schedule.js";
 import type { WebhookType } from "../../delivery/webhook-type.js";
 import { exchange, type Exchange } from "../send/exchange.js";
 import { readingOf } from "../send/gateway-reading.js";
@@ -43,10 +43,11 @@ export async function probeRepeatedTimestamp(
   { secret, type, signal, ...connection }: ProbeOptions,
 ): Promise<RepeatedTimestamp | undefined> {
   const sender = createSender(url, connection);
-  const deliver = createDeliver({ secret, types: [type], now: Date.now });
   try {
     return await probe((age) =>
-      deliver({ age }).then((delivery) => exchange(sender, delivery, signal)),
+      makeDelivery({ secret, types: [type], now: Date.now }, { age }).then((delivery) =>
+        exchange(sender, delivery, signal),
+      ),
     );
   } finally {
     sender.close();
@@ -60,11 +61,11 @@ async function probe(
     const { status } = await send(Math.round(ageMs / 1_000));
     return readingOf(status) === "acknowledged";
   };
-  const { attempts, gapMs } = createRetrySchedule();
+  const schedule = checkRetrySchedule();
   const random = createRandom(0);
   let afterMs = 0;
-  for (let attempt = 1; attempt <= attempts; attempt++) {
-    if (attempt > 1) afterMs += gapMs(attempt - 1, random);
+  for (let attempt = 1; attempt <= schedule.attempts; attempt++) {
+    if (attempt > 1) afterMs += gapMs(schedule, attempt - 1, random);
     if (await isTaken(afterMs)) continue;
     if (attempt === 1 || !(await isTaken(0))) return undefined;
     const finding = `its retries are refused from attempt ${attempt} on, ${inWords(afterMs)} after the first`;

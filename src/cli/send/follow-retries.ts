@@ -73,8 +73,8 @@ export async function followRetries(io: CommandIo, following: Following): Promis
 }
 
 function attemptLine({ style }: Output, attempt: TwinAttempt, copies: number): string {
-  const { number, copy, waitedMs: gapMs, status, outcome, error, ms, verdict } = attempt;
-  const { text, format } = READINGS[verdict];
+  const { number, copy, waitedMs: gapMs, status, outcome, error, ms, result } = attempt;
+  const { text, format } = READINGS[result];
   const wait = number === 1 ? "at once" : `after ${inWords(gapMs)}`;
   return [
     `${number}${copies > 1 ? `.${copy + 1}` : ""}`.padStart(copies > 1 ? 5 : 3),

@@ -1,23 +1,26 @@
 import type { HeaderLine } from "../sending/wire.js";
 
-/** `must`: broken, an alarm can be lost, doubled or forged. `should`: it costs something less. */
+/**
+ * How serious a failed case is. `must`: an alarm can be lost, handled twice or forged. `should`: the cost
+ * is smaller.
+ */
 export type ConformanceLevel = "must" | "should";
 
-/** What a case is about, in the order of a report. */
+/** The groups of cases, in the order of a report. */
 export const CONFORMANCE_GROUPS = [
-  "handling",
-  "giving up",
-  "once",
+  "acceptance",
+  "retries",
+  "idempotency",
   "forgery",
   "headers",
   "transport",
-  "manners",
+  "answers",
 ] as const;
 
-/** What a case is about. */
+/** The group of a case. May gain members in a minor version. */
 export type ConformanceGroup = (typeof CONFORMANCE_GROUPS)[number];
 
-/** One request of a case and what came back. The secret stands nowhere in it. */
+/** One request of a case and the answer to it. Neither holds the secret. */
 export interface ConformanceExchange {
   readonly sent: {
     readonly method: string;
@@ -25,7 +28,7 @@ export interface ConformanceExchange {
     /** Length of the body. */
     readonly bytes: number;
   };
-  /** `body` is cut after 500 characters; `error` says why no answer came. */
+  /** The answer, its `body` cut after 500 characters; or `error`, which says why no answer arrived. */
   readonly received:
     | {
         readonly status: number;
@@ -36,55 +39,67 @@ export interface ConformanceExchange {
     | { readonly error: string };
 }
 
-/** How a case ended that did not fail. */
+/** The result of a case that did not fail. */
 export interface ConformanceResult {
-  /** `not_judged`: it cannot be seen from outside with what was given; `reason` says what is missing. */
-  readonly verdict: "passed" | "not_judged";
-  /** Always beside `not_judged`; beside `passed` where the receiver was taken at its word. */
+  /** `not_judged`: the given options do not show from outside whether the receiver conforms. */
+  readonly result: "passed" | "not_judged";
+  /** With `not_judged`: what is missing. With `passed`: what the case took on trust, if anything. */
   readonly reason?: string | undefined;
+  /** Every request of the case, in the order of sending. */
   readonly exchanges: readonly ConformanceExchange[];
 }
 
-/** What a case is, before it is bound to a receiver. */
+/** What a case checks, why, and how to fix a receiver that fails it. */
 export interface ConformanceDescription {
-  /** Stable, so that a report can name it. */
+  /** Stable name of the case for reports, such as `duplicate_handled_once`. */
   readonly id: string;
+  /** How serious a failure is. */
   readonly level: ConformanceLevel;
+  /** The group in a report. */
   readonly group: ConformanceGroup;
-  /** What a receiver has to do. */
+  /** What the receiver must do, as a sentence. */
   readonly title: string;
-  /** What is lost where it does not. */
+  /** What goes wrong when the receiver does not do it. */
   readonly why: string;
-  /** How that is mended. */
-  readonly mend: string;
+  /** How to fix the receiver. */
+  readonly fix: string;
 }
 
 /** One requirement on a receiver, for any test runner: `test(title, run)`. */
 export interface ConformanceCase extends ConformanceDescription {
-  /** Rejects with a `ConformanceFailure` where the receiver does otherwise. May be run again. */
+  /** Runs the case. Rejects with a `ConformanceFailure` when the receiver fails it. Can be run again. */
   readonly run: () => Promise<ConformanceResult>;
 }
 
-/** A receiver did otherwise. The message says what was expected and what came. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * A receiver failed a conformance case. The message says what was expected and what the receiver answered.
+ *
+ * @experimental
+ */
 export class ConformanceFailure extends Error {
   override readonly name = "ConformanceFailure";
-  /** Stable, so that code can branch on it. */
+  /** Stable, for code that branches on it. */
   readonly code = "conformance_failed";
+  /** `id` of the case. */
   readonly caseId: string;
+  /** What goes wrong when the receiver stays as it is. */
   readonly why: string;
-  readonly mend: string;
-  /** Every request of the case up to the one that was answered wrongly, the last. */
+  /** How to fix the receiver. */
+  readonly fix: string;
+  /** Every request of the case. The last one got the wrong answer. */
   readonly exchanges: readonly ConformanceExchange[];
 
   constructor(
     message: string,
-    { id, why, mend }: ConformanceDescription,
+    { id, why, fix }: ConformanceDescription,
     exchanges: readonly ConformanceExchange[],
   ) {
     super(message);
     this.caseId = id;
     this.why = why;
-    this.mend = mend;
+    this.fix = fix;
     this.exchanges = exchanges;
   }
 }

@@ -9,47 +9,53 @@ import type { Target } from "../sending/target.js";
 
 /** Options of `receiverConformance`. */
 export interface ConformanceOptions {
-  /** The receiver: a URL in any language, a function from `Request` to `Response`, or one of ours. */
+  /** The receiver: a URL, a function from `Request` to `Response`, or a `WebhookReceiver`. */
   readonly target: Target;
-  /** The secret that it verifies with. */
+  /** The secret with which the receiver verifies deliveries. */
   readonly secret: string;
-  /** The webhook types that it is registered for. Default both. */
+  /** The webhook types that the receiver is registered for. Default both. */
   readonly types?: readonly WebhookType[] | undefined;
   /**
-   * How often the handler's effect has happened for a delivery id: rows written, messages sent. Asked
-   * after an answer has come. To have put it into a queue that survives the process counts as the
-   * effect. Without it a double or a lost alarm behind a 200 cannot be seen.
+   * Returns how often a delivery id was handled: rows written, messages sent. A delivery that is in a queue
+   * which survives the process counts as handled. Called after an answer has arrived. Without it the suite
+   * cannot see whether an alarm behind a 200 was lost or handled twice.
    */
   readonly handled?: ((id: string) => number | PromiseLike<number>) | undefined;
   /**
-   * Awaits `work` while the handler fails, and lets it succeed again afterwards. Without it what a
-   * receiver answers for a failed handler, and to a copy while it runs, cannot be seen.
+   * Makes the handler fail, awaits `work()`, then lets the handler succeed again. Without it the suite cannot
+   * see what the receiver answers when its handler fails, or to a duplicate meanwhile.
    */
   readonly whileFailing?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   /**
-   * Awaits `work` while the handler takes longer than the receiver waits for it, and resolves when the
-   * runs that began meanwhile have finished: late, and with success. Without it what a receiver makes
-   * of a late success cannot be seen. Give the receiver a short time-out for it (ours:
-   * `handlerTimeoutMs`), and one that is shorter than `timeoutMs`.
+   * Makes the handler slower than the receiver waits for it and awaits `work()`. Resolves when the handlers
+   * that started meanwhile have finished, late and with success. Without it the suite cannot see what the
+   * receiver does after a late success. Give the receiver a short time-out for this (here:
+   * `handlerTimeoutMs`), shorter than `timeoutMs`.
    */
   readonly whileSlow?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   /**
-   * How long an answer may take. The gateway's own time-out is not documented. Milliseconds, from 1 to
-   * 2 147 483 647, default 30 000.
+   * How long a request waits for its answer. The gateway does not document its own time-out. Milliseconds,
+   * from 1 to 2 147 483 647, default 30 000.
    */
   readonly timeoutMs?: number | undefined;
-  /** The largest body that it reads; one twice as large is sent. Bytes, default 1 048 576 (1 MiB). */
+  /**
+   * The largest body that the receiver accepts. The suite sends one of twice this size. Bytes, default
+   * 1 048 576 (1 MiB).
+   */
   readonly maxBodyBytes?: number | undefined;
-  /** Takes any TLS certificate. Default false. */
+  /** Accepts any TLS certificate. Default false. */
   readonly skipTlsVerification?: boolean | undefined;
   /** The receiver's clock: Unix time in milliseconds. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** The options, checked and with their defaults. */
+/** The options that change how the receiver's handler behaves. */
+export type HandlerOption = "whileFailing" | "whileSlow";
+
+/** The options with their defaults. */
 export interface ConformanceSettings {
   readonly target: Target;
-  /** Where the target is reached by HTTP. */
+  /** Undefined when the target is called in this process. */
   readonly url: URL | undefined;
   readonly secret: string;
   readonly types: readonly [WebhookType, ...WebhookType[]];
@@ -67,13 +73,17 @@ const KNOWN = [
   ...["timeoutMs", "maxBodyBytes", "skipTlsVerification", "now"],
 ];
 
-/** Checks the options. Throws `ConfigurationError` where one cannot work. */
+/**
+ * Checks the options and adds the defaults.
+ *
+ * @throws ConfigurationError for an unknown or invalid option.
+ */
 export function checkConformanceOptions(given: ConformanceOptions): ConformanceSettings {
   const options = ownOptions("receiverConformance", given, KNOWN);
   const { target, secret, types = WEBHOOK_TYPES, handled, whileFailing, whileSlow } = options;
   const { now = Date.now, skipTlsVerification = false } = options;
   keyOf(secret);
-  // Refuses a target that cannot be one.
+  // Throws for an invalid target.
   createSender(target).close();
   const listed: readonly string[] = Array.isArray(types) ? types : [];
   const [type, ...otherTypes] = listed.filter(isWebhookType);

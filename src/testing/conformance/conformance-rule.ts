@@ -1,29 +1,28 @@
+import type { CaseContext } from "./case-context.js";
 import type { ConformanceDescription } from "./conformance-case.js";
-import type { ConformanceSettings } from "./conformance-options.js";
-import type { Trial } from "./trial.js";
-import type { HandlerOption } from "./while-handler.js";
+import type { ConformanceSettings, HandlerOption } from "./conformance-options.js";
 
-/** What has to be given so that a rule can be judged. */
+/** What a rule can need: a webhook type, a URL as target, or an option. */
 export type Need = "new_alarm" | "delete_my_data_event" | "url" | "handled" | HandlerOption;
 
 /** One requirement, before it is bound to a receiver. */
 export interface ConformanceRule extends Omit<ConformanceDescription, "group"> {
   readonly needs?: readonly Need[];
-  /** Throws `trial.failure(…)` where the receiver does otherwise, and `NotJudged` where that stays unseen. */
-  readonly judge: (trial: Trial) => Promise<void>;
+  /** Throws `context.failure(…)` when the receiver fails, and `NotJudged` when that cannot be seen. */
+  readonly check: (context: CaseContext) => Promise<void>;
 }
 
 /** Why a rule is not judged without what it needs. */
-export const UNMET: Readonly<Record<Need, string>> = {
+export const UNMET_NEEDS: Readonly<Record<Need, string>> = {
   new_alarm: "the receiver is not registered for new_alarm",
   delete_my_data_event: "the receiver is not registered for delete_my_data_event",
-  url: "it is about the connection, which only a URL has",
+  url: "this case is about the connection: give a URL as target",
   handled: "how often a delivery was handled cannot be seen from outside: give handled",
-  whileFailing: "no handler can be made to fail from outside: give whileFailing",
-  whileSlow: "no handler can be made to finish late from outside: give whileSlow",
+  whileFailing: "the handler cannot be made to fail from outside: give whileFailing",
+  whileSlow: "the handler cannot be made slow from outside: give whileSlow",
 };
 
-/** The first need that is not met. */
+/** The first need of a rule that the settings do not meet. */
 export function unmetNeed(
   { needs = [] }: ConformanceRule,
   { types, url, handled, whileFailing, whileSlow }: ConformanceSettings,

@@ -1,164 +1,173 @@
-import type { Delivery } from "./deliveries.js";
-import { isSentAgain, type Reply } from "./reply.js";
+import { NotJudged, type CaseContext } from "./case-context.js";
+import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
 import { headerOf, ID } from "./request-changes.js";
-import { isOfLimiter, sendGenuine, sendPastLimiter } from "./send-genuine.js";
-import { NotJudged, type Trial } from "./trial.js";
+import { isOfLimiter, sendGenuine, sendPastLimiter } from "./resending.js";
+import type { Delivery } from "./test-deliveries.js";
 
-/** A request, and what to call it in a message. */
+/** A request with its name for a message. */
 export type Named<T> = readonly [name: string, request: T];
 
-/** Each has to be acknowledged and, where that can be seen, handled once. */
-export async function expectAcknowledged(
-  trial: Trial,
+/** Each delivery must be acknowledged and, if that can be seen, handled once. */
+export async function expectAllAccepted(
+  context: CaseContext,
   deliveries: readonly Named<Delivery>[],
 ): Promise<void> {
   for (const [name, delivery] of deliveries) {
-    await expectTaken(trial, name, delivery.id, await sendGenuine(trial, delivery));
+    await expectAccepted(context, name, delivery.id, await sendGenuine(context, delivery));
   }
 }
 
-/** One answer has to acknowledge a delivery that was not sent before. */
-export async function expectTaken(
-  trial: Trial,
+/** `answer` must acknowledge the delivery `id`, which was not sent before. */
+export async function expectAccepted(
+  context: CaseContext,
   name: string,
   id: string,
-  reply: Reply,
+  answer: ReceiverAnswer,
 ): Promise<void> {
-  if (reply.verdict !== "acknowledged") {
-    throw trial.failure(`${name}: expected 2xx, got ${reply.text}`);
+  if (answer.result !== "acknowledged") {
+    throw context.failure(`${name}: expected 2xx, got ${answer.text}`);
   }
-  const runs = await trial.settledRunsOf(id);
+  const runs = await context.settledRunsOf(id);
   if (runs !== undefined && runs !== 1) {
-    throw trial.failure(`${name}: answered ${reply.text}, but handled ${times(runs)}`);
-  }
-}
-
-/** Genuine, but perhaps not what the receiver knows: acknowledged and kept, or sent again. */
-export async function expectKeptOrSentAgain(
-  trial: Trial,
-  deliveries: readonly Named<Delivery>[],
-): Promise<void> {
-  let unseen: string | undefined;
-  for (const [name, delivery] of deliveries) {
-    const reply = await sendPastLimiter(trial, delivery);
-    if (isSentAgain(reply)) {
-      ensureOwnAnswer(name, reply);
-      await ensureAnswered(trial, name, reply);
-      continue;
-    }
-    if (reply.verdict !== "acknowledged") {
-      throw trial.failure(`${name}: expected 2xx or a retryable status, got ${reply.text}`);
-    }
-    if ((await runsOfKept(trial, name, delivery, reply)) === undefined) unseen ??= name;
-  }
-  if (unseen !== undefined) {
-    trial.note(`${unseen} was acknowledged; whether it was kept is seen with handled alone`);
+    throw context.failure(`${name}: answered ${answer.text}, but handled ${times(runs)}`);
   }
 }
 
 /**
- * Not provably the gateway's, but perhaps: never a status on which the gateway gives up, nor a 2xx for
- * what is dropped. Where that stays unseen the case is not judged: to take it is not what is asked here.
+ * Each delivery is genuine, but may be unknown to the receiver. It must be acknowledged and handled, or the
+ * gateway must send it again.
  */
-export async function expectNotGivenUp(
-  trial: Trial,
-  requests: readonly Named<Delivery>[],
+export async function expectAcceptedOrRetried(
+  context: CaseContext,
+  deliveries: readonly Named<Delivery>[],
 ): Promise<void> {
-  for (const [name, request] of requests) {
-    const reply = await sendPastLimiter(trial, request);
-    ensureOwnAnswer(name, reply);
-    if (reply.verdict === "final") {
-      throw trial.failure(`${name}: expected a retryable status, got ${reply.text}`);
+  let unseen: string | undefined;
+  for (const [name, delivery] of deliveries) {
+    const answer = await sendPastLimiter(context, delivery);
+    if (isRetried(answer)) {
+      ensureNotOfLimiter(name, answer);
+      await ensureAnswered(context, name, answer);
+      continue;
     }
-    if (reply.verdict === "acknowledged") {
-      const runs = await runsOfKept(trial, name, request, reply);
-      if (runs === undefined && reply.outcome !== "handled") {
-        trial.unseen(`${name} was acknowledged; whether it was kept cannot be seen: give handled`);
-      }
+    if (answer.result !== "acknowledged") {
+      throw context.failure(`${name}: expected 2xx or a retryable status, got ${answer.text}`);
     }
-    await ensureAnswered(trial, name, reply);
+    if ((await runsOfAcknowledged(context, name, delivery, answer)) === undefined) unseen ??= name;
+  }
+  if (unseen !== undefined) {
+    context.note(`${unseen} was acknowledged; give handled to see whether it was also handled`);
   }
 }
 
-/** How often was handled what was acknowledged, which has to be once at least; undefined where unseen. */
-async function runsOfKept(
-  trial: Trial,
+/**
+ * Each request may be genuine, but that cannot be verified. The gateway must not give it up, and a request
+ * that is acknowledged must be handled. If that cannot be seen, the case is not judged.
+ */
+export async function expectNotGivenUp(
+  context: CaseContext,
+  requests: readonly Named<Delivery>[],
+): Promise<void> {
+  for (const [name, request] of requests) {
+    const answer = await sendPastLimiter(context, request);
+    ensureNotOfLimiter(name, answer);
+    if (answer.result === "final") {
+      throw context.failure(`${name}: expected a retryable status, got ${answer.text}`);
+    }
+    if (answer.result === "acknowledged") {
+      const runs = await runsOfAcknowledged(context, name, request, answer);
+      if (runs === undefined && answer.outcome !== "handled") {
+        context.leaveUnjudged(
+          `${name} was acknowledged; whether it was handled cannot be seen: give handled`,
+        );
+      }
+    }
+    await ensureAnswered(context, name, answer);
+  }
+}
+
+/** How often an acknowledged delivery was handled: at least once, or undefined if that cannot be seen. */
+async function runsOfAcknowledged(
+  context: CaseContext,
   name: string,
   request: Delivery,
-  { text }: Reply,
+  { text }: ReceiverAnswer,
 ): Promise<number | undefined> {
-  // Without its header the receiver cannot know the id that is asked for.
-  const runs = headerOf(request, ID) === "" ? undefined : await trial.settledRunsOf(request.id);
-  if (runs === 0) throw trial.failure(`${name}: answered ${text}, but handled ${times(runs)}`);
+  // Without the id header the receiver does not know the id, so `handled` cannot count it.
+  const hasId = headerOf(request, ID) !== "";
+  const runs = hasId ? await context.settledRunsOf(request.id) : undefined;
+  if (runs === 0) throw context.failure(`${name}: answered ${text}, but handled ${times(runs)}`);
   return runs;
 }
 
-/** Not the gateway's: neither acknowledged nor handled. */
+/** No request is the gateway's: each must be refused and not handled. */
 export async function expectRefused(
-  trial: Trial,
+  context: CaseContext,
   requests: readonly Named<Delivery>[],
 ): Promise<void> {
   // A receiver that refuses everything would pass.
-  await ensureTakesGenuine(trial);
+  await ensureAcceptsGenuine(context);
   for (const [name, request] of requests) {
-    const reply = await sendPastLimiter(trial, request);
-    await ensureNotTaken(trial, name, request.id, reply);
-    if (reply.answer === undefined) {
-      throw trial.failure(`${name}: expected a refusal, got ${reply.text}`);
+    const answer = await sendPastLimiter(context, request);
+    await expectNotAccepted(context, name, request.id, answer);
+    if (answer.wire === undefined) {
+      throw context.failure(`${name}: expected a refusal, got ${answer.text}`);
     }
   }
 }
 
-/** The judgement of one refusal; none is needed where the connection is closed instead. */
-export async function ensureNotTaken(
-  trial: Trial,
+/** `answer` must not acknowledge the delivery `id`, which must not be handled. No answer is fine. */
+export async function expectNotAccepted(
+  context: CaseContext,
   name: string,
   id: string,
-  reply: Reply,
+  answer: ReceiverAnswer,
 ): Promise<void> {
-  if (reply.verdict === "acknowledged") {
-    throw trial.failure(`${name}: expected a refusal, got ${reply.text}`);
+  if (answer.result === "acknowledged") {
+    throw context.failure(`${name}: expected a refusal, got ${answer.text}`);
   }
-  const runs = await trial.runsOf(id);
+  const runs = await context.runsOf(id);
   if (runs !== undefined && runs > 0) {
-    throw trial.failure(`${name}: answered ${reply.text}, but handled ${times(runs)}`);
+    throw context.failure(`${name}: answered ${answer.text}, but handled ${times(runs)}`);
   }
-  ensureOwnAnswer(name, reply);
+  ensureNotOfLimiter(name, answer);
 }
 
-/** Ends the case unjudged where a rate limiter goes on answering in the receiver's place. */
-function ensureOwnAnswer(name: string, reply: Reply): void {
-  if (!isOfLimiter(reply)) return;
-  throw new NotJudged(
-    `${name}: answered 429, as a rate limiter answers anything: lift its limit for this run`,
-  );
+/** Ends the case as not judged when a rate limiter keeps answering instead of the receiver. */
+function ensureNotOfLimiter(name: string, answer: ReceiverAnswer): void {
+  if (!isOfLimiter(answer)) return;
+  throw new NotJudged(`${name}: a rate limiter answered 429: lift its limit for this run`);
 }
 
-/** Ends the case unjudged where the receiver refuses everything, so that a refusal says nothing. */
-export async function ensureTakesGenuine(trial: Trial): Promise<void> {
-  if (await trial.takesGenuine()) return;
-  throw new NotJudged("the receiver does not take a plain genuine delivery: mend that first");
+/** Ends the case as not judged when the receiver refuses everything: then a refusal proves nothing. */
+export async function ensureAcceptsGenuine(context: CaseContext): Promise<void> {
+  if (await context.acceptsGenuine()) return;
+  throw new NotJudged("the receiver does not accept a plain genuine delivery: fix that first");
 }
 
-/** After what may be answered by closing the connection, the next delivery still has to be taken. */
-export async function expectSurvived(trial: Trial, after: string): Promise<void> {
-  await ensureTakesGenuine(trial);
-  const reply = await sendGenuine(trial, await trial.deliver());
-  if (reply.verdict !== "acknowledged") {
-    throw trial.failure(`a genuine delivery after ${after}: expected 2xx, got ${reply.text}`);
+/** The receiver must still accept a genuine delivery. `after` says what was sent before, for a message. */
+export async function expectStillAccepts(context: CaseContext, after: string): Promise<void> {
+  await ensureAcceptsGenuine(context);
+  const answer = await sendGenuine(context, await context.deliver());
+  if (answer.result !== "acknowledged") {
+    throw context.failure(`a genuine delivery after ${after}: expected 2xx, got ${answer.text}`);
   }
 }
 
-/** That no answer comes is retried, but from a receiver that answers nothing it is no merit. */
-async function ensureAnswered(trial: Trial, name: string, reply: Reply): Promise<void> {
-  if (reply.verdict === "timeout")
-    throw trial.failure(`${name}: expected an answer, got ${reply.text}`);
-  if (reply.answer === undefined && !(await trial.takesGenuine())) {
-    throw trial.failure(`${name}: expected an answer, got ${reply.text}`);
-  }
+/**
+ * A missing answer makes the gateway send again, so a closed connection is fine. It is not fine from a
+ * receiver that answers nothing, and neither is a time-out.
+ */
+async function ensureAnswered(
+  context: CaseContext,
+  name: string,
+  answer: ReceiverAnswer,
+): Promise<void> {
+  const isMissing =
+    answer.result === "timeout" || (answer.wire === undefined && !(await context.acceptsGenuine()));
+  if (isMissing) throw context.failure(`${name}: expected an answer, got ${answer.text}`);
 }
 
-/** "once", "3 times", for a message. */
+/** "never", "once" or "3 times", for a message. */
 export function times(runs: number): string {
   if (runs === 0) return "never";
   return runs === 1 ? "once" : `${runs} times`;

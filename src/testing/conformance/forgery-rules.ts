@@ -1,81 +1,85 @@
 import type { ConformanceRule } from "./conformance-rule.js";
-import { ensureNotTaken, ensureTakesGenuine, expectSurvived } from "./expectations.js";
-import { sendPastLimiter } from "./send-genuine.js";
-import { refused } from "./refused.js";
+import { ensureAcceptsGenuine, expectNotAccepted, expectStillAccepts } from "./expectations.js";
+import { sendPastLimiter } from "./resending.js";
+import { refuseRule } from "./rule-kinds.js";
 import { headerOf, ID, textOf, TIMESTAMP, TYPE, withBody, withHeader } from "./request-changes.js";
-import { driftedClock, rewrittenBody } from "./suspect-requests.js";
+import { driftedClock, reserializedBody } from "./unverifiable-requests.js";
 
 const STALE_WHY =
-  "A captured delivery can be sent again for ever, and is handled again once its id is forgotten.";
-const STALE_MEND =
-  "Refuse a timestamp more than a few minutes from your clock (Authentication, rule 7).";
+  "Someone who captured a delivery can send it again at any time. It is handled again once its id is forgotten.";
+const STALE_FIX =
+  "Refuse a timestamp that is more than a few minutes from your clock (Authentication, rule 7).";
 
-/** Genuine deliveries, changed: nothing else than what the gateway sent gets in. */
+/** A genuine delivery that was changed, or captured and sent again, must be refused. */
 export const forgeryRules: readonly ConformanceRule[] = [
-  refused({ id: "tampered", title: "a body that was changed is refused" }, async ({ deliver }) => {
+  refuseRule({ id: "tampered", title: "a changed body is refused" }, async ({ deliver }) => {
     const delivery = await deliver();
     const text = textOf(delivery).replace(/"account_id":\d+/, '"account_id":987654');
     return [["another account_id", withBody(delivery, text)]];
   }),
-  refused(
+  refuseRule(
     {
       id: "other_bytes",
-      title: "other bytes of the same JSON are refused",
-      why: "A receiver that signs JSON written anew verifies something else than what it handles.",
-      mend: "Verify the bytes as they came, before any parser.",
+      title: "the same JSON in other bytes is refused",
+      why: "A receiver that re-serializes the JSON verifies something other than what it handles.",
+      fix: "Verify the raw bytes before any parser sees them.",
     },
     async ({ deliver }) => {
       const delivery = await deliver();
       const text = textOf(delivery);
       return [
-        ["white space more", withBody(delivery, text.replace(":", ": "))],
-        ["a newline more", withBody(delivery, `${text}\n`)],
-        await rewrittenBody(deliver),
+        ["an added space", withBody(delivery, text.replace(":", ": "))],
+        ["an added newline", withBody(delivery, `${text}\n`)],
+        await reserializedBody(deliver),
       ];
     },
   ),
-  refused(
+  refuseRule(
     {
       id: "other_bytes_same_text",
-      title: "bytes that only decode to the same text are refused",
-      why: "A receiver that decodes before it verifies takes many byte strings for the signed one.",
-      mend: "Verify the bytes, and decode them afterwards.",
+      title: "other bytes that decode to the same text are refused",
+      why: "A receiver that decodes before it verifies accepts many byte strings as the signed one.",
+      fix: "Verify the bytes first, then decode them.",
     },
     async ({ deliver }) => {
       const text = textOf(await deliver());
-      // U+FFFD, which decoders put in the place of what is no UTF-8.
+      // Decoders replace invalid UTF-8 with U+FFFD.
       const delivery = await deliver({ body: `{"note":"\uFFFD",${text.slice(1)}` });
       const [head = "", rest = ""] = textOf(delivery).split("\uFFFD");
       const encoder = new TextEncoder();
       const bytes = Uint8Array.of(...encoder.encode(head), 0xff, ...encoder.encode(rest));
-      return [["a byte that no UTF-8 has", withBody(delivery, bytes)]];
+      return [["a byte that is never UTF-8", withBody(delivery, bytes)]];
     },
   ),
-  refused(
+  refuseRule(
     {
       id: "other_id",
-      title: "a signature is good for its own id alone",
-      why: "With other ids one captured alarm is handled as often as anyone likes.",
+      title: "a signature is valid only for its own id",
+      why: "Under new ids one captured alarm can be handled any number of times.",
     },
     async ({ deliver }) => {
       const [delivery, other] = [await deliver(), await deliver()];
       return [["another id", { ...withHeader(delivery, ID, other.id), id: other.id }]];
     },
   ),
-  refused(
-    { id: "other_timestamp", title: "a signature is good for its own time alone", why: STALE_WHY },
+  refuseRule(
+    {
+      id: "other_timestamp",
+      title: "a signature is valid only for its own timestamp",
+      why: STALE_WHY,
+    },
     async ({ deliver }) => {
       const delivery = await deliver();
       const later = String(Number(headerOf(delivery, TIMESTAMP)) + 1);
       return [["a second later", withHeader(delivery, TIMESTAMP, later)]];
     },
   ),
-  refused(
+  refuseRule(
     {
       id: "timestamp_text",
-      title: "the timestamp is verified as the text that it is",
-      why: "A timestamp that is read as a number and written anew verifies something else than what came.",
-      mend: "Put the header's exact text into what is signed.",
+      title: "the exact text of the timestamp is verified",
+      why: "A receiver that parses the timestamp and writes it again verifies something other than what was sent.",
+      fix: "Use the exact text of the header in the signed string.",
     },
     async ({ deliver }) => {
       const delivery = await deliver();
@@ -85,12 +89,12 @@ export const forgeryRules: readonly ConformanceRule[] = [
       );
     },
   ),
-  refused(
+  refuseRule(
     {
       id: "delimiter_shift",
-      title: "what is signed cannot be cut at other colons",
-      why: "One captured delivery is hundreds of other signed ones, each with an id and a body of its own.",
-      mend: "Take digits alone for a timestamp, and no colon in an id.",
+      title: "the signed string cannot be split at other colons",
+      why: "One captured delivery would be hundreds of other valid ones, each with its own id and body.",
+      fix: "Accept only digits in a timestamp, and no colon in an id.",
     },
     async ({ deliver }) => {
       const delivery = await deliver();
@@ -100,7 +104,7 @@ export const forgeryRules: readonly ConformanceRule[] = [
       const intoId = `${delivery.id}:${text.slice(0, colon)}`;
       const moved = withBody(delivery, rest);
       return [
-        ["a part of the body in the id", { ...withHeader(moved, ID, intoId), id: intoId }],
+        ["part of the body in the id", { ...withHeader(moved, ID, intoId), id: intoId }],
         [
           "the id in the timestamp",
           withHeader(
@@ -112,13 +116,13 @@ export const forgeryRules: readonly ConformanceRule[] = [
       ];
     },
   ),
-  refused(
+  refuseRule(
     {
       id: "type_flip",
-      title: "an alarm is not taken for an event, nor an event for an alarm",
+      title: "an alarm with the type of an event is refused, and the other way round",
       needs: ["new_alarm", "delete_my_data_event"],
-      why: "X-Webhook-Type is not signed: with another one an alarm ends in the wrong handler, and its id counts as handled.",
-      mend: "Take the type of the signed body (`alarm` or `event`), and refuse a header that says otherwise.",
+      why: "X-Webhook-Type is not signed. With a changed type an alarm goes to the wrong handler, and its id counts as handled.",
+      fix: "Take the type from the signed body (`alarm` or `event`), and refuse a header that differs.",
     },
     async ({ deliver }) => {
       const [alarm, event] = [
@@ -131,7 +135,7 @@ export const forgeryRules: readonly ConformanceRule[] = [
       ];
     },
   ),
-  refused({ id: "cut_body", title: "a body that was cut is refused" }, async ({ deliver }) => {
+  refuseRule({ id: "cut_body", title: "a truncated body is refused" }, async ({ deliver }) => {
     const delivery = await deliver();
     const { body } = delivery;
     return [
@@ -140,40 +144,40 @@ export const forgeryRules: readonly ConformanceRule[] = [
       ["none of it", withBody(delivery, "")],
     ];
   }),
-  refused(
+  refuseRule(
     {
       id: "stale",
       level: "should",
-      title: "a delivery from an hour ago is refused",
+      title: "a delivery that was signed an hour ago is refused",
       why: STALE_WHY,
-      mend: STALE_MEND,
+      fix: STALE_FIX,
     },
     async ({ deliver }) => (await driftedClock(deliver)).slice(0, 1),
   ),
-  refused(
+  refuseRule(
     {
       id: "future",
       level: "should",
-      title: "a delivery from an hour ahead is refused",
+      title: "a delivery that was signed an hour in the future is refused",
       why: STALE_WHY,
-      mend: STALE_MEND,
+      fix: STALE_FIX,
     },
     async ({ deliver }) => (await driftedClock(deliver)).slice(1),
   ),
   {
     id: "big_forgery",
     level: "must",
-    title: "a forged body over the limit is refused, and does no harm",
-    why: "Bodies without a bound fill the memory of a receiver before their signature is looked at.",
-    mend: "Stop reading at a limit.",
-    async judge(trial) {
-      await ensureTakesGenuine(trial);
-      const delivery = await trial.deliver();
-      const big = withBody(delivery, new Uint8Array(2 * trial.settings.maxBodyBytes));
-      // To close the connection is as good an answer.
-      const reply = await sendPastLimiter(trial, big);
-      await ensureNotTaken(trial, "twice the limit", delivery.id, reply);
-      await expectSurvived(trial, "a body over the limit");
+    title: "a forged body over the limit is refused and does no harm",
+    why: "Without a limit a body can fill the receiver's memory before its signature is checked.",
+    fix: "Stop reading the body at a limit.",
+    async check(context) {
+      await ensureAcceptsGenuine(context);
+      const delivery = await context.deliver();
+      const big = withBody(delivery, new Uint8Array(2 * context.settings.maxBodyBytes));
+      // Closing the connection without an answer is fine too.
+      const answer = await sendPastLimiter(context, big);
+      await expectNotAccepted(context, "twice the limit", delivery.id, answer);
+      await expectStillAccepts(context, "a body over the limit");
     },
   },
 ];

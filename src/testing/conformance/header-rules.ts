@@ -1,12 +1,12 @@
 import type { ConformanceRule } from "./conformance-rule.js";
-import type { Delivery } from "./deliveries.js";
 import { expectRefused, type Named } from "./expectations.js";
 import { headerOf, ID, SIGNATURE, TIMESTAMP, TYPE, withHeader } from "./request-changes.js";
-import { lostHeaders } from "./suspect-requests.js";
+import type { Delivery } from "./test-deliveries.js";
+import { missingHeaders } from "./unverifiable-requests.js";
 
 const HEX = "0123456789abcdef".repeat(4);
 
-/** What each header must not be, beside missing and repeated. */
+/** Invalid values of each header. */
 const MALFORMED: readonly (readonly [name: string, value: string])[] = [
   [ID, ""],
   [ID, "a:b"],
@@ -36,66 +36,66 @@ const MALFORMED: readonly (readonly [name: string, value: string])[] = [
 
 const NAMES = [ID, TIMESTAMP, TYPE, SIGNATURE];
 
-/** What is missing, malformed or ambiguous in a request's head. */
+/** A request with missing, malformed or ambiguous webhook headers must be refused. */
 export const headerRules: readonly ConformanceRule[] = [
   {
     id: "missing_headers",
     level: "must",
     title: "a delivery without its id or timestamp is refused",
-    why: "Without an id a delivery cannot be handled once, and without both it is not what was signed.",
-    mend: "Refuse what lacks one of the headers, before anything else is done with it.",
-    judge: async (trial) =>
+    why: "Without an id a duplicate cannot be recognised. Both headers are part of what is signed.",
+    fix: "Refuse a request without one of these headers before you do anything else with it.",
+    check: async (context) =>
       expectRefused(
-        trial,
-        (await lostHeaders(trial.deliver)).filter(([name]) => !name.endsWith(TYPE)),
+        context,
+        (await missingHeaders(context.deliver)).filter(([name]) => !name.endsWith(TYPE)),
       ),
   },
   {
     id: "missing_type",
     level: "should",
     title: "a delivery without its type is refused",
-    why: "It is not what the gateway sends.",
-    mend: "Refuse what lacks one of the headers.",
-    judge: async (trial) =>
+    why: "The gateway always sends this header.",
+    fix: "Refuse a request without one of the webhook headers.",
+    check: async (context) =>
       expectRefused(
-        trial,
-        (await lostHeaders(trial.deliver)).filter(([name]) => name.endsWith(TYPE)),
+        context,
+        (await missingHeaders(context.deliver)).filter(([name]) => name.endsWith(TYPE)),
       ),
   },
   {
     id: "malformed_headers",
     level: "must",
-    title: "headers beyond their grammar are refused",
-    why: "What a receiver does not expect of a header gets into its store, its log or its arithmetic.",
-    mend: "Take an id of `[0-9A-Za-z._-]`, a timestamp of digits, and `v1=` with 64 hexadecimal digits.",
-    async judge(trial) {
+    title: "malformed headers are refused",
+    why: "An unexpected value ends up in the receiver's store, its log or its calculations.",
+    fix: "Accept only an id of `[0-9A-Za-z._-]`, a timestamp of digits, and a signature of `v1=` and 64 hexadecimal digits.",
+    async check(context) {
       const requests: Named<Delivery>[] = [];
       for (const [name, value] of MALFORMED) {
-        const delivery = await trial.deliver();
+        const delivery = await context.deliver();
         const label = `${name}: ${value.length > 80 ? `${value.length} characters` : value}`;
         const id = name === ID ? value : delivery.id;
         requests.push([label, { ...withHeader(delivery, name, value), id }]);
       }
-      await expectRefused(trial, requests);
+      await expectRefused(context, requests);
     },
   },
   {
     id: "repeated_headers",
     level: "should",
-    title: "a webhook header that is given two values is refused",
-    why: "A proxy may believe the one and the receiver the other.",
-    mend: "Refuse what has one of the headers twice, be it as two lines or joined with a comma.",
-    async judge(trial) {
+    title: "a webhook header with two values is refused",
+    why: "A proxy may use one value and the receiver the other.",
+    fix: "Refuse a request with a repeated webhook header, as two lines or joined with a comma.",
+    async check(context) {
       const requests: Named<Delivery>[] = [];
       for (const name of NAMES) {
-        const delivery = await trial.deliver();
+        const delivery = await context.deliver();
         const value = headerOf(delivery, name);
         requests.push(
           [`${name}, the right one first`, withHeader(delivery, name, value, "other")],
           [`${name}, the right one last`, withHeader(delivery, name, "other", value)],
         );
       }
-      await expectRefused(trial, requests);
+      await expectRefused(context, requests);
     },
   },
 ];

@@ -1,3 +1,6 @@
+import { answerRules } from "./answer-rules.js";
+import { BaselineCheck } from "./baseline-check.js";
+import { runCheck } from "./case-context.js";
 import {
   ConformanceFailure,
   type ConformanceCase,
@@ -10,52 +13,49 @@ import {
   type ConformanceOptions,
   type ConformanceSettings,
 } from "./conformance-options.js";
-import { UNMET, unmetNeed, type ConformanceRule } from "./conformance-rule.js";
+import { UNMET_NEEDS, unmetNeed, type ConformanceRule } from "./conformance-rule.js";
 import { forgeryRules } from "./forgery-rules.js";
-import { formRules } from "./form-rules.js";
-import { givingUpRules } from "./giving-up-rules.js";
-import { handlingRules } from "./handling-rules.js";
+import { genuineRecordRules } from "./genuine-record-rules.js";
+import { genuineRequestRules } from "./genuine-request-rules.js";
 import { headerRules } from "./header-rules.js";
-import { mannersRules } from "./manners-rules.js";
-import { onceRules } from "./once-rules.js";
-import { createPlainDelivery, type PlainDelivery } from "./plain-delivery.js";
+import { idempotencyRules } from "./idempotency-rules.js";
+import { retryableRefusalRules } from "./retryable-refusal-rules.js";
+import { BASELINE_RULES } from "./rule-kinds.js";
 import { signatureRules } from "./signature-rules.js";
-import { PLAIN_RULES } from "./taken.js";
 import { transportRules } from "./transport-rules.js";
-import { withTrial } from "./trial.js";
-import { unfamiliarRules } from "./unfamiliar-rules.js";
+import { unknownContentRules } from "./unknown-content-rules.js";
 
 const RULES: Readonly<Record<ConformanceGroup, readonly ConformanceRule[]>> = {
-  handling: [...handlingRules, ...formRules],
-  "giving up": [...givingUpRules, ...unfamiliarRules],
-  once: onceRules,
+  acceptance: [...genuineRecordRules, ...genuineRequestRules],
+  retries: [...retryableRefusalRules, ...unknownContentRules],
+  idempotency: idempotencyRules,
   forgery: [...signatureRules, ...forgeryRules],
   headers: headerRules,
   transport: transportRules,
-  manners: mannersRules,
+  answers: answerRules,
 };
 
 /**
- * What a receiver of the gateway has to do, as cases for any test runner. It judges by requests and
- * answers alone, so a receiver in any language, behind any proxy:
+ * Everything that a receiver of the gateway's webhooks must do, as cases for any test runner. The cases see
+ * only requests and answers, so they work for a receiver in any language, behind any proxy.
  *
- * ```ts
+ * Each case sends synthetic deliveries with new ids. The receiver handles the genuine ones as if they were
+ * real, about 90 in a whole run.
+ *
+ * What the given options do not show ends as `not_judged`, which a test runner counts as passed. Give
+ * `handled`, `whileFailing` and `whileSlow` to see more, and read each `result` of `runConformance` once.
+ *
+ * @example
  * const target = "http://127.0.0.1:3000/webhooks/gateway";
  * for (const { title, run } of receiverConformance({ target, secret })) test(title, run);
- * ```
  *
- * Each case sends synthetic deliveries with ids of their own; the receiver handles those that are
- * genuine, about 90 in a whole run. What cannot be seen with what was given is `not_judged`, which a
- * test runner takes for passed: give `handled`, `whileFailing` and `whileSlow`, and look at the
- * verdict of `runConformance`.
- *
- * @throws ConfigurationError for an option that is unknown or cannot work.
+ * @throws ConfigurationError for an unknown or invalid option.
  */
 export function receiverConformance(options: ConformanceOptions): readonly ConformanceCase[] {
   const settings = checkConformanceOptions(options);
-  const plain = createPlainDelivery(settings);
+  const baseline = new BaselineCheck(settings);
   return Object.entries(RULES).flatMap(([group, rules]) =>
-    rules.map((rule) => bind(rule, group as ConformanceGroup, settings, plain)),
+    rules.map((rule) => bind(rule, group as ConformanceGroup, settings, baseline)),
   );
 }
 
@@ -63,19 +63,19 @@ function bind(
   rule: ConformanceRule,
   group: ConformanceGroup,
   settings: ConformanceSettings,
-  plain: PlainDelivery,
+  baseline: BaselineCheck,
 ): ConformanceCase {
-  const { id, level, title, why, mend, judge } = rule;
-  const description: ConformanceDescription = { id, level, group, title, why, mend };
+  const { id, level, title, why, fix, check } = rule;
+  const description: ConformanceDescription = { id, level, group, title, why, fix };
   const run = (): Promise<ConformanceResult> =>
-    withTrial(description, settings, plain.isTaken, judge);
-  const runPlain = async (): Promise<ConformanceResult> => {
+    runCheck(description, settings, () => baseline.isAccepted(), check);
+  const runBaseline = async (): Promise<ConformanceResult> => {
     try {
-      const result = await run();
-      plain.learn(result.exchanges);
-      return result;
+      const ended = await run();
+      baseline.learn(ended.exchanges);
+      return ended;
     } catch (error) {
-      if (error instanceof ConformanceFailure) plain.learn(error.exchanges);
+      if (error instanceof ConformanceFailure) baseline.learn(error.exchanges);
       throw error;
     }
   };
@@ -84,13 +84,13 @@ function bind(
     async run() {
       const unmet = unmetNeed(rule, settings);
       if (unmet !== undefined) {
-        return { verdict: "not_judged", reason: UNMET[unmet], exchanges: [] };
+        return { result: "not_judged", reason: UNMET_NEEDS[unmet], exchanges: [] };
       }
-      if (PLAIN_RULES.includes(id)) return runPlain();
-      const silence = await plain.silence();
+      if (BASELINE_RULES.includes(id)) return runBaseline();
+      const silence = await baseline.silence();
       if (silence !== undefined) {
-        const reason = `a plain genuine delivery got no answer (${silence}): mend that first`;
-        return { verdict: "not_judged", reason, exchanges: [] };
+        const reason = `a plain genuine delivery got no answer (${silence}): fix that first`;
+        return { result: "not_judged", reason, exchanges: [] };
       }
       return run();
     },

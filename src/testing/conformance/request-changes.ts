@@ -6,7 +6,7 @@ export const TIMESTAMP = "X-Webhook-Timestamp";
 export const TYPE = "X-Webhook-Type";
 export const SIGNATURE = "X-Webhook-Signature";
 
-/** `request` with one header otherwise: one line a value, so that none leaves it out. */
+/** `request` with one header replaced by one line for each value. Without a value it is removed. */
 export function withHeader<T extends WireRequest>(
   request: T,
   name: string,
@@ -17,13 +17,13 @@ export function withHeader<T extends WireRequest>(
   return { ...request, headers: [...others, ...values.map((value) => [name, value] as const)] };
 }
 
-/** The value of a header; empty where there is none. */
+/** The value of a header. Empty when it is missing. */
 export function headerOf({ headers }: WireRequest, name: string): string {
   const lower = name.toLowerCase();
   return headers.find(([other]) => other.toLowerCase() === lower)?.[1] ?? "";
 }
 
-/** `request` with another body, and the signature that it had. */
+/** `request` with another body and its old signature. */
 export function withBody<T extends WireRequest>(request: T, body: string | Uint8Array): T {
   return { ...request, body: typeof body === "string" ? new TextEncoder().encode(body) : body };
 }

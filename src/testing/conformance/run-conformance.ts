@@ -7,47 +7,82 @@ import {
   type ConformanceGroup,
 } from "./conformance-case.js";
 
-/** What became of one case. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * The report on one case.
+ *
+ * @experimental
+ */
 export interface ConformanceCaseReport extends ConformanceDescription {
-  readonly verdict: "passed" | "failed" | "not_judged";
-  /** Why it failed or was not judged; beside `passed` where the receiver was taken at its word. */
+  /** How the case ended. */
+  readonly result: "passed" | "failed" | "not_judged";
+  /** Why it failed or was not judged. With `passed`: what the case took on trust, if anything. */
   readonly reason?: string | undefined;
+  /** Every request of the case, in the order of sending. */
   readonly exchanges: readonly ConformanceExchange[];
-  /** Milliseconds that the case took. */
+  /** How long the case took, in milliseconds. */
   readonly ms: number;
 }
 
-/** How many cases came to which verdict. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * How many cases ended in which way.
+ *
+ * @experimental
+ */
 export interface ConformanceCounts {
   readonly passed: number;
   readonly failed: number;
   readonly notJudged: number;
 }
 
-/** What became of all cases. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * The result of `runConformance`.
+ *
+ * @experimental
+ */
 export interface ConformanceReport extends ConformanceCounts {
-  /** In the order of the cases. */
+  /** One report for each case, in the order of the cases. */
   readonly results: readonly ConformanceCaseReport[];
-  /** How many of the failed ones are a `must`: with 0 the receiver conforms. */
+  /** How many failed cases are a `must`. The receiver conforms when it is 0. */
   readonly failedMust: number;
-  /** The groups that have cases, in the order of a report. */
+  /** The same reports by group. Groups without a case are left out. */
   readonly byGroup: readonly (ConformanceCounts & {
     readonly group: ConformanceGroup;
     readonly results: readonly ConformanceCaseReport[];
   })[];
 }
 
-/** Options of `runConformance`. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * Options of `runConformance`.
+ *
+ * @experimental
+ */
 export interface RunConformanceOptions {
-  /** Called after each case, for progress. */
+  /** Called after each case, to show progress. */
   readonly onResult?: ((result: ConformanceCaseReport) => unknown) | undefined;
-  /** Ends the run before the next case. The report is of those that have run. */
+  /** When it aborts, the run ends before the next case. The report has the cases that have run. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Runs cases one after the other, and reports. Rejects where a case ends otherwise than by an answer:
- * that is a bug.
+ * Experimental: it may change in a minor version.
+ *
+ * Runs conformance cases one after another, without a test runner, and returns a report.
+ *
+ * Rejects when a case throws anything but a `ConformanceFailure`. That is a bug of this library.
+ *
+ * @example
+ * const cases = receiverConformance({ target: "http://127.0.0.1:3000/webhooks/gateway", secret });
+ * const { results, failedMust } = await runConformance(cases);
+ *
+ * @experimental
  */
 export async function runConformance(
   cases: readonly ConformanceCase[],
@@ -56,17 +91,17 @@ export async function runConformance(
   const results: ConformanceCaseReport[] = [];
   for (const one of cases) {
     if (signal?.aborted === true) break;
-    const result = await runCase(one);
-    results.push(result);
-    onResult?.(result);
+    const report = await runCase(one);
+    results.push(report);
+    onResult?.(report);
   }
-  const failed = results.filter(({ verdict }) => verdict === "failed");
+  const failed = results.filter(({ result }) => result === "failed");
   return {
     results,
     ...count(results),
     failedMust: failed.filter(({ level }) => level === "must").length,
     byGroup: CONFORMANCE_GROUPS.flatMap((group) => {
-      const own = results.filter((result) => result.group === group);
+      const own = results.filter((report) => report.group === group);
       return own.length === 0 ? [] : [{ group, ...count(own), results: own }];
     }),
   };
@@ -75,18 +110,18 @@ export async function runConformance(
 async function runCase({ run, ...description }: ConformanceCase): Promise<ConformanceCaseReport> {
   const startedAt = performance.now();
   try {
-    const result = await run();
-    return { ...description, ...result, ms: performance.now() - startedAt };
+    const ended = await run();
+    return { ...description, ...ended, ms: performance.now() - startedAt };
   } catch (error) {
     if (!(error instanceof ConformanceFailure)) throw error;
     const { message: reason, exchanges } = error;
     const ms = performance.now() - startedAt;
-    return { ...description, verdict: "failed", reason, exchanges, ms };
+    return { ...description, result: "failed", reason, exchanges, ms };
   }
 }
 
 function count(results: readonly ConformanceCaseReport[]): ConformanceCounts {
-  const of = (verdict: ConformanceCaseReport["verdict"]): number =>
-    results.filter((result) => result.verdict === verdict).length;
+  const of = (result: ConformanceCaseReport["result"]): number =>
+    results.filter((one) => one.result === result).length;
   return { passed: of("passed"), failed: of("failed"), notJudged: of("not_judged") };
 }

@@ -1,33 +1,33 @@
 import { createHmac } from "node:crypto";
 import type { ConformanceRule } from "./conformance-rule.js";
-import type { Delivery } from "./deliveries.js";
-import { refused } from "./refused.js";
 import { headerOf, ID, SIGNATURE, TIMESTAMP, withHeader } from "./request-changes.js";
-import { unsignedRequest, wrongSecret } from "./suspect-requests.js";
+import { refuseRule } from "./rule-kinds.js";
+import type { Delivery } from "./test-deliveries.js";
+import { unsignedRequest, wrongSecret } from "./unverifiable-requests.js";
 
-/** What is not the signature of a delivery. */
+/** A delivery with a wrong signature must be refused. */
 export const signatureRules: readonly ConformanceRule[] = [
-  refused(
-    { id: "wrong_secret", title: "a signature by another secret is refused" },
+  refuseRule(
+    { id: "wrong_secret", title: "a delivery signed with another secret is refused" },
     async ({ deliver }) => [await wrongSecret(deliver)],
   ),
-  refused(
+  refuseRule(
     { id: "unsigned", title: "a delivery without a signature is refused" },
     async ({ deliver }) => [
       await unsignedRequest(deliver),
       ["an empty signature", withHeader(await deliver(), SIGNATURE, "")],
     ],
   ),
-  refused(
-    { id: "partial_signature", title: "a part of a signature is refused" },
+  refuseRule(
+    { id: "partial_signature", title: "an incomplete or changed signature is refused" },
     async ({ deliver }) => {
       const delivery = await deliver();
       const mac = headerOf(delivery, SIGNATURE);
       return [
-        ["8 digits", withHeader(delivery, SIGNATURE, mac.slice(0, 11))],
+        ["only 8 digits", withHeader(delivery, SIGNATURE, mac.slice(0, 11))],
         ["no digit", withHeader(delivery, SIGNATURE, "v1=")],
         ["zeros", withHeader(delivery, SIGNATURE, `v1=${"0".repeat(64)}`)],
-        ["one digit less", withHeader(delivery, SIGNATURE, mac.slice(0, -1))],
+        ["one digit too few", withHeader(delivery, SIGNATURE, mac.slice(0, -1))],
         ["another version", withHeader(delivery, SIGNATURE, `v0=${"0".repeat(64)}`)],
         ["the first digit changed", withChanged(delivery, 0, 1)],
         ["a digit in the middle changed", withChanged(delivery, 32, 33)],
@@ -37,11 +37,11 @@ export const signatureRules: readonly ConformanceRule[] = [
       ];
     },
   ),
-  refused(
+  refuseRule(
     {
-      id: "other_schemes",
-      title: "a signature over something else than time, id and body is refused",
-      why: "What is not signed can be changed: with the body alone, a captured alarm is good for any id.",
+      id: "other_signature_schemes",
+      title: "a signature that does not cover timestamp, id and body is refused",
+      why: "What is not signed can be changed. If only the body is signed, a captured alarm is valid under any id.",
     },
     async ({ deliver, settings: { secret } }) => {
       const delivery = await deliver();
@@ -50,16 +50,19 @@ export const signatureRules: readonly ConformanceRule[] = [
         createHmac("sha256", secret).update(prefix).update(delivery.body).digest("hex");
       const withMac = (mac: string) => withHeader(delivery, SIGNATURE, mac);
       return [
-        ["over the body", withMac(`v1=${macOf("")}`)],
-        ["over the body, as GitHub has it", withMac(`sha256=${macOf("")}`)],
-        ["over time and body", withMac(`v1=${macOf(`${timestamp}.`)}`)],
-        ["over id, time and body", withMac(`v1=${macOf(`${id}.${timestamp}.`)}`)],
+        ["over the body alone", withMac(`v1=${macOf("")}`)],
+        ["over the body alone, in GitHub's format", withMac(`sha256=${macOf("")}`)],
+        ["over timestamp and body", withMac(`v1=${macOf(`${timestamp}.`)}`)],
+        [
+          "over id, timestamp and body in another order",
+          withMac(`v1=${macOf(`${id}.${timestamp}.`)}`),
+        ],
       ];
     },
   ),
 ];
 
-/** The genuine signature, with every digit otherwise from one place to another. */
+/** The genuine signature with the digits between two positions changed. */
 function withChanged(delivery: Delivery, from: number, to: number): Delivery {
   const digits = headerOf(delivery, SIGNATURE).slice("v1=".length);
   const changed = digits.replace(/./g, (digit, at: number) =>

@@ -1,34 +1,34 @@
+import type { CaseContext } from "./case-context.js";
 import type { ConformanceRule } from "./conformance-rule.js";
-import { sampleText, type Delivery } from "./deliveries.js";
 import {
-  ensureNotTaken,
-  ensureTakesGenuine,
-  expectSurvived,
-  expectTaken,
+  ensureAcceptsGenuine,
+  expectAccepted,
+  expectNotAccepted,
+  expectStillAccepts,
   type Named,
 } from "./expectations.js";
-import { openHttpConnection, type HttpConnection } from "./http-connection.js";
-import { sendRawHead } from "./raw-bytes.js";
+import { KeptConnection } from "./kept-connection.js";
+import { sendRawRequest } from "./raw-request.js";
 import { ID, SIGNATURE, withBody } from "./request-changes.js";
-import { wrongSecret } from "./suspect-requests.js";
-import { sendGenuine, sendPastLimiter } from "./send-genuine.js";
-import type { Trial } from "./trial.js";
+import { sendGenuine, sendPastLimiter } from "./resending.js";
+import { sampleText, type Delivery } from "./test-deliveries.js";
+import { wrongSecret } from "./unverifiable-requests.js";
 
-/** About a connection: judged of a URL alone. */
-function connected(
-  rule: Omit<ConformanceRule, "judge" | "needs">,
-  judge: (trial: Trial, connection: HttpConnection, url: URL) => Promise<void>,
+/** A rule about the connection. It needs a URL as target. */
+function connectionRule(
+  rule: Omit<ConformanceRule, "check" | "needs">,
+  check: (context: CaseContext, connection: KeptConnection, url: URL) => Promise<void>,
 ): ConformanceRule {
   return {
     ...rule,
     needs: ["url"],
-    async judge(trial) {
-      const { url } = trial.settings;
+    async check(context) {
+      const { url } = context.settings;
       if (url === undefined) return;
-      await ensureTakesGenuine(trial);
-      const connection = openHttpConnection(url, trial.settings);
+      await ensureAcceptsGenuine(context);
+      const connection = new KeptConnection(url, context.settings);
       try {
-        await judge(trial, connection, url);
+        await check(context, connection, url);
       } finally {
         connection.close();
       }
@@ -38,116 +38,122 @@ function connected(
 
 const BIG = new Uint8Array(100_000).fill(0x20);
 
-/** Bodies in pieces, uploads that break off, and connections that are used again. */
+/** Bodies in pieces, interrupted uploads and reused connections must do no harm. */
 export const transportRules: readonly ConformanceRule[] = [
-  connected(
+  connectionRule(
     {
       id: "split_characters",
       level: "must",
-      title: "a character that comes in two pieces is put together again",
-      why: "A receiver that decodes each piece by itself refuses alarms by chance: those with an å at the wrong place.",
-      mend: "Collect bytes, and decode them when all have come.",
+      title: "a character that is split between two packets is read correctly",
+      why: "A receiver that decodes each packet separately refuses an alarm whenever a packet ends inside a character such as å.",
+      fix: "Collect all bytes first, then decode them.",
     },
-    async (trial, connection) => {
-      const text = trial.settings.types.includes("new_alarm")
+    async (context, connection) => {
+      const text = context.settings.types.includes("new_alarm")
         ? sampleText("new_alarm", { text: "å警🔔".repeat(20) })
         : sampleText("delete_my_data_event", { client_id: "å警🔔".repeat(20) });
-      const delivery = await trial.deliver({ body: text });
+      const delivery = await context.deliver({ body: text });
       const pieces = Array.from(delivery.body, (byte) => Uint8Array.of(byte));
-      const reply = await sendGenuine(trial, delivery, () =>
-        trial.sendBy(delivery, () => connection.send(delivery, pieces)),
+      const answer = await sendGenuine(context, delivery, () =>
+        context.sendBy(delivery, () => connection.send(delivery, pieces)),
       );
-      await expectTaken(trial, "a body byte by byte", delivery.id, reply);
+      await expectAccepted(context, "a body byte by byte", delivery.id, answer);
     },
   ),
-  connected(
+  connectionRule(
     {
       id: "broken_upload",
       level: "must",
-      title: "an upload that breaks off is not handled, and does no harm",
-      why: "Half an alarm is handled, or the process ends over it.",
-      mend: "Wait for the end of the body, and listen for its errors.",
+      title: "an interrupted upload is not handled and does no harm",
+      why: "Half an alarm would be handled, or an unhandled error would end the process.",
+      fix: "Wait for the end of the body, and handle its error event.",
     },
-    async (trial, connection) => {
-      const delivery = await trial.deliver();
-      await connection.cut(delivery, 10);
-      await expectSurvived(trial, "an upload that broke off");
-      const runs = await trial.runsOf(delivery.id);
-      if (runs !== undefined && runs > 0) throw trial.failure("the broken upload was handled");
-      await expectTaken(trial, "the whole of it", delivery.id, await sendGenuine(trial, delivery));
+    async (context, connection) => {
+      const delivery = await context.deliver();
+      await connection.sendCutBody(delivery, 10);
+      await expectStillAccepts(context, "an interrupted upload");
+      const runs = await context.runsOf(delivery.id);
+      if (runs !== undefined && runs > 0)
+        throw context.failure("the interrupted upload was handled");
+      await expectAccepted(
+        context,
+        "the complete delivery",
+        delivery.id,
+        await sendGenuine(context, delivery),
+      );
     },
   ),
-  connected(
+  connectionRule(
     {
       id: "keep_alive",
       level: "must",
-      title: "after a refusal the connection takes the next request, or is closed",
-      why: "A body that is left unread is taken for the next request: the alarm behind it on the connection fails.",
-      mend: "Read a refused body to its end, or answer `Connection: close`.",
+      title: "after a refusal the connection accepts the next request or is closed",
+      why: "An unread body is taken for the next request, so the alarm after it on the same connection fails.",
+      fix: "Read a refused body to its end, or answer with `Connection: close`.",
     },
-    async (trial, connection) => {
-      const [, forged] = await wrongSecret(trial.deliver);
+    async (context, connection) => {
+      const [, forged] = await wrongSecret(context.deliver);
       const refused: readonly Named<Delivery>[] = [
         ["PUT", { ...withBody(forged, BIG), method: "PUT" }],
         ["a forged body", withBody(forged, BIG)],
         ["no webhook header", { ...withBody(forged, BIG), headers: [] }],
       ];
       for (const [name, request] of refused) {
-        await trial.sendBy(request, () => connection.send(request));
-        const delivery = await trial.deliver();
-        const reply = await sendGenuine(trial, delivery, () =>
-          trial.sendBy(delivery, () => connection.send(delivery)),
+        await context.sendBy(request, () => connection.send(request));
+        const delivery = await context.deliver();
+        const answer = await sendGenuine(context, delivery, () =>
+          context.sendBy(delivery, () => connection.send(delivery)),
         );
-        await expectTaken(trial, `a genuine one after ${name}`, delivery.id, reply);
+        await expectAccepted(context, `a genuine delivery after ${name}`, delivery.id, answer);
       }
     },
   ),
-  connected(
+  connectionRule(
     {
       id: "expect_continue",
       level: "should",
-      title: "a sender that waits for 100 Continue is served",
-      why: "Some HTTP clients wait for it with big bodies, and give up without an answer.",
-      mend: "Let the server answer `Expect: 100-continue`, as most do by themselves.",
+      title: "a client that waits for 100 Continue gets it",
+      why: "Some HTTP clients send a big body only after 100 Continue, and give up without it.",
+      fix: "Let the server answer `Expect: 100-continue`. Most servers do so by default.",
     },
-    async (trial, connection) => {
-      const delivery = await trial.deliver();
-      const reply = await sendGenuine(trial, delivery, () =>
-        trial.sendBy(delivery, () => connection.sendExpecting(delivery)),
+    async (context, connection) => {
+      const delivery = await context.deliver();
+      const answer = await sendGenuine(context, delivery, () =>
+        context.sendBy(delivery, () => connection.sendWithExpect(delivery)),
       );
-      await expectTaken(trial, "Expect: 100-continue", delivery.id, reply);
+      await expectAccepted(context, "Expect: 100-continue", delivery.id, answer);
     },
   ),
-  connected(
+  connectionRule(
     {
-      id: "broken_heads",
+      id: "invalid_header_bytes",
       level: "must",
-      title: "bytes that no header may have are refused, and do no harm",
-      why: "What a server makes of them may be taken for another id or signature.",
-      mend: "Leave HTTP to a server that is strict, and keep it up to date.",
+      title: "bytes that are invalid in a header are refused and do no harm",
+      why: "A server that changes them may turn them into another id or signature.",
+      fix: "Use a server with a strict HTTP parser, and keep it up to date.",
     },
-    async (trial, _connection, url) => {
-      for (const [name, change] of BROKEN_LINES) {
-        const delivery = await trial.deliver();
+    async (context, _connection, url) => {
+      for (const [name, change] of INVALID_LINES) {
+        const delivery = await context.deliver();
         const lines = delivery.headers.map(([header, value]) => change(header, value));
-        const reply = await sendPastLimiter(trial, delivery, () =>
-          trial.sendBy(delivery, () => sendRawHead(url, trial.settings, delivery, lines)),
+        const answer = await sendPastLimiter(context, delivery, () =>
+          context.sendBy(delivery, () => sendRawRequest(url, context.settings, delivery, lines)),
         );
-        await ensureNotTaken(trial, name, delivery.id, reply);
+        await expectNotAccepted(context, name, delivery.id, answer);
       }
-      await expectSurvived(trial, "a broken head");
+      await expectStillAccepts(context, "invalid header bytes");
     },
   ),
 ];
 
 type ChangeLine = (name: string, value: string) => string;
 
-const BROKEN_LINES: readonly (readonly [name: string, change: ChangeLine])[] = [
+const INVALID_LINES: readonly (readonly [name: string, change: ChangeLine])[] = [
   ["a control character in the id", changing(ID, (value) => `${value}\u0001`)],
   ["a NUL in the id", changing(ID, (value) => `${value}\u0000`)],
   ["a byte beyond ASCII in the id", changing(ID, (value) => `${value}\u00e9`)],
   [
-    "a folded signature",
+    "a signature folded over two lines",
     changing(SIGNATURE, (value) => `${value.slice(0, 20)}\r\n ${value.slice(20)}`),
   ],
 ];

@@ -1,4 +1,10 @@
-/** The stable codes of `CaptureError`. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * The stable codes of `CaptureError`.
+ *
+ * @experimental
+ */
 export type CaptureErrorCode =
   | "empty_capture"
   | "not_a_request"
@@ -11,8 +17,12 @@ export type CaptureErrorCode =
   | "no_delivery_in_har";
 
 /**
+ * Experimental: it may change in a minor version.
+ *
  * A text that is no captured request. The message names what is missing and where, and quotes nothing: a
  * capture holds personal data and a signature.
+ *
+ * @experimental
  */
 export class CaptureError extends Error {
   override readonly name = "CaptureError";

@@ -2,7 +2,13 @@ import { CaptureError } from "./capture-error.js";
 import { parseHttpCapture } from "./http-capture.js";
 import { parseJsonCapture } from "./json-capture.js";
 
-/** A request that was captured, as plain values. Takes its place in `receive` and `diagnoseSignature`. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * A request that was captured, as plain values. Takes its place in `receive` and `diagnoseSignature`.
+ *
+ * @experimental
+ */
 export interface CapturedRequest {
   /** Where the capture names it. */
   readonly method?: string | undefined;
@@ -15,6 +21,8 @@ export interface CapturedRequest {
 }
 
 /**
+ * Experimental: it may change in a minor version.
+ *
  * Reads a captured request: HTTP/1.1 as it goes over a socket (with or without the request line, line
  * ends of either kind), what `curl -v` prints, with the body behind it, a fixture file, an entry or a
  * whole file of HAR, or an event of AWS API Gateway. The body is kept byte for byte; only chunks of
@@ -22,6 +30,8 @@ export interface CapturedRequest {
  * 1 000 are read. Bytes are better than a string, as a body need not be UTF-8.
  *
  * @throws CaptureError for a text that is none of these.
+ *
+ * @experimental
  */
 export function parseCapturedRequest(capture: Uint8Array | string): CapturedRequest {
   const bytes = inUtf8(typeof capture === "string" ? Buffer.from(capture, "utf8") : capture);

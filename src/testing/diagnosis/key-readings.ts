@@ -1,4 +1,4 @@
-import { TEST_SECRET } from "../test-secret.js";
+import { TEST_SECRET } from "../signed-delivery.js";
 import type { Clue } from "./finding.js";
 import { isLong } from "./long-secrets.js";
 import { secretName } from "./secret-name.js";

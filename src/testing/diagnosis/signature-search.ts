@@ -29,7 +29,13 @@ export interface SignatureMatch {
   readonly body: Uint8Array;
 }
 
-/** How much was tried. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * How much was tried.
+ *
+ * @experimental
+ */
 export interface SearchCounts {
   /** Signatures computed. */
   readonly signatures: number;

@@ -29,12 +29,16 @@ export type PersonalDataKind = keyof typeof FINDERS;
 const KINDS = Object.keys(FINDERS) as PersonalDataKind[];
 
 /**
+ * Experimental: it may change in a minor version.
+ *
  * The kinds of personal data that a text seems to hold: e-mail addresses, phone numbers, IBANs, Swedish,
  * Norwegian, Danish and Finnish national numbers and payment cards, in their usual spellings and under
  * JSON escapes, percent encoding and HTML references.
  *
  * A net and no proof: names, addresses and bare numbers without a check digit pass through it. And where
  * only the form speaks it says yes: every 27th number of ten digits looks like a Danish one.
+ *
+ * @experimental
  */
 export function findPersonalData(text: string): readonly PersonalDataKind[] {
   const forms = [...readableForms(text)];

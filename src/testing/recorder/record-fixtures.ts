@@ -4,7 +4,7 @@ import { guarded } from "../../common/guarded.js";
 import { ownOptions } from "../../common/own-options.js";
 import { keyOf } from "../../signature/secrets.js";
 import { formatFixture } from "../fixtures/fixture.js";
-import { TEST_SECRET } from "../test-secret.js";
+import { TEST_SECRET } from "../signed-delivery.js";
 import { captureDelivery, recordedType, type CapturedDelivery } from "./captured-delivery.js";
 import { createFixtureFolder } from "./fixture-folder.js";
 import type { FixtureRefusal } from "./fixture-refusal.js";

@@ -9,7 +9,13 @@ import { sampleMoment, secondsBefore, writeTime } from "./sample-times.js";
 
 const KINDS = [...BREACH_KINDS, ...BUREAU_KINDS];
 
-/** The documented `event_type` values of an alarm, in the order of the gateway's document. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * The documented `event_type` values of an alarm, in the order of the gateway's document.
+ *
+ * @experimental
+ */
 export const ALARM_EVENT_TYPES: readonly AlarmEventType[] = KINDS.map(
   ({ event_type }) => event_type,
 );

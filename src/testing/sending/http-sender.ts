@@ -1,60 +1,70 @@
 import http from "node:http";
 import https from "node:https";
-import { answerOf } from "./http-answer.js";
-import { watchConnection } from "./stale-connection.js";
+import { readResponse, watchForStaleConnection } from "./http-response.js";
 import { recordOf, type WireAnswer, type WireRequest } from "./wire.js";
 
-/** What of a sender's client is HTTP. */
-export interface HttpSender {
-  readonly send: (request: WireRequest, signal: AbortSignal) => Promise<Omit<WireAnswer, "ms">>;
-  readonly close: () => void;
+/** Options of `HttpSender`. */
+export interface HttpSenderOptions {
+  /** Accepts any TLS certificate. */
+  readonly skipTlsVerification: boolean;
+  /** How many bytes of an answer's body are kept. */
+  readonly maxBodyBytes: number;
 }
 
 /**
- * A client of one URL that keeps its connections, as the gateway does. On `node:http`, since `fetch`
- * joins a repeated header into one and writes some headers of its own.
+ * An HTTP client for one URL that keeps its connections, as the gateway does. It uses `node:http`, since
+ * `fetch` joins repeated headers into one and adds headers of its own.
  */
-export function createHttpSender(
-  url: URL,
-  { skipTlsVerification, maxBodyBytes }: { skipTlsVerification: boolean; maxBodyBytes: number },
-): HttpSender {
-  const { Agent, request: start } = url.protocol === "https:" ? https : http;
-  const agent = new Agent({ keepAlive: true, rejectUnauthorized: !skipTlsVerification });
-  let isClosed = false;
+export class HttpSender {
+  readonly #url: URL;
+  readonly #maxBodyBytes: number;
+  readonly #agent: http.Agent;
+  readonly #start: typeof http.request;
+  #isClosed = false;
 
-  const attempt = (
-    { method, headers, body, chunked = false }: WireRequest,
-    signal: AbortSignal,
-  ) => {
+  constructor(url: URL, { skipTlsVerification, maxBodyBytes }: HttpSenderOptions) {
+    const { Agent, request } = url.protocol === "https:" ? https : http;
+    this.#url = url;
+    this.#maxBodyBytes = maxBodyBytes;
+    this.#agent = new Agent({ keepAlive: true, rejectUnauthorized: !skipTlsVerification });
+    this.#start = request;
+  }
+
+  /** Sends a request. Sends it a second time when the first went out on a stale connection. */
+  async send(request: WireRequest, signal: AbortSignal): Promise<Omit<WireAnswer, "ms">> {
+    const { answer, wasStale } = this.#attempt(request, signal);
+    try {
+      return await answer;
+    } catch (error) {
+      // After `close` a second attempt would open a connection that nothing closes.
+      if (this.#isClosed || !wasStale(error)) throw error;
+    }
+    this.#closeIdleConnections();
+    return this.#attempt(request, signal).answer;
+  }
+
+  /** Closes all connections. */
+  close(): void {
+    this.#isClosed = true;
+    this.#agent.destroy();
+  }
+
+  #attempt({ method, headers, body, chunked = false }: WireRequest, signal: AbortSignal) {
     const length = !chunked && body !== undefined ? { "content-length": body.length } : {};
-    const req = start(url, { agent, method, headers: { ...recordOf(headers), ...length }, signal });
-    const wasStale = watchConnection(req);
-    const answer = answerOf(req, maxBodyBytes);
+    const req = this.#start(this.#url, {
+      agent: this.#agent,
+      method,
+      headers: { ...recordOf(headers), ...length },
+      signal,
+    });
+    const wasStale = watchForStaleConnection(req);
+    const answer = readResponse(req, this.#maxBodyBytes);
     req.end(body);
     return { answer, wasStale };
-  };
+  }
 
-  return {
-    async send(request, signal) {
-      const { answer, wasStale } = attempt(request, signal);
-      try {
-        return await answer;
-      } catch (error) {
-        // After `close` it would open a connection that nobody closes.
-        if (isClosed || !wasStale(error)) throw error;
-      }
-      closeIdleConnections(agent);
-      return attempt(request, signal).answer;
-    },
-
-    close: () => {
-      isClosed = true;
-      agent.destroy();
-    },
-  };
-}
-
-/** They are as old as the one that was closed; without them the agent opens a new one. */
-function closeIdleConnections({ freeSockets }: http.Agent): void {
-  for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
+  /** Idle connections are as old as the stale one. Without them the agent opens a new connection. */
+  #closeIdleConnections(): void {
+    for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
+  }
 }

@@ -1,17 +1,17 @@
 import { ConfigurationError } from "../../common/configuration-error.js";
 import { integerOption, MAX_TIMER_MS } from "../../common/integer-option.js";
-import { collectBody, MAX_ANSWER_BYTES } from "./answer-body.js";
-import { createHttpSender } from "./http-sender.js";
-import { SendError, type Sender, type SenderOptions, type Target } from "./target.js";
+import { BodyCollector, MAX_ANSWER_BYTES } from "./body-collector.js";
+import { HttpSender } from "./http-sender.js";
+import { errorText, SendError, type Sender, type SenderOptions, type Target } from "./target.js";
 import { recordOf, type WireAnswer, type WireRequest } from "./wire.js";
 
 type Answer = Omit<WireAnswer, "ms">;
 
 /**
- * Makes the sender for a target: real HTTP for a URL, calls for a receiver or a function. Of an answer's
- * body the first `maxBodyBytes` are kept, and the rest is not read.
+ * Makes the sender for a target: real HTTP for a URL, direct calls for a receiver or a function. It keeps
+ * the first `maxBodyBytes` of an answer's body and does not read the rest.
  *
- * @throws ConfigurationError for a URL that is none of http or https, and for an option that cannot work.
+ * @throws ConfigurationError for a URL other than http or https, and for an invalid option.
  */
 export function createSender(
   target: Target,
@@ -25,8 +25,13 @@ export function createSender(
   });
   if (typeof target === "string" || target instanceof URL) {
     const { skipTlsVerification = false } = options;
-    const client = createHttpSender(urlOf(target), { skipTlsVerification, maxBodyBytes });
-    return { send: timed(client.send, timeoutMs), close: client.close };
+    const client = new HttpSender(urlOf(target), { skipTlsVerification, maxBodyBytes });
+    return {
+      send: timed((request, signal) => client.send(request, signal), timeoutMs),
+      close: () => {
+        client.close();
+      },
+    };
   }
   const call =
     typeof target === "function" ? callingFetch(target, maxBodyBytes) : callingReceiver(target);
@@ -38,7 +43,7 @@ function urlOf(target: string | URL): URL {
   try {
     url = new URL(target);
   } catch {
-    // Named below.
+    // Refused below, together with other schemes.
   }
   if (url?.protocol === "http:" || url?.protocol === "https:") return url;
   throw new ConfigurationError("invalid_option", "the target has to be an http or https URL");
@@ -63,14 +68,14 @@ function callingFetch(
 ) {
   return async (request: WireRequest, signal: AbortSignal): Promise<Answer> => {
     const response: unknown = await handle(requestOf(request, signal));
-    if (!isResponse(response)) throw new Error("the target gave no Response");
+    if (!isResponse(response)) throw new Error("the target did not return a Response");
     const { status, headers, body } = response;
     const kept = await readStream(body, maxBodyBytes, signal);
     return { status, headers: Object.fromEntries(headers), ...kept };
   };
 }
 
-/** By its members: a server's own class may stand in for that of the platform. */
+/** Checks members, not the class: a server framework may have its own Response class. */
 function isResponse(value: unknown): value is Response {
   const { headers, body } = Object(value) as Record<string, unknown>;
   const { getReader } = Object(body) as Record<string, unknown>;
@@ -82,7 +87,7 @@ async function readStream(
   maxBytes: number,
   signal: AbortSignal,
 ) {
-  const collector = collectBody(maxBytes);
+  const collector = new BodyCollector(maxBytes);
   const reader = stream?.getReader();
   const cancel = (): void => {
     reader?.cancel().catch(() => undefined);
@@ -99,7 +104,7 @@ async function readStream(
   return collector.end();
 }
 
-/** A request as the Fetch API has it: a header that is given twice is joined by it. */
+/** The request as a Fetch API `Request`, which joins repeated headers. */
 function requestOf(
   { method, headers, body, chunked = false }: WireRequest,
   signal: AbortSignal,
@@ -115,7 +120,7 @@ function requestOf(
   });
 }
 
-/** Bounds a call, names its failure and takes its time. */
+/** Wraps a call: limits its time, names its failure and measures how long it takes. */
 function timed(
   call: (request: WireRequest, signal: AbortSignal) => Promise<Answer>,
   timeoutMs: number,
@@ -130,8 +135,7 @@ function timed(
       }, timeoutMs);
       const fail = (cause: unknown): void => {
         clearTimeout(timer);
-        const detail = messageOf(cause) || "no reason is given";
-        reject(new SendError("network", `the request failed: ${detail}`, { cause }));
+        reject(new SendError("network", `the request failed: ${errorText(cause)}`, { cause }));
       };
       try {
         call(request, abort.signal)
@@ -147,21 +151,14 @@ function timed(
     });
 }
 
-/** Throws for what no server could have answered: a target in this process may resolve to anything. */
+/** Throws for an answer that no server can send: a target in this process may resolve to anything. */
 function checkAnswer(answer: unknown): Answer {
   const { status, headers, body, isCut } = Object(answer) as Partial<Answer>;
   if (status === undefined || !Number.isInteger(status) || status < 100 || status > 999) {
-    throw new Error("the target gave no answer with a status from 100 to 999");
+    throw new Error("the target did not answer with a status from 100 to 999");
   }
   if (typeof body !== "string" || typeof headers !== "object" || (headers as unknown) === null) {
-    throw new Error("the target gave an answer without headers or without a body of text");
+    throw new Error("the target gave an answer without headers or without a text body");
   }
   return { status, headers, body, ...(isCut === true ? { isCut } : {}) };
-}
-
-/** A name with several addresses fails with an error for each, and no message of its own. */
-function messageOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return "";
-  if (cause.message !== "") return cause.message;
-  return cause instanceof AggregateError ? messageOf(cause.errors[0]) : "";
 }

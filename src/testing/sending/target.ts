@@ -2,8 +2,8 @@ import type { WebhookReceiver } from "../../receiver.js";
 import type { WireAnswer, WireRequest } from "./wire.js";
 
 /**
- * Where deliveries go: a URL (any server, in any language), a receiver, or a function from `Request` to
- * `Response`. The last two need no network.
+ * Where deliveries are sent: a URL (any server, in any language), a receiver, or a function from
+ * `Request` to `Response`. A receiver and a function are called in this process, without a network.
  */
 export type Target =
   | string
@@ -14,25 +14,33 @@ export type Target =
 /** Options of `createSender`. */
 export interface SenderOptions {
   /**
-   * When a request without an answer is given up. Milliseconds, from 1 to 2 147 483 647, default 30 000.
+   * How long a request waits for its answer. Milliseconds, from 1 to 2 147 483 647, default 30 000.
    */
   readonly timeoutMs?: number | undefined;
-  /** Takes any TLS certificate, as the gateway does with `skip_ssl_verification`. Default false. */
+  /**
+   * Accepts any TLS certificate, as the gateway does with `skip_ssl_verification`. Default false.
+   */
   readonly skipTlsVerification?: boolean | undefined;
 }
 
 /** Sends requests to one target. */
 export interface Sender {
-  /** Rejects with a `SendError` where no answer comes. */
+  /** Rejects with a `SendError` when no answer arrives. */
   readonly send: (request: WireRequest) => Promise<WireAnswer>;
-  /** Ends the connections that are kept. */
+  /** Closes the kept connections. */
   readonly close: () => void;
 }
 
-/** No answer came. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * No answer arrived.
+ *
+ * @experimental
+ */
 export class SendError extends Error {
   override readonly name = "SendError";
-  /** `"timeout"`, or `"network"` where the connection failed or the target threw. */
+  /** `"timeout"`, or `"network"` when the connection failed or the target threw. */
   readonly code: "timeout" | "network";
 
   constructor(code: "timeout" | "network", message: string, options?: ErrorOptions) {
@@ -41,8 +49,22 @@ export class SendError extends Error {
   }
 }
 
-/** An error of a sender as it is; what else may go wrong with a connection, as one of the network. */
+/** Returns a `SendError` unchanged, and wraps any other error of a connection in one. */
 export function sendErrorOf(error: unknown): SendError {
   if (error instanceof SendError) return error;
   return new SendError("network", "the connection failed", { cause: error });
+}
+
+/**
+ * The message of an error. A partner's code may throw any value, and a host name with several addresses
+ * fails with an `AggregateError` that has no message of its own.
+ */
+export function errorText(error: unknown): string {
+  return messageOf(error) || "no reason is given";
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  if (error.message !== "") return error.message;
+  return error instanceof AggregateError ? messageOf(error.errors[0]) : "";
 }

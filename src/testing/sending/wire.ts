@@ -1,35 +1,35 @@
-/** One line of a request's head; a header given twice is two lines. */
+/** One header line of a request. A header that is sent twice is two lines. */
 export type HeaderLine = readonly [name: string, value: string];
 
-/** One HTTP request, down to its lines and bytes. */
+/** One HTTP request as it is sent: header lines in order, and the exact bytes of the body. */
 export interface WireRequest {
   readonly method: string;
   readonly headers: readonly HeaderLine[];
-  /** Undefined: a request without a body. */
+  /** Undefined for a request without a body. */
   readonly body?: Uint8Array | undefined;
-  /** Sent in chunks, without a Content-Length, where the transport knows the difference. */
+  /** Sends the body in chunks, without a Content-Length. Only HTTP knows the difference. */
   readonly chunked?: boolean | undefined;
 }
 
-/** What the sender of a request is answered. */
+/** The answer to a request. */
 export interface WireAnswer {
   readonly status: number;
   /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** At most 64 KiB of it. */
+  /** At most the first 64 KiB. */
   readonly body: string;
-  /** True where the body goes on: the rest was not read. */
+  /** True when the body was longer. The rest was not read. */
   readonly isCut?: boolean;
   /** Milliseconds from the request to the end of the answer. */
   readonly ms: number;
 }
 
 /**
- * Header lines as a record: a name given twice has a list, be it in two letter cases, of which the first
- * stays. Two spellings as two keys would be one header to Node, which drops the first of them.
+ * Header lines as a record. A repeated name gets a list of values under its first spelling, also when the
+ * spellings differ in letter case: as two keys, Node would take them for one header and drop the first.
  */
 export function recordOf(lines: readonly HeaderLine[]): Record<string, string | string[]> {
-  // A Map first: a header may be named like a member of Object.prototype.
+  // A Map, since a header may have the name of a member of Object.prototype.
   const found = new Map<string, { readonly name: string; readonly values: string[] }>();
   for (const [name, value] of lines) {
     const lower = name.toLowerCase();
@@ -46,7 +46,7 @@ function onlyOf(values: readonly string[]): string | undefined {
   return values.length === 1 ? values[0] : undefined;
 }
 
-/** A record as header lines: a list is one line for each of its values. */
+/** A record as header lines, one line for each value. */
 export function linesOf(
   headers: Readonly<Record<string, string | readonly string[]>>,
 ): readonly HeaderLine[] {
@@ -56,8 +56,8 @@ export function linesOf(
 }
 
 /**
- * The outcome that an answer's JSON names: `{ "outcome" }`, or the gateway's error envelope. Undefined
- * for a receiver of another make.
+ * The outcome in an answer's JSON: `{ "outcome" }`, or the code in the gateway's error envelope, in lower
+ * case. Undefined when the answer names none, as with a receiver that does not use this library.
  */
 export function outcomeOf(body: string): string | undefined {
   let parsed: unknown;

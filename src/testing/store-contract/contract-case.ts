@@ -7,7 +7,13 @@ export interface ContractCase {
   readonly run: () => Promise<void>;
 }
 
-/** A rule of a contract was broken. The message says which, and what was answered. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * A rule of a contract was broken. The message says which, and what was answered.
+ *
+ * @experimental
+ */
 export class ContractError extends Error {
   override readonly name = "ContractError";
   /** Stable, so that code can branch on it. */

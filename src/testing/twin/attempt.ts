@@ -1,99 +1,110 @@
 import type { Random } from "../random.js";
 import { SendError } from "../sending/target.js";
 import { outcomeOf, type WireRequest } from "../sending/wire.js";
-import { buildRequest, type Outgoing } from "./delivery-request.js";
-import type { Exchange, SendOnce } from "./exchange.js";
-import type { Fault, FaultPlan } from "./faults.js";
+import { resultOfStatus } from "./attempt-result.js";
+import { buildRequest, type UnsentDelivery } from "./delivery-request.js";
+import { drawFaults, type Fault, type FaultRates } from "./faults.js";
+import type { Exchange, SendOnce } from "./send-once.js";
 import type { TwinClock } from "./twin-clock.js";
 import type { TwinAttempt } from "./twin-delivery.js";
-import { verdictOf } from "./verdict.js";
 
-/** A delivery on its way. */
-export interface Journey extends Outgoing {
-  /** The delivery's own, so that its faults do not depend on what runs beside it. */
+/** A delivery with the settings of its attempts. */
+export interface PlannedDelivery extends UnsentDelivery {
+  /** The delivery's own random source: its faults do not depend on deliveries that run beside it. */
   readonly random: Random;
   /** How many requests each attempt makes. */
   readonly copies: number;
-  /** Whether they are sent at once, or one after another. */
+  /** Whether these requests are sent at the same time or one after another. */
   readonly concurrent: boolean;
 }
 
-/** What attempts are made with. */
-export interface AttemptParts {
+/** What an attempt needs from the twin. */
+export interface AttemptTools {
   readonly clock: TwinClock;
   readonly sendOnce: SendOnce;
-  readonly planFaults: (random: Random) => FaultPlan;
+  readonly faults: FaultRates;
   readonly isStopped: () => boolean;
-  /** Hears of each request when its answer is there. */
+  /** Called with each request when its answer has arrived. */
   readonly onAttempt: (attempt: TwinAttempt) => void;
 }
 
-/** An attempt, and the request that it was made with. */
-export interface Attempted {
-  /** The attempt itself first, then its copies. */
+/** One attempt. */
+export interface AttemptStart {
+  /** From 1. */
+  readonly number: number;
+  /** The gap before this attempt, in milliseconds. */
+  readonly waitedMs: number;
+  /** The request of the first attempt, when it is repeated instead of built again. */
+  readonly built?: WireRequest;
+}
+
+/** An attempt after it was made. */
+export interface MadeAttempt {
+  /** The first request, then its copies. */
   readonly records: readonly [TwinAttempt, ...TwinAttempt[]];
   readonly request: WireRequest;
 }
 
 /**
- * Makes one attempt with its copies. Copies are the same request once more: the gateway delivers at
- * least once. The answer of the first decides, since the gateway cannot know of the others.
- * Undefined where the run was stopped before anything was sent.
+ * Makes one attempt: a request and its copies, which are the same request again. The gateway delivers at
+ * least once. Only the answer to the first request counts, since the gateway knows of no copies.
+ *
+ * Undefined when the twin was stopped before anything was sent.
  */
 export async function makeAttempt(
-  journey: Journey,
-  { number, waitedMs, built }: { number: number; waitedMs: number; built?: WireRequest },
-  { clock, sendOnce, planFaults, isStopped, onAttempt }: AttemptParts,
-): Promise<Attempted | undefined> {
-  const { id, webhook, random, copies, concurrent } = journey;
-  const { fault, isDuplicated, isDoubled } = planFaults(random);
+  delivery: PlannedDelivery,
+  { number, waitedMs, built }: AttemptStart,
+  { clock, sendOnce, faults, isStopped, onAttempt }: AttemptTools,
+): Promise<MadeAttempt | undefined> {
+  const { id, webhook, random, copies, concurrent } = delivery;
+  const { fault, isDuplicated, isDoubled } = drawFaults(faults, random);
   const at = clock.now();
-  const build = (): Promise<WireRequest> => buildRequest(journey, at);
+  const build = (): Promise<WireRequest> => buildRequest(delivery, at);
   const request = built ?? (await (clock.hold === undefined ? build() : clock.hold(build)));
-  // Sent now, it would open a connection that nobody closes.
+  // After a stop the request would open a connection that nothing closes.
   if (isStopped()) return undefined;
 
-  const send = async (copy: number, copyFault?: Fault): Promise<TwinAttempt> => {
+  const send = async (copy: number, injected?: Fault): Promise<TwinAttempt> => {
     const sentAt = new Date(copy === 0 ? at : clock.now());
     const exchange =
-      copyFault === "request_lost" ? LOST_REQUEST : await sendOnce(webhook.sender, request);
+      injected === "request_lost" ? LOST_REQUEST : await sendOnce(webhook.sender, request);
     const record: TwinAttempt = {
       ...{ id, webhook: webhook.title, number, copy, at: sentAt, waitedMs },
-      ...(copyFault === undefined ? readAnswer(exchange) : { ...MADE_UP, fault: copyFault }),
+      ...(injected === undefined ? readAnswer(exchange) : { ...INJECTED, fault: injected }),
       ms: exchange.ms,
     };
     onAttempt(record);
     return record;
   };
 
-  const atOnce = (concurrent ? copies : 1) + (isDoubled ? 1 : 0);
-  const inTurn = (concurrent ? 0 : copies - 1) + (isDuplicated ? 1 : 0);
+  const sentTogether = (concurrent ? copies : 1) + (isDoubled ? 1 : 0);
+  const sentAfterwards = (concurrent ? 0 : copies - 1) + (isDuplicated ? 1 : 0);
   const first = send(0, fault);
   // A request that never leaves has no copies.
   if (fault === "request_lost") return { records: [await first], request };
 
-  const doubles = Array.from({ length: atOnce - 1 }, (_, double) => send(double + 1));
+  const doubles = Array.from({ length: sentTogether - 1 }, (_, double) => send(double + 1));
   const records: [TwinAttempt, ...TwinAttempt[]] = [await first, ...(await Promise.all(doubles))];
-  for (let copy = atOnce; copy < atOnce + inTurn && !isStopped(); copy++) {
+  for (let copy = sentTogether; copy < sentTogether + sentAfterwards && !isStopped(); copy++) {
     records.push(await send(copy));
   }
   return { records, request };
 }
 
-type Answered = Pick<TwinAttempt, "status" | "outcome" | "error" | "verdict">;
+type Answered = Pick<TwinAttempt, "status" | "outcome" | "error" | "result">;
 
-const MADE_UP: Answered = {
-  error: "a network error that the twin made up",
-  verdict: "network_error",
+const INJECTED: Answered = {
+  error: "a network error that the twin injected",
+  result: "network_error",
 };
-const LOST_REQUEST: Exchange = { answer: new SendError("network", "made up"), ms: 0 };
+const LOST_REQUEST: Exchange = { answer: new SendError("network", "injected"), ms: 0 };
 
 function readAnswer({ answer }: Exchange): Answered {
   if (answer instanceof SendError) {
-    const verdict = answer.code === "timeout" ? "timeout" : "network_error";
-    return { error: answer.message, verdict };
+    const result = answer.code === "timeout" ? "timeout" : "network_error";
+    return { error: answer.message, result };
   }
   const { status, body } = answer;
   const outcome = outcomeOf(body);
-  return { status, ...(outcome === undefined ? {} : { outcome }), verdict: verdictOf(status) };
+  return { status, ...(outcome === undefined ? {} : { outcome }), result: resultOfStatus(status) };
 }

@@ -1,22 +1,36 @@
 import { ownOptions } from "../../common/own-options.js";
 import type { Random } from "../random.js";
-import { fractionOf } from "./fraction.js";
 import { numberOption } from "./number-option.js";
 
-/** How often something goes wrong, each for an attempt. From 0 (default) to 1. */
+/**
+ * Fault injection: how often something goes wrong with an attempt. Each is a rate from 0 (never, the
+ * default) to 1 (always).
+ */
 export interface FaultOptions {
   /** The request is sent once more after its answer. */
   readonly duplicateRate?: number | undefined;
-  /** The request is sent twice at once. */
+  /** The request is sent twice at the same time. */
   readonly concurrentCopiesRate?: number | undefined;
   /** The request never arrives. */
   readonly networkErrorRate?: number | undefined;
-  /** The request arrives and is handled, and its answer is lost. */
+  /** The request arrives and is handled, but its answer is lost. */
   readonly lostAnswerRate?: number | undefined;
 }
 
-/** A fault that the twin makes up; to the gateway both are a network error. */
+/** A fault that the twin injects. The gateway sees both as a network error. */
 export type Fault = "request_lost" | "answer_lost";
+
+/** The rates of all faults. */
+export type FaultRates = Readonly<Record<keyof FaultOptions, number>>;
+
+/** What goes wrong with one attempt. */
+export interface FaultPlan {
+  readonly fault: Fault | undefined;
+  /** Whether the request is sent once more after its answer. */
+  readonly isDuplicated: boolean;
+  /** Whether the request is sent twice at the same time. */
+  readonly isDoubled: boolean;
+}
 
 const FAULT_NAMES: readonly (keyof FaultOptions)[] = [
   "duplicateRate",
@@ -25,36 +39,30 @@ const FAULT_NAMES: readonly (keyof FaultOptions)[] = [
   "lostAnswerRate",
 ];
 
-/** What goes wrong with one attempt. */
-export interface FaultPlan {
-  readonly fault: Fault | undefined;
-  readonly isDuplicated: boolean;
-  readonly isDoubled: boolean;
-}
-
 /**
- * Makes the source of faults.
+ * The rates of all faults, with their defaults.
  *
- * @throws ConfigurationError for an option that is unknown or cannot work.
+ * @throws ConfigurationError for an unknown or invalid option.
  */
-export function createFaults(given: FaultOptions = {}): (random: Random) => FaultPlan {
+export function checkFaults(given: FaultOptions = {}): FaultRates {
   const options = ownOptions("faults", given, FAULT_NAMES);
   const rate = (name: keyof FaultOptions): number =>
     numberOption(name, options[name], { fallback: 0, min: 0, max: 1 });
-  const rates = {
+  return {
     duplicateRate: rate("duplicateRate"),
     concurrentCopiesRate: rate("concurrentCopiesRate"),
     networkErrorRate: rate("networkErrorRate"),
     lostAnswerRate: rate("lostAnswerRate"),
   };
+}
 
-  return (random) => {
-    // All drawn every time: one rate that is changed leaves the other faults of a seed where they were.
-    const isDuplicated = fractionOf(random) < rates.duplicateRate;
-    const isDoubled = fractionOf(random) < rates.concurrentCopiesRate;
-    const isRequestLost = fractionOf(random) < rates.networkErrorRate;
-    const isAnswerLost = fractionOf(random) < rates.lostAnswerRate;
-    const fault = isRequestLost ? "request_lost" : isAnswerLost ? "answer_lost" : undefined;
-    return { fault, isDuplicated, isDoubled };
-  };
+/** Draws what goes wrong with one attempt. */
+export function drawFaults(rates: FaultRates, random: Random): FaultPlan {
+  // All four are always drawn, so that changing one rate does not move the other faults of a seed.
+  const isDuplicated = random.fraction() < rates.duplicateRate;
+  const isDoubled = random.fraction() < rates.concurrentCopiesRate;
+  const isRequestLost = random.fraction() < rates.networkErrorRate;
+  const isAnswerLost = random.fraction() < rates.lostAnswerRate;
+  const fault = isRequestLost ? "request_lost" : isAnswerLost ? "answer_lost" : undefined;
+  return { fault, isDuplicated, isDoubled };
 }

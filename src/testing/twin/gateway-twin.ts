@@ -4,12 +4,12 @@ import { isDeliveryId } from "../../delivery/headers.js";
 import { integerOption } from "../../common/integer-option.js";
 import { ownOptions } from "../../common/own-options.js";
 import { createRandom } from "../random.js";
-import type { Journey } from "./attempt.js";
-import { drawDeliveryId } from "./delivery-id.js";
-import { createSendOnce } from "./exchange.js";
-import { runDelivery, type RunRules } from "./run-delivery.js";
-import { createSlots, type Slots } from "./slots.js";
-import { createStop } from "./stop.js";
+import type { PlannedDelivery } from "./attempt.js";
+import { deliverWithRetries, type DeliveryTools } from "./deliver-with-retries.js";
+import { drawDeliveryId } from "./delivery-request.js";
+import { Semaphore } from "./semaphore.js";
+import { sendOnce } from "./send-once.js";
+import { Shutdown } from "./shutdown.js";
 import type { TwinAttempt, TwinDelivery } from "./twin-delivery.js";
 import { bodyOf, type TwinEvent } from "./twin-event.js";
 import type {
@@ -22,43 +22,52 @@ import type {
 import { reportOn, type TwinReport } from "./twin-report.js";
 import { checkTwinOptions } from "./twin-settings.js";
 
-/** The gateway's sender. `Delivered` is one delivery with `target`, a list of them with `webhooks`. */
+/**
+ * A twin of the gateway's sender, as `createGatewayTwin` makes it. `Delivered` is one delivery when the twin
+ * has a `target`, and a list of deliveries when it has `webhooks`.
+ */
 export interface GatewayTwin<Delivered = TwinDelivery> {
   /**
-   * Delivers one event to every active webhook of its type, and resolves when each delivery has ended.
+   * Delivers one event to every active webhook of its type. Resolves when all these deliveries have ended.
    *
-   * Rejects with a `ConfigurationError` for what is no event and for an option that cannot work.
+   * Rejects with a `ConfigurationError` for an invalid event or option.
    */
   readonly deliver: (event: TwinEvent, options?: DeliverOptions) => Promise<Delivered>;
   /**
-   * Delivers many events, which are taken from `events` when there is room for an attempt. Resolves
-   * when all have ended; those that were not begun when the run was stopped are not in the report.
+   * Delivers many events. Takes the next one from `events` when there is room for an attempt. Resolves when
+   * all deliveries have ended. After a stop the report leaves out the events that were not started.
    *
-   * Rejects as `deliver` does; what is under way then goes on until `close`.
+   * Rejects as `deliver` does. Deliveries that were started then go on until `close`.
    */
   readonly deliverMany: (
     events: Iterable<TwinEvent>,
     options?: DeliverManyOptions,
   ) => Promise<TwinReport>;
-  /** Every request so far, in the order of the answers. */
+  /** Every request so far, in the order in which the answers arrived. */
   readonly history: () => readonly TwinAttempt[];
-  /** The clock's time: give it to a receiver in this process as its `now`. */
+  /** The time of the twin's clock. Give it to a receiver in this process as its `now`. */
   readonly now: () => number;
-  /** Repeats the run, where the receiver does the same again. */
+  /** Give it to a new twin to repeat the run, if the receiver behaves the same. */
   readonly seed: number;
   /**
    * Ends the deliveries under way as `stopped` and closes all connections. Resolves when no request is
-   * left; one to a target in this process cannot be cut off, so it is waited for up to `timeoutMs`.
+   * under way. A request to a target in this process cannot be cancelled: `close` waits for it, up to
+   * `timeoutMs`.
    */
   readonly close: () => Promise<void>;
 }
 
 /**
- * Makes a twin of the gateway's sender: the requests, the statuses after which it sends again or gives
- * up, and the schedule are those of GATEWAY.md ("Events", rules 1 to 3). `Retry-After` is not obeyed,
- * since the document does not say that the gateway does.
+ * Makes a twin of the gateway's sender. It makes the same requests, sends again or gives up after the same
+ * statuses and follows the same schedule as the gateway (GATEWAY.md, "Events", rules 1 to 3). It ignores
+ * `Retry-After`, since the document does not say that the gateway obeys it.
  *
- * @throws ConfigurationError for an option that is unknown or cannot work.
+ * @example
+ * const clock = createVirtualClock(); // 36 hours of retries in milliseconds
+ * const twin = createGatewayTwin({ target: receiver, secret, clock });
+ * const { end, attempts } = await twin.deliver({ alarm: sampleAlarm() });
+ *
+ * @throws ConfigurationError for an unknown or invalid option.
  */
 export function createGatewayTwin(options: SingleTargetTwinOptions): GatewayTwin;
 export function createGatewayTwin(
@@ -74,32 +83,31 @@ export function createGatewayTwin(
   const { isSingle, webhooks, clock, seed, signal, timeoutMs, onAttempt, onDelivery } = settings;
   const random = createRandom(seed);
   const history: TwinAttempt[] = [];
-  const stop = createStop(clock, signal, () => {
+  const shutdown = new Shutdown(clock, signal, () => {
     for (const { sender } of webhooks) sender.close();
   });
-  const sendOnce = createSendOnce(clock, timeoutMs);
-  const rules: RunRules = {
+  const tools: DeliveryTools = {
     ...settings,
-    pause: stop.pause,
-    isStopped: stop.isStopped,
-    sendOnce: (sender, request) => stop.track(sendOnce(sender, request)),
+    pause: (ms) => shutdown.pause(ms),
+    isStopped: () => shutdown.isStopped,
+    sendOnce: (sender, request) => shutdown.track(sendOnce(sender, request, clock, timeoutMs)),
     onAttempt(attempt) {
       history.push(attempt);
       if (onAttempt !== undefined) guarded(() => onAttempt(attempt));
     },
   };
 
-  const run = async (journey: Journey, slots: Slots | undefined): Promise<TwinDelivery> => {
-    const delivery = await runDelivery(journey, slots, rules);
+  const run = async (planned: PlannedDelivery, room?: Semaphore): Promise<TwinDelivery> => {
+    const delivery = await deliverWithRetries(planned, room, tools);
     if (onDelivery !== undefined) guarded(() => onDelivery(delivery));
     return delivery;
   };
 
-  /** Starts one delivery per active webhook of the event's type. */
+  /** Starts one delivery for each active webhook of the event's type. */
   const start = (
     event: TwinEvent,
     { id, copies, concurrent = false }: DeliverOptions,
-    slots?: Slots,
+    room?: Semaphore,
   ): readonly Promise<TwinDelivery>[] => {
     const { type, body } = bodyOf(event);
     const called = webhooks.filter(
@@ -108,12 +116,12 @@ export function createGatewayTwin(
     checkId(id, called.length);
     const requests = integerOption("copies", copies, { fallback: 1, min: 1, max: 1000 });
     return called.map((webhook) => {
-      const journey: Journey = {
+      const planned: PlannedDelivery = {
         ...{ id: id ?? drawDeliveryId(random), type, body, webhook, concurrent },
         copies: requests,
         random: createRandom(random.below(4_294_967_296)),
       };
-      return stop.track(run(journey, slots));
+      return shutdown.track(run(planned, room));
     });
   };
 
@@ -129,12 +137,12 @@ export function createGatewayTwin(
       const names = ["concurrency", "copies", "concurrent"];
       const { concurrency, copies, concurrent } = ownOptions("deliverMany", manyOptions, names);
       const bounds = { fallback: 64, min: 1, max: 10_000 };
-      const slots = createSlots(integerOption("concurrency", concurrency, bounds));
+      const room = new Semaphore(integerOption("concurrency", concurrency, bounds));
       const running: Promise<TwinDelivery>[] = [];
       for (const event of events) {
-        await slots.free();
-        if (stop.isStopped()) break;
-        running.push(...start(event, { copies, concurrent }, slots));
+        await room.available();
+        if (shutdown.isStopped) break;
+        running.push(...start(event, { copies, concurrent }, room));
       }
       return reportOn(seed, await Promise.all(running));
     },
@@ -142,7 +150,7 @@ export function createGatewayTwin(
     history: () => [...history],
     now: clock.now,
     seed,
-    close: stop.close,
+    close: () => shutdown.close(),
   };
 }
 
@@ -157,7 +165,7 @@ function checkId(id: string | undefined, webhooks: number): void {
   if (webhooks > 1) {
     throw new ConfigurationError(
       "invalid_option",
-      "id can be given only where one webhook takes the event: leave it out, each delivery has its own",
+      "id can be given only if one webhook receives the event: leave it out, since each delivery needs its own id",
     );
   }
 }

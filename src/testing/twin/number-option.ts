@@ -2,9 +2,10 @@ import { ConfigurationError } from "../../common/configuration-error.js";
 import type { IntegerRule } from "../../common/integer-option.js";
 
 /**
- * `value`, or its default where it is undefined: as `integerOption`, but fractions are allowed.
+ * The value of an option that is a number, or its default when it is undefined. Like `integerOption`, but
+ * fractions are allowed.
  *
- * @throws ConfigurationError out of bounds.
+ * @throws ConfigurationError for a value out of bounds.
  */
 export function numberOption(
   name: string,
@@ -12,7 +13,7 @@ export function numberOption(
   { fallback, min, max }: IntegerRule,
 ): number {
   if (value === undefined) return fallback;
-  // Put so that NaN is refused too.
+  // The comparison is negated so that NaN is refused too.
   if (typeof value !== "number" || !(value >= min && value <= max)) {
     const bounds = `${String(min)} to ${String(max)}`;
     throw new ConfigurationError(

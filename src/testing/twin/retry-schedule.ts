@@ -2,35 +2,40 @@ import { ConfigurationError } from "../../common/configuration-error.js";
 import { integerOption } from "../../common/integer-option.js";
 import { ownOptions } from "../../common/own-options.js";
 import type { Random } from "../random.js";
-import { fractionOf } from "./fraction.js";
 import { numberOption } from "./number-option.js";
 
-/** When a delivery is sent again (GATEWAY.md, "Events", rule 3, which names neither factor nor jitter). */
+/**
+ * When a delivery is sent again (GATEWAY.md, "Events", rule 3). The document names neither factor nor
+ * jitter.
+ */
 export interface RetryOptions {
-  /** How often a delivery is sent at most. From 1 to 1 000, default 10. */
+  /** How many attempts there are at most. From 1 to 1 000, default 10. */
   readonly attempts?: number | undefined;
   /** The gap before the second attempt. Milliseconds, from 0 to `maxDelayMs`, default 10 000. */
   readonly firstDelayMs?: number | undefined;
   /** The longest gap, before jitter. Milliseconds, from 0 to 604 800 000, default 14 400 000 (4 h). */
   readonly maxDelayMs?: number | undefined;
   /**
-   * What each gap is multiplied by for the next. From 1 to 1 000, default 2.48, with which the ninth
-   * and last gap comes to just under 4 h, and all of them to 6 h 40 min.
+   * Each gap is the one before it times this factor. From 1 to 1 000, default 2.48: the ninth and last gap
+   * is just under 4 h, and all nine together take 6 h 40 min.
    */
   readonly factor?: number | undefined;
-  /** How far a gap may lie from the schedule, as a share of it, both ways. From 0 to 1, default 0. */
+  /**
+   * How far a gap may differ from the schedule in both directions, as a share of the gap. From 0 to 1,
+   * default 0.
+   */
   readonly jitter?: number | undefined;
 }
 
-/** When a delivery is sent again. */
-export interface RetrySchedule {
-  readonly attempts: number;
-  /** The gap after attempt number `attempt`, in whole milliseconds. */
-  readonly gapMs: (attempt: number, random: Random) => number;
-}
+/** When a delivery is sent again, with all options set. */
+export type RetrySchedule = Readonly<Record<keyof RetryOptions, number>>;
 
-/** @throws ConfigurationError for an option that is unknown or cannot work. */
-export function createRetrySchedule(given: RetryOptions = {}): RetrySchedule {
+/**
+ * The schedule with its defaults.
+ *
+ * @throws ConfigurationError for an unknown or invalid option.
+ */
+export function checkRetrySchedule(given: RetryOptions = {}): RetrySchedule {
   const names = ["attempts", "firstDelayMs", "maxDelayMs", "factor", "jitter"];
   const options = ownOptions("retry", given, names);
   const delay = { min: 0, max: 604_800_000 };
@@ -48,13 +53,17 @@ export function createRetrySchedule(given: RetryOptions = {}): RetrySchedule {
   if (firstDelayMs > maxDelayMs) {
     throw new ConfigurationError("invalid_option", "firstDelayMs has to be at most maxDelayMs");
   }
-  return {
-    attempts,
-    gapMs(attempt, random) {
-      const planned = Math.min(firstDelayMs * factor ** (attempt - 1), maxDelayMs);
-      // Drawn without jitter too, so that the faults of a seed are the same with any schedule.
-      const shift = 2 * fractionOf(random) - 1;
-      return Math.round(planned * (1 + jitter * shift));
-    },
-  };
+  return { attempts, firstDelayMs, maxDelayMs, factor, jitter };
+}
+
+/** The gap after attempt number `attempt`, in whole milliseconds. */
+export function gapMs(
+  { firstDelayMs, maxDelayMs, factor, jitter }: RetrySchedule,
+  attempt: number,
+  random: Random,
+): number {
+  const planned = Math.min(firstDelayMs * factor ** (attempt - 1), maxDelayMs);
+  // Drawn without jitter too, so that a seed gives the same faults with any schedule.
+  const shift = 2 * random.fraction() - 1;
+  return Math.round(planned * (1 + jitter * shift));
 }

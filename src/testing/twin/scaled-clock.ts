@@ -3,17 +3,24 @@ import { numberOption } from "./number-option.js";
 import type { TwinClock } from "./twin-clock.js";
 
 /**
- * Real time in which only the waiting is shortened: at `speed` 3 600 an hour of the retry schedule
- * takes a second. `now` stays the real time, since an endpoint judges timestamps by its own clock, and
- * so does the time-out of a request.
+ * Experimental: it may change in a minor version.
+ *
+ * A clock that shortens only the gaps between attempts: at `speed` 3 600 an hour of the retry schedule
+ * takes a second. `now` and the time-out of a request stay in real time, since an endpoint compares
+ * timestamps with its own clock.
+ *
+ * @example
+ * const twin = createGatewayTwin({ target: url, secret, clock: createScaledClock(3600) });
  *
  * @param speed From 1 to 1 000 000, default 1: as slow as the gateway.
  * @throws ConfigurationError for a speed out of bounds.
+ *
+ * @experimental
  */
 export function createScaledClock(speed?: number): TwinClock {
   const factor = numberOption("speed", speed, { fallback: 1, min: 1, max: 1_000_000 });
   const startTimer: TwinClock["startTimer"] = (ms, run) => {
-    // Beyond the bound the timer would fire at once.
+    // setTimeout with a longer delay would fire at once.
     const timer = setTimeout(run, Math.min(ms / factor, MAX_TIMER_MS));
     return () => {
       clearTimeout(timer);

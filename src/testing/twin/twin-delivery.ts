@@ -1,44 +1,48 @@
 import type { Fault } from "./faults.js";
-import type { Verdict } from "./verdict.js";
+import type { AttemptResult } from "./attempt-result.js";
 
 /**
- * One request in the attempts history, as the gateway keeps it with `enable_requests_history`. Which
- * fields the gateway keeps is not documented. The body is not among these: it is personal data.
+ * One request in the history of attempts. The gateway keeps such a history with `enable_requests_history`,
+ * but does not document its fields. The body is left out, since it is personal data.
  */
 export interface TwinAttempt {
   /** X-Webhook-Id. */
   readonly id: string;
   /** Title of the webhook that was called. */
   readonly webhook: string;
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly number: number;
-  /** 0 for the attempt itself; from 1 for further copies of it, whose answers decide nothing. */
+  /** 0 for the first request of the attempt, from 1 for its copies. Only the answer to request 0 counts. */
   readonly copy: number;
-  /** The twin's clock when the request was built. */
+  /** When the request was built, on the twin's clock. */
   readonly at: Date;
-  /** The gap of the schedule before it, in milliseconds of the schedule. */
+  /** The gap before the attempt, in milliseconds of the retry schedule. */
   readonly waitedMs: number;
-  /** What was answered; undefined where no answer came. */
+  /** HTTP status of the answer. Undefined when no answer arrived. */
   readonly status?: number;
-  /** The outcome that the answer's JSON names, where it names one. */
+  /** The outcome in the answer's JSON, if it names one. */
   readonly outcome?: string;
-  /** Why no answer came. */
+  /** Why no answer arrived. */
   readonly error?: string;
-  /** A fault that the twin made up. */
+  /** A fault that the twin injected. */
   readonly fault?: Fault;
-  /** Milliseconds until the answer or the error; of the virtual clock where there is one. */
+  /** Milliseconds until the answer or the error. With a virtual clock, in its time. */
   readonly ms: number;
-  /** What it means to the gateway. */
-  readonly verdict: Verdict;
+  /** What the answer means to the gateway. */
+  readonly result: AttemptResult;
 }
 
 /**
- * How a delivery ended: `given_up` after a final status (or an unlisted one), `exhausted` after the
- * last attempt, `stopped` where the run was stopped before either.
+ * How a delivery ended. May gain members in a minor version.
+ *
+ * - `acknowledged`: a 2xx was answered.
+ * - `given_up`: a final status was answered, or an unlisted one.
+ * - `exhausted`: the last attempt failed.
+ * - `stopped`: the twin was stopped first.
  */
 export type TwinEnd = "acknowledged" | "given_up" | "exhausted" | "stopped";
 
-/** One delivery to one webhook, and what became of it. */
+/** One delivery to one webhook, and how it ended. */
 export interface TwinDelivery {
   /** X-Webhook-Id. */
   readonly id: string;
@@ -46,19 +50,20 @@ export interface TwinDelivery {
   readonly type: string;
   /** Title of the webhook that was called. */
   readonly webhook: string;
+  /** How the delivery ended. */
   readonly end: TwinEnd;
-  /** What the last attempt was answered: the status that did it. Undefined where no answer came. */
+  /** HTTP status of the last attempt, which ended the delivery. Undefined when no answer arrived. */
   readonly status?: number;
-  /** One sentence on the end, for a person. */
+  /** One sentence that says why the delivery ended. */
   readonly reason: string;
-  /** Every request, in the order of the answers' attempts and copies. */
+  /** Every request of the delivery, ordered by attempt. */
   readonly attempts: readonly TwinAttempt[];
 }
 
-/** What is said of a delivery's end. `last` is its last attempt, copies apart. */
+/** One sentence that says why a delivery ended. `last` is the first request of its last attempt. */
 export function reasonOf(end: TwinEnd, last: TwinAttempt | undefined): string {
   if (last === undefined) return "stopped before the first attempt";
-  const { number, status, error, verdict } = last;
+  const { number, status, error, result } = last;
   const answer =
     status === undefined ? `no answer (${String(error)})` : `answered ${String(status)}`;
   const at = `${answer} at attempt ${String(number)}`;
@@ -66,9 +71,9 @@ export function reasonOf(end: TwinEnd, last: TwinAttempt | undefined): string {
     case "acknowledged":
       return at;
     case "given_up":
-      return verdict === "final"
+      return result === "final"
         ? `${at}: this status stops the gateway's retries`
-        : `${at}: the gateway's document does not name this status, which is taken for the end`;
+        : `${at}: the gateway's document does not mention this status, so the twin gives up`;
     case "exhausted":
       return `${at}, which was the last`;
     case "stopped":

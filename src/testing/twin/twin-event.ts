@@ -4,7 +4,7 @@ import type { Alarm, OnlineDataEvent } from "../../records/schemas.js";
 import type { WebhookType } from "../../delivery/webhook-type.js";
 
 /**
- * What happened at the gateway: an alarm, an Online Data event, or any body under a type of your
+ * What the twin delivers: an alarm, an Online Data event, or any body with an `X-Webhook-Type` of your
  * choice.
  */
 export type TwinEvent =
@@ -12,13 +12,17 @@ export type TwinEvent =
   | { readonly event: OnlineDataEvent }
   | { readonly type: WebhookType | (string & {}); readonly body: string | Uint8Array };
 
-/** An event as it is sent. */
+/** The type and the body of an event's request. */
 export interface EventBody {
   readonly type: string;
   readonly body: Uint8Array;
 }
 
-/** @throws ConfigurationError for what is none of the three. */
+/**
+ * The type and the body that are sent for an event.
+ *
+ * @throws ConfigurationError for any other value.
+ */
 export function bodyOf(event: TwinEvent): EventBody {
   const given: unknown = event;
   const { alarm, event: record, type, body } = Object(given) as Record<string, unknown>;
@@ -38,7 +42,7 @@ function jsonOf(envelope: object): Uint8Array {
   try {
     return bytesOfBody(JSON.stringify(envelope));
   } catch {
-    // A bigint, a cycle: nothing that the gateway could have sent.
+    // JSON cannot write a bigint or a cycle, so the gateway cannot have sent one.
     throw noEvent();
   }
 }
@@ -46,6 +50,6 @@ function jsonOf(envelope: object): Uint8Array {
 function noEvent(): ConfigurationError {
   return new ConfigurationError(
     "invalid_option",
-    "what is delivered has to be { alarm }, { event } or { type, body }: a record that JSON can write, or a body that is a string or bytes",
+    "the event has to be { alarm }, { event } or { type, body }: a record that JSON can write, or a body that is a string or bytes",
   );
 }

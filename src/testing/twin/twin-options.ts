@@ -4,56 +4,56 @@ import type { RetryOptions } from "./retry-schedule.js";
 import type { TwinClock } from "./twin-clock.js";
 import type { TwinAttempt, TwinDelivery } from "./twin-delivery.js";
 import type { TwinWebhook } from "./twin-webhook.js";
-import type { UnlistedStatusRule } from "./verdict.js";
+import type { UnlistedStatusRule } from "./attempt-result.js";
 
-/** What of a twin can be set beside its webhooks. */
+/** Options of `createGatewayTwin` that do not depend on how its webhooks are given. */
 export interface CommonTwinOptions {
-  /** When a delivery is sent again. */
+  /** When a delivery is sent again. Default the schedule of GATEWAY.md ("Events", rule 3). */
   readonly retry?: RetryOptions | undefined;
   /**
-   * When a request without an answer counts as a time-out. The gateway's document names none.
-   * Milliseconds, from 1 to 2 147 483 647, default 30 000.
+   * How long a request waits for its answer. The gateway's document names no time-out. Milliseconds, from 1
+   * to 2 147 483 647, default 30 000.
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * Whether each attempt is a request built anew, with the time of that moment and signed with it.
-   * Default true, as X-Webhook-Timestamp is "when the request was built" (GATEWAY.md, "Events"). With
-   * false the first one is sent again as it was, so that it is stale after minutes.
+   * Whether each attempt gets its own timestamp and signature. Default true, since X-Webhook-Timestamp is
+   * "when the request was built" (GATEWAY.md, "Events"). With false each attempt repeats the first request,
+   * which is stale after minutes.
    */
   readonly refreshTimestamp?: boolean | undefined;
   /**
-   * What happens after a status of which the gateway's document says nothing (a redirect, 405, 410,
-   * 413, …). Default `"give_up"`, the one that costs an alarm and so the one to be prepared for.
+   * What the twin does after a status that the gateway's document does not mention (a redirect, 405, 410,
+   * 413, …). Default `"give_up"`: the worse case, so be prepared for it.
    */
   readonly unlistedStatus?: UnlistedStatusRule | undefined;
-  /** What goes wrong on the way, at random. Default nothing. */
+  /** Fault injection: how often requests or answers are duplicated or lost. Default never. */
   readonly faults?: FaultOptions | undefined;
   /**
-   * Decides ids, jitter and faults. From 0 to 4 294 967 295, default drawn. To a receiver that
-   * remembers, a second run with the same seed is made of duplicates.
+   * Seed of ids, jitter and faults. From 0 to 4 294 967 295, default random. The same seed gives the same
+   * ids, so a receiver that remembers the first run takes the second for duplicates.
    */
   readonly seed?: number | undefined;
-  /** The time it lives in. Default real time: `createScaledClock()`. */
+  /** The clock. Default real time: `createScaledClock()`. */
   readonly clock?: TwinClock | undefined;
-  /** Stops all deliveries under way, as `close` does. */
+  /** Stops all deliveries under way when it aborts, as `close` does. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with each request when it is answered. It may throw or reject without effect. */
+  /** Called with each request when its answer has arrived. Its errors are ignored. */
   readonly onAttempt?: ((attempt: TwinAttempt) => unknown) | undefined;
-  /** Called with each delivery when it ends. It may throw or reject without effect. */
+  /** Called with each delivery when it ends. Its errors are ignored. */
   readonly onDelivery?: ((delivery: TwinDelivery) => unknown) | undefined;
 }
 
-/** A twin with one webhook that takes both types. */
+/** Options of a twin with one webhook that receives both types. */
 export interface SingleTargetTwinOptions extends CommonTwinOptions {
-  /** Where deliveries go. */
+  /** Where deliveries are sent: a URL, a receiver, or a function from `Request` to `Response`. */
   readonly target: Target;
-  /** The secret they are signed with. */
+  /** The secret that signs them. Required: `undefined` is refused, so that an unset variable is noticed. */
   readonly secret: string | undefined;
-  /** Takes any TLS certificate of the target's URL. Default false. */
+  /** Accepts any TLS certificate of the target's URL. Default false. */
   readonly skipSslVerification?: boolean | undefined;
 }
 
-/** A twin with webhooks as they are registered at the gateway. */
+/** Options of a twin with several webhooks, as they are registered at the gateway. */
 export interface WebhooksTwinOptions extends CommonTwinOptions {
   /** Each active webhook of a type receives every event of that type (GATEWAY.md, "Events", rule 1). */
   readonly webhooks: readonly TwinWebhook[];
@@ -62,25 +62,28 @@ export interface WebhooksTwinOptions extends CommonTwinOptions {
 /** Options of `createGatewayTwin`. */
 export type GatewayTwinOptions = SingleTargetTwinOptions | WebhooksTwinOptions;
 
-/** How one event is delivered. */
+/** Options of `deliver`. */
 export interface DeliverOptions {
   /**
-   * X-Webhook-Id: 1 to 128 characters of `[0-9A-Za-z._-]`, default a UUID by the seed. Only where a
-   * single webhook takes the event, since each delivery has its own.
+   * X-Webhook-Id: 1 to 128 characters of `[0-9A-Za-z._-]`. Default a UUID drawn from the seed. Only when
+   * one webhook receives the event, since each delivery needs its own id.
    */
   readonly id?: string | undefined;
   /**
-   * How many requests each attempt makes, all with the same id. From 1 to 1 000, default 1. The answer
-   * of the first decides; the others are in the history.
+   * How many times each attempt sends the request, always with the same id. From 1 to 1 000, default 1. Only
+   * the answer to the first counts. The history has all of them.
    */
   readonly copies?: number | undefined;
-  /** Whether the copies are sent at once (true), or one after another (default). */
+  /** Whether the copies are sent at the same time. Default false: one after another. */
   readonly concurrent?: boolean | undefined;
 }
 
-/** How many events are delivered. */
+/** Options of `deliverMany`. */
 export interface DeliverManyOptions {
-  /** How many attempts are under way at a time; waiting for the next is none. From 1 to 10 000, default 64. */
+  /**
+   * How many attempts run at a time. A delivery that waits for its next attempt does not count. From 1 to
+   * 10 000, default 64.
+   */
   readonly concurrency?: number | undefined;
   /** As in `DeliverOptions`. */
   readonly copies?: number | undefined;

@@ -1,22 +1,26 @@
 import type { TwinDelivery, TwinEnd } from "./twin-delivery.js";
 
-/** What became of many deliveries. */
+/** The result of `deliverMany`. */
 export interface TwinReport {
-  /** Repeats the run, where the receiver does the same again. */
+  /** Give it to a new twin to repeat the run, if the receiver behaves the same. */
   readonly seed: number;
-  /** In the order of the events, and of the webhooks for each. */
+  /** All deliveries, ordered by event and then by webhook. */
   readonly deliveries: readonly TwinDelivery[];
+  /** How many deliveries were acknowledged. */
   readonly acknowledged: number;
+  /** How many deliveries were given up after a final or unlisted status. */
   readonly givenUp: number;
+  /** How many deliveries failed in all their attempts. */
   readonly exhausted: number;
+  /** How many deliveries were stopped with the twin. */
   readonly stopped: number;
-  /** How many requests were sent or lost on the way, copies included. */
+  /** How many requests were sent, copies and lost requests included. */
   readonly requests: number;
-  /** What the gateway never sends again, though nobody acknowledged it: given up or exhausted. */
+  /** The deliveries that were given up or exhausted: the gateway never sends them again. */
   readonly lost: readonly TwinDelivery[];
 }
 
-/** Counts deliveries by their ends. */
+/** Counts deliveries by how they ended. */
 export function reportOn(seed: number, deliveries: readonly TwinDelivery[]): TwinReport {
   const count = (end: TwinEnd): number =>
     deliveries.filter((delivery) => delivery.end === end).length;

@@ -3,8 +3,8 @@ import { integerOption, MAX_TIMER_MS } from "../../common/integer-option.js";
 import { ownOptions } from "../../common/own-options.js";
 import { keyOf } from "../../signature/secrets.js";
 import { createSender } from "../sending/sender.js";
-import { createFaults } from "./faults.js";
-import { createRetrySchedule } from "./retry-schedule.js";
+import { checkFaults } from "./faults.js";
+import { checkRetrySchedule } from "./retry-schedule.js";
 import { createScaledClock } from "./scaled-clock.js";
 import type { GatewayTwinOptions, SingleTargetTwinOptions } from "./twin-options.js";
 import { activateWebhooks, type ActiveWebhook } from "./twin-webhook.js";
@@ -20,9 +20,9 @@ const SEVERAL = ["webhooks"];
 const MAX_SEED = 4_294_967_295;
 
 /**
- * The options of a twin, checked and with their defaults.
+ * Checks the options of a twin and adds the defaults.
  *
- * @throws ConfigurationError for an option that is unknown or cannot work.
+ * @throws ConfigurationError for an unknown or invalid option.
  */
 export function checkTwinOptions(given: GatewayTwinOptions) {
   const shape = Object.hasOwn(Object(given) as object, "webhooks") ? SEVERAL : SINGLE;
@@ -46,8 +46,8 @@ export function checkTwinOptions(given: GatewayTwinOptions) {
     timeoutMs,
     refreshTimestamp,
     unlistedStatus,
-    schedule: createRetrySchedule(options.retry),
-    planFaults: createFaults(options.faults),
+    schedule: checkRetrySchedule(options.retry),
+    faults: checkFaults(options.faults),
     seed: integerOption("seed", options.seed, {
       fallback: Math.floor(Math.random() * MAX_SEED),
       min: 0,
@@ -67,7 +67,7 @@ function onlyWebhook(
   if (secret === undefined) {
     throw new ConfigurationError(
       "missing_secret",
-      "secret is not given: only the entries of `webhooks` may leave it out, and are then not signed",
+      "secret is not given: only an entry of `webhooks` may leave it out, and its deliveries are not signed",
     );
   }
   const sender = createSender(target, { timeoutMs, skipTlsVerification: skipSslVerification });

@@ -8,24 +8,24 @@ import type { Sender, Target } from "../sending/target.js";
 
 /** A webhook as it is registered at the gateway (GATEWAY.md, "Webhook"). */
 export interface TwinWebhook {
-  /** How reports name it. Default `webhook 1`, `webhook 2`, … */
+  /** The webhook's name in reports. Default `webhook 1`, `webhook 2`, … */
   readonly title?: string | undefined;
   /** The webhook's `url`, or a receiver or function in this process. */
   readonly target: Target;
-  /** Which events it receives. */
+  /** The type of events that it receives. */
   readonly type: WebhookType;
-  /** The shared secret. Left out: its deliveries are not signed. */
+  /** The shared secret. Without it the deliveries are not signed. */
   readonly secret?: string;
-  /** Default true. An inactive webhook is not called. */
+  /** Whether the webhook is called. Default true. */
   readonly isActive?: boolean | undefined;
-  /** Takes any TLS certificate of its URL. Default false. */
+  /** Accepts any TLS certificate. Default false. */
   readonly skipSslVerification?: boolean | undefined;
 }
 
-/** A webhook that is ready to be called. */
+/** A checked webhook with its sender. */
 export interface ActiveWebhook {
   readonly title: string;
-  /** Undefined: every event. */
+  /** Undefined for a webhook that receives every event. */
   readonly type: string | undefined;
   readonly secret: SecretKey | undefined;
   readonly sender: Sender;
@@ -34,9 +34,9 @@ export interface ActiveWebhook {
 const OPTION_NAMES = ["title", "target", "type", "secret", "isActive", "skipSslVerification"];
 
 /**
- * Makes the active ones of a list ready.
+ * Checks a list of webhooks and returns the active ones, each with its sender.
  *
- * @throws ConfigurationError for an option that is unknown or cannot work.
+ * @throws ConfigurationError for an unknown or invalid option.
  */
 export function activateWebhooks(
   webhooks: readonly TwinWebhook[],
@@ -52,7 +52,7 @@ export function activateWebhooks(
         `type of ${title} has to be ${WEBHOOK_TYPES.join(" or ")}`,
       );
     }
-    // By its presence: an environment variable that is not set must not make it an unsigned one.
+    // `secret: undefined` is refused: an unset environment variable must not turn signatures off.
     const secret = Object.hasOwn(webhook, "secret")
       ? keyOf(webhook.secret ?? "", 0, `secret of ${title}`)
       : undefined;

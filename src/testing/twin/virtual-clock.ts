@@ -1,73 +1,91 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { integerOption } from "../../common/integer-option.js";
 import { ownOptions } from "../../common/own-options.js";
-import { createHeldWorks, type HeldWork } from "./held-work.js";
-import { createTimeQueue } from "./time-queue.js";
+import { TimerQueue } from "./timer-queue.js";
+import { WorkTracker, type TrackedWork } from "./tracked-work.js";
 import type { TwinClock } from "./twin-clock.js";
 
-/** Options of `createVirtualClock`. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * Options of `createVirtualClock`.
+ *
+ * @experimental
+ */
 export interface VirtualClockOptions {
   /**
-   * Where it begins: Unix time in milliseconds, from 0 to 10 000 000 000 000. Default
+   * The time at which the clock starts: Unix time in milliseconds, from 0 to 10 000 000 000 000. Default
    * 1 760 000 000 000, always the same, so that a run can be repeated.
    */
   readonly startMs?: number | undefined;
 }
 
-/** A clock whose time jumps. */
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * A clock whose time jumps to the next timer.
+ *
+ * @experimental
+ */
 export interface VirtualClock extends TwinClock {
+  /** Pauses the clock while `work` runs, except while `work` sleeps on this clock. */
   readonly hold: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** When time goes on although a request is awake: it seems to wait for a moment to come. */
+/** After this long the clock goes on although work is awake: the work probably waits for a timer. */
 const STALL_MS = 1_000;
 
-/** One for all clocks: Node visits every storage at each promise. */
-const currentWork = new AsyncLocalStorage<HeldWork>();
+/** One storage for all clocks, since Node visits every storage at each promise. */
+const currentWork = new AsyncLocalStorage<TrackedWork>();
 
 /**
- * A clock that runs a schedule of 36 hours in milliseconds: whenever nothing is left to do at its
- * time, it jumps to the moment of the next timer. Give it to the twin and to the receiver, so that both
- * judge timestamps by the same time:
+ * Experimental: it may change in a minor version.
  *
- * ```ts
+ * A clock that runs a retry schedule of 36 hours in milliseconds. When nothing is left to do at the current
+ * time, it jumps to the next timer. Give it to the twin and to the receiver, so that both compare timestamps
+ * with the same time.
+ *
+ * In virtual time are `now`, the gaps between attempts, the time-out of a request, and `clock.sleep`, which
+ * makes a handler slow. The receiver's own timers stay in real time: `handlerTimeoutMs`,
+ * `dependencyTimeoutMs` and the renewal of leases. If handlers sleep on this clock for as long as a lease,
+ * leave the store on its own clock, or the lease ends before it is renewed.
+ *
+ * The clock is paused while a request is in flight, whatever the request does (network, files, a database),
+ * except while its handler sleeps on this clock. So:
+ *
+ * - A handler that waits for virtual time must use `clock.sleep`.
+ * - A handler that waits for a timer of its own, for another request that sleeps, or for another twin's gaps
+ *   on this clock is recognised after one real second, and the clock goes on. That second is spent for each
+ *   gap again.
+ * - A handler that waits for something that other code does at a virtual time is not recognised: the clock
+ *   is paused until the request's time-out in real time. Run that code in `clock.hold`, and the clock goes on
+ *   after one second.
+ * - A sleep lasts from its call to its end, awaited or not. A handler that starts one and does other work
+ *   meanwhile is asleep to the clock: in a `Promise.race` of a sleep and real I/O the sleep wins.
+ *
+ * Code outside a request gets only the time that its promises take, unless it runs in `clock.hold`.
+ *
+ * @example
  * const clock = createVirtualClock();
  * const receiver = createWebhookReceiver({
  *   secret, handlers, now: clock.now, store: memoryStore({ now: clock.now }),
  * });
  * const twin = createGatewayTwin({ target: receiver, secret, clock });
- * ```
  *
- * Virtual are: `now`, the waiting between attempts, the time-out of a request, and `clock.sleep`, which
- * handlers may use to be slow. Real are the receiver's own timers: `handlerTimeoutMs`,
- * `dependencyTimeoutMs` and the renewal of leases. Where handlers sleep on this clock for as long as a
- * lease, leave the store on its own clock, or the lease ends unrenewed.
+ * @throws ConfigurationError for an unknown or invalid option.
  *
- * Time stands still while a request is in flight, whatever it does (network, files, a database), other
- * than while its handler sleeps here. So a handler that waits for virtual time has to do it by
- * `clock.sleep`. Where it waits for another request that sleeps, or for a timer of its own, such as the
- * gaps of a delivery that another twin makes on this clock, time goes on after a real second, for each
- * gap anew. Where it waits for what other code does at a virtual moment, time stands still until the
- * request's time-out in real time; run that code in `clock.hold`, and it goes on after a second.
- *
- * A sleep counts from its call to its end, awaited or not. A handler that begins one and does other work
- * meanwhile (`Promise.race` against real I/O, a sleep without `await`) is asleep to the clock: the other
- * work takes no virtual time, and in a race with a sleep real I/O loses.
- *
- * Code outside a request has only as long as its promises take, unless it runs in `clock.hold`.
- *
- * @throws ConfigurationError for an option that is unknown or cannot work.
+ * @experimental
  */
 export function createVirtualClock(options: VirtualClockOptions = {}): VirtualClock {
-  const own = ownOptions("createVirtualClock", options, ["startMs"]);
-  let time = integerOption("startMs", own.startMs, {
+  const { startMs } = ownOptions("createVirtualClock", options, ["startMs"]);
+  let time = integerOption("startMs", startMs, {
     fallback: 1_760_000_000_000,
     min: 0,
     max: 10_000_000_000_000,
   });
   const clock = {};
-  const timers = createTimeQueue();
-  const works = createHeldWorks();
+  const timers = new TimerQueue();
+  const tracker = new WorkTracker();
   let isJumpPlanned = false;
   let stallTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -79,24 +97,24 @@ export function createVirtualClock(options: VirtualClockOptions = {}): VirtualCl
     planJump();
   };
 
-  /** Called at every change of what time waits for. */
+  /** Called whenever something changes that the clock waits for. */
   const planJump = (): void => {
     clearTimeout(stallTimer);
-    if (works.areAwake()) {
-      if (works.areWaiting()) stallTimer = setTimeout(jump, STALL_MS);
+    if (tracker.hasAwake) {
+      if (tracker.hasWaiting) stallTimer = setTimeout(jump, STALL_MS);
       return;
     }
     if (isJumpPlanned || timers.firstDue() === undefined) return;
     isJumpPlanned = true;
-    // A turn of the event loop, so that all promises that can settle have done so before.
+    // One turn of the event loop later, so that all promises that can settle have settled.
     setImmediate(() => {
       isJumpPlanned = false;
-      if (!works.areAwake()) jump();
+      if (!tracker.hasAwake) jump();
     });
   };
 
-  /** The work of this clock from which it is called. */
-  const caller = (): HeldWork | undefined => {
+  /** The work of this clock from which the current code runs. */
+  const caller = (): TrackedWork | undefined => {
     const work = currentWork.getStore();
     return work?.clock === clock && !work.hasEnded ? work : undefined;
   };
@@ -112,13 +130,13 @@ export function createVirtualClock(options: VirtualClockOptions = {}): VirtualCl
     const finish = (): void => {
       if (isOver || work === undefined) return;
       isOver = true;
-      works.change(work, (one) => one.timers--);
+      tracker.change(work, (one) => one.timers--);
     };
     const remove = addTimer(ms, () => {
       finish();
       run();
     });
-    if (work !== undefined) works.change(work, (one) => one.timers++);
+    if (work !== undefined) tracker.change(work, (one) => one.timers++);
     planJump();
     return () => {
       remove();
@@ -139,24 +157,24 @@ export function createVirtualClock(options: VirtualClockOptions = {}): VirtualCl
           return;
         }
         addTimer(ms, () => {
-          works.change(work, (one) => one.sleeps--);
+          tracker.change(work, (one) => one.sleeps--);
           resolve();
         });
-        works.change(work, (one) => one.sleeps++);
+        tracker.change(work, (one) => one.sleeps++);
         planJump();
       });
     },
 
     async hold(work) {
-      const whole = caller();
-      if (whole !== undefined) works.change(whole, (one) => one.parts++);
-      const held = works.begin(clock);
+      const parent = caller();
+      if (parent !== undefined) tracker.change(parent, (one) => one.parts++);
+      const own = tracker.begin(clock);
       planJump();
       try {
-        return await currentWork.run(held, work);
+        return await currentWork.run(own, work);
       } finally {
-        works.change(held, (one) => (one.hasEnded = true));
-        if (whole !== undefined) works.change(whole, (one) => one.parts--);
+        tracker.change(own, (one) => (one.hasEnded = true));
+        if (parent !== undefined) tracker.change(parent, (one) => one.parts--);
         planJump();
       }
     },

@@ -7,8 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createWebhookReceiver } from "../../../src/index.js";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { sampleAlarm } from "../../../src/testing/samples/sample-alarm.js";
-import { signedDelivery } from "../../../src/testing/signed-delivery.js";
-import { TEST_SECRET } from "../../../src/testing/test-secret.js";
+import { signedDelivery, TEST_SECRET } from "../../../src/testing/signed-delivery.js";
 import { sqliteDriver } from "./sqlite-drivers.js";
 
 const [, , driverName = "", file = "", kind = "", loadMs = "", handlerMs = ""] = process.argv;

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { createWebhookReceiver } from "../../../src/index.js";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
 import type { SignedDelivery } from "../../../src/testing/signed-delivery.js";
-import { TEST_SECRET } from "../../../src/testing/test-secret.js";
+import { TEST_SECRET } from "../../../src/testing/signed-delivery.js";
 import { sqliteDriver } from "./sqlite-drivers.js";
 
 const [, , driverName = "", file = ""] = process.argv;

@@ -5,34 +5,34 @@ import { setTimeout as wait } from "node:timers/promises";
 import { TEST_SECRET } from "../deliveries.js";
 import type { Ledger } from "../ledger.js";
 
-/** What a receiver can be made to do wrong: each is a mistake that receivers are really written with. */
+/** What the receiver can be made to do wrong. Real receivers have each of these flaws. */
 export type ReceiverFlaw =
   | "answers before it handles"
-  | "handles copies again"
-  | "verifies JSON written anew"
-  | "answers 401 to whatever it does not know"
+  | "handles duplicates again"
+  | "verifies re-serialized JSON"
+  | "answers 401 to everything unknown"
   | "believes X-Webhook-Type"
-  | "remembers what it has not verified"
+  | "remembers unverified ids"
   | "decodes before it verifies"
-  | "decodes each piece by itself"
+  | "decodes each packet separately"
   | "answers with the parser's message"
-  | "acknowledges a copy in flight"
-  | "acknowledges what has failed"
-  | "remembers what has failed"
-  | "acknowledges and drops what is old"
-  | "acknowledges and drops what is big"
+  | "acknowledges a duplicate in flight"
+  | "acknowledges failed deliveries"
+  | "remembers failed deliveries as handled"
+  | "acknowledges and drops old deliveries"
+  | "acknowledges and drops big bodies"
   | "compares a quarter of the signature"
   | "skips a digit of the signature"
-  | "answers 409 for ever after a late handler"
-  | "forgets a handler that is late"
+  | "answers 409 forever after a late handler"
+  | "forgets late handlers"
   | "remembers 8 characters of an id"
   | "remembers ids in lower case";
 
-/** Longer than a failing handler may take. */
+/** Longer than a failing handler takes. */
 const HANDLER_TIMEOUT_MS = 550;
 
 /** What the receiver answers. */
-type Verdict = readonly [status: number, text: string];
+type Answer = readonly [status: number, text: string];
 
 const GRAMMAR = {
   "x-webhook-id": /^[\w.-]{1,128}$/,
@@ -42,25 +42,25 @@ const GRAMMAR = {
 };
 
 /**
- * A receiver that is written by hand, without a line of ours, and does what the gateway's document asks
- * for. Tests break it in one place: with a flaw it is one that the conformance suite has to catch.
+ * A receiver without this library's code that does what the gateway's document asks for. With a flaw it does
+ * one thing wrong, which the conformance suite must catch.
  */
 export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): RequestListener {
   const is = (one: ReceiverFlaw) => flaw === one;
   const handled = new Set<string>();
   const running = new Set<string>();
   const stopped = new Set<string>();
-  const copyCame = new Map<string, () => void>();
+  const duplicateArrived = new Map<string, () => void>();
 
-  const refuse = (text: string): Verdict => [
-    is("answers 401 to whatever it does not know") ? 401 : 409,
+  const refuse = (text: string): Answer => [
+    is("answers 401 to everything unknown") ? 401 : 409,
     text,
   ];
 
-  /** Whether the signature fits the body, as the flaw has it. */
+  /** Whether the signature matches the body, if the flaw does not get in the way. */
   const isSigned = (prefix: string, body: Buffer, signature: string): boolean => {
     let signedBody: string | Buffer = body;
-    if (is("verifies JSON written anew")) signedBody = JSON.stringify(JSON.parse(String(body)));
+    if (is("verifies re-serialized JSON")) signedBody = JSON.stringify(JSON.parse(String(body)));
     if (is("decodes before it verifies")) signedBody = String(body);
     const mac = createHmac("sha256", TEST_SECRET).update(prefix).update(signedBody).digest();
     const given = signature.slice("v1=".length);
@@ -76,23 +76,23 @@ export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): Reques
     return is("remembers 8 characters of an id") ? id.slice(0, 8) : id;
   };
 
-  /** A database that is down says so late: when a copy has come, or after a while. */
+  /** A database that is down fails late: when a duplicate has arrived, or after half a second. */
   const failLate = (id: string): Promise<void> =>
     new Promise((resolve) => {
       const timer = setTimeout(resolve, 500);
-      copyCame.set(id, () => {
+      duplicateArrived.set(id, () => {
         clearTimeout(timer);
         resolve();
       });
     });
 
-  const handle = async (id: string): Promise<Verdict> => {
+  const handle = async (id: string): Promise<Answer> => {
     const key = remembered(id);
-    if (!is("handles copies again")) {
+    if (!is("handles duplicates again")) {
       if (handled.has(key)) return [200, "duplicate"];
       if (running.has(key)) {
-        copyCame.get(id)?.();
-        return is("acknowledges a copy in flight") ? [200, "in flight"] : [409, "in flight"];
+        duplicateArrived.get(id)?.();
+        return is("acknowledges a duplicate in flight") ? [200, "in flight"] : [409, "in flight"];
       }
     }
     if (is("answers before it handles")) {
@@ -105,37 +105,37 @@ export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): Reques
     return Promise.race([runHandler(id, key), answerLate(key)]);
   };
 
-  const runHandler = async (id: string, key: string): Promise<Verdict> => {
+  const runHandler = async (id: string, key: string): Promise<Answer> => {
     running.add(key);
     try {
       await ledger.record({ id });
-      // The work that a runtime stops with the answer has had its effect, and marks nothing.
+      // The runtime stopped this work with the answer: it had its effect but cannot mark the id.
       if (stopped.has(key)) return [503, "late"];
       handled.add(key);
     } catch {
-      if (is("acknowledges a copy in flight")) await failLate(id);
-      if (is("remembers what has failed")) handled.add(key);
+      if (is("acknowledges a duplicate in flight")) await failLate(id);
+      if (is("remembers failed deliveries as handled")) handled.add(key);
       running.delete(key);
-      return is("acknowledges what has failed") ? [200, "failed"] : [500, "failed"];
+      return is("acknowledges failed deliveries") ? [200, "failed"] : [500, "failed"];
     }
     running.delete(key);
     return [200, "handled"];
   };
 
-  const answerLate = async (key: string): Promise<Verdict> => {
+  const answerLate = async (key: string): Promise<Answer> => {
     await wait(HANDLER_TIMEOUT_MS, undefined, { ref: false });
     if (!running.has(key)) return [503, "late"];
-    if (is("forgets a handler that is late")) running.delete(key);
-    if (is("forgets a handler that is late") || is("answers 409 for ever after a late handler")) {
+    if (is("forgets late handlers")) running.delete(key);
+    if (is("forgets late handlers") || is("answers 409 forever after a late handler")) {
       stopped.add(key);
     }
     return [503, "late"];
   };
 
-  const judge = (req: IncomingMessage, body: Buffer): Verdict | Promise<Verdict> => {
-    if (req.method !== "POST") return [405, "POST alone"];
+  const receive = (req: IncomingMessage, body: Buffer): Answer | Promise<Answer> => {
+    if (req.method !== "POST") return [405, "POST only"];
     if (body.length > 1_048_576) {
-      return is("acknowledges and drops what is big") ? [200, "too large"] : refuse("too large");
+      return is("acknowledges and drops big bodies") ? [200, "too large"] : refuse("too large");
     }
     for (const [name, grammar] of Object.entries(GRAMMAR)) {
       const value = req.headers[name];
@@ -143,16 +143,16 @@ export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): Reques
     }
     const id = String(req.headers["x-webhook-id"]);
     const timestamp = String(req.headers["x-webhook-timestamp"]);
-    if (is("remembers what it has not verified") && handled.has(id)) return [200, "duplicate"];
-    if (is("remembers what it has not verified")) handled.add(id);
+    if (is("remembers unverified ids") && handled.has(id)) return [200, "duplicate"];
+    if (is("remembers unverified ids")) handled.add(id);
     const prefix = `v1:${timestamp}:${id}:`;
     if (!isSigned(prefix, body, String(req.headers["x-webhook-signature"]))) {
       return refuse("not signed");
     }
     if (Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) {
-      return is("acknowledges and drops what is old") ? [200, "stale"] : refuse("stale");
+      return is("acknowledges and drops old deliveries") ? [200, "stale"] : refuse("stale");
     }
-    if (is("remembers what it has not verified")) handled.delete(id);
+    if (is("remembers unverified ids")) handled.delete(id);
     const parsed = Object(JSON.parse(String(body).replace("\uFEFF", ""))) as object;
     const type = is("believes X-Webhook-Type")
       ? req.headers["x-webhook-type"]
@@ -164,30 +164,30 @@ export function handWrittenReceiver(ledger: Ledger, flaw?: ReceiverFlaw): Reques
     return handle(id);
   };
 
-  const unknown = (text: string): Verdict =>
-    is("answers 401 to whatever it does not know") ? [401, text] : [503, text];
+  const unknown = (text: string): Answer =>
+    is("answers 401 to everything unknown") ? [401, text] : [503, text];
 
-  const judgeSafely = async (req: IncomingMessage, body: Buffer): Promise<Verdict> => {
+  const receiveSafely = async (req: IncomingMessage, body: Buffer): Promise<Answer> => {
     try {
-      return await judge(req, body);
+      return await receive(req, body);
     } catch (error) {
       const text = is("answers with the parser's message") ? String(error) : "unreadable";
-      return is("verifies JSON written anew") ? [409, text] : unknown(text);
+      return is("verifies re-serialized JSON") ? [409, text] : unknown(text);
     }
   };
 
   return (req, res) => {
-    const read = is("decodes each piece by itself") ? readText(req) : buffer(req);
+    const read = is("decodes each packet separately") ? readText(req) : buffer(req);
     read.then(
       async (body) => {
-        answer(res, await judgeSafely(req, body));
+        answer(res, await receiveSafely(req, body));
       },
       () => undefined,
     );
   };
 }
 
-function answer(res: ServerResponse, [status, text]: Verdict): void {
+function answer(res: ServerResponse, [status, text]: Answer): void {
   res.writeHead(status, { "content-type": "text/plain" }).end(text);
 }
 

@@ -7,17 +7,16 @@ import { TEST_SECRET } from "../deliveries.js";
 import type { Ledger } from "../ledger.js";
 
 /**
- * `@octokit/webhooks`: its Node middleware, its HMAC, its event handlers. Adapted are the names of the
- * headers, and what is signed: `v1:time:id:` goes before the body where theirs has the body alone, which
- * is carried to the verification as the id of the delivery. Its middleware, which decides what is
- * answered, is as it comes from npm.
+ * `@octokit/webhooks` with its Node middleware, its HMAC and its event handlers. Two things are adapted: the
+ * names of the headers, and the signed text, which has `v1:time:id:` before the body. That prefix reaches the
+ * verification as the id of the delivery. The middleware, which chooses the answers, is unchanged.
  */
 export function octokitReceiver(ledger: Ledger): RequestListener {
   const webhooks = new Webhooks({ secret: TEST_SECRET, log: silent });
   webhooks.onAny(({ id }) => ledger.record({ id }));
   webhooks.verifyAndReceive = async ({ id, name, payload, signature }) => {
     const isAuthentic = await webhooks.verify(`v1:${id}:${payload}`, signature).catch(() => false);
-    // As theirs does: the error's status is what the middleware answers.
+    // As in their code: the middleware answers with the status of the error.
     if (!isAuthentic) throw octokitError("signature does not match");
     let parsed: unknown;
     try {
@@ -34,9 +33,10 @@ export function octokitReceiver(ledger: Ledger): RequestListener {
     const time = headerOf(req, "x-webhook-timestamp");
     const id = headerOf(req, "x-webhook-id");
     const signature = headerOf(req, "x-webhook-signature");
-    give(req, "x-github-event", headerOf(req, "x-webhook-type"));
-    if (time !== undefined && id !== undefined) give(req, "x-github-delivery", `${time}:${id}`);
-    give(req, "x-hub-signature-256", signature?.replace(/^v1=/, "sha256="));
+    setHeader(req, "x-github-event", headerOf(req, "x-webhook-type"));
+    if (time !== undefined && id !== undefined)
+      setHeader(req, "x-github-delivery", `${time}:${id}`);
+    setHeader(req, "x-hub-signature-256", signature?.replace(/^v1=/, "sha256="));
     void middleware(req, res);
   };
 }
@@ -49,10 +49,10 @@ function octokitError(message: string): AggregateError {
 }
 
 /**
- * `standardwebhooks` in Express 5, mounted as its README and those of its users do: `express.raw`, a 400
- * for what does not verify, then the handler. Adapted are the names of the headers, and `sign`, in which
- * its MAC over `id.time.body` in base64 is replaced by the gateway's; parsing of the headers, time-out,
- * comparison and JSON are as they come from npm.
+ * `standardwebhooks` in Express 5, mounted as its README shows: `express.raw`, a 400 for a delivery that does
+ * not verify, then the handler. Two things are adapted: the names of the headers, and `sign`, which computes
+ * the gateway's MAC instead of its own over `id.time.body` in base64. Header parsing, tolerance, comparison and
+ * JSON are unchanged.
  */
 export function standardWebhooksReceiver(ledger: Ledger): RequestListener {
   const webhook = new GatewayWebhook(TEST_SECRET, { format: "raw" });
@@ -81,7 +81,7 @@ export function standardWebhooksReceiver(ledger: Ledger): RequestListener {
 class GatewayWebhook extends Webhook {
   override sign(id: string, timestamp: Date, payload: string | Buffer): string {
     const seconds = String(Math.floor(timestamp.getTime() / 1000));
-    // Decoded and encoded again, as theirs does.
+    // Decoded and encoded again, as in their code.
     const text = payload.toString();
     const mac = createHmac("sha256", TEST_SECRET).update(`v1:${seconds}:${id}:${text}`);
     return `v1,${mac.digest("hex")}`;
@@ -93,6 +93,6 @@ function headerOf(req: IncomingMessage, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function give(req: IncomingMessage, name: string, value: string | undefined): void {
+function setHeader(req: IncomingMessage, name: string, value: string | undefined): void {
   if (value !== undefined) req.headers[name] = value;
 }

@@ -1,20 +1,20 @@
-import type { Verdict } from "../../../src/testing/twin/verdict.js";
+import type { AttemptResult } from "../../../src/testing/twin/attempt-result.js";
 
-/** A request as an endpoint got it. */
+/** A request that arrived at an endpoint. */
 export interface Arrival {
-  /** Of the endpoint's clock. */
+  /** When it arrived, on the endpoint's clock. */
   readonly at: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
-/** An endpoint in this process that answers what it is told to, and knows what arrived. */
+/** An endpoint in this process that answers given statuses and records what arrives. */
 export interface TwinEndpoint {
   readonly target: (request: Request) => Promise<Response>;
   readonly arrivals: readonly Arrival[];
 }
 
-/** `statusOf` is asked for each request, counted from 0; it may take its time. */
+/** Makes an endpoint. `statusOf` returns the status for each request, counted from 0. */
 export function twinEndpoint(
   now: () => number,
   statusOf: (arrival: Arrival, count: number) => number | Promise<number>,
@@ -30,8 +30,8 @@ export function twinEndpoint(
   };
 }
 
-/** What GATEWAY.md, "Events", rule 2, says of a status, written down once more and not derived. */
-export function verdictByContract(status: number): Verdict {
+/** What a status means by GATEWAY.md, "Events", rule 2. Written down again, not taken from the kit. */
+export function resultByContract(status: number): AttemptResult {
   if (Math.floor(status / 100) === 2) return "acknowledged";
   if ([408, 409, 429, 500, 502, 503, 504].includes(status)) return "retryable";
   return [400, 401, 403, 404, 422].includes(status) ? "final" : "unlisted";

@@ -2,18 +2,18 @@ import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import { once } from "node:events";
 import { listen } from "../servers.js";
 
-/** A real server for a twin, and what it knows of its connections. */
+/** A real server for a twin. */
 export interface TwinServer {
   readonly url: string;
-  /** How many requests have come. */
+  /** How many requests have arrived. */
   readonly requests: () => number;
   /** Resolves when no connection is open. */
   readonly idle: () => Promise<void>;
-  /** Stops it at once, with its connections. */
+  /** Stops the server and closes its connections. */
   readonly close: () => Promise<void>;
 }
 
-/** Starts a server on a free port; `answer` is called when the whole body has come. */
+/** Starts a server on a free port. `answer` is called when the whole body has arrived. */
 export async function startTwinServer(
   answer: (req: IncomingMessage, res: ServerResponse, count: number) => void,
 ): Promise<TwinServer> {

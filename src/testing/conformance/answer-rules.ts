@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+import { repeatsSecret } from "./case-context.js";
+import type { ConformanceRule } from "./conformance-rule.js";
+import { ensureAcceptsGenuine, expectNotAccepted, type Named } from "./expectations.js";
+import { headerOf, ID, SIGNATURE, withBody, withHeader } from "./request-changes.js";
+import { sendPastLimiter } from "./resending.js";
+import { sampleText, type Delivery } from "./test-deliveries.js";
+import {
+  missingHeaders,
+  reserializedBody,
+  unsignedRequest,
+  wrongSecret,
+} from "./unverifiable-requests.js";
+
+/** How a receiver answers strangers: without server errors, other methods or data. */
+export const answerRules: readonly ConformanceRule[] = [
+  {
+    id: "no_server_errors",
+    level: "should",
+    title: "no unauthenticated request gets a 5xx",
+    why: "Anyone who finds the URL can set off your alerting, until no one looks when a genuine alarm fails.",
+    fix: "Answer 409 to a request that cannot be verified: the server is not at fault.",
+    async check(context) {
+      const { deliver } = context;
+      const requests: readonly Named<Delivery>[] = [
+        await wrongSecret(deliver),
+        await unsignedRequest(deliver),
+        await reserializedBody(deliver),
+        ...(await missingHeaders(deliver)),
+        ["a signature that is not hexadecimal", withHeader(await deliver(), SIGNATURE, "v1=é")],
+        ["an id with a colon", withHeader(await deliver(), ID, "a:b")],
+        ["half of the JSON", withBody(await deliver(), '{"alarm":')],
+        ["no body", withBody(await deliver(), "")],
+        ["no webhook header at all", { ...(await deliver()), headers: [] }],
+      ];
+      for (const [name, request] of requests) {
+        const answer = await context.send(request);
+        if (answer.wire !== undefined && answer.wire.status >= 500) {
+          throw context.failure(`${name}: expected less than 500, got ${answer.text}`);
+        }
+        if (answer.wire === undefined) {
+          throw context.failure(`${name}: expected an answer, got ${answer.text}`);
+        }
+      }
+    },
+  },
+  {
+    id: "other_methods",
+    level: "should",
+    title: "a delivery with another method than POST is refused",
+    why: "The gateway sends only POST. Any other method is a scanner or a mistake.",
+    fix: "Answer 405 to other methods. GET and HEAD may get any answer, as long as nothing is handled.",
+    async check(context) {
+      await ensureAcceptsGenuine(context);
+      for (const method of ["GET", "HEAD"]) {
+        const delivery = await context.deliver();
+        const request = { ...delivery, method, body: undefined };
+        const { outcome, text } = await sendPastLimiter(context, request);
+        const runs = await context.runsOf(delivery.id);
+        // Load balancers use these methods for health checks, so any answer is fine.
+        if ((runs ?? 0) > 0 || outcome === "handled") {
+          throw context.failure(`${method}: answered ${text}, and the delivery was handled`);
+        }
+      }
+      for (const method of ["PUT", "PATCH", "DELETE"]) {
+        const delivery = await context.deliver();
+        const body = method.startsWith("P") ? delivery.body : undefined;
+        const answer = await sendPastLimiter(context, { ...delivery, method, body });
+        await expectNotAccepted(context, method, delivery.id, answer);
+      }
+    },
+  },
+  {
+    id: "no_echo",
+    level: "should",
+    title: "an answer repeats nothing of the request",
+    why: "Alarms contain national ids, e-mail addresses and IBANs. Proxies log answers, and the gateway keeps them.",
+    fix: "Answer a fixed text for each outcome, without a parser message or a stack trace.",
+    async check(context) {
+      const { deliver } = context;
+      // Short, since parsers quote only the beginning of what they cannot read.
+      const marker = `m${randomUUID().slice(-12)}`;
+      const body = context.settings.types.includes("new_alarm")
+        ? sampleText("new_alarm", { text: marker })
+        : sampleText("delete_my_data_event", { client_id: marker });
+      const requests: readonly Named<Delivery>[] = [
+        ["a genuine delivery", await deliver({ body })],
+        ["a forged delivery", await deliver({ body, secret: "whsec_of_another_webhook" })],
+        ["a delivery without a signature", withHeader(await deliver({ body }), SIGNATURE)],
+        ["a genuine delivery that is not JSON", await deliver({ body: marker })],
+        ["a genuine delivery without an alarm", await deliver({ body: `{"alarm":["${marker}"]}` })],
+        [
+          "a signature header with a marker",
+          withHeader(await deliver({ body }), SIGNATURE, `v1=${marker}`),
+        ],
+      ];
+      for (const [name, request] of requests) {
+        const { wire, text } = await context.send(request);
+        if (wire === undefined) throw context.failure(`${name}: expected an answer, got ${text}`);
+        const said = [wire.body, ...Object.values(wire.headers)].join("\n");
+        const signature = headerOf(request, SIGNATURE).slice("v1=".length);
+        const repeated = [marker, signature].some((part) => part !== "" && said.includes(part));
+        if (repeated || repeatsSecret(said, context.settings.secret)) {
+          throw context.failure(`${name}: the answer repeats part of the request`);
+        }
+      }
+    },
+  },
+];

@@ -1,0 +1,113 @@
+import type { ConformanceRule } from "./conformance-rule.js";
+import { alarmWith } from "./genuine-record-rules.js";
+import { textOf, withHeader } from "./request-changes.js";
+import { acceptRule } from "./rule-kinds.js";
+import type { Delivery } from "./test-deliveries.js";
+
+const RAW_BODY_FIX =
+  "Verify the raw bytes before any parser sees them, never JSON that was serialized again.";
+
+/** A genuine request must be accepted in every form in which it can arrive. */
+export const genuineRequestRules: readonly ConformanceRule[] = [
+  acceptRule(
+    {
+      id: "non_ascii",
+      title: "an alarm with text beyond ASCII is acknowledged",
+      needs: ["new_alarm"],
+      fix: `${RAW_BODY_FIX} Length and signature count bytes, not characters.`,
+    },
+    async (deliver) => [
+      await alarmWith(deliver, "UTF-8", { text: "Ålarm – тест – 警報 – 🔔 – e\u0301 – \u2028" }),
+    ],
+  ),
+  acceptRule(
+    {
+      id: "exact_bytes",
+      title: "JSON with unusual white space and escapes is acknowledged",
+      why: "The signature covers the exact bytes. JSON that was serialized again never matches it.",
+      fix: RAW_BODY_FIX,
+    },
+    async (deliver) => {
+      const [spaced, text] = [textOf(await deliver()), textOf(await deliver())];
+      // Some languages escape slashes and everything beyond ASCII. JSON allows to escape any letter.
+      const escaped = text.replaceAll("/", "\\/").replaceAll("a", "\\u0061");
+      return [
+        ["white space", await deliver({ body: `\r\n ${spaced.replace(":", " :\t")}\n\n` })],
+        ["escapes", await deliver({ body: escaped })],
+      ];
+    },
+  ),
+  acceptRule(
+    {
+      id: "nested_text",
+      title: "delimiters, quotes and escapes inside the payload are acknowledged",
+      needs: ["new_alarm"],
+      fix: `${RAW_BODY_FIX} The payload is JSON inside a JSON string.`,
+    },
+    async (deliver) => [
+      await alarmWith(deliver, "a payload full of escapes", {
+        payload: JSON.stringify({ "a:b": 'v1:1:"\\\n\u0000\u007f', nested: '{"k":"\\"}"}' }),
+      }),
+    ],
+  ),
+  acceptRule(
+    {
+      id: "big_alarm",
+      title: "an alarm of 200 KB is acknowledged",
+      needs: ["new_alarm"],
+      why: "A leak with many entries makes a big alarm. A parser with a small limit refuses it for good.",
+      fix: "Raise the body limit of every parser and proxy in front (Express: 100 kB by default).",
+    },
+    async (deliver) => [await alarmWith(deliver, "200 KB", { text: "x".repeat(200 * 1024) })],
+  ),
+  acceptRule(
+    {
+      id: "chunked",
+      title: "a body without Content-Length is acknowledged",
+      fix: "Read the body to its end, whatever its headers say about its length.",
+    },
+    async (deliver) => [["chunked", { ...(await deliver()), chunked: true }]],
+  ),
+  acceptRule(
+    {
+      id: "header_case",
+      title: "header names in any letter case are acknowledged",
+      fix: "Ignore letter case when you look up a header: proxies and HTTP/2 send lower case.",
+    },
+    async (deliver) => [
+      ["lower case", renamed(await deliver(), (name) => name.toLowerCase())],
+      ["upper case", renamed(await deliver(), (name) => name.toUpperCase())],
+    ],
+  ),
+  acceptRule(
+    {
+      id: "unknown_headers",
+      title: "a delivery with unknown headers is acknowledged",
+      fix: "Ignore headers that you do not know.",
+    },
+    async (deliver) => [
+      [
+        "a trace header and a new X-Webhook header",
+        withHeader(
+          withHeader(await deliver(), "traceparent", `00-${"a".repeat(32)}-${"b".repeat(16)}-01`),
+          "X-Webhook-Attempt",
+          "2",
+        ),
+      ],
+    ],
+  ),
+  acceptRule(
+    {
+      id: "minute_old",
+      title: "a delivery that was signed a minute ago is acknowledged",
+      why: "Queues and slow networks take time. With a tolerance of seconds such alarms are refused.",
+      fix: "Tolerate a few minutes (Authentication, rule 7).",
+    },
+    async (deliver) => [["a minute old", await deliver({ age: 60 })]],
+  ),
+];
+
+function renamed(delivery: Delivery, rename: (name: string) => string): Delivery {
+  const headers = delivery.headers.map(([name, value]) => [rename(name), value] as const);
+  return { ...delivery, headers };
+}

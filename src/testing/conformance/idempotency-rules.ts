@@ -1,0 +1,146 @@
+import type { ConformanceRule } from "./conformance-rule.js";
+import {
+  CONCURRENT_DUPLICATES,
+  expectDuplicatesByIdAlone,
+  expectHandledOnce,
+  expectSimilarIdsToldApart,
+  sendConcurrently,
+  sendTwice,
+} from "./duplicates.js";
+import { ensureAcceptsGenuine, expectAccepted } from "./expectations.js";
+import { expectFailureRetried, expectLateSuccessCounts } from "./failing-and-slow-handlers.js";
+import { sendGenuine } from "./resending.js";
+import { wrongSecret } from "./unverifiable-requests.js";
+
+const TWICE =
+  "A customer is warned twice about one stolen identity, or a removal is ordered twice.";
+const REMEMBER =
+  "Remember the X-Webhook-Id of each handled delivery in a store that all processes share.";
+const HANDLED_LATER =
+  "the delivery was handled only after the answer: that is right if it was in a queue that survives the process; then let handled count what is in the queue";
+
+/** Each delivery must be handled exactly once. */
+export const idempotencyRules: readonly ConformanceRule[] = [
+  {
+    id: "duplicate_acknowledged",
+    level: "must",
+    title: "a duplicate of a handled delivery is acknowledged",
+    why: "If your first answer is lost, the gateway sends the delivery again, for up to 36 hours, until an answer acknowledges it.",
+    fix: "Answer 200 to an X-Webhook-Id that was handled (Events, rule 4).",
+    async check(context) {
+      await sendTwice(context, await context.deliver());
+    },
+  },
+  {
+    id: "duplicate_handled_once",
+    level: "must",
+    title: "a duplicate of a handled delivery is not handled again",
+    why: `${TWICE} If ids are truncated or compared without letter case, a new alarm counts as a duplicate and is lost.`,
+    fix: `${REMEMBER} Keep the whole id, with its letter case.`,
+    async check(context) {
+      const delivery = await context.deliver();
+      const answers = await sendTwice(context, delivery);
+      await expectSimilarIdsToldApart(context);
+      await expectHandledOnce(context, delivery, answers);
+    },
+  },
+  {
+    id: "retry_with_new_signature",
+    level: "must",
+    title: "a retry with a new timestamp and signature is not handled again",
+    why: `Only the id is the same in each retry. ${TWICE}`,
+    fix: `${REMEMBER} Do not use the signature or the timestamp.`,
+    async check(context) {
+      const delivery = await context.deliver({ age: 45 });
+      const retry = await context.deliver({ id: delivery.id, body: delivery.body });
+      await expectHandledOnce(context, delivery, await sendTwice(context, delivery, retry));
+    },
+  },
+  {
+    id: "duplicate_by_id_alone",
+    level: "must",
+    title: "a duplicate is recognised by its id, not by its body",
+    why: `Only the id is the same in each retry: a retry may write the same record in other bytes. ${TWICE}`,
+    fix: `${REMEMBER} Do not use the body or a hash of it.`,
+    check: expectDuplicatesByIdAlone,
+  },
+  {
+    id: "concurrent_duplicates",
+    level: "must",
+    title: "each of several concurrent duplicates is acknowledged or gets a retryable status",
+    why: "If a duplicate in flight gets a final status and the first handler then fails, the alarm is lost.",
+    fix: "Answer 409 to a duplicate of a delivery that is being handled.",
+    async check(context) {
+      const delivery = await context.deliver();
+      await sendConcurrently(context, delivery);
+    },
+  },
+  {
+    id: "concurrent_duplicates_handled_once",
+    level: "must",
+    title: "one of several concurrent duplicates is handled",
+    why: TWICE,
+    fix: "Claim the X-Webhook-Id with one atomic operation before the handler runs.",
+    async check(context) {
+      const delivery = await context.deliver();
+      const answers = await sendConcurrently(context, delivery);
+      await expectHandledOnce(context, delivery, answers);
+    },
+  },
+  {
+    id: "acknowledged_after_handling",
+    level: "must",
+    title: "a delivery is handled before it is acknowledged",
+    needs: ["handled"],
+    why: "A process that dies between the answer and the handler loses the alarm: the gateway takes it as received.",
+    fix: "Answer when the handler has finished, or when the delivery is in a queue that survives the process.",
+    async check(context) {
+      await ensureAcceptsGenuine(context);
+      const delivery = await context.deliver();
+      const answer = await sendGenuine(context, delivery);
+      const runs = await context.runsOf(delivery.id);
+      await expectAccepted(context, "a delivery", delivery.id, answer);
+      if (runs === 0) context.leaveUnjudged(HANDLED_LATER);
+    },
+  },
+  {
+    id: "failure_sent_again",
+    level: "must",
+    title: "a delivery whose handler fails is sent again and then handled",
+    needs: ["whileFailing"],
+    why: "A database that is down for a minute costs all alarms of that minute: acknowledged or given up, none is sent again.",
+    fix: "Answer 500 or 503 when the handler fails, and do not remember the id as handled. Answer 409 to a duplicate of a delivery that is being handled.",
+    async check(context) {
+      await ensureAcceptsGenuine(context);
+      await expectFailureRetried(context, 1);
+      await expectFailureRetried(context, CONCURRENT_DUPLICATES);
+    },
+  },
+  {
+    id: "late_handler_counts",
+    level: "must",
+    title: "a retry after a handler that finished late is acknowledged and not handled again",
+    needs: ["whileSlow"],
+    why: "A handler that outlasts its time-out still has its effect. If each retry gets 409, the retries are used up; if the id is forgotten, the alarm is handled twice.",
+    fix: "Keep the X-Webhook-Id claimed until the late handler settles. Then remember it as handled, or release it if the handler failed. If the platform ends a request's work with the answer, pass waitUntil to the receiver.",
+    async check(context) {
+      await ensureAcceptsGenuine(context);
+      await expectLateSuccessCounts(context);
+    },
+  },
+  {
+    id: "forged_duplicate",
+    level: "must",
+    title: "a forged request with the id of a genuine delivery does not block it",
+    why: "Someone who learns or guesses an id could make its alarm count as handled.",
+    fix: "Store nothing of a request before its signature is verified.",
+    async check(context) {
+      await ensureAcceptsGenuine(context);
+      const [, forged] = await wrongSecret(context.deliver);
+      await context.send(forged);
+      const genuine = await context.deliver({ id: forged.id });
+      const answer = await sendGenuine(context, genuine);
+      await expectAccepted(context, "the genuine delivery", genuine.id, answer);
+    },
+  },
+];

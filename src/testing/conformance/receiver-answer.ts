@@ -1,0 +1,42 @@
+import type { SendError } from "../sending/target.js";
+import { outcomeOf, type WireAnswer } from "../sending/wire.js";
+import { resultOfStatus, type AttemptResult } from "../twin/attempt-result.js";
+
+/** The receiver's answer to one request, and what it means to the gateway. */
+export interface ReceiverAnswer {
+  readonly result: AttemptResult;
+  /** Undefined when no answer arrived. */
+  readonly wire: WireAnswer | undefined;
+  /** The outcome in the answer's JSON. Undefined when it names none. */
+  readonly outcome: string | undefined;
+  /** For a message: "401, after which the gateway gives up for good". */
+  readonly text: string;
+}
+
+const MEANING: Readonly<Record<AttemptResult, string>> = {
+  acknowledged: "which acknowledges the delivery",
+  retryable: "after which the gateway sends it again",
+  final: "after which the gateway gives up for good",
+  unlisted: "which the gateway's contract does not mention",
+  network_error: "",
+  timeout: "",
+};
+
+/** Reads an answer as the gateway does. */
+export function answerOf(wire: WireAnswer): ReceiverAnswer {
+  const result = resultOfStatus(wire.status);
+  const outcome = outcomeOf(wire.body);
+  return { result, wire, outcome, text: `${wire.status}, ${MEANING[result]}` };
+}
+
+/** Reads a missing answer as the gateway does. */
+export function noAnswer(error: SendError): ReceiverAnswer {
+  const result = error.code === "timeout" ? "timeout" : "network_error";
+  const text = `no answer (${error.message})`;
+  return { result, wire: undefined, outcome: undefined, text };
+}
+
+/** Whether the gateway sends the delivery again after this answer. */
+export function isRetried({ result }: ReceiverAnswer): boolean {
+  return result === "retryable" || result === "network_error" || result === "timeout";
+}

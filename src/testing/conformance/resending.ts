@@ -1,0 +1,69 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { WireRequest } from "../sending/wire.js";
+import type { CaseContext } from "./case-context.js";
+import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
+import type { Delivery } from "./test-deliveries.js";
+
+/** How often a request is sent that a rate limiter or a proxy answers. */
+const MAX_SENDS = 5;
+const FIRST_PAUSE_MS = 10;
+const MAX_PAUSE_MS = 1_000;
+/** Retryable statuses of the receiver itself. The others come from a rate limiter or a proxy. */
+const RECEIVER_STATUSES: readonly number[] = [409, 500];
+
+/**
+ * Sends a delivery that must be acknowledged. Sends it again a few times when a rate limiter answers "try
+ * later", which is no refusal. Waits as long as `Retry-After` says, at most one second.
+ */
+export function sendGenuine(
+  context: CaseContext,
+  delivery: Delivery,
+  send: () => Promise<ReceiverAnswer> = () => context.send(delivery),
+): Promise<ReceiverAnswer> {
+  return sendWhile(saysLater, send);
+}
+
+/** Sends a request of any kind. Sends it again when a rate limiter answers instead of the receiver. */
+export function sendPastLimiter(
+  context: CaseContext,
+  request: WireRequest,
+  send: () => Promise<ReceiverAnswer> = () => context.send(request),
+): Promise<ReceiverAnswer> {
+  return sendWhile(isOfLimiter, send);
+}
+
+/** Whether a rate limiter answered. It answers 429 to anything, so 429 says nothing about the request. */
+export function isOfLimiter({ wire }: ReceiverAnswer): boolean {
+  return wire?.status === 429;
+}
+
+async function sendWhile(
+  mustResend: (answer: ReceiverAnswer) => boolean,
+  send: () => Promise<ReceiverAnswer>,
+): Promise<ReceiverAnswer> {
+  for (let sends = 1; ; sends++) {
+    const answer = await send();
+    if (sends === MAX_SENDS || !mustResend(answer)) return answer;
+    const seconds = Number(answer.wire?.headers["retry-after"] ?? Number.NaN);
+    const pauseMs = Number.isNaN(seconds) ? FIRST_PAUSE_MS * 2 ** sends : 1_000 * seconds;
+    await wait(Math.min(Math.max(pauseMs, 0), MAX_PAUSE_MS));
+  }
+}
+
+function saysLater({ result, wire }: ReceiverAnswer): boolean {
+  if (result !== "retryable" || wire === undefined) return false;
+  return "retry-after" in wire.headers || !RECEIVER_STATUSES.includes(wire.status);
+}
+
+/** Sends until the answer is not retryable, as the gateway does, but with short gaps. */
+export async function sendUntilAcknowledged(
+  context: CaseContext,
+  send: () => Promise<ReceiverAnswer>,
+): Promise<ReceiverAnswer> {
+  const until = performance.now() + context.settings.timeoutMs;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+    const answer = await send();
+    if (!isRetried(answer) || performance.now() + pauseMs > until) return answer;
+    await wait(pauseMs);
+  }
+}

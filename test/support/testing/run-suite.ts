@@ -1,0 +1,104 @@
+import http, { type RequestListener } from "node:http";
+import { nodeHandler } from "../../../adapters/node.js";
+import {
+  createWebhookReceiver,
+  type CommonReceiverOptions,
+  type WebhookReceiver,
+} from "../../../src/index.js";
+import { ConformanceFailure } from "../../../src/testing/conformance/conformance-case.js";
+import type { ConformanceOptions } from "../../../src/testing/conformance/conformance-options.js";
+import { receiverConformance } from "../../../src/testing/conformance/receiver-conformance.js";
+import {
+  runConformance,
+  type ConformanceReport,
+} from "../../../src/testing/conformance/run-conformance.js";
+import { TEST_SECRET } from "../deliveries.js";
+import { createLedger, type Ledger } from "../ledger.js";
+import { listen } from "../servers.js";
+
+/** A receiver of this library whose handlers write into a ledger. */
+export function ledgerReceiver(
+  { record }: Pick<Ledger, "record">,
+  options: Omit<Partial<CommonReceiverOptions>, "handlers"> = {},
+): WebhookReceiver {
+  const handle = (_record: unknown, context: { readonly id: string }) => record(context);
+  return createWebhookReceiver({
+    secret: TEST_SECRET,
+    handlers: { new_alarm: handle, delete_my_data_event: handle, unrecognized: handle },
+    logger: false,
+    // Shorter than the ledger's slow handler takes.
+    handlerTimeoutMs: 150,
+    ...options,
+  });
+}
+
+/** Runs the suite against a receiver on a server, with every probe that `options` do not remove. */
+export async function runSuiteOnListener(
+  createListener: (ledger: Ledger) => RequestListener,
+  options: Partial<ConformanceOptions> = {},
+): Promise<ConformanceReport> {
+  const ledger = createLedger();
+  const server = await listen(http.createServer(createListener(ledger)));
+  const { handled, whileFailing, whileSlow } = ledger;
+  const target = `http://127.0.0.1:${server.port}/`;
+  try {
+    const probes = { handled, whileFailing, whileSlow };
+    return await runConformance(
+      receiverConformance({ target, secret: TEST_SECRET, ...probes, ...options }),
+    );
+  } finally {
+    await server.close();
+  }
+}
+
+/** The ids of the cases with this result. */
+export function idsOf(
+  { results }: ConformanceReport,
+  wanted: ConformanceReport["results"][number]["result"],
+): string[] {
+  return results.filter(({ result }) => result === wanted).map(({ id }) => id);
+}
+
+/** Stands in front of a receiver. Returns false when it has answered the request itself. */
+export type Front = (...exchange: Parameters<RequestListener>) => boolean;
+
+/** The cases that a receiver of this library behind a front fails, and those that are not judged. */
+export async function runSuiteBehind(
+  createFront: () => Front,
+  options: Partial<ConformanceOptions> = {},
+) {
+  const front = createFront();
+  const report = await runSuiteOnListener((ledger) => {
+    const handle = nodeHandler(ledgerReceiver(ledger));
+    return (req, res) => {
+      if (front(req, res)) handle(req, res);
+    };
+  }, options);
+  return { failed: idsOf(report, "failed"), notJudged: idsOf(report, "not_judged") };
+}
+
+/** A receiver as a function. */
+export type Answering = (request: Request) => Response | Promise<Response>;
+
+/** Runs every case, or those with the given ids. */
+export function runSuite(options: Partial<ConformanceOptions>, ids?: readonly string[]) {
+  const target = options.target ?? ledgerReceiver(createLedger());
+  const cases = receiverConformance({ target, secret: TEST_SECRET, ...options });
+  return runConformance(cases.filter(({ id }) => ids?.includes(id) ?? true));
+}
+
+/** Runs one case and returns its failure. */
+export async function failureOf(id: string, options: Partial<ConformanceOptions>) {
+  const target = options.target ?? ledgerReceiver(createLedger());
+  const cases = receiverConformance({ target, secret: TEST_SECRET, ...options });
+  const found = cases.find((one) => one.id === id);
+  const failure: unknown = await found?.run().catch((error: unknown) => error);
+  if (!(failure instanceof ConformanceFailure)) throw new Error(`${id} did not fail`);
+  return failure;
+}
+
+/** A receiver that answers the same to everything. */
+export const answering =
+  (status: number, body = "{}"): Answering =>
+  () =>
+    new Response([204, 205, 304].includes(status) ? null : body, { status });
