@@ -9,10 +9,10 @@ import {
 import { deferred, type Deferred } from "./deferred.js";
 import { NOW_MS, TEST_SECRET } from "./deliveries.js";
 
-/** A handler as the tests write it: what it is told beside the alarm. */
+/** A handler of the tests. It gets the context and not the alarm. */
 export type AlarmHandler = (context: DeliveryContext) => unknown;
 
-/** A receiver of alarms with the tests' secret and clock, which says nothing unless told to. */
+/** A receiver of alarms with the tests' secret and clock. It does not log by default. */
 export function alarmReceiver(
   handler: AlarmHandler,
   options: Partial<CommonReceiverOptions> = {},
@@ -26,7 +26,7 @@ export function alarmReceiver(
   });
 }
 
-/** A handler that the test ends run by run. */
+/** A handler whose runs the test ends one by one. */
 export interface HeldHandler {
   readonly handler: AlarmHandler;
   readonly runs: readonly DeliveryContext[];
@@ -34,13 +34,13 @@ export interface HeldHandler {
   readonly start: (receiver: WebhookReceiver, request: WebhookRequest) => Promise<HeldRun>;
 }
 
-/** One run of a held handler, which ends by `resolve` or `reject`. */
+/** One run of a held handler. `resolve` or `reject` ends it. */
 export interface HeldRun extends Deferred<void> {
   readonly context: DeliveryContext;
   readonly answer: Promise<WebhookResponse>;
 }
 
-/** Makes a handler that runs until it is told to end. */
+/** Makes a handler that runs until the test ends it. */
 export function heldHandler(): HeldHandler {
   const runs: DeliveryContext[] = [];
   let called = deferred<Omit<HeldRun, "answer">>();

@@ -2,7 +2,7 @@ import type { WireRequest } from "../../src/testing/sending/wire.js";
 import { eventually, type ListeningReceiver } from "./listening-receiver.js";
 import { chunkOf, headOf, wireOf, type RawConnection } from "./raw-connection.js";
 
-/** Writes a request; resolves when all of it is on its way. */
+/** Writes a request. Resolves when all of it is sent. */
 export type Arrival = (
   server: ListeningReceiver,
   connection: RawConnection,
@@ -11,7 +11,7 @@ export type Arrival = (
 
 const LAST_CHUNK = chunkOf(new Uint8Array(0));
 
-/** Writes the head, waits until the server has it, and writes the pieces, each in a segment of its own. */
+/** Writes the head, waits until the server has it, and then writes each piece in its own TCP segment. */
 function afterItsHead(
   framing: (body: Uint8Array) => string,
   pieces: (body: Uint8Array) => Iterable<Uint8Array>,
@@ -33,7 +33,7 @@ function halves(body: Uint8Array): Uint8Array[] {
   return [body.subarray(0, middle), body.subarray(middle)];
 }
 
-/** The ways in which a body reaches a server. */
+/** The ways in which a body can reach a server. */
 export const arrivals: readonly (readonly [how: string, send: Arrival])[] = [
   ["with its headers", (_server, connection, request) => connection.write(wireOf(request))],
   [

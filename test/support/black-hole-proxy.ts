@@ -1,20 +1,20 @@
 import { connect, createServer, type Socket } from "node:net";
 import { listen } from "./servers.js";
 
-/** A network in front of a server of 127.0.0.1 that can swallow what its connections carry. */
+/** A proxy in front of a local server that can drop the data of its connections. */
 export interface BlackHoleProxy {
   readonly port: number;
   /**
-   * From now on nothing comes through the connections that are open, and neither end is told, as where
-   * a firewall has forgotten them. New ones are fine.
+   * From now on the open connections carry no data, and neither end is notified, as after a firewall has forgotten
+   * them. New connections work.
    */
   readonly swallow: () => void;
-  /** Where new connections lead from now on, as a name does that is moved: a port of 127.0.0.1. */
+  /** Sends new connections to another local port from now on, as after a change of DNS. */
   readonly leadTo: (port: number) => void;
   readonly close: () => Promise<void>;
 }
 
-/** Starts a proxy before the server at `port` of 127.0.0.1. */
+/** Starts a proxy in front of the server at `port` of 127.0.0.1. */
 export async function startBlackHoleProxy(port: number): Promise<BlackHoleProxy> {
   let target = port;
   const sockets = new Set<Socket>();

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { alarm, onlineDataEvent } from "./deliveries.js";
 
-/** Synthetic values that may turn up nowhere but in what a handler is given. */
+/** Synthetic values that may appear only in the arguments of a handler. */
 export const CANARIES = {
   nationalId: "19000101-9988",
   email: "canary.person@mail.example",
@@ -18,7 +18,7 @@ export const CANARIES = {
 
 const FORBIDDEN = Object.values(CANARIES).map(String);
 
-/** An alarm with a canary in every field that can hold one, and in one that is unknown. */
+/** An alarm with a canary in every field that can hold one, and in an unknown field. */
 export function canaryAlarm(overrides: Record<string, unknown> = {}) {
   const { nationalId, email, iban, phone, accountId } = CANARIES;
   return alarm({
@@ -43,7 +43,7 @@ export function canaryEvent(type: string, overrides: Record<string, unknown> = {
   });
 }
 
-/** Everything that can be read off values: JSON, and what a console or a debugger shows. */
+/** All text that values give away: their JSON, and what a console or a debugger shows. */
 export function shownOf(...values: readonly unknown[]): string {
   return values
     .flatMap((value) => [
@@ -54,7 +54,7 @@ export function shownOf(...values: readonly unknown[]): string {
     .join("\n");
 }
 
-/** The canaries in a text, in any letter case, and `more` that are made up as the test runs. */
+/** The canaries in a text, in any letter case. `more` are canaries that the test makes as it runs. */
 export function canariesIn(text: string, more: readonly string[] = []): string[] {
   const lower = text.toLowerCase();
   return [...FORBIDDEN, ...more].filter((canary) => lower.includes(canary.toLowerCase()));

@@ -1,4 +1,4 @@
-// Forks one worker of node:cluster, which makes a receiver without a store. Prints what that warns of.
+// Forks one worker of node:cluster that makes a receiver without a store. Prints its warnings.
 import cluster from "node:cluster";
 import { createWebhookReceiver } from "../../src/index.js";
 

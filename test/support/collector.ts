@@ -7,9 +7,9 @@ export interface LogLine {
   readonly details: unknown;
 }
 
-/** Takes what a receiver says, for tests to look at. */
+/** Collects the log lines and reports of a receiver. */
 export interface Collector {
-  /** To be spread into the options of a receiver. */
+  /** Options to spread into those of a receiver. */
   readonly options: {
     readonly logger: Logger;
     readonly onOutcome: (report: OutcomeReport) => void;
@@ -18,7 +18,7 @@ export interface Collector {
   readonly reports: OutcomeReport[];
 }
 
-/** Makes a collector with nothing in it. */
+/** Makes an empty collector. */
 export function createCollector(): Collector {
   const lines: LogLine[] = [];
   const reports: OutcomeReport[] = [];
@@ -35,7 +35,7 @@ export function createCollector(): Collector {
   };
 }
 
-/** The lines that hold a text. */
+/** The lines that contain a text. */
 export function linesWith(lines: readonly LogLine[], text: string): LogLine[] {
   return lines.filter(({ message }) => message.includes(text));
 }

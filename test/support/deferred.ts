@@ -1,11 +1,11 @@
-/** A promise, and the means to settle it from outside. */
+/** A promise that can be settled from outside. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Makes a promise that the test settles when it wants to. */
+/** Makes a promise that the test settles. */
 export function deferred<T = void>(): Deferred<T> {
   let resolve!: (value: T) => void;
   let reject!: (error: unknown) => void;

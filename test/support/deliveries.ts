@@ -2,7 +2,7 @@ import { signDelivery, type WebhookRequest } from "../../src/index.js";
 
 /** The secret of all fixtures and tests (SIGNING.md). */
 export const TEST_SECRET = "whsec_test_0123456789abcdef";
-/** The moment at which tests receive, in Unix seconds and milliseconds. */
+/** The time of the tests' clock, in Unix seconds and milliseconds. */
 export const NOW_SECONDS = 1_760_000_000;
 export const NOW_MS = NOW_SECONDS * 1000;
 
@@ -27,7 +27,7 @@ export function alarm(overrides: Record<string, unknown> = {}) {
   };
 }
 
-/** A synthetic Online Data event record; the site fields are null where the type has none. */
+/** A synthetic Online Data event record. The site fields are null if the type has none. */
 export function onlineDataEvent(type: string, overrides: Record<string, unknown> = {}) {
   const isSiteEvent = type !== "POWER_OF_ATTORNEY_SIGNED";
   return {
@@ -43,17 +43,17 @@ export function onlineDataEvent(type: string, overrides: Record<string, unknown>
   };
 }
 
-/** What of a delivery a test wants otherwise. */
+/** Changes of the default delivery. */
 export interface DeliveryOverrides {
   readonly id?: string;
   readonly type?: string;
-  /** Unix seconds. */
+  /** Timestamp in Unix seconds. */
   readonly timestamp?: number;
   readonly secret?: string;
   readonly body?: string | Uint8Array;
 }
 
-/** The headers of a signed delivery. A type, so that it is also a plain record. */
+/** The headers of a signed delivery. A type and not an interface, so that it is also a plain record. */
 export type SignedHeaders = {
   "content-type": string;
   "x-webhook-type": string;
@@ -62,7 +62,7 @@ export type SignedHeaders = {
   "x-webhook-signature": string;
 };
 
-/** A delivery as the gateway sends it: by default a fresh, signed alarm. */
+/** A delivery as the gateway sends it. By default a fresh, signed alarm. */
 export async function delivery(overrides: DeliveryOverrides = {}) {
   const {
     id = "3f2504e0-4f89-41d3-9a0c-0305e82c3301",

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
 /**
- * `describe` for tests on a real server. Where `missing` says what there is none of, they fail on CI,
- * and say so loudly elsewhere.
+ * `describe` for tests that need a real server. If `missing` names what is absent, they fail on CI and are reported
+ * loudly elsewhere.
  */
 export function describeService(
   title: string,
@@ -15,7 +15,7 @@ export function describeService(
   }
   const message = `${missing}: these tests did NOT run`;
   describe(title, () => {
-    it("has the server that it needs", (context) => {
+    it("finds the server that it needs", (context) => {
       process.stderr.write(`\n${title}: ${message}\n`);
       expect(process.env["CI"], message).not.toBe("true");
       context.skip(message);

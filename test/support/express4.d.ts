@@ -1,4 +1,4 @@
-/** Express 4, installed beside Express 5 under another name. What the tests use of it is typed alike. */
+/** Express 4, installed under another name. The parts that the tests use have the types of Express 5. */
 declare module "express4" {
   import express from "express";
   export default express;

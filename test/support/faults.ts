@@ -1,4 +1,4 @@
-/** What a store that is away rejects with. */
+/** The error of a store that is down. */
 export const DOWN = new Error("the store is down");
 
 /** A method that fails at once. */

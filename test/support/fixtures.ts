@@ -5,9 +5,9 @@ import type {
 } from "../../src/testing/fixtures/fixture.js";
 import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
 
-/** A published fixture: each says what it expects. */
+/** A published fixture. Each has an expected answer. */
 export interface Fixture extends Omit<LoadedFixture, "receivedAt" | "expect"> {
-  /** The moment of the receiver's clock, ISO 8601. */
+  /** Time of the receiver's clock, in ISO 8601. */
   readonly receivedAt: string;
   readonly expect: Required<FixtureExpectation>;
 }
@@ -23,7 +23,7 @@ function published({ expect, ...fixture }: LoadedFixture): Fixture {
   return { ...fixture, receivedAt: fixture.receivedAt.toISOString(), expect: { outcome, status } };
 }
 
-/** One of them, by its file's name without `.json`. */
+/** The recorded delivery with this file name, without `.json`. */
 export function fixtureNamed(name: string): Fixture {
   const found = fixtures.find((fixture) => fixture.name === name);
   if (found === undefined) throw new Error(`there is no fixture ${name}`);

@@ -2,10 +2,10 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below the ports that systems hand out, so that no outgoing connection takes it before its server does. */
+/** Below the range of automatic ports, so that no outgoing connection takes the port before its server. */
 const [FIRST_PORT, LAST_PORT] = [10_000, 29_999];
 
-/** A port of 127.0.0.1 that nobody listens on, for a server that may be started on it several times. */
+/** A free port of 127.0.0.1, for a server that is started on it several times. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST_PORT, LAST_PORT + 1);

@@ -1,20 +1,20 @@
 import { deferred } from "./deferred.js";
 
-/** What handlers have done, for the probes of `receiverConformance`. */
+/** The effects of handlers, for the probes of `receiverConformance`. */
 export interface Ledger {
-  /** The effect of a handler. Throws in `whileFailing`, and is late in `whileSlow`. */
+  /** Records the effect of a handler. Throws in `whileFailing`, and waits in `whileSlow`. */
   readonly record: (delivery: { readonly id: string }) => void | Promise<void>;
   readonly handled: (id: string) => number;
-  /** Does the work after the ledger has been looked at the next time: later than any answer. */
+  /** Runs the work after the ledger is read the next time, which is later than any answer. */
   readonly later: (work: () => void) => void;
   readonly whileFailing: <T>(work: () => Promise<T>) => Promise<T>;
   readonly whileSlow: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** When a slow effect comes where the receiver has no time-out of its own. */
+/** Delay of a slow effect for a receiver without its own time-out. Milliseconds. */
 const SLOW_MS = 1_500;
 
-/** Makes a ledger with nothing in it. */
+/** Makes an empty ledger. */
 export function createLedger(): Ledger {
   const counts = new Map<string, number>();
   const pending: (() => void)[] = [];

@@ -19,39 +19,39 @@ import { NOW_MS, TEST_SECRET } from "./deliveries.js";
 import { connectRaw, type RawConnection } from "./raw-connection.js";
 import { listen } from "./servers.js";
 
-/** What a test wants of the receiver and its adapter. */
+/** Options of the receiver and its adapter. */
 export interface ListeningOptions extends Omit<Partial<CommonReceiverOptions>, "handlers"> {
   readonly bodyTimeoutMs?: number | undefined;
   readonly uploadTimeoutMs?: number | undefined;
   readonly handler?: ((context: DeliveryContext) => unknown) | undefined;
 }
 
-/** A receiver on a server, and everything that became of it. */
+/** A receiver on a server, with records of what happened. */
 export interface ListeningReceiver extends Collector {
   readonly receiver: WebhookReceiver;
   readonly port: number;
-  /** A call of the handler each. */
+  /** The calls of the handler. */
   readonly runs: readonly DeliveryContext[];
-  /** Every request that reached the server, with the listeners that it had `before`. */
+  /** Every request that reached the server, with its number of listeners at that time (`before`). */
   readonly requests: readonly { readonly req: IncomingMessage; readonly before: object }[];
   connect(): Promise<RawConnection>;
-  /** Resolves when no connection is left, whoever ends it. */
+  /** Resolves when no connection is left. Either side may close it. */
   allGone(): Promise<void>;
-  /** Resolves when no connection is left. Ends none but idle ones. */
+  /** Resolves when no connection is left. Closes only idle connections. */
   close(): Promise<void>;
 }
 
-/** Makes a server of a receiver. */
+/** Makes a server with the receiver. */
 export type CreateServer = (
   receiver: WebhookReceiver,
   options: { bodyTimeoutMs?: number | undefined; uploadTimeoutMs?: number | undefined },
 ) => Server;
 
-/** How many listeners there are where an adapter may have left one. */
+/** Number of listeners on all objects where an adapter may leave one. */
 export function listenersOf(req: IncomingMessage): object {
   const names = ["data", "end", "error", "close", "aborted", "readable"];
   const onRequest = names.map((name) => {
-    // Node's own, on a request that is answered before its end is told; it is never taken off.
+    // Node adds this one to a request that is answered before its end, and never removes it.
     const ours = req.listeners(name).filter((listener) => listener.name !== "clearIncoming");
     return [name, ours.length] as const;
   });
@@ -94,7 +94,7 @@ export async function listenWith(
   };
 }
 
-/** Asserts what becomes true sooner or later, and soon unless the machine is busy. */
+/** Asserts a condition that becomes true soon, or later on a busy machine. */
 export function eventually<T>(read: () => T | Promise<T>) {
   return expect.poll(read, { interval: 5 });
 }
@@ -108,7 +108,7 @@ function connectionCount(server: Server): Promise<number> {
   });
 }
 
-/** The adapters that read a stream of Node's themselves. */
+/** The adapters that read a Node stream themselves. */
 export const nodeServers: readonly (readonly [name: string, createServer: CreateServer])[] = [
   ["node", (receiver, options) => http.createServer(nodeHandler(receiver, options))],
   [
@@ -130,5 +130,5 @@ const fetchServers: readonly (readonly [name: string, createServer: CreateServer
   ],
 ];
 
-/** All of them. */
+/** All adapters. */
 export const httpServers = [...nodeServers, ...fetchServers];

@@ -2,16 +2,16 @@ import net from "node:net";
 import type { WireRequest } from "../../src/testing/sending/wire.js";
 import type { AdapterAnswer } from "./adapters/adapter-exchange.js";
 
-/** A TCP connection on which a test writes HTTP/1.1 by hand. */
+/** A TCP connection for hand-written HTTP/1.1. */
 export interface RawConnection {
   readonly socket: net.Socket;
-  /** Resolves when the bytes are handed to the kernel, or the connection is gone. */
+  /** Resolves when the kernel has the bytes or the connection is closed. */
   write(bytes: string | Uint8Array): Promise<void>;
-  /** Resolves to the first `count` answers, each received in full. Rejects where the end comes before. */
+  /** Resolves to the first `count` complete answers. Rejects if the connection ends before. */
   answers(count: number): Promise<readonly AdapterAnswer[]>;
-  /** Everything that was received. */
+  /** All received bytes. */
   received(): string;
-  /** Resolves when the connection is closed; `error` where it was reset. */
+  /** Resolves when the connection is closed. `error` means that it was reset. */
   readonly closed: Promise<{ readonly error: Error | undefined }>;
 }
 
@@ -64,7 +64,7 @@ export async function connectRaw(port: number): Promise<RawConnection> {
   };
 }
 
-/** The answers that are complete by their Content-Length; interim ones have no body. */
+/** The answers that are complete by their Content-Length. Interim answers have no body. */
 function parseAnswers(received: Buffer): AdapterAnswer[] {
   const answers: AdapterAnswer[] = [];
   let rest = received;
@@ -92,13 +92,13 @@ export function headOf({ method, headers }: WireRequest, ...framing: string[]): 
   return [`${method} / HTTP/1.1`, "Host: 127.0.0.1", ...lines, ...framing, "", ""].join("\r\n");
 }
 
-/** A whole request with its Content-Length. */
+/** A complete request with its Content-Length. */
 export function wireOf(request: WireRequest): Buffer {
   const { body = new Uint8Array(0) } = request;
   return Buffer.concat([Buffer.from(headOf(request, `Content-Length: ${body.length}`)), body]);
 }
 
-/** One chunk of a chunked transfer; an empty one is the last. */
+/** One chunk of a chunked transfer. An empty chunk is the last. */
 export function chunkOf(bytes: Uint8Array): Buffer {
   return Buffer.concat([
     Buffer.from(`${bytes.length.toString(16)}\r\n`),

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { NOW_SECONDS, TEST_SECRET, alarm } from "./deliveries.js";
 
-/** What is signed, as texts that `signDelivery` may refuse. */
+/** The signed parts as texts, which `signDelivery` may refuse. */
 export interface RawDelivery {
   readonly secret?: string;
   readonly id?: string;
@@ -10,14 +10,14 @@ export interface RawDelivery {
   readonly body?: string | Uint8Array;
 }
 
-/** The MAC over any texts at all, made without the library: the word of a sender who has the secret. */
+/** The MAC over any texts, made without the library, as by a sender who has the secret. */
 export function rawSignature({ secret = TEST_SECRET, ...texts }: RawDelivery): string {
   const { id, timestamp, body } = withDefaults(texts);
   const mac = createHmac("sha256", secret).update(`v1:${timestamp}:${id}:`).update(body);
   return `v1=${mac.digest("hex")}`;
 }
 
-/** A delivery with a good signature over whatever texts it carries. */
+/** A delivery with a good signature over any texts. */
 export function rawDelivery(delivery: RawDelivery = {}) {
   const { id, timestamp, type, body } = withDefaults(delivery);
   const headers = {

@@ -7,7 +7,7 @@ import {
 } from "../../src/index.js";
 import { NOW_MS, TEST_SECRET } from "./deliveries.js";
 
-/** A receiver at NOW_MS with the test secret, and what its handlers and `onOutcome` were given. */
+/** A receiver at NOW_MS with the test secret. Records the arguments of its handlers and of `onOutcome`. */
 export function recordingReceiver(options: Partial<SigningReceiverOptions> = {}) {
   const handled: unknown[] = [];
   const reports: OutcomeReport[] = [];
@@ -19,7 +19,7 @@ export function recordingReceiver(options: Partial<SigningReceiverOptions> = {})
     handlers: { new_alarm: record, delete_my_data_event: record },
     logger: false,
     now: () => NOW_MS,
-    // Small, as the default one reserves its room at once and tests make thousands of receivers.
+    // Small, because tests make thousands of receivers.
     store: memoryStore({ maxEntries: 100 }),
     onOutcome: (report) => {
       reports.push(report);

@@ -4,14 +4,14 @@ import type { AddressInfo, Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A server that listens on a free port of 127.0.0.1. */
+/** A server on a free port of 127.0.0.1. */
 export interface RunningServer {
   readonly port: number;
-  /** Resolves when no connection is left. Ends none of them. */
+  /** Resolves when no connection is left. Closes none of them. */
   readonly close: () => Promise<void>;
 }
 
-/** Starts a server, or waits until one that was started listens. */
+/** Starts a server, or waits until a started one listens. */
 export async function listen(server: Server): Promise<RunningServer> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -38,7 +38,7 @@ export interface Certificate {
 
 let certificate: Certificate | undefined;
 
-/** A self-signed certificate, made when it is first asked for. */
+/** A self-signed certificate. It is made on first use. */
 export function testCertificate(): Certificate {
   certificate ??= makeCertificate();
   return certificate;

@@ -8,15 +8,15 @@ export interface StoreCall {
   readonly owner: string;
 }
 
-/** A store that notes every call before it is passed on. */
+/** A store that records every call before it forwards it. */
 export interface SpiedStore {
   readonly store: DeliveryStore;
   readonly calls: StoreCall[];
-  /** How often a method was called. */
+  /** Number of calls of a method. */
   readonly count: (method: keyof DeliveryStore) => number;
 }
 
-/** Spies on a real store; `faults` stand in for its methods. */
+/** Spies on a real store. `faults` replace its methods. */
 export function spiedStore(
   faults: Partial<DeliveryStore> = {},
   inner: DeliveryStore = memoryStore(),
@@ -50,7 +50,7 @@ export function spiedStore(
   };
 }
 
-/** A promise of the first call of one method; the method goes on to do what it did. */
+/** Resolves at the first call of a method. The method works as before. */
 export function firstCall(store: DeliveryStore, method: keyof DeliveryStore): Promise<void> {
   const called = deferred();
   const original = store[method].bind(store) as (...call: never[]) => unknown;

@@ -1,12 +1,12 @@
 import type { Random } from "../../../src/testing/random.js";
 
-/** Changes a body. Returns new bytes and leaves the given ones as they are. */
+/** Changes a body. Returns new bytes and does not modify the given ones. */
 export type BodyMutation = (body: Uint8Array, random: Random, other: Uint8Array) => Uint8Array;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Values that JSON readers stumble over. */
+/** Values that break JSON readers. */
 const ODD_VALUES: readonly unknown[] = [
   ...[
     null,
@@ -51,7 +51,7 @@ const ODD_TEXTS = [
   "1e999",
 ];
 
-/** Every mutation of a body, by name. */
+/** All mutations of a body by name. */
 export const BODY_MUTATIONS: Readonly<Record<string, BodyMutation>> = {
   flipBit(body, random) {
     const copy = body.slice();
@@ -141,7 +141,7 @@ function onRecord(change: Change): BodyMutation {
   });
 }
 
-/** Also for `__proto__`, which an assignment would not make a key. */
+/** Also works for `__proto__`: an assignment would not create a key. */
 function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(target, key, {
     value,

@@ -4,20 +4,20 @@ import { TEST_SECRET, alarm, delivery, eventDelivery } from "../deliveries.js";
 import { HEADER_MUTATIONS, type AnyHeaders } from "./header-mutations.js";
 import { createRandom, type Random } from "../../../src/testing/random.js";
 
-/** A request that somebody without the secret could send, and how it was made. */
+/** A request that anyone without the secret could send, and how it was made. */
 export interface FuzzedRequest {
   readonly request: WebhookRequest;
   readonly mutations: readonly string[];
 }
 
-/** Makes hostile requests out of genuine ones. */
+/** Makes hostile requests from genuine ones. */
 export interface Fuzzer {
   readonly genuine: readonly WebhookRequest[];
-  /** The next request; undefined where it came out as genuine as it was before. */
+  /** The next request; undefined if the mutations left it genuine. */
   readonly next: () => Promise<FuzzedRequest | undefined>;
 }
 
-/** A genuine delivery in the pieces that mutations work on. */
+/** A genuine delivery in the parts that mutations change. */
 interface Captured {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
@@ -53,7 +53,7 @@ const WRONG_SECRETS = [
 const HEADER_NAMES = Object.keys(HEADER_MUTATIONS);
 const BODY_NAMES = Object.keys(BODY_MUTATIONS);
 
-/** Makes a fuzzer; the same seed gives the same requests. */
+/** Makes a fuzzer. The same seed gives the same requests. */
 export async function createFuzzer(seed: number): Promise<Fuzzer> {
   const random = createRandom(seed);
   const captured = await captureDeliveries();
@@ -110,7 +110,7 @@ export async function createFuzzer(seed: number): Promise<Fuzzer> {
   };
 }
 
-/** An authentic delivery with a body that its sender can never have meant. */
+/** An authentic delivery with a body that no sender intends. */
 export async function createAuthenticFuzzer(seed: number) {
   const random = createRandom(seed);
   const captured = await captureDeliveries();
@@ -149,7 +149,7 @@ async function captureDeliveries(): Promise<Captured[]> {
   }));
 }
 
-/** As a forger would: a signature of the right form over what is there, by another secret. */
+/** Signs like a forger: in the right form, but with another secret. */
 async function signWrongly(draft: Draft, random: Random): Promise<void> {
   const { "x-webhook-id": id, "x-webhook-timestamp": timestamp } = draft.headers;
   const signed = {
@@ -161,7 +161,7 @@ async function signWrongly(draft: Draft, random: Random): Promise<void> {
   draft.headers["x-webhook-signature"] = await signDelivery(signed);
 }
 
-/** What a Fetch server would hand over, or undefined where HTTP does not carry such headers. */
+/** The headers as a Fetch server passes them; undefined if HTTP cannot carry them. */
 function headersObject(record: AnyHeaders): Headers | undefined {
   const headers = new Headers();
   for (const [name, value] of Object.entries(record)) {
@@ -177,8 +177,8 @@ function headersObject(record: AnyHeaders): Headers | undefined {
 }
 
 /**
- * Whether a request is still one of the captured deliveries. Read here once more, and by other means
- * than the library's, so that what it takes for genuine is no argument.
+ * Whether a request is still one of the captured deliveries. This reads it independently of the library, so that
+ * the library does not judge itself.
  */
 function isGenuine(
   { method, headers, body }: Draft,
@@ -193,7 +193,7 @@ function isGenuine(
       .flatMap((name) => headers[name])
       .filter((value) => value !== undefined);
     const [one] = given;
-    // Spaces and tabs around a value are no part of it.
+    // Spaces and tabs around a value do not belong to it.
     return given.length === 1 && typeof one === "string"
       ? one.replace(/^[ \t]+|[ \t]+$/g, "")
       : given;

@@ -1,9 +1,9 @@
 import type { Random } from "../../../src/testing/random.js";
 
-/** Headers as a server may hand them over, and worse. */
+/** Headers as a server may pass them, and worse. */
 export type AnyHeaders = Record<string, unknown>;
 
-/** Changes headers in place; `other` are those of another delivery. */
+/** Changes headers in place. `other` are the headers of another delivery. */
 export type HeaderMutation = (headers: AnyHeaders, random: Random, other: AnyHeaders) => void;
 
 const WEBHOOK_HEADERS = [
@@ -52,7 +52,7 @@ const ODD_VALUES: readonly unknown[] = [
   ...[null, 0, 1_760_000_000, true, {}, ["a", "b"], [undefined], [["a"]], Symbol("header")],
 ];
 
-/** Every mutation of headers, by name. */
+/** All mutations of headers by name. */
 export const HEADER_MUTATIONS: Readonly<Record<string, HeaderMutation>> = {
   drop(headers, random) {
     headers[nameOf(headers, random)] = undefined;

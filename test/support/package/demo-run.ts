@@ -3,20 +3,20 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** What came of a run of the demo. */
+/** Result of a run of the demo. */
 export interface DemoRun {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs the demo in a process of its own, with a pipe in place of a terminal. */
+/** Runs the demo in its own process, with a pipe instead of a terminal. */
 export function runDemo(
   args: readonly string[],
   variables: Readonly<Record<string, string | undefined>> = {},
 ): Promise<DemoRun> {
   const command = ["--import", "tsx", "examples/demo/run.ts", ...args];
-  // Of this machine's own settings none must decide.
+  // Settings of this machine must not matter.
   const unset = {
     ...{ FORCE_COLOR: undefined, NO_COLOR: undefined },
     ...{ REDIS_URL: undefined, DATABASE_URL: undefined },
@@ -29,7 +29,7 @@ export function runDemo(
   });
 }
 
-/** Mark, delivery, what was done, status and outcome of each row. */
+/** Mark, delivery, action, status and outcome of each row. */
 export function demoRows(stdout: string): string[][] {
   return stdout
     .split("\n")

@@ -8,18 +8,18 @@ import { TEST_SECRET, alarm, delivery, eventDelivery } from "../deliveries.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** One of the `examples/`, as a process of its own that listens. */
+/** One of the `examples/` as a listening process. */
 export interface ExampleProcess {
   readonly url: string;
-  /** What it printed since it listens, without the line that says so. */
+  /** Its output after the line that says that it listens. */
   readonly printed: readonly string[];
-  /** Asks it to end. Resolves, when all that it wrote is read, with its exit code and signal. */
+  /** Asks it to end. Resolves with exit code and signal when its whole output is read. */
   readonly terminate: () => Promise<unknown>;
-  /** Ends it as a crash does. */
+  /** Ends it like a crash. */
   readonly kill: () => Promise<void>;
 }
 
-/** Starts an example on a free port, with the tests' secret. Rejects with its errors where it ends. */
+/** Starts an example on a free port with the tests' secret. Rejects with its errors if it ends. */
 export async function startExample(
   file: string,
   variables: Readonly<Record<string, string>>,
@@ -50,7 +50,7 @@ export async function startExample(
   };
 }
 
-/** A delivery as the gateway makes it at this moment, since the examples run on the real clock. */
+/** A delivery of the current time, because the examples use the real clock. */
 export interface FreshDelivery {
   readonly id: string;
   readonly method: string;
@@ -75,7 +75,7 @@ export async function freshEvent(
   return { id, ...signed, body: String(signed.body) };
 }
 
-/** Posts a delivery, and resolves to what it is answered. */
+/** Posts a delivery and resolves to the answer. */
 export async function post(url: string, request: FreshDelivery): Promise<unknown> {
   const response = await fetch(url, request);
   return { status: response.status, ...((await response.json()) as object) };

@@ -4,21 +4,21 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The checkout, whose development tools the tests borrow. */
+/** Path of the checkout. The tests use its development tools. */
 export const REPOSITORY = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** An empty project in a temporary folder into which the packed tarball was installed. */
+/** A project in a temporary folder with nothing but the packed tarball installed. */
 export interface InstalledPackage {
   readonly folder: string;
   /** Writes a file of the project. */
   write(file: string, content: string): void;
   /** Copies a file of the checkout into the project. */
   copy(from: string, to: string): void;
-  /** Lets the project see a development dependency of the checkout. */
+  /** Links a development dependency of the checkout into the project. */
   borrow(dependency: string): void;
   /** Runs Node in the project and returns its standard output. */
   node(args: readonly string[], environment?: Record<string, string>): string;
-  /** Type-checks the project by its tsconfig.json; returns the compiler's complaints, or "". */
+  /** Type-checks the project with its tsconfig.json. Returns the compiler's errors, or "". */
   typeCheck(compilerOptions: Record<string, unknown>, files: readonly string[]): string;
   remove(): void;
 }
@@ -26,7 +26,7 @@ export interface InstalledPackage {
 /** Packs the built package (`npm pack`) into a temporary folder; returns the tarball's path. */
 export function pack(): string {
   const folder = mkdtempSync(path.join(tmpdir(), "igw-pack-"));
-  // Without the scripts: `prepack` would rebuild dist under the feet of other tests.
+  // Without scripts: `prepack` would rebuild dist while other tests use it.
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
   const [packed] = JSON.parse(npm(args, REPOSITORY)) as [{ filename: string }];
   return path.join(folder, packed.filename);

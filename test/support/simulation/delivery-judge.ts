@@ -7,7 +7,7 @@ import type {
   WebhookResponse,
 } from "../../../src/index.js";
 
-/** A store that answers at once, as seen through the judge. */
+/** A synchronous store that the judge observes. */
 interface ObservedStore {
   claim(key: string, owner: string, options: ClaimOptions): ClaimResult;
   renew(key: string, owner: string, options: RenewOptions): boolean;
@@ -15,13 +15,13 @@ interface ObservedStore {
   release(key: string, owner: string): void;
 }
 
-/** Watches deliveries and says when one of the rules is broken. */
+/** Watches deliveries and records broken rules. */
 export interface Judge {
-  /** Passes calls on, and keeps its own account of who holds which lease until when. */
+  /** Forwards calls, and keeps its own record of the owner and end of each lease. */
   readonly store: ObservedStore;
-  /** A handler is called. A run may not begin beside one, or after one, whose lease was not lost. */
+  /** A handler is called. A run must not begin during or after another run whose lease was not lost. */
   readonly startRun: (id: string) => { readonly end: (succeeded: boolean) => void };
-  /** The gateway hears an answer. Acknowledged means handled, and in flight is never acknowledged. */
+  /** The gateway gets an answer. Acknowledged means handled, and a delivery in flight is never acknowledged. */
   readonly answered: (id: string, response: WebhookResponse) => void;
   readonly deliveries: () => string[];
   readonly blame: (fault: string) => void;
@@ -35,12 +35,12 @@ interface Run {
 
 interface Delivery {
   lease: { owner: string; until: number } | undefined;
-  /** A lease has ended without a verdict, and no completion has come since. */
+  /** Whether a lease has ended without a result, and no completion has followed. */
   isLeftOpen: boolean;
   readonly runs: Run[];
 }
 
-/** Makes a judge over `inner`. What it knows of leases it has from the clock, not from the store. */
+/** Makes a judge of `inner`. It knows leases from the clock and not from the store. */
 export function createJudge(inner: DeliveryStore, now: () => number, leaseMs: number): Judge {
   const deliveries = new Map<string, Delivery>();
   const faults: string[] = [];

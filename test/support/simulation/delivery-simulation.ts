@@ -11,15 +11,15 @@ import { never } from "../deferred.js";
 import { NOW_MS, NOW_SECONDS, alarm } from "../deliveries.js";
 import { createJudge, type Judge } from "./delivery-judge.js";
 
-/** How a call of the store can go wrong. An answer that is lost was a call that had its effect. */
+/** Faults of a store call. A lost answer means that the call had its effect. */
 export type StoreFault = "throws" | "rejects" | "hangs" | "loses the answer";
 
-/** One thing that happens. */
+/** One step of a plan. */
 export type Step =
   | { readonly what: "deliver"; readonly id: string; readonly process: number }
   | { readonly what: "proceed"; readonly tasks: number }
   | { readonly what: "wait"; readonly ms: number }
-  /** All processes stand still, so that no timer fires before the time is over. */
+  /** All processes are paused, so no timer fires before the time is over. */
   | { readonly what: "freeze"; readonly ms: number }
   | {
       readonly what: "fault";
@@ -28,26 +28,26 @@ export type Step =
     }
   | { readonly what: "restart"; readonly process: number };
 
-/** How one run of the handler goes. */
+/** The course of one handler run. */
 export interface RunPlan {
   readonly end: "succeeds" | "fails" | "discards" | "retries later" | "never ends";
-  /** Undefined: it ends before it returns. */
+  /** Undefined if it ends before it returns. */
   readonly afterMs: number | undefined;
 }
 
-/** What is to happen, one thing after the other. */
+/** The steps of a simulation, in order. */
 export interface Plan {
   readonly steps: readonly Step[];
   readonly runs: readonly RunPlan[];
-  /** Whether the store is asked over a network, or answers at once. */
+  /** Whether the store is called over a network or answers at once. */
   readonly isRemote: boolean;
 }
 
-/** What the simulation needs of its surroundings. */
+/** The environment of a simulation. */
 export interface World {
-  /** Fake time: `advance` fires the timers that are due, and returns at once. */
+  /** Fake time. `advance` fires the timers that are due and returns at once. */
   readonly clock: { readonly now: () => number; readonly advance: (ms: number) => void };
-  /** Lets tasks finish in an order of its own. fast-check's scheduler is one. */
+  /** Decides the order in which tasks finish. fast-check's scheduler fits. */
   readonly scheduler: {
     readonly schedule: (task: Promise<void>, label: string) => Promise<void>;
     readonly count: () => number;
@@ -68,12 +68,12 @@ const HANDLER_TIMEOUT_MS = 2_000;
 const DEPENDENCY_TIMEOUT_MS = 1_000;
 const SUCCEEDS: RunPlan = { end: "succeeds", afterMs: undefined };
 
-/** Every promise that can go on has gone on: nothing in a simulation waits for real input. */
+/** Resolves when every promise that can continue has continued. A simulation never waits for real input. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
- * Plays a plan on two processes that share a store, and then one in which nothing goes wrong any
- * more. Rejects as soon as a rule is broken (see the judge), or where a delivery is never handled.
+ * Plays a plan on two processes that share a store, and then a plan without faults. Rejects as soon as a rule is
+ * broken (see the judge), or if a delivery is never handled.
  */
 export async function simulate({ steps, runs, isRemote }: Plan, world: World): Promise<void> {
   const { clock, scheduler } = world;
@@ -155,7 +155,7 @@ export async function simulate({ steps, runs, isRemote }: Plan, world: World): P
   const deliver = async (id: string, index: number): Promise<WebhookResponse | undefined> => {
     const process = processes[index];
     const response = await process?.receiver.receive(requestOf(id));
-    // Nobody hears the answer of a process that is gone.
+    // The answer of a dead process reaches no one.
     if (response === undefined || process?.isGone() === true) return undefined;
     judge.answered(id, response);
     world.onResponse?.(response);
@@ -195,12 +195,12 @@ export async function simulate({ steps, runs, isRemote }: Plan, world: World): P
     judge.assertNoFault();
   }
 
-  // From now on all goes well: whatever happened, the gateway's next attempts have to get through.
+  // From now on nothing fails, and the gateway's next attempts must get through.
   faults.length = 0;
   planned.length = 0;
   restart(0);
   restart(1);
-  // What was under way on the network still arrives.
+  // Calls that are still on the network arrive.
   while (scheduler.count() > 0) {
     await scheduler.waitNext(1);
     await settle();
