@@ -117,7 +117,7 @@ describeRedis("the Redis store waits for the first connection", () => {
       }
       await server.start();
       expect(await claimWhenBack(store, "fourth", "a")).toMatchObject({ state: "claimed" });
-      expect(await ioredis(server.port).keys("*")).toEqual(["webhook:fourth"]);
+      expect(await ioredis(server.port).keys("*")).toEqual(["gateway-deliveries:1:{fourth}"]);
     },
   );
 });
@@ -154,7 +154,10 @@ describeRedis("the Redis store rejects at once", () => {
       Promise.resolve(store.claim(`k${index}`, "a", TIMES)),
     );
     // No matter how long it takes, beside 10 000 others: a call that waited would not end.
-    await millisecondsToReject(() => store.claim("l", "a", TIMES), "10000 calls wait for Redis");
+    await millisecondsToReject(
+      () => store.claim("l", "a", TIMES),
+      "10000 calls already wait for Redis",
+    );
     server.resume();
     const results = await Promise.all(waiting);
     expect(results.every(({ state }) => state === "claimed")).toBe(true);

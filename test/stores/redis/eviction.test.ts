@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { EVICTION_POLICY, POLICY_CODES } from "../../../src/stores/redis/eviction-warning.js";
-import { CODES } from "../../../src/stores/redis/redis-scripts.js";
+import { EVICTION_POLICY, POLICY_CODES } from "../../../src/stores/redis/eviction-check.js";
+import { CALL_FACTOR } from "../../../src/stores/redis/redis-scripts.js";
 import {
   redisStore,
   type NodeRedisClient,
@@ -122,7 +122,9 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
         isReady: true,
         evalSha(sha1, input) {
           if (sha1 !== EVICTION_POLICY.sha1) return client.evalSha(sha1, input);
-          return Promise.resolve(Number(input.arguments.at(-1)) * CODES + POLICY_CODES.unknown);
+          return Promise.resolve(
+            Number(input.arguments.at(-1)) * CALL_FACTOR + POLICY_CODES.unknown,
+          );
         },
         eval: (lua, input) => client.eval(lua, input),
       };

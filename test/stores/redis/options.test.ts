@@ -30,15 +30,15 @@ describe("redisStore refuses", () => {
   ])("%s as its client", (_, given) => {
     const options = { client: given } as RedisStoreOptions;
     expect(() => redisStore(options)).toThrow(ConfigurationError);
-    expect(() => redisStore(options)).toThrow("client has to be a client of node-redis");
+    expect(() => redisStore(options)).toThrow("client must be a client of node-redis");
   });
 
   it.each<[string, unknown, string]>([
     ["no options", undefined, "redisStore takes an options object"],
     ["a misspelt option", { client, prefix: "x" }, "prefix is no option"],
-    ["a prefix that is no text", { client, keyPrefix: 1 }, "keyPrefix has to be a string"],
-    ["a logger without warn", { client, logger: {} }, "logger has to have the method warn"],
-    ["null as its logger", { client, logger: null }, "logger has to have the method warn"],
+    ["a prefix that is no text", { client, keyPrefix: 1 }, "keyPrefix must be a string"],
+    ["a logger without warn", { client, logger: {} }, "logger must have a method warn"],
+    ["null as its logger", { client, logger: null }, "logger must have a method warn"],
   ])("%s", (_, options, message) => {
     expect(() => redisStore(options as RedisStoreOptions)).toThrow(ConfigurationError);
     expect(() => redisStore(options as RedisStoreOptions)).toThrow(message);
@@ -116,6 +116,6 @@ describeRedis("redisStore takes a client", () => {
     const reply = () => Promise.resolve("QUEUED");
     const queueing = { isOpen: true, isReady: true, evalSha: reply, eval: reply };
     const store = redisStore({ client: queueing, logger: false });
-    await expect(store.claim("k", "a", TIMES)).rejects.toThrow("what is no integer");
+    await expect(store.claim("k", "a", TIMES)).rejects.toThrow("did not return an integer");
   });
 });
