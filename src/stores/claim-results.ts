@@ -8,7 +8,10 @@ export const TAKEN_OVER = Object.freeze({ state: "claimed", takeover: true } as 
 /** Also the result of `TransactionalStore.process` for a key that is remembered. */
 export const COMPLETED = Object.freeze({ state: "completed" } as const);
 
-/** The result of a claim on a key whose lease another owner holds for `retryAfterMs` milliseconds more. */
+/**
+ * The result of a claim on a key whose lease another owner holds. `retryAfterMs`: what is left of the
+ * lease, in milliseconds.
+ */
 export function inFlight(retryAfterMs: number) {
   return { state: "in_flight", retryAfterMs } as const;
 }
