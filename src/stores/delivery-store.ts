@@ -43,14 +43,15 @@ export interface CompleteOptions {
  *
  * Test a store of your own with `deliveryStoreContract` of `identity-gateway-webhooks/testing`.
  *
- * @example A minimal store for one process. It never forgets a key.
+ * @example A minimal store for one process. It keeps the contract, but its maps grow without bound.
  * ```ts
  * const rows = new Map<string, { owner: string; leaseEnd: number; takeover: boolean }>();
- * const completed = new Set<string>();
+ * const completed = new Map<string, number>();
+ * const isCompleted = (key: string) => (completed.get(key) ?? 0) > Date.now();
  *
  * const store: DeliveryStore = {
  *   claim(key, owner, { leaseMs }) {
- *     if (completed.has(key)) return { state: "completed" };
+ *     if (isCompleted(key)) return { state: "completed" };
  *     const row = rows.get(key);
  *     const leftMs = row === undefined ? 0 : row.leaseEnd - Date.now();
  *     if (row !== undefined && leftMs > 0 && row.owner !== owner) {
@@ -66,9 +67,9 @@ export interface CompleteOptions {
  *     row.leaseEnd = Date.now() + leaseMs;
  *     return true;
  *   },
- *   complete(key) {
+ *   complete(key, _owner, { retentionMs }) {
  *     rows.delete(key);
- *     completed.add(key);
+ *     if (!isCompleted(key)) completed.set(key, Date.now() + retentionMs);
  *   },
  *   release(key, owner) {
  *     const row = rows.get(key);
