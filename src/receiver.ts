@@ -19,7 +19,7 @@ import { isPost, isProbe, readBody, type WebhookRequest } from "./delivery/reque
 import { createRoutes } from "./handling/routes.js";
 import { createRunning } from "./handling/running.js";
 import { checkOptions } from "./options/settings.js";
-import { giveWarn } from "./stores/store-warnings.js";
+import { giveWarn } from "./stores/receiver-hooks.js";
 import { UnreadableBody } from "./delivery/unreadable-body.js";
 import { holdOpen, waitUntilOf } from "./delivery/wait-until.js";
 

@@ -6,7 +6,7 @@ import type { Run } from "./run-handler.js";
 import type { Settings } from "../options/settings.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
-import { tellTimeLimit } from "../stores/time-limit-hook.js";
+import { tellTimeLimit } from "../stores/receiver-hooks.js";
 import { createTransactionMode } from "./transaction-mode.js";
 
 /** A request whose headers and body are at hand. */

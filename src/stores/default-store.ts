@@ -1,11 +1,11 @@
 import { environmentVariable } from "../common/environment.js";
 import type { DeliveryStore } from "./delivery-store.js";
 import { memoryStore } from "./memory-store.js";
-import { onReceiver } from "./store-warnings.js";
+import { onReceiver } from "./receiver-hooks.js";
 
 /**
- * The store of a receiver that is given none: `memoryStore()`. Warns where the next duplicate is likely
- * to reach another process, which does not know what this one has handled.
+ * The store of a receiver without the option `store`: `memoryStore()`. Warns on platforms that run several
+ * processes, because a redelivery may reach a process that does not know the id.
  */
 export function defaultStore(): DeliveryStore {
   const store = memoryStore();
@@ -22,14 +22,14 @@ export function defaultStore(): DeliveryStore {
   return store;
 }
 
-/** What sets these runs an application in several processes, one after the other or at the same time. */
+/** Platforms that run several processes of an application, at once or in turn, and what they set. */
 const PLATFORM_BY_VARIABLE = {
   AWS_LAMBDA_FUNCTION_NAME: "AWS Lambda",
   K_SERVICE: "Google Cloud Run",
   KUBERNETES_SERVICE_HOST: "Kubernetes",
 };
 
-/** `process`, as far as it is used: runtimes other than Node have none, or a part of it. */
+/** The part of `process` that is used. Other runtimes have only some of it, or no `process`. */
 interface Process {
   readonly getBuiltinModule?: (id: string) => { readonly isWorker?: boolean } | undefined;
 }
@@ -42,7 +42,7 @@ function findPlatform(): string | undefined {
   return undefined;
 }
 
-/** Node removes NODE_UNIQUE_ID, by which such a worker could be known, before the application starts. */
+/** The module knows it; the variable NODE_UNIQUE_ID is gone before the application starts. */
 function isClusterWorker(): boolean {
   const { process } = globalThis as { process?: Process };
   try {

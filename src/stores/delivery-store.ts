@@ -1,15 +1,18 @@
 import type { MaybePromise } from "../common/maybe-promise.js";
 
-/** What a store says to a claim. */
+/** The result of `DeliveryStore.claim`. */
 export type ClaimResult =
-  /** The delivery is the caller's. `takeover`: an earlier lease on it ended without a verdict. */
+  /**
+   * The caller holds the lease and handles the delivery. `takeover`: an earlier lease on the key ended
+   * without `complete` or `release`, so an earlier run may have done part of the work.
+   */
   | { readonly state: "claimed"; readonly takeover: boolean }
-  /** Somebody else holds it, for `retryAfterMs` milliseconds more unless the lease is renewed. */
+  /** Another owner holds the lease, for `retryAfterMs` milliseconds more unless it is renewed. */
   | { readonly state: "in_flight"; readonly retryAfterMs: number }
-  /** It was handled before, within the retention. */
+  /** The delivery was handled before, within the retention. */
   | { readonly state: "completed" };
 
-/** Options of `claim`. A minor version may add members, which a store may ignore. */
+/** Options of `DeliveryStore.claim`. A minor version may add members, which a store may ignore. */
 export interface ClaimOptions {
   /** Length of the lease in milliseconds, unless it is renewed. */
   readonly leaseMs: number;
@@ -17,43 +20,87 @@ export interface ClaimOptions {
   readonly retentionMs: number;
 }
 
-/** Options of `renew`. A minor version may add members, which a store may ignore. */
+/** Options of `DeliveryStore.renew`. A minor version may add members, which a store may ignore. */
 export interface RenewOptions {
-  /** Length of the lease in milliseconds, from now. */
+  /** New length of the lease in milliseconds, from now. */
   readonly leaseMs: number;
 }
 
-/** Options of `complete`. A minor version may add members, which a store may ignore. */
+/** Options of `DeliveryStore.complete`. A minor version may add members, which a store may ignore. */
 export interface CompleteOptions {
-  /** How long the store must remember the key as handled, in milliseconds from now. */
+  /** How long the store must remember the key as completed, in milliseconds from now. */
   readonly retentionMs: number;
 }
 
 /**
- * Remembers which deliveries were handled. A claim is a lease with an owner: `claim` before the
- * handler, `complete` after it, `release` when it failed, `renew` while it runs.
+ * Remembers which deliveries were handled. A claim is a lease with an owner: the receiver calls `claim`
+ * before the handler, `renew` while it runs, and afterwards `complete`, or `release` if it failed.
  *
- * Every method is one atomic operation, judged by the store's own clock. A method that throws or
- * rejects is answered as unavailable; one that hangs is given up after `dependencyTimeoutMs`. `key`
- * is the delivery id, 1 to 128 characters of `[0-9A-Za-z._-]`.
+ * Every method is one atomic operation, judged by the store's own clock, and may be sync or async. If
+ * `claim` throws or rejects, or takes longer than `dependencyTimeoutMs`, the receiver answers 503
+ * `store_unavailable`. `key` is the delivery id: 1 to 128 characters of `[0-9A-Za-z._-]`. `owner` is a
+ * string that is unique to one claim.
+ *
+ * Test a store of your own with `deliveryStoreContract` of `identity-gateway-webhooks/testing`.
+ *
+ * @example A minimal store for one process. It keeps the contract, but its maps grow without bound.
+ * ```ts
+ * const rows = new Map<string, { owner: string; leaseEnd: number; takeover: boolean }>();
+ * const completed = new Map<string, number>();
+ * const isCompleted = (key: string) => (completed.get(key) ?? 0) > Date.now();
+ *
+ * const store: DeliveryStore = {
+ *   claim(key, owner, { leaseMs }) {
+ *     if (isCompleted(key)) return { state: "completed" };
+ *     const row = rows.get(key);
+ *     const leftMs = row === undefined ? 0 : row.leaseEnd - Date.now();
+ *     if (row !== undefined && leftMs > 0 && row.owner !== owner) {
+ *       return { state: "in_flight", retryAfterMs: leftMs };
+ *     }
+ *     const takeover = row !== undefined && (row.takeover || leftMs <= 0);
+ *     rows.set(key, { owner, leaseEnd: Date.now() + leaseMs, takeover });
+ *     return { state: "claimed", takeover };
+ *   },
+ *   renew(key, owner, { leaseMs }) {
+ *     const row = rows.get(key);
+ *     if (row?.owner !== owner || row.leaseEnd <= Date.now()) return false;
+ *     row.leaseEnd = Date.now() + leaseMs;
+ *     return true;
+ *   },
+ *   complete(key, _owner, { retentionMs }) {
+ *     rows.delete(key);
+ *     if (!isCompleted(key)) completed.set(key, Date.now() + retentionMs);
+ *   },
+ *   release(key, owner) {
+ *     const row = rows.get(key);
+ *     if (row?.owner !== owner) return;
+ *     if (row.takeover) row.leaseEnd = Date.now();
+ *     else rows.delete(key);
+ *   },
+ * };
+ * ```
  */
 export interface DeliveryStore {
   /**
-   * Takes the lease on `key` for `owner`. The same owner claims again what it still holds (a client
-   * may re-send after a reconnect), as what it was. After the lease has ended the claim is a takeover.
+   * Takes the lease on `key` for `owner`. The owner of a lease that has not ended may claim again, since a
+   * client may resend a command after a reconnect; `takeover` stays as it was. A claim after the lease has
+   * ended is a takeover.
    */
   claim(key: string, owner: string, options: ClaimOptions): MaybePromise<ClaimResult>;
-  /** Extends the lease to `leaseMs` from now. False: it is lost, to its end or to another owner. */
+  /**
+   * Extends the lease to `leaseMs` from now. Returns false if the lease is lost: it has ended, another
+   * owner has it, or the key is completed.
+   */
   renew(key: string, owner: string, options: RenewOptions): MaybePromise<boolean>;
   /**
-   * Remembers `key` as handled for `retentionMs`. Set once and never undone, and never refused for a
-   * lost lease: the effect happened, whoever holds the lease now.
+   * Remembers `key` as completed for `retentionMs`. The first completion counts and is never undone. A
+   * lost lease is no reason to refuse: the handler has done the work, whoever holds the lease now.
    */
   complete(key: string, owner: string, options: CompleteOptions): MaybePromise<void>;
   /**
-   * Gives the lease up so that the next copy can claim. Does nothing for anyone but its owner. A claim
-   * is forgotten, as if it had never been; a takeover is ended instead and kept like any ended lease,
-   * so that each claim up to the completion is a takeover too.
+   * Ends the lease, so that the next redelivery can claim at once. Does nothing for any other owner. A
+   * first claim is forgotten. A takeover is kept as an ended lease, so that each claim until the
+   * completion is a takeover too.
    */
   release(key: string, owner: string): MaybePromise<void>;
 }

@@ -1,18 +1,41 @@
 import { ConfigurationError } from "../common/configuration-error.js";
 import { integerOption } from "../common/integer-option.js";
 import { ownOptions } from "../common/own-options.js";
-import type { CreateCompletedIds } from "./completed-ids.js";
-import type { ClaimResult, DeliveryStore } from "./delivery-store.js";
-import { createLeases } from "./leases.js";
-import { onReceiver, type Warn } from "./store-warnings.js";
+import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "./claim-results.js";
+import type { DeliveryStore } from "./delivery-store.js";
+import { onReceiver, type Warn } from "./receiver-hooks.js";
 
-/** What the stores that live in one process are told. */
+/** Options of the stores that live in one process. */
 export interface InProcessStoreOptions {
   maxEntries?: number | undefined;
   now?: (() => number) | undefined;
 }
 
-/** All claims are in use by handlers that still run. Answered 503, so nothing is lost. */
+/**
+ * The completed ids, each with the end of its retention. Bounded: beyond the bound the id completed
+ * longest ago is forgotten. Times are milliseconds of the store's clock.
+ */
+export interface CompletedIds {
+  /** Whether `id` was completed and its retention has not ended at `now`. */
+  has(id: string, now: number): boolean;
+  /** Remembers `id` until `now + retentionMs`, or until `maxEntries` later ids have been added. */
+  add(id: string, now: number, retentionMs: number): void;
+}
+
+/** Creates an empty set. `onForgotten` is called when an id is forgotten within its retention. */
+export type CreateCompletedIds = (maxEntries: number, onForgotten: () => void) => CompletedIds;
+
+/** Who handles a key, and until when unless it is renewed. */
+interface Lease {
+  owner: string;
+  expiresAt: number;
+  takeover: boolean;
+}
+
+/**
+ * A memory store has `maxEntries` claims in flight and accepts no more. The receiver answers 503, and the
+ * gateway sends the delivery again.
+ */
 export class MemoryStoreFullError extends Error {
   override readonly name = "MemoryStoreFullError";
   /** Stable, so that code can branch on it. */
@@ -23,16 +46,12 @@ export class MemoryStoreFullError extends Error {
   }
 }
 
-// The usual answers are made once, since each new delivery would allocate one.
-const CLAIMED: ClaimResult = Object.freeze({ state: "claimed", takeover: false });
-const TAKEN_OVER: ClaimResult = Object.freeze({ state: "claimed", takeover: true });
-const COMPLETED: ClaimResult = Object.freeze({ state: "completed" });
-
 /**
- * The leases of a store that lives in one process, over whatever remembers its handled ids. Leases
- * live outside of that and are never evicted; at `maxEntries` of them a further claim throws.
+ * The common part of `memoryStore` and `compactMemoryStore`, which differ in how they keep completed ids.
+ * Leases are never evicted: with `maxEntries` of them in flight, a further claim throws. `maker` is the
+ * name of the public function in error messages.
  *
- * @throws ConfigurationError for an option that is unknown or cannot work.
+ * @throws ConfigurationError for an unknown or invalid option.
  */
 export function inProcessStore(
   maker: string,
@@ -50,10 +69,10 @@ export function inProcessStore(
   if (typeof now !== "function") {
     throw new ConfigurationError(
       "invalid_option",
-      "now has to be a function that returns milliseconds",
+      "now must be a function that returns milliseconds",
     );
   }
-  /** Undefined before a receiver has the store, and after the warning. */
+  /** Undefined until a receiver uses the store, and again after the one warning. */
   let warn: Warn | undefined;
   const completed = createCompletedIds(maxEntries, () => {
     warn?.(
@@ -62,12 +81,12 @@ export function inProcessStore(
     );
     warn = undefined;
   });
-  const leases = createLeases();
+  const leases = new Map<string, Lease>();
 
+  /** Deletes ended leases, which only serve to recognise a takeover. Throws if all are still running. */
   const makeRoom = (time: number): void => {
-    // An ended lease is kept only to tell a takeover, so it goes before a claim is refused.
-    leases.deleteEnded(time);
-    if (leases.count() >= maxEntries) throw new MemoryStoreFullError(maxEntries);
+    for (const [key, lease] of leases) if (lease.expiresAt <= time) leases.delete(key);
+    if (leases.size >= maxEntries) throw new MemoryStoreFullError(maxEntries);
   };
 
   const store: DeliveryStore = {
@@ -76,14 +95,12 @@ export function inProcessStore(
       if (completed.has(key, time)) return COMPLETED;
       const lease = leases.get(key);
       if (lease === undefined) {
-        if (leases.count() >= maxEntries) makeRoom(time);
-        leases.add(key, { owner, expiresAt: time + leaseMs, takeover: false });
+        if (leases.size >= maxEntries) makeRoom(time);
+        leases.set(key, { owner, expiresAt: time + leaseMs, takeover: false });
         return CLAIMED;
       }
       const remainingMs = lease.expiresAt - time;
-      if (remainingMs > 0 && lease.owner !== owner) {
-        return { state: "in_flight", retryAfterMs: remainingMs };
-      }
+      if (remainingMs > 0 && lease.owner !== owner) return inFlight(remainingMs);
       lease.owner = owner;
       lease.expiresAt = time + leaseMs;
       if (remainingMs <= 0) lease.takeover = true;
@@ -100,15 +117,14 @@ export function inProcessStore(
 
     complete(key, _owner, { retentionMs }) {
       const time = now();
-      // A key with a lease is not completed: its claim was granted because it was not, and its
-      // completion ends the lease. So a completion that stands has to be looked for only without one.
+      // A leased key is not completed, so only a key without a lease needs the second lookup.
       if (leases.delete(key) || !completed.has(key, time)) completed.add(key, time, retentionMs);
     },
 
     release(key, owner) {
       const lease = leases.get(key);
       if (lease?.owner !== owner) return;
-      // A takeover leaves an ended lease: what the run before it did is still not known.
+      // What the run before a takeover did is still unknown, so its lease is kept as an ended one.
       if (lease.takeover) lease.expiresAt = now();
       else leases.delete(key);
     },

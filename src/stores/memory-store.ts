@@ -1,51 +1,55 @@
 import { LRUCache } from "lru-cache";
-import type { CompletedIds } from "./completed-ids.js";
 import type { DeliveryStore } from "./delivery-store.js";
-import { inProcessStore } from "./in-process-store.js";
+import { inProcessStore, type CompletedIds } from "./in-process-store.js";
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /**
-   * How many handled ids are remembered, and how many claims there may be at a time. From 1 to
-   * 10 000 000, default 100 000. Beyond it the id handled longest ago is forgotten, even within the
-   * retention; the receiver's log has one warning of it. Each takes about 140 bytes, from when it comes.
+   * The most completed ids that are remembered, and the most claims in flight. From 1 to 10 000 000,
+   * default 100 000. Beyond it the id completed longest ago is forgotten, even within its retention, and
+   * the receiver logs one warning. Each id takes about 140 bytes once it arrives.
    */
   maxEntries?: number | undefined;
-  /** The store's clock in milliseconds. Default `performance.now`, which no clock change moves. */
+  /** The store's clock in milliseconds. Default `performance.now`, which ignores changes of the system clock. */
   now?: (() => number) | undefined;
 }
 
 /**
- * The default store: one process, and gone with it. Claims in flight live outside the LRU and are
- * never evicted; at `maxEntries` of them a further claim throws.
+ * The default store. It lives in this process and ends with it: after a restart, and in another process, a
+ * redelivery of a handled delivery is handled again. Claims in flight are never evicted; with `maxEntries`
+ * of them a further claim throws `MemoryStoreFullError`, and the gateway is answered 503.
  *
- * @throws ConfigurationError for an option that is unknown or cannot work.
+ * @throws ConfigurationError for an unknown or invalid option.
+ * @example
+ * ```ts
+ * const store = memoryStore({ maxEntries: 500_000 });
+ * const receiver = createWebhookReceiver({ secret, handlers, store });
+ * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
-  return inProcessStore("memoryStore", options, 100_000, completedInLru);
+  return inProcessStore("memoryStore", options, 100_000, lruCompletedIds);
 }
 
-function completedInLru(maxEntries: number, onForgotten: () => void): CompletedIds {
-  // Bounded by `maxSize` and not by `max`, for which lru-cache fills arrays when it is made: 6 ms and
-  // 2.8 MB at 100 000 ids, 0.1 ms and nothing without. An id then costs the same time and 2 to 10
-  // bytes more. Doubling a `max` by copies stopped the process for 40 ms on the way there.
+function lruCompletedIds(maxEntries: number, onForgotten: () => void): CompletedIds {
+  // Bounded by `maxSize`: for `max` lru-cache allocates its arrays at once, 6 ms and 2.8 MB for 100 000
+  // ids. With `maxSize` an id takes 2 to 10 bytes more.
   let addedAt = 0;
-  const untils = new LRUCache<string, number>({
+  const expirations = new LRUCache<string, number>({
     maxSize: maxEntries,
     sizeCalculation: () => 1,
-    dispose(until, _id, reason) {
-      if (reason === "evict" && until > addedAt) onForgotten();
+    dispose(expiresAt, _id, reason) {
+      if (reason === "evict" && expiresAt > addedAt) onForgotten();
     },
   });
   return {
     has(id, now) {
-      const until = untils.peek(id);
-      return until !== undefined && until > now;
+      const expiresAt = expirations.peek(id);
+      return expiresAt !== undefined && expiresAt > now;
     },
     add(id, now, retentionMs) {
       addedAt = now;
-      // Whole milliseconds, rounded up, are stored in place; a fraction would be an object on the heap.
-      untils.set(id, Math.ceil(now + retentionMs));
+      // V8 stores an integer in place; a fraction would be an object on the heap.
+      expirations.set(id, Math.ceil(now + retentionMs));
     },
   };
 }

@@ -1,38 +1,51 @@
-/** What became of one `process`. */
+/** The result of `TransactionalStore.process`. */
 export type ProcessResult =
-  /** The work ran, and its writes and the key are committed together. */
+  /** The work ran. Its writes and the key are committed together. */
   | { readonly state: "processed" }
-  /** Another copy is being processed right now. */
+  /** Another delivery of the same key is being processed; it may take `retryAfterMs` milliseconds more. */
   | { readonly state: "in_flight"; readonly retryAfterMs: number }
-  /** The key was committed before; the work did not run. */
+  /** The key was committed before. The work did not run. */
   | { readonly state: "completed" };
 
-/** What a store may know of the delivery that it runs work for. */
+/** What a store may know about the delivery that it runs work for. A minor version may add members. */
 export interface WorkFacts {
-  /** Whether an earlier run, whose effects are in no transaction of this store, ended without a verdict. */
+  /** Whether an earlier run, outside of this store's transactions, ended without completion or release. */
   readonly takeover: boolean;
 }
 
 /**
- * The second shape of a store: the row that remembers a delivery and the handler's own writes are one
- * transaction of one database, so that both are there or neither.
+ * The second kind of store: the row that remembers a delivery and the handler's own writes are one
+ * transaction of one database, so both are committed or neither is. The handler writes through
+ * `context.tx`. `postgresTransactions` and `sqliteTransactions` make one.
+ *
+ * @example
+ * ```ts
+ * const receiver = createWebhookReceiver({
+ *   secret,
+ *   store: postgresTransactions({ pool }),
+ *   handlers: {
+ *     new_alarm: async (alarm, { tx }) => {
+ *       await tx.query("INSERT INTO alarms (id, text) VALUES ($1, $2)", [alarm.id, alarm.text]);
+ *     },
+ *   },
+ * });
+ * ```
  */
 export interface TransactionalStore<Tx> {
   /**
-   * How many deliveries the store can run at once: the receiver's default for `maxConcurrentDeliveries`.
-   * At least 1. Left out where the store does not know; `postgresTransactions` has one less than the `max`
-   * of its pool, so that one client is free for the rest of the application.
+   * How many deliveries the store can run at once, at least 1: the receiver's default for
+   * `maxConcurrentDeliveries`. Leave it out if the store does not know. `postgresTransactions` has one
+   * less than the `max` of its pool, which leaves one client to the rest of the application.
    */
   readonly maxConcurrentDeliveries?: number | undefined;
   /**
-   * Runs `work` in a transaction that also remembers `key` for `retentionMs` milliseconds, by the
-   * store's own clock, and commits both. Does not run it for a key that is remembered, nor beside
-   * another run for the same key. `facts` may be left out where there is no `takeover` to tell: it is
-   * for a key that a `DeliveryStore` has leased on the same table, and `context.takeover` says it on.
+   * Runs `work` in a transaction that also remembers `key` for `retentionMs` milliseconds, by the store's
+   * own clock, and commits both. Does not run it for a remembered key, or while the same key is being
+   * processed. `facts` becomes `context.takeover`; leave it out unless a `DeliveryStore` leases keys in
+   * the same table.
    *
-   * Rejects with what `work` rejected with, after both are rolled back; and with the database's error
-   * where it fails. After an error at COMMIT nobody knows whether both are there or neither: the next
-   * `process` of the key tells.
+   * Rejects with the error of `work` after both are rolled back, and with the database's error if the
+   * database fails. After an error at COMMIT the result is unknown until the next `process` of the key.
    */
   process(
     key: string,
@@ -40,3 +53,17 @@ export interface TransactionalStore<Tx> {
     times: { readonly retentionMs: number },
   ): Promise<ProcessResult>;
 }
+
+/**
+ * A handler used `tx` in a way that is reserved to the store, such as COMMIT, or after it had settled. In
+ * the first case its delivery is not acknowledged; in the second the call has no effect.
+ */
+export class TransactionMisuseError extends Error {
+  override readonly name = "TransactionMisuseError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "transaction_misuse";
+}
+
+/** Message for a call after the handler settled: it would reach the next delivery or no transaction. */
+export const LATE =
+  "tx was used after the handler had settled: wait for everything that it started";

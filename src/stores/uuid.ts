@@ -5,19 +5,20 @@ const GROUP_STARTS = [0, 4, 9, 14, 19, 24, 28, 32];
 const DASH = 0x2d;
 const NO_DIGIT = -1;
 
-/** The value of each hex digit by its character code. No upper case: to a sender that is another id. */
+/** The value of each hex digit by character code. No upper case: that is another id. */
 const DIGITS = /* @__PURE__ */ Int8Array.from({ length: 128 }, (_, code) =>
   "0123456789abcdef".indexOf(String.fromCharCode(code)),
 );
 
 /**
- * Reads `id` into the eight groups of `uuid`. False, with no sense in `uuid`, for whatever is not a
- * UUID in its canonical form, 8-4-4-4-12 in lower case: only of that the numbers tell the very text.
+ * Reads `id` into the eight groups of `uuid`. Returns false if `id` is not a UUID in its canonical form,
+ * 8-4-4-4-12 in lower case: only then do the numbers stand for exactly one text. `uuid` then holds
+ * arbitrary numbers.
  */
 export function readUuid(id: string, uuid: Uint16Array): boolean {
   if (id.length !== 36) return false;
-  // Negative from the first digit on that is none. A table and no regular expression: that takes
-  // twice as long as all the rest.
+  // Becomes negative with the first character that is no digit. A regular expression would take twice
+  // as long as the rest of this function.
   let seen = 0;
   for (let group = 0; group < UUID_GROUPS; group++) {
     const start = GROUP_STARTS[group] ?? 0;

@@ -81,8 +81,12 @@ export {
   deliveryStoreContract,
   type DeliveryStoreContractOptions,
 } from "./store-contract/delivery-store-contract.js";
-export { ContractError, type ContractCase } from "./store-contract/contract-case.js";
-export type { MakeStore, StoreUnderTest } from "./store-contract/store-under-test.js";
+export {
+  ContractError,
+  type ContractCase,
+  type MakeStore,
+  type StoreUnderTest,
+} from "./store-contract/contract-case.js";
 
 export {
   diagnoseSignature,

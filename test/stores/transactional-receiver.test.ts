@@ -21,7 +21,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** One more connection to the database of the test. */
+/** Opens one more connection to the database of the test. */
 function connect(): Database {
   const database = new Sqlite(join(folder, "partner.db"), { timeout: 0 });
   database.exec("CREATE TABLE IF NOT EXISTS effects (id TEXT NOT NULL)");
@@ -38,19 +38,19 @@ function effectsIn(database: Database): unknown[] {
 }
 
 describe("a receiver on a real database", () => {
-  it("commits what the handler writes together with the memory of its delivery", async () => {
+  it("a transactional receiver commits the handler's writes together with the delivery id", async () => {
     const database = connect();
     const { receive } = transactionalReceiver(smallSqliteTransactions(database), writesEffect);
-    const copy = await delivery({ id: "one" });
-    expect(await receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
-    expect(await receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    const request = await delivery({ id: "one" });
+    expect(await receive(request)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
     const other = connect();
     const restarted = transactionalReceiver(smallSqliteTransactions(other), writesEffect);
-    expect(await restarted.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await restarted.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(effectsIn(other)).toEqual(["one"]);
   });
 
-  it("keeps neither where the handler swallows an error that the COMMIT then meets", async () => {
+  it("a transactional receiver rolls both back if COMMIT fails on an error of the handler", async () => {
     const database = connect();
     database.pragma("foreign_keys = ON");
     database.exec(
@@ -60,18 +60,18 @@ describe("a receiver on a real database", () => {
     let isBroken = true;
     const { receive } = transactionalReceiver(smallSqliteTransactions(database), (context) => {
       writesEffect(context);
-      // No such account: found out at COMMIT.
+      // There is no such account, which the database checks at COMMIT.
       if (isBroken) context.tx.exec("INSERT INTO alarms VALUES (1)");
     });
-    const copy = await delivery({ id: "one" });
-    expect(await receive(copy)).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    const request = await delivery({ id: "one" });
+    expect(await receive(request)).toMatchObject({ status: 503, outcome: "store_unavailable" });
     expect(effectsIn(database)).toEqual([]);
     isBroken = false;
-    expect(await receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receive(request)).toMatchObject({ status: 200, outcome: "handled" });
     expect(effectsIn(database)).toEqual(["one"]);
   });
 
-  it("has one effect of each delivery, however its handlers fail and two processes compete", async () => {
+  it("a transactional receiver has one effect of each delivery, despite failures and two processes", async () => {
     const { pick } = createRandom(5);
     const endings = [
       () => {
@@ -96,16 +96,16 @@ describe("a receiver on a real database", () => {
     const seen = new Set<string>();
 
     const deliverUntilAcknowledged = async (id: string, first: number): Promise<void> => {
-      const copy = await delivery({ id });
+      const request = await delivery({ id });
       for (let attempt = first; attempt < 10_000; attempt++) {
-        const response = await receivers[attempt % 2]?.receive(copy);
+        const response = await receivers[attempt % 2]?.receive(request);
         if (response !== undefined) seen.add(response.outcome);
         if (response?.status === 200) return;
         await new Promise((resolve) => setImmediate(resolve));
       }
       throw new Error(`${id} is never acknowledged`);
     };
-    // Three copies of each.
+    // Three redeliveries of each.
     await Promise.all(
       [0, 1, 2].flatMap((first) => ids.map((id) => deliverUntilAcknowledged(id, first))),
     );

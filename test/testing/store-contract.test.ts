@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, type DeliveryStore, type MaybePromise } from "../../src/index.js";
 import { deliveryStoreContract } from "../../src/testing/store-contract/delivery-store-contract.js";
-import type { StoreUnderTest } from "../../src/testing/store-contract/store-under-test.js";
+import type { StoreUnderTest } from "../../src/testing/store-contract/contract-case.js";
 import { naiveStore, type StoreMistake } from "../support/testing/naive-store.js";
 
 function onClock(make: (now: () => number) => Omit<StoreUnderTest, "advance">): StoreUnderTest {
@@ -27,7 +27,7 @@ async function brokenBy(makeStore: () => StoreUnderTest): Promise<string[]> {
   return broken;
 }
 
-/** A store on the other side of a network: each call arrives so many milliseconds later. */
+/** A store behind a network: each call arrives `ms` milliseconds later. */
 function remote(store: DeliveryStore, ms: number): DeliveryStore {
   const later = async <T>(call: () => MaybePromise<T>) => {
     await wait(ms);
@@ -41,12 +41,12 @@ function remote(store: DeliveryStore, ms: number): DeliveryStore {
   };
 }
 
-describe("the DeliveryStore contract is kept", () => {
-  it("by a store that is written as the contract reads", async () => {
+describe("stores that keep the DeliveryStore contract", () => {
+  it("a naive store breaks no rule of the DeliveryStore contract", async () => {
     expect(await brokenBy(() => onClock((now) => ({ store: naiveStore(now) })))).toEqual([]);
   });
 
-  it("by two clients of one store, each answered later", async () => {
+  it("two slow clients of one store break no rule of the DeliveryStore contract", async () => {
     const makeStore = () =>
       onClock((now) => {
         const store = naiveStore(now);
@@ -56,7 +56,7 @@ describe("the DeliveryStore contract is kept", () => {
   });
 });
 
-describe("the DeliveryStore contract catches a store that", () => {
+describe("stores that break the DeliveryStore contract", () => {
   it.each<[StoreMistake, string[]]>([
     ["forgets the lease", ["claim-exclusive", "claim-atomic", "release-fenced"]],
     ["answers completed for what is in flight", ["claim-exclusive", "claim-atomic"]],
@@ -80,12 +80,12 @@ describe("the DeliveryStore contract catches a store that", () => {
     ["overflows on a long retention", ["retention-long"]],
     ["ends a retention too early", ["retention"]],
     ["takes an owner for those who begin like it", ["owners-apart"]],
-  ])("%s", async (mistake, expected) => {
+  ])("the DeliveryStore contract catches a store that %s", async (mistake, expected) => {
     const broken = await brokenBy(() => onClock((now) => ({ store: naiveStore(now, mistake) })));
     expect(broken).toEqual(expect.arrayContaining(expected));
   });
 
-  it("keeps its keys in each client, and not in the data that they share", async () => {
+  it("the DeliveryStore contract catches clients that do not share their keys", async () => {
     const makeStore = () =>
       onClock((now) => ({ store: naiveStore(now), otherClient: naiveStore(now) }));
     expect(await brokenBy(makeStore)).toEqual(
@@ -93,7 +93,7 @@ describe("the DeliveryStore contract catches a store that", () => {
     );
   });
 
-  it("lets a claim slip in beside a completion", async () => {
+  it("the DeliveryStore contract catches a store that grants a claim during a completion", async () => {
     const makeStore = () =>
       onClock((now) => {
         const store = naiveStore(now);
@@ -111,7 +111,7 @@ describe("the DeliveryStore contract catches a store that", () => {
     expect(await brokenBy(makeStore)).toContain("complete-atomic");
   });
 
-  it("grants two claims beside a release", async () => {
+  it("the DeliveryStore contract catches a store that grants two claims during a release", async () => {
     const makeStore = () =>
       onClock((now) => {
         const store = naiveStore(now);
@@ -121,7 +121,7 @@ describe("the DeliveryStore contract catches a store that", () => {
             async release(key, owner) {
               await store.release(key, owner);
               await Promise.resolve();
-              // The lock is deleted once more, whoever holds it by now.
+              // Deletes the lock again, although another owner may hold it by now.
               for (let index = 0; index < 64; index++) await store.release(key, `c${index}`);
             },
           },
@@ -134,12 +134,12 @@ describe("the DeliveryStore contract catches a store that", () => {
 describe("the cases of the DeliveryStore contract", () => {
   const cases = deliveryStoreContract(() => onClock((now) => ({ store: naiveStore(now) })));
 
-  it("have an id and a title of their own", () => {
+  it("each case of the store contract has its own id and title", () => {
     expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
     expect(new Set(cases.map(({ title }) => title)).size).toBe(cases.length);
   });
 
-  it("make a store each, and close it however they end", async () => {
+  it("each case of the store contract makes a store and closes it, also when it fails", async () => {
     let [made, closed] = [0, 0];
     const makeStore = (mistake?: StoreMistake) => () => {
       made += 1;
@@ -157,7 +157,7 @@ describe("the cases of the DeliveryStore contract", () => {
     expect([made, closed]).toEqual([cases.length + 1, cases.length + 1]);
   });
 
-  it("wait where the store's clock cannot be moved", async () => {
+  it("a case of the store contract waits if the store's clock cannot be moved", async () => {
     const now = () => performance.now();
     const contract = deliveryStoreContract(() => ({ store: naiveStore(now) }), { leaseMs: 100 });
     const startedAt = now();
@@ -165,7 +165,7 @@ describe("the cases of the DeliveryStore contract", () => {
     expect(now() - startedAt).toBeGreaterThanOrEqual(129);
   });
 
-  it("are tried again with a longer lease where the calls took so long that it ended", async () => {
+  it("a timed case of the store contract is repeated with a longer lease after slow calls", async () => {
     const now = () => performance.now();
     const contract = deliveryStoreContract(() => ({ store: remote(naiveStore(now), 40) }), {
       leaseMs: 100,
@@ -176,7 +176,7 @@ describe("the cases of the DeliveryStore contract", () => {
   });
 
   it.each([0, 400])(
-    "give no second chance to a store that waits %i ms and is wrong",
+    "a store that breaks a rule after %i ms has no second chance in its contract",
     async (ms) => {
       let [made, closed] = [0, 0];
       const makeStore = () => {
@@ -200,7 +200,7 @@ describe("the cases of the DeliveryStore contract", () => {
     },
   );
 
-  it("say so where the calls took too long for each lease", async () => {
+  it("a timed case of the store contract says when the calls were too slow for every lease", async () => {
     const store = remote(
       naiveStore(() => 0, "says a whole lease is left"),
       500,
@@ -212,12 +212,12 @@ describe("the cases of the DeliveryStore contract", () => {
     );
   });
 
-  it("refuse an option that cannot work", () => {
+  it("deliveryStoreContract refuses invalid options", () => {
     const makeStore = () => ({ store: naiveStore(() => 0) });
     expect(() => deliveryStoreContract(makeStore, { leaseMs: 99 })).toThrow(ConfigurationError);
     expect(() => deliveryStoreContract(makeStore, { lease: 1 } as object)).toThrow("is no option");
     expect(() => deliveryStoreContract(undefined as unknown as typeof makeStore)).toThrow(
-      "makeStore has to be a function",
+      "makeStore must be a function",
     );
   });
 });

@@ -15,4 +15,4 @@ export type { PostgresUpkeep, PurgeOptions } from "./upkeep.js";
 export { postgresSchema } from "./postgres-schema.js";
 export { LostAnswerError, UnfinishedTransactionError } from "./ask.js";
 export { TransactionAbortedError } from "./transaction.js";
-export { TransactionMisuseError } from "../transaction-misuse.js";
+export { TransactionMisuseError } from "../transactional-store.js";

@@ -1,4 +1,4 @@
-import { LATE, TransactionMisuseError } from "../transaction-misuse.js";
+import { LATE, TransactionMisuseError } from "../transactional-store.js";
 import { statementHead } from "./statement-head.js";
 
 /** A client in the hands of a handler. */

@@ -1,5 +1,5 @@
 import type { ClaimOptions, DeliveryStore } from "../delivery-store.js";
-import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../time-limit-hook.js";
+import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
 import { ask, LostAnswerError } from "./ask.js";
 import { readClaimRow } from "./claim-row.js";
 import { DURABLY } from "./durably.js";

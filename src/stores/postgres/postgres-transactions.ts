@@ -1,5 +1,5 @@
 import type { ClaimResult } from "../delivery-store.js";
-import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../time-limit-hook.js";
+import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
 import type { TransactionalStore, WorkFacts } from "../transactional-store.js";
 import { ask } from "./ask.js";
 import { readClaimRow, readVersion } from "./claim-row.js";

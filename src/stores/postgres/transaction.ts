@@ -1,5 +1,5 @@
 import { DeadlineError } from "../../common/deadline.js";
-import { TransactionMisuseError } from "../transaction-misuse.js";
+import { TransactionMisuseError } from "../transactional-store.js";
 import { codeOf } from "./ask.js";
 import { connect } from "./connection.js";
 import { DURABLY } from "./durably.js";

@@ -1,4 +1,4 @@
 export { redisStore, type RedisStoreOptions } from "./redis-store.js";
+export type { RedisStoreLogger } from "./eviction-check.js";
 export type { IoredisClient, NodeRedisClient, RedisClient } from "./redis-client.js";
-export { ForeignReplyError } from "./run-script.js";
-export { RedisUnavailableError } from "./redis-unavailable-error.js";
+export { ForeignReplyError, RedisUnavailableError } from "./redis-errors.js";

@@ -4,42 +4,47 @@ interface ScriptInput {
   arguments: string[];
 }
 
-/** A node of a Cluster; without a client while it is not used. */
+/** A node of a Cluster. It has no client until it is used. */
 interface ClusterNode {
   readonly client?: { readonly isReady: boolean } | undefined;
 }
 
-/** What is used of a client of node-redis: `createClient`, `createCluster` or `createSentinel`. */
-export type NodeRedisClient = NodeRedisCalls & (ReadyClient | UntoldCluster);
+/**
+ * The part of a node-redis client that `redisStore` uses. Made by `createClient`, `createCluster` or
+ * `createSentinel`; a pool does not fit.
+ */
+export type NodeRedisClient = NodeRedisCalls & (ReadyClient | ClusterWithoutReady);
 
 interface NodeRedisCalls {
-  /** Whether `connect()` was called, and the client not closed since. */
+  /** Whether `connect()` was called and the client has not been closed since. */
   readonly isOpen: boolean;
   evalSha(sha1: string, input: ScriptInput): Promise<unknown>;
   eval(script: string, input: ScriptInput): Promise<unknown>;
 }
 
-/** A client that says whether it is connected now. */
+/** A client that reports whether it is connected now. */
 interface ReadyClient {
   readonly isReady: boolean;
-  /** The nodes of a Cluster, whose own `isReady` stays true when they are gone. */
+  /** The nodes of a Cluster. Its own `isReady` stays true when all of them are gone. */
   readonly masters?: readonly ClusterNode[];
 }
 
-/** A Cluster of node-redis 5, which does not. */
-interface UntoldCluster {
+/** A Cluster of node-redis 5, which has no `isReady`. */
+interface ClusterWithoutReady {
   readonly isReady?: undefined;
   readonly masters: readonly ClusterNode[];
 }
 
-/** What is used of a client of ioredis: `new Redis()` or `new Redis.Cluster()`. */
+/**
+ * The part of an ioredis client that `redisStore` uses. Made by `new Redis()` or `new Redis.Cluster()`.
+ */
 export interface IoredisClient {
-  /** `"ready"`, `"wait"` before a lazy connection, `"end"` after the last. */
+  /** `"ready"` when connected, `"wait"` before a lazy connection, `"end"` once closed for good. */
   readonly status: string;
   connect(): Promise<unknown>;
   evalsha(sha1: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
 }
 
-/** A client of Redis, standalone or Cluster, of either library. The store never closes it. */
+/** A Redis client of either library: standalone, Sentinel or Cluster. The store never closes it. */
 export type RedisClient = NodeRedisClient | IoredisClient;

@@ -1,27 +1,27 @@
 import { ConfigurationError } from "../../common/configuration-error.js";
 import type { IoredisClient, NodeRedisClient, RedisClient } from "./redis-client.js";
 
-/** A client of either library, as the store uses it. A script has one key, so that a Cluster can route it. */
+/** A client of either library, as the store uses it. Each script has one key, so a Cluster can route it. */
 export interface RedisConnection {
-  /** `"connecting"`: not connected, but it may be later, and by itself. */
+  /** `"connecting"`: not connected now, but the client is still trying. */
   readonly state: () => "ready" | "connecting" | "closed";
-  /** What to do about a client that is closed. */
+  /** What the user can do if the client is closed. */
   readonly closedAdvice: string;
   readonly evalSha: (sha1: string, key: string, args: readonly string[]) => Promise<unknown>;
   readonly eval: (lua: string, key: string, args: readonly string[]) => Promise<unknown>;
 }
 
 /**
- * Tells the libraries apart: node-redis has `evalSha` and the flag `isReady`, or the `masters` of a
- * Cluster, ioredis has `evalsha` and the text `status`. Throws `ConfigurationError` for what is neither,
- * or looks like both.
+ * Recognises the library of `client`. node-redis has `evalSha` and a boolean `isReady`, or the `masters`
+ * of a Cluster; ioredis has `evalsha` and a string `status`. Throws `ConfigurationError` for a client
+ * that looks like neither or like both.
  */
 export function connectionOf(client: RedisClient): RedisConnection {
   const isNodeRedis = looksLikeNodeRedis(client);
   if (isNodeRedis === looksLikeIoredis(client)) {
     throw new ConfigurationError(
       "invalid_option",
-      "client has to be a client of node-redis (createClient, createCluster, createSentinel; no pool) " +
+      "client must be a client of node-redis (createClient, createCluster, createSentinel; no pool) " +
         "or of ioredis (new Redis, new Redis.Cluster)",
     );
   }
@@ -65,7 +65,7 @@ function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
   };
 }
 
-/** False where no node of a Cluster is connected: each call would then be held for five seconds. */
+/** False if no node of a Cluster is connected: the client would hold each call for five seconds. */
 function hasReachableNode({ masters = [] }: NodeRedisClient): boolean {
   return masters.length === 0 || masters.some(({ client }) => client?.isReady !== false);
 }
@@ -73,7 +73,7 @@ function hasReachableNode({ masters = [] }: NodeRedisClient): boolean {
 function ioredisConnection(client: IoredisClient): RedisConnection {
   return {
     state() {
-      // With `lazyConnect` the first command connects, and no command is sent before.
+      // With `lazyConnect` only a command would connect, and we send none before "ready".
       if (client.status === "wait") client.connect().catch(() => undefined);
       if (client.status === "ready") return "ready";
       return client.status === "end" ? "closed" : "connecting";

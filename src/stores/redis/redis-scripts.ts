@@ -1,38 +1,55 @@
-// One script a verb, so that each is one atomic operation, judged by the server's clock. All answer
-// with one integer, which every client and every setting of its replies brings over: the number of the
-// call, which is the last of ARGV, times 2^32, plus a code that no other script has. So a client that
-// gives a call the answer to another one is noticed.
+// One script for each method of the store, so that each is one atomic operation by the server's clock.
 //
-// A key holds "1" once completed, which Redis shares between all keys; every other value costs 16
-// bytes more. Before that it holds the lease's end in Unix milliseconds, "!" for a takeover, a space and
-// the owner.
+// A script answers with one integer, which every client and every setting of a client passes on: the
+// number of the call, the last of ARGV, times 2^32, plus a code that no other script uses. A client that
+// mixes up its replies is noticed by that.
+//
+// Values, layout version 1:
+//   "1"                    completed. Redis shares small integers between keys; any other value costs
+//                          16 bytes more.
+//   "<end>[!] <owner>"     leased until <end>, in Unix milliseconds; "!" marks a takeover.
+// A release that changes this layout must change `LAYOUT_VERSION`.
 
-/** A script, and what EVALSHA knows it by. */
+/**
+ * Version of the layout above, a part of each key: a release reads only keys whose values it knows, and
+ * after a rollback the older release finds its own keys unchanged.
+ */
+const LAYOUT_VERSION = 1;
+
+/**
+ * The key of a delivery. The braces are a Cluster hash tag: keys of one id share a node whatever their
+ * version, so that a later release can read and write both versions in one script. Braces in `prefix`
+ * come first and keep their effect.
+ */
+export function redisKey(prefix: string, id: string): string {
+  return `${prefix}${String(LAYOUT_VERSION)}:{${id}}`;
+}
+
+/** A script, with its hash for EVALSHA. */
 export interface RedisScript {
   readonly lua: string;
   readonly sha1: string;
-  /** What it writes takes the place of something as big, so it may run at `maxmemory`. */
+  /** The value that it writes is no longer than the old one, so it may run at `maxmemory`. */
   readonly needsNoMemory?: true;
 }
 
-/** How far the number of the call is shifted in an answer. A double holds 20 bits more exactly. */
-export const CODES = 2 ** 32;
+/** The call's number is multiplied by this in an answer, which leaves 20 bits for it in a double. */
+export const CALL_FACTOR = 2 ** 32;
 
-/** Stands at the head of each script, which answers by \`answer(code)\`. */
-export const ANSWER = `local function answer(code) return ARGV[#ARGV] * ${String(CODES)} + code end
+/** The head of each script: `answer(code)` makes the reply. */
+export const ANSWER = `local function answer(code) return ARGV[#ARGV] * ${String(CALL_FACTOR)} + code end
 `;
 
 const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
-/** What `CLAIM` answers. Milliseconds that are left of another owner's lease are added to `inFlight`. */
+/** The answers of `CLAIM`. `inFlight` has the milliseconds left of the other owner's lease added to it. */
 export const CLAIM_CODES = { completed: 11, claimed: 12, takenOver: 13, inFlight: 1_000 };
 
 /**
- * KEYS: the key. ARGV: owner, leaseMs, retentionMs. Answers one of `CLAIM_CODES`. The key lives for the
- * retention beyond the lease's end, so that a takeover is told from a first claim, and what is never taken
- * over is forgotten.
+ * KEYS: the key. ARGV: owner, leaseMs, retentionMs. Answers one of `CLAIM_CODES`. The key expires one
+ * retention after the lease's end: until then a later claim is known to be a takeover.
  */
 export const CLAIM: RedisScript = {
   lua: `${ANSWER}${NOW}local held = redis.call('GET', KEYS[1])
@@ -41,7 +58,7 @@ local takeover = ''
 if held then
   local leaseEnd, mark, owner = string.match(held, '^(%d+)(!?) (.*)$')
   if not owner then
-    return redis.error_reply('ERR the key holds what this store did not write: set keyPrefix')
+    return redis.error_reply('ERR the key holds a value that this store did not write: set keyPrefix')
   end
   local left = leaseEnd - now
   if left > 0 and owner ~= ARGV[1] then
@@ -54,10 +71,10 @@ redis.call('SET', KEYS[1], value, 'PX', ARGV[2] + ARGV[3])
 if takeover == '!' then return answer(${String(CLAIM_CODES.takenOver)}) end
 return answer(${String(CLAIM_CODES.claimed)})
 `,
-  sha1: "1f913c510d3593d2880be959863b30b1d9e37542",
+  sha1: "4eb72d719826185d93ee119686a2c6262eed3183",
 };
 
-/** What `RENEW` answers. */
+/** The answers of `RENEW`. */
 export const RENEW_CODES = { held: 21, lost: 22 };
 
 /** KEYS: the key. ARGV: owner, leaseMs. Answers one of `RENEW_CODES`. */
@@ -76,10 +93,10 @@ return answer(${String(RENEW_CODES.held)})
   needsNoMemory: true,
 };
 
-/** What `COMPLETE` answers. */
+/** The answer of `COMPLETE`. */
 export const COMPLETE_CODE = 31;
 
-/** KEYS: the key. ARGV: retentionMs. Answers `COMPLETE_CODE`. A completion that stands keeps its retention. */
+/** KEYS: the key. ARGV: retentionMs. Answers `COMPLETE_CODE`. An earlier completion keeps its retention. */
 export const COMPLETE: RedisScript = {
   lua: `${ANSWER}if redis.call('GET', KEYS[1]) ~= '1' then
   redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
@@ -90,12 +107,12 @@ return answer(${String(COMPLETE_CODE)})
   needsNoMemory: true,
 };
 
-/** What `RELEASE` answers. */
+/** The answer of `RELEASE`. */
 export const RELEASE_CODE = 41;
 
 /**
- * KEYS: the key. ARGV: owner. Answers `RELEASE_CODE`. A takeover ends now and lives for the retention from then on, so
- * that the next claim is one too; any other lease is forgotten.
+ * KEYS: the key. ARGV: owner. Answers `RELEASE_CODE`. A takeover becomes an ended lease that is kept for
+ * the retention from now, so that the next claim is a takeover too. Any other lease is deleted.
  */
 export const RELEASE: RedisScript = {
   lua: `${ANSWER}${NOW}local held = redis.call('GET', KEYS[1])

@@ -1,9 +1,11 @@
 import { ConfigurationError } from "../../common/configuration-error.js";
 import { ownOptions } from "../../common/own-options.js";
+import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "../claim-results.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
-import { createEvictionWarning, type RedisStoreLogger } from "./eviction-warning.js";
+import { EvictionCheck, type RedisStoreLogger } from "./eviction-check.js";
 import type { RedisClient } from "./redis-client.js";
 import { connectionOf } from "./redis-connection.js";
+import { ForeignReplyError } from "./redis-errors.js";
 import {
   CLAIM,
   CLAIM_CODES,
@@ -13,103 +15,115 @@ import {
   RELEASE_CODE,
   RENEW,
   RENEW_CODES,
+  redisKey,
   type RedisScript,
 } from "./redis-scripts.js";
-import { createRunScript, ForeignReplyError } from "./run-script.js";
+import { ScriptRunner } from "./script-runner.js";
 
 /** Options of `redisStore`. */
 export interface RedisStoreOptions {
   /**
-   * A client of node-redis or ioredis, standalone or Cluster. The application connects and closes it,
-   * except that an ioredis client with `lazyConnect` is connected by its first use.
+   * A client of node-redis or ioredis: standalone, Sentinel or Cluster. The application connects and
+   * closes it; an ioredis client with `lazyConnect` is connected by the first delivery.
    */
   client: RedisClient;
   /**
-   * Stands before the delivery id in each key: one for each application that shares the server. Default
-   * `"webhook:"`, with which a UUID takes no more memory than without.
+   * First part of each key, any string. Default `"gateway-deliveries:"`. Applications that share a server
+   * need a prefix each. The whole key is the prefix, the version of the layout, and the delivery id in
+   * braces: `gateway-deliveries:1:{<id>}`. A hash tag in the prefix (`"{gateway}:"`) puts all keys on
+   * one node of a Cluster.
    */
   keyPrefix?: string | undefined;
-  /** Told once of an eviction policy that can forget handled ids. Default `console`, `false` for nobody. */
+  /**
+   * Receives one warning if the server's eviction policy can forget handled ids. Default `console`;
+   * `false` turns the check off.
+   */
   logger?: RedisStoreLogger | false | undefined;
 }
 
-/** 100 years: engines differ in what they take beyond, and nobody is there to see it end. */
+/** 100 years. Redis and its forks differ in the longest time to live that they accept. */
 const MAX_RETENTION_MS = 3_155_760_000_000;
 
 /**
- * Remembers deliveries in Redis 5 or later, for any number of processes. Each verb is one Lua script on
- * one key, judged by the server's clock. A completed id is forgotten after its retention; a claim that
- * is neither completed nor released, and a takeover that is released, its retention after the lease's end.
+ * A store in Redis 5 or later, shared by any number of processes and hosts. Each method is one Lua script
+ * on one key, judged by the server's clock. Redis deletes a completed id after its retention, and a lease
+ * that was never completed or released one retention after its end.
  *
- * While the client is not connected, each verb rejects at once; only the first connection is waited for,
- * for two seconds. What else the server refuses (no memory, a replica, loading) rejects with its error.
+ * While the client is not connected, each method rejects at once with `RedisUnavailableError`, and the
+ * gateway is answered 503. Only the first connection is waited for, for two seconds at most. An error of
+ * the server (no memory, read-only replica, loading) is passed on.
  *
- * @throws ConfigurationError for an option that is unknown or cannot work.
+ * @throws ConfigurationError for an unknown or invalid option.
+ * @example
+ * ```ts
+ * import { createClient } from "redis";
+ *
+ * const client = createClient({ url: process.env.REDIS_URL });
+ * client.on("error", (error) => console.error(error)); // without a listener it ends the process
+ * await client.connect();
+ *
+ * const receiver = createWebhookReceiver({ secret, handlers, store: redisStore({ client }) });
+ * ```
  */
 export function redisStore(options: RedisStoreOptions): DeliveryStore {
   const own = ownOptions("redisStore", options, ["client", "keyPrefix", "logger"]);
-  const { client, keyPrefix = "webhook:", logger = console } = own;
+  const { client, keyPrefix = "gateway-deliveries:", logger = console } = own;
   if (typeof keyPrefix !== "string") {
-    throw new ConfigurationError("invalid_option", "keyPrefix has to be a string");
+    throw new ConfigurationError("invalid_option", "keyPrefix must be a string");
   }
   if (
     logger !== false &&
     typeof (logger as Partial<RedisStoreLogger> | null)?.warn !== "function"
   ) {
-    throw new ConfigurationError(
-      "invalid_option",
-      "logger has to have the method warn, or be false",
-    );
+    throw new ConfigurationError("invalid_option", "logger must have a method warn, or be false");
   }
-  const run = createRunScript(connectionOf(client));
-  const warnOfEviction = createEvictionWarning(run, logger);
+  const scripts = new ScriptRunner(connectionOf(client));
+  const evictionCheck = new EvictionCheck(scripts, logger);
 
-  const call = async (script: RedisScript, id: string, ...args: string[]): Promise<number> => {
-    const key = keyPrefix + id;
-    const answer = await run(script, key, args);
-    // Once the server is known to answer.
-    warnOfEviction(key);
-    return answer;
+  const run = async (script: RedisScript, id: string, ...args: string[]): Promise<number> => {
+    const key = redisKey(keyPrefix, id);
+    const code = await scripts.run(script, key, args);
+    // Not before the first answer: until then the server may be away.
+    evictionCheck.start(key);
+    return code;
   };
 
   return {
     claim: async (key, owner, { leaseMs, retentionMs }) =>
-      claimResultOf(await call(CLAIM, key, owner, String(leaseMs), retention(retentionMs))),
+      readClaim(await run(CLAIM, key, owner, String(leaseMs), toRetention(retentionMs))),
     async renew(key, owner, { leaseMs }) {
-      const code = await call(RENEW, key, owner, String(leaseMs));
+      const code = await run(RENEW, key, owner, String(leaseMs));
       return requireCode(code, RENEW_CODES.held, RENEW_CODES.lost) === RENEW_CODES.held;
     },
     async complete(key, _owner, { retentionMs }) {
-      requireCode(await call(COMPLETE, key, retention(retentionMs)), COMPLETE_CODE);
+      requireCode(await run(COMPLETE, key, toRetention(retentionMs)), COMPLETE_CODE);
     },
     async release(key, owner) {
-      requireCode(await call(RELEASE, key, owner), RELEASE_CODE);
+      requireCode(await run(RELEASE, key, owner), RELEASE_CODE);
     },
   };
 }
 
-function claimResultOf(answer: number): ClaimResult {
-  switch (answer) {
+function readClaim(code: number): ClaimResult {
+  switch (code) {
     case CLAIM_CODES.completed:
-      return { state: "completed" };
+      return COMPLETED;
     case CLAIM_CODES.claimed:
-      return { state: "claimed", takeover: false };
+      return CLAIMED;
     case CLAIM_CODES.takenOver:
-      return { state: "claimed", takeover: true };
+      return TAKEN_OVER;
     default:
-      if (answer > CLAIM_CODES.inFlight) {
-        return { state: "in_flight", retryAfterMs: answer - CLAIM_CODES.inFlight };
-      }
+      if (code > CLAIM_CODES.inFlight) return inFlight(code - CLAIM_CODES.inFlight);
       throw new ForeignReplyError();
   }
 }
 
-/** `code`, unless its script answers no such one. */
+/** Returns `code` if the script that ran can answer it. */
 function requireCode(code: number, ...known: readonly number[]): number {
   if (known.includes(code)) return code;
   throw new ForeignReplyError();
 }
 
-function retention(retentionMs: number): string {
+function toRetention(retentionMs: number): string {
   return String(Math.min(retentionMs, MAX_RETENTION_MS));
 }

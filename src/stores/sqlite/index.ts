@@ -4,4 +4,4 @@ export type { SqliteOptions } from "./sqlite-options.js";
 export { sqliteStore } from "./sqlite-store.js";
 export { TransactionEndedError, sqliteTransactions } from "./sqlite-transactions.js";
 export { WaitTimeoutError } from "./write-queue.js";
-export { TransactionMisuseError } from "../transaction-misuse.js";
+export { TransactionMisuseError } from "../transactional-store.js";

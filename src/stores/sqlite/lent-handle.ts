@@ -1,4 +1,4 @@
-import { LATE, TransactionMisuseError } from "../transaction-misuse.js";
+import { LATE, TransactionMisuseError } from "../transactional-store.js";
 
 /** A handle in the hands of a handler. */
 export interface LentHandle<Database> {

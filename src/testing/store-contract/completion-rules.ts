@@ -1,12 +1,12 @@
-import type { StoreRule } from "./store-rule.js";
+import type { StoreRule } from "./store-verbs.js";
 
 const DAY_MS = 86_400_000;
 
-/** What is completed stays so, for as long as its retention. */
+/** A completed key stays completed for its retention. */
 export const completionRules: readonly StoreRule[] = [
   {
     id: "complete",
-    title: "a completed key stays completed, for every client and its owner too",
+    title: "a completed key stays completed for every client, also for its owner",
     async check(store) {
       await store.leased("k", "a");
       await store.complete("k", "a");
@@ -32,7 +32,7 @@ export const completionRules: readonly StoreRule[] = [
   },
   {
     id: "complete-late",
-    title: "a completion is taken after the lease has ended",
+    title: "a completion is accepted after the lease has ended",
     async check(store) {
       await store.leased("k", "a");
       await store.advance(1.3);
@@ -42,7 +42,7 @@ export const completionRules: readonly StoreRule[] = [
   },
   {
     id: "complete-lost",
-    title: "a completion is taken after another owner took over",
+    title: "a completion is accepted after another owner took over",
     async check(store) {
       await store.leased("k", "a");
       await store.advance(1.3);
@@ -58,7 +58,7 @@ export const completionRules: readonly StoreRule[] = [
   },
   {
     id: "complete-unclaimed",
-    title: "a completion is taken for a key it knows nothing of",
+    title: "a completion is accepted for a key that the store does not know",
     async check(store) {
       await store.complete("k", "a");
       await store.other.completed("k", "b");
@@ -66,7 +66,7 @@ export const completionRules: readonly StoreRule[] = [
   },
   {
     id: "retention",
-    title: "a completion is forgotten after its retention, and not before",
+    title: "a completion is forgotten after its retention and not before",
     isTimed: true,
     async check(store) {
       await store.claimed("k", "a");
@@ -82,7 +82,7 @@ export const completionRules: readonly StoreRule[] = [
     id: "retention-long",
     title: "a retention of 30 days is not cut short",
     async check(store) {
-      // A timer of JavaScript overflows at 24.8 days, and then fires at once.
+      // A JavaScript timer overflows at 24.8 days and fires at once.
       await store.claimed("k", "a");
       await store.complete("k", "a", 30 * DAY_MS);
       await store.advance(1.3);

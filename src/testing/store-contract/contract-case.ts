@@ -1,16 +1,20 @@
-/** One rule of a contract, for any test runner: `test(title, run)`. */
+import type { MaybePromise } from "../../common/maybe-promise.js";
+import type { DeliveryStore } from "../../stores/delivery-store.js";
+
+/** One case of a contract, for any test runner: `test(title, run)`. */
 export interface ContractCase {
-  /** Stable, so that a report can name it. */
+  /** Stable, so that a report can name the case. */
   readonly id: string;
+  /** The rule, as a sentence. */
   readonly title: string;
-  /** Rejects with a `ContractError` where the rule is broken. */
+  /** Runs the case on a store of its own. Rejects with a `ContractError` if the store breaks the rule. */
   readonly run: () => Promise<void>;
 }
 
 /**
  * Experimental: it may change in a minor version.
  *
- * A rule of a contract was broken. The message says which, and what was answered.
+ * A store broke a rule of the contract. The message has the rule and the store's answer.
  *
  * @experimental
  */
@@ -19,3 +23,23 @@ export class ContractError extends Error {
   /** Stable, so that code can branch on it. */
   readonly code = "contract_broken";
 }
+
+/** An empty store, made for one case. */
+export interface StoreUnderTest {
+  readonly store: DeliveryStore;
+  /**
+   * A second client of the same data, as another process has it. Default `store`, which is right for a
+   * store that lives in one process.
+   */
+  readonly otherClient?: DeliveryStore | undefined;
+  /**
+   * Moves the store's own clock forward by `ms` milliseconds. Default: the case waits that long, for an
+   * engine whose clock cannot be set.
+   */
+  readonly advance?: ((ms: number) => MaybePromise<void>) | undefined;
+  /** Closes connections and deletes the data. Called once when the case ends, also if it fails. */
+  readonly close?: (() => MaybePromise<void>) | undefined;
+}
+
+/** Makes the store of one case. Called once for each case, and again if a timed case is repeated. */
+export type MakeStore = () => MaybePromise<StoreUnderTest>;

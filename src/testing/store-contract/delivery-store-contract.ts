@@ -2,31 +2,36 @@ import { ConfigurationError } from "../../common/configuration-error.js";
 import { integerOption } from "../../common/integer-option.js";
 import { ownOptions } from "../../common/own-options.js";
 import { completionRules } from "./completion-rules.js";
-import type { ContractCase } from "./contract-case.js";
+import type { ContractCase, MakeStore } from "./contract-case.js";
 import { keyRules } from "./key-rules.js";
 import { leaseRules } from "./lease-rules.js";
 import { raceRules } from "./race-rules.js";
 import { runRule } from "./run-rule.js";
-import type { MakeStore } from "./store-under-test.js";
 
 /** Options of `deliveryStoreContract`. */
 export interface DeliveryStoreContractOptions {
   /**
-   * The lease of the cases, of which their other times are multiples. Where the store's clock is waited
-   * for, a case that looks at a lease before its end, and whose calls took 0.3 of it or more, is tried
-   * again with a lease 4 times and then 16 times as long before it fails. Milliseconds, from 100 to
-   * 60 000, default 1 000.
+   * The lease of the cases in milliseconds, from 100 to 60 000, default 1 000. Without `advance`, a timed
+   * case whose calls took 0.3 of the lease or more is repeated with a lease 4 and then 16 times as long
+   * before it fails.
    */
   readonly leaseMs?: number | undefined;
 }
 
 /**
- * Every rule that a `DeliveryStore` has to keep, as cases for any test runner:
- * `for (const { title, run } of deliveryStoreContract(makeStore)) test(title, run);`. Each case makes a
- * store of its own, and closes it. With `advance` they take milliseconds; where the store's clock is
- * waited for, up to 4 leases each, and more where the store or the machine is slow.
+ * Every rule of `DeliveryStore` as cases for any test runner. Each case makes an empty store of its own
+ * and closes it. With `advance` a case takes milliseconds. Without it a case waits for the store's clock:
+ * up to 4 leases, or more if the store or the machine is slow.
  *
- * @throws ConfigurationError for an option that is unknown or cannot work.
+ * @throws ConfigurationError for an unknown or invalid option.
+ * @example
+ * ```ts
+ * const cases = deliveryStoreContract(async () => {
+ *   const [store, otherClient] = [await connectMyStore(), await connectMyStore()];
+ *   return { store, otherClient, close: () => deleteMyData() };
+ * });
+ * for (const { title, run } of cases) test(title, run, 60_000);
+ * ```
  */
 export function deliveryStoreContract(
   makeStore: MakeStore,
@@ -34,7 +39,7 @@ export function deliveryStoreContract(
 ): readonly ContractCase[] {
   const own = ownOptions("deliveryStoreContract", options, ["leaseMs"]);
   if (typeof makeStore !== "function") {
-    throw new ConfigurationError("invalid_option", "makeStore has to be a function");
+    throw new ConfigurationError("invalid_option", "makeStore must be a function");
   }
   const leaseMs = integerOption("leaseMs", own.leaseMs, {
     fallback: 1_000,

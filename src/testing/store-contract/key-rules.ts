@@ -1,7 +1,6 @@
-import type { StoreRule } from "./store-rule.js";
-import { ensure, type StoreVerbs } from "./store-verbs.js";
+import { ensure, type StoreRule, type StoreVerbs } from "./store-verbs.js";
 
-/** All are ids by the grammar of X-Webhook-Id. */
+/** All match the grammar of X-Webhook-Id. */
 const AWKWARD_KEYS = [
   ...["__proto__", "constructor", "toString", "hasOwnProperty", "then", "null", "undefined"],
   ...[".", "..", "-", "_", "0", "00", "1e3", "a", "A", "a.b", "a-b", "a_b", "a".repeat(128)],
@@ -9,11 +8,11 @@ const AWKWARD_KEYS = [
 const AWKWARD_OWNERS = ["a", "A", "a1", "a-1", "aa", "__proto__", "constructor", "0", "null"];
 const KEYS = 10_000;
 
-/** Keys and owners are told apart, whatever they are called and however many there are. */
+/** Keys and owners are told apart, whatever their text and however many there are. */
 export const keyRules: readonly StoreRule[] = [
   {
     id: "keys-apart",
-    title: "keys that look alike or awkward are each their own",
+    title: "similar and awkward keys are told apart",
     async check(store) {
       const inherited = Object.keys(Object.prototype).length;
       for (const key of AWKWARD_KEYS) await store.claimed(key, "a");
@@ -29,7 +28,7 @@ export const keyRules: readonly StoreRule[] = [
   },
   {
     id: "owners-apart",
-    title: "owners that look alike or awkward are each their own",
+    title: "similar and awkward owners are told apart",
     async check(store) {
       for (const owner of AWKWARD_OWNERS) {
         const others = AWKWARD_OWNERS.filter((other) => other !== owner);
@@ -43,7 +42,7 @@ export const keyRules: readonly StoreRule[] = [
   },
   {
     id: "keys-many",
-    title: "10 000 keys at a time are each remembered",
+    title: "10 000 keys are all remembered",
     async check(store) {
       const keys = Array.from({ length: KEYS }, (_, index) => `delivery-${index}`);
       const [odd, even] = halves(keys);
@@ -60,7 +59,7 @@ function halves(keys: readonly string[]): [string[], string[]] {
   return [keys.filter((_, at) => at % 2 === 0), keys.filter((_, at) => at % 2 === 1)];
 }
 
-/** So many calls at a time as a client of a real store can take, by both clients in turn. */
+/** Calls for all keys, by both clients in turn, 500 at a time: as many as a real client can take. */
 async function inBatches(
   store: StoreVerbs,
   keys: readonly string[],

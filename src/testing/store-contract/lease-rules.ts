@@ -1,10 +1,10 @@
-import type { StoreRule } from "./store-rule.js";
+import type { StoreRule } from "./store-verbs.js";
 
 /** Claims, takeovers and renewals. */
 export const leaseRules: readonly StoreRule[] = [
   {
     id: "claim-exclusive",
-    title: "a key that is claimed is in flight for everybody else",
+    title: "a claimed key is in flight for every other owner",
     async check(store) {
       await store.claimed("k", "a");
       await store.inFlight("k", "b");
@@ -13,7 +13,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "claim-again",
-    title: "the same owner claims again what it holds, through any client, and still alone",
+    title: "an owner can claim again what it holds, through any client, and no other owner can",
     async check(store) {
       await store.claimed("k", "a");
       await store.claimed("k", "a");
@@ -23,7 +23,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "claim-again-holds",
-    title: "a claim that is repeated holds a whole lease from then on",
+    title: "a repeated claim holds for a whole lease from then on",
     isTimed: true,
     async check(store) {
       await store.leased("k", "a");
@@ -37,7 +37,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "retry-after",
-    title: "retryAfterMs says what is left of the lease",
+    title: "retryAfterMs is what is left of the lease",
     isTimed: true,
     async check(store) {
       await store.leased("k", "a");
@@ -47,7 +47,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "takeover",
-    title: "after the lease has ended by the store's clock a claim is a takeover",
+    title: "a claim after the lease has ended by the store's clock is a takeover",
     isTimed: true,
     async check(store) {
       await store.leased("k", "a");
@@ -60,7 +60,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "takeover-by-itself",
-    title: "an owner whose lease has ended takes over too",
+    title: "a claim by the same owner after its lease has ended is a takeover",
     async check(store) {
       await store.leased("k", "a");
       await store.advance(1.3);
@@ -69,7 +69,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "takeover-remembered",
-    title: "a lease that ended long ago is still told from none",
+    title: "a claim long after the lease has ended is still a takeover",
     async check(store) {
       await store.leased("k", "a");
       await store.advance(4);
@@ -78,7 +78,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "takeover-again",
-    title: "a takeover that its owner claims again is still one",
+    title: "a repeated claim of a takeover is a takeover too",
     async check(store) {
       await store.leased("k", "a");
       await store.advance(1.3);
@@ -89,7 +89,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "renew",
-    title: "a renewed lease holds from the moment of its renewal",
+    title: "a renewed lease holds for its whole length from the renewal",
     isTimed: true,
     async check(store) {
       await store.leased("k", "a");
@@ -103,7 +103,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "renew-elsewhere",
-    title: "a lease is its owner's through any client",
+    title: "an owner can renew and release its lease through any client",
     async check(store) {
       await store.claimed("k", "a");
       await store.other.renewed("k", "a", true);
@@ -113,7 +113,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "renew-ended",
-    title: "a lease that has ended is not renewed",
+    title: "an ended lease cannot be renewed",
     async check(store) {
       await store.leased("k", "a");
       await store.advance(1.3);
@@ -123,7 +123,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "renew-fenced",
-    title: "nobody renews the lease of another owner",
+    title: "an owner cannot renew the lease of another owner",
     async check(store) {
       await store.leased("k", "a");
       await store.advance(0.65);
@@ -136,7 +136,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "renew-nothing",
-    title: "what is not claimed, released or completed is not renewed",
+    title: "a key that is unclaimed, released or completed cannot be renewed",
     async check(store) {
       await store.renewed("never", "a", false);
       await store.claimed("released", "a");
@@ -149,7 +149,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "release",
-    title: "a released key is claimed at once, by any client, and is no takeover",
+    title: "a released key can be claimed at once by any client, without a takeover",
     async check(store) {
       await store.claimed("k", "a");
       await store.release("k", "a");
@@ -159,9 +159,9 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "release-takeover",
-    title: "after a takeover is released each claim is one too, until the key is completed",
+    title: "after a takeover is released each claim is a takeover until the completion",
     async check(store) {
-      // What the run did whose lease has ended is not known yet, however often a later one has failed.
+      // What the first run did stays unknown, however often a later run fails.
       await store.leased("k", "a");
       await store.advance(1.3);
       await store.claimed("k", "b", true);
@@ -180,7 +180,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "release-fenced",
-    title: "nobody releases the lease of another owner",
+    title: "an owner cannot release the lease of another owner",
     isTimed: true,
     async check(store) {
       await store.leased("k", "a");
@@ -194,7 +194,7 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "release-nothing",
-    title: "to release what is not claimed does nothing",
+    title: "the release of an unclaimed key does nothing",
     async check(store) {
       await store.release("k", "a");
       await store.claimed("k", "b");

@@ -1,21 +1,20 @@
 import type { ClaimResult } from "../../stores/delivery-store.js";
-import type { StoreRule } from "./store-rule.js";
-import { ensure, type StoreVerbs } from "./store-verbs.js";
+import { ensure, type StoreRule, type StoreVerbs } from "./store-verbs.js";
 
 const RACERS = 32;
 
-/** What holds while two clients call at the same time. */
+/** Rules for two clients that call at the same time. */
 export const raceRules: readonly StoreRule[] = [
   {
     id: "claim-atomic",
-    title: "of many claims at a time, of two clients, one is granted",
+    title: "of many simultaneous claims by two clients one is granted",
     async check(store) {
       await onlyOneClaims(store, false);
     },
   },
   {
     id: "takeover-atomic",
-    title: "of many takeovers at a time, of two clients, one is granted",
+    title: "of many simultaneous takeovers by two clients one is granted",
     async check(store) {
       await store.leased("k", "gone");
       await store.advance(1.3);
@@ -24,40 +23,40 @@ export const raceRules: readonly StoreRule[] = [
   },
   {
     id: "claim-again-atomic",
-    title: "of many repeated claims at a time all are granted, and none of another owner",
+    title: "of many simultaneous claims those of the holder are granted and no others",
     async check(store) {
       await store.claimed("k", "a");
       const [repeated, others] = await Promise.all([
-        claimAtOnce(store, () => "a"),
-        claimAtOnce(store, (index) => `b${index}`),
+        claimManyTimes(store, () => "a"),
+        claimManyTimes(store, (index) => `b${index}`),
       ]);
-      every(repeated, "claimed", "the holder has to get its key again");
-      every(others, "in_flight", "the key has to be in flight for all others");
+      every(repeated, "claimed", "the holder has to be granted its key again");
+      every(others, "in_flight", "the key has to be in flight for all other owners");
     },
   },
   {
     id: "complete-atomic",
-    title: "no claim slips in beside a completion",
+    title: "no claim is granted during a completion",
     async check(store) {
       await store.claimed("k", "a");
-      const granted = await claimBeside(store, () => store.complete("k", "a"));
-      ensure(granted.length === 0, "no claim may be granted beside a completion", granted);
+      const granted = await claimDuring(store, () => store.complete("k", "a"));
+      ensure(granted.length === 0, "no claim may be granted during a completion", granted);
       await store.completed("k", "z");
     },
   },
   {
     id: "release-atomic",
-    title: "of many claims beside a release one is granted at most, and it holds",
+    title: "at most one claim is granted during a release, and it holds",
     async check(store) {
       await store.claimed("k", "a");
-      const granted = await claimBeside(store, () => store.release("k", "a"));
-      ensure(granted.length <= 1, "one claim may be granted at most", granted);
+      const granted = await claimDuring(store, () => store.release("k", "a"));
+      ensure(granted.length <= 1, "at most one claim may be granted", granted);
       if (granted.length === 1) await store.inFlight("k", "z");
     },
   },
   {
     id: "renew-atomic",
-    title: "a lease that has ended is not renewed beside its takeover",
+    title: "an ended lease is not renewed during its takeover",
     async check(store) {
       await store.leased("k", "a");
       await store.advance(1.3);
@@ -69,29 +68,32 @@ export const raceRules: readonly StoreRule[] = [
   },
 ];
 
-/** Claims one key many times before any is answered, by both clients in turn. */
-function claimAtOnce(store: StoreVerbs, owner: (index: number) => string): Promise<ClaimResult[]> {
+/** Sends many claims of one key, by both clients in turn, before any of them is answered. */
+function claimManyTimes(
+  store: StoreVerbs,
+  owner: (index: number) => string,
+): Promise<ClaimResult[]> {
   const claims = Array.from({ length: RACERS }, (_, index) =>
     (index % 2 === 0 ? store : store.other).claim("k", owner(index)),
   );
   return Promise.all(claims);
 }
 
-/** The claims that are granted before, while and after `settle` runs. */
-async function claimBeside(
+/** Returns the claims that are granted before, during and after `settle`. */
+async function claimDuring(
   store: StoreVerbs,
   settle: () => Promise<void>,
 ): Promise<readonly Claimed[]> {
   const [before, , after] = await Promise.all([
-    claimAtOnce(store, (index) => `b${index}`),
+    claimManyTimes(store, (index) => `b${index}`),
     settle(),
-    claimAtOnce(store, (index) => `c${index}`),
+    claimManyTimes(store, (index) => `c${index}`),
   ]);
   return [...before, ...after].filter(isClaimed);
 }
 
 async function onlyOneClaims(store: StoreVerbs, takeover: boolean): Promise<void> {
-  const results = await claimAtOnce(store, (index) => `owner-${index}`);
+  const results = await claimManyTimes(store, (index) => `owner-${index}`);
   const granted = results.filter(isClaimed);
   const refused = results.filter(({ state }) => state === "in_flight");
   ensure(

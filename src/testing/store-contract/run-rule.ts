@@ -1,20 +1,17 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { ContractError } from "./contract-case.js";
-import type { StoreRule } from "./store-rule.js";
-import { storeVerbs } from "./store-verbs.js";
-import type { MakeStore } from "./store-under-test.js";
+import { ContractError, type MakeStore } from "./contract-case.js";
+import { storeVerbs, type StoreRule } from "./store-verbs.js";
 
-/** No rule looks at a lease that has to hold nearer to its end than this part of it. */
+/** The rules check a lease that must hold no later than this part of it before its end. */
 const NEAREST_LOOK = 0.3;
-/** How many times as long the next lease is, in which a call may be so much later. */
+/** Each repetition has a lease this many times as long, so that calls may take that much longer. */
 const LONGER = 4;
 const ATTEMPTS = 3;
 
 /**
- * Checks a rule on a store of its own, which is closed after. Where the store's clock is waited for, and
- * the calls took so long beside that a lease may have ended before it was looked at, a timed rule was
- * not broken but missed: it is checked again with a longer lease. No other rule is, so that no store
- * gets a second chance in a race.
+ * Checks a rule on a store of its own and closes the store. Without `advance`, slow calls can let a lease
+ * end before a timed rule looks at it. That proves nothing, so the rule is checked again with a longer
+ * lease. No other rule is repeated: a store gets no second chance in a race.
  */
 export async function runRule(
   rule: StoreRule,
@@ -35,14 +32,14 @@ export async function runRule(
     return;
   } catch (error) {
     const lateMs = performance.now() - startedAt - waitedMs;
-    const isMissed =
+    const isTooLate =
       rule.isTimed === true &&
       advance === undefined &&
       lateMs >= NEAREST_LOOK * leaseMs &&
       error instanceof ContractError;
-    if (!isMissed) throw error;
+    if (!isTooLate) throw error;
     if (attempt === ATTEMPTS) {
-      const took = `the calls took ${Math.round(lateMs)} ms, which is long beside the lease of ${leaseMs} ms`;
+      const took = `the calls took ${Math.round(lateMs)} ms, too long for a lease of ${leaseMs} ms`;
       throw new ContractError(`${error.message} (${took}: give a longer leaseMs)`);
     }
   } finally {

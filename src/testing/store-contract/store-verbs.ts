@@ -1,41 +1,49 @@
 import type { MaybePromise } from "../../common/maybe-promise.js";
 import type { ClaimResult, DeliveryStore } from "../../stores/delivery-store.js";
-import { ContractError } from "./contract-case.js";
-import type { StoreUnderTest } from "./store-under-test.js";
+import { ContractError, type StoreUnderTest } from "./contract-case.js";
+
+/** A rule of the contract, before it is bound to a store. */
+export interface StoreRule {
+  readonly id: string;
+  readonly title: string;
+  /** The rule checks something before its time ends, so slow calls can come too late for it. */
+  readonly isTimed?: true;
+  readonly check: (store: StoreVerbs) => Promise<void>;
+}
 
 /** A lease or retention that outlasts the case, however slow the store is. */
 const LONG_MS = 3_600_000;
 
-/** The verbs of a store, with the times that the rules share and an expectation on each answer. */
+/** The methods of a store, with default times and an expectation on each answer. */
 export interface StoreVerbs {
-  /** A lease that is there to end. */
+  /** The length of a lease that ends within the case. */
   readonly leaseMs: number;
   /** The same data through the other client. */
   readonly other: StoreVerbs;
-  /** `forMs`: the lease. By default it outlasts the case, here and below. */
+  /** `forMs`: the length of the lease. By default it outlasts the case, here and below. */
   readonly claim: (key: string, owner: string, forMs?: number) => Promise<ClaimResult>;
   readonly claimed: (key: string, owner: string, takeover?: boolean) => Promise<void>;
-  /** The same for `leaseMs`. */
+  /** Like `claimed`, with a lease of `leaseMs`. */
   readonly leased: (key: string, owner: string, takeover?: boolean) => Promise<void>;
-  /** `withinMs`: the most that `retryAfterMs` may say. */
+  /** `withinMs`: the upper bound of `retryAfterMs`. */
   readonly inFlight: (key: string, owner: string, withinMs?: number) => Promise<void>;
   readonly completed: (key: string, owner: string) => Promise<void>;
   readonly renewed: (key: string, owner: string, held: boolean, forMs?: number) => Promise<void>;
   readonly complete: (key: string, owner: string, retentionMs?: number) => Promise<void>;
   readonly release: (key: string, owner: string) => Promise<void>;
-  /** Moves the clock on by so many leases. */
+  /** Moves the clock forward by a number of leases. */
   readonly advance: (leases: number) => Promise<void>;
 }
 
-/** A store, and how its clock is moved on. */
+/** A store whose clock can be moved forward. */
 type StoreOnClock = StoreUnderTest & { readonly advance: (ms: number) => MaybePromise<void> };
 
-/** Throws a `ContractError` where `holds` is false. */
+/** Throws a `ContractError` with `rule` and the store's answer if `holds` is false. */
 export function ensure(holds: boolean, rule: string, got: unknown): void {
   if (!holds) throw new ContractError(`${rule}, but the store answered ${JSON.stringify(got)}`);
 }
 
-/** The verbs on a store, and on its other client. */
+/** The methods of a store and of its other client. */
 export function storeVerbs(
   { store, otherClient = store, advance }: StoreOnClock,
   leaseMs: number,
@@ -62,7 +70,7 @@ function verbsOf(
     takeover: boolean,
     result: ClaimResult,
   ): void => {
-    ensure(result.state === "claimed", `${owner} has to get ${key}`, result);
+    ensure(result.state === "claimed", `${key} has to be granted to ${owner}`, result);
     ensure(
       result.state === "claimed" && result.takeover === takeover,
       `the claim of ${key} by ${owner} has to be ${takeover ? "a" : "no"} takeover`,

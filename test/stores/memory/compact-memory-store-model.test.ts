@@ -37,8 +37,8 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 
 /**
- * The contract and the bound in their plainest form: a list in the order of completion. `countsAgain`
- * says whether an id that comes again after its retention counts once more, until the bound passes it.
+ * The contract and the bound in their simplest form: a list in the order of completion. `countsAgain`:
+ * whether an id that is completed again after its retention counts twice towards the bound.
  */
 function modelStore(maxEntries: number, now: () => number, countsAgain: boolean): DeliveryStore {
   const leases = new Map<string, { owner: string; until: number; takeover: boolean }>();
@@ -88,8 +88,8 @@ function modelStore(maxEntries: number, now: () => number, countsAgain: boolean)
   };
 }
 
-/** What a step gives, as text; a store that is full gives "full". */
-function take(store: DeliveryStore, { verb, key, owner, ms }: Step): string {
+/** Applies a step to a store. Returns its result as text, or "full" if the store is full. */
+function apply(store: DeliveryStore, { verb, key, owner, ms }: Step): string {
   const claim = () => store.claim(key, owner, { leaseMs: ms, retentionMs: ms });
   try {
     switch (verb) {
@@ -123,21 +123,21 @@ function check(makeStore: typeof memoryStore, countsAgain: boolean): Set<string>
     const model = modelStore(maxEntries, now, countsAgain);
     for (const step of given) {
       if (step.verb === "wait") ms += step.ms;
-      const answer = take(store, step);
-      expect(answer).toBe(take(model, step));
+      const answer = apply(store, step);
+      expect(answer).toBe(apply(model, step));
       seen.add(answer.replace(/\d+/, "0"));
     }
     for (const key of KEYS) {
-      const ask: Step = { verb: "claim", key, owner: "c", ms: 1 };
-      expect(take(store, ask)).toBe(take(model, ask));
+      const lookup: Step = { verb: "claim", key, owner: "c", ms: 1 };
+      expect(apply(store, lookup)).toBe(apply(model, lookup));
     }
   });
   fc.assert(property, { seed: 20_261_121, numRuns: 600 });
   return seen;
 }
 
-/** The answers that the plans have to reach, or they would prove little. */
-const ANSWERS = [
+/** All results that a store can give. The random steps must reach each of them. */
+const RESULTS = [
   ...["", "true", "false", "full", '{"state":"completed"}'],
   ...['{"state":"claimed","takeover":false}', '{"state":"claimed","takeover":true}'],
   '{"state":"in_flight","retryAfterMs":0}',
@@ -147,23 +147,23 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe("tens of thousands of steps go as on a plain list", () => {
-  it("with memoryStore", () => {
-    expect([...check(memoryStore, false)].sort()).toEqual([...ANSWERS].sort());
+describe("random steps give the same results as a plain list", () => {
+  it("memoryStore equals a plain list in every random step", () => {
+    expect([...check(memoryStore, false)].sort()).toEqual([...RESULTS].sort());
   });
 
-  it("with compactMemoryStore", () => {
-    expect([...check(compactMemoryStore, true)].sort()).toEqual([...ANSWERS].sort());
+  it("compactMemoryStore equals a plain list in every random step", () => {
+    expect([...check(compactMemoryStore, true)].sort()).toEqual([...RESULTS].sort());
   });
 
   it.each([
-    ["have the same hash", 0],
-    ["are summed up, so that some have the same", 2],
-  ])("with compactMemoryStore where all ids %s", (_what, word) => {
+    ["all ids have the same hash", 0],
+    ["ids with the same sum of digits have the same hash", 2],
+  ])("compactMemoryStore equals a plain list where %s", (_what, word) => {
     vi.spyOn(crypto, "getRandomValues").mockImplementation((words) => {
       (words as Uint32Array).fill(word);
       return words;
     });
-    expect([...check(compactMemoryStore, true)].sort()).toEqual([...ANSWERS].sort());
+    expect([...check(compactMemoryStore, true)].sort()).toEqual([...RESULTS].sort());
   });
 });

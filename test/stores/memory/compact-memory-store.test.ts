@@ -17,7 +17,7 @@ function uuids(count: number, seed: number): string[] {
   return Array.from({ length: count }, () => [8, 4, 4, 4, 12].map(digits).join("-"));
 }
 
-/** Gives the store a UUID for each key, so that its table is held to the contract too. */
+/** Replaces each key by a UUID of its own, so that the contract tests the table of UUIDs too. */
 function underUuids(store: DeliveryStore): DeliveryStore {
   const fresh = uuids(11_000, 1);
   const given = new Map<string, string>();
@@ -41,8 +41,8 @@ function handle(store: DeliveryStore, key: string, retentionMs = TIMES.retention
 
 /** Whether `key` is remembered. Leaves no lease behind. */
 function isCompleted(store: DeliveryStore, key: string): boolean {
-  const claim = store.claim(key, "asks", TIMES) as { state: string };
-  void store.release(key, "asks");
+  const claim = store.claim(key, "reader", TIMES) as { state: string };
+  void store.release(key, "reader");
   return claim.state === "completed";
 }
 
@@ -59,7 +59,7 @@ describe("compactMemoryStore keeps the DeliveryStore contract for UUIDs", () => 
   it.each(contract)("$id: $title", ({ run }) => run());
 });
 
-describe("compactMemoryStore takes no id for another", () => {
+describe("compactMemoryStore tells ids apart", () => {
   const shifted = UUID.slice(1, 9) + "0" + UUID.slice(9);
   it.each([
     ["in upper case", UUID.toUpperCase()],
@@ -72,10 +72,10 @@ describe("compactMemoryStore takes no id for another", () => {
     ["with one digit more", `${UUID}0`],
     ["with one digit less", UUID.slice(0, -1)],
     ["with the letter g", UUID.replace("f", "g")],
-    ["with a sign of another script", UUID.replace("f", "\u0666")],
+    ["with a digit of another script", UUID.replace("f", "\u0666")],
     ["with a letter whose low bits are a digit's", UUID.replace("0", "\u0130")],
     ..."/:@`GO_.".split("").map((char) => [`with ${char} for a digit`, replaceAt(UUID, 35, char)]),
-  ] as [string, string][])("such as a UUID %s", (_what, other) => {
+  ] as [string, string][])("compactMemoryStore tells a UUID from the same %s", (_what, other) => {
     expect(other).not.toBe(UUID);
     const store = compactMemoryStore({ maxEntries: 10 });
     handle(store, UUID);
@@ -84,7 +84,7 @@ describe("compactMemoryStore takes no id for another", () => {
     expect(isCompleted(store, other)).toBe(true);
   });
 
-  it("such as a UUID that differs in one digit, or one that is no digit, at any place", () => {
+  it("compactMemoryStore tells UUIDs apart that differ in one character", () => {
     const ids = UUID.split("").flatMap((char, at) =>
       char === "-" ? [] : ["0", "f", "g", "h"].map((digit) => replaceAt(UUID, at, digit)),
     );
@@ -95,7 +95,7 @@ describe("compactMemoryStore takes no id for another", () => {
     for (const id of different) expect(isCompleted(store, id)).toBe(true);
   });
 
-  it("where all have the same hash", () => {
+  it("compactMemoryStore tells UUIDs apart that have the same hash", () => {
     vi.spyOn(crypto, "getRandomValues").mockImplementation((words) => {
       (words as Uint32Array).fill(0);
       return words;
@@ -107,7 +107,7 @@ describe("compactMemoryStore takes no id for another", () => {
   });
 });
 
-it("remembers the ids that were handled last, to the very one, five times round", () => {
+it("compactMemoryStore remembers exactly the last maxEntries ids, after five rounds of the ring", () => {
   const store = compactMemoryStore({ maxEntries: 10_000 });
   const ids = uuids(50_000, 3);
   const mixed = ids.map((id, at) => (at % 10 === 0 ? id.toUpperCase() : id));
@@ -115,7 +115,7 @@ it("remembers the ids that were handled last, to the very one, five times round"
   expect(mixed.filter((id) => isCompleted(store, id))).toEqual(mixed.slice(-10_000));
 });
 
-it("ends each retention to the moment", () => {
+it("compactMemoryStore ends each retention to the millisecond", () => {
   let ms = 123.25;
   const store = compactMemoryStore({ now: () => ms });
   handle(store, "first", 1);
@@ -128,7 +128,7 @@ it("ends each retention to the moment", () => {
 });
 
 it.each([Number.NaN, Number.NEGATIVE_INFINITY, 1e300, -1e15, 4e12 * 1e6])(
-  "is itself again after its clock said %s once",
+  "compactMemoryStore works again after its clock returned %s once",
   (odd) => {
     let ms = odd;
     const store = compactMemoryStore({ now: () => ms });
@@ -143,7 +143,7 @@ it.each([Number.NaN, Number.NEGATIVE_INFINITY, 1e300, -1e15, 4e12 * 1e6])(
   },
 );
 
-it("remembers an id for a century, if told so", () => {
+it("compactMemoryStore accepts a retention of a century", () => {
   let ms = 0;
   const store = compactMemoryStore({ now: () => ms });
   handle(store, UUID, Number.MAX_SAFE_INTEGER);
@@ -151,28 +151,28 @@ it("remembers an id for a century, if told so", () => {
   expect(isCompleted(store, UUID)).toBe(true);
 });
 
-it("asks for random numbers with the first id, and for others in each store", () => {
-  const asked = vi.spyOn(crypto, "getRandomValues");
+it("compactMemoryStore draws random numbers of its own, not before its first id", () => {
+  const draws = vi.spyOn(crypto, "getRandomValues");
   const stores = [compactMemoryStore(), compactMemoryStore()];
-  expect(asked).not.toHaveBeenCalled();
+  expect(draws).not.toHaveBeenCalled();
   for (const store of stores) handle(store, UUID);
-  expect(asked).toHaveBeenCalledTimes(2);
+  expect(draws).toHaveBeenCalledTimes(2);
 });
 
-it("reserves 31 bytes an id, and takes no more however many come", () => {
-  // Counted where they are asked for: the process's own figure falls whenever garbage is collected.
-  const asked: number[] = [];
+it("compactMemoryStore reserves 31 bytes an id and never more", () => {
+  // Counted at the constructors: the memory use of the process falls with each garbage collection.
+  const allocated: number[] = [];
   for (const Real of [Float64Array, Uint32Array, Uint16Array]) {
     const counting = new Proxy(Real, {
       construct(target, args: unknown[], self) {
         const made = Reflect.construct(target, args, self) as ArrayBufferView;
-        asked.push(made.byteLength);
+        allocated.push(made.byteLength);
         return made;
       },
     });
     vi.stubGlobal(Real.name, counting);
   }
-  const reserved = () => asked.reduce((sum, bytes) => sum + bytes, 0) / 1_000_000;
+  const reserved = () => allocated.reduce((sum, bytes) => sum + bytes, 0) / 1_000_000;
   const million = compactMemoryStore({ maxEntries: 1_000_000 });
   expect(reserved()).toBeGreaterThan(30);
   expect(reserved()).toBeLessThan(32);

@@ -22,7 +22,7 @@ function onClock(make: (now: () => number) => DeliveryStore) {
   };
 }
 
-/** The stores that live in one process: to their users they differ in what they cost. */
+/** The stores that live in one process. Users see no difference but the memory that they take. */
 const STORES: [string, typeof memoryStore][] = [
   ["memoryStore", memoryStore],
   ["compactMemoryStore", compactMemoryStore],
@@ -40,7 +40,7 @@ describe.each(STORES)("%s keeps the DeliveryStore contract", (_name, makeStore) 
 describe.each(STORES)("the bound of %s", (_name, makeStore) => {
   const storeOnClock = (maxEntries?: number) => onClock((now) => makeStore({ maxEntries, now }));
 
-  it("forgets the id that was handled longest ago, beyond maxEntries", () => {
+  it("a memory store beyond maxEntries forgets the id completed longest ago", () => {
     const { store } = storeOnClock(3);
     for (const key of ["a", "b", "c", "d"]) {
       expect(store.claim(key, "o", TIMES)).toEqual({ state: "claimed", takeover: false });
@@ -52,7 +52,7 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: false });
   });
 
-  it("does not keep an id longer for being asked for", () => {
+  it("a claim of a completed id does not keep it in a memory store for longer", () => {
     const { store } = storeOnClock(2);
     for (const key of ["a", "b"]) void store.complete(key, "o", TIMES);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "completed" });
@@ -61,7 +61,7 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     expect(store.claim("b", "p", TIMES)).toEqual({ state: "completed" });
   });
 
-  it("counts the retention from the first completion", () => {
+  it("a memory store counts the retention from the first completion", () => {
     const { store, advance } = storeOnClock();
     void store.complete("a", "o", TIMES);
     advance(TIMES.retentionMs - 1);
@@ -71,7 +71,7 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     expect(store.claim("a", "q", TIMES)).toEqual({ state: "claimed", takeover: false });
   });
 
-  it("ends a lease at its very millisecond, and says how long it still holds", () => {
+  it("a memory store ends a lease to the millisecond and returns what is left of it", () => {
     const { store, advance } = storeOnClock();
     void store.claim("a", "o", TIMES);
     advance(999);
@@ -83,7 +83,7 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
   });
 
-  it("never evicts a claim in flight, however many ids are handled meanwhile", () => {
+  it("a memory store never evicts a claim in flight, however many ids are handled meanwhile", () => {
     const { store } = storeOnClock(10);
     void store.claim("running", "o", TIMES);
     for (let n = 0; n < 1_000; n++) {
@@ -94,7 +94,7 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     expect(store.renew("running", "o", { leaseMs: 1_000 })).toBe(true);
   });
 
-  it("throws for one claim more than maxEntries in flight, and keeps those it has", () => {
+  it("a memory store with maxEntries claims in flight refuses one more and keeps them", () => {
     const { store } = storeOnClock(3);
     for (const key of ["a", "b", "c"]) void store.claim(key, "o", TIMES);
     expect(() => store.claim("d", "o", TIMES)).toThrow("raise maxEntries");
@@ -108,7 +108,7 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     expect(store.claim("e", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
   });
 
-  it("makes room of leases that have ended before it refuses a claim", () => {
+  it("a full memory store forgets ended leases before it refuses a claim", () => {
     const { store, advance } = storeOnClock(3);
     for (const key of ["a", "b"]) void store.claim(key, "gone", TIMES);
     advance(600);
@@ -120,7 +120,7 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     expect(() => store.claim("f", "o", TIMES)).toThrow("raise maxEntries");
   });
 
-  it("makes room of takeovers that were released, and of no other", () => {
+  it("a full memory store forgets released takeovers and no running ones", () => {
     const { store, advance } = storeOnClock(2);
     for (const key of ["released", "running"]) void store.claim(key, "gone", TIMES);
     advance(1_000);
@@ -133,7 +133,7 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     expect(() => store.claim("released", "o", TIMES)).toThrow("raise maxEntries");
   });
 
-  it("lets a claim that is refused for want of room be delivered again: 503, handler not run", async () => {
+  it("a delivery to a full memory store is answered 503 and its handler does not run", async () => {
     const handled: string[] = [];
     const receiver = createWebhookReceiver({
       secret: TEST_SECRET,
@@ -157,10 +157,10 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
 });
 
 it.each(STORES)(
-  "with %s each run after a crash is a takeover, until one succeeds",
+  "with %s each run after a crash is a takeover until one succeeds",
   async (_, make) => {
     const { store, advance } = onClock((now) => make({ now }));
-    // A process that ends in its handler: it neither renews nor settles.
+    // A process that crashes in its handler neither renews nor completes nor releases.
     void store.claim("d-1", "a process that died", TIMES);
     const takeovers: boolean[] = [];
     const receiver = createWebhookReceiver({
@@ -169,7 +169,7 @@ it.each(STORES)(
       handlers: {
         new_alarm: (_alarm, { takeover }) => {
           takeovers.push(takeover);
-          if (takeovers.length < 3) throw new Error("no look at what the first run did");
+          if (takeovers.length < 3) throw new Error("not yet");
         },
       },
       logger: false,
@@ -180,7 +180,7 @@ it.each(STORES)(
       outcomes.push((await receiver.receive(await delivery({ id: "d-1" }))).outcome);
     await deliver();
     advance(TIMES.leaseMs);
-    for (let copy = 0; copy < 4; copy++) await deliver();
+    for (let redelivery = 0; redelivery < 4; redelivery++) await deliver();
     const [died, failed, handled, after] = ["in_flight", "handler_failed", "handled", "duplicate"];
     expect(outcomes).toEqual([died, failed, failed, handled, after]);
     expect(takeovers).toEqual([true, true, true]);
@@ -189,7 +189,7 @@ it.each(STORES)(
 
 describe.each(STORES)("the options of %s", (_name, makeStore) => {
   it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 10_000_001, "100", null])(
-    "refuses maxEntries %s",
+    "a memory store refuses maxEntries %s",
     (maxEntries) => {
       const make = () => makeStore({ maxEntries: maxEntries as number });
       expect(make).toThrow(ConfigurationError);
@@ -198,12 +198,12 @@ describe.each(STORES)("the options of %s", (_name, makeStore) => {
     },
   );
 
-  it.each([1, 1_000, undefined])("takes maxEntries %s", (maxEntries) => {
+  it.each([1, 1_000, undefined])("a memory store accepts maxEntries %s", (maxEntries) => {
     const store = makeStore({ maxEntries });
     expect(store.claim("a", "o", TIMES)).toMatchObject({ state: "claimed" });
   });
 
-  it("remembers one id with maxEntries 1", () => {
+  it("a memory store with maxEntries 1 remembers one id", () => {
     const { store } = onClock((now) => makeStore({ maxEntries: 1, now }));
     void store.complete("a", "o", TIMES);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "completed" });
@@ -211,7 +211,7 @@ describe.each(STORES)("the options of %s", (_name, makeStore) => {
     expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "claimed" });
   });
 
-  it("is moved by no change of the system's time: its clock is monotonic", () => {
+  it("a change of the system clock does not end a lease of a memory store", () => {
     vi.useFakeTimers({ toFake: ["Date", "performance"], now: NOW_MS });
     const store = makeStore();
     void store.claim("a", "o", TIMES);
@@ -221,16 +221,16 @@ describe.each(STORES)("the options of %s", (_name, makeStore) => {
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
   });
 
-  it("refuse one that is not known, which would keep its default unnoticed", () => {
+  it("a memory store refuses an unknown option", () => {
     expect(() => makeStore({ max: 5 } as object)).toThrow("max is no option");
   });
 
-  it.each([5, null, "Date.now"])("refuse now: %j, with which every claim would fail", (now) => {
+  it.each([5, null, "Date.now"])("a memory store refuses now: %j", (now) => {
     expect(() => makeStore({ now } as object)).toThrow(ConfigurationError);
   });
 });
 
-it("memoryStore takes no memory for ids that have not come, so that a cold start is short", () => {
+it("memoryStore reserves no memory for maxEntries at the start", () => {
   const before = process.memoryUsage().heapUsed;
   const store = memoryStore({ maxEntries: 10_000_000 });
   const used = process.memoryUsage().heapUsed - before;

@@ -40,13 +40,13 @@ describe.each([
   ["memoryStore", memoryStore],
   ["compactMemoryStore", compactMemoryStore],
 ])("%s in a receiver", (_name, makeStore) => {
-  it("warns once when it forgets ids within their retention", async () => {
+  it("a memory store in a receiver warns once when it forgets ids within their retention", async () => {
     const receiver = receiverOn(makeStore({ maxEntries: 2 }));
     for (const id of ["a", "b"]) await receiver.receive(await delivery({ id }));
     expect(warnings).toEqual([]);
     for (const id of ["c", "d", "e"]) await receiver.receive(await delivery({ id }));
     expect(warnings).toEqual([expect.stringContaining("maxEntries (2): a duplicate of such")]);
-    // What the warning is about.
+    // The forgotten id is handled twice, as the warning says.
     expect(await receiver.receive(await delivery({ id: "a" }))).toMatchObject({
       outcome: "handled",
     });
@@ -54,7 +54,7 @@ describe.each([
     expect(warnings).toHaveLength(1);
   });
 
-  it("does not warn when it forgets ids after their retention", async () => {
+  it("a memory store in a receiver does not warn when it forgets ids after their retention", async () => {
     let now = 1_000;
     const receiver = receiverOn(makeStore({ maxEntries: 2, now: () => now }));
     for (const id of ["a", "b", "c", "d", "e", "f"]) {
@@ -65,7 +65,7 @@ describe.each([
     expect(warnings).toEqual([]);
   });
 
-  it("forgets ids without a warning where no receiver has it", async () => {
+  it("a memory store without a receiver forgets ids without a warning", async () => {
     const store = makeStore({ maxEntries: 1 });
     for (const key of ["a", "b", "c"]) await store.complete(key, "o", { retentionMs: DAY_MS });
     const receiver = receiverOn(store);
@@ -75,12 +75,12 @@ describe.each([
   });
 });
 
-describe("a receiver that is given no store", () => {
+describe("a receiver without the option store", () => {
   it.each([
     ["AWS_LAMBDA_FUNCTION_NAME", "AWS Lambda"],
     ["K_SERVICE", "Google Cloud Run"],
     ["KUBERNETES_SERVICE_HOST", "Kubernetes"],
-  ])("warns where %s says that there are other processes", (variable, platform) => {
+  ])("a receiver without a store warns if %s is set", (variable, platform) => {
     vi.stubEnv(variable, "x");
     receiverOn(undefined);
     expect(warnings).toEqual([
@@ -89,7 +89,7 @@ describe("a receiver that is given no store", () => {
     expect(warnings[0]).toMatch(/redisStore, postgresStore or sqliteStore/);
   });
 
-  it("does not warn elsewhere, nor where memoryStore() is given", () => {
+  it("a receiver does not warn on other platforms, or if memoryStore() is given", () => {
     receiverOn(undefined);
     vi.stubEnv("K_SERVICE", "");
     receiverOn(undefined);
@@ -102,7 +102,7 @@ describe("a receiver that is given no store", () => {
     ["has no process", undefined],
     ["has a process without environment", {}],
     [
-      "does not allow to read the environment",
+      "denies access to the environment",
       {
         get env(): never {
           throw new Error("requires env access");
@@ -112,7 +112,7 @@ describe("a receiver that is given no store", () => {
         },
       },
     ],
-  ])("works where the runtime %s", async (_what, process) => {
+  ])("a receiver without a store works if the runtime %s", async (_what, process) => {
     const request = await delivery({ id: "a" });
     vi.stubGlobal("process", process);
     const receiver = receiverOn(undefined);

@@ -8,7 +8,7 @@ import { CLUSTER_KINDS, portsOf } from "../../support/redis/redis-clients.js";
 import { startRedisCluster, type RedisCluster } from "../../support/redis/redis-cluster.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 
-/** As a receiver bounds it: the clients hold on to a call that they cannot send any more. */
+/** Bounds a call as a receiver does: the clients hold a call that they can no longer send. */
 function bounded<T>(call: MaybePromise<T>): Promise<T> {
   return within(5_500, "the store", Promise.resolve(call));
 }
@@ -27,7 +27,7 @@ describeRedis("the Redis store on a Cluster", () => {
   });
 
   describe.each(CLUSTER_KINDS)("through $name", ({ open }) => {
-    it("goes on with the nodes that are left, and with all when the others are back", async () => {
+    it("a Redis store goes on with the remaining nodes of a Cluster, and with all once they are back", async () => {
       const { client, close } = await open(portsOf(cluster));
       const store = redisStore({ client, keyPrefix: `${randomUUID()}:` });
       const ids = Array.from({ length: 30 }, () => randomUUID());
@@ -46,7 +46,7 @@ describeRedis("the Redis store on a Cluster", () => {
         await expect.poll(() => claim("k", "a").catch(String)).toContain(message);
         const startedAt = performance.now();
         await expect(claim("k", "a")).rejects.toThrow(message);
-        // Those that wait for a connection do so for 2 s.
+        // A first connection would be waited for, for 2 s.
         expect(performance.now() - startedAt).toBeLessThan(1_500);
 
         for (const node of cluster.nodes) await node.start();

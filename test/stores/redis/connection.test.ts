@@ -9,7 +9,7 @@ import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
-/** Below the two seconds of a first connection, and the five that a receiver waits. */
+/** Less than the two seconds for a first connection and the five that a receiver waits. */
 const AT_ONCE_MS = 1_500;
 
 let closers: (() => unknown)[] = [];
@@ -73,25 +73,28 @@ async function claimWhenBack(store: DeliveryStore, key: string, owner: string) {
   }
 }
 
-describeRedis("the Redis store waits for the first connection", () => {
-  it.each(CONNECTING)("of %s that is being made", async (_, connect) => {
+describeRedis("the first connection of a Redis store", () => {
+  it.each(CONNECTING)("a Redis store waits for the first connection of %s", async (_, connect) => {
     const { port } = await newServer();
     const store = redisStore({ client: connect(port) });
     expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
   });
 
-  it.each(CONNECTING)("of %s to a server that comes a little later", async (_, connect) => {
-    const server = await newServer();
-    await server.kill();
-    const store = redisStore({ client: connect(server.port) });
-    const claim = store.claim("k", "a", TIMES);
-    await wait(200);
-    await server.start();
-    expect(await claim).toEqual({ state: "claimed", takeover: false });
-  });
+  it.each(CONNECTING)(
+    "a Redis store waits for the first connection of %s to a server that starts later",
+    async (_, connect) => {
+      const server = await newServer();
+      await server.kill();
+      const store = redisStore({ client: connect(server.port) });
+      const claim = store.claim("k", "a", TIMES);
+      await wait(200);
+      await server.start();
+      expect(await claim).toEqual({ state: "claimed", takeover: false });
+    },
+  );
 
   it.each(CONNECTING)(
-    "of %s for two seconds, once, and sends nothing later",
+    "a Redis store waits once, two seconds, for the first connection of %s",
     async (_, connect) => {
       const server = await newServer();
       await server.kill();
@@ -103,27 +106,27 @@ describeRedis("the Redis store waits for the first connection", () => {
       ]);
       for (const ms of waited) {
         expect(ms).toBeGreaterThan(1_900);
-        // The receiver gives up after 5 s by default, and would not hear of the reason.
+        // The receiver gives up after 5 s by default, and would not report the reason.
         expect(ms).toBeLessThan(4_500);
       }
-      const verbs: readonly (() => unknown)[] = [
+      const calls: readonly (() => unknown)[] = [
         () => store.claim("third", "a", TIMES),
         () => store.renew("first", "a", { leaseMs: 1_000 }),
         () => store.complete("first", "a", { retentionMs: 1_000 }),
         () => store.release("first", "a"),
       ];
-      for (const verb of verbs) {
-        expect(await millisecondsToReject(verb, message)).toBeLessThan(AT_ONCE_MS);
+      for (const call of calls) {
+        expect(await millisecondsToReject(call, message)).toBeLessThan(AT_ONCE_MS);
       }
       await server.start();
       expect(await claimWhenBack(store, "fourth", "a")).toMatchObject({ state: "claimed" });
-      expect(await ioredis(server.port).keys("*")).toEqual(["webhook:fourth"]);
+      expect(await ioredis(server.port).keys("*")).toEqual(["gateway-deliveries:1:{fourth}"]);
     },
   );
 });
 
-describeRedis("the Redis store rejects at once", () => {
-  it("through a client of node-redis that nobody connects", async () => {
+describeRedis("a Redis store without a connection", () => {
+  it("a Redis store rejects at once through a node-redis client that was never connected", async () => {
     const store = redisStore({ client: createClient({ url: "redis://127.0.0.1:1" }) });
     const claim = () => store.claim("k", "a", TIMES);
     expect(
@@ -131,30 +134,36 @@ describeRedis("the Redis store rejects at once", () => {
     ).toBeLessThan(AT_ONCE_MS);
   });
 
-  it.each(STANDALONE_KINDS)("through a client of $name that was closed", async ({ open }) => {
-    const { client, close } = await open(portsOf(await newServer()));
-    const store = redisStore({ client });
-    await store.claim("k", "a", TIMES);
-    await close();
-    const claim = () => store.claim("k", "b", TIMES);
-    expect(await millisecondsToReject(claim, "the Redis client is closed")).toBeLessThan(
-      AT_ONCE_MS,
-    );
-  });
+  it.each(STANDALONE_KINDS)(
+    "a Redis store rejects at once through a closed client of $name",
+    async ({ open }) => {
+      const { client, close } = await open(portsOf(await newServer()));
+      const store = redisStore({ client });
+      await store.claim("k", "a", TIMES);
+      await close();
+      const claim = () => store.claim("k", "b", TIMES);
+      expect(await millisecondsToReject(claim, "the Redis client is closed")).toBeLessThan(
+        AT_ONCE_MS,
+      );
+    },
+  );
 
-  it("where 10 000 calls wait for a server that hangs, and takes them when it goes on", async () => {
+  it("a Redis store rejects at once while 10 000 calls wait for a server that hangs", async () => {
     const server = await newServer();
     const { client, close } = await openIoredis(server.port);
     closers.push(close);
-    // Its check of the server would be one more call.
+    // The check of the eviction policy would be one more call.
     const store = redisStore({ client, logger: false });
     await store.claim("k", "a", TIMES);
     server.pause();
     const waiting = Array.from({ length: 10_000 }, (_, index) =>
       Promise.resolve(store.claim(`k${index}`, "a", TIMES)),
     );
-    // No matter how long it takes, beside 10 000 others: a call that waited would not end.
-    await millisecondsToReject(() => store.claim("l", "a", TIMES), "10000 calls wait for Redis");
+    // Without a time limit, since 10 000 calls keep the process busy: a waiting call would never end.
+    await millisecondsToReject(
+      () => store.claim("l", "a", TIMES),
+      "10000 calls already wait for Redis",
+    );
     server.resume();
     const results = await Promise.all(waiting);
     expect(results.every(({ state }) => state === "claimed")).toBe(true);
@@ -164,7 +173,7 @@ describeRedis("the Redis store rejects at once", () => {
 
 describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
   describeRedis("a Redis server that is killed", () => {
-    it("is missed at once, and has forgotten all when it starts again without its data", async () => {
+    it("a Redis store rejects at once when its server is killed, and a server without its data knows no id", async () => {
       const server = await newServer();
       const { client, close } = await open(portsOf(server));
       closers.push(close);
@@ -178,7 +187,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       expect(await millisecondsToReject(claim, "is not connected")).toBeLessThan(AT_ONCE_MS);
 
       await server.start();
-      // Handled once more: the server was the only one that knew.
+      // Handled once more: only the server knew the id.
       const again = await claimWhenBack(store, "handled", "b");
       expect(again).toEqual({ state: "claimed", takeover: false });
       expect(await store.renew("running", "a", { leaseMs: 30_000 })).toBe(false);
@@ -186,7 +195,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       expect(await store.claim("running", "b", TIMES)).toEqual({ state: "completed" });
     });
 
-    it("has forgotten nothing where it wrote its data before each answer", async () => {
+    it("a Redis server with appendfsync always has forgotten nothing after it was killed", async () => {
       const server = await startRedisServer({ appendonly: "yes", appendfsync: "always" });
       closers.push(server.close);
       const { client, close } = await open(portsOf(server));

@@ -12,7 +12,7 @@ import { startRedisCluster, type RedisCluster } from "../../support/redis/redis-
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
 
-/** The server's clock is waited for, by five cases at a time. */
+/** The cases wait for the server's clock, five of them at a time. */
 const LEASE_MS = 500;
 
 describeRedis("the Redis store keeps the DeliveryStore contract", () => {
@@ -38,14 +38,14 @@ describeRedis("the Redis store keeps the DeliveryStore contract", () => {
     });
 
     const makeStore = () => {
-      // Each case has keys of its own, so that they can run at a time.
+      // Each case has keys of its own, so that cases can run concurrently.
       const keyPrefix = `${randomUUID()}:`;
       const [store, otherClient] = clients.map(({ client }) => redisStore({ client, keyPrefix }));
       if (store === undefined) throw new Error("no client is open");
       return { store, otherClient };
     };
     const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS });
-    // It keeps the processor busy for seconds, in which the others would miss their moments.
+    // It keeps the processor busy for seconds, in which timed cases would come too late.
     const isBusy = ({ id }: { id: string }) => id === "keys-many";
     for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);
     for (const { title, run } of cases.filter(isBusy)) it(title, run);

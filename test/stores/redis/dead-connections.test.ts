@@ -30,7 +30,7 @@ function isWatchModule(found: unknown): found is WatchModule {
   return Object.keys(Object(found) as object).includes("watch");
 }
 
-/** `watch` as the document has it. */
+/** The function `watch` from docs/stores.md. */
 async function watchOfDocs(): Promise<WatchModule["watch"]> {
   const folder = mkdtempSync(join(tmpdir(), "watch-"));
   const file = join(folder, "watch.mjs");
@@ -83,7 +83,7 @@ async function newServer(settings: Readonly<Record<string, string>> = {}): Promi
 }
 
 describe.each(SET_UP)("through %s, set up as docs/stores.md says,", (_name, open) => {
-  describeRedis("a receiver goes on by itself", () => {
+  describeRedis("a receiver on a dead connection", () => {
     let server: RedisServer;
     let proxy: BlackHoleProxy;
     let handled: string[];
@@ -103,7 +103,7 @@ describe.each(SET_UP)("through %s, set up as docs/stores.md says,", (_name, open
       await expect.poll(() => outcomeOf("before")).toBe("handled");
     });
 
-    it("after the network has swallowed its connection, though deliveries keep coming", async () => {
+    it("a receiver recovers from a connection that the network swallows", async () => {
       proxy.swallow();
       expect(await outcomeOf("during")).toBe("store_unavailable");
       await expect.poll(() => outcomeOf("during"), HEALED).toBe("handled");
@@ -111,7 +111,7 @@ describe.each(SET_UP)("through %s, set up as docs/stores.md says,", (_name, open
       expect(handled).toEqual(["before", "during"]);
     });
 
-    it("after its master was demoted and another one has the name", async () => {
+    it("a receiver recovers after its master was demoted and its name leads to another one", async () => {
       const other = await newServer({ replicaof: `127.0.0.1 ${server.port}` });
       const [demoted, promoted] = [server, other].map(({ port }) => {
         const admin = new Redis(port).on("error", () => undefined);

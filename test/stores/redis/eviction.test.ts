@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { EVICTION_POLICY, POLICY_CODES } from "../../../src/stores/redis/eviction-warning.js";
-import { CODES } from "../../../src/stores/redis/redis-scripts.js";
+import { EVICTION_POLICY, POLICY_CODES } from "../../../src/stores/redis/eviction-check.js";
+import { CALL_FACTOR } from "../../../src/stores/redis/redis-scripts.js";
 import {
   redisStore,
   type NodeRedisClient,
@@ -14,7 +14,7 @@ import { startRedisServer, type RedisServer } from "../../support/redis/redis-se
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 
 describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
-  describeRedis("redisStore looks at the server's eviction policy", () => {
+  describeRedis("the check of the eviction policy", () => {
     let server: RedisServer;
     let admin: Redis;
     const faults: unknown[] = [];
@@ -36,7 +36,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       await server.close();
     });
 
-    /** What a store says in three claims. */
+    /** Returns the warnings of a store that is used for three claims. */
     async function warningsOf(options: Partial<RedisStoreOptions> = {}): Promise<unknown[][]> {
       const { client, close } = await open(portsOf(server));
       const warn = vi.fn();
@@ -46,7 +46,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
           expect(await store.claim(key, "a", TIMES)).toMatchObject({ state: "claimed" });
           await store.release(key, "a");
         }
-        // Commands are answered in order, so the check is, too.
+        // Redis answers in order, so after this release it has answered the check.
         await store.release("four", "a");
         await new Promise(setImmediate);
         return warn.mock.calls;
@@ -55,12 +55,12 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       }
     }
 
-    it("and is content with noeviction", async () => {
+    it("redisStore does not warn about the policy noeviction", async () => {
       expect(await warningsOf()).toEqual([]);
     });
 
     it.each(["allkeys-lru", "allkeys-lfu", "volatile-ttl", "volatile-random"])(
-      "and warns once of %s",
+      "redisStore warns once about the policy %s",
       async (policy) => {
         await admin.config("SET", "maxmemory-policy", policy);
         expect(await warningsOf()).toEqual([
@@ -69,13 +69,13 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       },
     );
 
-    it("without CONFIG, which managed servers forbid", async () => {
+    it("redisStore reads the policy without CONFIG, which managed servers forbid", async () => {
       await admin.acl("SETUSER", "default", "-config");
       expect(await warningsOf()).toEqual([]);
       await admin.acl("SETUSER", "default", "+config");
     });
 
-    it("and says once where it is not allowed to, and why", async () => {
+    it("redisStore warns once, with the error, if it may not read the policy", async () => {
       await admin.acl("SETUSER", "default", "-info");
       const warnings = await warningsOf();
       expect(warnings).toEqual([
@@ -86,7 +86,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       ]);
     });
 
-    it("on the console unless told otherwise, and nowhere where told so", async () => {
+    it("redisStore warns on the console by default and does not check with logger: false", async () => {
       await admin.config("SET", "maxmemory-policy", "allkeys-lru");
       const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
       try {
@@ -110,19 +110,21 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
         },
       ],
       ["rejects", () => Promise.reject(new Error("no logger"))],
-    ])("whatever its logger does: it %s", async (_, warn) => {
+    ])("redisStore goes on if the method warn of its logger %s", async (_, warn) => {
       await admin.config("SET", "maxmemory-policy", "allkeys-lru");
       expect(await warningsOf({ logger: { warn } })).toEqual([]);
     });
 
-    it("and says once where the server does not tell it", async () => {
+    it("redisStore warns once if the server does not report its policy", async () => {
       const { client, close } = await openNodeRedis(server.port);
       const silent: NodeRedisClient = {
         isOpen: true,
         isReady: true,
         evalSha(sha1, input) {
           if (sha1 !== EVICTION_POLICY.sha1) return client.evalSha(sha1, input);
-          return Promise.resolve(Number(input.arguments.at(-1)) * CODES + POLICY_CODES.unknown);
+          return Promise.resolve(
+            Number(input.arguments.at(-1)) * CALL_FACTOR + POLICY_CODES.unknown,
+          );
         },
         eval: (lua, input) => client.eval(lua, input),
       };
@@ -135,7 +137,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       }
     });
 
-    it("again where the connection broke before the answer", async () => {
+    it("redisStore checks the policy again if the connection broke before the answer", async () => {
       await admin.config("SET", "maxmemory-policy", "allkeys-lru");
       const { client, close } = await openNodeRedis(server.port);
       let breaks = 1;

@@ -31,7 +31,7 @@ async function linked(replica: Redis): Promise<void> {
 }
 
 describeRedis("a Redis replica that becomes the master", () => {
-  it("knows all that reached it, and handles again what did not", async () => {
+  it("a promoted Redis replica knows all that was replicated; the rest is handled again", async () => {
     const master = await newServer({ "repl-diskless-sync-delay": "0" });
     const replica = await newServer({ replicaof: `127.0.0.1 ${master.port}` });
     const [masterClient, replicaClient] = [connect(master), connect(replica)];
@@ -43,11 +43,11 @@ describeRedis("a Redis replica that becomes the master", () => {
     await before.complete("completed", "a", TIMES);
     await before.claim("claimed", "a", { ...TIMES, leaseMs: 1_000 });
     expect(await masterClient.wait(1, 0)).toBe(1);
-    // A replica knows what was handled but takes no claims: the gateway is answered 503 meanwhile.
+    // A replica knows completed ids but accepts no claims: until its promotion the answer is 503.
     expect(await after.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
     await expect(after.claim("late", "b", TIMES)).rejects.toThrow(/^READONLY /);
 
-    // Nothing reaches the replica any more, but the master goes on for a while before it dies.
+    // The replication stops, and the master goes on for a while before it is killed.
     await replicaClient.replicaof("127.0.0.1", 1);
     await before.complete("claimed", "a", TIMES);
     await before.claim("late", "a", TIMES);
@@ -56,15 +56,15 @@ describeRedis("a Redis replica that becomes the master", () => {
     await replicaClient.replicaof("NO", "ONE");
 
     expect(await after.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
-    // Handled again, once the lease that the replica knows of has ended: as a takeover.
+    // Handled again as a takeover, once the lease that was replicated has ended.
     await expect
       .poll(() => after.claim("claimed", "b", TIMES))
       .toEqual({ state: "claimed", takeover: true });
-    // Handled again, and nothing tells it from a first time.
+    // Handled again as a first time: nothing of it was replicated.
     expect(await after.claim("late", "b", TIMES)).toEqual({ state: "claimed", takeover: false });
   });
 
-  it("takes the completion of a handler that was running, and the lease is lost to it", async () => {
+  it("a promoted Redis replica accepts the completion of a run whose lease it does not know", async () => {
     const master = await newServer({ "repl-diskless-sync-delay": "0" });
     const replica = await newServer({ replicaof: `127.0.0.1 ${master.port}` });
     const [masterClient, replicaClient] = [connect(master), connect(replica)];

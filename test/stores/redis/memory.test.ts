@@ -44,7 +44,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       await server.close();
     });
 
-    it("refuses new claims and forgets nothing", async () => {
+    it("Redis at maxmemory refuses new claims and forgets nothing", async () => {
       await store.claim("handled", "a", TIMES);
       await store.complete("handled", "a", TIMES);
       await store.claim("running", "a", TIMES);
@@ -56,27 +56,34 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       expect(await store.claim("new", "b", TIMES)).toMatchObject({ state: "claimed" });
     });
 
-    it("takes completions, renewals and releases of what is running, which free memory", async () => {
+    it("Redis at maxmemory still takes completions, renewals and releases of running deliveries", async () => {
       await store.claim("takeover", "gone", { ...TIMES, leaseMs: 1 });
       const takeOver = () => store.claim("takeover", "a", TIMES);
       await expect.poll(takeOver).toMatchObject({ takeover: true });
       for (const key of ["completed", "renewed", "released"]) await store.claim(key, "a", TIMES);
       await fill();
-      const usage = async () => Number(await admin.memory("USAGE", "webhook:completed"));
+      const usage = async () =>
+        Number(await admin.memory("USAGE", "gateway-deliveries:1:{completed}"));
       const before = await usage();
       await store.complete("completed", "a", TIMES);
       expect(await usage()).toBeLessThan(before);
       expect(await store.renew("renewed", "a", { leaseMs: 60_000 })).toBe(true);
-      expect(await admin.pttl("webhook:renewed")).toBeGreaterThan(TIMES.retentionMs + 50_000);
+      expect(await admin.pttl("gateway-deliveries:1:{renewed}")).toBeGreaterThan(
+        TIMES.retentionMs + 50_000,
+      );
       await store.release("released", "a");
       await store.release("takeover", "a");
       expect(await store.renew("takeover", "a", { leaseMs: 60_000 })).toBe(false);
       expect(await store.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
-      const kept = ["webhook:completed", "webhook:renewed", "webhook:takeover"];
+      const kept = [
+        "gateway-deliveries:1:{completed}",
+        "gateway-deliveries:1:{renewed}",
+        "gateway-deliveries:1:{takeover}",
+      ];
       expect((await admin.keys("*")).sort()).toEqual(kept);
     });
 
-    it("makes the gateway come again, and the alarm that runs is still handled once", async () => {
+    it("with Redis at maxmemory the running alarm is handled once and a new one is answered 503", async () => {
       const reports: OutcomeReport[] = [];
       const runs: string[] = [];
       const receiver = alarmReceiver(
@@ -98,17 +105,17 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
       expect(reports.at(-1)?.error).toMatchObject({
         message: expect.stringMatching(/^OOM /) as string,
       });
-      const copy = alarmReceiver(() => expect.fail("handled twice"), { store });
-      expect(await copy.receive(first)).toMatchObject({ status: 200, outcome: "duplicate" });
+      const other = alarmReceiver(() => expect.fail("handled twice"), { store });
+      expect(await other.receive(first)).toMatchObject({ status: 200, outcome: "duplicate" });
       await makeRoom();
       expect(await receiver.receive(second)).toMatchObject({ status: 200, outcome: "handled" });
       expect(runs).toEqual(["first", "second"]);
     });
 
-    it("says that it is full where it cannot read the script that needs no memory", async () => {
+    it("Redis before 7 at maxmemory rejects a completion with its OOM error", async () => {
       await store.claim("k", "a", TIMES);
       await fill();
-      // Redis before 7 takes the first line for Lua, and finds a mistake in it.
+      // Redis before 7 reads the first line as Lua, and cannot parse it.
       const older: RedisClient = withoutScriptFlags(client);
       const olderStore = redisStore({ client: older });
       await expect(olderStore.complete("k", "a", { retentionMs: 1_000 })).rejects.toThrow(/^OOM /);
@@ -119,15 +126,15 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
   });
 });
 
-/** Sends a script's flags as Redis 6 reads them: as a line of Lua. */
+/** Sends a script's flags as Redis 6 reads them: as a line of invalid Lua. */
 function withoutScriptFlags(client: RedisClient): RedisClient {
-  const spoil = (lua: string) => lua.replace(/^#!lua/, "!lua");
+  const breakFlags = (lua: string) => lua.replace(/^#!lua/, "!lua");
   if ("evalSha" in client) {
     const older: NodeRedisClient = {
       isOpen: true,
       isReady: true,
       evalSha: (sha1, input) => client.evalSha(sha1, input),
-      eval: (lua, input) => client.eval(spoil(lua), input),
+      eval: (lua, input) => client.eval(breakFlags(lua), input),
     };
     return older;
   }
@@ -135,24 +142,25 @@ function withoutScriptFlags(client: RedisClient): RedisClient {
     status: "ready",
     connect: () => client.connect(),
     evalsha: (sha1, count, ...rest) => client.evalsha(sha1, count, ...rest),
-    eval: (lua, count, ...rest) => client.eval(spoil(lua), count, ...rest),
+    eval: (lua, count, ...rest) => client.eval(breakFlags(lua), count, ...rest),
   };
   return older;
 }
 
-describeRedis("an id that is remembered in Redis", () => {
-  it("takes less than 100 bytes of the server once completed, less than 200 before", async () => {
+describeRedis("the memory that a UUID takes in Redis", () => {
+  it("a completed UUID takes less than 110 bytes of Redis, a leased one less than 200", async () => {
     server = await startRedisServer();
     const client = new Redis(server.port);
     try {
       const store = redisStore({ client });
       const id = randomUUID();
-      const usage = async () => Number(await client.memory("USAGE", `webhook:${id}`));
+      const usage = async () =>
+        Number(await client.memory("USAGE", `gateway-deliveries:1:{${id}}`));
       await store.claim(id, `${randomUUID()}-123456`, TIMES);
       expect(await usage()).toBeLessThan(200);
       await store.complete(id, "a", TIMES);
-      expect(await usage()).toBeLessThan(100);
-      expect(await client.object("ENCODING", `webhook:${id}`)).toBe("int");
+      expect(await usage()).toBeLessThan(110);
+      expect(await client.object("ENCODING", `gateway-deliveries:1:{${id}}`)).toBe("int");
     } finally {
       client.disconnect();
       await server.close();

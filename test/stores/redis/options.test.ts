@@ -9,7 +9,7 @@ import { startRedisServer, type RedisServer } from "../../support/redis/redis-se
 const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
 const client = createClient();
 
-describe("redisStore refuses", () => {
+describe("invalid options of redisStore", () => {
   const commands = { eval: () => undefined, evalSha: () => undefined, evalsha: () => undefined };
   it.each<[string, unknown]>([
     ["nothing", undefined],
@@ -23,28 +23,31 @@ describe("redisStore refuses", () => {
     ["another client with evalsha", { eval: commands.eval, evalsha: commands.evalsha }],
     ["a client without eval", { evalSha: commands.evalSha, isReady: true }],
     [
-      "what looks like both",
+      "an object that looks like both libraries",
       { ...commands, connect: commands.eval, isReady: true, status: "ready" },
     ],
-    ["methods that are none", { evalSha: true, eval: true, isReady: true, isOpen: true }],
-  ])("%s as its client", (_, given) => {
+    [
+      "an object whose methods are no functions",
+      { evalSha: true, eval: true, isReady: true, isOpen: true },
+    ],
+  ])("redisStore refuses %s as its client", (_, given) => {
     const options = { client: given } as RedisStoreOptions;
     expect(() => redisStore(options)).toThrow(ConfigurationError);
-    expect(() => redisStore(options)).toThrow("client has to be a client of node-redis");
+    expect(() => redisStore(options)).toThrow("client must be a client of node-redis");
   });
 
   it.each<[string, unknown, string]>([
     ["no options", undefined, "redisStore takes an options object"],
     ["a misspelt option", { client, prefix: "x" }, "prefix is no option"],
-    ["a prefix that is no text", { client, keyPrefix: 1 }, "keyPrefix has to be a string"],
-    ["a logger without warn", { client, logger: {} }, "logger has to have the method warn"],
-    ["null as its logger", { client, logger: null }, "logger has to have the method warn"],
-  ])("%s", (_, options, message) => {
+    ["a prefix that is no string", { client, keyPrefix: 1 }, "keyPrefix must be a string"],
+    ["a logger without warn", { client, logger: {} }, "logger must have a method warn"],
+    ["null as its logger", { client, logger: null }, "logger must have a method warn"],
+  ])("redisStore refuses %s", (_, options, message) => {
     expect(() => redisStore(options as RedisStoreOptions)).toThrow(ConfigurationError);
     expect(() => redisStore(options as RedisStoreOptions)).toThrow(message);
   });
 
-  it("no client before it is connected", () => {
+  it("redisStore accepts a client that is not connected yet", () => {
     const rootNodes = [{ url: "redis://127.0.0.1:1" }];
     redisStore({ client });
     redisStore({ client: createCluster({ rootNodes }) });
@@ -53,7 +56,7 @@ describe("redisStore refuses", () => {
   });
 });
 
-describeRedis("redisStore takes a client", () => {
+describeRedis("the clients of redisStore", () => {
   let server: RedisServer;
   let closers: (() => unknown)[] = [];
   beforeAll(async () => {
@@ -83,21 +86,21 @@ describeRedis("redisStore takes a client", () => {
   };
 
   it.each<[string, () => RedisStoreOptions["client"] | Promise<RedisStoreOptions["client"]>]>([
-    ["of ioredis that gives numbers as texts", () => ioredis({ stringNumbers: true })],
-    ["of ioredis that puts its own prefix before", () => ioredis({ keyPrefix: "app:" })],
-    ["of ioredis that makes pipelines by itself", () => ioredis({ enableAutoPipelining: true })],
+    ["of ioredis that returns numbers as strings", () => ioredis({ stringNumbers: true })],
+    ["of ioredis with a keyPrefix of its own", () => ioredis({ keyPrefix: "app:" })],
+    ["of ioredis with automatic pipelines", () => ioredis({ enableAutoPipelining: true })],
     ["of ioredis without an offline queue", () => ioredis({ enableOfflineQueue: false })],
     ["of node-redis that speaks RESP 2", () => nodeRedis(2)],
     ["of node-redis that speaks RESP 3", () => nodeRedis(3)],
     [
-      "of node-redis that gives numbers as texts",
+      "of node-redis that returns numbers as strings",
       async () => (await nodeRedis(3)).withTypeMapping({ [RESP_TYPES.NUMBER]: String }),
     ],
     [
-      "of node-redis that gives texts as bytes",
+      "of node-redis that returns strings as bytes",
       async () => (await nodeRedis(3)).withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }),
     ],
-  ])("%s", async (name, open) => {
+  ])("redisStore works with a client %s", async (name, open) => {
     const warnings: string[] = [];
     const logger = { warn: (message: string) => warnings.push(message) };
     const store = redisStore({ client: await open(), keyPrefix: `${name}:`, logger });
@@ -112,10 +115,10 @@ describeRedis("redisStore takes a client", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("that answers a script with what is no integer, and rejects", async () => {
+  it("redisStore rejects a reply to a script that is no integer", async () => {
     const reply = () => Promise.resolve("QUEUED");
     const queueing = { isOpen: true, isReady: true, evalSha: reply, eval: reply };
     const store = redisStore({ client: queueing, logger: false });
-    await expect(store.claim("k", "a", TIMES)).rejects.toThrow("what is no integer");
+    await expect(store.claim("k", "a", TIMES)).rejects.toThrow("did not return an integer");
   });
 });

@@ -32,7 +32,7 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       closers = [];
     });
 
-    /** A receiver with a client of its own, as another process has it. */
+    /** A receiver with a client of its own, as in another process. */
     async function receiver(handler: AlarmHandler, options = {}): Promise<WebhookReceiver> {
       const { client, close } = await kind.open(portsOf(server));
       closers.push(close);
@@ -41,7 +41,7 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       return alarmReceiver(handler, { store, onOutcome, ...options });
     }
 
-    it("handle each delivery once, however many copies come at a time", async () => {
+    it("two receivers over one Redis handle each delivery once, however many redeliveries come", async () => {
       const runs: string[] = [];
       const handler: AlarmHandler = async ({ id }) => {
         runs.push(id);
@@ -49,8 +49,9 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       };
       const receivers = [await receiver(handler), await receiver(handler)];
       const ids = Array.from({ length: 50 }, () => randomUUID());
-      const copies = await Promise.all(ids.map((id) => delivery({ id })));
-      const send = () => copies.flatMap((copy) => receivers.map((one) => one.receive(copy)));
+      const requests = await Promise.all(ids.map((id) => delivery({ id })));
+      const send = () =>
+        requests.flatMap((request) => receivers.map((one) => one.receive(request)));
       const answers = await Promise.all([...send(), ...send()]);
       expect(runs.sort()).toEqual(ids.sort());
       expect(answers.filter(({ outcome }) => outcome === "handled")).toHaveLength(ids.length);
@@ -60,20 +61,20 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       }
     });
 
-    it("answer a copy of what the other handles 409, and 200 once it is handled", async () => {
+    it("a second receiver answers a redelivery 409 while the first handles it, then 200", async () => {
       const { handler, start } = heldHandler();
       const [one, two] = [await receiver(handler), await receiver(() => expect.fail("run twice"))];
       const request = await delivery();
       const run = await start(one, request);
-      const copy = await two.receive(request);
-      expect(copy).toMatchObject({ status: 409, outcome: "in_flight" });
-      expect(Number(copy.headers["retry-after"])).toBeGreaterThan(20);
+      const duplicate = await two.receive(request);
+      expect(duplicate).toMatchObject({ status: 409, outcome: "in_flight" });
+      expect(Number(duplicate.headers["retry-after"])).toBeGreaterThan(20);
       run.resolve();
       expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
       expect(await two.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
     });
 
-    it("give a delivery over to the other at once where the handler fails", async () => {
+    it("a second receiver can handle a delivery at once after the first has failed", async () => {
       const one = await receiver(() => Promise.reject(new Error("no")));
       const two = await receiver(() => undefined);
       const request = await delivery();
@@ -82,7 +83,7 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       expect(reports.at(-1)?.takeover).toBeUndefined();
     });
 
-    it("take over after the lease of one that was killed in its handler", async () => {
+    it("a second receiver takes over after the lease of a killed process", async () => {
       const id = randomUUID();
       const args = ["--import", "tsx", PROCESS, String(server.port), id, "3000"];
       const killed = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
@@ -92,7 +93,7 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
         expect(takeover).toBe(true);
       });
       const request = await delivery({ id });
-      // Renewed for longer than its lease, as long as the process lives.
+      // Longer than the lease: the process renews it while it lives.
       await wait(3_900);
       expect(await two.receive(request)).toMatchObject({ status: 409, outcome: "in_flight" });
       killed.kill("SIGKILL");
@@ -104,7 +105,7 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       expect(reports.at(-1)).toMatchObject({ outcome: "handled", takeover: true });
     });
 
-    it("answer 503 in time while the server hangs, and lose nothing by it", async () => {
+    it("a receiver answers 503 in time while Redis hangs, and the delivery is handled later", async () => {
       const runs: string[] = [];
       const handler: AlarmHandler = ({ id }) => runs.push(id);
       const one = await receiver(handler, { dependencyTimeoutMs: 300 });
@@ -122,12 +123,12 @@ describe.each(STANDALONE_KINDS)("through $name", (kind) => {
       // The default is 5 s.
       expect(performance.now() - startedAt).toBeLessThan(4_500);
       server.resume();
-      // The claim that the server granted too late is given back, and not waited for.
+      // The claim that the server granted too late is released at once.
       await expect.poll(async () => (await one.receive(request)).outcome).toBe("handled");
       expect(runs).toEqual(["before", "during"]);
     });
 
-    it("remember what was handled while the server was away, once it is back", async () => {
+    it("a delivery handled while Redis was away is completed once it is back", async () => {
       const one = await receiver(() => server.kill());
       const request = await delivery();
       expect(await one.receive(request)).toMatchObject({ status: 200, outcome: "handled" });

@@ -1,9 +1,15 @@
 import { createHash, randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { EVICTION_POLICY } from "../../../src/stores/redis/eviction-warning.js";
+import { EVICTION_POLICY } from "../../../src/stores/redis/eviction-check.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
-import { CLAIM, COMPLETE, RELEASE, RENEW } from "../../../src/stores/redis/redis-scripts.js";
+import {
+  CLAIM,
+  COMPLETE,
+  RELEASE,
+  RENEW,
+  redisKey,
+} from "../../../src/stores/redis/redis-scripts.js";
 import { CLUSTER_KINDS, STANDALONE_KINDS, portsOf } from "../../support/redis/redis-clients.js";
 import { startRedisCluster } from "../../support/redis/redis-cluster.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
@@ -14,6 +20,8 @@ const RETENTION_MS = 259_200_000;
 const TIMES = { leaseMs: 30_000, retentionMs: RETENTION_MS };
 const MAX_LEASE_MS = 2_147_483_647;
 const CENTURY_MS = 3_155_760_000_000;
+/** The key of the delivery "k" with an empty prefix. */
+const KEY = redisKey("", "k");
 
 describeRedis("the scripts of the Redis store", () => {
   let server: RedisServer;
@@ -32,7 +40,7 @@ describeRedis("the scripts of the Redis store", () => {
   });
 
   it.each(Object.entries(SCRIPTS))(
-    "%s has the hash that the server gives it",
+    "the hash in the source of %s is the one that the server computes",
     async (_, script) => {
       expect(await admin.script("LOAD", script.lua)).toBe(script.sha1);
       expect(createHash("sha1").update(script.lua).digest("hex")).toBe(script.sha1);
@@ -40,7 +48,7 @@ describeRedis("the scripts of the Redis store", () => {
   );
 
   describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
-    it("go on after a script flush in the middle, and are sent whole once more", async () => {
+    it("after SCRIPT FLUSH the Redis scripts are sent in full once and work on", async () => {
       const { client, close } = await open(portsOf(server));
       const store = redisStore({ client });
       const evals = async () =>
@@ -62,7 +70,7 @@ describeRedis("the scripts of the Redis store", () => {
     });
   });
 
-  describe("set the time to live of a key", () => {
+  describe("the time to live of a Redis key", () => {
     let client: Redis;
     beforeAll(() => {
       client = new Redis(server.port);
@@ -76,79 +84,99 @@ describeRedis("the scripts of the Redis store", () => {
       expect(ms).toBeGreaterThan(to - 5_000);
     };
 
-    it("to the retention after the lease's end, before and after a renewal", async () => {
+    it("a lease is kept for one retention after its end, before and after a renewal", async () => {
       const store = redisStore({ client, keyPrefix: "" });
       await store.claim("k", "a", TIMES);
-      near(await admin.pttl("k"), RETENTION_MS + 30_000);
+      near(await admin.pttl(KEY), RETENTION_MS + 30_000);
       await store.renew("k", "a", { leaseMs: 600_000 });
-      near(await admin.pttl("k"), RETENTION_MS + 600_000);
+      near(await admin.pttl(KEY), RETENTION_MS + 600_000);
       await store.claim("k", "a", TIMES);
-      near(await admin.pttl("k"), RETENTION_MS + 30_000);
+      near(await admin.pttl(KEY), RETENTION_MS + 30_000);
     });
 
-    it("to the retention from the release of a takeover on, and not before its retention", async () => {
+    it("a released takeover is kept for one retention after its release", async () => {
       const store = redisStore({ client, keyPrefix: "" });
       await store.claim("k", "gone", { leaseMs: 1, retentionMs: RETENTION_MS });
       await expect.poll(() => store.claim("k", "a", TIMES)).toMatchObject({ takeover: true });
-      near(await admin.pttl("k"), RETENTION_MS + 30_000);
+      near(await admin.pttl(KEY), RETENTION_MS + 30_000);
       await store.renew("k", "a", { leaseMs: 600_000 });
-      near(await admin.pttl("k"), RETENTION_MS + 600_000);
+      near(await admin.pttl(KEY), RETENTION_MS + 600_000);
       await store.release("k", "a");
-      near(await admin.pttl("k"), RETENTION_MS);
+      near(await admin.pttl(KEY), RETENTION_MS);
       await store.release("k", "a");
-      near(await admin.pttl("k"), RETENTION_MS);
+      near(await admin.pttl(KEY), RETENTION_MS);
       expect(await store.claim("k", "b", TIMES)).toEqual({ state: "claimed", takeover: true });
     });
 
-    it("to the retention from the completion on, whatever a later one says", async () => {
+    it("a completion is kept for its own retention, whatever a later completion says", async () => {
       const store = redisStore({ client, keyPrefix: "" });
       await store.claim("k", "a", TIMES);
       await store.complete("k", "a", { retentionMs: 2 * RETENTION_MS });
-      near(await admin.pttl("k"), 2 * RETENTION_MS);
+      near(await admin.pttl(KEY), 2 * RETENTION_MS);
       await store.complete("k", "b", { retentionMs: 3 * RETENTION_MS });
-      near(await admin.pttl("k"), 2 * RETENTION_MS);
+      near(await admin.pttl(KEY), 2 * RETENTION_MS);
     });
 
-    it("for the longest lease and the longest retention that can be configured", async () => {
+    it("the longest lease and the longest retention that can be configured are accepted", async () => {
       const store = redisStore({ client, keyPrefix: "" });
       const longest = { leaseMs: MAX_LEASE_MS, retentionMs: Number.MAX_SAFE_INTEGER };
       expect(await store.claim("k", "a", longest)).toMatchObject({ state: "claimed" });
-      near(await admin.pttl("k"), CENTURY_MS + MAX_LEASE_MS);
+      near(await admin.pttl(KEY), CENTURY_MS + MAX_LEASE_MS);
       expect(await store.renew("k", "a", { leaseMs: MAX_LEASE_MS })).toBe(true);
-      near(await admin.pttl("k"), CENTURY_MS + MAX_LEASE_MS);
-      const copy = await store.claim("k", "b", longest);
-      if (copy.state !== "in_flight") expect.fail(copy.state);
-      near(copy.retryAfterMs, MAX_LEASE_MS);
+      near(await admin.pttl(KEY), CENTURY_MS + MAX_LEASE_MS);
+      const duplicate = await store.claim("k", "b", longest);
+      if (duplicate.state !== "in_flight") expect.fail(duplicate.state);
+      near(duplicate.retryAfterMs, MAX_LEASE_MS);
       await store.complete("k", "a", { retentionMs: Number.MAX_SAFE_INTEGER });
-      near(await admin.pttl("k"), CENTURY_MS);
+      near(await admin.pttl(KEY), CENTURY_MS);
     });
 
-    it("so that a lease longer than the retention is not forgotten while it holds", async () => {
+    it("a lease that is longer than the retention is kept until its end", async () => {
       const store = redisStore({ client, keyPrefix: "" });
       await store.claim("k", "a", { leaseMs: 60_000, retentionMs: 1 });
-      near(await admin.pttl("k"), 60_001);
+      near(await admin.pttl(KEY), 60_001);
     });
   });
 
-  it("refuse a key that something else has written, and leave it alone", async () => {
+  it("a claim rejects a value that another program wrote, and nothing changes it", async () => {
     const store = redisStore({ client: admin, keyPrefix: "" });
-    await admin.set("text", "of somebody else");
-    await admin.hset("hash", "a", "b");
+    await admin.set(redisKey("", "text"), "of another program");
+    await admin.hset(redisKey("", "hash"), "a", "b");
     await expect(store.claim("text", "a", TIMES)).rejects.toThrow("set keyPrefix");
     await expect(store.claim("hash", "a", TIMES)).rejects.toThrow("WRONGTYPE");
     expect(await store.renew("text", "of", { leaseMs: 1_000 })).toBe(false);
-    await store.release("text", "of somebody else");
-    expect(await admin.get("text")).toBe("of somebody else");
+    await store.release("text", "of another program");
+    expect(await admin.get(redisKey("", "text"))).toBe("of another program");
   });
 
-  it("keep the deliveries of two prefixes apart", async () => {
+  it("a Redis key is the prefix, the layout version and the id in braces", async () => {
+    await redisStore({ client: admin }).claim("k", "a", TIMES);
+    expect(await admin.keys("*")).toEqual(["gateway-deliveries:1:{k}"]);
+  });
+
+  it("keys of another layout version are neither read nor changed", async () => {
+    const store = redisStore({ client: admin });
+    const newer = "gateway-deliveries:2:{k}";
+    await admin.set(newer, "completed, in the words of a later release");
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
+    await store.complete("k", "a", TIMES);
+    // A later release that has run and was rolled back leaves its keys behind, and ours as they were.
+    await admin.del(newer);
+    expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
+    await admin.set(newer, "completed, in the words of a later release");
+    await store.claim("other", "a", TIMES);
+    await store.release("other", "a");
+    expect(await admin.get(newer)).toBe("completed, in the words of a later release");
+  });
+
+  it("two key prefixes keep their deliveries apart", async () => {
     const [one, two] = ["one:", "two:"].map((keyPrefix) =>
       redisStore({ client: admin, keyPrefix }),
     );
     await one?.claim("k", "a", TIMES);
     await one?.complete("k", "a", { retentionMs: RETENTION_MS });
     expect(await two?.claim("k", "b", TIMES)).toEqual({ state: "claimed", takeover: false });
-    expect((await admin.keys("*")).sort()).toEqual(["one:k", "two:k"]);
+    expect((await admin.keys("*")).sort()).toEqual(["one:1:{k}", "two:1:{k}"]);
   });
 });
 
@@ -159,7 +187,7 @@ describeRedis("the scripts of the Redis store on a Cluster", () => {
     closers = [];
   });
 
-  it("reach every node, and go on after a script flush on all of them", async () => {
+  it("the Redis scripts reach every node of a Cluster and survive SCRIPT FLUSH on all of them", async () => {
     const cluster = await startRedisCluster();
     closers.push(cluster.close);
     for (const kind of CLUSTER_KINDS) {
@@ -179,5 +207,42 @@ describeRedis("the scripts of the Redis store on a Cluster", () => {
         expect(await store.claim(id, "b", TIMES)).toEqual({ state: "completed" });
       }
     }
+  });
+
+  it("all keys of one id, whatever their layout version, are on one node of a Cluster", async () => {
+    const cluster = await startRedisCluster();
+    closers.push(cluster.close);
+    const admin = new Redis(portsOf(cluster)[0] ?? 0);
+    closers.push(() => {
+      admin.disconnect();
+    });
+    const slotOf = (key: string) => admin.cluster("KEYSLOT", key);
+    const id = randomUUID();
+    const slot = await slotOf(id);
+    expect(await slotOf(redisKey("gateway-deliveries:", id))).toBe(slot);
+    expect(await slotOf(`gateway-deliveries:2:{${id}}`)).toBe(slot);
+  });
+
+  it("a hash tag in keyPrefix puts all keys on one node of a Cluster", async () => {
+    const cluster = await startRedisCluster();
+    closers.push(cluster.close);
+    for (const kind of CLUSTER_KINDS) {
+      const { client, close } = await kind.open(portsOf(cluster));
+      closers.push(close);
+      const store = redisStore({ client, keyPrefix: `{${kind.name}}:` });
+      for (let index = 0; index < 60; index += 1) {
+        await store.claim(randomUUID(), "a", TIMES);
+      }
+    }
+    const sizes = new Map<string, number>();
+    for (const { port } of cluster.nodes) {
+      const node = new Redis(port);
+      for (const key of await node.keys("*")) {
+        const place = `${key.split("}")[0] ?? ""} on ${port}`;
+        sizes.set(place, (sizes.get(place) ?? 0) + 1);
+      }
+      node.disconnect();
+    }
+    expect([...sizes.values()]).toEqual(CLUSTER_KINDS.map(() => 60));
   });
 });

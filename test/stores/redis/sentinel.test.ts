@@ -22,7 +22,7 @@ afterEach(async () => {
   closers = [];
 });
 
-/** A sentinel that decides alone, and soon. */
+/** Starts a sentinel that decides alone after half a second. */
 async function startSentinel(masterPort: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "sentinel-"));
   const file = join(folder, "sentinel.conf");
@@ -50,7 +50,7 @@ async function startSentinel(masterPort: number): Promise<number> {
   return port;
 }
 
-/** Claims until somebody takes it. */
+/** Claims until a server accepts it. */
 async function claimWhenBack(store: DeliveryStore, key: string) {
   for (;;) {
     try {
@@ -62,7 +62,7 @@ async function claimWhenBack(store: DeliveryStore, key: string) {
 }
 
 describeRedis("the Redis store behind a sentinel", () => {
-  it("follows it to the new master, through both libraries", async () => {
+  it("a Redis store follows a sentinel to the new master, through both libraries", async () => {
     const master = await startRedisServer({ "repl-diskless-sync-delay": "0" });
     closers.push(master.close);
     const replica = await startRedisServer({ replicaof: `127.0.0.1 ${master.port}` });

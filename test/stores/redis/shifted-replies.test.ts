@@ -1,15 +1,18 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { redisStore, type IoredisClient } from "../../../src/stores/redis/index.js";
+import { redisKey } from "../../../src/stores/redis/redis-scripts.js";
 import { createRandom } from "../../../src/testing/random.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
 
+/** The value of a completed key. */
 const COMPLETED = "1";
+const keyOf = (id: string) => redisKey("", id);
 
-/** A client that, while it is told to, answers each command with the reply to the one before. */
+/** A client that, while `isShifted`, answers each command with the reply to the one before. */
 function shiftingClient(client: Redis) {
   let previous: Promise<unknown> = Promise.resolve(0);
   const shifting = {
@@ -32,7 +35,7 @@ function shiftingClient(client: Redis) {
   return { client: shifted, shifting };
 }
 
-describeRedis("behind a client that gives calls the replies to others", () => {
+describeRedis("a Redis client that returns replies to other calls", () => {
   let server: RedisServer;
   let admin: Redis;
 
@@ -48,7 +51,7 @@ describeRedis("behind a client that gives calls the replies to others", () => {
     await admin.flushall();
   });
 
-  /** A receiver on such a client, and how often its handler ran for each id. */
+  /** A receiver on such a client, and how often its handler ran by id. */
   function scene(whileRunning: () => Promise<unknown> = () => Promise.resolve()) {
     const { client, shifting } = shiftingClient(admin);
     const runs = new Map<string, number>();
@@ -64,75 +67,76 @@ describeRedis("behind a client that gives calls the replies to others", () => {
     return { deliver, shifting, runs, store };
   }
 
-  it("a new delivery is not taken for a duplicate, whose reply its claim is given", async () => {
+  it("a claim that receives the reply to a duplicate's claim is answered 503, not 200", async () => {
     const { deliver, shifting, runs } = scene();
     await deliver("old");
     expect(await deliver("old")).toMatchObject({ outcome: "duplicate" });
     shifting.isShifted = true;
     expect(await deliver("new")).toMatchObject({ status: 503, outcome: "store_unavailable" });
     shifting.isShifted = false;
-    // The claim that was granted unseen ends by itself: here, at once.
-    await admin.del("new");
+    // Its own claim was granted unseen. That lease ends by itself; the test ends it at once.
+    await admin.del(keyOf("new"));
     expect(await deliver("new")).toMatchObject({ status: 200, outcome: "handled" });
     expect(runs.get("new")).toBe(1);
   });
 
-  it("a completion that the server refused is told again, though its call was given a success", async () => {
+  it("a completion that the server refused is retried, though its call received a success", async () => {
     const { deliver, shifting, store } = scene(async () => {
       await admin.config("SET", "min-replicas-to-write", "1");
-      // Its reply is a success: of another completion, too.
+      // The refused completion receives the reply to this one, a success.
       await store.complete("other", "owner", { retentionMs: 60_000 });
       shifting.isShifted = true;
     });
-    await admin.set("other", COMPLETED);
+    await admin.set(keyOf("other"), COMPLETED);
     const answer = deliver("refused");
     expect(await answer).toMatchObject({ status: 200, outcome: "handled" });
-    expect(await admin.get("refused")).not.toBe(COMPLETED);
+    expect(await admin.get(keyOf("refused"))).not.toBe(COMPLETED);
     shifting.isShifted = false;
     await admin.config("SET", "min-replicas-to-write", "0");
-    await expect.poll(() => admin.get("refused")).toBe(COMPLETED);
+    await expect.poll(() => admin.get(keyOf("refused"))).toBe(COMPLETED);
   });
 
   it.each([1, 2, 3])(
-    "nothing is acknowledged that was not handled, and all is completed (run %i)",
+    "with shifted replies no unhandled delivery is acknowledged and all are completed (seed %i)",
     async (seed) => {
       const { deliver, shifting, runs } = scene(() => new Promise(setImmediate));
       const { pick } = createRandom(seed);
-      const ids = Array.from({ length: 60 }, (_, index) => `alarm-${index}`);
-      const unfounded: string[] = [];
+      // Other ids in each run: an earlier receiver may still retry the completions of its own.
+      const ids = Array.from({ length: 60 }, (_, index) => `alarm-${seed}-${index}`);
+      const unhandled: string[] = [];
       await Promise.all(
         ids.flatMap((id) =>
           [1, 2, 3].map(async () => {
             for (let attempt = 0; attempt < 5; attempt += 1) {
               shifting.isShifted = pick([true, false]);
               const { status } = await deliver(id);
-              if (status === 200 && !runs.has(id)) unfounded.push(id);
+              if (status === 200 && !runs.has(id)) unhandled.push(id);
             }
           }),
         ),
       );
-      expect(unfounded).toEqual([]);
+      expect(unhandled).toEqual([]);
       shifting.isShifted = false;
       for (const id of runs.keys()) {
-        await expect.poll(() => admin.get(id), { timeout: 30_000 }).toBe(COMPLETED);
+        await expect.poll(() => admin.get(keyOf(id)), { timeout: 30_000 }).toBe(COMPLETED);
       }
     },
   );
 
-  it("every verb rejects a reply that is no answer of its own script", async () => {
+  it("every method of the Redis store rejects the reply to another script", async () => {
     const { shifting, store } = scene();
     const times = { leaseMs: 30_000, retentionMs: 3_600_000 };
-    const verbs = [
+    const calls = [
       async () => store.claim("k", "a", times),
       async () => store.renew("k", "a", { leaseMs: 30_000 }),
       async () => store.complete("k", "a", { retentionMs: 3_600_000 }),
       async () => store.release("k", "a"),
     ];
-    // The server knows all scripts from here on.
-    for (const verb of verbs) await verb();
+    // From here on the server has all scripts loaded.
+    for (const call of calls) await call();
     shifting.isShifted = true;
-    for (const verb of [...verbs, ...verbs]) {
-      await expect(verb()).rejects.toThrow("answered with the reply to another command");
+    for (const call of [...calls, ...calls]) {
+      await expect(call()).rejects.toThrow("returned the reply to another command");
     }
   });
 });

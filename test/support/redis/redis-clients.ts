@@ -10,13 +10,13 @@ import type {
 import type { RedisCluster } from "./redis-cluster.js";
 import type { RedisServer } from "./redis-server.js";
 
-/** A connected client, and how to end it. */
+/** A connected client and the function that closes it. */
 export interface OpenClient<Client extends RedisClient = RedisClient> {
   readonly client: Client;
   readonly close: () => unknown;
 }
 
-/** A way to get at Redis that the store has to support. */
+/** A library and topology that the store supports. */
 export interface ClientKind {
   readonly name: string;
   readonly cluster: boolean;
@@ -56,7 +56,7 @@ export async function openIoredis(port: number): Promise<OpenClient<IoredisClien
   };
 }
 
-/** What `createCluster` of each release of node-redis makes. */
+/** A client made by `createCluster` of any supported release of node-redis. */
 type NodeRedisCluster = NodeRedisClient & {
   on(event: "error", listener: () => void): unknown;
   connect(): Promise<unknown>;
@@ -111,7 +111,7 @@ export const CLUSTER_KINDS: readonly ClientKind[] = [
   { name: "ioredis on a Cluster", cluster: true, open: openIoredisCluster },
 ];
 
-/** The ports to give to `open`. */
+/** The ports for `ClientKind.open`. */
 export function portsOf(server: RedisServer | RedisCluster): readonly number[] {
   return "nodes" in server ? server.nodes.map(({ port }) => port) : [server.port];
 }

@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../free-port.js";
 import { startRedisServer, type RedisServer } from "./redis-server.js";
 
-/** Three masters that share the slots, without replicas. */
+/** Three masters without replicas, which share the slots. */
 export interface RedisCluster {
   readonly nodes: readonly RedisServer[];
   readonly close: () => Promise<void>;
@@ -11,12 +11,12 @@ export interface RedisCluster {
 
 const SLOTS = 16_384;
 
-/** Starts the nodes and waits until each of them takes the cluster for complete. */
+/** Starts the nodes and waits until each of them reports a complete cluster. */
 export async function startRedisCluster(): Promise<RedisCluster> {
   const nodes = await Promise.all([startNode(), startNode(), startNode()]);
   const admins = nodes.map(({ server }) => new Redis(server.port));
   try {
-    // All of them first: it is refused by a node that has met another one.
+    // Before the nodes meet: a node that knows another one refuses it.
     for (const [index, admin] of admins.entries()) {
       const [from, to] = [index, index + 1].map((at) => Math.floor((SLOTS * at) / nodes.length));
       await admin.cluster("SET-CONFIG-EPOCH", index + 1);
@@ -48,7 +48,7 @@ async function startNode() {
     "cluster-config-file": "nodes.conf",
     "cluster-port": String(busPort),
     "cluster-node-timeout": "2000",
-    // The nodes that are left go on.
+    // The remaining nodes go on without the others.
     "cluster-require-full-coverage": "no",
   });
   return { server, busPort };

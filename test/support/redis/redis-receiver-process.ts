@@ -1,5 +1,5 @@
-// A receiver that dies while its handler runs: started by redis-receiver.test.ts with the port of a
-// Redis, the delivery id and the lease in milliseconds. Says "running" and goes on for ever.
+// A receiver whose process is killed while its handler runs. Started by test/stores/redis/receiver.test.ts
+// with the port of a Redis, the delivery id and the lease in milliseconds. Prints "running" and never ends.
 import { Redis } from "ioredis";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import { alarmReceiver } from "../alarm-receiver.js";
@@ -15,5 +15,5 @@ const receiver = alarmReceiver(
   },
   { store: redisStore({ client }), leaseMs: Number(leaseMs) },
 );
-// Again where a busy machine took too long to connect.
+// Repeated if a busy machine took too long to connect.
 while ((await receiver.receive(await delivery({ id }))).outcome === "store_unavailable");

@@ -7,18 +7,18 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../free-port.js";
 
-/** A `redis-server` of the test's own. */
+/** A `redis-server` that a test started. */
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
-  /** Ends it as a crash does. Its folder and its port stay for `start`. */
+  /** Kills it with SIGKILL. Its folder and its port stay for `start`. */
   readonly kill: () => Promise<void>;
-  /** Starts it again on the same port, with what it has on disk: nothing, unless told to keep it. */
+  /** Starts it again on the same port, with the data on disk: none unless `settings` persist it. */
   readonly start: () => Promise<void>;
-  /** Stops all of it for a while, as a machine that hangs does: its connections stay open. */
+  /** Suspends the process, like a machine that hangs: its connections stay open. */
   readonly pause: () => void;
   readonly resume: () => void;
-  /** Ends it and removes its folder. */
+  /** Kills it and removes its folder. */
   readonly close: () => Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function startRedisServer(
   const start = async (): Promise<void> => {
     const started = spawn("redis-server", args, { stdio: "ignore" });
     child = started;
-    await answers(port, started);
+    await untilItAnswers(port, started);
   };
   const kill = async (): Promise<void> => {
     const running = child;
@@ -66,7 +66,7 @@ export async function startRedisServer(
   };
 }
 
-async function answers(port: number, server: ChildProcess): Promise<void> {
+async function untilItAnswers(port: number, server: ChildProcess): Promise<void> {
   while (server.exitCode === null && server.signalCode === null) {
     const socket = connect(port, "127.0.0.1");
     try {

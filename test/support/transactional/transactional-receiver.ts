@@ -7,10 +7,10 @@ import {
 } from "../../../src/index.js";
 import { NOW_MS, TEST_SECRET } from "../deliveries.js";
 
-/** What a test may set beside the store and the handler. */
+/** Options that a test may set besides the store and the handler. */
 export type TransactionalOptions = Partial<Omit<CommonReceiverOptions, "store" | "handlers">>;
 
-/** A receiver of alarms on a transactional store, which says nothing unless told to. */
+/** Makes a receiver of alarms on a transactional store. It logs nothing unless the test sets a logger. */
 export function transactionalReceiver<Tx>(
   store: TransactionalStore<Tx>,
   handler: (context: DeliveryContext<Tx>) => unknown,

@@ -4,7 +4,7 @@ import { createCollector } from "../collector.js";
 import { createDatabase, type DatabaseFaults, type SimulatedTx } from "./transactional-database.js";
 import { transactionalReceiver, type TransactionalOptions } from "./transactional-receiver.js";
 
-/** What handlers on the simulated database are given. */
+/** The context of handlers on the simulated database. */
 export type SimulatedContext = DeliveryContext<SimulatedTx>;
 
 /** A handler that writes the id of its delivery. */
@@ -12,7 +12,7 @@ export function writesId({ id, tx }: SimulatedContext): void {
   tx.write(id);
 }
 
-/** A receiver on a database of its own, and what it reports. */
+/** Makes a receiver on a database of its own and collects its reports and log lines. */
 export function transactionalScene(
   handler: (context: SimulatedContext) => unknown,
   faults: DatabaseFaults = {},
@@ -24,7 +24,7 @@ export function transactionalScene(
   return { ...database, receiver, reports, lines };
 }
 
-/** The same with a handler that writes its id and then runs until the test ends it. */
+/** The same, with a handler that writes its id and then runs until the test ends it. */
 export function heldTransactionalScene(faults: DatabaseFaults = {}) {
   const { handler, start, runs } = heldHandler();
   const held = (context: SimulatedContext) => {

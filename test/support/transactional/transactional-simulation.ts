@@ -26,12 +26,12 @@ interface Process {
 
 const SUCCEEDS: RunPlan = { end: "succeeds", afterMs: undefined };
 
-/** Every promise that can go on has gone on: nothing in a simulation waits for real input. */
+/** Lets every promise settle that can: nothing in a simulation waits for real input. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
- * Plays a plan on two processes over one database, and then one in which nothing goes wrong any more.
- * Rejects as soon as an acknowledged delivery has not exactly one effect, or none if it was discarded.
+ * Runs a plan on two processes over one database, and then delivers every id again without faults.
+ * Rejects as soon as an acknowledged delivery does not have exactly one effect, or none if discarded.
  */
 export async function simulateTransactions(
   { steps, runs }: TransactionPlan,
@@ -104,7 +104,7 @@ export async function simulateTransactions(
     ids.add(id);
     const process = processAt(index);
     const response = await process.receiver.receive(requestOf(id));
-    // Nobody hears the answer of a process that is gone.
+    // The answer of a crashed process reaches no one.
     if (process.isGone) return undefined;
     const { status, outcome } = response;
     const count = database.effects.get(id) ?? 0;
@@ -164,7 +164,7 @@ export async function simulateTransactions(
     assertNothingBroken();
   }
 
-  // From now on all goes well: whatever happened, the gateway's next attempts have to get through.
+  // From here on without faults: whatever happened, the next attempts of the gateway must succeed.
   faults.length = 0;
   planned.length = 0;
   crash(0);

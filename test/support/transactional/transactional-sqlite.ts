@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { TransactionalStore } from "../../../src/index.js";
 
-/** The smallest store that is transactional: one connection, one transaction at a time, no purge. */
+/** A minimal transactional store: one connection, one transaction at a time, no purge. */
 export function smallSqliteTransactions(database: Database): TransactionalStore<Database> {
   database.exec("CREATE TABLE IF NOT EXISTS handled (id TEXT PRIMARY KEY, until REAL NOT NULL)");
   let before: Promise<unknown> = Promise.resolve();

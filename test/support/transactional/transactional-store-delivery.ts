@@ -4,11 +4,11 @@ import { deferred } from "../deferred.js";
 import { delivery } from "../deliveries.js";
 import { transactionalReceiver } from "./transactional-receiver.js";
 
-/** What a store is given to do. */
+/** The work that a receiver passes to a store. */
 export type Work = (tx: string) => Promise<void>;
 type Handler = (tx: string, signal: AbortSignal) => unknown;
 
-/** Delivers once to a store that does whatever it does with its work. The timers must be fake. */
+/** Delivers once to a store with the given method `process`. The timers must be fake. */
 export async function deliverToStore(
   process: (work: Work) => unknown,
   handler: Handler = () => undefined,

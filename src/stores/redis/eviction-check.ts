@@ -1,0 +1,66 @@
+import { guarded } from "../../common/guarded.js";
+import { serverErrorCode } from "./redis-errors.js";
+import { ANSWER, type RedisScript } from "./redis-scripts.js";
+import type { ScriptRunner } from "./script-runner.js";
+
+/** Where `redisStore` writes its warning. The store ignores what `warn` returns, throws or rejects with. */
+export interface RedisStoreLogger {
+  warn(message: string, details?: unknown): unknown;
+}
+
+/** The answers of `EVICTION_POLICY`; `unknown` if the server does not report its policy. */
+export const POLICY_CODES = { keeps: 51, evicts: 52, unknown: 53 };
+
+/**
+ * KEYS: any key, so that a Cluster can route the script. Answers one of `POLICY_CODES`. Reads INFO, since
+ * scripts and managed servers do not allow CONFIG GET.
+ */
+export const EVICTION_POLICY: RedisScript = {
+  lua: `${ANSWER}local policy = string.match(redis.call('INFO', 'memory'), 'maxmemory_policy:([%w-]+)')
+if not policy then return answer(${String(POLICY_CODES.unknown)}) end
+if policy == 'noeviction' then return answer(${String(POLICY_CODES.keeps)}) end
+return answer(${String(POLICY_CODES.evicts)})
+`,
+  sha1: "6f7b6c67101723b685747275e51cc56ad9329b53",
+};
+
+const EVICTS =
+  "identity-gateway-webhooks: Redis may evict the ids of handled deliveries when its memory is full, " +
+  "and a redelivery is then handled again: set maxmemory-policy to noeviction";
+const UNKNOWN =
+  "identity-gateway-webhooks: the eviction policy of Redis could not be read with INFO: " +
+  "make sure that maxmemory-policy is noeviction";
+
+/**
+ * Reads the server's eviction policy once and warns if it can evict handled ids. Runs in the background
+ * and fails no delivery. After a broken connection the next call tries again.
+ */
+export class EvictionCheck {
+  private isDue = true;
+
+  constructor(
+    private readonly scripts: ScriptRunner,
+    private readonly logger: RedisStoreLogger | false,
+  ) {}
+
+  /** Starts the check if it has not run yet. `key`: any key of the store. */
+  start(key: string): void {
+    if (!this.isDue || this.logger === false) return;
+    this.isDue = false;
+    this.scripts.run(EVICTION_POLICY, key, []).then(
+      (policy) => {
+        if (policy === POLICY_CODES.evicts) this.warn(EVICTS);
+        else if (policy !== POLICY_CODES.keeps) this.warn(UNKNOWN);
+      },
+      (error: unknown) => {
+        if (serverErrorCode(error) === undefined) this.isDue = true;
+        else this.warn(UNKNOWN, { error });
+      },
+    );
+  }
+
+  private warn(message: string, ...details: readonly unknown[]): void {
+    const { logger } = this;
+    if (logger !== false) guarded(() => logger.warn(message, ...details));
+  }
+}

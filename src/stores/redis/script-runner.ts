@@ -1,0 +1,123 @@
+import { startBackgroundTimer } from "../../common/background-timer.js";
+import { UnexpectedResultError } from "../claim-results.js";
+import type { RedisConnection } from "./redis-connection.js";
+import { ForeignReplyError, RedisUnavailableError, serverErrorCode } from "./redis-errors.js";
+import { CALL_FACTOR, type RedisScript } from "./redis-scripts.js";
+
+/**
+ * Limit of the calls that wait for an answer. A connection that the network swallows looks alive until
+ * the operating system closes it, which takes about 15 minutes; without a limit the calls would pile up.
+ */
+const MAX_WAITING = 10_000;
+
+/** Call numbers wrap around here. At most `MAX_WAITING` are in use, so no two calls share one. */
+const CALL_NUMBERS = 2 ** 20;
+
+/** Long enough for a serverless function that connects while its first request waits. */
+const FIRST_CONNECTION_MS = 2_000;
+const POLL_MS = 10;
+
+/** From Redis 7 a script with this first line runs at `maxmemory`. Earlier versions cannot parse it. */
+const ALLOW_OOM = "#!lua flags=allow-oom\n";
+
+/** Sends scripts to the server and checks that each reply belongs to its call. */
+export class ScriptRunner {
+  private waiting = 0;
+  /** A random start, because several stores may share a client. */
+  private call = Math.floor(Math.random() * CALL_NUMBERS);
+  private firstConnection: Promise<void> | undefined;
+
+  constructor(private readonly connection: RedisConnection) {}
+
+  /**
+   * Runs `script` on `key` and resolves to the code that it answers. Rejects with
+   * `RedisUnavailableError` if the script is not sent, and with `ForeignReplyError` for any other reply.
+   */
+  async run(script: RedisScript, key: string, args: readonly string[]): Promise<number> {
+    if (this.waiting >= MAX_WAITING) {
+      throw new RedisUnavailableError(`${String(MAX_WAITING)} calls already wait for Redis`);
+    }
+    this.waiting += 1;
+    try {
+      await this.requireConnection();
+      this.call = (this.call + 1) % CALL_NUMBERS;
+      const { call } = this;
+      const reply = toInteger(await this.evaluateAtMaxMemory(script, key, [...args, String(call)]));
+      const code = reply - call * CALL_FACTOR;
+      if (code > 0 && code < CALL_FACTOR) return code;
+      throw new ForeignReplyError();
+    } finally {
+      this.waiting -= 1;
+    }
+  }
+
+  /**
+   * Rejects at once while the client is not connected: the client's own queue would hold the request
+   * open and grow with each one. Only the first connection is waited for, for two seconds at most.
+   */
+  private async requireConnection(): Promise<void> {
+    let state = this.connection.state();
+    if (state === "connecting") {
+      this.firstConnection ??= untilConnected(this.connection);
+      await this.firstConnection;
+      state = this.connection.state();
+    }
+    if (state === "closed") {
+      throw new RedisUnavailableError(
+        `the Redis client is closed: ${this.connection.closedAdvice}`,
+      );
+    }
+    if (state === "connecting") {
+      throw new RedisUnavailableError("the Redis client is not connected: is the server up?");
+    }
+    this.firstConnection ??= Promise.resolve();
+  }
+
+  private async evaluateAtMaxMemory(
+    script: RedisScript,
+    key: string,
+    args: readonly string[],
+  ): Promise<unknown> {
+    try {
+      return await this.evaluate(script, key, args);
+    } catch (error) {
+      if (script.needsNoMemory !== true || serverErrorCode(error) !== "OOM") throw error;
+      return await this.connection.eval(ALLOW_OOM + script.lua, key, args).catch(() => {
+        throw error;
+      });
+    }
+  }
+
+  private async evaluate(
+    { sha1, lua }: RedisScript,
+    key: string,
+    args: readonly string[],
+  ): Promise<unknown> {
+    try {
+      return await this.connection.evalSha(sha1, key, args);
+    } catch (error) {
+      if (serverErrorCode(error) !== "NOSCRIPT") throw error;
+      return this.connection.eval(lua, key, args);
+    }
+  }
+}
+
+/** Resolves when the client is connected or closed, or after two seconds. */
+function untilConnected(connection: RedisConnection): Promise<void> {
+  const deadline = performance.now() + FIRST_CONNECTION_MS;
+  return new Promise((resolve) => {
+    const poll = (): void => {
+      if (connection.state() !== "connecting" || performance.now() >= deadline) resolve();
+      else startBackgroundTimer(POLL_MS, poll);
+    };
+    poll();
+  });
+}
+
+/** A client may be configured to return integers as strings or bigints. */
+function toInteger(reply: unknown): number {
+  const integer =
+    typeof reply === "string" || typeof reply === "bigint" ? Number(reply) : (reply as number);
+  if (Number.isInteger(integer)) return integer;
+  throw new UnexpectedResultError("the Redis client did not return an integer for a script");
+}
