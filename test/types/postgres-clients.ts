@@ -29,7 +29,7 @@ const transactions = postgresTransactions({ pool });
 proves<Equal<typeof transactions, PostgresTransactions<PoolClient>>>();
 proves<Equal<PostgresClientOf<pg.Pool>, PoolClient>>();
 const ddl: string = postgresSchema("webhooks.deliveries");
-const purged: Promise<number> = transactions.purge({ batch: 1_000 });
+const purged: Promise<number> = transactions.purge({ batchRows: 1_000 });
 void transactions.migrate();
 
 // A handler is given the client of that very pool.

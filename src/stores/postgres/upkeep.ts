@@ -1,15 +1,14 @@
 import { integerOption } from "../../common/integer-option.js";
 import { ownOptions } from "../../common/own-options.js";
 import type { PostgresPool } from "./postgres-pool.js";
-import { postgresSchema } from "./postgres-schema.js";
+import { isTableThere, postgresSchema } from "./postgres-schema.js";
 import { settled } from "./settled.js";
-import { isTableThere } from "./table-check.js";
 import { quotedTable } from "./table-name.js";
 
 /** Options of `purge`. */
 export interface PurgeOptions {
   /** How many rows one statement removes. From 1 to 100 000, default 1 000. */
-  batch?: number | undefined;
+  batchRows?: number | undefined;
 }
 
 /** What keeps the table in shape. */
@@ -47,19 +46,19 @@ export function createUpkeep(pool: PostgresPool, table: string | undefined): Pos
     },
 
     async purge(options = {}) {
-      const own = ownOptions("purge", options, ["batch"]);
-      const batch = integerOption("batch", own.batch, {
+      const own = ownOptions("purge", options, ["batchRows"]);
+      const batchRows = integerOption("batchRows", own.batchRows, {
         fallback: 1_000,
         min: 1,
         max: 100_000,
       });
       let purged = 0;
       for (;;) {
-        const { rowCount } = await settled(() => pool.query(purgeBatch, [batch]));
+        const { rowCount } = await settled(() => pool.query(purgeBatch, [batchRows]));
         // Null is for statements that have no rows.
         const removed = Number(rowCount);
         purged += removed;
-        if (removed < batch) return purged;
+        if (removed < batchRows) return purged;
       }
     },
   };

@@ -3,6 +3,7 @@ import {
   TABLE_COLUMNS,
   createDeliveriesTable,
   createTableSql,
+  layoutOf,
   type DeliveriesTable,
 } from "./deliveries-table.js";
 import { isLocked, untilUnlockedSync } from "./locked.js";
@@ -46,9 +47,8 @@ function prepareFile(database: SqliteDatabase, name: string): DeliveriesTable {
   if (pragma(database, "journal_mode") !== "wal") enterWal(database);
   // Said even where it reads FULL: better-sqlite3 is built to fall back to NORMAL in WAL unless told.
   if (Number(pragma(database, "synchronous")) !== EXTRA) database.exec("PRAGMA synchronous = FULL");
-  if (columnsOf(database, name) === null) database.exec(createTableSql(name));
-  checkColumns(database, name);
-  return createDeliveriesTable(database, name);
+  if (!isUsableTable(database, name)) database.exec(createTableSql(name));
+  return prepareStatements(database, name);
 }
 
 /** A handle that cannot write fails here and not at the first delivery. The lock is not waited for. */
@@ -86,22 +86,48 @@ function notDurable(): ConfigurationError {
   );
 }
 
-function checkColumns(database: SqliteDatabase, table: string): void {
-  if (columnsOf(database, table) === TABLE_COLUMNS.join(" ")) return;
-  throw new ConfigurationError(
-    "invalid_option",
-    `table ${table} exists and is not the store's: give the name of another`,
-  );
+// Other columns are allowed if an INSERT may leave them out.
+const INSPECT = `SELECT group_concat(name, ' '),
+    group_concat(CASE
+      WHEN name IN ('key', 'forget_at') THEN NULL
+      WHEN name IN ('owner', 'lease_ends_at') THEN iif("notnull", name, NULL)
+      ELSE iif("notnull" AND dflt_value IS NULL, name, NULL)
+    END, ', '),
+    (SELECT sql FROM sqlite_master WHERE name = ? COLLATE NOCASE)
+  FROM (SELECT * FROM pragma_table_info(?) ORDER BY cid)`;
+
+/** False if the table is missing. Throws `ConfigurationError` if the statements would fail on it. */
+function isUsableTable(database: SqliteDatabase, table: string): boolean {
+  const [names, required, sql] = valuesOf(database.prepare(INSPECT).get(table, table));
+  if (typeof names !== "string") return false;
+  const found = names.split(" ");
+  const missing = TABLE_COLUMNS.filter((column) => !found.includes(column));
+  const layout = layoutOf(String(sql));
+  if (missing.length > 0) {
+    throw unusable(table, `lacks columns of the store: ${missing.join(", ")}`, layout);
+  }
+  if (typeof required === "string") {
+    const problem = `has columns that the store does not fill, NOT NULL without a default: ${required}`;
+    throw unusable(table, problem, layout);
+  }
+  return true;
 }
 
-/** The names of the columns; null where there is no such table. */
-function columnsOf(database: SqliteDatabase, table: string): unknown {
-  const list = database
-    .prepare(
-      "SELECT group_concat(name, ' ') FROM (SELECT name FROM pragma_table_info(?) ORDER BY cid)",
-    )
-    .get(table);
-  return firstOf(list);
+function prepareStatements(database: SqliteDatabase, table: string): DeliveriesTable {
+  try {
+    return createDeliveriesTable(database, table);
+  } catch (error) {
+    if (!/ON CONFLICT clause|is a view/.test(String(error))) throw error;
+    throw unusable(table, "is not a table with a unique index on key alone", undefined);
+  }
+}
+
+function unusable(table: string, problem: string, layout: number | undefined): ConfigurationError {
+  const its = layout === undefined ? "" : ` (its layout is ${layout})`;
+  return new ConfigurationError(
+    "invalid_option",
+    `table ${table} exists and ${problem}${its}: name another table, or add what is missing`,
+  );
 }
 
 function pragma(database: SqliteDatabase, name: string): unknown {
@@ -109,5 +135,10 @@ function pragma(database: SqliteDatabase, name: string): unknown {
 }
 
 function firstOf(row: unknown): unknown {
-  return Object.values(Object(row) as object)[0];
+  return valuesOf(row)[0];
+}
+
+/** By position: a handle may be set to return rows as arrays. */
+function valuesOf(row: unknown): unknown[] {
+  return Object.values(Object(row) as object);
 }

@@ -12,7 +12,7 @@ export interface SqliteOptions<Database extends SqliteDatabase = SqliteDatabase>
   database: Database;
   /**
    * The table, made where it is missing. 1 to 64 letters, digits and `_`, no digit first, default
-   * `webhook_deliveries`.
+   * `gateway_deliveries`.
    */
   table?: string | undefined;
   /**
@@ -35,7 +35,7 @@ const TABLE_NAME = /^[A-Za-z_][0-9A-Za-z_]{0,63}$/;
 /** Checks the options. Throws `ConfigurationError` with what to change. */
 export function checkSqliteOptions(maker: string, options: SqliteOptions): SqliteSettings {
   const own = ownOptions(maker, options, ["database", "table", "waitTimeoutMs"]);
-  const { database, table = "webhook_deliveries" } = own;
+  const { database, table = "gateway_deliveries" } = own;
   if (!hasMethods(database)) {
     throw new ConfigurationError(
       "invalid_option",

@@ -6,6 +6,7 @@ import {
   postgresSchema,
   postgresStore,
   postgresTransactions,
+  type PurgeOptions,
 } from "../../../src/stores/postgres/index.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
@@ -86,29 +87,117 @@ describePostgres("the table of the PostgreSQL stores", () => {
   const OURS = `expires_at timestamptz NOT NULL, lease_until timestamptz,
     key text PRIMARY KEY, owner text, takeover boolean NOT NULL DEFAULT false`;
 
+  const NEITHER = "name another table, or add what is missing (postgresSchema)";
+
   it.each([
-    ["columns of something else", "TABLE", "(id int PRIMARY KEY, key text)"],
-    ["a column too few", "TABLE", `(${OURS.replace("owner text,", "")})`],
-    ["a column of another type", "TABLE", `(${OURS.replaceAll("timestamptz", "timestamp")})`],
-    ["a column too many that has to be given", "TABLE", `(${OURS}, tenant int NOT NULL)`],
+    [
+      "columns of something else",
+      "TABLE",
+      "(id int PRIMARY KEY, key text)",
+      "lacks columns of the store: expires_at timestamptz, lease_until timestamptz, owner text, takeover boolean",
+    ],
+    [
+      "a column too few",
+      "TABLE",
+      `(${OURS.replace("owner text,", "")})`,
+      "lacks columns of the store: owner text",
+    ],
+    [
+      "a column of another type",
+      "TABLE",
+      `(${OURS.replaceAll("timestamptz", "timestamp")})`,
+      "lacks columns of the store: expires_at timestamptz, lease_until timestamptz",
+    ],
+    [
+      "a column too many that has to be given",
+      "TABLE",
+      `(${OURS}, tenant int NOT NULL)`,
+      "has columns that the store does not fill, NOT NULL without a default: tenant",
+    ],
     [
       "an owner that has to be given",
       "TABLE",
       `(${OURS.replace("owner text", "owner text NOT NULL")})`,
+      "has columns that the store does not fill, NOT NULL without a default: owner",
     ],
-    ["no key that is unique", "TABLE", `(${OURS.replace("PRIMARY KEY", "NOT NULL")})`],
-    ["a key of two columns", "TABLE", `(${OURS.replace(" PRIMARY KEY", "")}, UNIQUE (key, owner))`],
-    ["the rows of a query", "VIEW", "AS SELECT 'k' AS key"],
-  ])("is refused where its name is taken by %s", async (what, kind, definition) => {
+    [
+      "no key that is unique",
+      "TABLE",
+      `(${OURS.replace("PRIMARY KEY", "NOT NULL")})`,
+      "has no unique index on key alone",
+    ],
+    [
+      "a key of two columns",
+      "TABLE",
+      `(${OURS.replace(" PRIMARY KEY", "")}, UNIQUE (key, owner))`,
+      "has no unique index on key alone",
+    ],
+    ["the rows of a query", "VIEW", "AS SELECT 'k' AS key", "is not a table"],
+  ])("is refused where its name is taken by %s", async (what, kind, definition, problem) => {
     const table = what.replaceAll(" ", "_");
     await pool.query(`CREATE ${kind} ${table} ${definition}`);
     for (const make of [postgresStore, postgresTransactions]) {
       const migration = make({ pool, table }).migrate();
       await expect(migration).rejects.toThrow(ConfigurationError);
-      await expect(migration).rejects.toThrow(
-        `table "${table}" exists and is not the store's: give the name of another`,
-      );
+      await expect(migration).rejects.toThrow(`table "${table}" exists and ${problem}: ${NEITHER}`);
     }
+  });
+
+  /** The constraint by which a release tells the table's layout. */
+  const layoutOf = async (table: string): Promise<unknown[]> => {
+    const { rows } = await pool.query<{ conname: string }>(
+      "SELECT conname FROM pg_constraint WHERE conrelid = $1::regclass AND contype = 'c'",
+      [table],
+    );
+    return rows.map(({ conname }) => conname);
+  };
+
+  it("migrate() writes the number of the layout into the table", async () => {
+    const store = postgresStore({ pool, table: "versioned" });
+    await store.migrate();
+    expect(await layoutOf("versioned")).toEqual(["identity_gateway_webhooks_layout_1"]);
+    await store.migrate();
+    await pool.query(postgresSchema("versioned"));
+    expect(await layoutOf("versioned")).toEqual(["identity_gateway_webhooks_layout_1"]);
+  });
+
+  it("a release that was rolled back works on the table of a later layout", async () => {
+    for (const make of [postgresStore, postgresTransactions]) {
+      const table = `later_${make.name.toLowerCase()}`;
+      await make({ pool, table }).migrate();
+      await pool.query(
+        `ALTER TABLE ${table} ADD COLUMN attempts int, ADD COLUMN region text NOT NULL DEFAULT 'eu';
+        ALTER TABLE ${table}
+          RENAME CONSTRAINT identity_gateway_webhooks_layout_1 TO identity_gateway_webhooks_layout_2`,
+      );
+      await make({ pool, table }).migrate();
+      expect(await layoutOf(table)).toEqual(["identity_gateway_webhooks_layout_2"]);
+    }
+    const store = postgresStore({ pool, table: "later_postgresstore" });
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
+    expect(await store.renew("k", "a", { leaseMs: 1_000 })).toBe(true);
+    await store.release("k", "a");
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
+    await store.complete("k", "a", { retentionMs: 60_000 });
+    expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
+    const transactions = postgresTransactions({ pool, table: "later_postgrestransactions" });
+    const work = () => Promise.resolve();
+    const times = { retentionMs: 60_000 };
+    expect(await transactions.process("k", work, times)).toEqual({ state: "processed" });
+    expect(await transactions.process("k", work, times)).toEqual({ state: "completed" });
+  });
+
+  it("names the layout of a table that lacks a column which this release needs", async () => {
+    const store = postgresStore({ pool, table: "incompatible" });
+    await store.migrate();
+    await pool.query(
+      `ALTER TABLE incompatible DROP COLUMN takeover;
+      ALTER TABLE incompatible
+        RENAME CONSTRAINT identity_gateway_webhooks_layout_1 TO identity_gateway_webhooks_layout_7`,
+    );
+    await expect(store.migrate()).rejects.toThrow(
+      `table "incompatible" exists and lacks columns of the store: takeover boolean (its layout is 7): ${NEITHER}`,
+    );
   });
 
   it("may be one that the application made, with columns of its own", async () => {
@@ -157,7 +246,9 @@ describePostgres("the table of the PostgreSQL stores", () => {
         return pool.query(text, values);
       },
     };
-    expect(await postgresStore({ pool: watched, table: "purged" }).purge({ batch: 10 })).toBe(25);
+    expect(await postgresStore({ pool: watched, table: "purged" }).purge({ batchRows: 10 })).toBe(
+      25,
+    );
     expect(statements).toEqual([[10], [10], [10]]);
     expect(await countOf("purged")).toBe(2);
     expect(await store.purge()).toBe(0);
@@ -192,7 +283,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
         handled.push(key);
       }
     };
-    const purge = async (): Promise<number> => store.purge({ batch: 100 });
+    const purge = async (): Promise<number> => store.purge({ batchRows: 100 });
     const workers = [1, 2, 3, 4].map(traffic);
     const purged = await Promise.all([purge(), purge()]);
     isPurging = false;
@@ -219,8 +310,17 @@ describePostgres("the table of the PostgreSQL stores", () => {
 
   it("refuses a batch that is no number of rows", async () => {
     const store = postgresStore({ pool, table: "many" });
-    for (const batch of [0, -1, 1.5, 100_001, Number.NaN]) {
-      await expect(store.purge({ batch })).rejects.toThrow("batch has to be a whole number");
+    for (const batchRows of [0, -1, 1.5, 100_001, Number.NaN]) {
+      await expect(store.purge({ batchRows })).rejects.toThrow(
+        "batchRows has to be a whole number",
+      );
     }
+  });
+
+  it("purge() refuses an unknown option and names it", async () => {
+    const store = postgresStore({ pool, table: "many" });
+    await expect(store.purge({ batch: 10 } as PurgeOptions)).rejects.toThrow(
+      "batch is no option of purge: is it misspelt? There are batchRows",
+    );
   });
 });

@@ -25,7 +25,7 @@ describe("sqliteStore costs", () => {
         await store.complete(key, owner, TIMES);
       }
       database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-      expect(valueOf(database, "SELECT count(*) FROM webhook_deliveries")).toBe(IDS);
+      expect(valueOf(database, "SELECT count(*) FROM gateway_deliveries")).toBe(IDS);
       const bytes = statSync(file).size / IDS;
       report(`${bytes.toFixed(1)} bytes of file per remembered id, at ${IDS} UUIDs`);
       expect(bytes).toBeLessThan(80);

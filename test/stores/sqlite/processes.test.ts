@@ -45,7 +45,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
       folder = sqliteFolder(betterSqlite3);
       expect(await startTogether(5, "open")).toEqual(Array(5).fill("opened"));
       const database = folder.open();
-      expect(valueOf(database, "SELECT count(*) FROM webhook_deliveries")).toBe(5);
+      expect(valueOf(database, "SELECT count(*) FROM gateway_deliveries")).toBe(5);
       expect(valueOf(database, "PRAGMA journal_mode")).toBe("wal");
     }
   });
@@ -90,7 +90,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     };
     expect(claimed.length).toBeGreaterThan(5);
     expect(refused).toBeGreaterThan(5);
-    const rows = rowsOf(folder.open(), "SELECT key FROM webhook_deliveries").flat();
+    const rows = rowsOf(folder.open(), "SELECT key FROM gateway_deliveries").flat();
     expect(rows.sort()).toEqual(claimed.sort());
   });
 
@@ -113,7 +113,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     await Promise.all(workers.map((worker) => worker.kill()));
     const database = folder.open();
     const effects = rowsOf(database, "SELECT key, count(*) FROM effects GROUP BY key ORDER BY key");
-    const keys = rowsOf(database, "SELECT key FROM webhook_deliveries ORDER BY key").flat();
+    const keys = rowsOf(database, "SELECT key FROM gateway_deliveries ORDER BY key").flat();
     expect(effects).toEqual(keys.map((key) => [key, 2]));
     const acknowledged = workers.flatMap((worker) => [...worker.lines]);
     expect(keys).toEqual(expect.arrayContaining(acknowledged));

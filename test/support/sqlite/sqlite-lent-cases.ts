@@ -87,7 +87,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
       const select = tx.prepare("SELECT name FROM effects");
       // One that is open, one that has not begun, one that was ended and two that were read to the end.
       tx.prepare("SELECT name FROM effects").iterate().next();
-      tx.prepare("SELECT key FROM webhook_deliveries").iterate();
+      tx.prepare("SELECT key FROM gateway_deliveries").iterate();
       for (const row of tx.prepare("SELECT 1 UNION SELECT 2").iterate()) if (row !== null) break;
       assert.equal([...select.iterate()].length, 4);
       assert.equal([...select.iterate()].length, 4);

@@ -22,14 +22,14 @@ async function leftOver(folder: SqliteFolder, keyAt: (index: number) => string):
     }
   };
   await complete(0);
-  database.exec("UPDATE webhook_deliveries SET forget_at = 1");
+  database.exec("UPDATE gateway_deliveries SET forget_at = 1");
   await complete(KEYS);
   assert.equal(count(database, "forget_at > 1"), KEYS, "a key within its retention was forgotten");
   return count(database, "forget_at = 1");
 }
 
 function count(database: SqliteHandle, where: string): number {
-  return Number(valueOf(database, `SELECT count(*) FROM webhook_deliveries WHERE ${where}`));
+  return Number(valueOf(database, `SELECT count(*) FROM gateway_deliveries WHERE ${where}`));
 }
 
 function hexWord(random: ReturnType<typeof createRandom>): string {

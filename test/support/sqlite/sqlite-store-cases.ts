@@ -7,7 +7,8 @@ import {
   sqliteTransactions,
   type SqliteOptions,
 } from "../../../src/stores/sqlite/index.js";
-import { rowsOf, valueOf, type SqliteDriver } from "./sqlite-drivers.js";
+import { layoutOf } from "../../../src/stores/sqlite/deliveries-table.js";
+import { rowsOf, valueOf, type SqliteDriver, type SqliteHandle } from "./sqlite-drivers.js";
 import { withSqliteFolder, type SqliteFolder } from "./sqlite-folder.js";
 
 /** What one test of a driver does: for vitest, and for a Node of another version. */
@@ -74,7 +75,7 @@ const checks: Record<string, Check> = {
     );
     assert.ok(performance.now() - startedAt >= 110);
     other.exec("COMMIT");
-    assert.deepEqual(rowsOf(other, "SELECT * FROM webhook_deliveries"), []);
+    assert.deepEqual(rowsOf(other, "SELECT * FROM gateway_deliveries"), []);
   },
 
   async "waits no longer where another error comes up"({ open }) {
@@ -140,7 +141,7 @@ const checks: Record<string, Check> = {
       for (; taken < 1_000; taken++) void store.claim(`k${taken}`, "a", TIMES);
     }, /full/);
     assert.ok(taken > 10);
-    assert.equal(valueOf(database, "SELECT count(*) FROM webhook_deliveries"), taken);
+    assert.equal(valueOf(database, "SELECT count(*) FROM gateway_deliveries"), taken);
     database.exec("PRAGMA max_page_count = 1000000");
     assert.deepEqual(store.claim(`k${taken}`, "a", TIMES), CLAIMED);
   },
@@ -207,11 +208,88 @@ const checks: Record<string, Check> = {
     assert.doesNotThrow(() => database.exec("COMMIT"));
   },
 
-  "refuses a table that is not its own"({ open }) {
+  "refuses a table whose columns or key it cannot use, and says what is wrong"({ open }) {
     const database = open();
-    database.exec("CREATE TABLE webhook_deliveries (id TEXT, at INTEGER)");
-    refused({ database }, /exists and is not the store's/);
+    const needed = `key TEXT PRIMARY KEY, owner TEXT, lease_ends_at INTEGER,
+      takeover INTEGER NOT NULL DEFAULT 0, forget_at INTEGER NOT NULL`;
+    const tables = {
+      gateway_deliveries: [
+        "(id TEXT, at INTEGER)",
+        /exists and lacks columns of the store: key, owner, lease_ends_at, takeover, forget_at: name another/,
+      ],
+      one_missing: [`(${needed.replace("owner TEXT,", "")})`, /lacks columns of the store: owner:/],
+      one_required: [`(${needed}, tenant TEXT NOT NULL)`, /does not fill, .+: tenant:/],
+      owner_required: [`(${needed.replace("owner TEXT", "owner TEXT NOT NULL")})`, /: owner:/],
+      no_key: [
+        `(${needed.replace("PRIMARY KEY", "NOT NULL")})`,
+        /is not a table with a unique index on key alone/,
+      ],
+      key_of_two: [
+        `(${needed.replace(" PRIMARY KEY", "")}, PRIMARY KEY (key, owner))`,
+        /is not a table with a unique index on key alone/,
+      ],
+    } as const;
+    for (const [table, [columns, message]] of Object.entries(tables)) {
+      database.exec(`CREATE TABLE ${table} ${columns}`);
+      refused({ database, table }, message);
+    }
+    database.exec("CREATE VIEW a_view AS SELECT * FROM one_required");
+    refused({ database, table: "a_view" }, /is not a table with a unique index on key alone/);
     sqliteStore({ database, table: "mine" });
+  },
+
+  "writes the number of the layout into the table"({ open }) {
+    const database = open();
+    sqliteStore({ database });
+    assert.equal(layoutOf(createTableOf(database, "gateway_deliveries")), 1);
+    sqliteTransactions({ database, table: "transactions" });
+    assert.equal(layoutOf(createTableOf(database, "transactions")), 1);
+  },
+
+  async "works on the table of a later layout after a rollback of the release"({ open }) {
+    const later = open();
+    sqliteStore({ database: later });
+    later.exec(
+      `ALTER TABLE gateway_deliveries ADD COLUMN attempts INTEGER
+         CONSTRAINT identity_gateway_webhooks_layout_2 DEFAULT NULL;
+       ALTER TABLE gateway_deliveries ADD COLUMN region TEXT NOT NULL DEFAULT 'eu'`,
+    );
+    const store = sqliteStore({ database: open() });
+    assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
+    assert.equal(store.renew("k", "a", { leaseMs: 1_000 }), true);
+    void store.release("k", "a");
+    assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
+    void store.complete("k", "a", { retentionMs: 60_000 });
+    assert.deepEqual(store.claim("k", "b", TIMES), { state: "completed" });
+    const transactions = sqliteTransactions({ database: open() });
+    const work = () => Promise.resolve();
+    const times = { retentionMs: 60_000 };
+    assert.deepEqual(await transactions.process("j", work, times), { state: "processed" });
+    assert.deepEqual(await transactions.process("j", work, times), { state: "completed" });
+    assert.equal(layoutOf(createTableOf(later, "gateway_deliveries")), 2);
+  },
+
+  "names the layout of a table that lacks a column which this release needs"({ open }) {
+    const database = open();
+    sqliteStore({ database });
+    database.exec(
+      `ALTER TABLE gateway_deliveries ADD COLUMN attempts INTEGER
+         CONSTRAINT identity_gateway_webhooks_layout_12 DEFAULT 0;
+       ALTER TABLE gateway_deliveries DROP COLUMN owner`,
+    );
+    refused({ database }, /lacks columns of the store: owner \(its layout is 12\): name another/);
+  },
+
+  "opens an existing table without a write"({ open }) {
+    const writer = open();
+    sqliteStore({ database: writer });
+    const version = () => valueOf(reader, "PRAGMA data_version");
+    const reader = open();
+    const before = version();
+    for (const openStore of [sqliteStore, sqliteTransactions]) openStore({ database: open() });
+    assert.equal(version(), before);
+    void sqliteStore({ database: writer }).claim("k", "a", TIMES);
+    assert.notEqual(version(), before);
   },
 
   "refuses options that cannot work"({ open }) {
@@ -235,6 +313,10 @@ const checks: Record<string, Check> = {
     refused(undefined as unknown as SqliteOptions, /takes an options object/);
   },
 };
+
+function createTableOf(database: SqliteHandle, table: string): string {
+  return String(valueOf(database, `SELECT sql FROM sqlite_master WHERE name = '${table}'`));
+}
 
 function refused(options: SqliteOptions, message: RegExp): void {
   assert.throws(

@@ -34,7 +34,7 @@ export function committed({ open }: SqliteFolder): { effects: unknown[]; keys: u
   try {
     return {
       effects: rowsOf(database, "SELECT name FROM effects ORDER BY name").flat(),
-      keys: rowsOf(database, "SELECT key FROM webhook_deliveries ORDER BY key").flat(),
+      keys: rowsOf(database, "SELECT key FROM gateway_deliveries ORDER BY key").flat(),
     };
   } finally {
     database.close();
