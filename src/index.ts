@@ -85,5 +85,5 @@ export { LeaseLostError } from "./handling/perform.js";
 export { NoUsableSecretError } from "./signature/secrets.js";
 export { TransactionLostError } from "./handling/transaction.js";
 export { MemoryStoreFullError } from "./stores/in-process-store.js";
-export { UnexpectedResultError } from "./stores/unexpected-result.js";
+export { UnexpectedResultError } from "./stores/claim-results.js";
 export { ConfigurationError, type ConfigurationErrorCode } from "./common/configuration-error.js";

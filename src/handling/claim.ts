@@ -1,5 +1,5 @@
 import type { ClaimResult } from "../stores/delivery-store.js";
-import { UnexpectedResultError } from "../stores/unexpected-result.js";
+import { UnexpectedResultError } from "../stores/claim-results.js";
 
 /** What became of a claim. */
 export type Claim =

@@ -8,7 +8,7 @@ import type {
   TransactionalStore,
   WorkFacts,
 } from "../stores/transactional-store.js";
-import { UnexpectedResultError } from "../stores/unexpected-result.js";
+import { UnexpectedResultError } from "../stores/claim-results.js";
 
 /**
  * Runs `run`, which neither throws nor rejects, in a transaction that remembers `id`, and says how that

@@ -2,7 +2,8 @@ import { ConfigurationError } from "../common/configuration-error.js";
 import { integerOption } from "../common/integer-option.js";
 import { ownOptions } from "../common/own-options.js";
 import type { CreateCompletedIds } from "./completed-ids.js";
-import type { ClaimResult, DeliveryStore } from "./delivery-store.js";
+import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "./claim-results.js";
+import type { DeliveryStore } from "./delivery-store.js";
 import { createLeases } from "./leases.js";
 import { onReceiver, type Warn } from "./store-warnings.js";
 
@@ -22,11 +23,6 @@ export class MemoryStoreFullError extends Error {
     super(`the memory store holds ${String(maxEntries)} claims in flight: raise maxEntries`);
   }
 }
-
-// The usual answers are made once, since each new delivery would allocate one.
-const CLAIMED: ClaimResult = Object.freeze({ state: "claimed", takeover: false });
-const TAKEN_OVER: ClaimResult = Object.freeze({ state: "claimed", takeover: true });
-const COMPLETED: ClaimResult = Object.freeze({ state: "completed" });
 
 /**
  * The leases of a store that lives in one process, over whatever remembers its handled ids. Leases
@@ -82,7 +78,7 @@ export function inProcessStore(
       }
       const remainingMs = lease.expiresAt - time;
       if (remainingMs > 0 && lease.owner !== owner) {
-        return { state: "in_flight", retryAfterMs: remainingMs };
+        return inFlight(remainingMs);
       }
       lease.owner = owner;
       lease.expiresAt = time + leaseMs;

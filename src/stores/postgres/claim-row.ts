@@ -1,5 +1,5 @@
 import type { ClaimResult } from "../delivery-store.js";
-import { UnexpectedResultError } from "../unexpected-result.js";
+import { UnexpectedResultError } from "../claim-results.js";
 
 const CLAIMED: ClaimResult = Object.freeze({ state: "claimed", takeover: false });
 const TAKEN_OVER: ClaimResult = Object.freeze({ state: "claimed", takeover: true });

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../common/configuration-error.js";
 import { ownOptions } from "../../common/own-options.js";
+import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "../claim-results.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
 import { createEvictionWarning, type RedisStoreLogger } from "./eviction-warning.js";
 import type { RedisClient } from "./redis-client.js";
@@ -91,14 +92,14 @@ export function redisStore(options: RedisStoreOptions): DeliveryStore {
 function claimResultOf(answer: number): ClaimResult {
   switch (answer) {
     case CLAIM_CODES.completed:
-      return { state: "completed" };
+      return COMPLETED;
     case CLAIM_CODES.claimed:
-      return { state: "claimed", takeover: false };
+      return CLAIMED;
     case CLAIM_CODES.takenOver:
-      return { state: "claimed", takeover: true };
+      return TAKEN_OVER;
     default:
       if (answer > CLAIM_CODES.inFlight) {
-        return { state: "in_flight", retryAfterMs: answer - CLAIM_CODES.inFlight };
+        return inFlight(answer - CLAIM_CODES.inFlight);
       }
       throw new ForeignReplyError();
   }

@@ -3,7 +3,7 @@ import { CODES, type RedisScript } from "./redis-scripts.js";
 import { RedisUnavailableError } from "./redis-unavailable-error.js";
 import { createRequireConnection } from "./require-connection.js";
 import { serverErrorCode } from "./server-error-code.js";
-import { UnexpectedResultError } from "../unexpected-result.js";
+import { UnexpectedResultError } from "../claim-results.js";
 
 /** Runs a script on one key, and resolves to the code that it answers. Rejects with any other reply. */
 export type RunScript = (
