@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../common/configuration-error.js";
 import type { PostgresPool } from "./postgres-pool.js";
-import { quotedTable } from "./table-name.js";
+import { quotedTable } from "./options.js";
 
 /**
  * The name of the table's CHECK constraint ends with the number of its layout. A later release adds

@@ -69,7 +69,7 @@ describe("postgresStore tries again", () => {
   it("refuses the answer of a pool that answers something else", async () => {
     const pool = failing([], [{ state: "granted" }]);
     const claim = postgresStore({ pool }).claim("k", "a", TIMES);
-    await expect(claim).rejects.toThrow("pool.query answered no row of the statement");
+    await expect(claim).rejects.toThrow("pool.query returned a row of another statement");
   });
 });
 

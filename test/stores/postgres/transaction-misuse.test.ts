@@ -229,7 +229,7 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
         single,
       );
       const innocent = processWith("innocent", () => Promise.reject(new Error("no")), single);
-      await expect(releasing).rejects.toThrow("tx is given back by the store");
+      await expect(releasing).rejects.toThrow("the store releases tx");
       await expect(innocent).rejects.toThrow("no");
       for (const key of ["releasing", "innocent"]) {
         expect(await effects.of(key)).toBe(0);

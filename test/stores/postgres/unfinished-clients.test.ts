@@ -36,7 +36,7 @@ describePostgres("a client that something gave back to its pool inside of a tran
   it("runs no handler in transactions, and commits nothing of it", async () => {
     const store = postgresTransactions({ pool });
     const refused = store.process("t", mustNotRun, TIMES);
-    await expect(refused).rejects.toThrow("lent a client inside of a transaction");
+    await expect(refused).rejects.toThrow("handed out a client inside a transaction");
     const work = (tx: pg.PoolClient) => effects.write(tx, "t");
     expect(await store.process("t", work, TIMES)).toEqual({ state: "processed" });
     expect(await effects.of("t")).toBe(1);
@@ -46,7 +46,7 @@ describePostgres("a client that something gave back to its pool inside of a tran
   it("claims nothing, and the next claim is granted", async () => {
     const store = postgresStore({ pool });
     const refused = async () => store.claim("claimed", "a", TIMES);
-    await expect(refused()).rejects.toThrow("lent a client inside of a transaction");
+    await expect(refused()).rejects.toThrow("handed out a client inside a transaction");
     expect(await effects.remembered("claimed")).toBe(0);
     expect(await store.claim("claimed", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
     expect(await effects.remembered("claimed")).toBe(1);
@@ -56,7 +56,7 @@ describePostgres("a client that something gave back to its pool inside of a tran
   it("completes nothing without saying so", async () => {
     const store = postgresStore({ pool });
     const refused = async () => store.complete("completed", "a", TIMES);
-    await expect(refused()).rejects.toThrow("lent a client inside of a transaction");
+    await expect(refused()).rejects.toThrow("handed out a client inside a transaction");
     await store.complete("completed", "a", TIMES);
     expect(await effects.remembered("completed")).toBe(1);
   });

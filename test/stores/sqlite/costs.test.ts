@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
-import { betterSqlite3, valueOf } from "../../support/sqlite/sqlite-drivers.js";
-import { withSqliteFolder } from "../../support/sqlite/sqlite-folder.js";
+import { betterSqlite3, valueOf } from "../../support/sqlite/drivers.js";
+import { withSqliteFolder } from "../../support/sqlite/folder.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 604_800_000 };
 const IDS = 100_000;

@@ -1,8 +1,8 @@
 import BetterSqlite3 from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
-import { betterSqlite3, valueOf } from "../../support/sqlite/sqlite-drivers.js";
-import { withSqliteFolder } from "../../support/sqlite/sqlite-folder.js";
+import { betterSqlite3, valueOf } from "../../support/sqlite/drivers.js";
+import { withSqliteFolder } from "../../support/sqlite/folder.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 604_800_000 };
 const CLAIMED = { state: "claimed", takeover: false };

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { betterSqlite3, rowsOf, valueOf } from "../../support/sqlite/sqlite-drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/sqlite-folder.js";
-import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/sqlite-process.js";
-import { SQLITE_RUNTIMES } from "../../support/sqlite/sqlite-runtimes.js";
+import { betterSqlite3, rowsOf, valueOf } from "../../support/sqlite/drivers.js";
+import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
+import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/process.js";
+import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 
@@ -25,7 +25,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
   function start(work: string, argument = "", maxFileBytes?: number): SqliteProcess {
     const args = [folder.file, work, argument];
     const limits = maxFileBytes === undefined ? {} : { maxFileBytes };
-    const started = startSqliteProcess(runtime, "sqlite-work-child.ts", args, limits);
+    const started = startSqliteProcess(runtime, "work-child.ts", args, limits);
     started.ended.catch(() => undefined);
     processes.push(started);
     return started;

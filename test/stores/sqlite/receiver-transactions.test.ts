@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
-import { betterSqlite3 } from "../../support/sqlite/sqlite-drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/sqlite-folder.js";
-import { committed, openLedger, writes } from "../../support/sqlite/sqlite-transaction-cases.js";
+import { betterSqlite3 } from "../../support/sqlite/drivers.js";
+import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
+import { committed, openLedger, writes } from "../../support/sqlite/transaction-cases.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
 let folder: SqliteFolder;

@@ -6,10 +6,10 @@ import { signedDelivery } from "../../../src/testing/signed-delivery.js";
 import { TEST_SECRET } from "../../../src/testing/test-secret.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";
-import { betterSqlite3 } from "../../support/sqlite/sqlite-drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/sqlite-folder.js";
-import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/sqlite-process.js";
-import { SQLITE_RUNTIMES } from "../../support/sqlite/sqlite-runtimes.js";
+import { betterSqlite3 } from "../../support/sqlite/drivers.js";
+import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
+import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/process.js";
+import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
 
 let folder: SqliteFolder;
 let processes: SqliteProcess[];
@@ -26,7 +26,7 @@ afterEach(async () => {
 
 describe.each(SQLITE_RUNTIMES)("a receiver with a file by $driver", (runtime) => {
   function startReceiver(): SqliteProcess {
-    const started = startSqliteProcess(runtime, "sqlite-receiver-child.ts", [folder.file]);
+    const started = startSqliteProcess(runtime, "receiver-child.ts", [folder.file]);
     started.ended.catch(() => undefined);
     processes.push(started);
     return started;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { betterSqlite3 } from "../../support/sqlite/sqlite-drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/sqlite-folder.js";
-import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/sqlite-process.js";
-import { SQLITE_RUNTIMES } from "../../support/sqlite/sqlite-runtimes.js";
+import { betterSqlite3 } from "../../support/sqlite/drivers.js";
+import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
+import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/process.js";
+import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
 
 const KINDS = ["store", "transactions"] as const;
 
@@ -30,7 +30,7 @@ describe.each(SQLITE_RUNTIMES)("busy receivers with $driver on one file", (runti
   ): Promise<SqliteProcess[]> {
     const started = Array.from({ length: count }, () => {
       const args = [folder.file, kind, String(loadMs), String(handlerMs)];
-      return startSqliteProcess(runtime, "sqlite-load-child.ts", args);
+      return startSqliteProcess(runtime, "load-child.ts", args);
     });
     for (const each of started) each.ended.catch(() => undefined);
     processes.push(...started);

@@ -4,14 +4,14 @@ import { drizzle } from "drizzle-orm/better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { betterSqlite3 } from "../../support/sqlite/sqlite-drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/sqlite-folder.js";
+import { betterSqlite3 } from "../../support/sqlite/drivers.js";
+import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
 import {
   NOTHING,
   RETENTION,
   committed,
   openLedger,
-} from "../../support/sqlite/sqlite-transaction-cases.js";
+} from "../../support/sqlite/transaction-cases.js";
 
 const LATE = { name: "TransactionMisuseError" };
 const INSERT = "INSERT INTO effects (name) VALUES (?)";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { deferred } from "../deferred.js";
-import { rowsOf, valueOf, type SqliteDriver, type SqliteHandle } from "./sqlite-drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./sqlite-folder.js";
-import type { SqliteCase } from "./sqlite-store-cases.js";
+import { rowsOf, valueOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
+import { withSqliteFolder, type SqliteFolder } from "./folder.js";
+import type { SqliteCase } from "./store-cases.js";
 
 export const RETENTION = { retentionMs: 3_600_000 };
 
@@ -159,7 +159,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
 };
 
 /** What a transaction holds together. */
-export function sqliteTransactionCases(driver: SqliteDriver): readonly SqliteCase[] {
+export function transactionCases(driver: SqliteDriver): readonly SqliteCase[] {
   return Object.entries(checks).map(([title, check]) => ({
     title,
     run: () => withSqliteFolder(driver, check),

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import type { SqliteDriver } from "./sqlite-drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./sqlite-folder.js";
-import type { SqliteCase } from "./sqlite-store-cases.js";
-import { NOTHING, RETENTION, committed, openLedger, writes } from "./sqlite-transaction-cases.js";
+import type { SqliteDriver } from "./drivers.js";
+import { withSqliteFolder, type SqliteFolder } from "./folder.js";
+import type { SqliteCase } from "./store-cases.js";
+import { NOTHING, RETENTION, committed, openLedger, writes } from "./transaction-cases.js";
 
 const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
   async "does not remember a delivery whose handler ended the transaction"(folder) {
@@ -81,7 +81,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
 };
 
 /** What handlers and applications do to a handle that they should not. */
-export function sqliteMishapCases(driver: SqliteDriver): readonly SqliteCase[] {
+export function misuseCases(driver: SqliteDriver): readonly SqliteCase[] {
   return Object.entries(checks).map(([title, check]) => ({
     title,
     run: () => withSqliteFolder(driver, check),

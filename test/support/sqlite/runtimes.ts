@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { SqliteDriverName } from "./sqlite-drivers.js";
+import type { SqliteDriverName } from "./drivers.js";
 
 /** A Node and the driver that it runs. */
 export interface SqliteRuntime {

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { createRandom } from "../../../src/testing/random.js";
-import { sqliteDriver, type SqliteHandle } from "./sqlite-drivers.js";
+import { sqliteDriver, type SqliteHandle } from "./drivers.js";
 
 const [, , driverName = "", file = "", work = "", argument = ""] = process.argv;
 const driver = await sqliteDriver(driverName);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import type { SqliteDriver, SqliteHandle } from "./sqlite-drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./sqlite-folder.js";
-import type { SqliteCase } from "./sqlite-store-cases.js";
-import { NOTHING, RETENTION, committed, openLedger, writes } from "./sqlite-transaction-cases.js";
+import type { SqliteDriver, SqliteHandle } from "./drivers.js";
+import { withSqliteFolder, type SqliteFolder } from "./folder.js";
+import type { SqliteCase } from "./store-cases.js";
+import { NOTHING, RETENTION, committed, openLedger, writes } from "./transaction-cases.js";
 
 const LATE = { name: "TransactionMisuseError", message: /after (?:the|its) handler had settled/ };
 
@@ -137,7 +137,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
 };
 
 /** What a handler can do with the handle that it is lent, and when. */
-export function sqliteLentCases(driver: SqliteDriver): readonly SqliteCase[] {
+export function guardedHandleCases(driver: SqliteDriver): readonly SqliteCase[] {
   return Object.entries(checks).map(([title, check]) => ({
     title,
     run: () => withSqliteFolder(driver, check),

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { isPromise } from "../../../src/common/maybe-promise.js";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { deferred } from "../deferred.js";
-import type { SqliteDriver, SqliteHandle } from "./sqlite-drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./sqlite-folder.js";
-import type { SqliteCase } from "./sqlite-store-cases.js";
-import { RETENTION, committed, openLedger, writes } from "./sqlite-transaction-cases.js";
+import type { SqliteDriver, SqliteHandle } from "./drivers.js";
+import { withSqliteFolder, type SqliteFolder } from "./folder.js";
+import type { SqliteCase } from "./store-cases.js";
+import { RETENTION, committed, openLedger, writes } from "./transaction-cases.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
@@ -223,7 +223,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
 };
 
 /** How calls wait for the lock of the file and for each other. */
-export function sqliteWaitingCases(driver: SqliteDriver): readonly SqliteCase[] {
+export function waitingCases(driver: SqliteDriver): readonly SqliteCase[] {
   return Object.entries(checks).map(([title, check]) => ({
     title,
     run: () => withSqliteFolder(driver, check),

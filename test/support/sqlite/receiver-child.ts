@@ -5,7 +5,7 @@ import { createWebhookReceiver } from "../../../src/index.js";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
 import type { SignedDelivery } from "../../../src/testing/signed-delivery.js";
 import { TEST_SECRET } from "../../../src/testing/test-secret.js";
-import { sqliteDriver } from "./sqlite-drivers.js";
+import { sqliteDriver } from "./drivers.js";
 
 const [, , driverName = "", file = ""] = process.argv;
 const driver = await sqliteDriver(driverName);

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { deferred } from "../deferred.js";
-import type { SqliteDriver, SqliteHandle } from "./sqlite-drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./sqlite-folder.js";
-import type { SqliteCase } from "./sqlite-store-cases.js";
-import { RETENTION, committed, openLedger, writes } from "./sqlite-transaction-cases.js";
+import type { SqliteDriver, SqliteHandle } from "./drivers.js";
+import { withSqliteFolder, type SqliteFolder } from "./folder.js";
+import type { SqliteCase } from "./store-cases.js";
+import { RETENTION, committed, openLedger, writes } from "./transaction-cases.js";
 
 /** Work that runs until it is told to end. */
 function heldWork() {
@@ -186,7 +186,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
 };
 
 /** What happens to deliveries that come at the same time. */
-export function sqliteQueueCases(driver: SqliteDriver): readonly SqliteCase[] {
+export function queueCases(driver: SqliteDriver): readonly SqliteCase[] {
   return Object.entries(checks).map(([title, check]) => ({
     title,
     run: () => withSqliteFolder(driver, check),

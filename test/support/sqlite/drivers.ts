@@ -1,5 +1,5 @@
 import BetterSqlite3 from "better-sqlite3";
-import type { SqliteDatabase, SqliteValue } from "../../../src/stores/sqlite/index.js";
+import type { SqliteDatabase, SqliteValue } from "../../../src/stores/sqlite/sqlite-database.js";
 
 /** A handle as the tests use it. */
 export interface SqliteHandle extends SqliteDatabase {

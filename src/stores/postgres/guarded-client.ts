@@ -1,33 +1,32 @@
 import { LATE, TransactionMisuseError } from "../transaction-misuse.js";
 import { statementHead } from "./statement-head.js";
 
-/** A client in the hands of a handler. */
-export interface LentClient<Client> {
+/** A client that a handler may use until it has settled. */
+export interface GuardedClient<Client> {
   readonly tx: Client;
-  /** From now on `tx` refuses whatever would reach the server, where the next delivery may be. */
+  /** `tx` refuses every later call that would reach the server, where the next delivery may be running. */
   readonly close: () => void;
 }
 
-// Only the head of the first statement is looked at: what hides behind it is noticed at COMMIT, and a SET
-// not at all.
+// Only the head of the first statement is read. A transaction that ends in a later statement of the same
+// text is noticed at COMMIT; a SET there is not noticed.
 const ENDS_TRANSACTION =
   /^(?:BEGIN|START TRANSACTION|COMMIT|END|ABORT|PREPARE TRANSACTION|ROLLBACK(?! (?:(?:WORK|TRANSACTION) )?TO(?: |$)))(?: |$)/i;
 const OUTLIVES_TRANSACTION =
   /^(?:SET(?! (?:LOCAL|TRANSACTION|CONSTRAINTS)(?: |$))|DISCARD)(?: |$)/i;
 
-const ENDING =
-  "tx is in the transaction of its delivery, which the store ends: inside of it, use savepoints";
-const OUTLIVING = "what SET changes would outlive the transaction: use SET LOCAL";
-const RELEASING = "tx is given back by the store, when its transaction has ended";
+const ENDING = "the store begins and ends the transaction of tx: use savepoints inside it";
+const OUTLIVING = "the effect of SET would outlive the transaction: use SET LOCAL";
+const RELEASING = "the store releases tx after its transaction has ended";
 
-/** Methods that only take listeners away, which a handler may do when it is late. */
+/** Methods that only remove listeners. A late handler may call them. */
 const HARMLESS: ReadonlySet<PropertyKey> = new Set(["off", "removeListener"]);
 
 /**
- * `client` for a handler: the same in all respects, but that it refuses what would end the transaction or
- * outlive it, and everything once it is closed.
+ * `client` for a handler. It behaves like `client`, but refuses statements that would end the transaction
+ * or outlive it, and refuses everything once it is closed.
  */
-export function lend<Client extends object>(client: Client): LentClient<Client> {
+export function guardClient<Client extends object>(client: Client): GuardedClient<Client> {
   let isClosed = false;
 
   const objectionTo = (property: PropertyKey, args: readonly unknown[]): string | undefined => {
@@ -44,7 +43,7 @@ export function lend<Client extends object>(client: Client): LentClient<Client> 
     get(target, property) {
       const value: unknown = Reflect.get(target, property);
       if (typeof value !== "function" || property === "constructor") return value;
-      // On the client itself, whose own calls of its methods are not the handler's.
+      // With `target` as `this`, so that calls which the client makes to itself are not checked.
       return (...args: unknown[]): unknown => {
         const objection = objectionTo(property, args);
         if (objection !== undefined) {
@@ -64,13 +63,13 @@ export function lend<Client extends object>(client: Client): LentClient<Client> 
   };
 }
 
-/** The text of what `query` was called with: itself, of a config, or of a cursor. */
+/** The text of the first argument of `query`: a string, a config object or a cursor. */
 function textOf(query: unknown): string {
   const { text = query } = Object(query) as { text?: unknown };
   return String(text);
 }
 
-/** In the way in which the call would fail: one that throws out of a timer would end the process. */
+/** Fails as the call itself would: `query` must not throw, since in a timer that would end the process. */
 function refuse(property: PropertyKey, args: readonly unknown[], error: Error): unknown {
   if (property !== "query") throw error;
   const callback = args.at(-1);

@@ -9,7 +9,7 @@ import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/inde
 import { sampleAlarm } from "../../../src/testing/samples/sample-alarm.js";
 import { signedDelivery } from "../../../src/testing/signed-delivery.js";
 import { TEST_SECRET } from "../../../src/testing/test-secret.js";
-import { sqliteDriver } from "./sqlite-drivers.js";
+import { sqliteDriver } from "./drivers.js";
 
 const [, , driverName = "", file = "", kind = "", loadMs = "", handlerMs = ""] = process.argv;
 const driver = await sqliteDriver(driverName);

@@ -1,11 +1,11 @@
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
 import type { ContractCase } from "../../../src/testing/store-contract/contract-case.js";
 import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
-import type { SqliteDriver } from "./sqlite-drivers.js";
-import { sqliteFolder } from "./sqlite-folder.js";
+import type { SqliteDriver } from "./drivers.js";
+import { sqliteFolder } from "./folder.js";
 
 /** The contract of stores on a file with two connections, on the real clock. */
-export function sqliteContractCases(driver: SqliteDriver): readonly ContractCase[] {
+export function contractCases(driver: SqliteDriver): readonly ContractCase[] {
   return deliveryStoreContract(
     () => {
       const folder = sqliteFolder(driver);

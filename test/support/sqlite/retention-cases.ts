@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { createRandom } from "../../../src/testing/random.js";
-import { valueOf, type SqliteDriver, type SqliteHandle } from "./sqlite-drivers.js";
-import { withSqliteFolder, type SqliteFolder } from "./sqlite-folder.js";
-import type { SqliteCase } from "./sqlite-store-cases.js";
+import { valueOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
+import { withSqliteFolder, type SqliteFolder } from "./folder.js";
+import type { SqliteCase } from "./store-cases.js";
 
 const KEYS = 3_000;
 const LONG_MS = 3_600_000;
@@ -120,7 +120,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
 };
 
 /** How long rows are kept. */
-export function sqliteRetentionCases(driver: SqliteDriver): readonly SqliteCase[] {
+export function retentionCases(driver: SqliteDriver): readonly SqliteCase[] {
   return Object.entries(checks).map(([title, check]) => ({
     title,
     run: () => withSqliteFolder(driver, check),

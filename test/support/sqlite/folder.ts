@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { SqliteDriver, SqliteHandle, SqliteHandleOptions } from "./sqlite-drivers.js";
+import type { SqliteDriver, SqliteHandle, SqliteHandleOptions } from "./drivers.js";
 
 /** A folder with one database file, and the handles that were opened on it. */
 export interface SqliteFolder {

@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { type SqliteRuntime } from "./sqlite-runtimes.js";
+import { type SqliteRuntime } from "./runtimes.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** A process of its own that runs one of the `sqlite-*-child.ts` scripts. */
+/** A process of its own that runs one of the `*-child.ts` scripts. */
 export interface SqliteProcess {
   /** Every line that it wrote so far. */
   readonly lines: readonly string[];

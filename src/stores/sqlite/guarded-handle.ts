@@ -1,37 +1,36 @@
 import { LATE, TransactionMisuseError } from "../transaction-misuse.js";
 
-/** A handle in the hands of a handler. */
-export interface LentHandle<Database> {
+/** A handle that a handler may use until it has settled. */
+export interface GuardedHandle<Database> {
   readonly tx: Database;
   /**
-   * From now on `tx` and all that was got from it refuse to reach the database; iterators that the
-   * handler left open are ended. Never throws.
+   * Makes `tx` and everything that came from it refuse later calls, and ends iterators that the handler
+   * left open. Never throws.
    */
   readonly close: () => void;
 }
 
 const LATE_STATEMENT =
   "a statement of tx was used after its handler had settled: wait for everything that it started, and " +
-  "prepare what is kept for other deliveries on the database itself";
+  "prepare statements for several deliveries on the database itself";
 
 type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;
 type Rows = Iterator<unknown, unknown>;
 
-/** The forms of a function that `transaction` of better-sqlite3 makes, each a property of it. */
+/** The variants of a function that `transaction` of better-sqlite3 returns. Each is a property of it. */
 const TRANSACTION_FORMS = ["default", "deferred", "immediate", "exclusive"];
-/** So that rows have `map`, `take` and the like where the engine has them, and are for `for`. */
+/** Makes rows iterable by `for`, with `map`, `take` and other iterator helpers if the engine has them. */
 const ITERATOR_PROTOTYPE = Object.getPrototypeOf(
   Object.getPrototypeOf([].values()) as object,
 ) as object;
 
 /**
- * `database` for a handler: the same in all respects, but that it refuses to be used once it is closed,
- * as do its statements, their rows, and the functions of `transaction`. Refusing is to throw a
- * `TransactionMisuseError`.
+ * `database` for a handler. It behaves like `database` until it is closed. Then it throws a
+ * `TransactionMisuseError`, as do its statements, their rows and the functions of `transaction`.
  */
-export function lend<Database extends object>(database: Database): LentHandle<Database> {
+export function guardHandle<Database extends object>(database: Database): GuardedHandle<Database> {
   let isClosed = false;
-  /** Those that the handler has neither read to their end nor ended. */
+  /** Iterators that the handler has neither read to their end nor ended. */
   const openRows = new Set<Rows>();
 
   const check = (late: string): void => {
@@ -41,7 +40,7 @@ export function lend<Database extends object>(database: Database): LentHandle<Da
   const guard = <T extends object>(native: T, late: string): T => {
     const guarded: T = new Proxy(native, {
       get(target, property) {
-        // With the native object as `this`, here and below: the drivers know no other.
+        // The native object must be `this`, here and below: the drivers accept no proxy.
         const value: unknown = Reflect.get(target, property);
         if (typeof value !== "function" || property in Object.prototype) return value;
         return (...args: unknown[]): unknown => {
@@ -106,7 +105,7 @@ export function lend<Database extends object>(database: Database): LentHandle<Da
     tx,
     close() {
       isClosed = true;
-      // better-sqlite3 ends no transaction beside an open iterator, so the write lock would stay.
+      // better-sqlite3 cannot end a transaction while an iterator is open: the write lock would stay.
       for (const rows of openRows) endRows(rows);
       openRows.clear();
     },
@@ -117,6 +116,6 @@ function endRows(rows: Rows): void {
   try {
     rows.return?.();
   } catch {
-    // Where it is open all the same, COMMIT says so.
+    // If it is still open, COMMIT fails and says so.
   }
 }
