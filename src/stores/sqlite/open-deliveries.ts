@@ -36,7 +36,7 @@ export function openDeliveries(database: SqliteDatabase, name: string): Deliveri
   }
 }
 
-/** Writes only what is missing. Throws if the file is locked at that moment; may be repeated. */
+/** Writes only what is missing. Throws if the file is locked at that time; may be repeated. */
 function prepareFile(database: SqliteDatabase, name: string): DeliveriesTable {
   if (pragma(database, "journal_mode") !== "wal") enterWal(database);
   // Set even if it reads FULL: better-sqlite3 is compiled to fall back to NORMAL in WAL unless it is set.

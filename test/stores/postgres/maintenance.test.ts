@@ -13,7 +13,7 @@ import { startPostgres, type PostgresServer } from "../../support/postgres/postg
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 
-it("ships the DDL that migrate() runs as a file", () => {
+it("sql/postgres.sql is the SQL that migrate() runs", () => {
   const file = readFileSync(new URL("../../../sql/postgres.sql", import.meta.url), "utf8");
   expect(file).toBe(postgresSchema());
 });
@@ -30,7 +30,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     await server.close();
   });
 
-  /** Rows past their retention, beside one that is not. */
+  /** Inserts `count` rows past their retention. */
   async function expire(table: string, count: number): Promise<void> {
     await pool.query(
       `INSERT INTO ${table} (key, expires_at)
@@ -43,7 +43,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     return Number(rows[0]?.count);
   }
 
-  it("is made once by any number of processes, and what it holds stays", async () => {
+  it("migrate() by many processes at once creates the table once and keeps its rows", async () => {
     const migrateAll = () =>
       Promise.all(
         Array.from({ length: 30 }, () => postgresStore({ pool, table: "many" }).migrate()),
@@ -55,7 +55,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
   });
 
-  it("may be made by the shipped file, and used by a role that may only read and write it", async () => {
+  it("the table can be created by sql/postgres.sql and used by a role that may only read and write it", async () => {
     await pool.query(readFileSync(new URL("../../../sql/postgres.sql", import.meta.url), "utf8"));
     await pool.query(
       `CREATE ROLE receiver LOGIN;
@@ -70,7 +70,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     expect(await store.purge()).toBe(1);
   });
 
-  it("is migrated by a role without the right to CREATE where it is there, and not otherwise", async () => {
+  it("migrate() needs the right to CREATE only if the table is missing", async () => {
     await postgresStore({ pool, table: "granted" }).migrate();
     await pool.query(
       `CREATE ROLE migrating LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON granted TO migrating;
@@ -87,7 +87,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
   const OURS = `expires_at timestamptz NOT NULL, lease_until timestamptz,
     key text PRIMARY KEY, owner text, takeover boolean NOT NULL DEFAULT false`;
 
-  const NEITHER = "name another table, or add what is missing (postgresSchema)";
+  const ADVICE = "name another table, or add what is missing (postgresSchema)";
 
   it.each([
     [
@@ -97,7 +97,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
       "lacks columns of the store: expires_at timestamptz, lease_until timestamptz, owner text, takeover boolean",
     ],
     [
-      "a column too few",
+      "a missing column",
       "TABLE",
       `(${OURS.replace("owner text,", "")})`,
       "lacks columns of the store: owner text",
@@ -109,19 +109,19 @@ describePostgres("the table of the PostgreSQL stores", () => {
       "lacks columns of the store: expires_at timestamptz, lease_until timestamptz",
     ],
     [
-      "a column too many that has to be given",
+      "an extra column that must be filled",
       "TABLE",
       `(${OURS}, tenant int NOT NULL)`,
       "has columns that the store does not fill, NOT NULL without a default: tenant",
     ],
     [
-      "an owner that has to be given",
+      "an owner that must be filled",
       "TABLE",
       `(${OURS.replace("owner text", "owner text NOT NULL")})`,
       "has columns that the store does not fill, NOT NULL without a default: owner",
     ],
     [
-      "no key that is unique",
+      "a key that is not unique",
       "TABLE",
       `(${OURS.replace("PRIMARY KEY", "NOT NULL")})`,
       "has no unique index on key alone",
@@ -132,14 +132,14 @@ describePostgres("the table of the PostgreSQL stores", () => {
       `(${OURS.replace(" PRIMARY KEY", "")}, UNIQUE (key, owner))`,
       "has no unique index on key alone",
     ],
-    ["the rows of a query", "VIEW", "AS SELECT 'k' AS key", "is not a table"],
-  ])("is refused where its name is taken by %s", async (what, kind, definition, problem) => {
+    ["the definition of a view", "VIEW", "AS SELECT 'k' AS key", "is not a table"],
+  ])("migrate() refuses a table with %s", async (what, kind, definition, problem) => {
     const table = what.replaceAll(" ", "_");
     await pool.query(`CREATE ${kind} ${table} ${definition}`);
     for (const make of [postgresStore, postgresTransactions]) {
       const migration = make({ pool, table }).migrate();
       await expect(migration).rejects.toThrow(ConfigurationError);
-      await expect(migration).rejects.toThrow(`table "${table}" exists and ${problem}: ${NEITHER}`);
+      await expect(migration).rejects.toThrow(`table "${table}" exists and ${problem}: ${ADVICE}`);
     }
   });
 
@@ -187,7 +187,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     expect(await transactions.process("k", work, times)).toEqual({ state: "completed" });
   });
 
-  it("names the layout of a table that lacks a column which this release needs", async () => {
+  it("migrate() names the layout of a table that lacks a column", async () => {
     const store = postgresStore({ pool, table: "incompatible" });
     await store.migrate();
     await pool.query(
@@ -196,11 +196,11 @@ describePostgres("the table of the PostgreSQL stores", () => {
         RENAME CONSTRAINT identity_gateway_webhooks_layout_1 TO identity_gateway_webhooks_layout_7`,
     );
     await expect(store.migrate()).rejects.toThrow(
-      `table "incompatible" exists and lacks columns of the store: takeover boolean (its layout is 7): ${NEITHER}`,
+      `table "incompatible" exists and lacks columns of the store: takeover boolean (its layout is 7): ${ADVICE}`,
     );
   });
 
-  it("may be one that the application made, with columns of its own", async () => {
+  it("the store works on a table that the application created with additional columns", async () => {
     await pool.query(
       `CREATE TABLE extended (id int GENERATED ALWAYS AS IDENTITY, ${OURS.replace(" PRIMARY KEY", "")},
         note text, made_at timestamptz NOT NULL DEFAULT now(), gone int);
@@ -214,7 +214,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     expect(await store.claim("k", "b", TIMES)).toEqual({ state: "completed" });
   });
 
-  it("may stand in a schema, and bear a reserved word or capitals for a name", async () => {
+  it("the table may be in a schema, and its name may be a reserved word or have capitals", async () => {
     await pool.query("CREATE SCHEMA webhooks");
     for (const table of ["webhooks.deliveries", "order", "Select", "webhooks.table"]) {
       const store = postgresStore({ pool, table });
@@ -226,14 +226,14 @@ describePostgres("the table of the PostgreSQL stores", () => {
     expect(await countOf('"Select"')).toBe(1);
   });
 
-  it("is no other application's: tables are apart", async () => {
+  it("two tables do not share their rows", async () => {
     const [one, two] = ["one", "two"].map((table) => postgresStore({ pool, table }));
     await Promise.all([one?.migrate(), two?.migrate()]);
     await one?.complete("k", "a", { retentionMs: 60_000 });
     expect(await two?.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
   });
 
-  it("is purged of what is past its retention, in batches, and of nothing else", async () => {
+  it("purge() deletes in batches only the rows whose retention has ended", async () => {
     const store = postgresStore({ pool, table: "purged" });
     await store.migrate();
     await store.complete("kept", "a", { retentionMs: 60_000 });
@@ -254,7 +254,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     expect(await store.purge()).toBe(0);
   });
 
-  it("counts a row that is past its retention as absent before it is purged", async () => {
+  it("a row past its retention counts as absent before it is purged", async () => {
     const store = postgresStore({ pool, table: "stale" });
     await store.migrate();
     await expire("stale", 2);
@@ -267,7 +267,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     expect(await store.claim("expired-2", "a", TIMES)).toEqual({ state: "completed" });
   });
 
-  it("is purged beside live traffic, by two at a time, and no claim is lost or refused", async () => {
+  it("two purges beside live traffic lose no claim and refuse none", async () => {
     const store = postgresStore({ pool, table: "busy" });
     await store.migrate();
     await expire("busy", 20_000);
@@ -275,7 +275,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     const handled: string[] = [];
     const traffic = async (worker: number): Promise<void> => {
       for (let at = 1; isPurging || at < 200; at += 1) {
-        // Each takes ids that are being purged, as a sender would that starts over.
+        // Every worker uses ids that are being purged.
         const key = `expired-${String((at * 7 + worker * 5_000) % 20_000)}`;
         const owner = `worker-${String(worker)}`;
         const claim = await store.claim(key, owner, TIMES);
@@ -296,7 +296,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     expect(await countOf("busy")).toBe(distinct.size);
   });
 
-  it("is not waited for by purge where another transaction holds a row", async () => {
+  it("purge() skips a row that another transaction has locked", async () => {
     const store = postgresStore({ pool, table: "locked" });
     await store.migrate();
     await expire("locked", 3);
@@ -308,7 +308,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
     expect(await store.purge()).toBe(1);
   });
 
-  it("refuses a batch that is no number of rows", async () => {
+  it("purge() refuses a batchRows out of its bounds", async () => {
     const store = postgresStore({ pool, table: "many" });
     for (const batchRows of [0, -1, 1.5, 100_001, Number.NaN]) {
       await expect(store.purge({ batchRows })).rejects.toThrow(

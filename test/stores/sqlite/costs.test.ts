@@ -13,11 +13,11 @@ function report(figure: string): void {
 }
 
 describe("sqliteStore costs", () => {
-  it(`at most 80 bytes of file for each of ${IDS} remembered ids`, async () => {
+  it(`sqliteStore takes at most 80 bytes of file for each of ${IDS} remembered ids`, async () => {
     await withSqliteFolder(betterSqlite3, async ({ file, open }) => {
       const database = open();
       const store = sqliteStore({ database });
-      // The rows are the same, and the disk is not waited for.
+      // Faster: the same rows, without waiting for the disk.
       database.exec("PRAGMA synchronous = OFF");
       for (let index = 0; index < IDS; index++) {
         const [key, owner] = [randomUUID(), `${randomUUID()}-${index}`];

@@ -8,7 +8,7 @@ import { NOTHING, RETENTION, committed, openLedger, writes } from "./transaction
 
 const LATE = { name: "TransactionMisuseError", message: /after (?:the|its) handler had settled/ };
 
-/** Work that keeps what it was lent, and what would use it when the work is over. */
+/** Work that keeps tx and its statements, and calls that use them after the work has ended. */
 function keepingWork() {
   const uses: (() => unknown)[] = [];
   return {
@@ -31,7 +31,7 @@ function keepingWork() {
 }
 
 const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
-  async "refuses what a handler does with tx after it failed, so that nothing of it stays"(folder) {
+  async "tx refuses calls of a handler that has failed, so nothing of it stays"(folder) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const { uses, work } = keepingWork();
     const failing = async (tx: SqliteHandle) => {
@@ -45,7 +45,9 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(committed(folder), { effects: ["a"], keys: ["k"] });
   },
 
-  async "keeps what a handler does with tx after it succeeded out of the next delivery"(folder) {
+  async "tx refuses calls of a handler that has succeeded, so they do not reach the next delivery"(
+    folder,
+  ) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const { uses, work } = keepingWork();
     await store.process("k", work, RETENTION);
@@ -61,7 +63,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(committed(folder), { effects: ["a", "b", "kept"], keys: ["k", "next"] });
   },
 
-  async "refuses more rows of an iterator when its handler has settled"(folder) {
+  async "an iterator of tx refuses more rows after its handler has settled"(folder) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     await store.process("first", writes("a", "b", "c"), RETENTION);
     let rows: Iterator<unknown> | undefined;
@@ -75,11 +77,11 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
       RETENTION,
     );
     assert.throws(() => rows?.next(), LATE);
-    // As a loop does that is left late.
+    // A `for` loop that is left late calls it.
     assert.deepEqual(rows?.return?.().done, true);
   },
 
-  async "ends the transaction of a handler that left iterators open"(folder) {
+  async "sqliteTransactions ends the transaction of a handler that left iterators open"(folder) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     await store.process("first", writes("a", "b", "c"), RETENTION);
     const leaving = async (tx: SqliteHandle) => {
@@ -107,7 +109,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(committed(folder), { effects, keys: ["first", "k", "next"] });
   },
 
-  async "lends a tx that does all that the handle does"(folder) {
+  async "tx does everything that the handle does"(folder) {
     const database = openLedger(folder);
     const store = sqliteTransactions({ database });
     await store.process(
@@ -136,7 +138,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   },
 };
 
-/** What a handler can do with the handle that it is lent, and when. */
+/** What a handler can do with tx, and when. */
 export function guardedHandleCases(driver: SqliteDriver): readonly SqliteCase[] {
   return Object.entries(checks).map(([title, check]) => ({
     title,

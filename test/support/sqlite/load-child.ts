@@ -1,5 +1,6 @@
-// A receiver that always has 16 deliveries in flight, in a process of its own on a database file: driver,
-// file, kind of store, milliseconds of load and of each handler. Prints a line when it has begun, and the count of each outcome at the end.
+// A receiver with 16 deliveries in flight at any time, as a process of its own. Arguments: driver, file,
+// kind of store, milliseconds of load, milliseconds of each handler. Prints `ready` at the start and the
+// count of each outcome at the end.
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

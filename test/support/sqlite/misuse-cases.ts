@@ -7,7 +7,9 @@ import type { SqliteCase } from "./store-cases.js";
 import { NOTHING, RETENTION, committed, openLedger, writes } from "./transaction-cases.js";
 
 const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
-  async "does not remember a delivery whose handler ended the transaction"(folder) {
+  async "sqliteTransactions does not remember a delivery whose handler ended the transaction"(
+    folder,
+  ) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     for (const sql of ["COMMIT", "ROLLBACK", "COMMIT; BEGIN", "ROLLBACK; BEGIN IMMEDIATE"]) {
       const run = store.process(
@@ -24,7 +26,9 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
     assert.equal((await store.process("k", writes("a"), RETENTION)).state, "processed");
   },
 
-  async "leaves the application's transaction alone after a handler that ended its own"(folder) {
+  async "sqliteTransactions leaves the application's transaction alone after a handler ended its own"(
+    folder,
+  ) {
     const database = openLedger(folder);
     const store = sqliteTransactions({ database });
     const ended = store.process(
@@ -43,7 +47,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
     assert.deepEqual(committed(folder), { effects: ["of the application"], keys: [] });
   },
 
-  async "goes on when an iterator of the handle itself is ended, that a handler left open"(folder) {
+  async "sqliteTransactions recovers when an open iterator of the handle itself is ended"(folder) {
     const database = openLedger(folder);
     const store = sqliteTransactions({ database });
     await store.process("first", writes("a", "b"), RETENTION);
@@ -57,7 +61,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
       },
       RETENTION,
     );
-    // better-sqlite3 refuses both COMMIT and ROLLBACK; node:sqlite does not mind.
+    // better-sqlite3 refuses both COMMIT and ROLLBACK; node:sqlite allows them.
     const state = await run.then(
       (result) => result.state,
       (error: unknown) => String(error),
@@ -71,7 +75,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
     assert.deepEqual(keys, isCommitted ? ["first", "k", "next"] : ["first", "next"]);
   },
 
-  "lets go of the file where a key cannot be bound"({ open }) {
+  "sqliteStore releases the lock if a key cannot be bound"({ open }) {
     const store = sqliteStore({ database: open() });
     const times = { leaseMs: 1_000, ...RETENTION };
     const wrongKey = Symbol() as unknown as string;
@@ -80,7 +84,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
   },
 };
 
-/** What handlers and applications do to a handle that they should not. */
+/** How the stores react to a misused handle. */
 export function misuseCases(driver: SqliteDriver): readonly SqliteCase[] {
   return Object.entries(checks).map(([title, check]) => ({
     title,

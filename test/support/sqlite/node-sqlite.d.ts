@@ -1,6 +1,6 @@
 /**
- * What is used of `node:sqlite`, as @types/node 24.19 has it: the types of Node 20, the oldest Node
- * that the package claims, have no such module.
+ * The part of `node:sqlite` that the tests use, copied from @types/node 24.19. The types of Node 20, the
+ * oldest supported Node, do not have this module.
  */
 declare module "node:sqlite" {
   type SQLInputValue = null | number | bigint | string | NodeJS.ArrayBufferView;

@@ -14,7 +14,7 @@ const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
 
 const checks: Record<string, SqliteCheck> = {
-  "refuses a database in memory"(_folder, driver) {
+  "sqliteStore refuses a database in memory"(_folder, driver) {
     for (const file of [":memory:", ""]) {
       const database = driver.open(file);
       refused({ database }, /open a file on a local disk/);
@@ -22,11 +22,11 @@ const checks: Record<string, SqliteCheck> = {
     }
   },
 
-  "opens while another connection holds the lock, where the table is there"({ open }) {
+  "the SQLite stores open an existing table while another connection holds the lock"({ open }) {
     const other = open();
     sqliteStore({ database: other });
     other.exec("BEGIN IMMEDIATE");
-    // If these waited for the lock, they would wait without end.
+    // Waiting for the lock would never end here.
     for (const openStore of [sqliteStore, sqliteTransactions]) {
       const database = open();
       assert.doesNotThrow(() => openStore({ database }));
@@ -36,7 +36,7 @@ const checks: Record<string, SqliteCheck> = {
     assert.deepEqual(sqliteStore({ database: open() }).claim("k", "a", TIMES), CLAIMED);
   },
 
-  "refuses a handle that cannot write, also while another connection holds the lock"({ open }) {
+  "sqliteStore refuses a read-only handle while another connection holds the lock"({ open }) {
     const other = open();
     sqliteStore({ database: other });
     other.exec("BEGIN IMMEDIATE");
@@ -44,20 +44,20 @@ const checks: Record<string, SqliteCheck> = {
     assert.throws(() => sqliteStore({ database }), /readonly/);
   },
 
-  "refuses a handle that cannot write"({ open }) {
+  "sqliteStore refuses a read-only handle"({ open }) {
     sqliteStore({ database: open() });
     const database = open({ readOnly: true });
     assert.throws(() => sqliteStore({ database }), /readonly/);
   },
 
-  "refuses a handle inside a transaction"({ open }) {
+  "sqliteStore refuses a handle inside a transaction"({ open }) {
     const database = open();
     database.exec("BEGIN");
     refused({ database }, /inside a transaction/);
     assert.doesNotThrow(() => database.exec("COMMIT"));
   },
 
-  "refuses a table whose columns or key it cannot use, and says what is wrong"({ open }) {
+  "sqliteStore refuses a table that it cannot use and names the columns"({ open }) {
     const database = open();
     const needed = `key TEXT PRIMARY KEY, owner TEXT, lease_ends_at INTEGER,
       takeover INTEGER NOT NULL DEFAULT 0, forget_at INTEGER NOT NULL`;
@@ -87,7 +87,7 @@ const checks: Record<string, SqliteCheck> = {
     sqliteStore({ database, table: "mine" });
   },
 
-  "writes the number of the layout into the table"({ open }) {
+  "the SQLite stores write the number of the layout into the table"({ open }) {
     const database = open();
     sqliteStore({ database });
     assert.equal(layoutOf(createTableOf(database, "gateway_deliveries")), 1);
@@ -95,7 +95,7 @@ const checks: Record<string, SqliteCheck> = {
     assert.equal(layoutOf(createTableOf(database, "transactions")), 1);
   },
 
-  async "works on the table of a later layout after a rollback of the release"({ open }) {
+  async "the SQLite stores work on the table of a later layout after a rollback"({ open }) {
     const later = open();
     sqliteStore({ database: later });
     later.exec(
@@ -118,7 +118,7 @@ const checks: Record<string, SqliteCheck> = {
     assert.equal(layoutOf(createTableOf(later, "gateway_deliveries")), 2);
   },
 
-  "names the layout of a table that lacks a column which this release needs"({ open }) {
+  "sqliteStore names the layout of a table that lacks a column"({ open }) {
     const database = open();
     sqliteStore({ database });
     database.exec(
@@ -129,7 +129,7 @@ const checks: Record<string, SqliteCheck> = {
     refused({ database }, /lacks columns of the store: owner \(its layout is 12\): name another/);
   },
 
-  "opens an existing table without a write"({ open }) {
+  "the SQLite stores open an existing table without a write"({ open }) {
     const writer = open();
     sqliteStore({ database: writer });
     const version = () => valueOf(reader, "PRAGMA data_version");
@@ -141,7 +141,7 @@ const checks: Record<string, SqliteCheck> = {
     assert.notEqual(version(), before);
   },
 
-  "refuses options that cannot work"({ open }) {
+  "sqliteStore refuses options that cannot work"({ open }) {
     const database = open();
     for (const table of [
       "",

@@ -10,10 +10,10 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 export interface SqliteProcess {
   /** Every line that it wrote so far. */
   readonly lines: readonly string[];
-  /** The next line that it writes; rejects, with its errors, where it ends before. */
+  /** The next line that it writes. Rejects with its standard error if it ends before. */
   readonly line: () => Promise<string>;
   readonly send: (line: string) => void;
-  /** Ends it as a power cut does, and waits until all that it wrote is read. */
+  /** Kills it without warning, and waits until all its output is read. */
   readonly kill: () => Promise<void>;
   /** Resolves with its exit code when it has ended by itself and all is read. */
   readonly ended: Promise<number | null>;
@@ -21,7 +21,7 @@ export interface SqliteProcess {
 
 /** How a script is started. */
 export interface SqliteProcessOptions {
-  /** The largest file that it can write, as a full disk has it. */
+  /** The largest file that it can write, in bytes. Imitates a full disk. */
   readonly maxFileBytes?: number;
 }
 
@@ -62,7 +62,7 @@ export function startSqliteProcess(
     reader.resolve(line);
   });
   child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
-  // What is sent to a process that was killed is lost, as it is meant to be.
+  // Input for a killed process is lost, as intended.
   child.stdin.on("error", () => undefined);
   const closed = once(child, "close").then(([code]: (number | null)[]) => {
     isClosed = true;

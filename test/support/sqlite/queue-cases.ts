@@ -7,7 +7,7 @@ import { withSqliteFolder, type SqliteFolder } from "./folder.js";
 import type { SqliteCase } from "./store-cases.js";
 import { RETENTION, committed, openLedger, writes } from "./transaction-cases.js";
 
-/** Work that runs until it is told to end. */
+/** Work that runs until `end` is called. */
 function heldWork() {
   const started = deferred();
   const end = deferred();
@@ -23,9 +23,9 @@ function heldWork() {
 }
 
 const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
-  async "runs deliveries of one handle one after the other, and mixes no two"(folder) {
+  async "sqliteTransactions runs the deliveries of one handle one after the other"(folder) {
     const database = openLedger(folder);
-    // Two stores on the handle: it is the connection that has one transaction.
+    // Two stores on one handle: a connection has one transaction.
     const [even, odd] = [sqliteTransactions({ database }), sqliteTransactions({ database })];
     let running = 0;
     const runs = Array.from({ length: 20 }, (_, index) =>
@@ -49,17 +49,19 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(effects, done.flatMap((index) => [`a${index}`, `b${index}`]).sort());
   },
 
-  async "answers a copy at once, whether the first runs or waits for its turn"(folder) {
+  async "sqliteTransactions answers a duplicate at once while the first delivery runs or waits"(
+    folder,
+  ) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     await store.process("done", writes("done"), RETENTION);
     const held = heldWork();
     const first = store.process("k", held.work, RETENTION);
     await held.started;
     const waiting = store.process("waiting", writes("waiting"), RETENTION);
-    const copies = ["k", "waiting", "done"].map((key) =>
-      store.process(key, () => assert.fail("a copy ran"), RETENTION),
+    const duplicates = ["k", "waiting", "done"].map((key) =>
+      store.process(key, () => assert.fail("a duplicate ran"), RETENTION),
     );
-    assert.deepEqual(await Promise.all(copies), [
+    assert.deepEqual(await Promise.all(duplicates), [
       { state: "in_flight", retryAfterMs: 1_000 },
       { state: "in_flight", retryAfterMs: 1_000 },
       { state: "completed" },
@@ -70,21 +72,25 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(committed(folder).effects, ["done", "held", "waiting"]);
   },
 
-  async "runs a copy by another store of the handle where the first fails, and not before"(folder) {
+  async "sqliteTransactions runs a duplicate through another store of the handle after the first one failed"(
+    folder,
+  ) {
     const database = openLedger(folder);
     const [store, another] = [sqliteTransactions({ database }), sqliteTransactions({ database })];
     const held = heldWork();
     const first = store.process("k", held.work, RETENTION);
     await held.started;
-    const copy = another.process("k", writes("copy"), RETENTION);
+    const duplicate = another.process("k", writes("duplicate"), RETENTION);
     await nextTurn();
     held.end.reject(new Error("failed"));
     await assert.rejects(first, /failed/);
-    assert.deepEqual(await copy, { state: "processed" });
-    assert.deepEqual(committed(folder), { effects: ["copy"], keys: ["k"] });
+    assert.deepEqual(await duplicate, { state: "processed" });
+    assert.deepEqual(committed(folder), { effects: ["duplicate"], keys: ["k"] });
   },
 
-  async "rejects where the turn does not come within waitTimeoutMs, and takes it later"(folder) {
+  async "sqliteTransactions rejects a delivery that waits longer than waitTimeoutMs, and handles it later"(
+    folder,
+  ) {
     const store = sqliteTransactions({ database: openLedger(folder), waitTimeoutMs: 80 });
     const held = heldWork();
     const first = store.process("k", held.work, RETENTION);
@@ -97,7 +103,9 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.equal((await store.process("late", writes("late"), RETENTION)).state, "processed");
   },
 
-  async "waits for the lock of another connection's transaction while the process goes on"(folder) {
+  async "sqliteTransactions waits for another connection's lock without blocking the process"(
+    folder,
+  ) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const other = folder.open();
     other.exec("BEGIN IMMEDIATE");
@@ -109,22 +117,24 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.equal((await run).state, "processed");
   },
 
-  async "finds the key completed when another connection's transaction has ended"(folder) {
+  async "sqliteTransactions finds a key completed that another connection committed"(folder) {
     const here = sqliteTransactions({ database: openLedger(folder) });
     const there = sqliteTransactions({ database: openLedger(folder) });
     const held = heldWork();
     const first = here.process("k", held.work, RETENTION);
     await held.started;
-    const copy = there.process("k", () => assert.fail("the copy ran"), RETENTION);
+    const duplicate = there.process("k", () => assert.fail("the duplicate ran"), RETENTION);
     await nextTurn();
     held.end.resolve();
-    assert.deepEqual(await Promise.all([first, copy]), [
+    assert.deepEqual(await Promise.all([first, duplicate]), [
       { state: "processed" },
       { state: "completed" },
     ]);
   },
 
-  async "rejects with SQLITE_BUSY where another connection's transaction takes too long"(folder) {
+  async "sqliteTransactions rejects with SQLITE_BUSY if another connection's transaction takes too long"(
+    folder,
+  ) {
     const here = sqliteTransactions({ database: openLedger(folder) });
     const there = sqliteTransactions({ database: openLedger(folder), waitTimeoutMs: 60 });
     const held = heldWork();
@@ -137,7 +147,9 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(committed(folder).effects, ["held"]);
   },
 
-  async "runs a key once on two connections at the same time, whoever comes first"(folder) {
+  async "sqliteTransactions runs a key once if two connections process it at the same time"(
+    folder,
+  ) {
     const clients = [openLedger(folder), openLedger(folder)].map((database) =>
       sqliteTransactions({ database }),
     );
@@ -150,7 +162,9 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(committed(folder), { effects: [...keys].sort(), keys: [...keys].sort() });
   },
 
-  async "heeds what sqliteStore has leased and completed in the same table"(folder) {
+  async "sqliteTransactions respects leases and completions of sqliteStore in the same table"(
+    folder,
+  ) {
     const times = { leaseMs: 1_500, retentionMs: 3_600_000 };
     const store = sqliteStore({ database: folder.open() });
     const transactions = sqliteTransactions({ database: openLedger(folder) });
@@ -185,7 +199,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   },
 };
 
-/** What happens to deliveries that come at the same time. */
+/** Deliveries that arrive at the same time. */
 export function queueCases(driver: SqliteDriver): readonly SqliteCase[] {
   return Object.entries(checks).map(([title, check]) => ({
     title,

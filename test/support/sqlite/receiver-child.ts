@@ -1,5 +1,5 @@
-// A receiver in a process of its own, on a database file: driver, file. Takes one delivery a line, and
-// prints a line when its handler starts and one for the answer. An alarm of account 0 is never done.
+// A receiver as a process of its own. Arguments: driver, file. Reads one delivery from each line, and
+// prints a line when its handler starts and one for the answer. An alarm of account 0 never finishes.
 import { createInterface } from "node:readline";
 import { createWebhookReceiver } from "../../../src/index.js";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";

@@ -13,7 +13,7 @@ const LONG_MS = 3_600_000;
 async function leftOver(folder: SqliteFolder, keyAt: (index: number) => string): Promise<number> {
   const database = folder.open();
   const store = sqliteStore({ database });
-  // The rows are the same, and the disk is not waited for.
+  // Faster: the same rows, without waiting for the disk.
   database.exec("PRAGMA synchronous = OFF");
   const complete = async (from: number) => {
     for (let index = from; index < from + KEYS; index++) {
@@ -40,24 +40,24 @@ function hexWord(random: ReturnType<typeof createRandom>): string {
 }
 
 const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
-  async "deletes what is past its retention while others with random ids complete"(folder) {
+  async "sqliteStore deletes rows past their retention while random ids complete"(folder) {
     const random = createRandom(1);
     const keys = Array.from({ length: 2 * KEYS }, () => hexWord(random) + hexWord(random));
     const left = await leftOver(folder, (index) => keys[index] ?? "");
     assert.ok(left < KEYS / 100, `${left} are left`);
   },
 
-  async "deletes what is past its retention while others with ascending ids complete"(folder) {
+  async "sqliteStore deletes rows past their retention while ascending ids complete"(folder) {
     const left = await leftOver(folder, (index) => String(index).padStart(12, "0"));
     assert.equal(left, 0);
   },
 
-  async "deletes what is past its retention while others with numbered ids complete"(folder) {
+  async "sqliteStore deletes rows past their retention while numbered ids complete"(folder) {
     const left = await leftOver(folder, (index) => `delivery-${index}`);
     assert.ok(left < KEYS / 100, `${left} are left`);
   },
 
-  async "forgets a key that was never completed after the retention"({ open }) {
+  async "sqliteStore forgets a key that was never completed after the retention"({ open }) {
     const store = sqliteStore({ database: open() });
     const times = { leaseMs: 200, retentionMs: 4_000 };
     await store.claim("k", "a", times);
@@ -67,7 +67,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(await store.claim("k", "c", times), { state: "claimed", takeover: false });
   },
 
-  async "keeps a takeover that was released as long as any lease that has ended"({ open }) {
+  async "sqliteStore keeps a released takeover as long as any ended lease"({ open }) {
     const store = sqliteStore({ database: open() });
     const times = { leaseMs: 300, retentionMs: 4_000 };
     const takeover = { state: "claimed", takeover: true };
@@ -82,16 +82,16 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(await store.claim("k", "d", times), { state: "claimed", takeover: false });
   },
 
-  async "completes a key anew after its retention"({ open }) {
+  async "sqliteStore completes a key again after its retention"({ open }) {
     const store = sqliteStore({ database: open() });
     await store.complete("k", "a", { retentionMs: 50 });
     await wait(100);
     await store.complete("k", "b", { retentionMs: LONG_MS });
-    const copy = await store.claim("k", "c", { leaseMs: 100, retentionMs: 300 });
-    assert.deepEqual(copy, { state: "completed" });
+    const duplicate = await store.claim("k", "c", { leaseMs: 100, retentionMs: 300 });
+    assert.deepEqual(duplicate, { state: "completed" });
   },
 
-  async "never forgets a lease that holds, though it outlasts the retention"({ open }) {
+  async "sqliteStore keeps a lease that outlasts the retention"({ open }) {
     const store = sqliteStore({ database: open() });
     await store.claim("claimed", "a", { leaseMs: LONG_MS, retentionMs: 1 });
     await store.claim("renewed", "a", { leaseMs: 1_000, retentionMs: 1 });
@@ -99,12 +99,12 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     await wait(1_100);
     await store.complete("a", "a", { retentionMs: LONG_MS });
     for (const key of ["claimed", "renewed"]) {
-      const copy = await store.claim(key, "b", { leaseMs: 1_000, retentionMs: 1 });
-      assert.ok(copy.state === "in_flight" && copy.retryAfterMs > LONG_MS - 60_000);
+      const duplicate = await store.claim(key, "b", { leaseMs: 1_000, retentionMs: 1 });
+      assert.ok(duplicate.state === "in_flight" && duplicate.retryAfterMs > LONG_MS - 60_000);
     }
   },
 
-  async "runs a transaction again after the retention"({ open }) {
+  async "sqliteTransactions processes a key again after its retention"({ open }) {
     const store = sqliteTransactions({ database: open() });
     let runs = 0;
     const work = async () => {

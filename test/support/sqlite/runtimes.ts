@@ -39,7 +39,7 @@ if (nodeWithSqlite === undefined) {
 const nodeSqliteRuntimes: readonly SqliteRuntime[] =
   nodeWithSqlite === undefined ? [] : [{ driver: "node:sqlite", node: nodeWithSqlite }];
 
-/** Each driver that can be run here. Loud where `node:sqlite` cannot, and an error with CI=true. */
+/** Each driver that can be run here. Prints a warning if `node:sqlite` cannot, and throws with CI=true. */
 export const SQLITE_RUNTIMES: readonly SqliteRuntime[] = [
   { driver: "better-sqlite3", node: process.execPath },
   ...nodeSqliteRuntimes,

@@ -5,7 +5,7 @@ import { sqliteStore } from "../../../src/stores/sqlite/index.js";
 import { rowsOf, valueOf, type SqliteDriver } from "./drivers.js";
 import { withSqliteFolder, type SqliteFolder } from "./folder.js";
 
-/** What one test of a driver does: for vitest, and for a Node of another version. */
+/** One test of a driver, for vitest and for a Node of another version. */
 export interface SqliteCase {
   readonly title: string;
   readonly run: () => Promise<void>;
@@ -18,7 +18,7 @@ const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
 
 const checks: Record<string, SqliteCheck> = {
-  "sets WAL and synchronous=FULL, and leaves the busy timeout as it was"({ open }) {
+  "sqliteStore sets WAL and synchronous=FULL, and leaves busy_timeout as it was"({ open }) {
     const database = open();
     database.exec("PRAGMA busy_timeout = 1234");
     const store = sqliteStore({ database });
@@ -30,14 +30,14 @@ const checks: Record<string, SqliteCheck> = {
     assert.equal(valueOf(database, "PRAGMA busy_timeout"), 1234);
   },
 
-  "keeps synchronous=EXTRA"({ open }) {
+  "sqliteStore keeps synchronous=EXTRA"({ open }) {
     const database = open();
     database.exec("PRAGMA synchronous = EXTRA");
     sqliteStore({ database });
     assert.equal(valueOf(database, "PRAGMA synchronous"), 3);
   },
 
-  "answers every verb with a value, and no promise"({ open }) {
+  "sqliteStore returns values, not promises, if the file is free"({ open }) {
     const store = sqliteStore({ database: open() });
     assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
     assert.equal(store.renew("k", "a", { leaseMs: 1000 }), true);
@@ -45,7 +45,7 @@ const checks: Record<string, SqliteCheck> = {
     assert.equal(store.complete("k", "a", { retentionMs: 1000 }), undefined);
   },
 
-  async "waits for another connection's lock while the process goes on"({ open }) {
+  async "sqliteStore waits for another connection's lock without blocking the process"({ open }) {
     const store = sqliteStore({ database: open() });
     const other = open();
     other.exec("BEGIN IMMEDIATE");
@@ -58,7 +58,9 @@ const checks: Record<string, SqliteCheck> = {
     assert.deepEqual(await claiming, CLAIMED);
   },
 
-  async "rejects with SQLITE_BUSY after waitTimeoutMs, and has written nothing"({ open }) {
+  async "sqliteStore rejects with SQLITE_BUSY after waitTimeoutMs and has written nothing"({
+    open,
+  }) {
     const store = sqliteStore({ database: open(), waitTimeoutMs: 60 });
     const other = open();
     other.exec("BEGIN IMMEDIATE");
@@ -73,7 +75,7 @@ const checks: Record<string, SqliteCheck> = {
     assert.deepEqual(rowsOf(other, "SELECT * FROM gateway_deliveries"), []);
   },
 
-  async "waits no longer where another error comes up"({ open }) {
+  async "sqliteStore stops waiting at any other error"({ open }) {
     const database = open();
     const store = sqliteStore({ database, waitTimeoutMs: 60_000 });
     open().exec("BEGIN IMMEDIATE");
@@ -82,7 +84,7 @@ const checks: Record<string, SqliteCheck> = {
     await assert.rejects(async () => claiming, /not open/);
   },
 
-  "throws at once where waitTimeoutMs is 0"({ open }) {
+  "sqliteStore throws at once if waitTimeoutMs is 0"({ open }) {
     const store = sqliteStore({ database: open(), waitTimeoutMs: 0 });
     open().exec("BEGIN IMMEDIATE");
     const claiming = () => store.claim("k", "a", TIMES);
@@ -91,7 +93,7 @@ const checks: Record<string, SqliteCheck> = {
     }, /database is locked/);
   },
 
-  "refuses to write in an open transaction of the application"({ open }) {
+  "sqliteStore refuses to write in an open transaction of the application"({ open }) {
     const database = open();
     const store = sqliteStore({ database });
     void store.claim("held", "a", TIMES);
@@ -106,7 +108,7 @@ const checks: Record<string, SqliteCheck> = {
     assert.equal(store.renew("held", "a", { leaseMs: 1000 }), true);
   },
 
-  async "remembers leases and completions in a file that is opened again"({ open }) {
+  async "sqliteStore remembers leases and completions in a file that is opened again"({ open }) {
     const database = open();
     const before = sqliteStore({ database });
     void before.claim("held", "a", TIMES);
@@ -117,7 +119,7 @@ const checks: Record<string, SqliteCheck> = {
     assert.equal((await after.claim("done", "b", TIMES)).state, "completed");
   },
 
-  "keeps tables apart, whatever their names"({ open }) {
+  "sqliteStore keeps tables apart, whatever their names"({ open }) {
     const database = open();
     for (const table of ["order", "_", "T1", "a".repeat(64)]) {
       const store = sqliteStore({ database, table });
@@ -126,7 +128,7 @@ const checks: Record<string, SqliteCheck> = {
     }
   },
 
-  "throws where the file is full, and has claimed nothing"({ open }) {
+  "sqliteStore throws if the file is full and has claimed nothing"({ open }) {
     const database = open();
     const store = sqliteStore({ database });
     const pages = Number(valueOf(database, "PRAGMA page_count"));
@@ -141,7 +143,7 @@ const checks: Record<string, SqliteCheck> = {
     assert.deepEqual(store.claim(`k${taken}`, "a", TIMES), CLAIMED);
   },
 
-  async "reads rows as arrays and integers as BigInt"({ open }) {
+  async "sqliteStore reads rows as arrays and integers as BigInt"({ open }) {
     const store = sqliteStore({ database: open({ oddRows: true }) });
     assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
     const busy = await store.claim("k", "b", TIMES);
@@ -161,7 +163,7 @@ const checks: Record<string, SqliteCheck> = {
   },
 };
 
-/** What `sqliteStore` does beside its contract. */
+/** What `sqliteStore` does beyond the contract of stores. */
 export function storeCases(driver: SqliteDriver): readonly SqliteCase[] {
   return Object.entries(checks).map(([title, check]) => ({
     title,

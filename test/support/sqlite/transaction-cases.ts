@@ -44,7 +44,7 @@ export function committed({ open }: SqliteFolder): { effects: unknown[]; keys: u
 export const NOTHING = { effects: [], keys: [] };
 
 const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
-  async "commits the handler's writes and the key together"(folder) {
+  async "sqliteTransactions commits the handler's writes and the key together"(folder) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const midway = deferred();
     const run = store.process(
@@ -67,7 +67,9 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(committed(folder), { effects: ["a", "b"], keys: ["k"] });
   },
 
-  async "rolls both back where the handler throws, and rejects with its very error"(folder) {
+  async "sqliteTransactions rolls back if the handler throws and rejects with the same error"(
+    folder,
+  ) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     for (const thrown of [new Error("later"), "text", undefined] as unknown[]) {
       const run = store.process(
@@ -89,7 +91,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(committed(folder), { effects: ["a"], keys: ["k"] });
   },
 
-  async "rolls both back where a handler throws before it returns a promise"(folder) {
+  async "sqliteTransactions rolls back if a handler throws before it returns a promise"(folder) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const run = store.process(
       "k",
@@ -103,12 +105,12 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(committed(folder), NOTHING);
   },
 
-  async "rolls both back where COMMIT fails"(folder) {
+  async "sqliteTransactions rolls back if COMMIT fails"(folder) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const run = store.process(
       "k",
       async (tx) => {
-        // A foreign key that is checked by COMMIT.
+        // COMMIT checks this foreign key.
         tx.prepare("INSERT INTO effects VALUES ('a', 'nobody')").run();
         await nextTurn();
       },
@@ -120,7 +122,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(committed(folder), { effects: ["b"], keys: ["k"] });
   },
 
-  async "rolls both back where the file is full"(folder) {
+  async "sqliteTransactions rolls back if the file is full"(folder) {
     const database = openLedger(folder);
     const store = sqliteTransactions({ database });
     const full = Number(valueOf(database, "PRAGMA page_count"));
@@ -131,7 +133,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     };
     await assert.rejects(store.process("k", big, RETENTION), /full/);
     assert.deepEqual(committed(folder), NOTHING);
-    // Full for the key alone, which is written last.
+    // Only the row of the key, which is written last, does not fit.
     let run = 0;
     await assert.rejects(async () => {
       for (; run < 1_000; run++) await store.process(`k${run}`, async () => nextTurn(), RETENTION);
@@ -142,7 +144,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.equal((await store.process("k", big, RETENTION)).state, "processed");
   },
 
-  async "lets the handler have savepoints of its own"(folder) {
+  async "sqliteTransactions lets a handler use savepoints"(folder) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     await store.process(
       "k",
@@ -158,7 +160,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   },
 };
 
-/** What a transaction holds together. */
+/** What a transaction commits or rolls back together. */
 export function transactionCases(driver: SqliteDriver): readonly SqliteCase[] {
   return Object.entries(checks).map(([title, check]) => ({
     title,

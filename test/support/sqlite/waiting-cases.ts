@@ -10,7 +10,7 @@ import { RETENTION, committed, openLedger, writes } from "./transaction-cases.js
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
 
-/** Takes the lock of the file by another connection; returns what gives it back. */
+/** Locks the file by another connection. Returns a function that releases the lock. */
 function lock({ open }: SqliteFolder): () => void {
   const other = open();
   other.exec("BEGIN IMMEDIATE");
@@ -20,18 +20,18 @@ function lock({ open }: SqliteFolder): () => void {
   };
 }
 
-/** Notes in which order calls that have to wait are served. */
+/** Records the order in which waiting calls are served. */
 class Order {
   private readonly served: string[] = [];
   private readonly calls: unknown[] = [];
 
-  /** A call that has been served when it is answered. */
+  /** A call that counts as served when it is answered. */
   add(name: string, answer: unknown): void {
     assert.ok(isPromise(answer), `${name} did not wait`);
     this.calls.push(answer.then(() => this.served.push(name)));
   }
 
-  /** The work of a transaction, which has been served when this runs. */
+  /** The work of a transaction, which counts as served when it runs. */
   work(name: string): () => Promise<void> {
     return () => {
       this.served.push(name);
@@ -46,9 +46,7 @@ class Order {
 }
 
 const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
-  async "serves calls that waited for the lock in their order, and claims after all others"(
-    folder,
-  ) {
+  async "waiting calls are served in their order, and claims after all others"(folder) {
     const store = sqliteStore({ database: folder.open() });
     for (const key of ["r", "s", "t"]) await store.claim(key, "o", TIMES);
     const unlock = lock(folder);
@@ -72,7 +70,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     ]);
   },
 
-  async "lets no call overtake those that wait, when the lock is free again"(folder) {
+  async "no new call overtakes waiting calls when the lock is free again"(folder) {
     const store = sqliteStore({ database: folder.open() });
     const unlock = lock(folder);
     const order = new Order();
@@ -82,7 +80,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(await order.names(), ["first", "second"]);
   },
 
-  async "has one queue for all stores on a handle"(folder) {
+  async "all stores on a handle share one queue"(folder) {
     const database = openLedger(folder);
     const [first, second] = [sqliteStore({ database }), sqliteStore({ database, table: "second" })];
     const transactions = sqliteTransactions({ database });
@@ -103,7 +101,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(await run, { state: "processed" });
   },
 
-  async "answers calls on the handle of a transaction after that has ended"(folder) {
+  async "calls on the handle of a transaction are answered after it has ended"(folder) {
     const database = openLedger(folder);
     const [store, transactions] = [sqliteStore({ database }), sqliteTransactions({ database })];
     const [started, end] = [deferred(), deferred()];
@@ -120,11 +118,13 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     end.resolve();
     await assert.rejects(run, /failed/);
     assert.deepEqual(await claim, CLAIMED);
-    // In a transaction of its own, and not in the one that was rolled back.
+    // It ran in its own transaction, not in the one that was rolled back.
     assert.deepEqual(committed(folder), { effects: [], keys: ["j"] });
   },
 
-  async "gives up with a code where a transaction of the handle takes too long"(folder) {
+  async "a waiting call rejects with a WaitTimeoutError if a transaction of the handle takes too long"(
+    folder,
+  ) {
     const database = openLedger(folder);
     const store = sqliteStore({ database, waitTimeoutMs: 30 });
     const impatient = sqliteStore({ database, waitTimeoutMs: 0 });
@@ -139,7 +139,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(impatient.claim("j", "o", TIMES), CLAIMED);
   },
 
-  async "rejects all calls that wait when the handle is closed"(folder) {
+  async "all waiting calls reject when the handle is closed"(folder) {
     const database = openLedger(folder);
     const store = sqliteStore({ database, waitTimeoutMs: 60_000 });
     const transactions = sqliteTransactions({ database, waitTimeoutMs: 60_000 });
@@ -158,7 +158,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     await assert.rejects(transactions.process("k", writes("a"), RETENTION), closed);
   },
 
-  async "rejects a transaction and those behind it when the handle is closed"(folder) {
+  async "a transaction and the calls behind it reject when the handle is closed"(folder) {
     const database = openLedger(folder);
     const transactions = sqliteTransactions({ database, waitTimeoutMs: 60_000 });
     const end = deferred();
@@ -174,9 +174,9 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(committed(folder), { effects: [], keys: [] });
   },
 
-  async "makes pauses for the others once it has met one, and none before"(folder) {
+  async "a process pauses between writes only after it has met another writer"(folder) {
     const store = sqliteStore({ database: folder.open() });
-    // Longer than a turn.
+    // Longer than one period of writing.
     const claimFor20Ms = (prefix: string) => {
       const until = performance.now() + 20;
       for (let index = 0; performance.now() < until; index++) {
@@ -193,7 +193,9 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     assert.deepEqual(await claimFor20Ms("in-company-"), CLAIMED);
   },
 
-  async "frees the handle where work is given up, and refuses what its handler does later"(folder) {
+  async "sqliteTransactions frees the handle of given-up work and refuses later calls of its handler"(
+    folder,
+  ) {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const [started, giveUp, goOn] = [deferred(), deferred(), deferred()];
     let handler: Promise<void> | undefined;
@@ -222,7 +224,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
   },
 };
 
-/** How calls wait for the lock of the file and for each other. */
+/** Calls that wait for the lock of the file and for each other. */
 export function waitingCases(driver: SqliteDriver): readonly SqliteCase[] {
   return Object.entries(checks).map(([title, check]) => ({
     title,

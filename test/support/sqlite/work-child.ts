@@ -1,5 +1,5 @@
-// A process that works on a database file until it is told to, or killed: driver, file, work, argument.
-// Prints a line for each thing that it was acknowledged.
+// A process that works on a database file until a line arrives or it is killed. Arguments: driver, file,
+// work, argument. Prints a line for each acknowledged call.
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -22,7 +22,7 @@ async function startTogether(): Promise<void> {
   await once(input, "line");
 }
 
-/** The file, with a table that handlers write to. */
+/** A handle with a table that handlers write to. */
 function openLedger(): SqliteHandle {
   const database = driver.open(file);
   database.exec("PRAGMA busy_timeout = 30000");
@@ -33,7 +33,7 @@ function openLedger(): SqliteHandle {
 const random = createRandom(process.pid);
 
 const works: Record<string, () => Promise<void>> = {
-  /** Makes the store at the same moment as others. */
+  /** Opens the store at the same time as other processes. */
   async open() {
     await startTogether();
     const store = sqliteStore({ database: driver.open(file) });
@@ -41,7 +41,7 @@ const works: Record<string, () => Promise<void>> = {
     say("opened");
   },
 
-  /** Claims `argument` keys in an order of its own, and prints those that it got. */
+  /** Claims `argument` keys in an order of its own, and prints the keys that it claimed. */
   async race() {
     const store = sqliteStore({ database: driver.open(file), waitTimeoutMs: 30_000 });
     const keys = Array.from({ length: Number(argument) }, (_, index) => `key-${index}`);
@@ -75,7 +75,7 @@ const works: Record<string, () => Promise<void>> = {
     }
   },
 
-  /** Claims keys until the file can grow no more, and prints how many it was given. */
+  /** Claims keys until the file can grow no more, and prints how many it claimed. */
   async fill() {
     const store = sqliteStore({ database: driver.open(file) });
     const claimed: string[] = [];
