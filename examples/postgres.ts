@@ -1,5 +1,5 @@
 // GATEWAY_WEBHOOK_SECRET=… DATABASE_URL=postgres://… npx tsx examples/postgres.ts
-// The alarm and the row that remembers its delivery are committed together, or neither of them is.
+// The alarm and the row that remembers its delivery are committed together, or neither is.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createWebhookReceiver } from "identity-gateway-webhooks";
@@ -9,7 +9,7 @@ import pg from "pg";
 
 const pool = new pg.Pool({
   connectionString: process.env["DATABASE_URL"],
-  max: 20, // deliveries that are handled at a time
+  max: 20, // one client for each delivery that is being handled
   connectionTimeoutMillis: 5_000,
 });
 // Without a listener, an idle connection that breaks ends the process.

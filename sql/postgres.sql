@@ -1,14 +1,14 @@
--- Which webhook deliveries were handled, or are being handled: identity-gateway-webhooks/postgres.
+-- identity-gateway-webhooks/postgres: the deliveries that were handled or are being handled.
 CREATE TABLE IF NOT EXISTS "gateway_deliveries" (
-  -- From then on the row counts as absent; purge() removes it.
+  -- The row counts as absent from this time on, and purge() removes it.
   expires_at timestamptz NOT NULL,
-  -- How long the lease of a delivery that is being handled holds unless renewed; NULL once handled.
+  -- The end of the lease of a delivery that is being handled; NULL once it is handled.
   lease_until timestamptz,
-  -- X-Webhook-Id. "C": compared by its bytes, whatever the collations of the operating system become.
+  -- X-Webhook-Id. "C" compares bytes, so an update of the operating system's collations breaks no index.
   key text COLLATE "C" PRIMARY KEY,
-  -- Who holds the lease; NULL once handled.
+  -- The holder of the lease; NULL once the delivery is handled.
   owner text COLLATE "C",
-  -- Whether an earlier lease ended without a verdict.
+  -- Whether an earlier lease ended without a result.
   takeover boolean NOT NULL DEFAULT false,
-  CHECK ((owner IS NULL) = (lease_until IS NULL))
+  CONSTRAINT identity_gateway_webhooks_layout_1 CHECK ((owner IS NULL) = (lease_until IS NULL))
 );

@@ -1,11 +1,10 @@
-// Compiled, never run: what the PostgreSQL stores take for a pool, and what a handler is given of it.
+// Compiled, never run: which pools the PostgreSQL stores accept, and which client a handler gets.
 import { createWebhookReceiver, type DeliveryStore } from "identity-gateway-webhooks";
 import {
   postgresSchema,
   postgresStore,
   postgresTransactions,
   type PostgresClient,
-  type PostgresClientOf,
   type PostgresPool,
   type PostgresTransactions,
 } from "identity-gateway-webhooks/postgres";
@@ -22,17 +21,18 @@ function proves<_T extends true>(): void {
 const pool = new pg.Pool();
 declare const client: Client;
 
-// A real pool is taken for both, and a single client for the store that needs no transaction.
+// Both stores accept a real pool. The store without transactions also accepts a single client.
 const store: DeliveryStore = postgresStore({ pool, table: "webhooks.deliveries" });
 postgresStore({ pool: client, table: undefined });
 const transactions = postgresTransactions({ pool });
 proves<Equal<typeof transactions, PostgresTransactions<PoolClient>>>();
-proves<Equal<PostgresClientOf<pg.Pool>, PoolClient>>();
 const ddl: string = postgresSchema("webhooks.deliveries");
-const purged: Promise<number> = transactions.purge({ batch: 1_000 });
+const purged: Promise<number> = transactions.purge({ batchRows: 1_000 });
 void transactions.migrate();
+// @ts-expect-error: the option was renamed to batchRows
+void transactions.purge({ batch: 1_000 });
 
-// A handler is given the client of that very pool.
+// A handler gets a client of the pool's own type.
 createWebhookReceiver({
   secret: "s",
   store: postgresTransactions({ pool }),
@@ -60,7 +60,7 @@ createWebhookReceiver({
   },
 });
 
-// The same for a pool that is not of pg: with promises alone, and a client with more to it.
+// The same for a pool of another library: only promises, and a client with more members.
 interface OtherClient extends PostgresClient {
   readonly region: string;
 }
@@ -68,8 +68,9 @@ interface OtherPool extends PostgresPool {
   connect(): Promise<OtherClient>;
 }
 declare const otherPool: OtherPool;
-proves<Equal<PostgresClientOf<OtherPool>, OtherClient>>();
-void postgresTransactions({ pool: otherPool }).process(
+const otherTransactions = postgresTransactions({ pool: otherPool });
+proves<Equal<typeof otherTransactions, PostgresTransactions<OtherClient>>>();
+void otherTransactions.process(
   "k",
   async (tx) => {
     proves<Equal<typeof tx, OtherClient>>();
@@ -78,17 +79,17 @@ void postgresTransactions({ pool: otherPool }).process(
   { retentionMs: 1_000 },
 );
 
-// @ts-expect-error: a client lends no clients
+// @ts-expect-error: a client has no clients to hand out
 postgresTransactions({ pool: client });
 // @ts-expect-error: without a pool
 postgresStore({});
-// @ts-expect-error: a connection string is no pool
+// @ts-expect-error: a connection string is not a pool
 postgresStore({ pool: "postgres://localhost" });
 // @ts-expect-error: a pool of another driver
 postgresStore({ pool: { query: () => Promise.resolve([[], []]) } });
 // @ts-expect-error: a misspelt option
 postgresStore({ pool, tabel: "deliveries" });
-// @ts-expect-error: a table is named by a text
+// @ts-expect-error: the name of a table is a string
 postgresTransactions({ pool, table: ["webhooks", "deliveries"] });
 // @ts-expect-error: the retention belongs to the completion
 void transactions.process("k", () => Promise.resolve());

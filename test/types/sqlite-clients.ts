@@ -1,4 +1,4 @@
-// Compiled, never run: a real handle of each driver is accepted, and what is none is not.
+// Compiled, never run: the SQLite stores accept a real handle of each driver, and nothing else.
 import type { DatabaseSync } from "node:sqlite";
 import type BetterSqlite3 from "better-sqlite3";
 import type { Client } from "pg";
@@ -24,7 +24,7 @@ const stores = [sqliteStore({ database: better }), sqliteStore({ database: node 
 proves<Equal<typeof stores, DeliveryStore[]>>();
 sqliteStore({ database: better, table: "deliveries", waitTimeoutMs: 1_000 });
 
-// The handler's tx is the handle that was given, with all that its driver has.
+// The handler's tx has the type of the handle, with everything that its driver adds.
 const onBetter = sqliteTransactions({ database: better });
 const onNode = sqliteTransactions({ database: node, table: undefined });
 proves<Equal<typeof onBetter, TransactionalStore<BetterSqlite3.Database>>>();
@@ -43,7 +43,7 @@ void onNode.process(
   "id",
   async (tx) => {
     proves<Equal<typeof tx.isTransaction, boolean>>();
-    // @ts-expect-error: what better-sqlite3 alone has
+    // @ts-expect-error: only better-sqlite3 has `transaction`
     tx.transaction(() => undefined);
     await Promise.resolve();
   },
@@ -52,7 +52,7 @@ void onNode.process(
 
 // @ts-expect-error: without a database
 sqliteStore({});
-// @ts-expect-error: the name of a file is no handle
+// @ts-expect-error: the name of a file is not a handle
 sqliteStore({ database: "deliveries.db" });
 // @ts-expect-error: a client of another database
 sqliteStore({ database: client });
@@ -64,6 +64,6 @@ sqliteStore({ database: better, tableName: "deliveries" });
 sqliteTransactions({ database: node, waitTimeoutMs: "1 s" });
 const remote: SqliteDatabase = {
   exec: () => undefined,
-  // @ts-expect-error: a driver whose answers are promises
+  // @ts-expect-error: a driver that returns promises
   prepare: () => ({ get: () => undefined, run: () => Promise.resolve({ changes: 1 }) }),
 };

@@ -20,7 +20,7 @@ export function throughBetterSqlite3(): Engine {
     raw: "`INSERT … ON CONFLICT DO NOTHING`",
     rawWrite: (key) => insert.run(key).changes === 1,
     atATime: 1,
-    empty: () => database.exec("DELETE FROM raw; DELETE FROM webhook_deliveries; VACUUM"),
+    empty: () => database.exec("DELETE FROM raw; DELETE FROM gateway_deliveries; VACUUM"),
     bytes() {
       database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       return statSync(file).size;

@@ -1,16 +1,18 @@
+import {
+  CLAIMED,
+  COMPLETED,
+  TAKEN_OVER,
+  UnexpectedResultError,
+  inFlight,
+} from "../claim-results.js";
 import type { ClaimResult } from "../delivery-store.js";
-import { UnexpectedResultError } from "../claim-results.js";
 
-const CLAIMED: ClaimResult = Object.freeze({ state: "claimed", takeover: false });
-const TAKEN_OVER: ClaimResult = Object.freeze({ state: "claimed", takeover: true });
-const COMPLETED: ClaimResult = Object.freeze({ state: "completed" });
-
-/** What a second copy is told where no lease says how long the first one takes. */
+/** When to retry a redelivery while a transaction of unknown length handles the delivery. */
 const RETRY_AFTER_MS = 10_000;
 
 /**
- * How a key stands, from the one row that the statements of both stores answer; undefined where there is
- * none. Throws on anything else.
+ * The state of a key, from the row that the statements of both stores return; undefined without a row.
+ * Throws an `UnexpectedResultError` for any other row.
  */
 export function readClaimRow(rows: readonly unknown[]): ClaimResult | undefined {
   const row = rows[0] as { state: unknown; retry_after_ms: unknown } | undefined;
@@ -24,13 +26,13 @@ export function readClaimRow(rows: readonly unknown[]): ClaimResult | undefined 
     case "completed":
       return COMPLETED;
     case "in_flight":
-      return { state: "in_flight", retryAfterMs: Number(row.retry_after_ms ?? RETRY_AFTER_MS) };
+      return inFlight(Number(row.retry_after_ms ?? RETRY_AFTER_MS));
     default:
-      throw new UnexpectedResultError("pool.query answered no row of the statement");
+      throw new UnexpectedResultError("pool.query returned a row of another statement");
   }
 }
 
-/** The version of the row that was written for a claim. */
+/** The version (xmin) of the row that a transaction has written. */
 export function readVersion(rows: readonly unknown[]): unknown {
   return (rows[0] as { version?: unknown } | undefined)?.version;
 }

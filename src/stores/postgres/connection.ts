@@ -7,19 +7,19 @@ export interface Connection<Client> {
   readonly client: Client;
   /** Rejects when the connection breaks, even while no statement runs on it. */
   readonly broken: Promise<never>;
-  /** Runs a statement of ours for `ms` milliseconds at most; `what` names it in the error. */
+  /** Runs a statement of ours for at most `ms` milliseconds; `what` names it in the error. */
   readonly query: (what: string, ms: number, text: string) => Promise<PostgresResult>;
   /** Returns the client to its pool. */
   readonly release: () => void;
   /**
-   * Closes the connection after `error`, and the server rolls back what is open on it. Where no answer
-   * came, resolves only when the server has noticed: until then the client keeps its place in the pool,
-   * so that the server never has more connections than the pool may have.
+   * Closes the connection after `error`; the server then rolls back the open transaction. If the error is
+   * a missing answer, resolves only after the server has noticed: the client keeps its place in the pool
+   * until then, so the server never has more connections than the pool allows.
    */
   readonly close: (error: unknown) => Promise<void>;
 }
 
-/** Takes a client out of `pool`. Rejects with a `DeadlineError` when there is none in time. */
+/** Takes a client out of `pool`. Rejects with a `DeadlineError` if none is free in time. */
 export async function connect<Client extends PostgresClient>(
   pool: { connect(): Promise<Client> },
   deadline: Deadline,
@@ -32,13 +32,13 @@ export async function connect<Client extends PostgresClient>(
       late.release();
     },
   );
-  // The pool does not listen to a client that is checked out: without a listener, the event would end
-  // the process.
+  // The pool does not listen to a client that is checked out. Without a listener, its error event would
+  // end the process.
   let onError: (error: Error) => void = ignore;
   const broken = new Promise<never>((_, reject) => {
     onError = reject;
   });
-  // Where nothing waits for it.
+  // No one may be waiting for it, and an unhandled rejection would end the process.
   broken.catch(ignore);
   client.on("error", onError);
 
@@ -54,14 +54,14 @@ export async function connect<Client extends PostgresClient>(
     release,
     async close(error) {
       if (error instanceof DeadlineError) await hangUp(client);
-      release(new Error("the connection is of no use any more", { cause: error }));
+      release(new Error("the connection cannot be used again", { cause: error }));
     },
   };
 }
 
 /** Closes the connection, and waits until the server has noticed. */
 async function hangUp(client: PostgresClient): Promise<void> {
-  // Not awaited: where a network swallows everything, the end may never come.
+  // Not awaited: on a network that drops every packet it may never resolve.
   Promise.resolve(client.end?.()).catch(ignore);
   await new Promise((resolve) => {
     setTimeout(resolve, HANG_UP_NOTICED_MS);
@@ -70,4 +70,17 @@ async function hangUp(client: PostgresClient): Promise<void> {
 
 function ignore(): void {
   // Each statement on the connection rejects by itself.
+}
+
+/**
+ * The result of the last statement of a text, or of the one that stands `before` statements in front of
+ * it. pg returns an array for several statements and a single result for one.
+ */
+export function lastResult(
+  results: PostgresResult | readonly PostgresResult[],
+  before = 0,
+): PostgresResult {
+  const result = "command" in results ? results : results.at(-1 - before);
+  if (result === undefined) throw new TypeError("the client returned no result of the statement");
+  return result;
 }

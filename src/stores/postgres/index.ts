@@ -4,15 +4,8 @@ export {
   type PostgresTransactions,
   type PostgresTransactionsOptions,
 } from "./postgres-transactions.js";
-export type {
-  PostgresClient,
-  PostgresClientOf,
-  PostgresPool,
-  PostgresResult,
-  PostgresTransactionPool,
-} from "./postgres-pool.js";
-export type { PostgresUpkeep, PurgeOptions } from "./upkeep.js";
+export type { PostgresClient, PostgresPool, PostgresTransactionPool } from "./postgres-pool.js";
+export type { PostgresMaintenance, PurgeOptions } from "./maintenance.js";
 export { postgresSchema } from "./postgres-schema.js";
-export { LostAnswerError, UnfinishedTransactionError } from "./ask.js";
-export { TransactionAbortedError } from "./transaction.js";
+export { LostAnswerError, TransactionAbortedError, UnfinishedTransactionError } from "./errors.js";
 export { TransactionMisuseError } from "../transactional-store.js";

@@ -1,38 +1,48 @@
-/** The part of a query's result that is read. */
+/** The part of a query's result that the stores read. */
 export interface PostgresResult {
   readonly rows: readonly unknown[];
   readonly rowCount: number | null;
-  /** The command tag's first word. A COMMIT that could only roll back is answered `ROLLBACK`. */
+  /** The first word of the command tag. The server answers `ROLLBACK` to a COMMIT that could only roll back. */
   readonly command: string;
 }
 
-/** What `postgresStore` needs of a `Pool` of pg; of one that has `totalCount` it uses `connect` too. */
+/**
+ * What `postgresStore` needs of its `pool`. A `Pool` of pg 8 fits. The store also uses `connect` of a pool
+ * that has `totalCount`, as the `Pool` of pg has.
+ */
 export interface PostgresPool {
+  /** Runs one statement with parameters, or a text of several statements without. */
   query(text: string, values?: unknown[]): Promise<PostgresResult>;
 }
 
-/** What the stores use of a client that is checked out of its pool. Of a text of several statements, `query` resolves to an array. */
+/**
+ * What the stores use of a client that is checked out of a pool. A `PoolClient` of pg 8 fits. For a text
+ * of several statements, `query` resolves to an array of results.
+ */
 export interface PostgresClient extends PostgresPool {
-  /** With an error, the pool closes the connection instead of lending it again. */
+  /** Returns the client to its pool. With an error, the pool closes the connection. */
   release(error?: Error): void;
   /** Closes the connection. */
   end?(): Promise<void>;
+  /** Adds a listener. A connection that breaks emits `error`. */
   on(event: "error", listener: (error: Error) => void): unknown;
+  /** Removes a listener. */
   off(event: "error", listener: (error: Error) => void): unknown;
-  /** `I` outside of a transaction, `T` and `E` inside of one. Older releases of pg 8 have none. */
+  /** `I` outside a transaction, `T` and `E` inside one. Older releases of pg 8 do not have it. */
   getTransactionStatus?(): string | null;
 }
 
-/** What `postgresTransactions` uses of a `Pool` of pg. */
+/** What `postgresTransactions` needs of its `pool`. A `Pool` of pg 8 fits. */
 export interface PostgresTransactionPool extends PostgresPool {
+  /** Takes a client out of the pool. */
   connect(): Promise<PostgresClient>;
   /** `max`: how many clients the pool may have. */
   readonly options?: { readonly max?: number | undefined } | undefined;
 }
 
 /**
- * The type of the clients of a pool: `PoolClient` for a `Pool` of pg. Of an overloaded method the last
- * signature is inferred from, which in pg is the one with a callback: it is named for that.
+ * The type of the clients of a pool: `PoolClient` for a `Pool` of pg. The first branch names the overload
+ * of pg that takes a callback: TypeScript infers from the last overload, and that returns no client.
  */
 export type PostgresClientOf<Pool> = Pool extends {
   connect: { (): Promise<infer Client>; (callback: never): void };

@@ -1,39 +1,52 @@
 import type { ClaimOptions, DeliveryStore } from "../delivery-store.js";
 import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
-import { ask, LostAnswerError } from "./ask.js";
 import { readClaimRow } from "./claim-row.js";
-import { DURABLY } from "./durably.js";
-import { LEASE_LEFT_MS, fromNow } from "./moments.js";
-import { poolOptions } from "./pool-options.js";
+import { LostAnswerError } from "./errors.js";
+import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
+import { poolOptions, quotedTable } from "./options.js";
 import type { PostgresPool } from "./postgres-pool.js";
-import { settled } from "./settled.js";
+import { query } from "./query.js";
+import { retrySerializationFailures } from "./serialization-retry.js";
+import { LEASE_LEFT_MS, SYNCHRONOUS_COMMIT, fromNow } from "./sql-text.js";
 import { StatementLimits } from "./statement-limits.js";
-import { quotedTable } from "./table-name.js";
-import { createUpkeep, type PostgresUpkeep } from "./upkeep.js";
 
 /** Options of `postgresStore`. */
 export interface PostgresStoreOptions {
   /**
-   * A `Pool` of pg 8. Listen for its `error`. Anything else that has its `query` will do too, but has to
-   * give up by itself connections that a network swallows.
+   * A `Pool` of pg 8. Add a listener for its `error`: without one, an idle connection that breaks ends the
+   * process. Anything else with the same `query` works too, if it closes connections that no longer answer.
    */
   readonly pool: PostgresPool;
-  /** `table` or `schema.table`, case-sensitive. Default `gateway_deliveries`. One an application. */
+  /**
+   * `table` or `schema.table`, case-sensitive, each part 1 to 63 letters, digits and `_` with no digit
+   * first. Default `gateway_deliveries`. Give each application its own table.
+   */
   readonly table?: string | undefined;
 }
 
 /** A `DeliveryStore` on a table of PostgreSQL. */
-export interface PostgresStore extends DeliveryStore, PostgresUpkeep {}
+export interface PostgresStore extends DeliveryStore, PostgresMaintenance {}
 
 /**
- * Remembers deliveries in a table, judged by the server's clock. Needs PostgreSQL 12 or later, and the
- * table: `migrate()`. Each statement stands alone, so it goes through poolers in transaction mode
- * (PgBouncer), and takes any isolation level. The server ends a call that takes longer than the receiver's
- * `dependencyTimeoutMs` (10 seconds where no receiver uses the store), whatever it waits for; where the
- * server does not answer at all, the connection is closed two seconds later. A row that was claimed and never completed lives as long as one that was: its
- * retention from its last claim.
+ * A store on a table of PostgreSQL, for several processes and hosts. The server's clock decides when
+ * leases and retention end. Create the table first: `migrate()`, or the SQL of `postgresSchema`.
  *
- * @throws ConfigurationError for an option that is unknown or cannot work.
+ * Needs PostgreSQL 12 or later. Each call is a transaction of its own and keeps nothing in the session, so
+ * a pooler in transaction mode (PgBouncer) and any isolation level work.
+ *
+ * The server ends a call that takes longer than the receiver's `dependencyTimeoutMs` (10 seconds if no
+ * receiver uses the store). If the server does not answer at all, the connection is closed two seconds
+ * later and the call rejects with a `LostAnswerError`. A row that was claimed and never completed is
+ * remembered for the retention, counted from its last claim.
+ *
+ * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
+ * cannot work.
+ * @example
+ * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+ * pool.on("error", console.error);
+ * const store = postgresStore({ pool });
+ * await store.migrate();
+ * const receiver = createWebhookReceiver({ secret, store, handlers });
  */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const { pool, table } = poolOptions("postgresStore", options, ["query"]);
@@ -42,17 +55,20 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
   const run = (statement: string, values: unknown[]) => {
     const deadline = limits.deadline();
-    return settled(() => ask(pool, limits, deadline, statement, values), limits.mayTryAgain);
+    return retrySerializationFailures(
+      () => query(pool, limits, deadline, statement, values),
+      limits.mayRetry,
+    );
   };
 
   const claim = (key: string, owner: string, { leaseMs, retentionMs }: ClaimOptions) => {
     const deadline = limits.deadline();
     const values = [key, owner, leaseMs, retentionMs];
-    return settled(async () => {
-      const { rows } = await ask(pool, limits, deadline, statements.claim, values);
+    return retrySerializationFailures(async () => {
+      const { rows } = await query(pool, limits, deadline, statements.claim, values);
       if (rows.length > 0) return readClaimRow(rows);
-      return readClaimRow((await ask(pool, limits, deadline, statements.look, [key])).rows);
-    }, limits.mayTryAgain);
+      return readClaimRow((await query(pool, limits, deadline, statements.look, [key])).rows);
+    }, limits.mayRetry);
   };
 
   const release = async (key: string, owner: string): Promise<void> => {
@@ -64,7 +80,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       try {
         return await claim(key, owner, times);
       } catch (error) {
-        // It may have been granted all the same, and then nothing holds it.
+        // The claim may have been granted. No delivery would then run under its lease.
         if (error instanceof LostAnswerError) await release(key, owner).catch(() => undefined);
         throw error;
       }
@@ -82,19 +98,19 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     release,
 
     [TIME_LIMIT_HOOK](dependencyTimeoutMs) {
-      limits.tell(dependencyTimeoutMs);
+      limits.allow(dependencyTimeoutMs);
     },
 
-    ...createUpkeep(pool, table),
+    ...maintenanceOf(pool, table),
   };
   return store;
 }
 
 function statementsOn(table: string) {
   return {
-    // Inserts the row, takes it over, or leaves it as it is and answers nothing. It reads nothing that
-    // another claim writes, and so never fails at isolation level serializable (with the look in front,
-    // 5 000 claims took 5 700 retries). The owner may claim again.
+    // Inserts the row, takes it over, or changes nothing and returns no row. It reads nothing that another
+    // claim writes, so it never fails at isolation level serializable. With `look` in front of it,
+    // 5 000 claims took 5 700 retries. The owner of the lease may claim again.
     claim: `INSERT INTO ${table} AS held (key, owner, lease_until, expires_at)
       VALUES ($1, $2, ${fromNow("$3")}, ${fromNow("greatest($3::float8, $4::float8)")})
       ON CONFLICT (key) DO UPDATE SET
@@ -108,8 +124,8 @@ function statementsOn(table: string) {
         OR held.owner = excluded.owner
       RETURNING CASE WHEN takeover THEN 'takeover' ELSE 'claimed' END AS state`,
 
-    // Why nothing was claimed. What has ended since gives no row, and is asked for again. As a part of
-    // the claim's statement it would cost every claim a quarter of its speed.
+    // Says why nothing was claimed. No row means that the reason has just ended: the claim is tried again.
+    // As a part of the claim's statement it would make every claim a quarter slower.
     look: `SELECT
         CASE WHEN owner IS NULL THEN 'completed' ELSE 'in_flight' END AS state,
         ${LEASE_LEFT_MS} AS retry_after_ms
@@ -123,15 +139,15 @@ function statementsOn(table: string) {
       WHERE key = $1 AND owner = $2 AND lease_until > clock_timestamp()`,
 
     complete: `INSERT INTO ${table} AS held (key, expires_at)
-      SELECT $1, ${fromNow("$2")} WHERE ${DURABLY} IS NOT NULL
+      SELECT $1, ${fromNow("$2")} WHERE ${SYNCHRONOUS_COMMIT} IS NOT NULL
       ON CONFLICT (key) DO UPDATE SET
         owner = NULL,
         lease_until = NULL,
         expires_at = excluded.expires_at
       WHERE held.owner IS NOT NULL OR held.expires_at <= clock_timestamp()`,
 
-    // A takeover's lease is ended, and its row stays: the next one takes over too. An earlier run may
-    // have left its effect, however many tried again and failed since.
+    // A takeover keeps its row and only its lease ends, so that the next claim is a takeover too: an
+    // earlier run may have had its effect, however many later runs failed.
     release: `WITH ended AS (
         UPDATE ${table} SET lease_until = clock_timestamp()
         WHERE key = $1 AND owner = $2 AND takeover

@@ -1,54 +1,72 @@
 import type { ClaimResult } from "../delivery-store.js";
 import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
 import type { TransactionalStore, WorkFacts } from "../transactional-store.js";
-import { ask } from "./ask.js";
 import { readClaimRow, readVersion } from "./claim-row.js";
-import { LEASE_LEFT_MS, fromNow } from "./moments.js";
-import { poolOptions } from "./pool-options.js";
+import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
+import { poolOptions, quotedTable } from "./options.js";
 import type { PostgresClient, PostgresClientOf, PostgresTransactionPool } from "./postgres-pool.js";
-import { settled } from "./settled.js";
+import { query } from "./query.js";
+import { retrySerializationFailures } from "./serialization-retry.js";
+import { LEASE_LEFT_MS, fromNow } from "./sql-text.js";
 import { StatementLimits } from "./statement-limits.js";
-import { quotedTable } from "./table-name.js";
 import { openTransaction, type Transaction } from "./transaction.js";
-import { createUpkeep, type PostgresUpkeep } from "./upkeep.js";
 
 /** Options of `postgresTransactions`. */
 export interface PostgresTransactionsOptions<Pool extends PostgresTransactionPool> {
   /**
-   * A `Pool` of pg 8, or what has its `connect` and `query`, with a client for each delivery that is
-   * handled at a time. Listen for its `error`.
+   * A `Pool` of pg 8, or anything with the same `connect` and `query`. Each delivery that is being handled
+   * takes one client. Add a listener for its `error`: without one, an idle connection that breaks ends the
+   * process.
    */
   readonly pool: Pool;
-  /** `table` or `schema.table`, case-sensitive. Default `gateway_deliveries`. One an application. */
+  /**
+   * `table` or `schema.table`, case-sensitive, each part 1 to 63 letters, digits and `_` with no digit
+   * first. Default `gateway_deliveries`. Give each application its own table.
+   */
   readonly table?: string | undefined;
 }
 
-/** A `TransactionalStore` on a table of PostgreSQL; a `Tx` is a client of the pool. */
-export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, PostgresUpkeep {}
+/** A `TransactionalStore` on a table of PostgreSQL. `Tx` is the type of the pool's clients. */
+export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, PostgresMaintenance {}
 
 /**
- * Remembers a delivery in the transaction of the handler's own writes, which the handler makes on
- * `context.tx`: both are there, or neither. Needs PostgreSQL 12 or later, and the table: `migrate()`.
- * The retention counts from the start of the transaction, whose isolation level is the connection's
- * default.
+ * A store that remembers a delivery in the same transaction as the handler's own writes: the handler
+ * writes on `context.tx`, and either both are committed or neither. Create the table first: `migrate()`,
+ * or the SQL of `postgresSchema`. Needs PostgreSQL 12 or later. The transaction has the default isolation
+ * level of the connection, and the retention counts from its start.
  *
- * The transaction is begun and ended here. A handler may set savepoints. Statements that would end the
- * transaction or outlive it (`SET` without `LOCAL`), `release`, and any use of `tx` after it has settled
- * are refused with a `TransactionMisuseError`. A handler that ends it all the same is sent its delivery
- * again. Where the connection breaks, `context.signal` aborts. The store's own statements are ended by the
- * server after the receiver's `dependencyTimeoutMs`; those of the handler are not limited.
+ * The store begins and ends the transaction. A handler may use savepoints. `tx` refuses, with a
+ * `TransactionMisuseError`, statements that would end the transaction or outlive it (`SET` without
+ * `LOCAL`), `release`, and every use after the handler has settled. If a handler ends the transaction in
+ * spite of that, the gateway sends its delivery again.
  *
- * It heeds the claims and completions that `postgresStore` has left in the same table; where a lease of
- * those has ended without a verdict, `context.takeover` is true. Do not run both on one: a claim waits for
- * the end of a transaction on the same key.
+ * `context.signal` aborts when the connection breaks. The server ends a statement of the store after the
+ * receiver's `dependencyTimeoutMs`; it does not limit the statements of the handler.
  *
- * @throws ConfigurationError for an option that is unknown or cannot work.
+ * The store respects leases and completions that `postgresStore` left in the same table: if such a lease
+ * ended without a result, `context.takeover` is true. Do not run both on one table at the same time: a
+ * claim waits for the end of a transaction on the same key.
+ *
+ * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
+ * cannot work.
+ * @example
+ * const store = postgresTransactions({ pool });
+ * await store.migrate();
+ * createWebhookReceiver({
+ *   secret,
+ *   store,
+ *   handlers: {
+ *     new_alarm: async (alarm, { tx }) => {
+ *       await tx.query("INSERT INTO alarms (account_id) VALUES ($1)", [alarm.account_id]);
+ *     },
+ *   },
+ * });
  */
 export function postgresTransactions<Pool extends PostgresTransactionPool>(
   options: PostgresTransactionsOptions<Pool>,
 ): PostgresTransactions<PostgresClientOf<Pool>> {
   const own = poolOptions("postgresTransactions", options, ["query", "connect"]);
-  // Clients of this pool by `PostgresClientOf`, which TypeScript cannot follow for an open `Pool`.
+  // TypeScript cannot resolve `PostgresClientOf` for a type parameter.
   const pool = own.pool as unknown as ClientPool<PostgresClientOf<Pool>>;
   const table = quotedTable(own.table);
   const [beginning, forgetting] = [beginStatement(table), forgetStatement(table)];
@@ -57,17 +75,17 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
   const open = (key: string, retentionMs: number) => {
     const deadline = limits.deadline();
     const values = [key, retentionMs];
-    return settled(
+    return retrySerializationFailures(
       () => begin(() => openTransaction(pool, limits, deadline, beginning, values)),
-      limits.mayTryAgain,
+      limits.mayRetry,
     );
   };
 
   const forget = (key: string, version: unknown) => {
     const deadline = limits.deadline();
-    return settled(
-      () => ask(pool, limits, deadline, forgetting, [key, version]),
-      limits.mayTryAgain,
+    return retrySerializationFailures(
+      () => query(pool, limits, deadline, forgetting, [key, version]),
+      limits.mayRetry,
     );
   };
 
@@ -81,8 +99,8 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
       try {
         await complete(transaction, (tx) => work(tx, facts));
       } catch (error) {
-        // Then the key may be committed, without all that the handler was to do. Where the server cannot
-        // be reached for it, the first error says why.
+        // The key may be committed although the handler did not finish. If the server cannot be reached
+        // to delete it, the first error says why.
         if (transaction.mayBeEndedByHandler) await forget(key, version).catch(() => undefined);
         throw error;
       }
@@ -90,17 +108,17 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
     },
 
     [TIME_LIMIT_HOOK](dependencyTimeoutMs) {
-      limits.tell(dependencyTimeoutMs);
+      limits.allow(dependencyTimeoutMs);
     },
 
-    ...createUpkeep(own.pool, own.table),
+    ...maintenanceOf(own.pool, own.table),
   };
   return store;
 }
 
 /**
- * Each delivery has a client of the pool while its handler runs. One client is left for what else uses the
- * pool, and is taken all the same where there is only one.
+ * A delivery holds a client of the pool while its handler runs. One client stays free for other users of
+ * the pool, unless it is the only one.
  */
 function concurrencyOf({ options }: PostgresTransactionPool) {
   const max = options?.max;
@@ -112,7 +130,7 @@ interface ClientPool<Client> extends PostgresTransactionPool {
   connect(): Promise<Client & PostgresClient>;
 }
 
-/** A transaction in which the key is remembered, in this version of its row. */
+/** A transaction that has written the row of the key; `version` identifies that version of the row. */
 interface Begun<Client> {
   readonly transaction: Transaction<Client>;
   readonly version: unknown;
@@ -122,8 +140,8 @@ interface Begun<Client> {
 type Refusal = Exclude<ClaimResult, { state: "claimed" }>;
 
 /**
- * A transaction in which the key is remembered, or what stands in its way; undefined where a concurrent
- * change overtook it. Whatever fails here may be tried again, since the handler has not been called.
+ * A transaction that has written the row of the key, or the reason why it cannot; undefined if a
+ * concurrent change was not in its snapshot. Every failure here may be retried: the handler has not run.
  */
 async function begin<Client>(
   open: () => Promise<Transaction<Client>>,
@@ -158,11 +176,12 @@ async function complete<Client>(
 }
 
 /**
- * A row that is within its retention and is begun anyway is an ended lease: a takeover.
+ * A row that is within its retention and can still be taken is an ended lease: a takeover.
  *
- * To insert a row that another transaction has inserted and not committed is to wait for its end, so an
- * advisory lock is tried first; it ends with the transaction, as poolers in transaction mode need it. The
- * row alone makes it safe: without the lock a copy would wait, and not be processed twice.
+ * An INSERT waits for the end of another transaction that has inserted the same key. So an advisory lock
+ * is tried first, and a redelivery is answered at once. The lock ends with the transaction, as poolers in
+ * transaction mode need it. The row alone makes it safe: without the lock a redelivery would wait, and not
+ * be processed twice.
  */
 function beginStatement(table: string): string {
   return `WITH mine AS MATERIALIZED (
@@ -195,7 +214,7 @@ function beginStatement(table: string): string {
     SELECT 'in_flight', NULL, NULL FROM mine WHERE NOT locked AND NOT EXISTS (SELECT FROM standing)`;
 }
 
-/** Of that version alone: meanwhile another process may have handled the delivery. */
+/** Deletes only that version of the row: another process may have handled the delivery since. */
 function forgetStatement(table: string): string {
   return `DELETE FROM ${table} WHERE key = $1 AND xmin = $2::xid`;
 }

@@ -1,17 +1,17 @@
-/** `ROLLBACK WORK TO` tells the most with the most words. */
+/** `ROLLBACK WORK TO` needs the most words to be told apart. */
 const WORDS = 3;
 
-// What the server takes for space, and for the end of a line comment. Sticky: each is tried once at each
-// place, so that a text of any length takes time in proportion to it.
+// White space and line comments as the server defines them. The patterns are sticky, so that each is tried
+// once at a position and the time grows in proportion to the text.
 const SPACE = /[ \t\n\r\f\v]+|--[^\n\r]*/y;
 const SPACE_OR_NOTHING = /[ \t\n\r\f\v;]+|--[^\n\r]*/y;
-/** A keyword, or a name with its dots: `local.role` is no `LOCAL`. */
+/** A keyword, or a name with its dots: `local.role` is not `LOCAL`. */
 const WORD = /[\w$.\u0080-\uffff]+/y;
 const COMMENT_EDGE = /\/\*|\*\//g;
 
 /**
- * The first words of a text's first statement that is not empty, three at most, with one space between
- * them: as they are written, without the comments around them. Ends before anything that is no word.
+ * The first words, at most three, of the first statement in `text` that is not empty. They keep their
+ * case, are separated by one space, and leave out comments. The head ends before anything but a word.
  */
 export function statementHead(text: string): string {
   const words: string[] = [];
@@ -25,7 +25,7 @@ export function statementHead(text: string): string {
   return words.join(" ");
 }
 
-/** Where what follows `space` and comments begins. */
+/** The position after `space` and comments. */
 function skip(text: string, from: number, space: RegExp): number {
   let at = from;
   for (;;) {
@@ -36,13 +36,13 @@ function skip(text: string, from: number, space: RegExp): number {
   }
 }
 
-/** Where a match of the sticky `pattern` at `at` ends; `at` where there is none. */
+/** The end of the match of the sticky `pattern` at `at`; `at` if there is none. */
 function endOf(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;
 }
 
-/** Where the block comment at `start` ends, with those in it: of PostgreSQL they nest. */
+/** The end of the block comment at `start`. Block comments nest in PostgreSQL. */
 function endOfComment(text: string, start: number): number {
   let depth = 0;
   COMMENT_EDGE.lastIndex = start;

@@ -1,40 +1,40 @@
 import { MAX_TIMER_MS } from "../../common/integer-option.js";
-import { isSerializationFailure } from "./settled.js";
+import { isSerializationFailure } from "./errors.js";
 
-/** What one call may take, in milliseconds, until a receiver says so: the store is used by itself. */
+/** The limit of one call in milliseconds, if no receiver uses the store. */
 const DEFAULT_LIMIT_MS = 10_000;
-/** How long the server's own "too late" may be under way. */
+/** How much longer the client waits, in milliseconds, for the server to answer that it ended a statement. */
 const GRACE_MS = 2_000;
-/** How often the server looks whether the client of a statement that waits is still there. */
+/** How often the server checks, while a statement runs, whether its client is still connected. */
 const HANG_UP_CHECK_MS = 1_000;
 const HANG_UP_CHECK = "client_connection_check_interval";
 
-/** When the server has surely noticed that a client has hung up, in milliseconds. */
+/** The milliseconds after which the server has noticed a closed connection. */
 export const HANG_UP_NOTICED_MS = HANG_UP_CHECK_MS + 500;
 
-/** When one call has to be over. */
+/** When one call has to end. */
 export interface Deadline {
   /** Whole milliseconds until then; at least 1. */
   readonly remainingMs: () => number;
 }
 
 /**
- * How long the statements of one store may take. The server ends each by itself: a client that only hangs
- * up leaves a server process behind, which waits on for its lock and takes a connection's place.
+ * How long the statements of one store may take. The server ends each of them: if only the client closed
+ * the connection, the server process would go on waiting for its lock and occupy a connection.
  */
 export class StatementLimits {
-  #toldMs: number | undefined;
-  /** PostgreSQL 14 and later can, but not on every operating system. */
+  #allowedMs: number | undefined;
+  /** False before PostgreSQL 14, and on operating systems that cannot do it. */
   #noticesHangUps = true;
 
   /** How long one call may take. */
   get ms(): number {
-    return this.#toldMs ?? DEFAULT_LIMIT_MS;
+    return this.#allowedMs ?? DEFAULT_LIMIT_MS;
   }
 
-  /** What a receiver allows; of several receivers the most counts. */
-  tell(ms: number): void {
-    this.#toldMs = Math.max(this.#toldMs ?? 0, ms);
+  /** Sets the limit of a receiver. With several receivers the largest applies. */
+  allow(ms: number): void {
+    this.#allowedMs = Math.max(this.#allowedMs ?? 0, ms);
   }
 
   deadline(): Deadline {
@@ -43,8 +43,8 @@ export class StatementLimits {
   }
 
   /**
-   * The statements that limit each one after them in the same transaction to `ms`, and let the server
-   * notice a client that hangs up. Local to the transaction, as poolers in transaction mode need it.
+   * The statements that limit every later one in the same transaction to `ms`, and make the server notice
+   * a closed connection. They end with the transaction, as poolers in transaction mode need it.
    */
   settings(ms: number): string {
     const timeout = `SET LOCAL statement_timeout = ${String(ms)}`;
@@ -52,17 +52,17 @@ export class StatementLimits {
     return `${timeout}; SET LOCAL ${HANG_UP_CHECK} = ${String(HANG_UP_CHECK_MS)}`;
   }
 
-  /** Whether the same may be tried again after `error`: without a setting that the server does not have. */
-  readonly mayTryAgain = (error: unknown): boolean => {
+  /** Whether the call may be retried after `error`. Drops a setting that the server does not know. */
+  readonly mayRetry = (error: unknown): boolean => {
     if (isSerializationFailure(error)) return true;
-    // Of several statements that were under way each may: the first to fail has turned it off.
+    // Not only for the first such error: other calls may have sent the setting at the same time.
     if (!String(error).includes(HANG_UP_CHECK)) return false;
     this.#noticesHangUps = false;
     return true;
   };
 }
 
-/** How long the client waits for a statement that the server ends after `ms`. */
+/** How many milliseconds the client waits for a statement that the server ends after `ms`. */
 export function clientTimeoutMs(ms: number): number {
   return Math.min(ms + GRACE_MS, MAX_TIMER_MS);
 }

@@ -1,69 +1,51 @@
 import { DeadlineError } from "../../common/deadline.js";
 import { TransactionMisuseError } from "../transactional-store.js";
-import { codeOf } from "./ask.js";
-import { connect } from "./connection.js";
-import { DURABLY } from "./durably.js";
-import { inlined } from "./inlined.js";
-import { lastResult } from "./last-result.js";
-import { lend } from "./lent-client.js";
+import { connect, lastResult } from "./connection.js";
+import {
+  SQLSTATE,
+  sqlStateOf,
+  TransactionAbortedError,
+  UnfinishedTransactionError,
+} from "./errors.js";
+import { guardClient } from "./guarded-client.js";
 import type { PostgresClient } from "./postgres-pool.js";
+import { inlineParameters, SYNCHRONOUS_COMMIT } from "./sql-text.js";
 import { clientTimeoutMs, type Deadline, type StatementLimits } from "./statement-limits.js";
 
 /** A transaction that has begun. `commit` and `rollBack` end it and release its client. */
 export interface Transaction<Client> {
-  /** What its first statement answered. */
+  /** The rows of its first statement. */
   readonly rows: readonly unknown[];
-  /** Runs the handler's work in it. Rejects before the work has ended where the connection breaks. */
+  /** Runs the handler's work in it. If the connection breaks, rejects before the work has ended. */
   run(work: (tx: Client) => Promise<void>): Promise<void>;
-  /** Rejects where it did not commit, and where nobody knows whether it did. */
+  /** Rejects if it did not commit, and if that is unknown. */
   commit(): Promise<void>;
-  /** Never rejects: where nothing can be sent, the connection is closed, and the server rolls back. */
+  /** Never rejects: if nothing can be sent, it closes the connection, and the server rolls back. */
   rollBack(): Promise<void>;
   /**
-   * After `rollBack` and after a failed `commit`: whether what was written in it can be committed only
-   * because the handler ended it. It did, or nobody can tell, as the connection broke before ROLLBACK.
+   * Set by `rollBack` and by a failed `commit`: whether the handler ended the transaction, or may have. In
+   * the second case the connection broke before ROLLBACK. What the store wrote may then be committed.
    */
   readonly mayBeEndedByHandler: boolean;
 }
 
-/** The handler had caught the error of a statement and gone on, so that COMMIT could only roll back. */
-export class TransactionAbortedError extends Error {
-  override readonly name = "TransactionAbortedError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "transaction_aborted";
-
-  constructor(cause?: unknown) {
-    super("rolled back at COMMIT: a statement in the transaction had failed, and was not undone", {
-      cause,
-    });
-  }
-}
-
-/** Gone with the transaction in which it was set: who finds it is in that very one. */
+/** A savepoint ends with its transaction, so a statement that finds it runs in the same transaction. */
 const SAVEPOINT = "identity_gateway_webhooks";
 
-// NOT DEFERRABLE is the default, and is refused inside of a transaction that has done something: where
-// something gives clients back unfinished, a BEGIN of its own would only go on with that.
+// NOT DEFERRABLE is the default. The server refuses it inside a transaction that has run a statement. A
+// bare BEGIN would go on with the transaction of a client that was released unfinished.
 const BEGIN = `BEGIN NOT DEFERRABLE; SAVEPOINT ${SAVEPOINT}`;
-/** Holds the partner's own limit while ours is in its place: what the handler runs is not ours to limit. */
-const PARTNERS_LIMIT = "identity_gateway_webhooks.statement_timeout";
-const KEEP_LIMIT = `SELECT set_config('${PARTNERS_LIMIT}', current_setting('statement_timeout'), true)`;
-const RESTORE_LIMIT = `SELECT set_config('statement_timeout', current_setting('${PARTNERS_LIMIT}'), true)`;
-const COMMIT = `RELEASE SAVEPOINT ${SAVEPOINT}; SELECT ${DURABLY}; COMMIT`;
+/** Keeps the application's own statement_timeout, which applies to the handler's statements, while ours is set. */
+const APPLICATION_LIMIT = "identity_gateway_webhooks.statement_timeout";
+const KEEP_LIMIT = `SELECT set_config('${APPLICATION_LIMIT}', current_setting('statement_timeout'), true)`;
+const RESTORE_LIMIT = `SELECT set_config('statement_timeout', current_setting('${APPLICATION_LIMIT}'), true)`;
+const COMMIT = `RELEASE SAVEPOINT ${SAVEPOINT}; SELECT ${SYNCHRONOUS_COMMIT}; COMMIT`;
 const ROLLBACK = `ROLLBACK TO SAVEPOINT ${SAVEPOINT}; ROLLBACK`;
 
-/** A short limit of the receiver is no reason to close a connection that only has a slow server. */
+/** With a very short `dependencyTimeoutMs`, a slow server alone must not cost the connection. */
 const MIN_ROLLBACK_MS = 1_000;
 
-const ACTIVE_TRANSACTION = "25001";
-const NO_TRANSACTION = "25P01";
-const ABORTED_TRANSACTION = "25P02";
-const NO_SUCH_SAVEPOINT = "3B001";
-
-/**
- * Begins a transaction on a client of `pool`, with a `statement` of ours. All of it has until `deadline`:
- * then the server ends it.
- */
+/** Begins a transaction on a client of `pool`, and runs `statement` in it, both before `deadline`. */
 export async function openTransaction<Client extends PostgresClient>(
   pool: { connect(): Promise<Client> },
   limits: StatementLimits,
@@ -74,11 +56,11 @@ export async function openTransaction<Client extends PostgresClient>(
   const { client, broken, query, release, close } = await connect(pool, deadline);
   let mayBeEndedByHandler = false;
 
-  /** Whether the server says that it was our transaction, and is rolled back. */
+  /** Resolves to whether the server confirmed that our transaction is rolled back. */
   const end = async (text: string): Promise<boolean> => {
     try {
-      // It waits for no lock, but for the statements that a handler has left running. Half of the limit
-      // leaves time to hang up on these, within what the receiver waits for.
+      // ROLLBACK waits for no lock, but for statements that the handler left running. Half of the limit
+      // leaves enough time to close the connection on these before the receiver stops waiting.
       await query("ROLLBACK", Math.max(MIN_ROLLBACK_MS, limits.ms / 2), text);
     } catch (error) {
       if (isOutside(error)) await end("ROLLBACK");
@@ -95,7 +77,7 @@ export async function openTransaction<Client extends PostgresClient>(
       BEGIN,
       KEEP_LIMIT,
       limits.settings(ms),
-      inlined(statement, values),
+      inlineParameters(statement, values),
       RESTORE_LIMIT,
     ].join(";\n");
     try {
@@ -103,7 +85,9 @@ export async function openTransaction<Client extends PostgresClient>(
     } catch (error) {
       if (error instanceof DeadlineError) await close(error);
       else await end("ROLLBACK");
-      throw codeOf(error) === ACTIVE_TRANSACTION ? unfinished(error) : error;
+      throw sqlStateOf(error) === SQLSTATE.activeTransaction
+        ? new UnfinishedTransactionError({ cause: error })
+        : error;
     }
   };
 
@@ -111,7 +95,7 @@ export async function openTransaction<Client extends PostgresClient>(
     rows: await begin(),
 
     async run(work) {
-      const { tx, close } = lend(client);
+      const { tx, close } = guardClient(client);
       try {
         await Promise.race([work(tx), broken]);
       } finally {
@@ -129,11 +113,13 @@ export async function openTransaction<Client extends PostgresClient>(
           await close(error);
           throw error;
         }
-        // Where it is the answer that was lost, our own COMMIT may have committed a success.
+        // If only the answer was lost, our own COMMIT may have committed a success: then it stays.
         mayBeEndedByHandler = isOutside(error);
         await end("ROLLBACK");
         if (mayBeEndedByHandler) throw endedByHandler(error);
-        throw codeOf(error) === ABORTED_TRANSACTION ? new TransactionAbortedError(error) : error;
+        throw sqlStateOf(error) === SQLSTATE.abortedTransaction
+          ? new TransactionAbortedError(error)
+          : error;
       }
       release();
       if (done !== "COMMIT") throw new TransactionAbortedError();
@@ -149,19 +135,12 @@ export async function openTransaction<Client extends PostgresClient>(
   };
 }
 
-/** Whether a statement about our savepoint found itself outside of our transaction. */
+/** Whether a statement on our savepoint ran outside our transaction. */
 function isOutside(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === NO_TRANSACTION || code === NO_SUCH_SAVEPOINT;
+  const code = sqlStateOf(error);
+  return code === SQLSTATE.noTransaction || code === SQLSTATE.noSuchSavepoint;
 }
 
 function endedByHandler(cause: unknown): Error {
   return new TransactionMisuseError("the handler ended the transaction of its delivery", { cause });
-}
-
-function unfinished(cause: unknown): Error {
-  return new Error(
-    "the pool lent a client inside of a transaction, which was rolled back: something gives clients back unfinished",
-    { cause },
-  );
 }

@@ -1,42 +1,38 @@
 import type { ClaimOptions } from "../delivery-store.js";
-import type { SqliteDatabase } from "./sqlite-database.js";
+import type { SqliteDatabase, SqliteStatement } from "./sqlite-database.js";
 
 /** A delivery that the table remembers. */
 export type KnownDelivery =
   | { readonly state: "completed" }
-  /** Of an uncompleted one: its lease, which ended where `remainingMs` is not above 0. */
   | {
       readonly state: "leased";
       readonly owner: string;
+      /** Milliseconds until the lease ends; 0 or less if it has ended. */
       readonly remainingMs: number;
-      /** Whether the lease is a takeover itself. */
+      /** Whether the lease itself was a takeover. */
       readonly takeover: boolean;
     };
 
-/** The statements on the table. None of them begins or ends a transaction. */
-export interface DeliveriesTable {
-  /** What is remembered of `key`; undefined for nothing, or for nothing any more. */
-  readonly find: (key: string) => KnownDelivery | undefined;
-  /** Gives the lease on `key` to `owner`. */
-  readonly lease: (key: string, owner: string, takeover: boolean, times: ClaimOptions) => void;
-  /** Extends a lease that `owner` holds. False where it is lost. */
-  readonly renew: (key: string, owner: string, leaseMs: number) => boolean;
-  /** Completes `key`, unless it is, and forgets some of the others whose retention has ended. */
-  readonly complete: (key: string, retentionMs: number) => void;
-  /** Ends the lease of `owner` where it is a takeover, and forgets any other. */
-  readonly release: (key: string, owner: string) => void;
-}
-
+/** The columns that the statements use. A table may have more. */
 export const TABLE_COLUMNS = ["key", "owner", "lease_ends_at", "takeover", "forget_at"];
 
 /**
- * The statement that makes the table. Times are Unix milliseconds. A row without owner is completed;
- * one whose `forget_at` has passed counts as none. `takeover` is 1 once an earlier lease ended without a
- * verdict.
+ * The number after this name is the layout of the table. It is the name of a constraint in the text of
+ * CREATE TABLE, so it costs no page and no statement. A later release adds columns by ALTER TABLE, puts
+ * its own number into the constraint of a new column, and never changes what a column means. The highest
+ * number counts. So this release works on a table of a later layout, and a later release can tell what
+ * it has to add.
+ */
+const LAYOUT = "identity_gateway_webhooks_layout_";
+
+/**
+ * The statement that creates the table. Times are Unix milliseconds. A row without an owner is completed.
+ * A row whose `forget_at` has passed counts as absent. `takeover` is 1 once an earlier lease ended without
+ * a result.
  */
 export function createTableSql(table: string): string {
   return `CREATE TABLE IF NOT EXISTS "${table}" (
-    key TEXT NOT NULL PRIMARY KEY,
+    key TEXT NOT NULL CONSTRAINT ${LAYOUT}1 PRIMARY KEY,
     owner TEXT,
     lease_ends_at INTEGER,
     takeover INTEGER NOT NULL DEFAULT 0,
@@ -44,71 +40,102 @@ export function createTableSql(table: string): string {
   ) WITHOUT ROWID`;
 }
 
+/** The layout of a table, from its CREATE TABLE text; undefined for a table that carries no number. */
+export function layoutOf(createTable: string): number | undefined {
+  const found = [...createTable.matchAll(new RegExp(`${LAYOUT}(\\d{1,9})`, "g"))];
+  return found.length === 0 ? undefined : Math.max(...found.map(([, number]) => Number(number)));
+}
+
 /** The host's clock in whole milliseconds, the same for all processes. 2440587.5 is 1970 (julianday). */
 const NOW = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
-/** So many rows are looked at on either side of the sweep. */
+/** The sweep looks at this many rows at each of two places. */
 const SWEPT = 8;
 
-/** Prepares the statements. Throws where the table is missing. */
-export function createDeliveriesTable(database: SqliteDatabase, table: string): DeliveriesTable {
-  // With `?` alone: better-sqlite3 takes `?1` for a name.
-  const rows = `"${table}"`;
-  const find = database.prepare(
-    `SELECT owner, lease_ends_at - ${NOW}, takeover FROM ${rows}
-     WHERE key = ? AND forget_at > ${NOW}`,
-  );
-  const lease = database.prepare(
-    `INSERT INTO ${rows} (key, owner, takeover, lease_ends_at, forget_at)
-     VALUES (?, ?, ?, ${NOW} + ?, ${NOW} + ?)
-     ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, takeover = excluded.takeover,
-       lease_ends_at = excluded.lease_ends_at, forget_at = excluded.forget_at`,
-  );
-  const renew = database.prepare(
-    `UPDATE ${rows} SET lease_ends_at = ${NOW} + ?, forget_at = max(forget_at, ${NOW} + ?)
-     WHERE key = ? AND owner = ? AND lease_ends_at > ${NOW}`,
-  );
-  const complete = database.prepare(
-    `INSERT INTO ${rows} (key, forget_at) VALUES (?, ${NOW} + ?)
-     ON CONFLICT (key) DO UPDATE SET owner = NULL, lease_ends_at = NULL, forget_at = excluded.forget_at
-     WHERE owner IS NOT NULL OR forget_at <= ${NOW}`,
-  );
-  // Retention without an index, which would take as much room as the table, and without a timer: each
-  // completion looks at the rows next to its own, mostly in the page that it writes anyway, and at the
-  // first ones. With random ids every row is such a neighbour before long, with ascending ids the
-  // oldest rows are the first ones.
-  const sweep = database.prepare(
-    `DELETE FROM ${rows} WHERE forget_at <= ${NOW} AND key IN (
-       SELECT key FROM (SELECT key FROM ${rows} WHERE key > ? ORDER BY key LIMIT ${SWEPT})
-       UNION ALL SELECT key FROM (SELECT key FROM ${rows} ORDER BY key LIMIT ${SWEPT}))`,
-  );
-  const endTakeover = database.prepare(
-    `UPDATE ${rows} SET lease_ends_at = ${NOW} WHERE key = ? AND owner = ? AND takeover = 1`,
-  );
-  const forget = database.prepare(
-    `DELETE FROM ${rows} WHERE key = ? AND owner = ? AND takeover = 0`,
-  );
+/** The statements on the table. None of them begins or ends a transaction. */
+export class DeliveriesTable {
+  readonly #find: SqliteStatement;
+  readonly #lease: SqliteStatement;
+  readonly #renew: SqliteStatement;
+  readonly #complete: SqliteStatement;
+  readonly #sweep: SqliteStatement;
+  readonly #endTakeover: SqliteStatement;
+  readonly #forget: SqliteStatement;
 
-  return {
-    find(key) {
-      const row = find.get(key);
-      if (row === undefined || row === null) return undefined;
-      // By place, and through Number: a handle may be set to give rows as arrays, and integers as BigInt.
-      const [owner, remainingMs, takeover] = Object.values(row) as unknown[];
-      if (typeof owner !== "string") return { state: "completed" };
-      const isTakeover = Number(takeover) === 1;
-      return { state: "leased", owner, remainingMs: Number(remainingMs), takeover: isTakeover };
-    },
-    lease(key, owner, takeover, { leaseMs, retentionMs }) {
-      lease.run(key, owner, takeover ? 1 : 0, leaseMs, Math.max(leaseMs, retentionMs));
-    },
-    renew: (key, owner, leaseMs) => Number(renew.run(leaseMs, leaseMs, key, owner).changes) > 0,
-    complete(key, retentionMs) {
-      complete.run(key, retentionMs);
-      sweep.run(key);
-    },
-    release(key, owner) {
-      endTakeover.run(key, owner);
-      forget.run(key, owner);
-    },
-  };
+  /** Prepares the statements. Throws if the table is missing. */
+  constructor(database: SqliteDatabase, table: string) {
+    // `?` without a number: better-sqlite3 takes `?1` for a name.
+    const rows = `"${table}"`;
+    this.#find = database.prepare(
+      `SELECT owner, lease_ends_at - ${NOW}, takeover FROM ${rows}
+       WHERE key = ? AND forget_at > ${NOW}`,
+    );
+    this.#lease = database.prepare(
+      `INSERT INTO ${rows} (key, owner, takeover, lease_ends_at, forget_at)
+       VALUES (?, ?, ?, ${NOW} + ?, ${NOW} + ?)
+       ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, takeover = excluded.takeover,
+         lease_ends_at = excluded.lease_ends_at, forget_at = excluded.forget_at`,
+    );
+    this.#renew = database.prepare(
+      `UPDATE ${rows} SET lease_ends_at = ${NOW} + ?, forget_at = max(forget_at, ${NOW} + ?)
+       WHERE key = ? AND owner = ? AND lease_ends_at > ${NOW}`,
+    );
+    this.#complete = database.prepare(
+      `INSERT INTO ${rows} (key, forget_at) VALUES (?, ${NOW} + ?)
+       ON CONFLICT (key) DO UPDATE SET owner = NULL, lease_ends_at = NULL, forget_at = excluded.forget_at
+       WHERE owner IS NOT NULL OR forget_at <= ${NOW}`,
+    );
+    // Retention without a timer, and without an index, which would be as large as the table. Each
+    // completion looks at the rows next to its own, mostly in the page that it writes anyway, and at the
+    // first rows. With random ids every row is such a neighbour before long. With ascending ids the
+    // oldest rows are the first ones.
+    this.#sweep = database.prepare(
+      `DELETE FROM ${rows} WHERE forget_at <= ${NOW} AND key IN (
+         SELECT key FROM (SELECT key FROM ${rows} WHERE key > ? ORDER BY key LIMIT ${SWEPT})
+         UNION ALL SELECT key FROM (SELECT key FROM ${rows} ORDER BY key LIMIT ${SWEPT}))`,
+    );
+    this.#endTakeover = database.prepare(
+      `UPDATE ${rows} SET lease_ends_at = ${NOW} WHERE key = ? AND owner = ? AND takeover = 1`,
+    );
+    this.#forget = database.prepare(
+      `DELETE FROM ${rows} WHERE key = ? AND owner = ? AND takeover = 0`,
+    );
+  }
+
+  /** What is remembered of `key`; undefined for nothing, and once the retention has ended. */
+  find(key: string): KnownDelivery | undefined {
+    const row = this.#find.get(key);
+    if (row === undefined || row === null) return undefined;
+    // By position and through Number: a handle may be set to return arrays, and BigInt for integers.
+    const [owner, remainingMs, takeover] = Object.values(row) as unknown[];
+    if (typeof owner !== "string") return { state: "completed" };
+    const isTakeover = Number(takeover) === 1;
+    return { state: "leased", owner, remainingMs: Number(remainingMs), takeover: isTakeover };
+  }
+
+  /** Gives the lease on `key` to `owner`. */
+  lease(
+    key: string,
+    owner: string,
+    takeover: boolean,
+    { leaseMs, retentionMs }: ClaimOptions,
+  ): void {
+    this.#lease.run(key, owner, takeover ? 1 : 0, leaseMs, Math.max(leaseMs, retentionMs));
+  }
+
+  /** Extends a lease that `owner` holds. False if the lease is lost. */
+  renew(key: string, owner: string, leaseMs: number): boolean {
+    return Number(this.#renew.run(leaseMs, leaseMs, key, owner).changes) > 0;
+  }
+
+  /** Completes `key` if it is not completed yet, and deletes some rows whose retention has ended. */
+  complete(key: string, retentionMs: number): void {
+    this.#complete.run(key, retentionMs);
+    this.#sweep.run(key);
+  }
+
+  /** Ends the lease of `owner`. A takeover keeps its row; any other row is deleted. */
+  release(key: string, owner: string): void {
+    this.#endTakeover.run(key, owner);
+    this.#forget.run(key, owner);
+  }
 }

@@ -1,31 +1,26 @@
 import { ConfigurationError } from "../../common/configuration-error.js";
-import {
-  TABLE_COLUMNS,
-  createDeliveriesTable,
-  createTableSql,
-  type DeliveriesTable,
-} from "./deliveries-table.js";
-import { isLocked, untilUnlockedSync } from "./locked.js";
+import { isBusy, retryWhileBusySync } from "./busy-retry.js";
+import { DeliveriesTable, TABLE_COLUMNS, createTableSql, layoutOf } from "./deliveries-table.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 import { writeQueueOn, type WriteQueue } from "./write-queue.js";
 
-/** The table of a file that is ready for it. */
+/** The table of a prepared file, and the queue for writes to it. */
 export interface Deliveries {
   readonly table: DeliveriesTable;
   readonly writes: WriteQueue;
 }
 
-/** How long the lock is waited for where the table is missing, or the file is not in WAL yet. */
+/** How long opening waits for the lock if the table is missing, or the file is not in WAL mode yet. */
 const OPENING_TIMEOUT_MS = 5_000;
-/** PRAGMA synchronous that does more than FULL. */
+/** The value of PRAGMA synchronous that does more than FULL. */
 const EXTRA = 3;
 
 /**
- * Sets the handle and its file up, makes the table where it is missing, and prepares the statements.
- * Several processes may do so at once. Where the table is there, it waits for no writer. Otherwise it is
- * synchronous all the same, so it may stop the process for the while.
+ * Sets up the handle and its file, creates the table if it is missing, and prepares the statements.
+ * Several processes may call it at once. If the table exists, it writes nothing and waits for no writer.
+ * Otherwise it may block the process while it waits for the lock.
  *
- * @throws ConfigurationError where nothing would outlive the process, or the table is not the store's.
+ * @throws ConfigurationError if nothing would outlive the process, and if the table cannot be used.
  */
 export function openDeliveries(database: SqliteDatabase, name: string): Deliveries {
   checkIdle(database);
@@ -33,7 +28,7 @@ export function openDeliveries(database: SqliteDatabase, name: string): Deliveri
   try {
     // SQLite's own wait sleeps longer each time, so processes that write all the time would outrun it.
     database.exec("PRAGMA busy_timeout = 0");
-    const table = untilUnlockedSync(() => prepareFile(database, name), OPENING_TIMEOUT_MS);
+    const table = retryWhileBusySync(() => prepareFile(database, name), OPENING_TIMEOUT_MS);
     checkWritable(table);
     return { table, writes: writeQueueOn(database, busyTimeoutMs) };
   } finally {
@@ -41,23 +36,22 @@ export function openDeliveries(database: SqliteDatabase, name: string): Deliveri
   }
 }
 
-/** Writes what is missing, and nothing else. Throws where the file is locked for that; can be repeated. */
+/** Writes only what is missing. Throws if the file is locked at that time; may be repeated. */
 function prepareFile(database: SqliteDatabase, name: string): DeliveriesTable {
   if (pragma(database, "journal_mode") !== "wal") enterWal(database);
-  // Said even where it reads FULL: better-sqlite3 is built to fall back to NORMAL in WAL unless told.
+  // Set even if it reads FULL: better-sqlite3 is compiled to fall back to NORMAL in WAL unless it is set.
   if (Number(pragma(database, "synchronous")) !== EXTRA) database.exec("PRAGMA synchronous = FULL");
-  if (columnsOf(database, name) === null) database.exec(createTableSql(name));
-  checkColumns(database, name);
-  return createDeliveriesTable(database, name);
+  if (!isUsableTable(database, name)) database.exec(createTableSql(name));
+  return prepareStatements(database, name);
 }
 
-/** A handle that cannot write fails here and not at the first delivery. The lock is not waited for. */
+/** A handle that cannot write fails here, not at the first delivery. Does not wait for the lock. */
 function checkWritable(table: DeliveriesTable): void {
   try {
-    // Changes nothing. SQLite looks at the handle before the lock.
+    // Changes nothing. SQLite checks the handle before the lock.
     table.release("", "");
   } catch (error) {
-    if (!isLocked(error)) throw error;
+    if (!isBusy(error)) throw error;
   }
 }
 
@@ -82,26 +76,52 @@ function enterWal(database: SqliteDatabase): void {
 function notDurable(): ConfigurationError {
   return new ConfigurationError(
     "invalid_option",
-    "database cannot be set to WAL: open a file on a local disk; memoryStore is what lives in memory",
+    "database cannot be set to WAL: open a file on a local disk, or use memoryStore for memory",
   );
 }
 
-function checkColumns(database: SqliteDatabase, table: string): void {
-  if (columnsOf(database, table) === TABLE_COLUMNS.join(" ")) return;
-  throw new ConfigurationError(
+// Other columns are allowed if an INSERT may leave them out.
+const INSPECT = `SELECT group_concat(name, ' '),
+    group_concat(CASE
+      WHEN name IN ('key', 'forget_at') THEN NULL
+      WHEN name IN ('owner', 'lease_ends_at') THEN iif("notnull", name, NULL)
+      ELSE iif("notnull" AND dflt_value IS NULL, name, NULL)
+    END, ', '),
+    (SELECT sql FROM sqlite_master WHERE name = ? COLLATE NOCASE)
+  FROM (SELECT * FROM pragma_table_info(?) ORDER BY cid)`;
+
+/** False if the table is missing. Throws `ConfigurationError` if the statements would fail on it. */
+function isUsableTable(database: SqliteDatabase, table: string): boolean {
+  const [names, required, sql] = valuesOf(database.prepare(INSPECT).get(table, table));
+  if (typeof names !== "string") return false;
+  const found = names.split(" ");
+  const missing = TABLE_COLUMNS.filter((column) => !found.includes(column));
+  const layout = layoutOf(String(sql));
+  if (missing.length > 0) {
+    throw unusable(table, `lacks columns of the store: ${missing.join(", ")}`, layout);
+  }
+  if (typeof required === "string") {
+    const problem = `has columns that the store does not fill, NOT NULL without a default: ${required}`;
+    throw unusable(table, problem, layout);
+  }
+  return true;
+}
+
+function prepareStatements(database: SqliteDatabase, table: string): DeliveriesTable {
+  try {
+    return new DeliveriesTable(database, table);
+  } catch (error) {
+    if (!/ON CONFLICT clause|is a view/.test(String(error))) throw error;
+    throw unusable(table, "is not a table with a unique index on key alone", undefined);
+  }
+}
+
+function unusable(table: string, problem: string, layout: number | undefined): ConfigurationError {
+  const its = layout === undefined ? "" : ` (its layout is ${layout})`;
+  return new ConfigurationError(
     "invalid_option",
-    `table ${table} exists and is not the store's: give the name of another`,
+    `table ${table} exists and ${problem}${its}: name another table, or add what is missing`,
   );
-}
-
-/** The names of the columns; null where there is no such table. */
-function columnsOf(database: SqliteDatabase, table: string): unknown {
-  const list = database
-    .prepare(
-      "SELECT group_concat(name, ' ') FROM (SELECT name FROM pragma_table_info(?) ORDER BY cid)",
-    )
-    .get(table);
-  return firstOf(list);
 }
 
 function pragma(database: SqliteDatabase, name: string): unknown {
@@ -109,5 +129,10 @@ function pragma(database: SqliteDatabase, name: string): unknown {
 }
 
 function firstOf(row: unknown): unknown {
-  return Object.values(Object(row) as object)[0];
+  return valuesOf(row)[0];
+}
+
+/** By position: a handle may be set to return rows as arrays. */
+function valuesOf(row: unknown): unknown[] {
+  return Object.values(Object(row) as object);
 }

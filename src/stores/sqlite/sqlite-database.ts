@@ -1,17 +1,19 @@
-/** What is bound to a statement. */
+/** A value that the stores bind to a statement. */
 export type SqliteValue = string | number | null;
 
-/** A prepared statement, as better-sqlite3 and `node:sqlite` have it. */
+/** A prepared statement of better-sqlite3 or `node:sqlite`. */
 export interface SqliteStatement {
   run(...values: SqliteValue[]): { readonly changes: number | bigint };
   get(...values: SqliteValue[]): unknown;
 }
 
 /**
- * The part of a SQLite handle that is used: a `Database` of better-sqlite3 and a `DatabaseSync` of
+ * The part of a SQLite handle that the stores use. A `Database` of better-sqlite3 and a `DatabaseSync` of
  * `node:sqlite` both have it.
  */
 export interface SqliteDatabase {
+  /** Runs one or more statements that return no rows. */
   exec(sql: string): unknown;
+  /** Prepares one statement. Its methods return values, not promises. */
   prepare(sql: string): SqliteStatement;
 }

@@ -6,25 +6,25 @@ import type { SqliteDatabase } from "./sqlite-database.js";
 /** Options of `sqliteStore` and `sqliteTransactions`. */
 export interface SqliteOptions<Database extends SqliteDatabase = SqliteDatabase> {
   /**
-   * An open handle of better-sqlite3 or `node:sqlite` on a file of a local disk. Give the store one of
-   * its own: it is set to `synchronous=FULL`, and its file to WAL. The store does not close it.
+   * An open handle of better-sqlite3 or `node:sqlite` on a file of a local disk. Give the store a handle of
+   * its own: the store sets the handle to `synchronous=FULL` and the file to WAL. It does not close it.
    */
   database: Database;
   /**
-   * The table, made where it is missing. 1 to 64 letters, digits and `_`, no digit first, default
-   * `webhook_deliveries`.
+   * The table, created if it is missing. 1 to 64 letters, digits and `_`, with no digit first and no
+   * `sqlite_` in front. Default `gateway_deliveries`.
    */
   table?: string | undefined;
   /**
-   * How long a call waits for the file while another connection writes to it, or other calls on the
-   * handle do; then it fails, which is answered 503. The process goes on meanwhile.
-   * Milliseconds, from 0 to 2 147 483 647, default 4 000: below the receiver's `dependencyTimeoutMs`,
-   * so that its report names the cause.
+   * How long a call waits while another connection, or another call on the same handle, writes to the
+   * file. Then it fails and the delivery is answered 503. The process is not blocked meanwhile.
+   * Milliseconds, 0 to 2 147 483 647, default 4 000: less than the receiver's `dependencyTimeoutMs`, so
+   * that the report names the cause.
    */
   waitTimeoutMs?: number | undefined;
 }
 
-/** The options with their defaults. */
+/** The options, with defaults for those left out. */
 export type SqliteSettings = Readonly<Required<SqliteOptions>> & {
   readonly table: string;
   readonly waitTimeoutMs: number;
@@ -32,10 +32,10 @@ export type SqliteSettings = Readonly<Required<SqliteOptions>> & {
 
 const TABLE_NAME = /^[A-Za-z_][0-9A-Za-z_]{0,63}$/;
 
-/** Checks the options. Throws `ConfigurationError` with what to change. */
+/** Checks the options of `maker`. Throws a `ConfigurationError` that says what to change. */
 export function checkSqliteOptions(maker: string, options: SqliteOptions): SqliteSettings {
   const own = ownOptions(maker, options, ["database", "table", "waitTimeoutMs"]);
-  const { database, table = "webhook_deliveries" } = own;
+  const { database, table = "gateway_deliveries" } = own;
   if (!hasMethods(database)) {
     throw new ConfigurationError(
       "invalid_option",

@@ -1,24 +1,29 @@
-import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
+import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "../claim-results.js";
+import type { DeliveryStore } from "../delivery-store.js";
 import { openDeliveries } from "./open-deliveries.js";
 import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
 
-const CLAIMED: ClaimResult = Object.freeze({ state: "claimed", takeover: false });
-const TAKEN_OVER: ClaimResult = Object.freeze({ state: "claimed", takeover: true });
-const COMPLETED: ClaimResult = Object.freeze({ state: "completed" });
-
 /**
- * A store in a SQLite file: for the processes of one host, and durable. What it has answered survives
- * the end of the process, and a power cut as far as the disk keeps its word on fsync.
+ * A store in a SQLite file, for the processes of one host. What it has answered survives the end of the
+ * process, and a power cut as far as the disk keeps its word on fsync. It creates its table if that is
+ * missing. The clock of the host decides when leases and retention end.
  *
- * Each method is one write transaction and answers at once, with no promise. While another connection
- * writes, or other calls wait, it answers by a promise, after `waitTimeoutMs` at most; then it fails. All
- * stores on a handle have one queue: renewals, completions and releases go before claims, and calls of a
- * kind go in their order. After a process has met another one that writes, it pauses for 3 ms every 5 ms,
- * so that all get the lock.
- * Leases are judged by the clock of the host. Rows past their retention count as absent, and each
- * completion deletes up to 16 of them; a key that is never completed is kept for the retention too.
+ * Each method is one write transaction. It returns a value, not a promise, if the file is free. While
+ * another connection writes or other calls wait, it returns a promise, which rejects after `waitTimeoutMs`.
+ * All stores on one handle share a queue: renewals, completions and releases go before claims, and calls
+ * of one kind keep their order. A process that has met another writer pauses for 3 ms after every 5 ms of
+ * writing, so that every process gets the lock.
  *
- * @throws ConfigurationError for an option that cannot work, and for a database in memory.
+ * Rows past their retention count as absent, and each completion deletes up to 16 of them. A key that was
+ * claimed and never completed is kept for the retention too.
+ *
+ * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
+ * cannot work, for a database in memory, and for a table of that name that the store cannot use.
+ * @example
+ * import Database from "better-sqlite3"; // or DatabaseSync of node:sqlite
+ *
+ * const store = sqliteStore({ database: new Database("deliveries.db") });
+ * const receiver = createWebhookReceiver({ secret, store, handlers });
  */
 export function sqliteStore(options: SqliteOptions): DeliveryStore {
   const { database, table: name, waitTimeoutMs } = checkSqliteOptions("sqliteStore", options);
@@ -31,7 +36,7 @@ export function sqliteStore(options: SqliteOptions): DeliveryStore {
         if (known?.state === "completed") return COMPLETED;
         const isHeld = known !== undefined && known.remainingMs > 0;
         if (isHeld && known.owner !== owner) {
-          return { state: "in_flight", retryAfterMs: known.remainingMs };
+          return inFlight(known.remainingMs);
         }
         const takeover = known !== undefined && (!isHeld || known.takeover);
         table.lease(key, owner, takeover, times);

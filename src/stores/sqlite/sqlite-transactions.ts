@@ -1,54 +1,52 @@
+import { COMPLETED, inFlight } from "../claim-results.js";
 import type { ProcessResult, TransactionalStore } from "../transactional-store.js";
 import type { KnownDelivery } from "./deliveries-table.js";
-import { namedHandleError } from "./handle-errors.js";
-import { lend } from "./lent-handle.js";
+import { TransactionEndedError, namedHandleError } from "./errors.js";
+import { guardHandle } from "./guarded-handle.js";
 import { openDeliveries } from "./open-deliveries.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
 import type { HeldTransaction } from "./write-queue.js";
 
 const PROCESSED: ProcessResult = Object.freeze({ state: "processed" });
-const COMPLETED: ProcessResult = Object.freeze({ state: "completed" });
 /** How long a transaction takes is not known beforehand. */
-const IN_FLIGHT: ProcessResult = Object.freeze({ state: "in_flight", retryAfterMs: 1_000 });
-
-/** No one knows which of the handler's writes are in the file. */
-export class TransactionEndedError extends Error {
-  override readonly name = "TransactionEndedError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "transaction_ended";
-
-  constructor(cause: unknown) {
-    super(
-      "the handler ended the transaction that was to remember its delivery too: leave COMMIT and " +
-        "ROLLBACK to the store, and throw to roll back",
-      { cause },
-    );
-  }
-}
+const IN_FLIGHT: ProcessResult = Object.freeze(inFlight(1_000));
 
 /**
- * Deliveries and the handler's own writes in one SQLite file: each is remembered in the transaction
- * in which its handler writes, so both are there or neither.
+ * A store that remembers a delivery in the same transaction as the handler's own writes to a SQLite file:
+ * either both are in the file or neither. It creates its table if that is missing.
  *
- * The handler's `tx` is `database` until the handler has settled. Then its open iterators are ended, and
- * it, its statements and query builders on it throw a `TransactionMisuseError`, so that nothing late is
- * written outside of the transaction or in that of the next delivery. Statements that are prepared on
- * `database` itself, and query builders on that, write in the transaction too, and can be kept for all
- * deliveries; nothing refuses them when late, and their iterators are the handler's to end.
+ * The handler's `tx` is `database` until the handler has settled. After that, `tx`, its statements and
+ * query builders on it throw a `TransactionMisuseError`, and iterators that are still open are ended. So a
+ * late write reaches neither the file nor the transaction of the next delivery. Statements that are
+ * prepared on `database` itself, and query builders on it, write in the transaction too, and may be kept
+ * for all deliveries. They are not refused when they are late, and the handler must end their iterators.
  *
- * A connection has one transaction: deliveries are handled one after the other, and whatever else is
- * written through the handle while a handler waits is committed or rolled back with it. So give it a
- * handle of its own, and let handlers be short: they hold the write lock of the file. A copy of a
- * delivery that this process handles is `in_flight` at once. Others wait for the lock in the queue of the
- * handle, without stopping the process, and reject after `waitTimeoutMs`: with SQLITE_BUSY while another
- * process has the lock, with a `WaitTimeoutError` while other deliveries of this one have it.
+ * A connection has one transaction, so deliveries are handled one after the other. While a handler waits,
+ * everything else that is written through the handle is committed or rolled back with its delivery: give
+ * the store a handle of its own. A transaction holds the write lock of the file: keep handlers short.
  *
- * Shares its table with `sqliteStore`, and heeds what that has completed and leased: where a lease has
- * ended without a verdict, `context.takeover` is true. Its clock and the end of the retention are the
- * same.
+ * A redelivery of a delivery that this process is handling is `in_flight` at once. Other deliveries wait
+ * in the queue of the handle, without blocking the process. After `waitTimeoutMs` they reject: with
+ * SQLITE_BUSY while another process holds the lock, and with a `WaitTimeoutError` while other deliveries of
+ * this process do.
  *
- * @throws ConfigurationError for an option that cannot work, and for a database in memory.
+ * The store shares its table with `sqliteStore`, and respects leases and completions of that: if such a
+ * lease ended without a result, `context.takeover` is true. Clock and retention work as in `sqliteStore`.
+ *
+ * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
+ * cannot work, for a database in memory, and for a table of that name that the store cannot use.
+ * @example
+ * const store = sqliteTransactions({ database: new Database("app.db") });
+ * createWebhookReceiver({
+ *   secret,
+ *   store,
+ *   handlers: {
+ *     new_alarm: (alarm, { tx }) => {
+ *       tx.prepare("INSERT INTO alarms (account_id) VALUES (?)").run(alarm.account_id);
+ *     },
+ *   },
+ * });
  */
 export function sqliteTransactions<Database extends SqliteDatabase>(
   options: SqliteOptions<Database>,
@@ -61,14 +59,14 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
   const resultOf = (known: KnownDelivery | undefined): ProcessResult | undefined => {
     if (known?.state === "completed") return COMPLETED;
     if (known === undefined || known.remainingMs <= 0) return undefined;
-    return { state: "in_flight", retryAfterMs: known.remainingMs };
+    return inFlight(known.remainingMs);
   };
 
   const runWork = async (work: (tx: Database) => Promise<void>): Promise<void> => {
-    // It goes with the transaction, so it is missed where the handler has ended that, even if another
-    // one is open by now.
+    // A savepoint ends with its transaction. RELEASE fails if the handler has ended that, even if another
+    // transaction is open by then.
     database.exec("SAVEPOINT webhook_handler");
-    const { tx, close } = lend(database);
+    const { tx, close } = guardHandle(database);
     try {
       await work(tx);
     } finally {
@@ -92,10 +90,10 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
         transaction.rollback();
         return result;
       }
-      // What is known of a delivery that is not handled, nor being handled, is a lease that has ended.
+      // A known delivery that is neither completed nor in flight is a lease that has ended.
       await runWork((tx) => work(tx, { takeover: known !== undefined }));
-      // Not before: between these two nothing else runs, so nobody can read a key in this connection
-      // that is not committed.
+      // Not before the work: nothing else runs between these two lines, so no call on this connection can
+      // read a key that is not committed.
       table.complete(key, times.retentionMs);
       transaction.commit();
       return PROCESSED;

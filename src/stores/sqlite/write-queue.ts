@@ -1,214 +1,212 @@
 import type { MaybePromise } from "../../common/maybe-promise.js";
-import { isLocked, retryDelayMs } from "./locked.js";
+import { isBusy, retryDelayMs } from "./busy-retry.js";
+import { WaitTimeoutError } from "./errors.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
-import { createWriteTransactions } from "./write-transactions.js";
+import { WriteTransactions } from "./write-transactions.js";
 
 /**
- * What goes first among the calls that wait: what ends or keeps up a delivery that is being handled.
- * A new claim that goes first would let running handlers lose their leases.
+ * Which waiting calls go first: `running` calls renew or end a delivery that is being handled. If new
+ * claims went first, running handlers could lose their leases.
  */
 export type Rank = "running" | "new";
 
-/** A transaction that stays open until one of these has ended it, which has to be called once. */
+/** A transaction that stays open until the caller ends it, which it must do exactly once. */
 export interface HeldTransaction {
-  /** Throws where the changes are not in the file; then `rollback` has to follow. */
+  /** Throws if the changes are not in the file; call `rollback` then. */
   readonly commit: () => void;
   /** Never throws. */
   readonly rollback: () => void;
 }
 
-/**
- * The write transactions of one handle: one at a time, first come, first served within a rank. Only the
- * head of the queue asks for the lock of the file, so that a process with many deliveries asks no more
- * often than one with few.
- *
- * A call that has waited for `timeoutMs` fails: with the error of SQLite while another connection has the
- * lock, and with a `WaitTimeoutError` while other calls of this handle have the turn.
- */
-export interface WriteQueue {
-  /**
-   * Runs `work` in a transaction of its own: at once where nothing waits and the lock is free, and
-   * otherwise later, for which it returns a promise. Throws or rejects with what `work` throws, rolled back.
-   */
-  readonly run: <T>(rank: Rank, timeoutMs: number, work: () => T) => MaybePromise<T>;
-  /** Begins a transaction that the caller ends. All other calls wait until then. */
-  readonly hold: (rank: Rank, timeoutMs: number) => Promise<HeldTransaction>;
-}
-
-/** The writes of other deliveries of this process took the time. Answered 503, so nothing is lost. */
-export class WaitTimeoutError extends Error {
-  override readonly name = "WaitTimeoutError";
-  /** Stable, so that code can branch on it. */
-  readonly code = "wait_timeout";
-
-  constructor(timeoutMs: number) {
-    super(`the writes of other deliveries took longer than ${timeoutMs} ms (waitTimeoutMs)`);
-  }
-}
-
 /** A call that waits. */
 interface Call {
-  /** Throws, having done nothing, while the file is locked. Otherwise it settles the call. */
+  /** Throws, with no effect, while the file is locked. Otherwise it settles the call. */
   readonly attempt: () => void;
 }
 
-/** While others want the lock too: how long this handle may go on taking it. */
-const TURN_MS = 5;
-/** The pause after such a turn. Longer than the delay between two attempts of the others. */
+/** How long this handle may go on taking the lock while other connections want it too. */
+const WRITE_MS = 5;
+/** The pause after that. Longer than the delay between two attempts of the others. */
 const PAUSE_MS = 3;
-/** How long others are expected to come again, after the lock was found taken. */
+/** How long other connections are expected to come back after the lock was found held. */
 const CONTENDED_MS = 500;
 
-/** By handle, since a connection has one transaction, however many stores share it. */
+/** By handle: a connection has one transaction, even if several stores share it. */
 const queues = new WeakMap<SqliteDatabase, WriteQueue>();
 
 /**
- * The queue of a handle: the same for every store on it.
+ * The queue of a handle, the same for all stores on it.
  *
  * @param busyTimeoutMs The handle's own PRAGMA busy_timeout.
  */
 export function writeQueueOn(database: SqliteDatabase, busyTimeoutMs: number): WriteQueue {
   let queue = queues.get(database);
   if (queue === undefined) {
-    queue = createWriteQueue(database, busyTimeoutMs);
+    queue = new WriteQueue(database, busyTimeoutMs);
     queues.set(database, queue);
   }
   return queue;
 }
 
-function createWriteQueue(database: SqliteDatabase, busyTimeoutMs: number): WriteQueue {
-  const transactions = createWriteTransactions(database, busyTimeoutMs);
-  const waiting: Record<Rank, Set<Call>> = { running: new Set(), new: new Set() };
-  let isHeld = false;
-  /** The error of the last attempt, where that found the file locked. */
-  let locked: Error | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  // SQLite keeps no queue of the processes that wait for its lock: one that takes it again at once would
-  // keep it to itself. So each that has met another one pauses after its turn.
-  let contendedUntil = 0;
-  let turnEndsAt = 0;
-  let pausedUntil = 0;
+/**
+ * The mutex for the write transactions of one handle: one at a time, first come, first served within a
+ * rank. Only the first call in the queue tries to get the lock of the file, so a process with many
+ * deliveries tries no more often than one with few.
+ *
+ * A call that has waited for `timeoutMs` milliseconds fails: with the error of SQLite while another
+ * connection holds the lock, and with a `WaitTimeoutError` while other calls of this handle write.
+ */
+export class WriteQueue {
+  readonly #transactions: WriteTransactions;
+  readonly #waiting: Record<Rank, Set<Call>> = { running: new Set(), new: new Set() };
+  #isHeld = false;
+  /** The error of the last attempt, if that found the file locked. */
+  #busy: Error | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  // SQLite keeps no queue of the processes that wait for its lock, so a process that takes it again at once
+  // would keep it for itself. Each process that has met another one pauses after it has written for a while.
+  #contendedUntil = 0;
+  #writesUntil = 0;
+  #pausedUntil = 0;
+
+  constructor(database: SqliteDatabase, busyTimeoutMs: number) {
+    this.#transactions = new WriteTransactions(database, busyTimeoutMs);
+  }
+
+  /**
+   * Runs `work` in a transaction of its own: at once if no call waits and the lock is free, otherwise
+   * later, and then it returns a promise. If `work` throws, it rolls back and throws or rejects with that.
+   */
+  run<T>(rank: Rank, timeoutMs: number, work: () => T): MaybePromise<T> {
+    return this.#startOrWait(rank, timeoutMs, () => this.#transactions.run(work));
+  }
+
+  /** Begins a transaction that the caller ends. All other calls wait until then. */
+  async hold(rank: Rank, timeoutMs: number): Promise<HeldTransaction> {
+    return this.#startOrWait(rank, timeoutMs, () => this.#begin());
+  }
+
+  #startOrWait<T>(rank: Rank, timeoutMs: number, start: () => T): MaybePromise<T> {
+    const isFirst = this.#nextCall() === undefined && !this.#isPaused();
+    if (!this.#isHeld && (isFirst || timeoutMs <= 0)) {
+      try {
+        return this.#take(start);
+      } catch (error) {
+        if (!isBusy(error) || timeoutMs <= 0) throw error;
+      }
+    }
+    return this.#wait(rank, timeoutMs, start);
+  }
 
   /** Runs `start`, which takes the lock. Throws what it throws. */
-  const take = <T>(start: () => T): T => {
+  #take<T>(start: () => T): T {
     try {
       const result = start();
-      // The turn begins with the lock that was waited for.
-      if (locked !== undefined) turnEndsAt = performance.now() + TURN_MS;
-      locked = undefined;
+      // The time to write begins when the lock is there.
+      if (this.#busy !== undefined) this.#writesUntil = performance.now() + WRITE_MS;
+      this.#busy = undefined;
       return result;
     } catch (error) {
-      locked = isLocked(error) ? error : undefined;
-      if (locked !== undefined) contendedUntil = performance.now() + CONTENDED_MS;
+      this.#busy = isBusy(error) ? error : undefined;
+      if (this.#busy !== undefined) this.#contendedUntil = performance.now() + CONTENDED_MS;
       throw error;
     } finally {
-      if (!isHeld) pauseAfterTurn();
+      if (!this.#isHeld) this.#pauseIfContended();
     }
-  };
+  }
 
-  const pauseAfterTurn = (): void => {
-    if (contendedUntil === 0 || locked !== undefined) return;
+  #begin(): HeldTransaction {
+    this.#transactions.begin();
+    this.#isHeld = true;
+    const end = (): void => {
+      this.#isHeld = false;
+      this.#pauseIfContended();
+      this.#serve();
+    };
+    return {
+      commit: () => {
+        this.#transactions.commit();
+        end();
+      },
+      rollback: () => {
+        this.#transactions.rollback();
+        end();
+      },
+    };
+  }
+
+  #pauseIfContended(): void {
+    if (this.#contendedUntil === 0 || this.#busy !== undefined) return;
     const now = performance.now();
-    if (now >= contendedUntil) contendedUntil = 0;
-    else if (now >= turnEndsAt) {
-      pausedUntil = now + PAUSE_MS;
-      turnEndsAt = pausedUntil + TURN_MS;
+    if (now >= this.#contendedUntil) this.#contendedUntil = 0;
+    else if (now >= this.#writesUntil) {
+      this.#pausedUntil = now + PAUSE_MS;
+      this.#writesUntil = this.#pausedUntil + WRITE_MS;
     }
-  };
+  }
 
-  const nextCall = (): Call | undefined => {
-    for (const calls of [waiting.running, waiting.new]) for (const call of calls) return call;
+  #isPaused(): boolean {
+    return this.#pausedUntil !== 0 && performance.now() < this.#pausedUntil;
+  }
+
+  #nextCall(): Call | undefined {
+    const { running, new: added } = this.#waiting;
+    for (const calls of [running, added]) for (const call of calls) return call;
     return undefined;
-  };
+  }
 
-  const isPaused = () => pausedUntil !== 0 && performance.now() < pausedUntil;
-
-  /** Serves those that wait, as far as the lock and the turn allow, and comes back for the others. */
-  const serve = (): void => {
-    timer = undefined;
-    // The process has other things to do as well.
-    const stopAt = performance.now() + TURN_MS;
-    while (!isHeld) {
-      const call = nextCall();
+  /** Serves waiting calls as far as the lock and the pauses allow, and schedules itself for the rest. */
+  #serve(): void {
+    this.#timer = undefined;
+    // Then the event loop runs the other work of the process.
+    const stopAt = performance.now() + WRITE_MS;
+    while (!this.#isHeld) {
+      const call = this.#nextCall();
       if (call === undefined) return;
       const now = performance.now();
-      if (now < pausedUntil || now >= stopAt) {
-        serveIn(Math.max(0, pausedUntil - now));
+      if (now < this.#pausedUntil || now >= stopAt) {
+        this.#serveIn(Math.max(0, this.#pausedUntil - now));
         return;
       }
       try {
         call.attempt();
       } catch {
-        serveIn(retryDelayMs());
+        this.#serveIn(retryDelayMs());
         return;
       }
     }
-  };
+  }
 
-  const serveIn = (delayMs: number): void => {
-    timer ??= setTimeout(serve, delayMs);
-  };
+  #serveIn(delayMs: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#serve();
+    }, delayMs);
+  }
 
-  const wait = <T>(rank: Rank, timeoutMs: number, start: () => T): Promise<T> =>
-    new Promise((resolve, reject) => {
-      const calls = waiting[rank];
+  #wait<T>(rank: Rank, timeoutMs: number, start: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const calls = this.#waiting[rank];
       const leave = (): void => {
         clearTimeout(timeout);
         calls.delete(call);
       };
       const timeout = setTimeout(() => {
         leave();
-        reject(locked ?? new WaitTimeoutError(timeoutMs));
+        reject(this.#busy ?? new WaitTimeoutError(timeoutMs));
       }, timeoutMs);
       const call: Call = {
-        attempt() {
+        attempt: () => {
           try {
-            resolve(take(start));
+            resolve(this.#take(start));
           } catch (error) {
-            if (isLocked(error)) throw error;
+            if (isBusy(error)) throw error;
             reject(error);
           }
           leave();
         },
       };
       calls.add(call);
-      if (!isHeld) serveIn(retryDelayMs());
+      if (!this.#isHeld) this.#serveIn(retryDelayMs());
     });
-
-  const startOrWait = <T>(rank: Rank, timeoutMs: number, start: () => T): MaybePromise<T> => {
-    const isFirst = nextCall() === undefined && !isPaused();
-    if (!isHeld && (isFirst || timeoutMs <= 0)) {
-      try {
-        return take(start);
-      } catch (error) {
-        if (!isLocked(error) || timeoutMs <= 0) throw error;
-      }
-    }
-    return wait(rank, timeoutMs, start);
-  };
-
-  const begin = (): HeldTransaction => {
-    transactions.begin();
-    isHeld = true;
-    const end = (): void => {
-      isHeld = false;
-      pauseAfterTurn();
-      serve();
-    };
-    return {
-      commit() {
-        transactions.commit();
-        end();
-      },
-      rollback() {
-        transactions.rollback();
-        end();
-      },
-    };
-  };
-
-  return {
-    run: (rank, timeoutMs, work) => startOrWait(rank, timeoutMs, () => transactions.run(work)),
-    hold: async (rank, timeoutMs) => startOrWait(rank, timeoutMs, begin),
-  };
+  }
 }

@@ -1,82 +1,72 @@
-import { namedHandleError } from "./handle-errors.js";
+import { namedHandleError } from "./errors.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 
-/** The transactions of one handle that take the file's write lock first. All of it is synchronous. */
-export interface WriteTransactions {
-  /** Throws at once where another connection has the lock; `isLocked` knows the error. */
-  readonly begin: () => void;
-  /** Throws where the changes are not in the file; then `rollback` has to follow. */
-  readonly commit: () => void;
-  /** Never throws: after many an error SQLite has rolled back already. */
-  readonly rollback: () => void;
-  /** Runs `work` in a transaction of its own. Throws what it or the database throws, rolled back. */
-  readonly run: <T>(work: () => T) => T;
-}
+/** The write transactions of one handle. Each takes the file's write lock when it begins. Synchronous. */
+export class WriteTransactions {
+  readonly #database: SqliteDatabase;
+  readonly #busyTimeoutMs: number;
+  #isOpen = false;
 
-/**
- * Makes the transactions of `database`.
- *
- * @param busyTimeoutMs The handle's own PRAGMA busy_timeout. The lock is not waited for by it, since
- * SQLite stops the whole process meanwhile; it is set aside for BEGIN and put back.
- */
-export function createWriteTransactions(
-  database: SqliteDatabase,
-  busyTimeoutMs: number,
-): WriteTransactions {
-  const beginSql =
-    busyTimeoutMs === 0 ? "BEGIN IMMEDIATE" : "PRAGMA busy_timeout = 0; BEGIN IMMEDIATE";
-  const restoreSql = `PRAGMA busy_timeout = ${busyTimeoutMs}`;
-  let isOpen = false;
+  /**
+   * @param busyTimeoutMs The handle's own PRAGMA busy_timeout. SQLite would block the whole process for
+   * that long, so it is set to 0 for BEGIN and restored after it.
+   */
+  constructor(database: SqliteDatabase, busyTimeoutMs: number) {
+    this.#database = database;
+    this.#busyTimeoutMs = busyTimeoutMs;
+  }
 
-  const beginUnlessLocked = (): void => {
+  /** Throws at once if another connection holds the lock; `isBusy` recognizes that error. */
+  begin(): void {
+    // An earlier rollback may have failed because an iterator of the handle itself was open.
+    if (this.#isOpen) this.rollback();
     try {
-      database.exec(beginSql);
-      isOpen = true;
-    } finally {
-      if (busyTimeoutMs !== 0) database.exec(restoreSql);
-    }
-  };
-
-  const begin = (): void => {
-    // A rollback that failed, behind an iterator of the handle itself that was left open, is made up for here.
-    if (isOpen) rollback();
-    try {
-      beginUnlessLocked();
+      this.#beginWithoutWaiting();
     } catch (error) {
       throw namedHandleError(error);
     }
-  };
+  }
 
-  // By `exec`, here and nowhere by `get` with RETURNING: both drivers drop the error of a commit that
-  // fails behind `get`, and what was never written to a full disk would count as claimed.
-  const commit = (): void => {
-    database.exec("COMMIT");
-    isOpen = false;
-  };
-
-  const rollback = (): void => {
+  #beginWithoutWaiting(): void {
+    const hasTimeout = this.#busyTimeoutMs !== 0;
     try {
-      database.exec("ROLLBACK");
-      isOpen = false;
-    } catch (error) {
-      isOpen = !String(error).includes("no transaction is active");
+      this.#database.exec(
+        hasTimeout ? "PRAGMA busy_timeout = 0; BEGIN IMMEDIATE" : "BEGIN IMMEDIATE",
+      );
+      this.#isOpen = true;
+    } finally {
+      if (hasTimeout) this.#database.exec(`PRAGMA busy_timeout = ${this.#busyTimeoutMs}`);
     }
-  };
+  }
 
-  return {
-    begin,
-    commit,
-    rollback,
-    run(work) {
-      begin();
-      try {
-        const result = work();
-        commit();
-        return result;
-      } catch (error) {
-        rollback();
-        throw error;
-      }
-    },
-  };
+  /** Throws if the changes are not in the file; call `rollback` then. */
+  commit(): void {
+    // Statements that write must use `exec` or `run`, not `get` with RETURNING. Both drivers drop the
+    // error of a commit that fails after `get`, so a write to a full disk would count as done.
+    this.#database.exec("COMMIT");
+    this.#isOpen = false;
+  }
+
+  /** Never throws: after many errors SQLite has rolled back already. */
+  rollback(): void {
+    try {
+      this.#database.exec("ROLLBACK");
+      this.#isOpen = false;
+    } catch (error) {
+      this.#isOpen = !String(error).includes("no transaction is active");
+    }
+  }
+
+  /** Runs `work` in a transaction. If `work` or the database throws, rolls back and throws that error. */
+  run<T>(work: () => T): T {
+    this.begin();
+    try {
+      const result = work();
+      this.commit();
+      return result;
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+  }
 }

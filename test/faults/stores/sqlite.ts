@@ -19,7 +19,7 @@ export function openSqlite(setup: Setup, file: string): StoreServer {
     mostConnections: () => undefined,
     read: () =>
       Promise.resolve({
-        storedIds: idsOf("SELECT key FROM webhook_deliveries"),
+        storedIds: idsOf("SELECT key FROM gateway_deliveries"),
         ...(setup === "transactions-sqlite"
           ? { exactIds: idsOf(`SELECT id FROM ${EFFECTS_TABLE}`) }
           : {}),

@@ -7,14 +7,14 @@ import { mustNotRun } from "../../support/postgres/postgres-effects.js";
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
-/** Each look moves the fake clock on by as much as it waited, and the statements give up after 12 s. */
+/** Each poll advances the fake clock by its interval. Statements are given up after 12 s. */
 const BEFORE_10_S = { timeout: 8_000 };
-/** The limit of a store by itself, and what the server's own "too late" may take. */
+/** The limit of a store without a receiver, plus the time in which the server may answer that it ended a statement. */
 const LIMIT_MS = 12_000;
-/** Until then a client that has hung up keeps its place in the pool. */
+/** For this long a closed client keeps its place in the pool. */
 const NOTICED_MS = 1_500;
 
-describePostgres("where a network swallows what the connections of a pool carry", () => {
+describePostgres("a network that drops every packet of a pool's connections", () => {
   let server: PostgresServer;
   let hole: BlackHoleProxy;
 
@@ -31,7 +31,7 @@ describePostgres("where a network swallows what the connections of a pool carry"
     await server.close();
   });
 
-  /** A pool of `max` connections that are all swallowed. Those that it makes from now on are not. */
+  /** A pool whose `max` open connections drop every packet. Connections that it opens later work. */
   async function swallowedPool(max: number): Promise<pg.Pool> {
     const pool = server.pool({ port: hole.port, max });
     const clients = await Promise.all(Array.from({ length: max }, () => pool.connect()));
@@ -40,7 +40,7 @@ describePostgres("where a network swallows what the connections of a pool carry"
     return pool;
   }
 
-  it("the store's verbs reject after 12 s, and the next ones find connections", async () => {
+  it("postgresStore: calls reject after 12 s on a network that drops packets, and later calls get connections", async () => {
     const pool = await swallowedPool(2);
     const store = postgresStore({ pool });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -59,7 +59,7 @@ describePostgres("where a network swallows what the connections of a pool carry"
     expect(await claim()).toEqual({ state: "completed" });
   });
 
-  it("transactions reject before they call a handler, and the next ones find connections", async () => {
+  it("postgresTransactions rejects before it calls a handler on a network that drops packets, and later calls get connections", async () => {
     const pool = await swallowedPool(1);
     const store = postgresTransactions({ pool });
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

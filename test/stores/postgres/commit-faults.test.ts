@@ -10,10 +10,10 @@ import { createEffects, type Effects } from "../../support/postgres/postgres-eff
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
 
 const RETENTION = { retentionMs: 3_600_000 };
-/** Each look moves the fake clock on by as much as it waited, and the statements give up after 12 s. */
+/** Each poll advances the fake clock by its interval. Statements are given up after 12 s. */
 const BEFORE_10_S = { timeout: 8_000 };
 
-describePostgres("a transaction of PostgreSQL whose connection breaks at COMMIT", () => {
+describePostgres("postgresTransactions on a connection that breaks at COMMIT", () => {
   let server: PostgresServer;
   let pool: pg.Pool;
   let effects: Effects;
@@ -34,7 +34,7 @@ describePostgres("a transaction of PostgreSQL whose connection breaks at COMMIT"
     await server.close();
   });
 
-  /** Processes `key` until no earlier transaction holds it, which the server may have yet to notice. */
+  /** Processes `key` again while the server has not noticed the end of an earlier transaction. */
   async function processLater(key: string): Promise<string> {
     const store = postgresTransactions({ pool });
     for (;;) {
@@ -47,19 +47,22 @@ describePostgres("a transaction of PostgreSQL whose connection breaks at COMMIT"
   it.each([
     { fault: "lose the answer", state: "completed" },
     { fault: "lose the command", state: "processed" },
-  ] as const)("($fault) rejects, and the next one finds it $state", async ({ fault, state }) => {
-    const proxied = server.pool({ port: proxy.port });
-    const store = postgresTransactions({ pool: proxied });
-    proxy.fault = fault;
-    const lost = store.process(fault, (tx) => effects.write(tx, fault), RETENTION);
-    await expect(lost).rejects.toThrow("Connection terminated unexpectedly");
-    expect(proxied.totalCount).toBe(0);
-    expect(await processLater(fault)).toBe(state);
-    expect(await effects.of(fault)).toBe(1);
-    expect(await effects.remembered(fault)).toBe(1);
-  });
+  ] as const)(
+    "process rejects if the fault at COMMIT is: $fault. The next process finds the key $state",
+    async ({ fault, state }) => {
+      const proxied = server.pool({ port: proxy.port });
+      const store = postgresTransactions({ pool: proxied });
+      proxy.fault = fault;
+      const lost = store.process(fault, (tx) => effects.write(tx, fault), RETENTION);
+      await expect(lost).rejects.toThrow("Connection terminated unexpectedly");
+      expect(proxied.totalCount).toBe(0);
+      expect(await processLater(fault)).toBe(state);
+      expect(await effects.of(fault)).toBe(1);
+      expect(await effects.remembered(fault)).toBe(1);
+    },
+  );
 
-  it("(swallow) rejects after 12 s, and closes its connection", async () => {
+  it("process rejects after 12 s and closes its connection if COMMIT gets no answer", async () => {
     const proxied = server.pool({ port: proxy.port });
     await proxied.query("SELECT 1");
     proxy.fault = "swallow";

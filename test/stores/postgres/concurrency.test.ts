@@ -2,7 +2,7 @@ import pg from "pg";
 import { expect, it } from "vitest";
 import { postgresTransactions } from "../../../src/stores/postgres/index.js";
 
-/** A pool of something else than pg: its `options` are its own affair. */
+/** A pool of another library than pg, whose `options` may mean anything. */
 function poolWith(options: unknown): pg.Pool {
   return Object.assign(new pg.Pool(), { options });
 }

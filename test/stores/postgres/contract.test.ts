@@ -5,10 +5,10 @@ import { deliveryStoreContract } from "../../../src/testing/store-contract/deliv
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
 
-/** The server's clock is waited for. */
+/** Real time: the server's clock decides. */
 const LEASE_MS = 600;
 
-describePostgres("the PostgreSQL store keeps the DeliveryStore contract", () => {
+describePostgres("the DeliveryStore contract", () => {
   let server: PostgresServer;
 
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describePostgres("the PostgreSQL store keeps the DeliveryStore contract", () => 
   });
 
   describe.each(["read committed", "serializable"])(
-    "where transactions are %s by default",
+    "the PostgreSQL store keeps the contract at isolation level %s",
     (isolation) => {
       let pools: [pg.Pool, pg.Pool];
       let tables = 0;
@@ -38,7 +38,7 @@ describePostgres("the PostgreSQL store keeps the DeliveryStore contract", () => 
         return { store, otherClient };
       };
       const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS });
-      // It keeps the processor busy for seconds, in which the others would miss their moments.
+      // This case keeps the processor busy for seconds, and the others would miss their deadlines.
       const isBusy = ({ id }: { id: string }) => id === "keys-many";
       for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);
       for (const { title, run } of cases.filter(isBusy)) it(title, run);

@@ -7,7 +7,7 @@ import { startPostgres, type PostgresServer } from "../../support/postgres/postg
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 
-describePostgres("on a server that answers a COMMIT before it is on disk", () => {
+describePostgres("a server with synchronous_commit off", () => {
   let server: PostgresServer;
   let pool: pg.Pool;
 
@@ -20,13 +20,13 @@ describePostgres("on a server that answers a COMMIT before it is on disk", () =>
     await server.close();
   });
 
-  /** What is in the log, and nothing that was still to be written, survives it. */
+  /** After it, only what was in the log on disk is there. */
   async function crash(): Promise<void> {
     await server.stop("crash");
     await server.start();
   }
 
-  it("what transactions have processed survives a crash, also where the handler turned it off", async () => {
+  it("postgresTransactions: a processed delivery survives a crash, even if the handler turned synchronous_commit off", async () => {
     const effects = await createEffects(pool);
     await pool.query("CHECKPOINT");
     const store = postgresTransactions({ pool });
@@ -45,7 +45,7 @@ describePostgres("on a server that answers a COMMIT before it is on disk", () =>
     }
   });
 
-  it("what was completed survives a crash", async () => {
+  it("postgresStore: a completion survives a crash of a server with synchronous_commit off", async () => {
     const store = postgresStore({ pool });
     await pool.query("CHECKPOINT");
     await store.claim("completed", "a", TIMES);
@@ -54,7 +54,7 @@ describePostgres("on a server that answers a COMMIT before it is on disk", () =>
     expect(await store.claim("completed", "b", TIMES)).toEqual({ state: "completed" });
   });
 
-  it("stricter settings of the connection stay as they are", async () => {
+  it("a stricter synchronous_commit of the connection stays as it is", async () => {
     const strict = server.pool({ max: 1, options: "-c synchronous_commit=remote_apply" });
     await postgresStore({ pool: strict }).complete("strict", "a", { retentionMs: 1_000 });
     await postgresTransactions({ pool: strict }).process(

@@ -12,7 +12,7 @@ import { transactionalReceiver } from "../../support/transactional/transactional
 
 /** Clients of the receiver's pool. */
 const MAX = 5;
-/** Connections that a pool may have on top for a moment, while it closes others. */
+/** Extra connections that a pool may have briefly while it closes others. */
 const FEW = 3;
 /** Long enough for every limit to pass more than once. */
 const LOCKED_MS = 12_000;
@@ -35,7 +35,7 @@ const RECEIVERS: Record<string, MakeReceiver> = {
     ),
 };
 
-/** Locks the table of a receiver under load, and tells what came of it. */
+/** Locks the table of a receiver under load and returns what was observed. */
 async function lockTable(makeReceiver: MakeReceiver, serverConnections?: number) {
   const server = await startPostgres();
   const bouncer =
@@ -54,10 +54,10 @@ async function lockTable(makeReceiver: MakeReceiver, serverConnections?: number)
     let isLocked = true;
     const whileLocked = new Set<string>();
     const deliverUntilAcknowledged = async (id: string): Promise<void> => {
-      const copy = await delivery({ id });
+      const request = await delivery({ id });
       for (;;) {
         const wasLocked = isLocked;
-        const { status, outcome } = await receiver.receive(copy);
+        const { status, outcome } = await receiver.receive(request);
         if (wasLocked && isLocked) whileLocked.add(outcome);
         if (status === 200) return;
         await wait(50);
@@ -83,7 +83,7 @@ async function lockTable(makeReceiver: MakeReceiver, serverConnections?: number)
     const recoveredMs = performance.now() - unlockedAt;
 
     const once = await Promise.all(IDS.map((id) => effects.of(id)));
-    // A completion that the store was too slow for follows in the background.
+    // A completion that timed out is tried again in the background.
     const heldClaims = async () =>
       (await admin.query("SELECT key FROM gateway_deliveries WHERE owner IS NOT NULL")).rowCount;
     await vi.waitUntil(async () => (await heldClaims()) === 0, { timeout: 20_000, interval: 50 });
@@ -94,7 +94,7 @@ async function lockTable(makeReceiver: MakeReceiver, serverConnections?: number)
   }
 }
 
-describePgBouncer("while a stranger locks the table of a receiver", () => {
+describePgBouncer("a receiver whose table another client locks", () => {
   const cases = Object.entries(RECEIVERS).flatMap(([name, makeReceiver]) => [
     { title: `${name} on PostgreSQL itself`, makeReceiver, serverConnections: undefined },
     // Fewer than the clients, so that statements also wait in the pooler.
@@ -102,15 +102,15 @@ describePgBouncer("while a stranger locks the table of a receiver", () => {
   ]);
 
   it.concurrent.each(cases)(
-    "$title: the server never has more connections than the pool, and all is handled afterwards",
+    "$title: while the table is locked, the server never has more connections than the pool, and every delivery is handled afterwards",
     async ({ makeReceiver, serverConnections }) => {
       const seen = await lockTable(makeReceiver, serverConnections);
       expect(seen.connections).toBeLessThanOrEqual((serverConnections ?? MAX) + FEW);
-      // Transactions are overloaded, too: by default as many run as the pool has clients to spare.
+      // Transactions also answer `overloaded`: by default as many run as the pool has clients to spare.
       const refusals = [...seen.whileLocked].filter((outcome) => outcome !== "overloaded");
       expect(refusals).toEqual(["store_unavailable"]);
       expect(seen.once).toEqual(IDS.map(() => 1));
-      // A claim that no one holds would stand in the way for its lease, 30 seconds.
+      // A claim without a holder would block its delivery for its lease, 30 seconds.
       expect(seen.recoveredMs).toBeLessThan(20_000);
     },
   );

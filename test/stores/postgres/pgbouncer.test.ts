@@ -20,15 +20,15 @@ import { transactionalReceiver } from "../../support/transactional/transactional
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
 const COMPLETED = { state: "completed" };
-/** Fewer than the clients, so that these share them. */
+/** Fewer than the clients, so that they share server connections. */
 const SERVER_CONNECTIONS = 4;
 /** As in the contract's test without a pooler. */
 const LEASE_MS = 600;
 
-describePgBouncer("through PgBouncer in transaction mode", () => {
+describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () => {
   let server: PostgresServer;
   let bouncer: PgBouncer;
-  /** Past the pooler. */
+  /** Connects to the server directly, without the pooler. */
   let direct: pg.Pool;
 
   beforeAll(async () => {
@@ -41,18 +41,18 @@ describePgBouncer("through PgBouncer in transaction mode", () => {
     await server.close();
   });
 
-  /** The process of the server connection that the client is lent at this moment. */
+  /** The process id of the client's current server connection. */
   async function backendOf(client: pg.ClientBase): Promise<unknown> {
     const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
     return rows[0]?.pid;
   }
 
-  it("a client's statements go to whatever server connection is free", async () => {
+  it("PgBouncer sends a client's statements to any free server connection", async () => {
     const pool = bouncer.pool();
     const [client, other] = [await pool.connect(), await pool.connect()];
     const first = await backendOf(client);
     await other.query("BEGIN");
-    // What was used last is lent first.
+    // The pooler hands out the connection that was used last.
     expect(await backendOf(other)).toBe(first);
     expect(await backendOf(client)).not.toBe(first);
     await other.query("COMMIT");
@@ -78,18 +78,18 @@ describePgBouncer("through PgBouncer in transaction mode", () => {
         return { store, otherClient };
       };
       const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS });
-      // It keeps the processor busy for seconds, in which the others would miss their moments.
+      // This case keeps the processor busy for seconds, and the others would miss their deadlines.
       const isBusy = ({ id }: { id: string }) => id === "keys-many";
       for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);
       for (const { title, run } of cases.filter(isBusy)) it(title, run);
 
-      it("where each of its transactions is at the level that the name says", async () => {
+      it("PgBouncer runs the transactions at the isolation level of the database", async () => {
         const { rows } = await pools[0].query("SHOW transaction_isolation");
         const level = database === "serializable" ? "serializable" : "read committed";
         expect(rows).toEqual([{ transaction_isolation: level }]);
       });
 
-      it("and had no more server connections than the pooler lends", async () => {
+      it("PgBouncer opened no more server connections than its pool size", async () => {
         const [row] = (await bouncer.show("DATABASES")).filter(({ name }) => name === database);
         expect(Number(row?.["current_connections"])).toBeGreaterThan(1);
         expect(Number(row?.["current_connections"])).toBeLessThanOrEqual(SERVER_CONNECTIONS);
@@ -107,28 +107,31 @@ describePgBouncer("through PgBouncer in transaction mode", () => {
       effects = await createEffects(direct);
     });
 
-    it("commit the handler's writes and the key together, and the key once", async () => {
+    it("postgresTransactions through PgBouncer commits the handler's writes and the key together, once", async () => {
       const receivers = [bouncer.pool(), bouncer.pool()].map((pool) =>
         transactionalReceiver(postgresTransactions({ pool }), ({ id, tx }) =>
           effects.write(tx, id),
         ),
       );
-      const copy = await delivery({ id: "many" });
-      const copies = Array.from({ length: 20 }, () =>
-        receivers.map(({ receive }) => receive(copy)),
+      const request = await delivery({ id: "many" });
+      const duplicates = Array.from({ length: 20 }, () =>
+        receivers.map(({ receive }) => receive(request)),
       );
-      const outcomes = (await Promise.all(copies.flat())).map(({ outcome }) => outcome);
+      const outcomes = (await Promise.all(duplicates.flat())).map(({ outcome }) => outcome);
       expect(outcomes.filter((outcome) => outcome === "handled")).toHaveLength(1);
       expect(["handled", "in_flight", "duplicate"]).toEqual(
         expect.arrayContaining([...new Set(outcomes)]),
       );
       for (const receiver of receivers) {
-        expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+        expect(await receiver.receive(request)).toMatchObject({
+          status: 200,
+          outcome: "duplicate",
+        });
       }
       expect(await effects.of("many")).toBe(1);
     });
 
-    it("answer a copy in flight at once, and leave no lock on a shared connection", async () => {
+    it("postgresTransactions through PgBouncer answers a duplicate at once and leaves no lock on a shared connection", async () => {
       const [store, other] = [bouncer.pool(), bouncer.pool()].map((pool) =>
         postgresTransactions({ pool }),
       );
@@ -150,7 +153,7 @@ describePgBouncer("through PgBouncer in transaction mode", () => {
       end.resolve();
       await expect(first).rejects.toThrow("fails in the end");
       expect(await effects.remembered("copied")).toBe(0);
-      // With its server connection in use the next gets another, where a lock of the session would show.
+      // The next client gets another server connection, and would see a lock that the session holds.
       const holder = await bouncer.pool().connect();
       await holder.query("BEGIN");
       expect(await backendOf(holder)).toBe(backend);
@@ -162,7 +165,7 @@ describePgBouncer("through PgBouncer in transaction mode", () => {
       expect(await effects.of("copied")).toBe(1);
     });
 
-    it("process different deliveries over fewer server connections than handlers", async () => {
+    it("postgresTransactions processes deliveries over fewer server connections than handlers", async () => {
       const store = postgresTransactions({ pool: bouncer.pool({ max: 20 }) });
       const keys = Array.from({ length: 200 }, (_, index) => `apart-${index}`);
       await Promise.all(
@@ -171,7 +174,7 @@ describePgBouncer("through PgBouncer in transaction mode", () => {
       for (const key of keys) expect(await effects.of(key)).toBe(1);
     });
 
-    it("keep neither effect nor key where the pooler dies under the handler", async () => {
+    it("postgresTransactions keeps neither effect nor key if PgBouncer dies while the handler runs", async () => {
       const doomed = await startPgBouncer(server.port, SERVER_CONNECTIONS);
       const store = postgresTransactions({ pool: doomed.pool() });
       const work = async (tx: pg.PoolClient): Promise<void> => {
@@ -182,7 +185,7 @@ describePgBouncer("through PgBouncer in transaction mode", () => {
       expect(await effects.of("cut")).toBe(0);
       const again = postgresTransactions({ pool: bouncer.pool() });
       const write = (tx: pg.PoolClient) => effects.write(tx, "cut");
-      // The server may not have seen yet that the connection is gone.
+      // The server may not have noticed yet that the connection is closed.
       await expect
         .poll(() => again.process("cut", write, RETENTION))
         .not.toMatchObject({ state: "in_flight" });

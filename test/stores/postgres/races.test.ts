@@ -7,12 +7,12 @@ import { startPostgres, type PostgresServer } from "../../support/postgres/postg
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 
-/** What the server says to a transaction that has to be tried again. */
+/** The server's error for a transaction that must be retried. */
 function failure(code: string): Error {
   return Object.assign(new Error(`failed with ${code}`), { code });
 }
 
-/** A pool whose first queries fail so. */
+/** A pool whose first queries fail with `errors`. */
 function failing(errors: readonly Error[], rows: readonly unknown[] = []) {
   const left = [...errors];
   const query = vi.fn(() => {
@@ -23,7 +23,7 @@ function failing(errors: readonly Error[], rows: readonly unknown[] = []) {
   return { query };
 }
 
-describe("postgresStore tries again", () => {
+describe("retries of postgresStore", () => {
   const [serialization, deadlock] = [failure("40001"), failure("40P01")];
 
   it.each([
@@ -33,14 +33,14 @@ describe("postgresStore tries again", () => {
       "both, eleven times",
       Array.from({ length: 11 }, (_, i) => (i % 2 ? deadlock : serialization)),
     ],
-  ])("after %s", async (_, errors) => {
+  ])("postgresStore tries again after %s", async (_, errors) => {
     const pool = failing(errors, [{ state: "claimed", retry_after_ms: null }]);
     const claim = postgresStore({ pool }).claim("k", "a", TIMES);
     expect(await claim).toEqual({ state: "claimed", takeover: false });
     expect(pool.query).toHaveBeenCalledTimes(errors.length + 1);
   });
 
-  it("twelve times at most, and rejects with what it was told last", async () => {
+  it("postgresStore tries at most twelve times and rejects with the last error", async () => {
     const last = failure("40001");
     const pool = failing([...Array.from({ length: 11 }, () => deadlock), last, deadlock]);
     const store = postgresStore({ pool });
@@ -48,15 +48,15 @@ describe("postgresStore tries again", () => {
     expect(pool.query).toHaveBeenCalledTimes(12);
   });
 
-  it("where its snapshot was overtaken, and not for ever", async () => {
+  it("postgresStore tries again, at most twelve times, if its snapshot was too old", async () => {
     const pool = failing([]);
     const claim = postgresStore({ pool }).claim("k", "a", TIMES);
     await expect(claim).rejects.toThrow("overtaken by other changes 12 times");
-    // Each time it looks why nothing was claimed.
+    // Each attempt also reads why nothing was claimed.
     expect(pool.query).toHaveBeenCalledTimes(24);
   });
 
-  it("after no other error", async () => {
+  it("postgresStore tries again after no other error", async () => {
     for (const error of [failure("23505"), failure("57P01"), new Error("lost"), "text", null]) {
       const query = vi.fn(() => Promise.reject(error as Error));
       await expect(
@@ -66,10 +66,10 @@ describe("postgresStore tries again", () => {
     }
   });
 
-  it("refuses the answer of a pool that answers something else", async () => {
+  it("postgresStore refuses the result of another statement", async () => {
     const pool = failing([], [{ state: "granted" }]);
     const claim = postgresStore({ pool }).claim("k", "a", TIMES);
-    await expect(claim).rejects.toThrow("pool.query answered no row of the statement");
+    await expect(claim).rejects.toThrow("pool.query returned a row of another statement");
   });
 });
 
@@ -82,7 +82,7 @@ describe("postgresTransactions", () => {
     ["ROLLBACK", [result("RELEASE"), result("ROLLBACK")]],
     ["something else", result("SELECT")],
     ["nothing", []],
-  ])("rejects where COMMIT is answered %s", async (_, answer) => {
+  ])("postgresTransactions rejects if the answer to COMMIT is %s", async (_, answer) => {
     const query = (text: string) => {
       const begun = result("SELECT", [{ state: "claimed", retry_after_ms: null, version: "1" }]);
       return Promise.resolve((text.endsWith("COMMIT") ? answer : begun) as typeof begun);
@@ -95,7 +95,7 @@ describe("postgresTransactions", () => {
   });
 });
 
-describePostgres("where another transaction writes the same row at the same time", () => {
+describePostgres("two transactions that write the same row at the same time", () => {
   let server: PostgresServer;
   let pool: pg.Pool;
 
@@ -125,31 +125,34 @@ describePostgres("where another transaction writes the same row at the same time
     return called;
   }
 
-  describe.each(["read committed", "repeatable read", "serializable"])("at %s", (isolation) => {
-    const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
+  describe.each(["read committed", "repeatable read", "serializable"])(
+    "isolation level %s",
+    (isolation) => {
+      const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
 
-    it("a claim sees what was committed after it began", async () => {
-      const store = postgresStore({ pool: server.pool({ options }) });
-      const key = `claim ${isolation}`;
-      expect(await beside(key, async () => store.claim(key, "a", TIMES))).toEqual({
-        state: "completed",
+      it("a claim sees a completion that was committed after it began", async () => {
+        const store = postgresStore({ pool: server.pool({ options }) });
+        const key = `claim ${isolation}`;
+        expect(await beside(key, async () => store.claim(key, "a", TIMES))).toEqual({
+          state: "completed",
+        });
       });
-    });
 
-    it("process sees what was committed after it began, and runs no handler", async () => {
-      const store = postgresTransactions({ pool: server.pool({ options }) });
-      const key = `process ${isolation}`;
-      expect(await beside(key, () => store.process(key, mustNotRun, TIMES))).toEqual({
-        state: "completed",
+      it("process sees a completion that was committed after it began, and runs no handler", async () => {
+        const store = postgresTransactions({ pool: server.pool({ options }) });
+        const key = `process ${isolation}`;
+        expect(await beside(key, () => store.process(key, mustNotRun, TIMES))).toEqual({
+          state: "completed",
+        });
       });
-    });
 
-    it("a completion is set once", async () => {
-      const store = postgresStore({ pool: server.pool({ options }) });
-      const key = `complete ${isolation}`;
-      await beside(key, async () => store.complete(key, "a", { retentionMs: 1 }));
-      await pool.query("SELECT pg_sleep(0.05)");
-      expect(await store.claim(key, "b", TIMES)).toEqual({ state: "completed" });
-    });
-  });
+      it("a concurrent completion changes nothing", async () => {
+        const store = postgresStore({ pool: server.pool({ options }) });
+        const key = `complete ${isolation}`;
+        await beside(key, async () => store.complete(key, "a", { retentionMs: 1 }));
+        await pool.query("SELECT pg_sleep(0.05)");
+        expect(await store.claim(key, "b", TIMES)).toEqual({ state: "completed" });
+      });
+    },
+  );
 });

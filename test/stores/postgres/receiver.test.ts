@@ -8,7 +8,7 @@ import { describePostgres } from "../../support/postgres/postgres-describe.js";
 import { createEffects, type Effects } from "../../support/postgres/postgres-effects.js";
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
 
-describePostgres("a receiver", () => {
+describePostgres("a receiver on PostgreSQL", () => {
   let server: PostgresServer;
   let pool: pg.Pool;
   let effects: Effects;
@@ -27,7 +27,7 @@ describePostgres("a receiver", () => {
     await server.close();
   });
 
-  /** Writes an effect in the transaction of each delivery, and then throws what the test wants. */
+  /** Writes an effect in the transaction of each delivery, then throws the error that a test sets. */
   const inTransactions = (of: pg.Pool = pool) =>
     createWebhookReceiver({
       secret: TEST_SECRET,
@@ -46,7 +46,7 @@ describePostgres("a receiver", () => {
     return (await receiver.receive(await delivery({ id }))).outcome;
   }
 
-  it("with a pool that is exhausted answers 503, and leaves no claim in the way", async () => {
+  it("a receiver answers 503 while its pool is exhausted, and leaves no claim behind", async () => {
     const single = server.pool({ max: 1 });
     const store = postgresStore({ pool: single });
     const hasty = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 100 });
@@ -55,25 +55,25 @@ describePostgres("a receiver", () => {
     const refused = await hasty.receive(await delivery({ id: "exhausted" }));
     expect(refused).toMatchObject({ status: 503, outcome: "store_unavailable" });
     client.release();
-    // The claim that waited is made, and then released behind it.
+    // The late claim is granted and then released.
     await expect.poll(() => outcomeOf(receiver, "exhausted")).toBe("handled");
     expect(await outcomeOf(receiver, "exhausted")).toBe("duplicate");
   });
 
-  it("takes a single client for a pool where it needs no transaction", async () => {
+  it("postgresStore accepts a single client instead of a pool", async () => {
     const address = { host: "127.0.0.1", port: server.port };
     const client = new pg.Client({ ...address, user: "postgres", database: "postgres" });
     client.on("error", () => undefined);
     await client.connect();
     const receiver = alarmReceiver(() => undefined, { store: postgresStore({ pool: client }) });
-    const copy = await delivery({ id: "single" });
-    expect(await receiver.receive(copy)).toMatchObject({ outcome: "handled" });
-    expect(await receiver.receive(copy)).toMatchObject({ outcome: "duplicate" });
+    const request = await delivery({ id: "single" });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "duplicate" });
     expect(await effects.remembered("single")).toBe(1);
     await client.end();
   });
 
-  it("handles a delivery once in transactions, however many copies come at a time", async () => {
+  it("a receiver on postgresTransactions handles a delivery once if many duplicates arrive together", async () => {
     const receivers = [inTransactions(), inTransactions(server.pool())];
     const outcomes = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
@@ -86,7 +86,7 @@ describePostgres("a receiver", () => {
     expect(await effects.of("many")).toBe(1);
   });
 
-  it("keeps nothing of a handler that fails, and handles the delivery when it is sent again", async () => {
+  it("a receiver on postgresTransactions rolls a failed handler back and handles the redelivery", async () => {
     const receiver = inTransactions();
     thrown = new Error("no");
     expect(await outcomeOf(receiver, "failed")).toBe("handler_failed");
@@ -99,7 +99,7 @@ describePostgres("a receiver", () => {
     expect(await effects.of("failed")).toBe(1);
   });
 
-  it("remembers a delivery that was discarded, without what its handler wrote", async () => {
+  it("a receiver on postgresTransactions remembers a discarded delivery without the handler's writes", async () => {
     const receiver = inTransactions();
     thrown = new DiscardDelivery("account closed");
     expect(await outcomeOf(receiver, "discarded")).toBe("discarded");
@@ -108,7 +108,7 @@ describePostgres("a receiver", () => {
     expect(await effects.of("discarded")).toBe(0);
   });
 
-  it("answers 503 in transactions while the server is away, and handles once it is back", async () => {
+  it("a receiver on postgresTransactions answers 503 while the server is down and handles afterwards", async () => {
     const other = await startPostgres();
     try {
       const otherPool = other.pool();

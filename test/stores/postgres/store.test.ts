@@ -30,7 +30,7 @@ describePostgres("the PostgreSQL store", () => {
   }
 
   it.each(["read committed", "repeatable read", "serializable"])(
-    "grants one of 50 claims at a time at isolation level %s, and fails none",
+    "postgresStore grants one of 50 concurrent claims at isolation level %s and fails none",
     async (isolation) => {
       const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
       const stores = [1, 2].map(() => postgresStore({ pool: server.pool({ options, max: 25 }) }));
@@ -47,7 +47,7 @@ describePostgres("the PostgreSQL store", () => {
     },
   );
 
-  it("takes any text for a key and an owner as a value, never as SQL", async () => {
+  it("postgresStore uses any text of a key or owner as a value, never as SQL", async () => {
     const store = postgresStore({ pool });
     const awkward = ["__proto__", "'; DROP TABLE gateway_deliveries; --", '"', "$1", "\\", "é 💥"];
     for (const text of awkward) {
@@ -58,7 +58,7 @@ describePostgres("the PostgreSQL store", () => {
     }
   });
 
-  it("keeps nothing but key and end of retention of what was handled", async () => {
+  it("postgresStore keeps only the key and the end of retention of a handled delivery", async () => {
     const store = postgresStore({ pool });
     await store.claim("handled", "a", TIMES);
     await store.complete("handled", "a", TIMES);
@@ -70,7 +70,7 @@ describePostgres("the PostgreSQL store", () => {
     expect(rows).toEqual([{ owner: null, lease_until: null, seconds }]);
   });
 
-  it("keeps what was claimed and never settled for its retention, and no longer", async () => {
+  it("postgresStore keeps a claim that never settled for its retention and no longer", async () => {
     const store = postgresStore({ pool });
     await store.claim("abandoned", "a", { leaseMs: 50, retentionMs: 3_600_000 });
     const { rows } = await pool.query(
@@ -88,7 +88,7 @@ describePostgres("the PostgreSQL store", () => {
     expect(await store.claim("abandoned", "c", TIMES)).toEqual(CLAIMED);
   });
 
-  it("keeps what is renewed beyond its retention, and what was claimed for longer", async () => {
+  it("postgresStore keeps a lease that outlasts the retention", async () => {
     const store = postgresStore({ pool });
     await store.claim("renewed", "a", { leaseMs: 10_000, retentionMs: 50 });
     await store.claim("outlasting", "a", { leaseMs: 60_000, retentionMs: 50 });
@@ -103,7 +103,7 @@ describePostgres("the PostgreSQL store", () => {
     expect(await store.claim("renewed", "b", TIMES)).toMatchObject({ state: "in_flight" });
   });
 
-  it("takes a retention of millennia for one that never ends", async () => {
+  it("postgresStore accepts a retention of millennia", async () => {
     const store = postgresStore({ pool });
     const retentionMs = Number.MAX_SAFE_INTEGER * 2;
     expect(await store.claim("ages", "a", { leaseMs: 1_000, retentionMs })).toEqual(CLAIMED);
@@ -111,7 +111,7 @@ describePostgres("the PostgreSQL store", () => {
     expect(await store.claim("ages", "b", TIMES)).toEqual({ state: "completed" });
   });
 
-  it("says again that a claim was a takeover to an owner that asks again", async () => {
+  it("postgresStore reports a takeover again if its owner claims again", async () => {
     const store = postgresStore({ pool });
     await store.claim("asked twice", "a", { leaseMs: 1, retentionMs: 60_000 });
     await pool.query("SELECT pg_sleep(0.05)");
@@ -120,7 +120,7 @@ describePostgres("the PostgreSQL store", () => {
     expect(await store.claim("asked twice", "b", TIMES)).toEqual(takeover);
   });
 
-  it("remembers a takeover that is released, so that the next one is told too", async () => {
+  it("postgresStore remembers a released takeover, so the next claim is a takeover too", async () => {
     const store = postgresStore({ pool });
     const takeover = { state: "claimed", takeover: true };
     await store.claim("released", "crashed", { leaseMs: 1, retentionMs: 60_000 });
@@ -138,7 +138,7 @@ describePostgres("the PostgreSQL store", () => {
     expect(await store.claim("released", "e", TIMES)).toEqual({ state: "completed" });
   });
 
-  it("leaves nothing on the connection, as poolers in transaction mode need it", async () => {
+  it("postgresStore leaves nothing on the connection", async () => {
     const single = server.pool({ max: 1 });
     const store = postgresStore({ pool: single });
     await store.migrate();
@@ -155,7 +155,7 @@ describePostgres("the PostgreSQL store", () => {
     expect(rows).toEqual([{ prepared: 0, locks: 0, settings: 0 }]);
   });
 
-  it("remembers across a crash and a restart of the server", async () => {
+  it("postgresStore remembers through a crash and a restart of the server", async () => {
     const other = await startPostgres();
     try {
       const store = postgresStore({ pool: other.pool() });
@@ -176,17 +176,17 @@ describePostgres("the PostgreSQL store", () => {
     }
   });
 
-  describe("with an option that cannot work", () => {
+  describe("the options of postgresStore", () => {
     it.each(
       [
         ["", "a.b.c", "a b", "1a", ".a", "a.", 'a"b', "a;b", "é", "a".repeat(64)],
         [null, 1, {}, ["a"]],
       ].flat(),
-    )("refuses the table %j", (table) => {
+    )("postgresStore refuses the table %j", (table) => {
       expect(() => postgresStore({ pool, table: table as string })).toThrow(/^table has to be/);
     });
 
-    it("refuses what is no pool, and an option that it does not know", () => {
+    it("postgresStore refuses anything but a pool, and an unknown option", () => {
       for (const notAPool of [undefined, null, "postgres://", {}, { query: 1 }]) {
         expect(() => postgresStore({ pool: notAPool as unknown as pg.Pool })).toThrow(
           "pool has to be a Pool of pg, with the method query",

@@ -14,7 +14,7 @@ const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 const CLAIMED = { state: "claimed", takeover: false };
 const CHECK = "client_connection_check_interval";
 
-/** Makes a pool's server one before PostgreSQL 14, which does not have the setting. */
+/** Makes a pool's server look like one before PostgreSQL 14, which does not have the setting. */
 function beforePostgres14(pool: pg.Pool): pg.Pool {
   return pool.on("connect", (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
@@ -26,7 +26,7 @@ function beforePostgres14(pool: pg.Pool): pg.Pool {
   });
 }
 
-describePostgres("the time that a call of a PostgreSQL store may take", () => {
+describePostgres("the time limit of a call to a PostgreSQL store", () => {
   let server: PostgresServer;
   let admin: pg.Pool;
   let effects: Effects;
@@ -60,7 +60,7 @@ describePostgres("the time that a call of a PostgreSQL store may take", () => {
     return rowCount ?? 0;
   }
 
-  describe.concurrent("is the receiver's dependencyTimeoutMs", () => {
+  describe.concurrent("the time limit is the receiver's dependencyTimeoutMs", () => {
     const LONG = { dependencyTimeoutMs: 30_000, leaseMs: 60_000 };
 
     it.each([
@@ -75,7 +75,7 @@ describePostgres("the time that a call of a PostgreSQL store may take", () => {
           transactionalReceiver(postgresTransactions({ pool, table }), () => undefined, LONG),
       ],
     ])(
-      "with %s: a call that waits for 11 s is answered, where 30 s are allowed",
+      "a call that waits for 11 s is answered with a dependencyTimeoutMs of 30 s, with %s",
       async (name, makeReceiver) => {
         const table = `long_${name}`;
         await postgresStore({ pool: admin, table }).migrate();
@@ -88,7 +88,7 @@ describePostgres("the time that a call of a PostgreSQL store may take", () => {
       },
     );
 
-    it("the largest one, where several receivers share a store", async () => {
+    it("the largest dependencyTimeoutMs applies if several receivers share a store", async () => {
       const table = "shared";
       await postgresStore({ pool: admin, table }).migrate();
       const store = postgresStore({ pool: server.pool(), table });
@@ -103,7 +103,7 @@ describePostgres("the time that a call of a PostgreSQL store may take", () => {
     });
   });
 
-  it("is over on the server too, and the connection is kept for the next call", async () => {
+  it("the server ends a statement at the time limit, and the connection is kept", async () => {
     const pool = server.pool({ max: 1 });
     const store = postgresStore({ pool });
     alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 300 });
@@ -119,7 +119,7 @@ describePostgres("the time that a call of a PostgreSQL store may take", () => {
     expect(removed).toBe(0);
   });
 
-  it("does not limit what the handler runs in its transaction, whose own limit stays", async () => {
+  it("the time limit does not apply to the handler's statements; the application's own limit stays", async () => {
     const pool = server.pool({ max: 1 });
     pool.on("connect", (client) => void client.query("SET statement_timeout = '77s'"));
     const store = postgresTransactions({ pool });
@@ -134,7 +134,7 @@ describePostgres("the time that a call of a PostgreSQL store may take", () => {
     expect((await pool.query(`SHOW ${CHECK}`)).rows).toEqual([{ [CHECK]: "0" }]);
   });
 
-  it("is kept on a server that cannot notice hang-ups: no call fails for it", async () => {
+  it("the time limit works on a server that cannot notice closed connections", async () => {
     const store = postgresStore({ pool: beforePostgres14(server.pool()) });
     expect(await store.claim("old", "a", TIMES)).toEqual(CLAIMED);
     await store.complete("old", "a", TIMES);
@@ -146,12 +146,12 @@ describePostgres("the time that a call of a PostgreSQL store may take", () => {
     expect(await effects.of("old transaction")).toBe(1);
   });
 
-  describe("is short for a handler that is given up", () => {
+  describe("a handler that is given up", () => {
     it.each([
-      ["itself", "SELECT pg_sleep(120)"],
+      ["in pg_sleep", "SELECT pg_sleep(120)"],
       ["in a lock", "INSERT INTO given_up VALUES (1)"],
     ])(
-      "while its statement waits %s: all is rolled back, and the pool has its connection again",
+      "a given-up handler whose statement waits %s is rolled back, and its connection is free again",
       async (how, statement) => {
         await admin.query("CREATE TABLE IF NOT EXISTS given_up (id int)");
         const unlock = await lock("given_up");
@@ -187,7 +187,7 @@ describePostgres("the time that a call of a PostgreSQL store may take", () => {
         await expect.poll(() => connectionsOf(name)).toBe(2);
         giveUp.resolve();
         await Promise.all(rejections);
-        // The server has ended both by now: no copy finds their locks.
+        // The server has ended both by now, so a redelivery finds no locks.
         for (const key of ["one", "two"]) {
           const work = (tx: pg.PoolClient) => effects.write(tx, `${name} again`);
           expect(await store.process(`${name} ${key}`, work, TIMES)).toEqual({

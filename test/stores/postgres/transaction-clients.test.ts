@@ -13,7 +13,7 @@ import { startPostgres, type PostgresServer } from "../../support/postgres/postg
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
 
-describePostgres("transactions of PostgreSQL take clients of their pool, and", () => {
+describePostgres("the clients of postgresTransactions", () => {
   let server: PostgresServer;
   let effects: Effects;
 
@@ -27,7 +27,7 @@ describePostgres("transactions of PostgreSQL take clients of their pool, and", (
     await server.close();
   });
 
-  it("give each back once, as it was, however the transaction ends", async () => {
+  it("postgresTransactions releases each client once, unchanged, however the transaction ends", async () => {
     const pool = server.pool({ max: 1 });
     const store = postgresTransactions({ pool });
     const counts = { acquire: 0, release: 0, remove: 0 };
@@ -56,7 +56,7 @@ describePostgres("transactions of PostgreSQL take clients of their pool, and", (
     expect(rows).toEqual([{ prepared: 0, locks: 0, settings: 0 }]);
   });
 
-  it("wait for one where all are lent, and lose nothing where they wait in vain", async () => {
+  it("postgresTransactions waits for a free client, and loses nothing if none gets free", async () => {
     const pool = server.pool({ max: 1, connectionTimeoutMillis: 200 });
     const store = postgresTransactions({ pool });
     const end = deferred();
@@ -72,13 +72,13 @@ describePostgres("transactions of PostgreSQL take clients of their pool, and", (
     expect(await store.process("second", () => Promise.resolve(), RETENTION)).toEqual(PROCESSED);
   });
 
-  it("give back one that comes too late", async () => {
+  it("postgresTransactions releases a client that arrives too late", async () => {
     const pool = server.pool({ max: 1 });
-    const lent = deferred<pg.PoolClient>();
+    const pending = deferred<pg.PoolClient>();
     const client = await pool.connect();
     const slow = {
       query: (text: string, values?: unknown[]) => pool.query(text, values),
-      connect: () => lent.promise,
+      connect: () => pending.promise,
     };
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
@@ -90,11 +90,11 @@ describePostgres("transactions of PostgreSQL take clients of their pool, and", (
     } finally {
       vi.useRealTimers();
     }
-    lent.resolve(client);
+    pending.resolve(client);
     await expect.poll(() => pool.idleCount).toBe(1);
   });
 
-  it("call no handler where the table is missing or cannot be written", async () => {
+  it("postgresTransactions calls no handler if the table is missing or read-only", async () => {
     const missing = postgresTransactions({ pool: server.pool(), table: "missing" });
     await expect(missing.process("k", mustNotRun, RETENTION)).rejects.toHaveProperty(
       "code",

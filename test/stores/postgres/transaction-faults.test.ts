@@ -17,7 +17,7 @@ import { transactionalReceiver } from "../../support/transactional/transactional
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
 
-describePostgres("a transaction of PostgreSQL", () => {
+describePostgres("postgresTransactions on faults", () => {
   let server: PostgresServer;
   let pool: pg.Pool;
   let effects: Effects;
@@ -32,7 +32,7 @@ describePostgres("a transaction of PostgreSQL", () => {
     await server.close();
   });
 
-  /** Processes `key` until no earlier transaction holds it, which the server may have yet to notice. */
+  /** Processes `key` again while the server has not noticed the end of an earlier transaction. */
   async function processLater(key: string): Promise<string> {
     const store = postgresTransactions({ pool });
     for (;;) {
@@ -47,7 +47,7 @@ describePostgres("a transaction of PostgreSQL", () => {
     expect(await effects.remembered(key)).toBe(0);
   }
 
-  it("of a process that is killed leaves neither key nor effect", async () => {
+  it("a transaction of a killed process leaves neither key nor effect", async () => {
     const script = fileURLToPath(
       new URL("../../support/postgres/postgres-killed-handler.ts", import.meta.url),
     );
@@ -55,8 +55,8 @@ describePostgres("a transaction of PostgreSQL", () => {
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
     const [line] = (await once(child.stdout, "data")) as [Buffer];
     expect(line.toString()).toBe("written\n");
-    const copy = await postgresTransactions({ pool }).process("killed", mustNotRun, RETENTION);
-    expect(copy).toMatchObject({ state: "in_flight" });
+    const duplicate = await postgresTransactions({ pool }).process("killed", mustNotRun, RETENTION);
+    expect(duplicate).toMatchObject({ state: "in_flight" });
     child.kill("SIGKILL");
     await once(child, "exit");
     await expectNothingOf("killed");
@@ -64,7 +64,7 @@ describePostgres("a transaction of PostgreSQL", () => {
     expect(await effects.of("killed")).toBe(1);
   });
 
-  it("on a server that crashes leaves neither key nor effect, and its client is given up", async () => {
+  it("a transaction on a server that crashes leaves neither key nor effect, and its client is closed", async () => {
     const other = await startPostgres();
     try {
       const otherPool = other.pool();
@@ -94,8 +94,8 @@ describePostgres("a transaction of PostgreSQL", () => {
     }
   });
 
-  it("whose connection breaks under the handler rejects at once, and tells it by its signal", async () => {
-    // Without a listener for the client's error this would end the process.
+  it("a transaction whose connection breaks rejects at once and aborts context.signal", async () => {
+    // Without a listener for its error, the client would end the process here.
     let aborted: unknown;
     const store = postgresTransactions({ pool });
     const receiver = transactionalReceiver(store, async ({ id, tx, signal }) => {
@@ -114,7 +114,7 @@ describePostgres("a transaction of PostgreSQL", () => {
     expect(await processLater("broken")).toBe("processed");
   });
 
-  it("that the handler let fail and went on with rejects, and nothing is kept", async () => {
+  it("a transaction with a caught statement error rejects and keeps nothing", async () => {
     const single = server.pool({ max: 1 });
     const swallowed = postgresTransactions({ pool: single }).process(
       "aborted",
@@ -129,7 +129,7 @@ describePostgres("a transaction of PostgreSQL", () => {
     expect(single.idleCount).toBe(1);
   });
 
-  it("that the server refuses to commit rejects with its error, and nothing is kept", async () => {
+  it("a transaction that the server refuses to commit rejects with its error and keeps nothing", async () => {
     await pool.query(
       `CREATE TABLE parents (id int PRIMARY KEY);
       CREATE TABLE children (parent int REFERENCES parents DEFERRABLE INITIALLY DEFERRED)`,
@@ -148,7 +148,7 @@ describePostgres("a transaction of PostgreSQL", () => {
     expect(single.idleCount).toBe(1);
   });
 
-  it("that loses to another at isolation level serializable rejects, and runs no handler twice", async () => {
+  it("a transaction that loses a serialization conflict rejects and runs no handler twice", async () => {
     await pool.query("CREATE TABLE balances (name text PRIMARY KEY, amount int)");
     await pool.query("INSERT INTO balances VALUES ('a', 1), ('b', 1)");
     const options = "-c default_transaction_isolation=serializable";

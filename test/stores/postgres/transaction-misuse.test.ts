@@ -14,7 +14,7 @@ import { transactionalReceiver } from "../../support/transactional/transactional
 const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
 
-/** The command that `text` is to the server; undefined where it is refused. */
+/** The command that the server reads in `text`; undefined if it refuses the text. */
 function commandOf(of: Pick<pg.Pool, "query">, text: string): Promise<string | undefined> {
   return of.query(text).then(
     ({ command }) => command,
@@ -22,7 +22,7 @@ function commandOf(of: Pick<pg.Pool, "query">, text: string): Promise<string | u
   );
 }
 
-describePostgres("a handler in a transaction of PostgreSQL", () => {
+describePostgres("a handler that misuses its PostgreSQL transaction", () => {
   let server: PostgresServer;
   let pool: pg.Pool;
   let effects: Effects;
@@ -37,7 +37,7 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
     await server.close();
   });
 
-  /** Processes `key` with what a test does beside one effect. */
+  /** Processes `key`: writes one effect and then does what the test wants. */
   const processWith = (key: string, beside: (tx: pg.PoolClient) => unknown, of: pg.Pool = pool) =>
     postgresTransactions({ pool: of }).process(
       key,
@@ -48,7 +48,7 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
       RETENTION,
     );
 
-  describe("that would end it or outlive it", () => {
+  describe("statements that would end the transaction or outlive it", () => {
     it.each([
       ...["BEGIN", " begin;", "START  TRANSACTION", "COMMIT", "commit work", "END", "ABORT"],
       ...["ROLLBACK", "rollback;", "ROLLBACK AND CHAIN", "PREPARE TRANSACTION 'x'"],
@@ -57,7 +57,7 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
       ...["-- report.sql\nBEGIN; SELECT 1; COMMIT;", "-- a\r-- b\n/* c */\fCOMMIT", "; ;COMMIT"],
       ...["/* a /* b */ c */ ROLLBACK", "/*/**/*/END", "start/* */transaction", "COMMIT--"],
       ...["ROLLBACK; TO a", "PREPARE -- x\n TRANSACTION 'x'", "SET local.role TO b"],
-    ])("is refused %j, and the transaction goes on", async (text) => {
+    ])("tx refuses %j, and the transaction goes on", async (text) => {
       const key = `refused ${text}`;
       const beside = async (tx: pg.PoolClient): Promise<void> => {
         const refusal = { name: "TransactionMisuseError" };
@@ -78,7 +78,7 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
       ["/* COMMIT; */ SET/**/LOCAL -- role\n search_path TO other", "-- COMMIT\nSELECT 1"],
       ["SAVEPOINT a", "/* a */ ROLLBACK /* b */ TO/**/a", "rollback -- a\n transaction TO a"],
       ["", " ; -- nothing", "/* /* */ COMMIT; */ SELECT 1"],
-    ])("is let through %j", async (...texts) => {
+    ])("tx allows %j", async (...texts) => {
       const key = texts.join();
       const beside = async (tx: pg.PoolClient): Promise<void> => {
         for (const text of texts) await tx.query(text);
@@ -87,7 +87,7 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
       expect(await effects.of(key)).toBe(1);
     });
 
-    it("is refused behind a million comments at once", async () => {
+    it("tx refuses a COMMIT behind a million comments without delay", async () => {
       const repeat = (part: string): string => part.repeat(1_000_000);
       const beside = async (tx: pg.PoolClient): Promise<void> => {
         const nested = repeat("/*") + repeat("*/");
@@ -99,7 +99,7 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
       expect(await processWith("far behind", beside)).toEqual(PROCESSED);
     });
 
-    it("is refused what the server takes for a COMMIT, and nothing else", async () => {
+    it("tx refuses exactly what the server reads as a COMMIT", async () => {
       const marks = ["/*", "*/", "--", "\n", "\r", "\f", " ", ";", "/", "*", "-"];
       const mark = fc.constantFrom(...marks, "/* a */", "/*/**/*/", "--a\n");
       const texts = fc
@@ -120,7 +120,7 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
       expect(Math.min(...Object.values(seen))).toBeGreaterThan(50);
     });
 
-    it("meets no other delivery with a search_path behind a comment", async () => {
+    it("a search_path behind a comment does not reach the next delivery", async () => {
       const single = server.pool({ max: 1 });
       const tenant = "/* tenant */ SET search_path TO tenant_b";
       await processWith("of tenant b", (tx) => tx.query(tenant).catch(() => undefined), single);
@@ -128,7 +128,7 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
       expect(rows).toEqual([{ search_path: '"$user", public' }]);
     });
 
-    it("by the transaction() of a query builder fails, and is handled when it is sent again", async () => {
+    it("a handler that calls transaction() of a query builder fails, and its redelivery is handled", async () => {
       let runs = 0;
       const receiver = transactionalReceiver(postgresTransactions({ pool }), async ({ id, tx }) => {
         const db = drizzle(tx);
@@ -140,40 +140,46 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
         await db.transaction(write);
         throw new Error("what comes after it failed");
       });
-      const copy = await delivery({ id: "built" });
-      expect(await receiver.receive(copy)).toMatchObject({ outcome: "handler_failed" });
+      const request = await delivery({ id: "built" });
+      expect(await receiver.receive(request)).toMatchObject({ outcome: "handler_failed" });
       expect(await effects.of("built")).toBe(0);
-      expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+      expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "handled" });
       expect(await effects.of("built")).toBe(1);
     });
   });
 
-  describe("that ends it behind another statement", () => {
+  describe("a handler that ends the transaction in a later statement of a text", () => {
     const endings = [
       ...["SELECT 1; COMMIT", "SELECT 1; ROLLBACK", "SELECT 1; BEGIN; COMMIT"],
       ...["SELECT 1; COMMIT; BEGIN", "SELECT 1; ROLLBACK; BEGIN", "SELECT 1; COMMIT AND CHAIN"],
     ];
 
-    it.each(endings)("by %j and succeeds is told so, and is sent again", async (text) => {
-      const key = `succeeds after ${text}`;
-      const ended = processWith(key, (tx) => tx.query(text));
-      await expect(ended).rejects.toThrow("the handler ended the transaction of its delivery");
-      expect(await effects.remembered(key)).toBe(0);
-      expect(await processWith(key, () => undefined)).toEqual(PROCESSED);
-    });
+    it.each(endings)(
+      "a handler that ends its transaction by %j and succeeds is refused, and its delivery runs again",
+      async (text) => {
+        const key = `succeeds after ${text}`;
+        const ended = processWith(key, (tx) => tx.query(text));
+        await expect(ended).rejects.toThrow("the handler ended the transaction of its delivery");
+        expect(await effects.remembered(key)).toBe(0);
+        expect(await processWith(key, () => undefined)).toEqual(PROCESSED);
+      },
+    );
 
-    it.each(endings)("by %j and fails is sent again", async (text) => {
-      const key = `fails after ${text}`;
-      const ended = processWith(key, async (tx) => {
-        await tx.query(text);
-        throw new Error("the next step failed");
-      });
-      await expect(ended).rejects.toThrow("the next step failed");
-      expect(await effects.remembered(key)).toBe(0);
-      expect(await processWith(key, () => undefined)).toEqual(PROCESSED);
-    });
+    it.each(endings)(
+      "a handler that ends its transaction by %j and fails gets its delivery again",
+      async (text) => {
+        const key = `fails after ${text}`;
+        const ended = processWith(key, async (tx) => {
+          await tx.query(text);
+          throw new Error("the next step failed");
+        });
+        await expect(ended).rejects.toThrow("the next step failed");
+        expect(await effects.remembered(key)).toBe(0);
+        expect(await processWith(key, () => undefined)).toEqual(PROCESSED);
+      },
+    );
 
-    it("and fails when its connection has broken is sent again, though it was committed", async () => {
+    it("a handler that commits and loses its connection gets its delivery again", async () => {
       let runs = 0;
       const store = postgresTransactions({ pool: server.pool({ max: 1 }) });
       const receiver = transactionalReceiver(store, async ({ id, tx }) => {
@@ -185,14 +191,14 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
         await pool.query("SELECT pg_terminate_backend($1)", [rows[0]?.pid]);
         throw new Error("the next step failed");
       });
-      const copy = await delivery({ id: "ended-and-broken" });
-      expect(await receiver.receive(copy)).not.toMatchObject({ status: 200 });
+      const request = await delivery({ id: "ended-and-broken" });
+      expect(await receiver.receive(request)).not.toMatchObject({ status: 200 });
       expect(await effects.of("ended-and-broken")).toBe(1);
       expect(await effects.remembered("ended-and-broken")).toBe(0);
-      expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+      expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "handled" });
     });
 
-    it("does not make another process forget that it has handled the delivery", async () => {
+    it("a handler that ends its transaction does not undo the completion of another process", async () => {
       const ended = processWith("elsewhere", async (tx) => {
         await tx.query("SELECT 1; ROLLBACK");
         expect(await processWith("elsewhere", () => undefined)).toEqual(PROCESSED);
@@ -204,8 +210,8 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
     });
   });
 
-  describe("is lent a client that", () => {
-    it("is still one of pg's to whoever asks", async () => {
+  describe("the client that a handler gets", () => {
+    it("tx is an instance of pg's client", async () => {
       await processWith("asked", (tx) => {
         expect(tx).toBeInstanceOf(pg.Client);
         expect(tx.constructor).toBe(pg.Client);
@@ -213,13 +219,13 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
         expect(tx.once("notice", ignore)).toBe(tx);
         expect(tx.off("notice", ignore)).toBe(tx);
         expect(tx.escapeLiteral("it's")).toBe("'it''s'");
-        // As without the store: pg says so.
+        // pg itself answers like this without the store.
         const nothing: unknown = undefined;
         expect(() => tx.query(nothing as string)).toThrow(TypeError);
       });
     });
 
-    it("is not given back by it: the next delivery waits for its own", async () => {
+    it("tx refuses release(), and the next delivery waits for its own client", async () => {
       const single = server.pool({ max: 1 });
       const releasing = processWith(
         "releasing",
@@ -229,7 +235,7 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
         single,
       );
       const innocent = processWith("innocent", () => Promise.reject(new Error("no")), single);
-      await expect(releasing).rejects.toThrow("tx is given back by the store");
+      await expect(releasing).rejects.toThrow("the store releases tx");
       await expect(innocent).rejects.toThrow("no");
       for (const key of ["releasing", "innocent"]) {
         expect(await effects.of(key)).toBe(0);
@@ -238,7 +244,7 @@ describePostgres("a handler in a transaction of PostgreSQL", () => {
       expect(single.idleCount).toBe(1);
     });
 
-    it("refuses what it has started and not waited for, and spares the next delivery", async () => {
+    it("tx refuses calls after the handler has settled, and the next delivery is not affected", async () => {
       const single = server.pool({ max: 1 });
       const kept = deferred<pg.PoolClient>();
       const first = processWith(

@@ -14,7 +14,7 @@ const RETENTION = { retentionMs: 3_600_000 };
 const PROCESSED = { state: "processed" };
 const COMPLETED = { state: "completed" };
 
-describePostgres("transactions of PostgreSQL", () => {
+describePostgres("postgresTransactions", () => {
   let server: PostgresServer;
   let pool: pg.Pool;
   let effects: Effects;
@@ -29,7 +29,7 @@ describePostgres("transactions of PostgreSQL", () => {
     await server.close();
   });
 
-  it("commit the handler's writes and the key together, and the key once", async () => {
+  it("postgresTransactions commits the handler's writes and the key together, once", async () => {
     const store = postgresTransactions({ pool });
     const work = async (tx: pg.PoolClient): Promise<void> => {
       await effects.write(tx, "together");
@@ -43,7 +43,7 @@ describePostgres("transactions of PostgreSQL", () => {
     expect(await effects.of("together")).toBe(1);
   });
 
-  it("are rolled back with what the handler throws, which is thrown on as it is", async () => {
+  it("postgresTransactions rolls back if the handler throws, and rejects with the same error", async () => {
     const store = postgresTransactions({ pool });
     const anything: readonly unknown[] = [new Error("no"), "a string", undefined, null];
     for (const thrown of anything as readonly Error[]) {
@@ -67,7 +67,7 @@ describePostgres("transactions of PostgreSQL", () => {
     expect(await store.process("failing", work, RETENTION)).toEqual(PROCESSED);
   });
 
-  it("answer a copy in flight at once, and completed when the first has committed", async () => {
+  it("postgresTransactions answers a duplicate in flight at once, and completed after the commit", async () => {
     const store = postgresTransactions({ pool });
     const other = postgresTransactions({ pool: server.pool() });
     const [started, end] = [deferred(), deferred()];
@@ -80,9 +80,9 @@ describePostgres("transactions of PostgreSQL", () => {
       RETENTION,
     );
     await started.promise;
-    // It would wait until `end` otherwise, and the test with it.
-    for (const copy of [store, other]) {
-      expect(await copy.process("copied", mustNotRun, RETENTION)).toEqual({
+    // Without the advisory lock it would wait until `end`, and so would the test.
+    for (const duplicate of [store, other]) {
+      expect(await duplicate.process("copied", mustNotRun, RETENTION)).toEqual({
         state: "in_flight",
         retryAfterMs: 10_000,
       });
@@ -95,13 +95,13 @@ describePostgres("transactions of PostgreSQL", () => {
   });
 
   it.each(["read committed", "repeatable read", "serializable"])(
-    "process one of 50 copies at a time at isolation level %s, and fail none",
+    "postgresTransactions processes one of 50 concurrent duplicates at isolation level %s and fails none",
     async (isolation) => {
       const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
       const stores = [1, 2].map(() =>
         postgresTransactions({ pool: server.pool({ options, max: 25 }) }),
       );
-      const copies = (key: string, work: (tx: pg.PoolClient) => Promise<void>) =>
+      const duplicates = (key: string, work: (tx: pg.PoolClient) => Promise<void>) =>
         Promise.all(
           Array.from({ length: 50 }, async (_, index) => {
             const result = await stores[index % 2]?.process(key, work, RETENTION);
@@ -109,16 +109,16 @@ describePostgres("transactions of PostgreSQL", () => {
           }),
         );
       for (const key of ["1", "2", "3"].map((name) => `${isolation} ${name}`)) {
-        const states = await copies(key, (tx) => effects.write(tx, key));
+        const states = await duplicates(key, (tx) => effects.write(tx, key));
         expect(states.filter((state) => state === "processed")).toHaveLength(1);
         expect(await effects.of(key)).toBe(1);
-        const later = await copies(key, mustNotRun);
+        const later = await duplicates(key, mustNotRun);
         expect(new Set(later)).toEqual(new Set(["completed"]));
       }
     },
   );
 
-  it("process different deliveries side by side at isolation level serializable", async () => {
+  it("postgresTransactions processes different deliveries in parallel at isolation level serializable", async () => {
     const options = "-c default_transaction_isolation=serializable";
     const store = postgresTransactions({ pool: server.pool({ options, max: 20 }) });
     const keys = Array.from({ length: 200 }, (_, index) => `apart-${String(index)}`);
@@ -128,7 +128,7 @@ describePostgres("transactions of PostgreSQL", () => {
     for (const key of keys) expect(await effects.of(key)).toBe(1);
   });
 
-  it("keep what a savepoint of the handler undid apart from the rest", async () => {
+  it("postgresTransactions keeps the rest of the writes if a handler rolls back to a savepoint", async () => {
     const store = postgresTransactions({ pool });
     const work = async (tx: pg.PoolClient): Promise<void> => {
       await effects.write(tx, "saved");
@@ -140,7 +140,7 @@ describePostgres("transactions of PostgreSQL", () => {
     expect(await effects.of("saved")).toBe(1);
   });
 
-  it("process a key again after its retention", async () => {
+  it("postgresTransactions processes a key again after its retention", async () => {
     const store = postgresTransactions({ pool });
     const work = (tx: pg.PoolClient) => effects.write(tx, "retained");
     expect(await store.process("retained", work, { retentionMs: 50 })).toEqual(PROCESSED);
@@ -155,7 +155,7 @@ describePostgres("transactions of PostgreSQL", () => {
     expect(rows).toEqual([{ seconds: expect.closeTo(3600, -1) as unknown }]);
   });
 
-  it("take any text for a key as a value, never as SQL", async () => {
+  it("postgresTransactions uses any text of a key as a value, never as SQL", async () => {
     const store = postgresTransactions({ pool });
     for (const key of ["__proto__", "constructor", "'; DROP TABLE effects; --", '"', "$1"]) {
       const work = (tx: pg.PoolClient) => effects.write(tx, key);
@@ -165,19 +165,19 @@ describePostgres("transactions of PostgreSQL", () => {
     }
   });
 
-  describe("on the table of postgresStore", () => {
-    it("heed its leases and completions", async () => {
+  describe("postgresTransactions on the table of postgresStore", () => {
+    it("postgresTransactions respects leases and completions of postgresStore", async () => {
       const store = postgresTransactions({ pool });
       const leases = postgresStore({ pool });
       await leases.claim("leased", "a", { leaseMs: 60_000, ...RETENTION });
-      const copy = await store.process("leased", mustNotRun, RETENTION);
-      expect(copy).toMatchObject({ state: "in_flight" });
-      expect(copy).toHaveProperty("retryAfterMs", expect.closeTo(60_000, -4));
+      const duplicate = await store.process("leased", mustNotRun, RETENTION);
+      expect(duplicate).toMatchObject({ state: "in_flight" });
+      expect(duplicate).toHaveProperty("retryAfterMs", expect.closeTo(60_000, -4));
       await leases.complete("leased", "a", RETENTION);
       expect(await store.process("leased", mustNotRun, RETENTION)).toEqual(COMPLETED);
     });
 
-    it("tell whether they take a lease over that has ended, also after a failure", async () => {
+    it("postgresTransactions reports the takeover of an ended lease, also after a failure", async () => {
       const store = postgresTransactions({ pool });
       const leases = postgresStore({ pool });
       const takeovers: unknown[] = [];
@@ -204,7 +204,7 @@ describePostgres("transactions of PostgreSQL", () => {
       expect(takeovers.slice(3)).toEqual([true, true]);
     });
 
-    it("take over a lease that has ended, and are completions to it", async () => {
+    it("postgresStore sees a key that postgresTransactions took over as completed", async () => {
       const store = postgresTransactions({ pool });
       const leases = postgresStore({ pool });
       await leases.claim("ended", "a", { leaseMs: 1, ...RETENTION });
@@ -217,7 +217,7 @@ describePostgres("transactions of PostgreSQL", () => {
     });
   });
 
-  it("refuse what is no pool that lends clients, and an option that they do not know", () => {
+  it("postgresTransactions refuses anything but a pool, and an unknown option", () => {
     for (const notAPool of [undefined, {}, { query: () => undefined }]) {
       expect(() => postgresTransactions({ pool: notAPool as unknown as pg.Pool })).toThrow(
         /^pool has to be a Pool of pg, with the method (query|connect)$/,

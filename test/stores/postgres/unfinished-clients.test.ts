@@ -11,10 +11,10 @@ import { startPostgres, type PostgresServer } from "../../support/postgres/postg
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
 
-describePostgres("a client that something gave back to its pool inside of a transaction", () => {
+describePostgres("a client that other code released inside a transaction", () => {
   let server: PostgresServer;
   let effects: Effects;
-  /** Of one client, which is inside of a transaction. */
+  /** A pool of one client, which is inside a transaction. */
   let pool: pg.Pool;
 
   beforeAll(async () => {
@@ -33,30 +33,30 @@ describePostgres("a client that something gave back to its pool inside of a tran
     await server.close();
   });
 
-  it("runs no handler in transactions, and commits nothing of it", async () => {
+  it("postgresTransactions runs no handler on an unfinished client and commits nothing of it", async () => {
     const store = postgresTransactions({ pool });
     const refused = store.process("t", mustNotRun, TIMES);
-    await expect(refused).rejects.toThrow("lent a client inside of a transaction");
+    await expect(refused).rejects.toThrow("handed out a client inside a transaction");
     const work = (tx: pg.PoolClient) => effects.write(tx, "t");
     expect(await store.process("t", work, TIMES)).toEqual({ state: "processed" });
     expect(await effects.of("t")).toBe(1);
     expect(await effects.of("half")).toBe(0);
   });
 
-  it("claims nothing, and the next claim is granted", async () => {
+  it("postgresStore claims nothing on an unfinished client, and grants the next claim", async () => {
     const store = postgresStore({ pool });
     const refused = async () => store.claim("claimed", "a", TIMES);
-    await expect(refused()).rejects.toThrow("lent a client inside of a transaction");
+    await expect(refused()).rejects.toThrow("handed out a client inside a transaction");
     expect(await effects.remembered("claimed")).toBe(0);
     expect(await store.claim("claimed", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
     expect(await effects.remembered("claimed")).toBe(1);
     expect(await effects.of("half")).toBe(0);
   });
 
-  it("completes nothing without saying so", async () => {
+  it("postgresStore rejects a completion on an unfinished client", async () => {
     const store = postgresStore({ pool });
     const refused = async () => store.complete("completed", "a", TIMES);
-    await expect(refused()).rejects.toThrow("lent a client inside of a transaction");
+    await expect(refused()).rejects.toThrow("handed out a client inside a transaction");
     await store.complete("completed", "a", TIMES);
     expect(await effects.remembered("completed")).toBe(1);
   });

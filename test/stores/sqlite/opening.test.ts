@@ -1,14 +1,14 @@
 import BetterSqlite3 from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
-import { betterSqlite3, valueOf } from "../../support/sqlite/sqlite-drivers.js";
-import { withSqliteFolder } from "../../support/sqlite/sqlite-folder.js";
+import { betterSqlite3, valueOf } from "../../support/sqlite/drivers.js";
+import { withSqliteFolder } from "../../support/sqlite/folder.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 604_800_000 };
 const CLAIMED = { state: "claimed", takeover: false };
 
-describe("a handle that sqliteStore is given", () => {
-  it("is refused with the driver's own words where it is closed", async () => {
+describe("the handle of sqliteStore", () => {
+  it("sqliteStore throws the driver's error for a closed handle", async () => {
     await withSqliteFolder(betterSqlite3, ({ open }) => {
       const database = open();
       database.close();
@@ -16,7 +16,7 @@ describe("a handle that sqliteStore is given", () => {
     });
   });
 
-  it("is waited for while another one has the file, but not for ever", async () => {
+  it("sqliteStore waits for a locked file when it creates its table, and gives up after five seconds", async () => {
     await withSqliteFolder(betterSqlite3, ({ open }) => {
       const [other, database] = [open(), open()];
       other.exec("BEGIN EXCLUSIVE");
@@ -28,7 +28,7 @@ describe("a handle that sqliteStore is given", () => {
     });
   });
 
-  it("may have no busy_timeout of its own, and keeps none", async () => {
+  it("sqliteStore leaves a busy_timeout of 0 as it is", async () => {
     await withSqliteFolder(betterSqlite3, async ({ file, open }) => {
       const database = new BetterSqlite3(file, { timeout: 0 });
       const store = sqliteStore({ database });

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { betterSqlite3, rowsOf, valueOf } from "../../support/sqlite/sqlite-drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/sqlite-folder.js";
-import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/sqlite-process.js";
-import { SQLITE_RUNTIMES } from "../../support/sqlite/sqlite-runtimes.js";
+import { betterSqlite3, rowsOf, valueOf } from "../../support/sqlite/drivers.js";
+import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
+import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/process.js";
+import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
 
 const TIMES = { leaseMs: 60_000, retentionMs: 3_600_000 };
 
@@ -25,13 +25,13 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
   function start(work: string, argument = "", maxFileBytes?: number): SqliteProcess {
     const args = [folder.file, work, argument];
     const limits = maxFileBytes === undefined ? {} : { maxFileBytes };
-    const started = startSqliteProcess(runtime, "sqlite-work-child.ts", args, limits);
+    const started = startSqliteProcess(runtime, "work-child.ts", args, limits);
     started.ended.catch(() => undefined);
     processes.push(started);
     return started;
   }
 
-  /** Starts several and lets them go at the same moment. */
+  /** Starts several processes that begin to work at the same time. */
   async function startTogether(count: number, work: string, argument?: string): Promise<string[]> {
     const started = Array.from({ length: count }, () => start(work, argument));
     for (const each of started) expect(await each.line()).toBe("ready");
@@ -39,27 +39,27 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     return Promise.all(started.map((each) => each.line()));
   }
 
-  it("make the file and its table at the same moment", async () => {
+  it("processes can create the file and its table at the same time", async () => {
     for (let round = 0; round < 2; round++) {
       folder.remove();
       folder = sqliteFolder(betterSqlite3);
       expect(await startTogether(5, "open")).toEqual(Array(5).fill("opened"));
       const database = folder.open();
-      expect(valueOf(database, "SELECT count(*) FROM webhook_deliveries")).toBe(5);
+      expect(valueOf(database, "SELECT count(*) FROM gateway_deliveries")).toBe(5);
       expect(valueOf(database, "PRAGMA journal_mode")).toBe("wal");
     }
   });
 
-  it("get each of 1 000 keys once, and all of them", async () => {
+  it("processes that race for 1 000 keys claim each key once", async () => {
     const printed = await startTogether(4, "race", "1000");
     const won = printed.map((line) => JSON.parse(line) as string[]);
     expect(won.flat()).toHaveLength(1_000);
     expect(new Set(won.flat()).size).toBe(1_000);
-    // Otherwise one of them was late, and there was no race.
+    // If one process got no key, it was late and there was no race.
     expect(won.filter((keys) => keys.length > 0).length).toBeGreaterThan(1);
   });
 
-  it("take over from one that was killed, after its lease and not before", async () => {
+  it("a process takes over from a killed one after the lease has ended and not before", async () => {
     const holder = start("hold", "10000");
     expect(await holder.line()).toBe("held");
     await holder.kill();
@@ -70,7 +70,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     expect(await store.claim("held", "b", TIMES)).toEqual({ state: "claimed", takeover: true });
   });
 
-  it("lose no completion that was acknowledged before they were killed", async () => {
+  it("a killed process loses no acknowledged completion", async () => {
     const workers = [start("complete"), start("complete")];
     await Promise.all(workers.map((worker) => worker.line()));
     // Killed in the middle of their work.
@@ -83,18 +83,18 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     }
   });
 
-  it("are told where a claim is not in the file, because that can grow no more", async () => {
+  it("a process with a full disk is refused every claim that is not in the file", async () => {
     const { claimed, refused } = JSON.parse(await start("fill", "", 102_400).line()) as {
       claimed: string[];
       refused: number;
     };
     expect(claimed.length).toBeGreaterThan(5);
     expect(refused).toBeGreaterThan(5);
-    const rows = rowsOf(folder.open(), "SELECT key FROM webhook_deliveries").flat();
+    const rows = rowsOf(folder.open(), "SELECT key FROM gateway_deliveries").flat();
     expect(rows.sort()).toEqual(claimed.sort());
   });
 
-  it("leave neither effect nor key when killed inside a transaction", async () => {
+  it("a process that is killed inside a transaction leaves neither effect nor key", async () => {
     const worker = start("halfway");
     expect(await worker.line()).toBe("written");
     await worker.kill();
@@ -105,7 +105,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     expect(await run).toEqual({ state: "processed" });
   });
 
-  it("leave both effects and the key of a delivery or none of them, whenever killed", async () => {
+  it("a process that is killed at any time leaves both effects and the key of a delivery, or none", async () => {
     const workers = [start("transact"), start("transact")];
     await Promise.all(workers.map((worker) => worker.line()));
     // Killed in the middle of their work.
@@ -113,7 +113,7 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     await Promise.all(workers.map((worker) => worker.kill()));
     const database = folder.open();
     const effects = rowsOf(database, "SELECT key, count(*) FROM effects GROUP BY key ORDER BY key");
-    const keys = rowsOf(database, "SELECT key FROM webhook_deliveries ORDER BY key").flat();
+    const keys = rowsOf(database, "SELECT key FROM gateway_deliveries ORDER BY key").flat();
     expect(effects).toEqual(keys.map((key) => [key, 2]));
     const acknowledged = workers.flatMap((worker) => [...worker.lines]);
     expect(keys).toEqual(expect.arrayContaining(acknowledged));

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
-import { betterSqlite3 } from "../../support/sqlite/sqlite-drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/sqlite-folder.js";
-import { committed, openLedger, writes } from "../../support/sqlite/sqlite-transaction-cases.js";
+import { betterSqlite3 } from "../../support/sqlite/drivers.js";
+import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
+import { committed, openLedger, writes } from "../../support/sqlite/transaction-cases.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
 
 let folder: SqliteFolder;
@@ -19,7 +19,7 @@ afterEach(() => {
 });
 
 describe("a receiver on sqliteTransactions", () => {
-  it("handles deliveries that come together each once, with their writes", async () => {
+  it("a receiver on sqliteTransactions handles concurrent deliveries once each, with their writes", async () => {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const receiver = transactionalReceiver(store, ({ id, tx }) => writes(id)(tx));
     const ids = Array.from({ length: 20 }, (_, index) => `k${index}`);
@@ -36,7 +36,7 @@ describe("a receiver on sqliteTransactions", () => {
     expect(committed(folder)).toEqual({ effects: [...ids].sort(), keys: [...ids].sort() });
   });
 
-  it("keeps nothing of a handler that failed, and handles the next attempt", async () => {
+  it("a receiver on sqliteTransactions rolls a failed handler back and handles the next attempt", async () => {
     const store = sqliteTransactions({ database: openLedger(folder) });
     let attempt = 0;
     const receiver = transactionalReceiver(store, async ({ id, tx }) => {
@@ -51,7 +51,7 @@ describe("a receiver on sqliteTransactions", () => {
     expect(committed(folder)).toEqual({ effects: ["a"], keys: ["a"] });
   });
 
-  it("keeps nothing of a handler that failed and writes on", async () => {
+  it("a receiver on sqliteTransactions keeps nothing of a handler that writes after it failed", async () => {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const late = deferred();
     let isFirst = true;
@@ -71,7 +71,7 @@ describe("a receiver on sqliteTransactions", () => {
     expect(committed(folder)).toEqual({ effects: ["a"], keys: ["a"] });
   });
 
-  it("answers all deliveries after a handler that left an iterator open", async () => {
+  it("a receiver on sqliteTransactions goes on after a handler left an iterator open", async () => {
     const store = sqliteTransactions({ database: openLedger(folder) });
     let attempt = 0;
     const receiver = transactionalReceiver(store, async ({ id, tx }) => {
@@ -88,7 +88,7 @@ describe("a receiver on sqliteTransactions", () => {
     expect(committed(folder)).toEqual({ effects: ["a", "b"], keys: ["a", "b"] });
   });
 
-  it("commits a handler that ends after its time, and answers the retry 200", async () => {
+  it("a receiver on sqliteTransactions commits a handler that ends after handlerTimeoutMs and answers the retry 200", async () => {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const end = deferred();
     const receiver = transactionalReceiver(
@@ -107,7 +107,7 @@ describe("a receiver on sqliteTransactions", () => {
     expect(committed(folder)).toEqual({ effects: ["a"], keys: ["a"] });
   });
 
-  it("runs no handler for a delivery that has been answered before its turn came", async () => {
+  it("a receiver on sqliteTransactions runs no handler for a delivery that was answered while it waited", async () => {
     const store = sqliteTransactions({ database: openLedger(folder) });
     const end = deferred();
     const ran: string[] = [];

@@ -5,10 +5,10 @@ import { sampleAlarm } from "../../../src/testing/samples/sample-alarm.js";
 import { signedDelivery, TEST_SECRET } from "../../../src/testing/signed-delivery.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";
-import { betterSqlite3 } from "../../support/sqlite/sqlite-drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/sqlite-folder.js";
-import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/sqlite-process.js";
-import { SQLITE_RUNTIMES } from "../../support/sqlite/sqlite-runtimes.js";
+import { betterSqlite3 } from "../../support/sqlite/drivers.js";
+import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
+import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/process.js";
+import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
 
 let folder: SqliteFolder;
 let processes: SqliteProcess[];
@@ -25,7 +25,7 @@ afterEach(async () => {
 
 describe.each(SQLITE_RUNTIMES)("a receiver with a file by $driver", (runtime) => {
   function startReceiver(): SqliteProcess {
-    const started = startSqliteProcess(runtime, "sqlite-receiver-child.ts", [folder.file]);
+    const started = startSqliteProcess(runtime, "receiver-child.ts", [folder.file]);
     started.ended.catch(() => undefined);
     processes.push(started);
     return started;
@@ -40,7 +40,7 @@ describe.each(SQLITE_RUNTIMES)("a receiver with a file by $driver", (runtime) =>
       }),
     );
 
-  it("knows a duplicate after it was killed and started again", async () => {
+  it("a receiver recognizes a duplicate after it was killed and started again", async () => {
     const first = startReceiver();
     first.send(await sign("done", 1));
     expect([await first.line(), await first.line()]).toEqual(["runs done", "200 handled"]);
@@ -50,13 +50,13 @@ describe.each(SQLITE_RUNTIMES)("a receiver with a file by $driver", (runtime) =>
     expect(await second.line()).toBe("200 duplicate");
   });
 
-  it("handles what it was killed over when the lease has ended", async () => {
+  it("a receiver handles the delivery that it was killed over after the lease has ended", async () => {
     const first = startReceiver();
     first.send(await sign("hanging", 0));
     expect(await first.line()).toBe("runs hanging");
     await first.kill();
     const second = startReceiver();
-    // As the gateway does: again and again, until it is taken.
+    // Sends again until the delivery is handled, as the gateway does.
     const again = await sign("hanging", 1);
     let answer = "409 in_flight";
     while (answer === "409 in_flight") {
@@ -75,7 +75,7 @@ describe("a receiver whose file is locked", () => {
     return () => other.exec("COMMIT");
   };
 
-  it("answers 503 and runs no handler, and handles the next attempt", async () => {
+  it("a receiver with a locked file answers 503 without running the handler, and handles the next attempt", async () => {
     const runs: string[] = [];
     const store = sqliteStore({ database: folder.open(), waitTimeoutMs: 50 });
     const receiver = alarmReceiver(({ id }) => runs.push(id), { store });
@@ -91,7 +91,7 @@ describe("a receiver whose file is locked", () => {
     expect(runs).toEqual(["a"]);
   });
 
-  it("answers 200 where it was locked after the handler, and completes later", async () => {
+  it("a receiver whose file is locked after the handler answers 200 and completes later", async () => {
     let unlock: (() => void) | undefined;
     const store = sqliteStore({ database: folder.open(), waitTimeoutMs: 50 });
     const receiver = alarmReceiver(
@@ -106,7 +106,7 @@ describe("a receiver whose file is locked", () => {
     unlock?.();
     await receiver.drain();
     const elsewhere = sqliteStore({ database: folder.open() });
-    const copy = await elsewhere.claim("a", "b", { leaseMs: 1_000, retentionMs: 1_000 });
-    expect(copy).toEqual({ state: "completed" });
+    const duplicate = await elsewhere.claim("a", "b", { leaseMs: 1_000, retentionMs: 1_000 });
+    expect(duplicate).toEqual({ state: "completed" });
   });
 });

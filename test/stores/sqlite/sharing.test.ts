@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { betterSqlite3 } from "../../support/sqlite/sqlite-drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/sqlite-folder.js";
-import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/sqlite-process.js";
-import { SQLITE_RUNTIMES } from "../../support/sqlite/sqlite-runtimes.js";
+import { betterSqlite3 } from "../../support/sqlite/drivers.js";
+import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
+import { startSqliteProcess, type SqliteProcess } from "../../support/sqlite/process.js";
+import { SQLITE_RUNTIMES } from "../../support/sqlite/runtimes.js";
 
 const KINDS = ["store", "transactions"] as const;
 
@@ -21,7 +21,7 @@ describe.each(SQLITE_RUNTIMES)("busy receivers with $driver on one file", (runti
     folder.remove();
   });
 
-  /** Starts receivers that have 16 deliveries in flight for `loadMs`, all at the same moment. */
+  /** Starts receivers that have 16 deliveries in flight for `loadMs`, all at the same time. */
   async function startLoad(
     count: number,
     kind: string,
@@ -30,7 +30,7 @@ describe.each(SQLITE_RUNTIMES)("busy receivers with $driver on one file", (runti
   ): Promise<SqliteProcess[]> {
     const started = Array.from({ length: count }, () => {
       const args = [folder.file, kind, String(loadMs), String(handlerMs)];
-      return startSqliteProcess(runtime, "sqlite-load-child.ts", args);
+      return startSqliteProcess(runtime, "load-child.ts", args);
     });
     for (const each of started) each.ended.catch(() => undefined);
     processes.push(...started);
@@ -39,20 +39,23 @@ describe.each(SQLITE_RUNTIMES)("busy receivers with $driver on one file", (runti
     return started;
   }
 
-  it.each(KINDS)("get the same share of the file and answer no 503, with %s", async (kind) => {
-    const load = await startLoad(4, kind, 5_000, 0);
-    const lines = await Promise.all(load.map((each) => each.line()));
-    const counts = lines.map((line) => JSON.parse(line) as Record<string, number>);
-    for (const { handled = 0, ...others } of counts) {
-      expect(handled).toBeGreaterThan(0);
-      expect(others).toEqual({});
-    }
-    const shares = counts.map(({ handled = 0 }) => handled);
-    const mean = shares.reduce((sum, share) => sum + share) / shares.length;
-    expect(Math.min(...shares)).toBeGreaterThan(mean / 4);
-  });
+  it.each(KINDS)(
+    "busy receivers get the same share of the file and answer no 503, with %s",
+    async (kind) => {
+      const load = await startLoad(4, kind, 5_000, 0);
+      const lines = await Promise.all(load.map((each) => each.line()));
+      const counts = lines.map((line) => JSON.parse(line) as Record<string, number>);
+      for (const { handled = 0, ...others } of counts) {
+        expect(handled).toBeGreaterThan(0);
+        expect(others).toEqual({});
+      }
+      const shares = counts.map(({ handled = 0 }) => handled);
+      const mean = shares.reduce((sum, share) => sum + share) / shares.length;
+      expect(Math.min(...shares)).toBeGreaterThan(mean / 4);
+    },
+  );
 
-  it.each(KINDS)("let every newcomer open the file, with %s", async (kind) => {
+  it.each(KINDS)("busy receivers let another process open the file, with %s", async (kind) => {
     await startLoad(3, kind, 60_000, 8);
     for (let opening = 0; opening < 12; opening++) {
       const database = folder.open();

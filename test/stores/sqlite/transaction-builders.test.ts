@@ -4,14 +4,14 @@ import { drizzle } from "drizzle-orm/better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { betterSqlite3 } from "../../support/sqlite/sqlite-drivers.js";
-import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/sqlite-folder.js";
+import { betterSqlite3 } from "../../support/sqlite/drivers.js";
+import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
 import {
   NOTHING,
   RETENTION,
   committed,
   openLedger,
-} from "../../support/sqlite/sqlite-transaction-cases.js";
+} from "../../support/sqlite/transaction-cases.js";
 
 const LATE = { name: "TransactionMisuseError" };
 const INSERT = "INSERT INTO effects (name) VALUES (?)";
@@ -30,7 +30,7 @@ afterEach(() => {
   folder.remove();
 });
 
-/** Processes the key `k` with this work. */
+/** Processes the key `k` with `work`. */
 function processWith(work: (tx: Database) => unknown) {
   return sqliteTransactions({ database }).process(
     "k",
@@ -42,7 +42,7 @@ function processWith(work: (tx: Database) => unknown) {
 }
 
 describe("a handler with better-sqlite3's own methods", () => {
-  it("is refused them all when it has settled, whatever it called them through", async () => {
+  it("better-sqlite3: tx refuses all methods of the handle after the handler has settled", async () => {
     const uses: (() => unknown)[] = [];
     await processWith((tx) => {
       const select = tx.prepare("SELECT name FROM effects");
@@ -74,7 +74,7 @@ describe("a handler with better-sqlite3's own methods", () => {
     expect(committed(folder)).toEqual({ effects: [], keys: ["k"] });
   });
 
-  it("has a transaction of its own as a savepoint", async () => {
+  it("better-sqlite3: transaction() of tx is a savepoint", async () => {
     await processWith((tx) => {
       expect(tx.inTransaction).toBe(true);
       const write = tx.transaction(function (this: unknown, name: string, fails: boolean) {
@@ -90,7 +90,7 @@ describe("a handler with better-sqlite3's own methods", () => {
     expect(committed(folder)).toEqual({ effects: ["a"], keys: ["k"] });
   });
 
-  it("can show tx when it is late", async () => {
+  it("better-sqlite3: a late handler can still print tx", async () => {
     let kept: Database | undefined;
     await processWith((tx) => (kept = tx));
     expect(String(kept as unknown)).toBe("[object Object]");
@@ -99,7 +99,7 @@ describe("a handler with better-sqlite3's own methods", () => {
 });
 
 describe("a handler with a query builder on tx", () => {
-  it("writes by Drizzle in the transaction, and nothing when it has settled", async () => {
+  it("Drizzle on tx writes in the transaction, and nothing after the handler has settled", async () => {
     let late: (() => unknown) | undefined;
     const failing = processWith((tx) => {
       const db = drizzle(tx);
@@ -115,7 +115,7 @@ describe("a handler with a query builder on tx", () => {
     expect(committed(folder)).toEqual(NOTHING);
   });
 
-  it("writes by Kysely in the transaction, and nothing when it has settled", async () => {
+  it("Kysely on tx writes in the transaction, and nothing after the handler has settled", async () => {
     let late: (() => Promise<unknown>) | undefined;
     const failing = processWith(async (tx) => {
       const db = new Kysely<{ effects: { name: string } }>({

@@ -9,9 +9,9 @@ import { describeService } from "../describe-service.js";
 import { freePort } from "../free-port.js";
 import { postgresBinaries } from "./postgres-server.js";
 
-/** A PgBouncer of the test's own before a PostgreSQL server. */
+/** A PgBouncer in front of a PostgreSQL server, for one test file. */
 export interface PgBouncer {
-  /** A pool of connections to it, ended by `close`. Its database `serializable` is the same, at that level. */
+  /** A pool of connections to it, ended by `close`. Its database `serializable` is the same one, at that isolation level. */
   readonly pool: (config?: pg.PoolConfig) => pg.Pool;
   /** What `SHOW <what>` answers on its console. */
   readonly show: (what: string) => Promise<readonly Record<string, unknown>[]>;
@@ -35,8 +35,8 @@ export function describePgBouncer(title: string, body: () => void): void {
 }
 
 /**
- * Starts it on a free port of 127.0.0.1, in transaction mode: a server connection is lent for one
- * transaction and then goes to whoever comes next. `serverConnections`: how many there are.
+ * Starts it on a free port of 127.0.0.1, in transaction mode: a server connection serves one transaction
+ * of a client and then the next client. `serverConnections` is the number of server connections.
  */
 export async function startPgBouncer(
   postgresPort: number,
@@ -52,7 +52,7 @@ export async function startPgBouncer(
     ...{ syslog: 0, log_connections: 0, log_disconnections: 0 },
   };
   const behind = `host=127.0.0.1 port=${postgresPort} user=postgres dbname=postgres`;
-  // A client cannot ask for it: what a startup packet sets would stay with the server connection.
+  // Set by the pooler: a client's startup packet would change the server connection for all clients.
   const serializable = "connect_query='SET default_transaction_isolation TO serializable'";
   const file = join(folder, "pgbouncer.ini");
   writeFileSync(

@@ -1,26 +1,26 @@
 import { connect, createServer, type Socket } from "node:net";
 import { listen } from "../servers.js";
 
-/** What becomes of a COMMIT that passes the proxy, and of its connection. */
+/** What the proxy does with a COMMIT and its connection. */
 export type CommitFault =
-  /** It is cut before the server has it. */
+  /** Cuts the connection before the server gets the command. */
   | "lose the command"
-  /** It is cut when the server has committed, instead of the answer. */
+  /** Cuts the connection after the server has committed, instead of passing the answer. */
   | "lose the answer"
-  /** It stays open, and nothing passes any more. */
+  /** Keeps the connection open and passes nothing more. */
   | "swallow";
 
-/** A TCP proxy before a PostgreSQL server that breaks connections at COMMIT. */
+/** A TCP proxy in front of a PostgreSQL server that breaks connections at COMMIT. */
 export interface CommitProxy {
   readonly port: number;
-  /** Undefined: everything passes. */
+  /** Undefined: the proxy passes everything. */
   fault: CommitFault | undefined;
   /** How many COMMITs were broken. */
   hits: number;
   readonly close: () => Promise<void>;
 }
 
-/** The end of the simple query with which a transaction is committed. */
+/** The end of the query that commits a transaction. */
 const COMMIT = Buffer.from("COMMIT\0", "latin1");
 
 /** Starts a proxy before the server at `port` of 127.0.0.1. */

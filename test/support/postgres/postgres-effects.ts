@@ -29,7 +29,7 @@ export async function createEffects(pool: pg.Pool): Promise<Effects> {
   };
 }
 
-/** The work of a delivery that is not to be processed. */
+/** The work of a delivery that must not be processed. */
 export function mustNotRun(): Promise<void> {
   return Promise.reject(new Error("the handler was called"));
 }

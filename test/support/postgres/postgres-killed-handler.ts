@@ -1,4 +1,4 @@
-// A process that is killed in its handler: writes an effect of the delivery, says so, and never ends.
+// A process that a test kills in its handler: writes an effect, prints `written`, and never ends.
 // node --import tsx postgres-killed-handler.ts <port> <key>
 import pg from "pg";
 import { postgresTransactions } from "../../../src/stores/postgres/index.js";

@@ -7,12 +7,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { freePort } from "../free-port.js";
 
-/** A PostgreSQL server of the test's own. */
+/** A PostgreSQL server for one test file. */
 export interface PostgresServer {
   readonly port: number;
-  /** A pool of connections to it, ended by `close`. What breaks in the background is not reported. */
+  /** A pool of connections to it, ended by `close`. Errors of idle connections are ignored. */
   readonly pool: (config?: pg.PoolConfig) => pg.Pool;
-  /** Ends it as a crash does (`immediate`: no checkpoint, every backend aborts), or in order. */
+  /** Stops it: `crash` without a checkpoint, so that every backend aborts (`immediate`). */
   readonly stop: (mode: "crash" | "orderly") => Promise<void>;
   /** Starts it again, with what it had committed. */
   readonly start: () => Promise<void>;
@@ -43,14 +43,14 @@ export async function startPostgres(
   const port = await freePort();
   const all = {
     ...{ port: String(port), listen_addresses: "127.0.0.1", unix_socket_directories: "" },
-    // What is committed survives a crash of the server without it; a crash of the machine is not tested.
+    // Commits survive a crash of the server without fsync. A crash of the machine is not tested.
     ...{ fsync: "off", max_connections: "200", ...settings },
   };
   const args = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const connection = { host: "127.0.0.1", port, user: "postgres", database: "postgres" };
   const pools = new Set<pg.Pool>();
   let child: ChildProcess | undefined;
-  /** The end of the server before: its connections break before it has left its folder to the next. */
+  /** The end of the previous server, which keeps its folder locked until then. */
   let ended: Promise<unknown> = Promise.resolve();
 
   const start = async (): Promise<void> => {
@@ -85,7 +85,7 @@ export async function startPostgres(
     stop,
     start,
     async close() {
-      // First the server: a pool waits for each client that a failed test has not given back.
+      // The server first: a pool waits for each client that a failed test has not released.
       await stop("crash");
       for (const pool of pools) void pool.end().catch(() => undefined);
       rmSync(folder, { recursive: true, force: true });
@@ -102,7 +102,7 @@ function idOf(flag: "-u" | "-g"): number {
   return Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
 }
 
-/** `said` is what it wrote, for the error where it ends. */
+/** Waits until the server answers. `said` returns its output, for the error if it ends. */
 async function answers(
   connection: pg.ClientConfig,
   server: ChildProcess,
@@ -116,7 +116,7 @@ async function answers(
       await client.end();
       return;
     } catch {
-      // It does not listen yet, or recovers from its crash.
+      // It is not listening yet, or is recovering from a crash.
       await wait(20);
     }
   }

@@ -1,0 +1,65 @@
+/**
+ * The pool handed out a client that is inside a transaction, because other code released it without
+ * COMMIT or ROLLBACK. Nothing that the store writes there would be committed. The connection is closed
+ * and the delivery is answered 503. Fix the code that releases the client.
+ */
+export class UnfinishedTransactionError extends Error {
+  override readonly name = "UnfinishedTransactionError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "unfinished_transaction";
+
+  constructor(options?: ErrorOptions) {
+    super(
+      "the pool handed out a client inside a transaction: other code releases clients without COMMIT or ROLLBACK",
+      options,
+    );
+  }
+}
+
+/**
+ * The server did not answer a statement, not even that it ended it. The statement may have been committed.
+ * The connection is closed and the delivery is answered 503.
+ */
+export class LostAnswerError extends Error {
+  override readonly name = "LostAnswerError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "lost_answer";
+}
+
+/**
+ * The handler caught the error of a failed statement and went on, so COMMIT could only roll back. The
+ * delivery is answered 500. Let the error pass, or run such a statement in a savepoint.
+ */
+export class TransactionAbortedError extends Error {
+  override readonly name = "TransactionAbortedError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "transaction_aborted";
+
+  constructor(cause?: unknown) {
+    super("rolled back at COMMIT: a statement in the transaction had failed, and was not undone", {
+      cause,
+    });
+  }
+}
+
+/** The SQLSTATE codes that the stores react to. */
+export const SQLSTATE = {
+  activeTransaction: "25001",
+  noTransaction: "25P01",
+  abortedTransaction: "25P02",
+  noSuchSavepoint: "3B001",
+  serializationFailure: "40001",
+  deadlockDetected: "40P01",
+  queryCanceled: "57014",
+} as const;
+
+/** The SQLSTATE of an error from the server. */
+export function sqlStateOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+}
+
+/** Whether the server rolled back and the same statement may succeed at the next attempt. */
+export function isSerializationFailure(error: unknown): boolean {
+  const code = sqlStateOf(error);
+  return code === SQLSTATE.serializationFailure || code === SQLSTATE.deadlockDetected;
+}

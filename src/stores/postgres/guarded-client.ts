@@ -1,0 +1,81 @@
+import { LATE, TransactionMisuseError } from "../transactional-store.js";
+import { statementHead } from "./statement-head.js";
+
+/** A client that a handler may use until it has settled. */
+export interface GuardedClient<Client> {
+  readonly tx: Client;
+  /** `tx` refuses every later call that would reach the server, where the next delivery may be running. */
+  readonly close: () => void;
+}
+
+// Only the head of the first statement is read. A transaction that ends in a later statement of the same
+// text is noticed at COMMIT; a SET there is not noticed.
+const ENDS_TRANSACTION =
+  /^(?:BEGIN|START TRANSACTION|COMMIT|END|ABORT|PREPARE TRANSACTION|ROLLBACK(?! (?:(?:WORK|TRANSACTION) )?TO(?: |$)))(?: |$)/i;
+const OUTLIVES_TRANSACTION =
+  /^(?:SET(?! (?:LOCAL|TRANSACTION|CONSTRAINTS)(?: |$))|DISCARD)(?: |$)/i;
+
+const ENDING = "the store begins and ends the transaction of tx: use savepoints inside it";
+const OUTLIVING = "the effect of SET would outlive the transaction: use SET LOCAL";
+const RELEASING = "the store releases tx after its transaction has ended";
+
+/** Methods that only remove listeners. A late handler may call them. */
+const HARMLESS: ReadonlySet<PropertyKey> = new Set(["off", "removeListener"]);
+
+/**
+ * `client` for a handler. It behaves like `client`, but refuses statements that would end the transaction
+ * or outlive it, and refuses everything once it is closed.
+ */
+export function guardClient<Client extends object>(client: Client): GuardedClient<Client> {
+  let isClosed = false;
+
+  const objectionTo = (property: PropertyKey, args: readonly unknown[]): string | undefined => {
+    if (HARMLESS.has(property)) return undefined;
+    if (isClosed) return LATE;
+    if (property === "release") return RELEASING;
+    if (property !== "query") return undefined;
+    const head = statementHead(textOf(args[0]));
+    if (ENDS_TRANSACTION.test(head)) return ENDING;
+    return OUTLIVES_TRANSACTION.test(head) ? OUTLIVING : undefined;
+  };
+
+  const tx: Client = new Proxy(client, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property);
+      if (typeof value !== "function" || property === "constructor") return value;
+      // With `target` as `this`, so that calls which the client makes to itself are not checked.
+      return (...args: unknown[]): unknown => {
+        const objection = objectionTo(property, args);
+        if (objection !== undefined) {
+          return refuse(property, args, new TransactionMisuseError(objection));
+        }
+        const answer: unknown = Reflect.apply(value, target, args);
+        return answer === target ? tx : answer;
+      };
+    },
+  });
+
+  return {
+    tx,
+    close() {
+      isClosed = true;
+    },
+  };
+}
+
+/** The text of the first argument of `query`: a string, a config object or a cursor. */
+function textOf(query: unknown): string {
+  const { text = query } = Object(query) as { text?: unknown };
+  return String(text);
+}
+
+/** Fails as the call itself would: `query` must not throw, since in a timer that would end the process. */
+function refuse(property: PropertyKey, args: readonly unknown[], error: Error): unknown {
+  if (property !== "query") throw error;
+  const callback = args.at(-1);
+  if (typeof callback !== "function") return Promise.reject(error);
+  queueMicrotask(() => {
+    Reflect.apply(callback, undefined, [error]);
+  });
+  return undefined;
+}

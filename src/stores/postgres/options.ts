@@ -1,0 +1,51 @@
+import { ConfigurationError } from "../../common/configuration-error.js";
+import { ownOptions } from "../../common/own-options.js";
+
+const DEFAULT_TABLE = "gateway_deliveries";
+
+// PostgreSQL truncates a longer name, so two tables could become one.
+const IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]{0,62}";
+const TABLE_NAME = new RegExp(`^(?:${IDENTIFIER}\\.)?${IDENTIFIER}$`);
+
+/**
+ * The own options of `maker`.
+ *
+ * @throws ConfigurationError for an unknown option, and for a `pool` that lacks one of `methods`.
+ */
+export function poolOptions<Options extends { readonly pool: unknown }>(
+  maker: string,
+  options: Options,
+  methods: readonly string[],
+): Options {
+  const own = ownOptions(maker, options, ["pool", "table"]);
+  const { pool } = own;
+  const missing = methods.find(
+    (method) =>
+      typeof pool !== "object" ||
+      pool === null ||
+      typeof (pool as Record<string, unknown>)[method] !== "function",
+  );
+  if (missing === undefined) return own;
+  throw new ConfigurationError(
+    "invalid_option",
+    `pool has to be a Pool of pg, with the method ${missing}`,
+  );
+}
+
+/**
+ * `name` for use in SQL: each part in double quotes, so that a reserved word works too.
+ *
+ * @throws ConfigurationError if it is neither `table` nor `schema.table`.
+ */
+export function quotedTable(name: string = DEFAULT_TABLE): string {
+  if (typeof name !== "string" || !TABLE_NAME.test(name)) {
+    throw new ConfigurationError(
+      "invalid_option",
+      "table has to be a name, or schema.name, each of 1 to 63 letters, digits and _, with no digit first",
+    );
+  }
+  return name
+    .split(".")
+    .map((part) => `"${part}"`)
+    .join(".");
+}

@@ -1,0 +1,38 @@
+// Every statement reads clock_timestamp(). now() is the start of the transaction, which may lie long
+// before: the statement waited for a row, or a handler ran first.
+
+/** The time that many milliseconds from now; `parameter` is a parameter such as `$3`. */
+export function fromNow(parameter: string): string {
+  // A timestamptz ends in the year 294276, so the duration is capped at a century.
+  return `clock_timestamp() + least(${parameter}::float8, 3155760000000) * interval '1 millisecond'`;
+}
+
+/** The milliseconds until `lease_until`; at least 1. */
+export const LEASE_LEFT_MS =
+  "greatest(1, ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000))::float8";
+
+/**
+ * Makes COMMIT wait until the transaction is on disk, even if the server, the role or the handler turned
+ * that off: the gateway does not send an acknowledged delivery again after a crash. A stricter setting
+ * stays. The change ends with the transaction.
+ */
+export const SYNCHRONOUS_COMMIT =
+  "set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true)";
+
+/**
+ * `statement` with its parameters `$1`, `$2` … replaced by literals. The settings that limit a statement
+ * are sent in the same text: one round trip, and one transaction. Such a text takes no parameters.
+ */
+export function inlineParameters(statement: string, values: readonly unknown[]): string {
+  return statement.replace(/\$(\d+)/g, (_, number: string) => literal(values[Number(number) - 1]));
+}
+
+/** `value` as a literal without a type, so that PostgreSQL infers it from the context, as for a parameter. */
+function literal(value: unknown): string {
+  const text = String(value);
+  // The wire format ends a text at this character.
+  if (text.includes("\0")) throw new TypeError("PostgreSQL takes no text with U+0000");
+  const quoted = `'${text.replaceAll("'", "''")}'`;
+  // E'…' means the same with any standard_conforming_strings.
+  return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
+}

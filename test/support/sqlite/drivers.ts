@@ -1,0 +1,60 @@
+import BetterSqlite3 from "better-sqlite3";
+import type { SqliteDatabase, SqliteValue } from "../../../src/stores/sqlite/sqlite-database.js";
+
+/** A handle as the tests use it. */
+export interface SqliteHandle extends SqliteDatabase {
+  close(): unknown;
+  prepare(sql: string): ReturnType<SqliteDatabase["prepare"]> & {
+    all(...values: SqliteValue[]): unknown[];
+    iterate(...values: SqliteValue[]): IterableIterator<unknown>;
+  };
+}
+
+/** How a handle is opened. */
+export interface SqliteHandleOptions {
+  readonly readOnly?: boolean;
+  /** Rows with BigInt for integers, and as arrays where the driver has that for all statements. */
+  readonly oddRows?: boolean;
+}
+
+export type SqliteDriverName = "better-sqlite3" | "node:sqlite";
+
+/** Opens files with one of the drivers. */
+export interface SqliteDriver {
+  readonly name: SqliteDriverName;
+  readonly open: (file: string, options?: SqliteHandleOptions) => SqliteHandle;
+}
+
+export const betterSqlite3: SqliteDriver = {
+  name: "better-sqlite3",
+  open(file, { readOnly = false, oddRows = false } = {}) {
+    return new BetterSqlite3(file, { readonly: readOnly }).defaultSafeIntegers(oddRows);
+  },
+};
+
+/** `node:sqlite`, which Node has from 22.5 on. */
+async function nodeSqlite(): Promise<SqliteDriver> {
+  const { DatabaseSync } = await import("node:sqlite");
+  return {
+    name: "node:sqlite",
+    open(file, { readOnly = false, oddRows = false } = {}) {
+      return new DatabaseSync(file, { readOnly, readBigInts: oddRows, returnArrays: oddRows });
+    },
+  };
+}
+
+/** The driver of that name, in a process that has it. */
+export async function sqliteDriver(name: string): Promise<SqliteDriver> {
+  return name === betterSqlite3.name ? betterSqlite3 : nodeSqlite();
+}
+
+/** All rows of a query, each as the list of its values. */
+export function rowsOf(database: SqliteHandle, sql: string): unknown[][] {
+  const rows = database.prepare(sql).all();
+  return rows.map((row) => Object.values(row as object) as unknown[]);
+}
+
+/** The one value that a query gives. */
+export function valueOf(database: SqliteHandle, sql: string): unknown {
+  return rowsOf(database, sql)[0]?.[0];
+}

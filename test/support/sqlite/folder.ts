@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { SqliteDriver, SqliteHandle, SqliteHandleOptions } from "./drivers.js";
+
+/** A folder with one database file, and the handles that were opened on it. */
+export interface SqliteFolder {
+  readonly file: string;
+  /** Another connection to the file. */
+  readonly open: (options?: SqliteHandleOptions) => SqliteHandle;
+  /** Closes the handles that are open and removes the folder. */
+  readonly remove: () => void;
+}
+
+/** Makes an empty folder for a database. */
+export function sqliteFolder(driver: SqliteDriver): SqliteFolder {
+  const folder = mkdtempSync(path.join(tmpdir(), "webhooks-sqlite-"));
+  const file = path.join(folder, "deliveries.db");
+  const handles: SqliteHandle[] = [];
+  return {
+    file,
+    open(options) {
+      const handle = driver.open(file, options);
+      handles.push(handle);
+      return handle;
+    },
+    remove() {
+      for (const handle of handles) {
+        try {
+          handle.close();
+        } catch {
+          // The test has closed it.
+        }
+      }
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs `use` with a folder of its own. */
+export async function withSqliteFolder(
+  driver: SqliteDriver,
+  use: (folder: SqliteFolder) => Promise<void> | void,
+): Promise<void> {
+  const folder = sqliteFolder(driver);
+  try {
+    await use(folder);
+  } finally {
+    folder.remove();
+  }
+}

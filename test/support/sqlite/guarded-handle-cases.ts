@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
+import type { SqliteDriver, SqliteHandle } from "./drivers.js";
+import { withSqliteFolder, type SqliteFolder } from "./folder.js";
+import type { SqliteCase } from "./store-cases.js";
+import { NOTHING, RETENTION, committed, openLedger, writes } from "./transaction-cases.js";
+
+const LATE = { name: "TransactionMisuseError", message: /after (?:the|its) handler had settled/ };
+
+/** Work that keeps tx and its statements, and calls that use them after the work has ended. */
+function keepingWork() {
+  const uses: (() => unknown)[] = [];
+  return {
+    uses,
+    work: async (tx: SqliteHandle) => {
+      const late = "INSERT INTO effects (name) VALUES ('late')";
+      const insert = tx.prepare(late);
+      const select = tx.prepare("SELECT name FROM effects");
+      uses.push(
+        () => tx.exec(late),
+        () => tx.prepare(late),
+        () => insert.run(),
+        () => select.get(),
+        () => select.all(),
+        () => select.iterate(),
+      );
+      await writes("kept")(tx);
+    },
+  };
+}
+
+const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
+  async "tx refuses calls of a handler that has failed, so nothing of it stays"(folder) {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    const { uses, work } = keepingWork();
+    const failing = async (tx: SqliteHandle) => {
+      await work(tx);
+      throw new Error("failed");
+    };
+    await assert.rejects(store.process("k", failing, RETENTION), /failed/);
+    for (const use of uses) assert.throws(use, LATE);
+    assert.deepEqual(committed(folder), NOTHING);
+    await store.process("k", writes("a"), RETENTION);
+    assert.deepEqual(committed(folder), { effects: ["a"], keys: ["k"] });
+  },
+
+  async "tx refuses calls of a handler that has succeeded, so they do not reach the next delivery"(
+    folder,
+  ) {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    const { uses, work } = keepingWork();
+    await store.process("k", work, RETENTION);
+    await store.process(
+      "next",
+      async (tx) => {
+        await writes("a")(tx);
+        for (const use of uses) assert.throws(use, LATE);
+        await writes("b")(tx);
+      },
+      RETENTION,
+    );
+    assert.deepEqual(committed(folder), { effects: ["a", "b", "kept"], keys: ["k", "next"] });
+  },
+
+  async "an iterator of tx refuses more rows after its handler has settled"(folder) {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    await store.process("first", writes("a", "b", "c"), RETENTION);
+    let rows: Iterator<unknown> | undefined;
+    await store.process(
+      "k",
+      async (tx) => {
+        rows = tx.prepare("SELECT name FROM effects").iterate();
+        rows.next();
+        await nextTurn();
+      },
+      RETENTION,
+    );
+    assert.throws(() => rows?.next(), LATE);
+    // A `for` loop that is left late calls it.
+    assert.deepEqual(rows?.return?.().done, true);
+  },
+
+  async "sqliteTransactions ends the transaction of a handler that left iterators open"(folder) {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    await store.process("first", writes("a", "b", "c"), RETENTION);
+    const leaving = async (tx: SqliteHandle) => {
+      await writes("d")(tx);
+      const select = tx.prepare("SELECT name FROM effects");
+      // One that is open, one that has not begun, one that was ended and two that were read to the end.
+      tx.prepare("SELECT name FROM effects").iterate().next();
+      tx.prepare("SELECT key FROM gateway_deliveries").iterate();
+      for (const row of tx.prepare("SELECT 1 UNION SELECT 2").iterate()) if (row !== null) break;
+      assert.equal([...select.iterate()].length, 4);
+      assert.equal([...select.iterate()].length, 4);
+    };
+    const failing = async (tx: SqliteHandle) => {
+      await leaving(tx);
+      throw new Error("failed");
+    };
+    await assert.rejects(store.process("k", failing, RETENTION), /failed/);
+    assert.deepEqual(committed(folder), { effects: ["a", "b", "c"], keys: ["first"] });
+    // Another process finds the lock free.
+    folder.open().exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
+    assert.deepEqual(await store.process("k", leaving, RETENTION), { state: "processed" });
+    folder.open().exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
+    await store.process("next", writes("e"), RETENTION);
+    const effects = ["a", "b", "c", "d", "e"];
+    assert.deepEqual(committed(folder), { effects, keys: ["first", "k", "next"] });
+  },
+
+  async "tx does everything that the handle does"(folder) {
+    const database = openLedger(folder);
+    const store = sqliteTransactions({ database });
+    await store.process(
+      "k",
+      async (tx) => {
+        assert.ok(tx instanceof database.constructor);
+        assert.equal(tx.constructor, database.constructor);
+        const insert = tx.prepare("INSERT INTO effects (name) VALUES (?)");
+        for (const name of ["a", "b", "c"]) assert.equal(insert.run(name).changes, 1);
+        await nextTurn();
+        const select = tx.prepare("SELECT name FROM effects ORDER BY name");
+        assert.deepEqual({ ...(select.get() as object) }, { name: "a" });
+        assert.equal(select.all().length, 3);
+        const names: unknown[] = [];
+        for (const row of select.iterate()) {
+          names.push((row as { name: unknown }).name);
+          if (names.length === 2) break;
+        }
+        assert.deepEqual(names, ["a", "b"]);
+        assert.equal([...select.iterate()].length, 3);
+        tx.exec("DELETE FROM effects WHERE name = 'c'");
+      },
+      RETENTION,
+    );
+    assert.deepEqual(committed(folder), { effects: ["a", "b"], keys: ["k"] });
+  },
+};
+
+/** What a handler can do with tx, and when. */
+export function guardedHandleCases(driver: SqliteDriver): readonly SqliteCase[] {
+  return Object.entries(checks).map(([title, check]) => ({
+    title,
+    run: () => withSqliteFolder(driver, check),
+  }));
+}
