@@ -18,6 +18,7 @@ import type { Target } from "../../../src/testing/sending/target.js";
 import { recordOf, type WireRequest } from "../../../src/testing/sending/wire.js";
 import type { AdapterTarget } from "./adapter-exchange.js";
 import { http1Client, http2Client, type HttpClient } from "./http-clients.js";
+import { ownFrameworkListener } from "./own-adapter.js";
 import { listen, testCertificate } from "../servers.js";
 
 /** How a server is spoken to. */
@@ -160,6 +161,9 @@ export const adapterTargets: readonly AdapterTarget[] = [
     const app = new h3v2.H3().all("/", h3v2.fromNodeHandler(nodeHandler(receiver)));
     return http.createServer(toNodeHandler(app));
   }),
+  overHttp("an adapter of one's own", (receiver) =>
+    http.createServer(ownFrameworkListener(receiver)),
+  ),
   inProcess("hono in process", (receiver) => (request) => honoApp(receiver).request(request)),
   overHttp("hono on @hono/node-server", (receiver) =>
     createAdaptorServer({ fetch: honoApp(receiver).fetch }),
