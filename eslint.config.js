@@ -72,7 +72,7 @@ export default defineConfig(
     files: [
       "adapters/{fetch,hono}.ts",
       "adapters/http/fetch-*.ts",
-      "adapters/http/{body-limits,byte-collector}.ts",
+      "adapters/http/{body-limits,upload-buffer}.ts",
     ],
     rules: webOnly,
   },

@@ -1,15 +1,14 @@
 import type { BodyOptions } from "./http/body-limits.js";
-import type { NodeRequest } from "./http/node-body.js";
-import type { NodeResponse } from "./http/node-connection.js";
-import { createNodeListener } from "./http/node-listener.js";
+import type { NodeRequest, NodeResponse } from "./http/node-connection.js";
+import { nodeListener } from "./http/node-listener.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 
 /** Options of the Express adapter. */
 export type ExpressHandlerOptions = BodyOptions;
 
 /**
- * An Express request handler. What it returns at run time is a promise that settles with the response and
- * never rejects, typed `void` so that linters take it wherever Express does.
+ * An Express request handler. At run time it returns a promise that settles with the response and never
+ * rejects. Its type is `void`, so that linters accept it wherever Express does.
  */
 export type ExpressHandler = (req: NodeRequest, res: NodeResponse) => void;
 
@@ -20,14 +19,18 @@ const ADVICE =
   " Nest: NestFactory.create(AppModule, { rawBody: true }).";
 
 /**
- * Mounts a receiver on Express 4.18 or 5, before any body parser:
- * `app.post("/webhooks/gateway", expressHandler(receiver))`.
+ * Mounts a receiver on Express 4.18 or 5. Mount it before any body parser.
  *
- * @throws ConfigurationError for what is no receiver, an unknown option and one out of its bounds.
+ * @throws ConfigurationError if `receiver` is not a receiver, for an unknown option and for a value out
+ * of bounds.
+ * @example
+ * ```ts
+ * app.post("/webhooks/gateway", expressHandler(receiver));
+ * ```
  */
 export function expressHandler(
   receiver: WebhookReceiver,
   options: ExpressHandlerOptions = {},
 ): ExpressHandler {
-  return createNodeListener("expressHandler", receiver, options, ADVICE);
+  return nodeListener("expressHandler", receiver, options, ADVICE);
 }

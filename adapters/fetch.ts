@@ -1,14 +1,15 @@
-import { createBodyLimits, type BodyOptions } from "./http/body-limits.js";
-import { answerFetch, readFetchRequest, waitUntilOn } from "./http/fetch-answer.js";
+import { bodyLimits, type BodyOptions } from "./http/body-limits.js";
+import { answerFetch, waitUntilOn } from "./http/fetch-answer.js";
+import { readFetchRequest } from "./http/fetch-body.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 
 /** Options of the Fetch adapter. */
 export type FetchHandlerOptions = BodyOptions;
 
 /**
- * A handler of Fetch-API servers: Deno, Bun, workers, and route handlers of many frameworks. What goes
- * on after the answer is given to `waitUntil` of its second or third argument where there is one: the
- * context of Workers (`request, env, ctx`) and Netlify (`request, context`).
+ * A handler for servers of the Fetch API: Deno, Bun, Workers, and route handlers of many frameworks. Pass
+ * on all arguments of the platform, `(request, env, ctx)` on Workers and `(request, context)` on Netlify:
+ * work after the answer is passed to the `waitUntil` of the third or second one.
  */
 export type FetchHandler = (
   request: Request,
@@ -21,16 +22,20 @@ const ADVICE =
   " Next route handlers: export const POST = fetchHandler(receiver).";
 
 /**
- * Mounts a receiver on anything that serves the Fetch API:
- * `export default { fetch: fetchHandler(receiver) }`.
+ * Mounts a receiver on a server of the Fetch API.
  *
- * @throws ConfigurationError for what is no receiver, an unknown option and one out of its bounds.
+ * @throws ConfigurationError if `receiver` is not a receiver, for an unknown option and for a value out
+ * of bounds.
+ * @example
+ * ```ts
+ * export default { fetch: fetchHandler(receiver) };
+ * ```
  */
 export function fetchHandler(
   receiver: WebhookReceiver,
   options: FetchHandlerOptions = {},
 ): FetchHandler {
-  const limits = createBodyLimits("fetchHandler", receiver, options);
+  const limits = bodyLimits("fetchHandler", receiver, options);
   return (request, second, third) =>
     answerFetch(receiver, readFetchRequest(request, limits, ADVICE), (work) => {
       waitUntilOn([third, second], work);

@@ -1,7 +1,6 @@
 import type { BodyOptions } from "./http/body-limits.js";
-import type { NodeRequest } from "./http/node-body.js";
-import type { NodeResponse } from "./http/node-connection.js";
-import { createNodeListener } from "./http/node-listener.js";
+import type { NodeRequest, NodeResponse } from "./http/node-connection.js";
+import { nodeListener } from "./http/node-listener.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 
 /** Options of the Node adapter. */
@@ -9,8 +8,8 @@ export type NodeHandlerOptions = BodyOptions;
 
 /**
  * A listener for the `request` event of `node:http`, `node:https` and `node:http2` servers. It returns a
- * promise that settles when the response is finished or closed, and never rejects, for hosts that await
- * it (Next, Nitro, h3). Typed `unknown`, so that linters take it for a listener that returns nothing.
+ * promise that settles when the response is finished or closed and never rejects, for hosts that await it
+ * (Next, Nitro, h3). Its type is `unknown`, so that linters accept it where a listener returns nothing.
  */
 export type NodeHandler = (req: NodeRequest, res: NodeResponse) => unknown;
 
@@ -24,14 +23,18 @@ const ADVICE =
   " Next pages/api: export const config = { api: { bodyParser: false } }.";
 
 /**
- * Mounts a receiver on plain Node: `http.createServer(nodeHandler(receiver))`, also on HTTPS and on
- * HTTP/2's compatibility API.
+ * Mounts a receiver on a Node server: HTTP, HTTPS, or HTTP/2 with its compatibility API.
  *
- * @throws ConfigurationError for what is no receiver, an unknown option and one out of its bounds.
+ * @throws ConfigurationError if `receiver` is not a receiver, for an unknown option and for a value out
+ * of bounds.
+ * @example
+ * ```ts
+ * http.createServer(nodeHandler(receiver)).listen(3000);
+ * ```
  */
 export function nodeHandler(
   receiver: WebhookReceiver,
   options: NodeHandlerOptions = {},
 ): NodeHandler {
-  return createNodeListener("nodeHandler", receiver, options, ADVICE);
+  return nodeListener("nodeHandler", receiver, options, ADVICE);
 }

@@ -1,11 +1,6 @@
 export { createWebhookReceiver, type WebhookReceiver } from "./receiver.js";
 export type { DrainOptions, DrainResult } from "./options/drain-options.js";
-export type {
-  CommonReceiverOptions,
-  SigningReceiverOptions,
-  UnsignedReceiverOptions,
-  WebhookReceiverOptions,
-} from "./options/options.js";
+export type { WebhookReceiverOptions } from "./options/options.js";
 export type { SecretFunction, SecretList, SecretOption, SecretQuery } from "./signature/secrets.js";
 export type {
   Handler,
@@ -16,14 +11,12 @@ export type {
 export type { DeliveryContext } from "./handling/delivery-context.js";
 export type { DeliveryIssue } from "./records/decode.js";
 export type { WebhookRequest } from "./delivery/request.js";
-export { UnreadableBody, type UnreadableReason } from "./delivery/unreadable-body.js";
 export type { WebhookHeaders } from "./delivery/headers.js";
 export type { WebhookResponse } from "./answer/answer.js";
 export type { Outcome } from "./answer/outcome.js";
 export type { OutcomeReport } from "./answer/report.js";
 export type { AuthenticDelivery } from "./answer/authentic-delivery.js";
 export type { LogDetails, Logger } from "./answer/logger.js";
-export type { MaybePromise } from "./common/maybe-promise.js";
 export type { WebhookType } from "./delivery/webhook-type.js";
 
 export { signDelivery, type SignDeliveryOptions } from "./signature/sign-delivery.js";

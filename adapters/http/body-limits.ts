@@ -3,46 +3,56 @@ import { MAX_TIMER_MS, integerOption } from "../../src/common/integer-option.js"
 import { ownOptions } from "../../src/common/own-options.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
 
-/** The options that every adapter has. */
+/** The options that every adapter takes. */
 export interface BodyOptions {
   /**
-   * The longest silence of an upload before it is answered 408 and the connection closed.
+   * The longest silence of an upload. After it, the answer is 408 and the connection is closed.
    * Milliseconds, from 1 to 2 147 483 647, default 10 000.
    */
   bodyTimeoutMs?: number | undefined;
   /**
-   * The longest that a whole upload may take, however steadily it comes; then it is answered 408 and the
-   * connection closed. Milliseconds, from 1 to 2 147 483 647, default 60 000, or `bodyTimeoutMs` where
+   * The longest time for a whole upload, even a steady one. After it, the answer is 408 and the
+   * connection is closed. Milliseconds, from 1 to 2 147 483 647, default 60 000, or `bodyTimeoutMs` if
    * that is longer.
    */
   uploadTimeoutMs?: number | undefined;
 }
 
-/** Bounds of reading a body. */
+/** How far an adapter reads a body. */
 export interface BodyLimits {
+  /** The largest body, from the receiver. Bytes. */
   readonly maxBodyBytes: number;
-  /** The longest silence of an upload. */
+  /** The longest silence of an upload. Milliseconds. */
   readonly bodyTimeoutMs: number;
-  /** The longest that a whole upload may take. */
+  /** The longest time for a whole upload. Milliseconds. */
   readonly uploadTimeoutMs: number;
 }
 
 /**
- * The bounds of an adapter. `maker` names it in a message. Throws `ConfigurationError` where it is mounted
- * with something else than a receiver, for an unknown option and for one out of bounds.
+ * How long the rest of a refused upload is read and dropped. Closing a socket with unread data resets it,
+ * and the reset can destroy the answer before the sender has read it.
  */
-export function createBodyLimits(
-  maker: string,
+export const LINGER_MS = 2_000;
+
+/**
+ * The limits of an adapter: `maxBodyBytes` of the receiver, the rest from `options` and their defaults.
+ * Call it once, when the receiver is mounted. `adapter` is the name of the adapter in error messages.
+ *
+ * @throws ConfigurationError if `receiver` is not a receiver, for an unknown option and for a value out
+ * of bounds.
+ */
+export function bodyLimits(
+  adapter: string,
   receiver: WebhookReceiver,
-  options: BodyOptions,
+  options: BodyOptions = {},
 ): BodyLimits {
   if (!isReceiver(receiver)) {
     throw new ConfigurationError(
       "invalid_receiver",
-      `${maker} takes the receiver that createWebhookReceiver(options) returns`,
+      `${adapter} takes the receiver that createWebhookReceiver(options) returns`,
     );
   }
-  const own = ownOptions(maker, options, ["bodyTimeoutMs", "uploadTimeoutMs"]);
+  const own = ownOptions(adapter, options, ["bodyTimeoutMs", "uploadTimeoutMs"]);
   const bounds = { min: 1, max: MAX_TIMER_MS };
   const bodyTimeoutMs = integerOption("bodyTimeoutMs", own.bodyTimeoutMs, {
     fallback: 10_000,

@@ -1,14 +1,22 @@
-import type { BodyLimits } from "./body-limits.js";
-import { createByteCollector } from "./byte-collector.js";
-import { LINGER_MS } from "./linger.js";
+import { LINGER_MS, type BodyLimits } from "./body-limits.js";
+import { UploadBuffer } from "./upload-buffer.js";
 import { within, DeadlineError } from "../../src/common/deadline.js";
+import type { WebhookHeaders } from "../../src/delivery/headers.js";
 import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
 
-/** What is read of a `Request`. */
-export interface FetchBody {
-  /** Undefined: the request broke off, so that there is nobody to answer. */
+/** A `Request` whose body was read. */
+export interface FetchRequest extends FetchBody {
+  readonly method: string;
+  readonly headers: WebhookHeaders;
+  /** Whether the sender has hung up. */
+  readonly isDisconnected?: () => boolean;
+}
+
+/** The body of a `Request`. */
+interface FetchBody {
+  /** Undefined if the sender has hung up: there is no one to answer. */
   readonly body: Uint8Array | string | UnreadableBody | undefined;
-  /** Reads on and throws away, where the sender still uploads. */
+  /** Reads the rest of an upload that goes on, and drops it. */
   readonly discard?: () => Promise<void>;
 }
 
@@ -16,24 +24,36 @@ const EMPTY = new Uint8Array(0);
 const NO_WEB_STREAM =
   "The request's body is no ReadableStream: pass a Request of the Fetch API, not one of node-fetch.";
 
-/** The exact body of a `Request`, read from its stream within the limits. */
-export async function readFetchBody(
+/** Reads a `Request` within the limits. The log gives `advice` where other code has read its body. */
+export async function readFetchRequest(
+  request: Request,
+  limits: BodyLimits,
+  advice: string,
+): Promise<FetchRequest> {
+  const { method, headers } = request;
+  // Reads the signal only on demand: on @hono/node-server it takes time to make.
+  const isDisconnected = () => request.signal.aborted;
+  return { method, headers, isDisconnected, ...(await readBody(request, limits, advice)) };
+}
+
+/** The exact body of a `Request`, from its stream. */
+async function readBody(
   request: Request,
   { maxBodyBytes, bodyTimeoutMs, uploadTimeoutMs }: BodyLimits,
   advice: string,
 ): Promise<FetchBody> {
-  // What is no POST is refused unread.
+  // The receiver needs the body of a POST only.
   if (request.method !== "POST") return { body: EMPTY };
   if (request.bodyUsed || request.body?.locked === true) {
     return { body: new UnreadableBody("body_consumed", 0, advice) };
   }
   if (request.body === null) return { body: EMPTY };
-  // The `Request` of node-fetch has a stream of Node here.
+  // The `Request` of node-fetch has a Node stream here.
   if (typeof (request.body as Partial<ReadableStream>).getReader !== "function") {
     return { body: new UnreadableBody("body_consumed", 0, NO_WEB_STREAM) };
   }
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
-  const received = createByteCollector();
+  const received = new UploadBuffer();
   let bytes = 0;
   const endsAt = performance.now() + uploadTimeoutMs;
   const isDeclaredTooLarge = Number(request.headers.get("content-length") ?? 0) > maxBodyBytes;
@@ -63,8 +83,8 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
   try {
     await within(LINGER_MS, "the rest of the body", upload);
   } catch {
-    // The sender went away, or sends on after it was answered.
-    // Not waited for: where the request was cloned, it takes until the copy is cancelled too.
+    // The sender hung up, or uploads on after the answer. Not awaited: the stream of a cloned request is
+    // cancelled only when the clone's is.
     void reader.cancel().catch(() => undefined);
   }
 }

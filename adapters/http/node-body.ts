@@ -1,37 +1,58 @@
-import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { Socket } from "node:net";
-import type { BodyLimits } from "./body-limits.js";
-import { createByteCollector } from "./byte-collector.js";
-import { LINGER_MS } from "./linger.js";
-import { isHttp2 } from "./node-connection.js";
-import type { MaybeLater } from "../../src/common/maybe-promise.js";
+import { LINGER_MS, type BodyLimits } from "./body-limits.js";
+import { isHttp2, type NodeRequest } from "./node-connection.js";
+import { UploadBuffer } from "./upload-buffer.js";
 import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
 
-/** A request of `node:http`, `node:https` or HTTP/2's compatibility API, perhaps behind a parser. */
-export type NodeRequest = (IncomingMessage | Http2ServerRequest) & {
-  /** The bytes, as Cloud Functions and `verify` hooks leave them. */
-  readonly rawBody?: unknown;
-  /** Bytes of `express.raw()`, text of `express.text()`, or what another parser made of the body. */
-  readonly body?: unknown;
-};
-
-/** Undefined: the request broke off, so that there is nobody to answer. */
+/**
+ * The body of a request: its bytes or text, or the reason why there is none. Undefined if the sender has
+ * hung up: there is no one to answer.
+ */
 export type NodeBody = Uint8Array | string | UnreadableBody | undefined;
 
 const EMPTY = new Uint8Array(0);
 const SETTLED = Promise.resolve();
 
 /**
- * The exact body of a request: from its stream, or what a parser left of it. Leaves no listener and
- * no timer behind. `advice` is for the log where only a parsed object is left.
+ * The exact body of a request, from its stream or, if a body parser has read that, from `req.rawBody` or
+ * `req.body` where they hold bytes or text. Never from a parsed object: to serialize it again gives other
+ * bytes, and the signature fails.
+ *
+ * Pass the result to `receiver.receive({ body })`, except for undefined. `advice` is a sentence for the
+ * log, where only a parsed object is left: it says how to mount your adapter. Never rejects, and leaves
+ * no listener and no timer behind.
+ *
+ * @example An adapter for Koa, which writes the response itself:
+ * ```ts
+ * import { bodyLimits, discardNodeBody, readNodeBody, UnreadableBody } from "identity-gateway-webhooks/adapter";
+ *
+ * function koaHandler(receiver: WebhookReceiver, options?: BodyOptions): Koa.Middleware {
+ *   const limits = bodyLimits("koaHandler", receiver, options);
+ *   return async (ctx) => {
+ *     const { method, headers } = ctx.req;
+ *     // Only the body of a POST is needed.
+ *     const body = method === "POST" ? await readNodeBody(ctx.req, limits) : "";
+ *     // The sender has hung up: there is no one to answer.
+ *     if (body === undefined) return;
+ *     const answer = await receiver.receive({ method, headers, body });
+ *     if (body instanceof UnreadableBody && body.isUnfinished) {
+ *       await discardNodeBody(ctx.req);
+ *       ctx.set("connection", "close");
+ *     }
+ *     ctx.status = answer.status;
+ *     ctx.set(answer.headers);
+ *     ctx.body = answer.body;
+ *   };
+ * }
+ * ```
  */
 export function readNodeBody(
   req: NodeRequest,
   limits: BodyLimits,
-  advice: string,
-): MaybeLater<NodeBody> {
-  // Not by `req.body`: Express 4 sets it to {} on a body that nobody has read.
+  advice?: string,
+): NodeBody | Promise<NodeBody> {
+  // Not by `req.body`: Express 4 sets it to {} on a body that is still unread.
   if (req.readableDidRead) {
     return leftByParser(req) ?? new UnreadableBody("body_consumed", 0, advice);
   }
@@ -43,13 +64,11 @@ export function readNodeBody(
   return readStream(req, limits);
 }
 
-/** A chunk is a string where somebody has called setEncoding, and null where there is no byte. */
-function bytesOf(req: NodeRequest, chunk: unknown): Uint8Array {
-  if (typeof chunk === "string") return Buffer.from(chunk, req.readableEncoding ?? "utf8");
-  return chunk instanceof Uint8Array ? chunk : EMPTY;
-}
-
-/** Reads the rest of an upload and throws it away, until its end or for `LINGER_MS`. Never rejects. */
+/**
+ * Reads the rest of an upload and drops it, until its end or for 2 seconds. Call it before you close the
+ * connection of a body that `isUnfinished`: closing a socket with unread data resets it, and the reset can
+ * destroy the answer before the sender has read it. Never rejects.
+ */
 export function discardNodeBody(req: NodeRequest): Promise<void> {
   return new Promise((resolve) => {
     const finish = (): void => {
@@ -59,12 +78,11 @@ export function discardNodeBody(req: NodeRequest): Promise<void> {
     };
     const timer = setTimeout(finish, LINGER_MS);
     req.on("end", finish).on("close", finish).resume();
-    // Nothing is on its way where a parser has read it to its end.
+    // No event follows if a body parser has read to the end.
     if (req.readableEnded || req.destroyed) finish();
   });
 }
 
-/** The raw body as a parser left it. Never a parsed one: to serialise it again gives other bytes. */
 function leftByParser(req: NodeRequest): Uint8Array | string | undefined {
   for (const left of [req.rawBody, req.body]) {
     if (typeof left === "string" || left instanceof Uint8Array) return left;
@@ -72,13 +90,9 @@ function leftByParser(req: NodeRequest): Uint8Array | string | undefined {
   return undefined;
 }
 
-function wasReset(req: NodeRequest): boolean {
-  return isHttp2(req) && (req as Http2ServerRequest).stream.aborted;
-}
-
 function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
   return new Promise((resolve) => {
-    const received = createByteCollector();
+    const received = new UploadBuffer();
     let bytes = 0;
     let isFinished = false;
     let watch: Watch | undefined;
@@ -104,9 +118,9 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
       if (wasReset(req)) finish(undefined);
       else finish(received.bytes());
     };
-    // At once, as somebody else may read the stream too, and its events come once.
+    // At once: other code may read the stream too, and its events come only once.
     req.on("data", onData).on("end", onEnd);
-    // A listener alone does not start a stream that something has paused.
+    // A listener alone does not start a paused stream.
     req.resume();
 
     const onBroken = (): void => {
@@ -115,10 +129,10 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
     const onTimeout = (): void => {
       finish(new UnreadableBody("body_timeout", bytes));
     };
-    // `queueMicrotask` makes an AsyncResource for each call, which takes twice as long.
+    // Not `queueMicrotask`: it makes an AsyncResource for each call, which takes twice as long.
     void SETTLED.then(() => {
       if (isFinished) return;
-      // Nobody need watch over a body that is whole, whoever keeps its end from being told.
+      // The body is complete; no need to wait for `end`, which other code may keep from us.
       if (isWhole(req, bytes)) finish(received.bytes());
       else if (req.destroyed) onBroken();
       else watch = watchUpload(req, limits, onTimeout, onBroken);
@@ -126,18 +140,28 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
   });
 }
 
+/** A chunk is a string after `setEncoding`, and null if a middleware emits `data` without bytes. */
+function bytesOf(req: NodeRequest, chunk: unknown): Uint8Array {
+  if (typeof chunk === "string") return Buffer.from(chunk, req.readableEncoding ?? "utf8");
+  return chunk instanceof Uint8Array ? chunk : EMPTY;
+}
+
+function wasReset(req: NodeRequest): boolean {
+  return isHttp2(req) && (req as Http2ServerRequest).stream.aborted;
+}
+
 /**
- * Whether all of a body has been read, by its Content-Length; without one its end decides. Not by
- * `complete`, which Node sets after the last byte is told, and a serverless shim before the first one.
- * HTTP/2 has no such rule: a request that was reset may have been sent to its last byte.
+ * Whether all of a body has been read, by its Content-Length. Without one, `end` decides. Not by
+ * `complete`: Node sets it after the event of the last byte, and a serverless shim before the first one.
+ * Not over HTTP/2: a request that was reset may have been sent to its last byte.
  */
 function isWhole(req: NodeRequest, bytes: number): boolean {
   return !isHttp2(req) && bytes === Number(req.headers["content-length"]);
 }
 
-/** Watches over an upload that takes its time. */
+/** The timers and listeners of an upload that does not arrive at once. */
 interface Watch {
-  /** Something has come. */
+  /** Restarts the timer of silence. */
   readonly refresh: () => void;
   readonly stop: () => void;
 }
@@ -151,7 +175,7 @@ function watchUpload(
   const socket = socketOf(req);
   const silence = setTimeout(onTimeout, bodyTimeoutMs);
   const whole = setTimeout(onTimeout, uploadTimeoutMs);
-  // Node would answer 400 to an upload that ends early, on which the gateway gives up for good.
+  // Node answers 400 to an upload that ends early, and on 400 the gateway gives up for good.
   const onEarlyEnd = (): void => {
     if (!req.complete) socket?.destroy();
   };
@@ -171,8 +195,8 @@ function watchUpload(
 }
 
 /**
- * None over HTTP/2, where the socket is not one request's, nor where a serverless shim fakes it. By
- * structure, as an adapter that also runs where there is no Node imports this file.
+ * The socket of one request: none over HTTP/2, where requests share it, and none where a serverless shim
+ * fakes it. By structure, because the Hono adapter imports this file on runtimes without `node:net`.
  */
 function socketOf(req: NodeRequest): Socket | undefined {
   if (isHttp2(req)) return undefined;

@@ -1,19 +1,26 @@
-import type { ServerResponse } from "node:http";
-import type { Http2ServerResponse } from "node:http2";
-import type { NodeRequest } from "./node-body.js";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+
+/** A request of `node:http`, `node:https` or HTTP/2's compatibility API. A body parser may have read it. */
+export type NodeRequest = (IncomingMessage | Http2ServerRequest) & {
+  /** The bytes, where Cloud Functions and `verify` hooks keep them. */
+  readonly rawBody?: unknown;
+  /** Bytes from `express.raw()`, text from `express.text()`, or another parser's result. */
+  readonly body?: unknown;
+};
 
 /** A response of `node:http`, `node:https` or HTTP/2's compatibility API. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
 /**
- * Whether a request came over HTTP/2. By its version, as middlewares put a `stream` of their own on the
- * request or the response.
+ * Whether a request came over HTTP/2. Judged by its version, because middlewares put a `stream` of their
+ * own on the request or the response.
  */
 export function isHttp2(req: { readonly httpVersionMajor?: unknown }): boolean {
   return req.httpVersionMajor === 2;
 }
 
-/** The response of a request that came over HTTP/2; undefined otherwise. */
+/** The response to a request that came over HTTP/2; undefined otherwise. */
 export function http2Response(
   req: NodeRequest,
   res: NodeResponse,
@@ -21,14 +28,14 @@ export function http2Response(
   return isHttp2(req) ? (res as Http2ServerResponse) : undefined;
 }
 
-/** Whether nothing can be written any more: asked before the answer, the sender has hung up. */
+/** Whether nothing can be written any more. Before the answer this means that the sender has hung up. */
 export function isGone(req: NodeRequest, res: NodeResponse): boolean {
   return http2Response(req, res)?.stream.destroyed ?? res.destroyed;
 }
 
-/** Resolves when the response has been handed to the connection, or never will be. */
+/** Resolves when the response has been handed to the connection, or when it never can be. */
 export function settled(req: NodeRequest, res: NodeResponse): Promise<void> | undefined {
-  // The usual answer over HTTP/1 is already with the socket, so nothing has to be awaited.
+  // Over HTTP/1 the socket usually has the answer already, so there is nothing to await.
   if (res.writableFinished || isGone(req, res)) return undefined;
   return new Promise((resolve) => {
     res.once("finish", resolve).once("close", resolve);

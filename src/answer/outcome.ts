@@ -149,7 +149,10 @@ export const OUTCOMES = {
   internal_error: { status: 500, log: "error", message: "The receiver failed." },
 } as const satisfies Record<string, OutcomeRule>;
 
-/** What became of a request. Stable names; `OUTCOMES` says which status each is answered with. */
+/**
+ * The result of a request. The names are stable, and README's table "What the gateway is answered" has the
+ * status of each. A minor version may add members, so give a `switch` over them a default.
+ */
 export type Outcome = keyof typeof OUTCOMES;
 
 /** The rule of one outcome, with its absent columns as `undefined`. */

@@ -1,4 +1,4 @@
-/** The stable codes of `ConfigurationError`, one a cause. */
+/** The stable codes of `ConfigurationError`, one per cause. A minor version may add members. */
 export type ConfigurationErrorCode =
   | "invalid_options"
   | "unknown_option"

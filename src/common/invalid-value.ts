@@ -1,4 +1,4 @@
-/** The stable codes of `InvalidValueError`. */
+/** The stable codes of `InvalidValueError`, one per cause. A minor version may add members. */
 export type InvalidValueErrorCode =
   "invalid_gateway_time" | "invalid_delivery_id" | "invalid_timestamp";
 

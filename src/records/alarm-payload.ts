@@ -1,7 +1,7 @@
 import { isPromise } from "../common/maybe-promise.js";
 import type { StandardSchema, StandardSchemaIssue } from "./standard-schema.js";
 
-/** Why a payload could not be read. */
+/** The stable codes of `AlarmPayloadError`, one per cause. A minor version may add members. */
 export type AlarmPayloadErrorCode =
   "empty_payload" | "invalid_json" | "schema_mismatch" | "async_schema";
 

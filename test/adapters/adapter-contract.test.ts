@@ -25,7 +25,7 @@ describe.each(adapterContract)("$id: $title", (adapterCase) => {
     expect((await runOnce(adapterCase, target)).length).toBeGreaterThan(0);
   });
 
-  it("with the same answers everywhere", async () => {
+  it("has the same answers on every target", async () => {
     const answers = await runOnce(adapterCase, directTarget);
     for (const target of adapterTargets) {
       expect(await runOnce(adapterCase, target), target.name).toEqual(answers);
@@ -34,7 +34,7 @@ describe.each(adapterContract)("$id: $title", (adapterCase) => {
 });
 
 describe("the adapter contract", () => {
-  it("names each of its cases once", () => {
+  it("has a unique id for each case", () => {
     const ids = adapterContract.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
   });

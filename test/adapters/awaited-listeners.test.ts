@@ -34,7 +34,7 @@ const hosts: readonly (readonly [name: string, create: CreateServer])[] = [
 ];
 
 describe.each(hosts)("%s awaits the Node handler, so", (_name, create) => {
-  it("a handler that fails late is answered 500, and nothing is answered before", async () => {
+  it("a handler that fails late is answered 500, and no answer goes out before", async () => {
     const work = deferred();
     const server = await open(create, { handler: () => work.promise });
     const client = http1Client(server.port);
@@ -51,7 +51,7 @@ describe.each(hosts)("%s awaits the Node handler, so", (_name, create) => {
   });
 });
 
-/** Servers that note how the response was when the promise of the listener settled. */
+/** Servers that record the state of the response when the listener's promise settles. */
 function watchedListeners() {
   const ends: { readonly written: boolean; readonly gone: boolean }[] = [];
   const rejections: unknown[] = [];
@@ -101,7 +101,7 @@ describe("the promise of a Node listener", () => {
     client.close();
   });
 
-  it("settles after the rest of a refused upload has been thrown away", async () => {
+  it("settles after the rest of a refused upload has been dropped", async () => {
     const { ends, over1 } = watchedListeners();
     const server = await open(over1, { maxBodyBytes: 100 });
     const connection = await server.connect();

@@ -25,7 +25,7 @@ import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
 import { headOf, wireOf } from "../support/raw-connection.js";
 import { watchTimers } from "../support/adapters/upload-timers.js";
 
-/** How long the rest of a refused upload is read: what waits for nothing takes less. */
+/** How long the rest of a refused upload is read. An answer that waits for nothing takes less. */
 const LINGER_MS = 2_000;
 
 let server: ListeningReceiver;
@@ -56,7 +56,7 @@ describe.each([
       options,
     );
 
-  describe("the exact body reaches the handler", () => {
+  describe("the exact body", () => {
     const keepRawBody = (
       req: IncomingMessage & { rawBody?: Buffer },
       _res: unknown,
@@ -111,28 +111,28 @@ describe.each([
       ],
     ];
 
-    it.each(ways)("%s", async (_where, middleware) => {
+    it.each(ways)("reaches the handler %s", async (_where, middleware) => {
       await behind(middleware);
       const request = await oddDelivery();
       expect((await client.send(request)).body).toBe('{"outcome":"handled"}');
       expect(Buffer.from(server.runs[0]?.rawBody ?? [])).toEqual(Buffer.from(request.body ?? []));
     });
 
-    it("behind express.json() as the log advises it, also where it is of 200 KB", async () => {
+    it("reaches the handler behind express.json() as the log advises, also when it has 200 KB", async () => {
       await behind(framework.json({ limit: "1mb", verify: keepRawBody }));
       const body = JSON.stringify({ alarm: alarm({ payload: "x".repeat(200_000) }) });
       const answer = await client.send(await signed({ body }));
       expect(answer.body).toBe('{"outcome":"handled"}');
     });
 
-    it("not behind a parser that answers itself, which is why the receiver goes first", async () => {
+    it("does not reach the handler behind a parser that answers itself, so the receiver goes first", async () => {
       await behind(framework.json({ verify: keepRawBody }));
       const body = JSON.stringify({ alarm: alarm({ payload: "x".repeat(200_000) }) });
       expect((await client.send(await signed({ body }))).status).toBe(413);
       expect(outcomes()).toEqual([]);
     });
 
-    it("although Express 4 has set req.body to {}", async () => {
+    it("reaches the handler although Express 4 has set req.body to {}", async () => {
       let bodySeen: unknown;
       const look: RequestHandler = (req, _res, next) => {
         bodySeen = req.body;
@@ -144,7 +144,7 @@ describe.each([
       expect(bodySeen).toEqual(framework === express4 ? {} : undefined);
     });
 
-    it("when there is none", async () => {
+    it("reaches the handler when it is empty", async () => {
       await behind(framework.raw({ type: "*/*" }));
       expect((await client.send(await signed({ body: "" }))).status).toBe(503);
       expect(outcomes()).toEqual(["unrecognized"]);
@@ -185,14 +185,14 @@ describe.each([
       const startedAt = performance.now();
       const request = withHeader(await oddDelivery(), "content-type", contentType);
       const { status, body } = await client.send(request);
-      // Not after the time-out of a body that nobody sends any more, 10 s.
+      // Not after 10 s, the time-out of a body whose bytes no longer come.
       expect(performance.now() - startedAt).toBeLessThan(9_000);
       expect(status).toBe(503);
       expect(JSON.parse(body)).toMatchObject({ error: { code: "BODY_CONSUMED" } });
       expect(server.runs).toEqual([]);
     });
 
-    it("is explained in the log, down to the line to move", async () => {
+    it("is explained in the log, which names the line to move", async () => {
       await behind(framework.json());
       await client.send(await oddDelivery());
       const [line] = server.lines;
@@ -206,7 +206,7 @@ describe.each([
       );
     });
 
-    it("does not leave its connection stuck when it was read in part", async () => {
+    it("does not block its connection when it was read in part", async () => {
       await behind((req, _res, next) => {
         req.once("data", () => {
           req.pause();
@@ -228,7 +228,7 @@ describe.each([
     expect(client.connections()).toBe(1);
   });
 
-  it("closes over a body that came whole before the handler did, and was too large", async () => {
+  it("closes the connection of a too large body that was complete before the handler ran", async () => {
     await behind(
       (_req, _res, next) => {
         void sleep(30).then(() => {
@@ -254,7 +254,7 @@ describe.each([
     await behind(
       (_req, res, next) => {
         const end = res.end.bind(res) as (chunk?: unknown) => unknown;
-        // As express-session and compression do, which take a callback for the chunk.
+        // As in express-session and compression, which take a callback for the chunk.
         res.end = ((chunk?: unknown) => {
           if (typeof chunk === "function") throw new TypeError("a chunk has to be text or bytes");
           return wrap(end, chunk);
@@ -271,7 +271,7 @@ describe.each([
     expect(outcomes()).toEqual(["body_too_large"]);
   });
 
-  it("answers nobody when the sender left before the handler was reached", async () => {
+  it("writes no answer when the sender left before the handler was reached", async () => {
     const reached = deferred();
     const bodyTimeoutMs = 50;
     await behind(
@@ -294,7 +294,7 @@ describe.each([
     expect(outcomes()).toEqual([]);
   });
 
-  it("handles a body that came whole, although another reader is slow and the sender has left", async () => {
+  it("handles a complete body although another reader is slow and the sender has left", async () => {
     await behind((req, _res, next) => {
       const slow = new Writable({
         highWaterMark: 1,
@@ -341,14 +341,14 @@ describe.each([
       );
       const answering = client.send(await signed());
       await eventually(outcomes).toEqual([outcome]);
-      // A tick for whatever the adapter does after the outcome.
+      // One tick for what the adapter does after the outcome.
       await sleep(1);
       finish();
       expect(await answering).toMatchObject({ status: 503, body: "too slow" });
     },
   );
 
-  it("works under supertest", async () => {
+  it("answers a delivery that supertest sends", async () => {
     const receiver = createWebhookReceiver({
       secret: TEST_SECRET,
       handlers: { new_alarm: () => undefined },

@@ -6,7 +6,7 @@ import { fetchHandler } from "../../adapters/fetch.js";
 import { createBodyReceiver, streamingRequest } from "../support/adapters/body-receiver.js";
 import { ODD_BODY } from "../support/fuzz/odd-delivery.js";
 
-it("a body arrives whole, in whatever pieces it comes", async () => {
+it("a body arrives complete in pieces of any size", async () => {
   const bytes = new TextEncoder().encode(ODD_BODY);
   const cuts = fc.uniqueArray(fc.nat(bytes.length), { maxLength: 30 });
   await fc.assert(
@@ -30,7 +30,7 @@ it("a body arrives whole, in whatever pieces it comes", async () => {
   );
 });
 
-it("an upload byte by byte takes no more memory than its bytes, and a little", async () => {
+it("an upload byte by byte takes little more memory than its bytes", async () => {
   setFlagsFromString("--expose-gc");
   const collectGarbage = runInNewContext("gc") as () => void;
   const usedBytes = () => {

@@ -11,7 +11,7 @@ import { watchedReceivers } from "../support/adapters/watched-receiver.js";
 const open = watchedReceivers();
 
 describe.each(httpServers)("%s, when its receiver drains", (_name, create) => {
-  it("closes a kept connection with the 503, so that the sender turns to another process", async () => {
+  it("closes a kept connection with the 503, so that the sender goes to another process", async () => {
     const server = await open(create);
     const connection = await server.connect();
     await connection.write(wireOf(await signed({ id: "before" })));
@@ -44,7 +44,7 @@ describe.each(httpServers)("%s, when its receiver drains", (_name, create) => {
   });
 });
 
-it("over HTTP/2 a receiver that drains says GOAWAY, and the open streams are answered", async () => {
+it("a draining receiver sends GOAWAY over HTTP/2, and open streams are answered", async () => {
   const work = deferred();
   const server = await open((receiver) => http2.createServer(nodeHandler(receiver)), {
     handler: () => work.promise,

@@ -38,7 +38,7 @@ describe("Fetch", () => {
     expect(lines[0]?.message).toContain("not one of node-fetch");
   });
 
-  it("leaves a request readable to whoever has cloned it before", async () => {
+  it("leaves an earlier clone of the request readable", async () => {
     const { receiver, bodies } = createBodyReceiver();
     const request = requestOf(await oddDelivery());
     const copy = request.clone();
@@ -62,7 +62,7 @@ describe("Fetch", () => {
     expect(bodies).toEqual([ODD_BODY]);
   });
 
-  it("answers nobody when the sender goes away", async () => {
+  it("runs no handler when the sender goes away", async () => {
     const { receiver, outcomes } = createBodyReceiver();
     const request = await streamingRequest({
       pull: (controller) => {
@@ -138,7 +138,7 @@ describe("Fetch", () => {
     expect(await text).toContain("BODY_TOO_LARGE");
   });
 
-  it("survives an answer that nobody wants", async () => {
+  it("survives an answer that is not read", async () => {
     const { receiver } = createBodyReceiver({ maxBodyBytes: 10 });
     const response = await fetchHandler(receiver)(requestOf(await oddDelivery()));
     await expect(response.body?.cancel()).resolves.toBeUndefined();

@@ -87,7 +87,7 @@ describe.each(transports)("Hono %s", (_name, send) => {
     const startedAt = performance.now();
     const request = withHeader(await oddDelivery(), "content-type", contentType);
     const response = await send(app, request);
-    // Not after the time-out of a body that nobody sends any more, 10 s.
+    // Not after 10 s, the time-out of a body whose bytes no longer come.
     expect(performance.now() - startedAt).toBeLessThan(9_000);
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ error: { code: "BODY_CONSUMED" } });
@@ -119,7 +119,7 @@ describe.each(transports)("Hono %s", (_name, send) => {
 });
 
 describe("Hono", () => {
-  it("answers nobody when the sender goes away while a middleware reads", async () => {
+  it("runs no handler when the sender goes away while a middleware reads", async () => {
     const { receiver, outcomes } = createBodyReceiver();
     const app = new Hono()
       .use(async (c, next) => {

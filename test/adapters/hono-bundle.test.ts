@@ -41,7 +41,7 @@ const SCRIPT = `(async () => {
   return { statuses, seen, outcomes, globals: [typeof process, typeof Buffer, typeof require] };
 })()`;
 
-/** What a bundle leaves to its runtime, but for what lru-cache tries to import and does without. */
+/** The imports that a bundle leaves to its runtime, except the one that lru-cache can do without. */
 function externalsOf({ inputs }: Metafile): string[] {
   return Object.entries(inputs).flatMap(([file, { imports }]) =>
     imports
@@ -52,7 +52,7 @@ function externalsOf({ inputs }: Metafile): string[] {
 }
 
 describe.each(["neutral", "browser"] as const)("a bundle for workers (%s)", (platform) => {
-  it("has no part of Node in it, and receives behind Hono", async () => {
+  it("imports nothing of Node and receives behind Hono", async () => {
     expect(existsSync(path.join(REPOSITORY, "dist/index.js"))).toBe(true);
     const { outputFiles, metafile } = await build({
       stdin: { contents: ENTRY, resolveDir: REPOSITORY },

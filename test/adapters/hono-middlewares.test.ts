@@ -86,11 +86,15 @@ const reading: readonly (readonly [string, number, (seen: Seen) => MiddlewareHan
       return next();
     },
   ],
-  ["stands behind a Proxy", 0, () => (c, next) => ((c.req.raw = proxyOf(c.req.raw)), next())],
+  [
+    "puts the request behind a Proxy",
+    0,
+    () => (c, next) => ((c.req.raw = proxyOf(c.req.raw)), next()),
+  ],
   ["limits the body", 0, () => bodyLimit({ maxSize: 100_000 })],
 ];
 
-/** As middlewares that trace make one: what is a function is called on the request itself. */
+/** As tracing middlewares make one: functions are called on the request itself. */
 function proxyOf(request: Request): Request {
   return new Proxy(request, {
     get(target, name) {

@@ -33,8 +33,8 @@ const through: MiddlewareHandler = (_c, next) => next();
 
 describe("what a middleware makes of Node's request", () => {
   it.each<[string, MiddlewareHandler]>([
-    ["a clone that nobody reads", (c, next) => (c.req.raw.clone(), next())],
-    ["its stream, which nobody reads", (c, next) => (c.req.raw.body, next())],
+    ["a clone that stays unread", (c, next) => (c.req.raw.clone(), next())],
+    ["its stream, which stays unread", (c, next) => (c.req.raw.body, next())],
     ["a new Request of it", (c, next) => ((c.req.raw = new Request(c.req.raw)), next())],
     ["its headers", (c, next) => (c.req.raw.headers.get("host"), next())],
     ["a limit on its body", bodyLimit({ maxSize: 10_000 })],
@@ -114,7 +114,7 @@ describe("an upload to Hono on Node", () => {
       ),
     );
 
-  it("that its sender ends midway is answered by nobody, not even by Node's 400", async () => {
+  it("that its sender ends midway gets no answer, not even Node's 400", async () => {
     const { app, outcomes } = mountBehind(through);
     const server = await listen(createAdaptorServer({ fetch: app.fetch }));
     const connection = await connectRaw(server.port);

@@ -56,7 +56,7 @@ describe.each(arrivals)("Hono on @hono/node-server, a body %s", (_how, send) => 
     expect(timers.running()).toBe(0);
     timers.restore();
     expect(outcomesOf(server)).toEqual(Array(20).fill("handled"));
-    // Of the end of a request that was answered before it, Node is told by a listener of its own.
+    // Node adds a listener of its own for the end of a request that was answered before it.
     const left = server.requests.map(({ req }) => ({ ...listenersOf(req), end: 0 }));
     expect(left).toEqual(Array(20).fill(server.requests[0]?.before));
     connection.socket.end();
@@ -103,7 +103,7 @@ describe("Hono on @hono/node-server", () => {
     connection.socket.end();
   });
 
-  it("takes a delivery signed over an empty body as any other", async () => {
+  it("treats a delivery signed over an empty body like any other", async () => {
     const server = await open(hono);
     const connection = await server.connect();
     await connection.write(wireOf(await signed({ body: "" })));
@@ -114,7 +114,7 @@ describe("Hono on @hono/node-server", () => {
 });
 
 describe("Hono on @hono/node-server with HTTP/2", () => {
-  it("handles what is whole, and refuses what is too large", async () => {
+  it("handles a complete body and refuses one that is too large", async () => {
     const server = await open(honoOnHttp2, { maxBodyBytes: 10_000 });
     const client = http2Client(server.port);
     for (const chunked of [false, true]) {

@@ -32,7 +32,7 @@ const servers: readonly (readonly [name: string, createServer: CreateServer])[] 
   ],
 ];
 
-/** How long the rest of a refused upload is read: what waits for nothing takes less. */
+/** How long the rest of a refused upload is read. An answer that waits for nothing takes less. */
 const LINGER_MS = 2_000;
 
 const openServer = watchedReceivers();
@@ -64,7 +64,7 @@ interface StreamEnd {
   readonly code: number | undefined;
 }
 
-/** What was received on a stream when it is closed. */
+/** Everything that was received on a stream until it closed. */
 function endOf(stream: ClientHttp2Stream): Promise<StreamEnd> {
   return new Promise((resolve, reject) => {
     let status: number | undefined;
@@ -78,7 +78,7 @@ function endOf(stream: ClientHttp2Stream): Promise<StreamEnd> {
   });
 }
 
-/** The session has not suffered: a delivery on it is handled. */
+/** The session still works: a delivery on it is handled. */
 async function expectUsable(id: string): Promise<void> {
   const request = signed({ id });
   const stream = await start({}, request);
@@ -119,7 +119,7 @@ describe.each(servers)("HTTP/2: %s", (_name, create) => {
     expect(outcomesOf(server)).toEqual(["handled"]);
   });
 
-  it("a Content-Length that lies gets no answer", async () => {
+  it("a wrong Content-Length gets no answer", async () => {
     await open(create);
     const stream = await start({ "content-length": "1000" });
     const ended = endOf(stream).catch(() => undefined);
@@ -173,7 +173,7 @@ describe.each(servers)("HTTP/2: %s", (_name, create) => {
     await expectUsable("after");
   });
 
-  it("a body that nobody reads does no harm to the session", async () => {
+  it("an unread body does no harm to the session", async () => {
     await open(create);
     const stream = await start({ ":method": "PUT" });
     const ended = endOf(stream);
@@ -182,7 +182,7 @@ describe.each(servers)("HTTP/2: %s", (_name, create) => {
     await expectUsable("after");
   });
 
-  it("trailers after the body are no obstacle", async () => {
+  it("a body with trailers is handled", async () => {
     await open(create);
     const request = await signed();
     const stream = session.request(

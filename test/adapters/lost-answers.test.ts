@@ -44,13 +44,13 @@ describe("an answer that does not go out", () => {
     client.close();
   });
 
-  it("is an error line where something else has begun an answer, which it may finish", async () => {
+  it("is an error line when other code has begun an answer, and may finish it", async () => {
     const create = behind((_req, res) => {
       res.writeHead(503, { "content-length": 4 }).write("bu");
     });
     const server = await open((receiver, options) => {
       const inner = create(receiver, options);
-      // As a time-out middleware does in the end.
+      // As a time-out middleware does at its end.
       return inner.on("request", (_req, res: http.ServerResponse) => {
         void eventually(() => server.lines.length)
           .toBe(1)
@@ -64,7 +64,7 @@ describe("an answer that does not go out", () => {
     client.close();
   });
 
-  it("is an error line where something else has answered, whose answer stands", async () => {
+  it("is an error line when other code has answered, and that answer is kept", async () => {
     const work = deferred();
     const create = behind((_req, res) => {
       void work.promise.then(() => res.writeHead(503).end());
@@ -80,7 +80,7 @@ describe("an answer that does not go out", () => {
     client.close();
   });
 
-  it("is an error line where a wrapped receiver forgets to return its answer", async () => {
+  it("is an error line when a wrapped receiver forgets to return its answer", async () => {
     const server = await open((receiver) => {
       const receive = (() => Promise.resolve()) as unknown as typeof receiver.receive;
       return http.createServer(nodeHandler({ ...receiver, receive }));

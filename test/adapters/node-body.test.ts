@@ -65,7 +65,7 @@ describe("plain Node", () => {
     },
   );
 
-  it("takes a body without a byte for empty, whoever has waited for its end", async () => {
+  it("takes a body without bytes for empty, even after other code has waited for its end", async () => {
     await serve((receiver, options) => {
       const handle = nodeHandler(receiver, options);
       return http.createServer((req, res) => {

@@ -6,7 +6,7 @@ import { chunkOf, headOf, wireOf, type RawConnection } from "../support/raw-conn
 import { watchTimers } from "../support/adapters/upload-timers.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
 
-/** How long the rest of a refused upload is read: what waits for nothing takes less. */
+/** How long the rest of a refused upload is read. An answer that waits for nothing takes less. */
 const LINGER_MS = 2_000;
 const CHUNKED = "Transfer-Encoding: chunked";
 const ENDLESS = "Content-Length: 1000000000000";
@@ -73,7 +73,7 @@ describe.each(httpServers)("%s", (_name, create) => {
       await server.allGone();
     });
 
-    it("closes its connection although a receiver that drains answers something else", async () => {
+    it("closes its connection although a draining receiver gives another answer", async () => {
       const server = await open(create, { maxBodyBytes: 1_000 });
       await server.receiver.drain();
       const connection = await server.connect();
@@ -99,7 +99,7 @@ describe.each(httpServers)("%s", (_name, create) => {
   });
 
   describe("one connection", () => {
-    it("goes on after a request whose body nobody reads", async () => {
+    it("goes on after a request whose body stays unread", async () => {
       const server = await open(create);
       const connection = await server.connect();
       const good = await signed();
@@ -125,7 +125,7 @@ describe.each(httpServers)("%s", (_name, create) => {
       connection.socket.end();
     });
 
-    it("invites a body that waits to be asked for", async () => {
+    it("answers 100 Continue to a body that waits for it", async () => {
       const server = await open(create);
       const connection = await server.connect();
       const request = await signed();

@@ -12,7 +12,7 @@ import { watchTimers } from "../support/adapters/upload-timers.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
 
 const BODY_TIMEOUT_MS = 60;
-/** How long the rest of a refused upload is read: what waits for nothing takes less. */
+/** How long the rest of a refused upload is read. An answer that waits for nothing takes less. */
 const LINGER_MS = 2_000;
 const CHUNKED = "Transfer-Encoding: chunked";
 const HANDLED = { status: 200, body: '{"outcome":"handled"}' };
@@ -43,7 +43,7 @@ describe.each(httpServers)("%s", (_name, create) => {
       connection.socket.end();
     });
 
-    it("is no stalled upload, however long it takes in all", async () => {
+    it("is not a stalled upload, however long it takes in all", async () => {
       const bodyTimeoutMs = 3_000;
       const server = await open(create, { bodyTimeoutMs });
       const connection = await server.connect();
@@ -117,7 +117,7 @@ describe.each(httpServers)("%s", (_name, create) => {
       expect(outcomesOf(server)).toEqual([]);
     });
 
-    it("by an early end runs no handler and is reported to nobody", async () => {
+    it("by an early end runs no handler and makes no report", async () => {
       const server = await open(create);
       const connection = await server.connect();
       await connection.write(headOf(await signed(), "Content-Length: 1000"));

@@ -6,7 +6,7 @@ import { http1Client } from "../support/adapters/http-clients.js";
 import { oddDelivery } from "../support/fuzz/odd-delivery.js";
 import { listen } from "../support/servers.js";
 
-it("what a middleware writes into the headers of one response stands in no other", async () => {
+it("a header that a middleware writes into one response is in no other", async () => {
   const handler = nodeHandler(createBodyReceiver().receiver);
   let count = 0;
   const server = await listen(
@@ -15,7 +15,7 @@ it("what a middleware writes into the headers of one response stands in no other
         status: number,
         headers: OutgoingHttpHeaders,
       ) => typeof res;
-      // As middlewares do that set a cookie at the last moment.
+      // As middlewares do that set a cookie just before the answer.
       Object.assign(res, {
         writeHead: (status: number, headers: OutgoingHttpHeaders) => {
           if (count++ === 0) headers["set-cookie"] = "session=of-the-first";

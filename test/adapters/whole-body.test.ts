@@ -105,7 +105,7 @@ describe.each(surroundedServers)("%s", (_name, around) => {
       connection.socket.end();
     });
 
-    it("is never taken in part where somebody keeps the stream paused", async () => {
+    it("is never taken in part when other code keeps the stream paused", async () => {
       const server = await open(
         around((next, req) => {
           next();
@@ -120,7 +120,7 @@ describe.each(surroundedServers)("%s", (_name, around) => {
       expect(outcomesOf(server)).toEqual(["body_timeout"]);
     });
 
-    it("is never taken in part where somebody destroys the request", async () => {
+    it("is never taken in part when other code destroys the request", async () => {
       const server = await open(
         around((next, req) => {
           if (how.includes("with its headers")) next();
@@ -137,7 +137,7 @@ describe.each(surroundedServers)("%s", (_name, around) => {
     });
   });
 
-  it("takes more than a stream holds in one go", async () => {
+  it("reads a body that is larger than a stream holds at once", async () => {
     const server = await open(around((next) => setTimeout(next, 5)));
     const connection = await server.connect();
     const body = JSON.stringify({ alarm: alarm({ text: "x".repeat(400_000) }) });
@@ -150,7 +150,7 @@ describe.each(surroundedServers)("%s", (_name, around) => {
     connection.socket.end();
   });
 
-  it("is not watched over where it comes with its headers", async () => {
+  it("starts no timer when it arrives with its headers", async () => {
     const server = await open(
       around((next) => {
         next();
@@ -190,7 +190,7 @@ describe.each(surroundedServers)("%s", (_name, around) => {
     expect(outcomesOf(server)).toEqual(Array(20).fill("handled"));
     expect(server.runs.map(({ id }) => id)).toEqual(ids);
     expect(new Set(listeners.slice(10)).size).toBe(1);
-    // Of the end of a request that was answered before it, Node is told by a listener of its own.
+    // Node adds a listener of its own for the end of a request that was answered before it.
     const left = server.requests.map(({ req }) => ({ ...listenersOf(req), end: 0 }));
     expect(left).toEqual(Array(20).fill(server.requests[0]?.before));
     connection.socket.end();

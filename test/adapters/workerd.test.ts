@@ -49,7 +49,7 @@ describeService("workerd", missingWorkerd, () => {
     expect(ledgerServer.ledger.handled("held")).toBe(1);
   });
 
-  it("ends a handler past its time without ctx.waitUntil, and a later attempt takes over: no 409 for ever", async () => {
+  it("ends a handler past its time without ctx.waitUntil, and a later attempt takes over instead of a 409 forever", async () => {
     const url = `${worker.url}late-without-context`;
     expect(await attempt(url, "ended")).toEqual({ status: 503, outcome: "handler_timeout" });
     expect(await attempt(url, "ended")).toEqual({ status: 409, outcome: "in_flight" });

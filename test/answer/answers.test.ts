@@ -5,12 +5,12 @@ import {
   createWebhookReceiver,
   memoryStore,
   type Outcome,
-  type SigningReceiverOptions,
   type WebhookRequest,
   type WebhookResponse,
-  UnreadableBody,
 } from "../../src/index.js";
+import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import type { SigningReceiverOptions } from "../support/receiver-options.js";
 
 /** The design's table of answers: outcome, status, status with `unverifiable: "reject"`, Retry-After. */
 const TABLE: [Outcome, number, number, string?][] = [

@@ -5,8 +5,8 @@ import {
   type Outcome,
   type WebhookReceiverOptions,
   type WebhookRequest,
-  UnreadableBody,
 } from "../../src/index.js";
+import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
 import { alarmReceiver, type AlarmHandler } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import {

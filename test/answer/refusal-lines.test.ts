@@ -1,15 +1,12 @@
 import { describe, expect, test } from "vitest";
-import {
-  UnreadableBody,
-  type CommonReceiverOptions,
-  type Outcome,
-  type WebhookRequest,
-} from "../../src/index.js";
+import { type Outcome, type WebhookRequest } from "../../src/index.js";
+import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_HELP } from "../../src/answer/outcome-help.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import { NOW_SECONDS, delivery, eventDelivery } from "../support/deliveries.js";
+import type { CommonReceiverOptions } from "../support/receiver-options.js";
 
 const PREFIX = "identity-gateway-webhooks: ";
 

@@ -4,8 +4,8 @@ import {
   type OutcomeReport,
   type WebhookReceiverOptions,
   type WebhookRequest,
-  UnreadableBody,
 } from "../../src/index.js";
+import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import { never } from "../support/deferred.js";

@@ -10,7 +10,7 @@ import { installForPartner, type PartnerProject } from "../support/package/partn
 const TESTING = readMarkdown("docs/testing.md");
 const TEST_FILE = /^\/\/ (\S+\.test\.ts)\n/;
 
-test("docs/testing.md names all that /testing exports", () => {
+test("docs/testing.md names every export of /testing", () => {
   const named = new Set(TESTING.text.match(/\b[A-Za-z_]+\b/g));
   // The page names the functions that throw them.
   const errors = ["CaptureError", "ContractError", "FixtureError", "SendError"];
@@ -24,7 +24,7 @@ test("docs/testing.md has the statuses of the twin", () => {
   expect(statuses[2]?.map(Number)).toEqual(FINAL_STATUSES);
 });
 
-test("docs/stores.md has the speeds that the benchmark has written", () => {
+test("docs/stores.md has the speeds of the benchmark's results", () => {
   const written = readFileSync(path.join(REPOSITORY, "bench/results/stores.md"), "utf8");
   const rows = written.split("\n").filter((line) => line.startsWith("|"));
   expect(rows.length).toBe(6);
@@ -44,7 +44,7 @@ test.each([
   }
 });
 
-/** The anchors of a document's headings, as GitHub makes them. */
+/** The anchors of a document's headings, in GitHub's form. */
 function anchorsOf(file: string): readonly string[] {
   const headings = readMarkdown(file).text.matchAll(/^#+ (.+)$/gm);
   return Array.from(headings, ([, heading = ""]) =>

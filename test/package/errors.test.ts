@@ -24,7 +24,7 @@ const ENTRIES: Readonly<Record<string, object>> = {
   "…/bullmq": bullmq,
 };
 
-/** The codes of classes that have one a cause. */
+/** The codes of classes that have one code per cause. */
 const CODES: Readonly<Record<string, readonly string[]>> = {
   AlarmPayloadError: Object.keys({
     empty_payload: 1,
@@ -59,7 +59,7 @@ function errorsOf(entry: object): readonly ErrorClass[] {
   );
 }
 
-/** The code of an instance, whatever the class is told. */
+/** The code of an instance, for any constructor arguments. */
 function codeOf(errorClass: ErrorClass): unknown {
   const error = Reflect.construct(errorClass, ["code", {}, []]) as Error & { code?: unknown };
   expect(error.name).toBe(errorClass.name);

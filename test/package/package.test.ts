@@ -13,7 +13,7 @@ import {
 
 const NAME = "identity-gateway-webhooks";
 const SUBPATHS = [
-  ...["", "/express", "/hono", "/node", "/fetch"],
+  ...["", "/express", "/hono", "/node", "/fetch", "/adapter"],
   ...["/redis", "/postgres", "/sqlite", "/inbox", "/pg-boss", "/bullmq"],
   "/testing",
 ];
@@ -40,7 +40,6 @@ const EXPORTS: Record<string, string[]> = {
     "ThrewUndefinedError",
     "TransactionLostError",
     "UnexpectedResultError",
-    "UnreadableBody",
     "alarmSchema",
     "compactMemoryStore",
     "createWebhookReceiver",
@@ -58,6 +57,7 @@ const EXPORTS: Record<string, string[]> = {
   "/hono": ["honoHandler"],
   "/node": ["nodeHandler"],
   "/fetch": ["fetchHandler"],
+  "/adapter": ["UnreadableBody", "bodyLimits", "discardNodeBody", "readNodeBody"],
   "/redis": ["ForeignReplyError", "RedisUnavailableError", "redisStore"],
   "/postgres": [
     ...["LostAnswerError", "TransactionAbortedError", "TransactionMisuseError"],
@@ -309,6 +309,34 @@ describe("a consumer's compiler", () => {
   test.each(resolutions)("accepts the type tests in a CommonJS project under %s", (_, options) => {
     cjs.copy("test/types/public-types.ts", "public-types.ts");
     expect(cjs.typeCheck(options, ["public-types.ts"])).toBe("");
+  });
+});
+
+describe("a consumer's compiler under moduleResolution node10", () => {
+  // Many Express and Nest projects still use it. It ignores `exports` and reads `typesVersions`.
+  const node10 = { module: "commonjs", moduleResolution: "node10", ignoreDeprecations: "6.0" };
+
+  test("accepts the type tests under node10", () => {
+    cjs.copy("test/types/public-types.ts", "public-types.ts");
+    expect(cjs.typeCheck(node10, ["public-types.ts"])).toBe("");
+  });
+
+  test("finds every subpath under node10, and none that does not exist", () => {
+    const imports = SUBPATHS.map((subpath, index) => {
+      const [name = ""] = EXPORTS[subpath] ?? [];
+      return `import { ${name} as value${String(index)} } from "${NAME}${subpath}";`;
+    });
+    // `false` is not assignable to the type that this gives `any`.
+    const uses = SUBPATHS.map(
+      (_, index) =>
+        `export const proof${String(index)}: 0 extends 1 & typeof value${String(index)} ? true : false = false;`,
+    );
+    const missing = [
+      "// @ts-expect-error: there is no such subpath",
+      `export * as nothing from "${NAME}/nothing";`,
+    ];
+    cjs.write("every-subpath.ts", [...imports, ...uses, ...missing].join("\n"));
+    expect(cjs.typeCheck(node10, ["every-subpath.ts"])).toBe("");
   });
 });
 

@@ -11,8 +11,8 @@ import {
   type WebhookReceiverOptions,
   type WebhookRequest,
   type WebhookResponse,
-  UnreadableBody,
 } from "../../src/index.js";
+import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
 import { CANARIES, canariesIn, canaryAlarm, canaryEvent, shownOf } from "../support/canaries.js";
 import { createCollector } from "../support/collector.js";
 import { deferred } from "../support/deferred.js";

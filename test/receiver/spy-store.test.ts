@@ -4,8 +4,8 @@ import {
   type Outcome,
   type WebhookReceiverOptions,
   type WebhookRequest,
-  UnreadableBody,
 } from "../../src/index.js";
+import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
 import { createCollector } from "../support/collector.js";
 import {
   NOW_MS,

@@ -4,7 +4,6 @@ import {
   createWebhookReceiver,
   memoryStore,
   type Alarm,
-  type CommonReceiverOptions,
   type DeliveryContext,
   type DeliveryStore,
   type Handler,
@@ -12,10 +11,8 @@ import {
   type OnlineDataEvent,
   type OnlineDataEventHandlers,
   type ProcessResult,
-  type SigningReceiverOptions,
   type TransactionalStore,
   type UnrecognizedDelivery,
-  type UnsignedReceiverOptions,
   type WebhookReceiver,
   type WebhookReceiverOptions,
 } from "identity-gateway-webhooks";
@@ -24,6 +21,8 @@ type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 type IsAny<T> = 0 extends 1 & T ? true : false;
 type Members<T> = { [K in keyof T]-?: IsAny<T[K]> }[keyof T];
+/** Of each type in a union: the options with a secret, and those without one. */
+type MembersOfEach<T> = T extends unknown ? Members<T> : never;
 function proves<_T extends true>(): void {
   // The type argument is the assertion.
 }
@@ -192,7 +191,9 @@ interface OwnContext extends DeliveryContext {
 }
 proves<Equal<OwnContext["signal"], AbortSignal>>();
 const options: WebhookReceiverOptions = { secret, store: memoryStore(), handlers: plain };
-const some: Partial<CommonReceiverOptions> = { store: memoryStore() };
+const some: Partial<Omit<WebhookReceiverOptions, "secret" | "acceptUnsignedDeliveries">> = {
+  store: memoryStore(),
+};
 createWebhookReceiver(options);
 createWebhookReceiver({ secret, handlers: plain, ...some });
 // @ts-expect-error: options without an argument are of a DeliveryStore
@@ -212,8 +213,7 @@ createWebhookReceiver(transactional);
 // Nothing public is `any`.
 proves<Equal<Members<DeliveryContext<Client>>, false>>();
 proves<Equal<Members<TransactionalStore<Client>>, false>>();
-proves<Equal<Members<SigningReceiverOptions<Client>>, false>>();
-proves<Equal<Members<UnsignedReceiverOptions<Client>>, false>>();
+proves<Equal<MembersOfEach<WebhookReceiverOptions<Client>>, false>>();
 proves<Equal<Members<Handlers<DeliveryContext<Client>>>, false>>();
 proves<Equal<IsAny<ProcessResult>, false>>();
 proves<Equal<keyof DeliveryContext<Client>, keyof DeliveryContext | "tx">>();

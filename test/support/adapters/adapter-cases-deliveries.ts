@@ -21,7 +21,7 @@ function alarmOfSize(bytes: number): string {
   return JSON.stringify({ alarm: alarm({ text: "x".repeat(bytes - empty.length) }) });
 }
 
-/** A delivery that has to be handled once, with the exact bytes for the handler. */
+/** A delivery that must be handled once, with the exact bytes in the handler's context. */
 function handled(
   id: string,
   title: string,
@@ -66,7 +66,7 @@ const CONTENT_TYPES = [
 /** Deliveries that are the gateway's: each is handled once. `receiverConformance` has more of them. */
 export const deliveryCases: readonly AdapterCase[] = [
   handled("alarm", "an authentic alarm is handled", () => signed()),
-  handled("exact_bytes", "whatever JSON leaves open reaches the handler untouched", () => {
+  handled("exact_bytes", "bytes that JSON allows to vary reach the handler unchanged", () => {
     // A byte order mark, odd white space, a key given twice, text beyond ASCII.
     const fields = JSON.stringify(alarm({ text: "Ålarm – тест – 警報 – 🔔" })).slice(1, -1);
     return signed({ body: `\uFEFF\r\n {"alarm" :\t{"id":0, ${fields} , "id":1.0e0}}\n\n` });

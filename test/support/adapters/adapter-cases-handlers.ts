@@ -11,15 +11,15 @@ import {
 
 const HANDLED: Expected = { status: 200, outcome: "handled" };
 const DUPLICATE: Expected = { status: 200, outcome: "duplicate" };
-/** Whatever is left of a lease of a second is a second in whole ones. */
+/** The rest of a one-second lease, rounded up to whole seconds. */
 const LEASE_MS = 1_000;
 const IN_FLIGHT: Expected = { status: 409, outcome: "in_flight", retryAfter: "1" };
 const COPIES = 8;
 
-/** Lets everything that is ready to run do so. */
+/** Lets all pending callbacks run. */
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
-/** A handler that fails at first: the next copy finds the way free. */
+/** A handler that fails at first: the next attempt is handled. */
 function failingOnce(
   id: string,
   title: string,
@@ -42,7 +42,7 @@ function failingOnce(
   };
 }
 
-/** A handler that outlives `handlerTimeoutMs`: what the gateway hears, and what its next copy does. */
+/** A handler that outlives `handlerTimeoutMs`: its answer, and the answer to the next attempt. */
 function slow(
   id: string,
   title: string,
@@ -77,7 +77,7 @@ function slow(
   };
 }
 
-/** What becomes of a delivery once it has reached the handler, or cannot. */
+/** Deliveries that reach the handler, and those that cannot. */
 export const handlerCases: readonly AdapterCase[] = [
   failingOnce(
     "handler_rejects",
@@ -131,7 +131,7 @@ export const handlerCases: readonly AdapterCase[] = [
   ),
   {
     id: "concurrent_copies",
-    title: "of concurrent copies one is handled, and none is acknowledged before",
+    title: "one of several concurrent duplicates is handled, and none is acknowledged before",
     run: (target) => {
       const work = deferred();
       return exchangeWith(
@@ -161,7 +161,7 @@ export const handlerCases: readonly AdapterCase[] = [
   },
   {
     id: "draining",
-    title: "a receiver that drains sends every delivery back for later",
+    title: "a draining receiver asks the gateway to send every delivery again later",
     run: (target) =>
       exchangeWith(target, {}, async ({ receiver, expect, runs }) => {
         await receiver.drain();
@@ -173,7 +173,7 @@ export const handlerCases: readonly AdapterCase[] = [
   },
   {
     id: "store_unavailable",
-    title: "a store that is down sends the delivery back, unhandled",
+    title: "a delivery is refused for a retry, unhandled, when the store is down",
     run: (target) => {
       const store = {
         ...memoryStore(),
@@ -187,7 +187,7 @@ export const handlerCases: readonly AdapterCase[] = [
   },
   {
     id: "secret_unavailable",
-    title: "a secret that cannot be had sends the delivery back, unhandled",
+    title: "a delivery is refused for a retry, unhandled, when the secret is unavailable",
     run: (target) => {
       const secret = () => Promise.reject(new Error("no vault"));
       return exchangeWith(target, { secret }, async ({ expect, runs }) => {

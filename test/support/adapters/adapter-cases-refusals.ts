@@ -44,8 +44,8 @@ const SIGNATURE = "x-webhook-signature";
 const METHODS = ["OPTIONS", "PUT", "PATCH", "DELETE"];
 
 /**
- * Requests that are not, or not provably, the gateway's, and what it must not have sent: one for each
- * outcome, and what an adapter has a part in. `receiverConformance` has the others.
+ * Requests that cannot be proven to be the gateway's, and those that it must not send: one for each
+ * outcome, and those where the adapter matters. `receiverConformance` has the others.
  */
 export const refusalCases: readonly AdapterCase[] = [
   refused("tampered", "a body that was changed is refused", MISMATCH, async () => ({
@@ -97,7 +97,7 @@ export const refusalCases: readonly AdapterCase[] = [
   }),
   refused(
     "too_large_chunked",
-    "a body that turns out to be over maxBodyBytes is refused",
+    "a body that grows beyond maxBodyBytes is refused",
     TOO_LARGE,
     async () => ({ ...(await signed()), chunked: true }),
     { maxBodyBytes: 100 },

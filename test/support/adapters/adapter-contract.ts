@@ -11,8 +11,8 @@ export type {
 } from "./adapter-exchange.js";
 
 /**
- * What every adapter has to do, in no test runner's terms: run each case on a target. It rejects where
- * the target does otherwise, and what it resolves to has to be the same for all targets.
+ * What every adapter must do, without a test runner: run each case on a target. It rejects if the target
+ * breaks the requirement. It resolves to the answers, which must be the same for all targets.
  */
 export const adapterContract: readonly AdapterCase[] = [
   ...deliveryCases,

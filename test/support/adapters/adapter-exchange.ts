@@ -1,6 +1,5 @@
 import {
   createWebhookReceiver,
-  type CommonReceiverOptions,
   type DeliveryContext,
   type Outcome,
   type SecretOption,
@@ -14,13 +13,14 @@ import {
   type WireRequest,
 } from "../../../src/testing/sending/wire.js";
 import { NOW_MS, TEST_SECRET, delivery, type DeliveryOverrides } from "../deliveries.js";
+import type { CommonReceiverOptions } from "../receiver-options.js";
 
-/** What the sender of a request is answered; how long it took is not compared. */
+/** The answer that the sender gets. Its duration is not compared. */
 export type AdapterAnswer = Omit<WireAnswer, "ms">;
 
 /** A receiver mounted on an adapter, and a client to it. */
 export interface MountedAdapter {
-  /** The same for what is sent by the kit: a URL where it is a server of HTTP/1.1. */
+  /** The target for the testing kit: a URL if it is a server of HTTP/1.1. */
   readonly target: Target;
   send(request: WireRequest): Promise<AdapterAnswer>;
   /** How many connections the client has made, where there are any. */
@@ -39,11 +39,11 @@ export interface AdapterCase {
   /** Stable. */
   readonly id: string;
   readonly title: string;
-  /** Rejects where the target does otherwise. Resolves to what it answered, the same for every target. */
+  /** Rejects if the target breaks the requirement. Resolves to its answers, the same for every target. */
   run(target: AdapterTarget): Promise<readonly AdapterAnswer[]>;
 }
 
-/** What a case wants of its receiver. */
+/** The receiver of a case. */
 export interface ExchangeOptions extends Omit<Partial<CommonReceiverOptions>, "handlers"> {
   readonly secret?: SecretOption;
   /** Runs for alarms, and for events unless `alarmsOnly`. */
@@ -51,20 +51,20 @@ export interface ExchangeOptions extends Omit<Partial<CommonReceiverOptions>, "h
   readonly alarmsOnly?: boolean;
 }
 
-/** What one answer has to be. */
+/** An expected answer. */
 export interface Expected {
   readonly status: number;
   readonly outcome: Outcome;
-  /** Seconds; absent where there must be no such header. */
+  /** Seconds. Absent if there must be no such header. */
   readonly retryAfter?: string;
 }
 
 /** One target while a case runs on it. */
 export interface Exchange {
   readonly receiver: WebhookReceiver;
-  /** A call of the handler each, with what it was told. */
+  /** One context per call of the handler. */
   readonly runs: readonly DeliveryContext[];
-  /** Sends a request and judges its answer. */
+  /** Sends a request and checks its answer. */
   readonly expect: (request: WireRequest, expected: Expected) => Promise<void>;
   readonly send: (request: WireRequest) => Promise<AdapterAnswer>;
   readonly connections: () => number | undefined;
@@ -99,7 +99,7 @@ export async function exchangeWith(
     const compared = COMPARED_HEADERS.flatMap((name) =>
       headers[name] === undefined ? [] : [[name, headers[name]] as const],
     );
-    // No server sends a body in answer to HEAD, whatever the adapter gave it.
+    // No server sends a body in answer to HEAD, even if the adapter returns one.
     const answer = {
       status,
       headers: Object.fromEntries(compared),
@@ -125,7 +125,7 @@ export async function exchangeWith(
   return answers;
 }
 
-/** Rejects an answer that is not the one that `expected` describes. */
+/** Throws unless `answer` is as `expected` describes. */
 export function judge(answer: AdapterAnswer, { status, outcome, retryAfter }: Expected): void {
   ensureEqual(`status of ${outcome}`, answer.status, status);
   const type = outcome === "reachable" ? undefined : "application/json";
@@ -135,7 +135,7 @@ export function judge(answer: AdapterAnswer, { status, outcome, retryAfter }: Ex
   if (answer.body !== "") ensureEqual("outcome", outcomeOf(answer.body), outcome);
 }
 
-/** Throws where two plain values differ. */
+/** Throws if two plain values differ. */
 export function ensureEqual(what: string, actual: unknown, expected: unknown): void {
   if (Object.is(actual, expected)) return;
   throw new Error(`${what}: expected ${String(expected)}, got ${String(actual)}`);
@@ -147,7 +147,7 @@ export async function signed(overrides: DeliveryOverrides = {}): Promise<WireReq
   return { method, headers: linesOf(headers), body: bytesOf(body) };
 }
 
-/** `request` with one header otherwise: one line per value, so that none leaves it out. */
+/** `request` with one header changed: one line per value, so no value leaves the header out. */
 export function withHeader(
   request: WireRequest,
   name: string,

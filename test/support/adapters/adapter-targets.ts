@@ -18,12 +18,13 @@ import type { Target } from "../../../src/testing/sending/target.js";
 import { recordOf, type WireRequest } from "../../../src/testing/sending/wire.js";
 import type { AdapterTarget } from "./adapter-exchange.js";
 import { http1Client, http2Client, type HttpClient } from "./http-clients.js";
+import { ownFrameworkListener } from "./own-adapter.js";
 import { listen, testCertificate } from "../servers.js";
 
-/** How a server is spoken to. */
+/** The client for a server. */
 interface Speech {
   readonly connect: (port: number) => HttpClient;
-  /** What the kit is given, which speaks HTTP/1.1 alone. */
+  /** The target for the testing kit, which speaks HTTP/1.1 only. */
   readonly targetOf: (port: number, client: HttpClient) => Target;
 }
 
@@ -116,7 +117,7 @@ export function requestOf({ method, headers, body, chunked = false }: WireReques
 
 const honoApp = (receiver: WebhookReceiver) => new Hono().all("/", honoHandler(receiver));
 
-/** `receive` itself: what all adapters have to agree with. */
+/** `receive` itself. All adapters must agree with it. */
 export const directTarget: AdapterTarget = {
   name: "receive",
   open: (receiver) =>
@@ -128,7 +129,7 @@ export const directTarget: AdapterTarget = {
     }),
 };
 
-/** Every adapter, on every kind of server that it is for. */
+/** Every adapter, on every kind of server that it supports. */
 export const adapterTargets: readonly AdapterTarget[] = [
   overHttp("express 5", (receiver) =>
     http.createServer(express().all("/", expressHandler(receiver))),
@@ -160,6 +161,9 @@ export const adapterTargets: readonly AdapterTarget[] = [
     const app = new h3v2.H3().all("/", h3v2.fromNodeHandler(nodeHandler(receiver)));
     return http.createServer(toNodeHandler(app));
   }),
+  overHttp("an adapter of one's own", (receiver) =>
+    http.createServer(ownFrameworkListener(receiver)),
+  ),
   inProcess("hono in process", (receiver) => (request) => honoApp(receiver).request(request)),
   overHttp("hono on @hono/node-server", (receiver) =>
     createAdaptorServer({ fetch: honoApp(receiver).fetch }),

@@ -4,7 +4,7 @@ import { createCollector } from "../collector.js";
 import { NOW_MS, TEST_SECRET } from "../deliveries.js";
 import { oddDelivery } from "../fuzz/odd-delivery.js";
 
-/** A receiver, the bodies that its handler was given as texts, and what it said. */
+/** A receiver, the bodies of its handler's calls as texts, and its outcomes and log. */
 export function createBodyReceiver(options: { maxBodyBytes?: number } = {}) {
   const collector = createCollector();
   const bodies: string[] = [];
@@ -21,7 +21,7 @@ export function createBodyReceiver(options: { maxBodyBytes?: number } = {}) {
   return { receiver, bodies, outcomes, lines: collector.lines };
 }
 
-/** A request whose body is what `source` gives. */
+/** A request whose body comes from `source`. */
 export async function streamingRequest(source: UnderlyingSource<Uint8Array>): Promise<Request> {
   const { headers } = await oddDelivery();
   return new Request("http://gateway.example/", {

@@ -32,7 +32,7 @@ const middlewares: readonly (readonly [string, MiddlewareHandler])[] = [
 
 /** A release in a file of its own: each puts its own `Request` and `Response` in place of the global ones. */
 export function describeHonoRelease(release: string, createServer: CreateAdaptorServer): void {
-  // Not overriding first, as nothing brings the global ones back.
+  // First without overriding, because nothing restores the global ones.
   describe.each([false, true])(
     `Hono on @hono/node-server ${release}, overrideGlobalObjects %s`,
     (overrideGlobalObjects) => {
@@ -53,7 +53,7 @@ export function describeHonoRelease(release: string, createServer: CreateAdaptor
           const connection = await server.connect();
           await send(server, connection, request);
           await send(server, connection, request);
-          // As it was received: some releases send an answer with another header in chunks.
+          // As received: some releases send an answer with another header in chunks.
           await eventually(() => connection.received()).toContain('{"outcome":"duplicate"}');
           const received = connection.received();
           expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
@@ -67,7 +67,7 @@ export function describeHonoRelease(release: string, createServer: CreateAdaptor
           connection.socket.end();
         });
 
-        it("refuses what is not signed, and what is signed by somebody else", async () => {
+        it("refuses an unsigned delivery and one with another secret", async () => {
           const server = await openBehind(middleware);
           const connection = await server.connect();
           const good = await signed();
@@ -81,7 +81,7 @@ export function describeHonoRelease(release: string, createServer: CreateAdaptor
           connection.socket.end();
         });
 
-        it("handles a large one that comes in pieces", async () => {
+        it("handles a large body that arrives in pieces", async () => {
           const body = JSON.stringify({ alarm: alarm({ payload: "x".repeat(300_000) }) });
           const request = await signed({ body });
           const server = await openBehind(middleware);
@@ -96,7 +96,7 @@ export function describeHonoRelease(release: string, createServer: CreateAdaptor
           connection.socket.end();
         });
 
-        it("tells the gateway to come again while it drains", async () => {
+        it("asks the gateway to send again while it drains", async () => {
           const server = await openBehind(middleware);
           await server.receiver.drain();
           const connection = await server.connect();

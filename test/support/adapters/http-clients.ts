@@ -51,7 +51,7 @@ export function http1Client(port: number, ca?: string): HttpClient {
   };
 }
 
-/** A client for HTTP/2 with one session, and another where that is closed. `ca` for TLS; without it, cleartext. */
+/** A client for HTTP/2 with one session, and a new one when that is closed. `ca` for TLS; without it, cleartext. */
 export function http2Client(port: number, ca?: string): HttpClient {
   const connect = () =>
     ca === undefined
@@ -59,7 +59,7 @@ export function http2Client(port: number, ca?: string): HttpClient {
       : http2.connect(`https://127.0.0.1:${String(port)}`, { ca });
   let session = connect();
   let connections = 1;
-  /** A session that was told by GOAWAY to take no further stream closes when its last one has ended. */
+  /** After GOAWAY a session takes no further stream and closes when its last one has ended. */
   const openSession = () => {
     if (session.closed || session.destroyed) {
       session = connect();

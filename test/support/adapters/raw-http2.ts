@@ -7,7 +7,7 @@ const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /**
  * An HTTP/2 connection with one stream, written frame by frame: Node's client ends a stream that it
- * resets, and so hides that the body was cut.
+ * resets, and hides that the body was cut.
  */
 export interface RawHttp2Stream {
   data(bytes: string | Uint8Array, end?: boolean): void;

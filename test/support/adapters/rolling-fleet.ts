@@ -10,7 +10,7 @@ const SCRIPT = fileURLToPath(new URL("rolling-process.ts", import.meta.url));
 
 /** A receiver's process, with a proxy's kept connections to it. */
 export interface Member {
-  /** Resolves to the status. Rejects where the connection breaks. */
+  /** Resolves to the status. Rejects if the connection breaks. */
   readonly send: (delivery: SignedDelivery) => Promise<number>;
   /** SIGTERM; resolves to the exit code, when the process has ended by itself. */
   readonly stop: () => Promise<number | null>;
@@ -65,7 +65,7 @@ function send(
   });
 }
 
-/** A proxy: the next member in turn, and no longer one that has refused or broken off. */
+/** A proxy: takes the members in turn, and drops one that has refused or closed a connection. */
 export function createProxy(members: Member[]) {
   let turn = 0;
   return {

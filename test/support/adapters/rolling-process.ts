@@ -1,4 +1,4 @@
-// A receiver in a process of its own, stopped as README's "Shutting down" does. Says its port when it listens.
+// A receiver in a process of its own, stopped as in README's "Shutting down". Prints its port when it listens.
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -5,10 +5,10 @@ import { expressHandler } from "../../../adapters/express.js";
 import { nodeHandler } from "../../../adapters/node.js";
 import type { CreateServer } from "../listening-receiver.js";
 
-/** What stands around the adapter and calls it by `next`. */
+/** A middleware around the adapter, which calls it by `next`. */
 export type Around = (next: () => void, req: IncomingMessage, res: ServerResponse) => unknown;
 
-/** The adapters of Node, on a server that lets `around` call them. */
+/** The Node adapters, on servers where `around` calls them. */
 export const surroundedServers: readonly (readonly [string, (around: Around) => CreateServer])[] = [
   [
     "node",

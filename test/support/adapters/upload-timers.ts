@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 
-/** Counts the timers of a length: all that were started, those not cleared, and those that came to their end. `restore` ends it. */
+/** Counts the timers of one length: all started, those not cleared, and those that fired. `restore` stops the count. */
 export function watchTimers(delayMs: number): {
   started: () => number;
   running: () => number;

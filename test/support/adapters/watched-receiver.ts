@@ -8,7 +8,7 @@ import {
 
 /**
  * For test files that cut connections: opens a receiver for a test and closes it afterwards. A
- * connection that was left hanging fails the test, and so does an error that nobody has caught.
+ * connection that is left open fails the test, and so does an uncaught error.
  */
 export function watchedReceivers(): (
   create: CreateServer,
@@ -27,7 +27,7 @@ export function watchedReceivers(): (
   afterEach(async () => {
     const servers = open;
     open = [];
-    // Ends idle connections alone: one that an adapter has left hanging runs into the time-out.
+    // Ends idle connections only: one that an adapter has left open runs into the time-out.
     for (const server of servers) await server.close();
     expect(faults.splice(0)).toEqual([]);
   });
@@ -39,7 +39,7 @@ export function watchedReceivers(): (
   };
 }
 
-/** What became of the requests to a receiver, in order. */
+/** The outcomes of the requests to a receiver, in order. */
 export function outcomesOf({ reports }: ListeningReceiver): string[] {
   return reports.map(({ outcome }) => outcome);
 }

@@ -8,12 +8,12 @@ import { REPOSITORY, install, pack } from "../package/installed-package.js";
 const PLATFORMS = path.join(REPOSITORY, "test/platforms");
 const WORKERD = path.join(PLATFORMS, "node_modules/@cloudflare/workerd-linux-64/bin/workerd");
 
-/** Why workerd cannot be run here; undefined where it can. */
+/** Why workerd cannot run here; undefined if it can. */
 export const missingWorkerd = existsSync(WORKERD)
   ? undefined
   : "workerd is not installed (npm install --no-save --prefix test/platforms)";
 
-/** A worker of the packed package, in a process of its own. */
+/** A worker with the packed package, in its own process. */
 export interface RunningWorker {
   readonly url: string;
   readonly stop: () => Promise<void>;

@@ -1,0 +1,111 @@
+import type { BodyLimits } from "./body-limits.js";
+import { readFetchRequest, type FetchRequest } from "./fetch-body.js";
+import { discardNodeBody, readNodeBody } from "./node-body.js";
+import { isGone, type NodeRequest, type NodeResponse } from "./node-connection.js";
+import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+
+/** The part of Hono's `Context` that the adapter uses, by structure. */
+export interface HonoContext {
+  /** The platform's context. Hono throws if there is none. */
+  readonly executionCtx?: unknown;
+  /** The platform's bindings. On @hono/node-server they hold Node's request. */
+  readonly env?: unknown;
+  /** Hono's request. */
+  readonly req: {
+    readonly raw: Request;
+    /** What `c.req.text()` and its siblings have read already. */
+    readonly bodyCache: { readonly arrayBuffer?: unknown; readonly text?: unknown };
+  };
+}
+
+/**
+ * Reads the request of a Hono app: from the bytes or text that a middleware has read, from Node's request
+ * on @hono/node-server, or from the `Request`.
+ */
+export async function readHonoRequest(
+  { env, req }: HonoContext,
+  limits: BodyLimits,
+  advice: string,
+): Promise<FetchRequest> {
+  const { raw, bodyCache } = req;
+  // The headers before the body: for them @hono/node-server before 1.15 makes a whole `Request`, which
+  // fails once the body has been read and otherwise takes its stream. `untouchedIncoming` sees that.
+  const { method, headers } = raw;
+  const isDisconnected = nodeDisconnection(env) ?? (() => raw.signal.aborted);
+  const head = { method, headers, isDisconnected };
+  const { arrayBuffer, text } = bodyCache;
+  try {
+    // Never from cached JSON: to serialize it again gives other bytes.
+    if (arrayBuffer !== undefined) {
+      return { ...head, body: new Uint8Array(await (arrayBuffer as Promise<ArrayBuffer>)) };
+    }
+    if (text !== undefined) return { ...head, body: await (text as Promise<string>) };
+  } catch {
+    return { ...head, body: undefined };
+  }
+  const incoming = method === "POST" ? untouchedIncoming(env, raw) : undefined;
+  if (incoming === undefined) {
+    return { ...(await readFetchRequest(raw, limits, advice)), isDisconnected };
+  }
+  const body = await readNodeBody(incoming, limits, advice);
+  const isTooLarge = body instanceof UnreadableBody && body.reason === "body_too_large";
+  return isTooLarge
+    ? { ...head, body, discard: () => discardNodeBody(incoming) }
+    : { ...head, body };
+}
+
+/**
+ * Node's request behind a `Request` of @hono/node-server, as long as nothing has read it; undefined on
+ * every other runtime. Reading the body through the `Request` and its stream takes 100 µs more.
+ *
+ * That `Request` is a shell: it keeps Node's request under a symbol, and beside it only strings and
+ * `Headers`. If it holds more, a middleware has taken the body's stream, or a clone that would get
+ * nothing.
+ */
+function untouchedIncoming(env: unknown, request: Request): NodeRequest | undefined {
+  const incoming = (env as { readonly incoming?: unknown } | null | undefined)?.incoming;
+  if (!isNodeRequest(incoming) || !isShellOf(request, incoming)) return undefined;
+  // A serverless shim sets rawBody, and its `Request` reads that instead of the stream.
+  return incoming.rawBody === undefined ? incoming : undefined;
+}
+
+/** Whether the sender has hung up, from Node's response of @hono/node-server. Undefined on other runtimes. */
+function nodeDisconnection(env: unknown): (() => boolean) | undefined {
+  const { incoming, outgoing } = (env ?? {}) as Readonly<Record<"incoming" | "outgoing", unknown>>;
+  if (!isNodeRequest(incoming) || !isNodeResponse(outgoing)) return undefined;
+  return () => isGone(incoming, outgoing);
+}
+
+function isNodeResponse(value: unknown): value is NodeResponse {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as Partial<NodeResponse>).writableFinished === "boolean"
+  );
+}
+
+/** By structure: `env` may hold anything, on Workers the user's bindings. */
+function isNodeRequest(value: unknown): value is NodeRequest {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as Partial<NodeRequest>).listenerCount === "function" &&
+    typeof (value as Partial<NodeRequest>).readableDidRead === "boolean"
+  );
+}
+
+function isShellOf(request: Request, incoming: NodeRequest): boolean {
+  let isKept = false;
+  for (const key of Reflect.ownKeys(request)) {
+    // A property by name comes from a middleware, such as a body that it has decompressed.
+    if (typeof key === "string") return false;
+    const value = (request as unknown as Record<symbol, unknown>)[key];
+    if (value === incoming) isKept = true;
+    else if (!isHarmless(value)) return false;
+  }
+  return isKept;
+}
+
+function isHarmless(value: unknown): boolean {
+  return typeof value !== "object" || value === null || value instanceof Headers;
+}

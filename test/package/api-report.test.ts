@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import { ownReports, undocumentedExports } from "../../api/report-text.js";
+
+/** A report as API Extractor prints it. */
+function extracted(...code: readonly string[]): string {
+  const footer = "// (No @packageDocumentation comment for this package)";
+  return `## API Report File for "x"\n\n> Do not edit.\n\n\`\`\`ts\n\n${[...code, footer].join("\n\n")}\n\n\`\`\`\n`;
+}
+
+const RECEIVER = "// @public\ninterface Receiver {\n    drain(): void;\n}";
+const EXPORTED_RECEIVER = RECEIVER.replace("interface", "export interface");
+const SHARED_OPTIONS = "// @public\ninterface BodyOptions {\n    timeoutMs: number;\n}";
+
+function reportsOf(entries: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(ownReports(new Map(Object.entries(entries))));
+}
+
+describe("an API report", () => {
+  test("leaves out a declaration that another entry exports", () => {
+    const handler = "// @public\nexport function handle(receiver: Receiver): void;";
+    const reports = reportsOf({
+      index: extracted(EXPORTED_RECEIVER),
+      express: extracted(handler, RECEIVER),
+    });
+    expect(reports["index"]).toContain(EXPORTED_RECEIVER);
+    expect(reports["express"]).toContain(handler);
+    expect(reports["express"]).not.toContain("interface Receiver");
+  });
+
+  test("shows a type that no entry exports, so that its change is a difference", () => {
+    const reports = reportsOf({
+      index: extracted(EXPORTED_RECEIVER),
+      express: extracted(SHARED_OPTIONS),
+      hono: extracted(SHARED_OPTIONS),
+    });
+    expect(reports["express"]).toContain(SHARED_OPTIONS);
+    expect(reports["hono"]).toContain(SHARED_OPTIONS);
+  });
+
+  test("shows an unexported type that has only the name of another entry's export", () => {
+    const other = "// @public\ninterface Receiver {\n    read(): void;\n}";
+    const reports = reportsOf({ index: extracted(EXPORTED_RECEIVER), redis: extracted(other) });
+    expect(reports["redis"]).toContain(other);
+  });
+
+  test("keeps the imports that its declarations need, and drops the others", () => {
+    const imports = "import { A } from 'a';\nimport * as b from 'b';\nimport { C } from 'c';";
+    const { index } = reportsOf({
+      index: extracted(imports, "// @public\nexport function f(a: A): b.B;"),
+    });
+    expect(index).toContain("import { A } from 'a';\nimport * as b from 'b';\n\n");
+    expect(index).not.toContain("'c'");
+  });
+
+  test("names each export and each overload without a docstring, and no field", () => {
+    const { index = "" } = reportsOf({
+      index: extracted(
+        "// @public (undocumented)\nexport function f(a: string): void;",
+        "// @public\nexport function f(a: number): void;",
+        "// @public\nexport interface Fields {\n    // (undocumented)\n    a: string;\n}",
+        "// @public (undocumented)\ninterface Hidden {\n}",
+      ),
+    });
+    expect(undocumentedExports(index)).toEqual(["function f(a: string): void;"]);
+  });
+
+  test("that has an unknown layout is refused", () => {
+    expect(() => reportsOf({ index: "# Another tool's report" })).toThrow(/unknown layout/);
+  });
+});
