@@ -1,3 +1,4 @@
+import { execSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -53,12 +54,22 @@ async function show(place: StorePlace, effects: string): Promise<Result> {
 
 async function open(place: StorePlace): Promise<DurableStore> {
   try {
+    if (place.store === "sqlite") buildSqliteDriver();
     return await openStore(place);
   } catch (error) {
     const reason = error instanceof Error ? error.message : "";
     // Where a name has several addresses, what is thrown has a code alone.
     const code = error instanceof Error && "code" in error ? String(error.code) : "no connection";
     throw new StoreUnavailableError(`${nameOf(place)} cannot be used: ${reason || code}`);
+  }
+}
+
+/** Compiles better-sqlite3, which `npm ci` only unpacks, unless this Node can load it already. */
+function buildSqliteDriver(): void {
+  try {
+    execSync("npm run --silent build:sqlite", { stdio: ["ignore", "ignore", "inherit"] });
+  } catch (error) {
+    throw new Error("better-sqlite3 is not compiled", { cause: error });
   }
 }
 
