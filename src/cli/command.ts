@@ -1,23 +1,13 @@
 import { asksForHelp, parseArguments } from "./options/arguments.js";
 import type { CommandIo, Output } from "./terminal/command-io.js";
-import { EXIT } from "./terminal/exit-codes.js";
-import { helpOf } from "./help-text.js";
+import { EXIT, UsageError } from "./exit.js";
+import { helpOf, type CommandHelp } from "./help-text.js";
 import type { OptionSpecs, Values } from "./options/option-specs.js";
-import { UsageError } from "./options/usage-error.js";
 
-/** A command as its file writes it. */
-export interface CommandDefinition<Specs extends OptionSpecs> {
-  readonly name: string;
-  /** One phrase, for the list of commands. */
-  readonly summary: string;
-  /** What stands behind the name, such as `<url>`. */
-  readonly usage: string;
-  /** How many arguments it takes beside its options. */
+/** A command as its file defines it. */
+export interface CommandDefinition<Specs extends OptionSpecs> extends CommandHelp<Specs> {
+  /** How many arguments it takes besides its options. */
   readonly positionals: { readonly min: number; readonly max: number };
-  /** Paragraphs of the help: what it does, what it exits with, what `--json` writes. */
-  readonly about: readonly string[];
-  readonly options: Specs;
-  readonly examples: readonly { readonly does: string; readonly command: string }[];
   /** Resolves to the exit code. Throws `UsageError` for what only it can check. */
   readonly run: (
     io: CommandIo,

@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { inspect } from "node:util";
 import { ConfigurationError } from "../common/configuration-error.js";
 import { CaptureError } from "../testing/diagnosis/capture-error.js";
@@ -9,14 +10,11 @@ import { explain } from "./commands/explain.js";
 import { listen } from "./commands/listen.js";
 import { replay } from "./commands/replay.js";
 import { send } from "./commands/send.js";
-import { EXIT } from "./terminal/exit-codes.js";
+import { EXIT, Interruption, UsageError } from "./exit.js";
 import { PROGRAM, columnsOf } from "./help-text.js";
-import { Interruption } from "./terminal/interruption.js";
 import { shownOption } from "./options/arguments.js";
 import { hintOf } from "./options/nearest-name.js";
 import { printableLine } from "./terminal/printable.js";
-import { UsageError } from "./options/usage-error.js";
-import { readVersion } from "./version.js";
 
 const COMMANDS: readonly Command[] = [send, replay, doctor, listen, explain];
 
@@ -102,6 +100,13 @@ function overview({ style, columns = 80 }: Output, commands: readonly Command[])
     "Exit codes: 0 passed, 1 a check failed, 2 wrong usage.",
     "",
   ].join("\n");
+}
+
+/** The version of this package. Its own name resolves from the sources and from the build. */
+function readVersion(): string {
+  const load = createRequire(import.meta.url);
+  const { version } = load("identity-gateway-webhooks/package.json") as { version: string };
+  return version;
 }
 
 function failed(error: unknown, command: string | undefined, { err, signal }: CommandIo): number {

@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Output } from "../../src/cli/terminal/command-io.js";
+import { createStyle, type Output } from "../../src/cli/terminal/command-io.js";
 import { renderJunit } from "../../src/cli/doctor/junit-report.js";
 import { nearestName } from "../../src/cli/options/nearest-name.js";
 import { printable, printableLine } from "../../src/cli/terminal/printable.js";
 import { createProgressBar } from "../../src/cli/terminal/progress-bar.js";
-import { createStyle } from "../../src/cli/terminal/style.js";
 import { renderTable } from "../../src/cli/terminal/table.js";
 
 function output(

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Command } from "../../src/cli/command.js";
-import { Interruption, untilAborted } from "../../src/cli/terminal/interruption.js";
+import { Interruption, untilAborted } from "../../src/cli/exit.js";
 import { createProcessIo, flushed } from "../../src/cli/terminal/process-io.js";
 import { runCommandLine } from "../../src/cli/run-command-line.js";
-import { createStyle } from "../../src/cli/terminal/style.js";
+import { createStyle } from "../../src/cli/terminal/command-io.js";
 import { never } from "../support/deferred.js";
 
 /** Where it listens. */

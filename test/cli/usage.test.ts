@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { parseArguments } from "../../src/cli/options/arguments.js";
-import { UsageError } from "../../src/cli/options/usage-error.js";
+import { UsageError } from "../../src/cli/exit.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";

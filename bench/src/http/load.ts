@@ -6,7 +6,8 @@ import { signedHeaders, type Body } from "../deliveries.js";
 import { WrongOutcomeError } from "../rounds.js";
 import { githubHeaders } from "../schemes.js";
 import type { Order, Report } from "./server-process.js";
-import { PATH, SERVERS, type ServerName } from "./servers.js";
+import { PATH } from "./measured-server.js";
+import { SERVERS, type ServerName } from "./servers.js";
 
 const CONNECTIONS = 32;
 /** The requests at the start and at the end of a round that are not measured. */

@@ -7,7 +7,7 @@ import {
 } from "../../testing/conformance/run-conformance.js";
 import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../../delivery/webhook-type.js";
 import { createCommand } from "../command.js";
-import { CONNECTION_OPTIONS } from "../options/connection-options.js";
+import { CONNECTION_OPTIONS, JSON_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
 import { caseJson, caseJunit } from "../doctor/doctor-files.js";
 import {
   describeCases,
@@ -15,22 +15,18 @@ import {
   describeVerdict,
   hasPassed,
 } from "../doctor/doctor-report.js";
-import { EXIT } from "../terminal/exit-codes.js";
+import { EXIT, untilAborted, UsageError } from "../exit.js";
 import { probeRepeatedTimestamp } from "../doctor/repeated-timestamp.js";
 import { createHandledProbe, isLocalProbe } from "../doctor/handled-probe.js";
 import { PROGRAM } from "../help-text.js";
-import { untilAborted } from "../terminal/interruption.js";
-import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
+import { writeJson, printableLine } from "../terminal/printable.js";
 import { renderJunit } from "../doctor/junit-report.js";
-import { MAX_BODY_OPTION } from "../options/max-body-option.js";
 import { hintOf } from "../options/nearest-name.js";
-import { printableLine } from "../terminal/printable.js";
 import { createProgressBar } from "../terminal/progress-bar.js";
 import { unreachableReason } from "../doctor/reachable.js";
 import { fileFault } from "../options/read-input.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import { isLoopback, readTargetUrl, shownUrl } from "../options/target-url.js";
-import { UsageError } from "../options/usage-error.js";
 
 /** Judges a running endpoint. */
 export const doctor = createCommand({

@@ -2,13 +2,12 @@ import { parseGatewayTime } from "../../records/gateway-time.js";
 import { parseCapturedRequest } from "../../testing/diagnosis/captured-request.js";
 import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js";
 import { createCommand } from "../command.js";
-import { EXIT } from "../terminal/exit-codes.js";
+import { EXIT, UsageError } from "../exit.js";
 import { describeDiagnosis } from "../explain-report.js";
-import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
+import { JSON_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
+import { writeJson } from "../terminal/printable.js";
 import { readInput } from "../options/read-input.js";
-import { MAX_BODY_OPTION } from "../options/max-body-option.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
-import { UsageError } from "../options/usage-error.js";
 
 /** Says why a captured delivery is refused. */
 export const explain = createCommand({

@@ -1,23 +1,20 @@
 import { recordFixtures } from "../../testing/recorder/record-fixtures.js";
 import { refusalSentence } from "../../testing/recorder/refusal-sentence.js";
-import { printableLine } from "../terminal/printable.js";
+import { printableLine, writeJsonLine } from "../terminal/printable.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { createCommand } from "../command.js";
-import { CONNECTION_OPTIONS } from "../options/connection-options.js";
+import { CONNECTION_OPTIONS, MAX_BODY_OPTION } from "../options/shared-options.js";
 import { answeredDelivery } from "../listen/answered-delivery.js";
 import { entryOf } from "../listen/delivery-entry.js";
 import { createIntake, type Intake } from "../listen/delivery-intake.js";
-import { EXIT } from "../terminal/exit-codes.js";
+import { EXIT, UsageError } from "../exit.js";
 import { createForwarder } from "../listen/forwarder.js";
 import { createJudge } from "../listen/judging-receiver.js";
-import { writeJsonLine } from "../terminal/json-output.js";
 import { describeEntry } from "../listen/listen-report.js";
 import { startServer } from "../listen/listening-server.js";
-import { MAX_BODY_OPTION } from "../options/max-body-option.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { keysOf } from "../../signature/secrets.js";
-import { UsageError } from "../options/usage-error.js";
 
 /** Of a flood of forgeries no cause is looked for: each search may take a second. */
 const MAX_WAITING = 20;

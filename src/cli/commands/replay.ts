@@ -2,15 +2,13 @@ import { loadFixtures } from "../../testing/fixtures/load-fixtures.js";
 import { replayFixtures } from "../../testing/fixtures/replay-fixtures.js";
 import type { ReplayResult } from "../../testing/fixtures/replay-report.js";
 import { createCommand } from "../command.js";
-import { CONNECTION_OPTIONS } from "../options/connection-options.js";
-import { EXIT } from "../terminal/exit-codes.js";
-import { untilAborted } from "../terminal/interruption.js";
-import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
+import { CONNECTION_OPTIONS, JSON_OPTION } from "../options/shared-options.js";
+import { EXIT, untilAborted, UsageError } from "../exit.js";
+import { writeJson } from "../terminal/printable.js";
 import { createProgressBar } from "../terminal/progress-bar.js";
 import { describeReplay } from "../replay-report.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
-import { UsageError } from "../options/usage-error.js";
 
 /** Sends recorded fixtures and compares the answers with what they expect. */
 export const replay = createCommand({

@@ -3,8 +3,8 @@ import { isDeliveryId } from "../../delivery/headers.js";
 import { createSender } from "../../testing/sending/sender.js";
 import { createCommand } from "../command.js";
 import { DELIVERY_OPTIONS, readContent } from "../send/delivery-source.js";
-import { exchange, type Exchange } from "../send/exchange.js";
-import { EXIT } from "../terminal/exit-codes.js";
+import { exchange, readingOf, type Exchange } from "../send/exchange.js";
+import { EXIT, UsageError } from "../exit.js";
 import {
   EXPERIMENT_OPTIONS,
   madeUpSecret,
@@ -12,13 +12,11 @@ import {
   type Prepared,
 } from "../send/experiment.js";
 import { followRetries } from "../send/follow-retries.js";
-import { readingOf } from "../send/gateway-reading.js";
-import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
+import { JSON_OPTION, CONNECTION_OPTIONS } from "../options/shared-options.js";
+import { writeJson } from "../terminal/printable.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import { describeAnswers, describeRequest } from "../send/send-report.js";
-import { CONNECTION_OPTIONS } from "../options/connection-options.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
-import { UsageError } from "../options/usage-error.js";
 
 /** Sends one signed delivery. */
 export const send = createCommand({

@@ -3,11 +3,10 @@ import {
   type ConformanceExchange,
 } from "../../testing/conformance/conformance-case.js";
 import type { ConformanceCaseReport } from "../../testing/conformance/run-conformance.js";
-import type { Output } from "../terminal/command-io.js";
+import { resultLine, type Output } from "../terminal/command-io.js";
 import { wrap } from "../help-text.js";
 import { printableLine } from "../terminal/printable.js";
 import type { RepeatedTimestamp } from "./repeated-timestamp.js";
-import { verdictLine } from "../send/send-report.js";
 
 const MAX_COLUMNS = 100;
 const INDENT = " ".repeat(6);
@@ -59,7 +58,7 @@ export function describeVerdict(
     ...(count("failed", "should") > 0 ? [`${count("failed", "should")} failed that should`] : []),
     ...(count("not_judged") > 0 ? [`${count("not_judged")} not judged`] : []),
   ];
-  output.write(`${verdictLine(output, passed, parts.join(", "))}\n`);
+  output.write(`${resultLine(output, passed, parts.join(", "))}\n`);
 }
 
 /** A request in one line, without its signature, which is good for a while. */

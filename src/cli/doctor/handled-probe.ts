@@ -2,7 +2,7 @@ import { isDeliveryId } from "../../delivery/headers.js";
 import { createSender } from "../../testing/sending/sender.js";
 import type { SenderOptions } from "../../testing/sending/target.js";
 import { isLoopback } from "../options/target-url.js";
-import { UsageError } from "../options/usage-error.js";
+import { UsageError } from "../exit.js";
 
 const PLACE = "{id}";
 

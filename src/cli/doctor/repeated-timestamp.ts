@@ -5,8 +5,7 @@ import { createSender } from "../../testing/sending/sender.js";
 import type { SenderOptions } from "../../testing/sending/target.js";
 import { createRetrySchedule } from "../../testing/twin/retry-schedule.js";
 import type { WebhookType } from "../../delivery/webhook-type.js";
-import { exchange, type Exchange } from "../send/exchange.js";
-import { readingOf } from "../send/gateway-reading.js";
+import { exchange, readingOf, type Exchange } from "../send/exchange.js";
 
 /**
  * What becomes of retries if the gateway repeats the timestamp of the first attempt, against its document

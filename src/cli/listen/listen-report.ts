@@ -1,6 +1,6 @@
 import type { Output } from "../terminal/command-io.js";
 import type { DeliveryEntry } from "./delivery-entry.js";
-import { READINGS, readingOf } from "../send/gateway-reading.js";
+import { READINGS, readingOf } from "../send/exchange.js";
 import { wrap } from "../help-text.js";
 import { printableLine, quotedLines } from "../terminal/printable.js";
 

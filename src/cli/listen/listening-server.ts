@@ -1,6 +1,6 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import { UsageError } from "../options/usage-error.js";
+import { UsageError } from "../exit.js";
 
 /** A server that listens. */
 export interface ListeningServer {

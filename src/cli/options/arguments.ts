@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { hintOf } from "./nearest-name.js";
 import type { OptionSpec, OptionSpecs, Values, WholeSpec } from "./option-specs.js";
-import { UsageError } from "./usage-error.js";
+import { UsageError } from "../exit.js";
 
 /** What was written behind the name of a command. */
 export interface Arguments<Specs extends OptionSpecs> {

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { CommandIo } from "../terminal/command-io.js";
-import { untilAborted } from "../terminal/interruption.js";
+import { untilAborted, UsageError } from "../exit.js";
 import { printableLine } from "../terminal/printable.js";
-import { UsageError } from "./usage-error.js";
 
 /** The bytes of a file, or of standard input for `-`. Throws `UsageError` where it cannot be read. */
 export async function readInput(io: CommandIo, path: string): Promise<Uint8Array> {

@@ -3,7 +3,7 @@ import { keyOf } from "../../signature/secrets.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import type { OptionSpecs } from "./option-specs.js";
 import { fileReason } from "./read-input.js";
-import { UsageError } from "./usage-error.js";
+import { UsageError } from "../exit.js";
 
 /** Where a secret is read where no option gives one. */
 const VARIABLE = "GATEWAY_WEBHOOK_SECRET";

@@ -1,5 +1,5 @@
 import { isIPv4 } from "node:net";
-import { UsageError } from "./usage-error.js";
+import { UsageError } from "../exit.js";
 
 /**
  * Reads the URL of an endpoint. Throws `UsageError` where it is none of http or https; its message does not

@@ -6,7 +6,7 @@ import { WEBHOOK_TYPES } from "../../delivery/webhook-type.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import type { OptionSpecs, Values } from "../options/option-specs.js";
 import { readInput } from "../options/read-input.js";
-import { UsageError } from "../options/usage-error.js";
+import { UsageError } from "../exit.js";
 
 /** The options that say what is delivered. */
 export const DELIVERY_OPTIONS = {

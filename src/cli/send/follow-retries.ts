@@ -2,14 +2,11 @@ import { inWords } from "../../testing/diagnosis/clock-skew.js";
 import { createGatewayTwin } from "../../testing/twin/gateway-twin.js";
 import { createScaledClock } from "../../testing/twin/scaled-clock.js";
 import type { TwinAttempt, TwinDelivery } from "../../testing/twin/twin-delivery.js";
-import type { CommandIo, Output } from "../terminal/command-io.js";
+import { resultLine, type CommandIo, type Output } from "../terminal/command-io.js";
 import type { Content } from "./delivery-source.js";
-
-import { EXIT } from "../terminal/exit-codes.js";
-import { READINGS } from "./gateway-reading.js";
-import { writeJson } from "../terminal/json-output.js";
-import { printableLine } from "../terminal/printable.js";
-import { verdictLine } from "./send-report.js";
+import { EXIT } from "../exit.js";
+import { READINGS } from "./exchange.js";
+import { writeJson, printableLine } from "../terminal/printable.js";
 import { shownUrl } from "../options/target-url.js";
 
 /** What is delivered, and how. */
@@ -67,7 +64,7 @@ export async function followRetries(io: CommandIo, following: Following): Promis
       passed,
     });
   } else {
-    out.write(`\n${verdictLine(out, passed, sentence)}\n`);
+    out.write(`\n${resultLine(out, passed, sentence)}\n`);
   }
   return passed ? EXIT.passed : EXIT.failed;
 }

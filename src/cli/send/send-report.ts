@@ -1,7 +1,6 @@
-import type { Output } from "../terminal/command-io.js";
-import type { Exchange } from "./exchange.js";
+import { resultLine, type Output } from "../terminal/command-io.js";
+import { READINGS, readingOf, type Exchange } from "./exchange.js";
 import type { Prepared } from "./experiment.js";
-import { READINGS, readingOf } from "./gateway-reading.js";
 import { printable, quotedLines } from "../terminal/printable.js";
 import { renderTable, type Cell } from "../terminal/table.js";
 import { shownUrl } from "../options/target-url.js";
@@ -44,7 +43,7 @@ export function describeAnswers(
   ];
   output.write(`${renderTable(columns, rows, output).join("\n")}\n\n`);
   const sentence = sentenceOn(experiments.length > 0, answers, passed);
-  output.write(`${verdictLine(output, passed, sentence)}\n`);
+  output.write(`${resultLine(output, passed, sentence)}\n`);
 }
 
 /** The columns of an answer. */
@@ -64,11 +63,6 @@ function answerCells({ status, outcome, error, ms }: Exchange): readonly Cell[] 
     ms.toFixed(1),
     { text, format },
   ];
-}
-
-/** A tick or a cross before a sentence. */
-export function verdictLine({ style }: Output, passed: boolean, sentence: string): string {
-  return passed ? style("green", `✓ ${sentence}`) : style("red", `✗ ${sentence}`);
 }
 
 function sentenceOn(isExperiment: boolean, answers: readonly Exchange[], passed: boolean): string {

@@ -1,3 +1,5 @@
+import type { Output } from "./command-io.js";
+
 /**
  * What a terminal obeys or does not show: control characters but the newline, line separators, and all
  * that is invisible, such as zero-width characters and what turns the direction of writing.
@@ -62,4 +64,14 @@ function broken(line: string, width: number): readonly string[] {
     taken += columns;
   }
   return [...pieces, piece];
+}
+
+/** Writes a result as one JSON document. Unprintable characters are escaped. */
+export function writeJson({ write }: Output, document: unknown): void {
+  write(`${spelledOut(JSON.stringify(document, null, 2))}\n`);
+}
+
+/** Writes one of several results as a JSON line. Unprintable characters are escaped. */
+export function writeJsonLine({ write }: Output, document: unknown): void {
+  write(`${spelledOut(JSON.stringify(document))}\n`);
 }

@@ -1,9 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import { isatty } from "node:tty";
-import type { CommandIo, Output } from "./command-io.js";
-import { EXIT } from "./exit-codes.js";
-import { Interruption } from "./interruption.js";
-import { createStyle, wantsColour } from "./style.js";
+import { createStyle, wantsColour, type CommandIo, type Output } from "./command-io.js";
+import { EXIT, Interruption } from "../exit.js";
 
 /** Exit codes of what ends a process: 128 and the number of the signal. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;

@@ -1,6 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import type { Format } from "./style.js";
-import type { Output } from "./command-io.js";
+import type { Format, Output } from "./command-io.js";
 
 /** One cell: its text, and how it is shown where colour is. */
 export type Cell = string | { readonly text: string; readonly format: Format | undefined };

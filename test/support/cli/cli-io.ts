@@ -1,7 +1,11 @@
-import type { CommandIo, Output } from "../../../src/cli/terminal/command-io.js";
-import { Interruption } from "../../../src/cli/terminal/interruption.js";
+import {
+  createStyle,
+  wantsColour,
+  type CommandIo,
+  type Output,
+} from "../../../src/cli/terminal/command-io.js";
+import { Interruption } from "../../../src/cli/exit.js";
 import { runCommandLine } from "../../../src/cli/run-command-line.js";
-import { createStyle, wantsColour } from "../../../src/cli/terminal/style.js";
 import { eventually } from "../listening-receiver.js";
 import { TEST_SECRET } from "../deliveries.js";
 
