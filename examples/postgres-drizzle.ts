@@ -1,5 +1,5 @@
 // GATEWAY_WEBHOOK_SECRET=… DATABASE_URL=postgres://… npx tsx examples/postgres-drizzle.ts
-// As postgres.ts, with the handler's writes made by Drizzle in the same transaction.
+// Like postgres.ts. The handler writes with Drizzle in the same transaction.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { drizzle } from "drizzle-orm/node-postgres";
@@ -37,7 +37,7 @@ const receiver = createWebhookReceiver({
   store,
   handlers: {
     new_alarm: async (alarm, { id, tx }) => {
-      // Its `transaction()` would end ours: within it, set savepoints.
+      // Do not call its `transaction()`, which would end the store's transaction. Use savepoints.
       const db = drizzle(tx);
       await db.insert(alarms).values({
         deliveryId: id,

@@ -1,5 +1,5 @@
 // GATEWAY_WEBHOOK_SECRET=… DATABASE_URL=postgres://… npx tsx examples/postgres-kysely.ts
-// As postgres.ts, with the handler's writes made by Kysely in the same transaction.
+// Like postgres.ts. The handler writes with Kysely in the same transaction.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createWebhookReceiver } from "identity-gateway-webhooks";
@@ -13,13 +13,13 @@ interface Database {
 }
 
 /**
- * Kysely on the one client of the transaction. Its `transaction()` would end ours: within it, set
- * savepoints.
+ * Kysely on the client of the transaction. Do not call its `transaction()`, which would end the store's
+ * transaction. Use savepoints.
  */
 function kyselyOn(tx: pg.PoolClient): Kysely<Database> {
   const client = {
     query: tx.query.bind(tx) as PostgresPoolClient["query"],
-    release: () => undefined, // the store gives it back
+    release: () => undefined, // the store releases it
   };
   const pool = { connect: () => Promise.resolve(client), end: () => Promise.resolve() };
   return new Kysely({ dialect: new PostgresDialect({ pool }) });

@@ -1,5 +1,5 @@
 // GATEWAY_WEBHOOK_SECRET=… DATABASE_URL=postgres://… npx tsx examples/postgres.ts
-// The alarm and the row that remembers its delivery are committed together, or neither of them is.
+// The alarm and the record of its delivery are committed together, or not at all.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createWebhookReceiver } from "identity-gateway-webhooks";
@@ -9,10 +9,10 @@ import pg from "pg";
 
 const pool = new pg.Pool({
   connectionString: process.env["DATABASE_URL"],
-  max: 20, // deliveries that are handled at a time
+  max: 20, // how many deliveries are handled at the same time
   connectionTimeoutMillis: 5_000,
 });
-// Without a listener, an idle connection that breaks ends the process.
+// Without a listener, a broken idle connection ends the process.
 pool.on("error", ({ message }) => {
   console.error(`idle connection lost: ${message}`);
 });

@@ -1,7 +1,7 @@
 // GATEWAY_WEBHOOK_SECRET=… DATABASE_FILE=alarms.db npx tsx examples/sqlite.ts
-// The alarm and the row that remembers its delivery are committed together, or neither of them is.
-// Where handlers do more than write to this file, take `sqliteStore({ database })` in place of
-// `sqliteTransactions`: leases, no `tx`, and other deliveries go on beside a handler that waits.
+// The alarm and the record of its delivery are committed together, or not at all.
+// If handlers do more than write to this file, use `sqliteStore({ database })` instead of
+// `sqliteTransactions`: it has leases and no `tx`, and a slow handler does not hold up other deliveries.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import Database from "better-sqlite3"; // or DatabaseSync of node:sqlite
@@ -10,8 +10,8 @@ import { nodeHandler } from "identity-gateway-webhooks/node";
 import { sqliteTransactions } from "identity-gateway-webhooks/sqlite";
 
 const file = process.env["DATABASE_FILE"] ?? "alarms.db";
-// A handle for the deliveries alone: what else was written through it, while a handler waits, would be
-// committed or rolled back with that. The rest of the application opens the file once more.
+// A handle only for the deliveries: other writes through it would be committed or rolled back with a running
+// handler. The rest of the application opens the file again.
 const database = new Database(file);
 const store = sqliteTransactions({ database });
 database.exec(`CREATE TABLE IF NOT EXISTS alarms (

@@ -16,7 +16,7 @@ export interface CommandDefinition<Specs extends OptionSpecs> extends CommandHel
   ) => Promise<number>;
 }
 
-/** A command as the command line knows it. */
+/** A command as the command line runs it. */
 export interface Command {
   readonly name: string;
   readonly summary: string;
@@ -25,7 +25,7 @@ export interface Command {
   readonly start: (io: CommandIo, argv: readonly string[]) => Promise<number>;
 }
 
-/** Makes a command of its definition: reads the arguments, and answers `--help`. */
+/** Makes a command from its definition. The command reads its arguments and answers `--help`. */
 export function createCommand<Specs extends OptionSpecs>(
   definition: CommandDefinition<Specs>,
 ): Command {
@@ -41,11 +41,11 @@ export function createCommand<Specs extends OptionSpecs>(
         return EXIT.passed;
       }
       const { values, positionals } = parseArguments(options, argv);
-      // Counted and not repeated: one of them may be a secret whose option was forgotten.
+      // The message counts the arguments and does not repeat them: one may be a secret without its option.
       const count = positionals.length;
-      if (count < wanted.min) throw new UsageError(`what is missing: ${usage}`);
+      if (count < wanted.min) throw new UsageError(`missing argument: ${usage}`);
       if (count > wanted.max) {
-        throw new UsageError(`${count} arguments are given, where it takes: ${usage}`);
+        throw new UsageError(`too many arguments: ${count} given, expected ${usage}`);
       }
       return run(io, values, positionals);
     },

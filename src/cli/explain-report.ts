@@ -9,7 +9,7 @@ const MAX_COLUMNS = 100;
 const INDENT = " ".repeat(4);
 
 const CERTAINTIES = {
-  proven: "proven: with it undone, the signature matches",
+  proven: "proven: without it the signature matches",
   seen: "seen in the request or the secret",
   possible: "possible",
 } as const satisfies Record<Finding["certainty"], string>;

@@ -1,7 +1,7 @@
 import type { Output } from "./terminal/command-io.js";
 import type { OptionSpec, OptionSpecs } from "./options/option-specs.js";
 
-/** The name of the program, as its help and its errors call it. */
+/** The name of the program in its help and errors. */
 export const PROGRAM = "identity-gateway-webhooks";
 
 const MAX_COLUMNS = 100;
@@ -24,7 +24,7 @@ export interface CommandHelp<Specs extends OptionSpecs = OptionSpecs> {
 export function helpOf(help: CommandHelp, { style, columns = 80 }: Output): string {
   const { name, usage, summary, about, options, examples } = help;
   const width = Math.min(columns, MAX_COLUMNS);
-  const rows = [...Object.entries(options).map(rowOf), ["--help", "Shows this."] as const];
+  const rows = [...Object.entries(options).map(rowOf), ["--help", "Shows this help."] as const];
   return [
     style("bold", `${PROGRAM} ${name}`),
     ...wrap(summary, width),
@@ -44,7 +44,7 @@ export function helpOf(help: CommandHelp, { style, columns = 80 }: Output): stri
   ].join("\n");
 }
 
-/** Two columns, of which the second is wrapped. */
+/** Two columns. The second one wraps. */
 export function columnsOf(
   rows: readonly (readonly [name: string, text: string])[],
   width: number,

@@ -20,7 +20,7 @@ const MARKS = {
   not_judged: { text: "–", format: "dim" },
 } as const;
 
-/** A line for each fixture that was sent, and a summary. `total` is how many there are to send. */
+/** Shows a line for each fixture that was sent, and a summary. `total` counts all fixtures to send. */
 export function describeReplay(
   output: Output,
   url: URL,

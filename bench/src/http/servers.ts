@@ -7,7 +7,7 @@ interface ServerChoice {
   readonly create: (handle: Handle) => Promise<HttpServer>;
 }
 
-/** Every server that is measured, by the name that the tables give it. */
+/** All measured servers, by their name in the tables. */
 export const SERVERS = {
   floor: {
     sender: "gateway",

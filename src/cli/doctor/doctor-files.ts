@@ -3,7 +3,7 @@ import type { ConformanceCaseReport } from "../../testing/conformance/run-confor
 import { hasPassed, receivedLine, sentLine } from "./doctor-report.js";
 import type { JunitCase } from "./junit-report.js";
 
-/** A case as `--json` has it. */
+/** A case in the format of `--json`. */
 export function caseJson(end: ConformanceCaseReport) {
   const { id, level, group, title, why, mend, verdict, reason, exchanges, ms } = end;
   return {
@@ -13,12 +13,12 @@ export function caseJson(end: ConformanceCaseReport) {
     title,
     verdict,
     ...(reason === undefined ? {} : { reason }),
-    ...(verdict === "failed" ? { why, mend, exchanges: exchanges.map(exchangeJson) } : {}),
+    ...(verdict === "failed" ? { why, fix: mend, exchanges: exchanges.map(exchangeJson) } : {}),
     ms: Number(ms.toFixed(1)),
   };
 }
 
-/** A case as a JUnit report has it: failures are what the exit code calls one. */
+/** A case in a JUnit report. It has failed there if it makes the exit code 1. */
 export function caseJunit(end: ConformanceCaseReport, strict: boolean): JunitCase {
   const { id, level, group, title } = end;
   return {
@@ -37,7 +37,7 @@ function junitResult(end: ConformanceCaseReport, strict: boolean): JunitCase["re
     const details = [
       ...exchanges.flatMap((one) => [`sent: ${sentLine(one)}`, `received: ${receivedLine(one)}`]),
       `why: ${why}`,
-      `mend: ${mend}`,
+      `fix: ${mend}`,
     ];
     return { state: "failed", message: reason, details: details.join("\n") };
   }

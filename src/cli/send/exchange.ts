@@ -5,11 +5,11 @@ import { outcomeOf, type WireRequest } from "../../testing/sending/wire.js";
 import { untilAborted } from "../exit.js";
 import { printableLine } from "../terminal/printable.js";
 
-/** What became of one request. */
+/** The result of one request. */
 export interface Exchange {
-  /** HTTP status; undefined where no answer came. */
+  /** HTTP status. Undefined if no answer came. */
   readonly status?: number;
-  /** What the answer names as its outcome, where it names one. */
+  /** The outcome that the answer names, if it names one. */
   readonly outcome?: string;
   /** Milliseconds, to a tenth. */
   readonly ms: number;
@@ -17,7 +17,7 @@ export interface Exchange {
   readonly error?: string;
 }
 
-/** Sends a request. Rejects where the command is interrupted, and not where no answer comes. */
+/** Sends a request. Rejects only when the command is interrupted, not when no answer comes. */
 export async function exchange(
   sender: Sender,
   request: WireRequest,
@@ -43,8 +43,8 @@ function tenth(ms: number): number {
 }
 
 /**
- * Why no answer came, in one line. Node tries every address of a name, and says what failed of each in a
- * list, with no message of its own.
+ * Why no answer came, in one line. Node tries every address of a host name. Its error then has no message,
+ * but a list with one error per address.
  */
 export function sendFault(error: unknown): string {
   if (!(error instanceof Error)) return printableLine(String(error));
@@ -54,12 +54,12 @@ export function sendFault(error: unknown): string {
   return printableLine(reason instanceof Error && reason.message !== "" ? reason.message : message);
 }
 
-/** How the gateway reads an answer, or that none came. */
+/** How the gateway reads an answer, or a missing one. */
 export function readingOf(status: number | undefined): Verdict {
   return status === undefined ? "network_error" : verdictOf(status);
 }
 
-/** What the gateway makes of a reading, and how it is shown. */
+/** What the gateway does after each reading, and the format to show it in. */
 export const READINGS: Readonly<Record<Verdict, { text: string; format: Format }>> = {
   acknowledged: { text: "takes it as received", format: "green" },
   retryable: { text: "sends it again later", format: "yellow" },

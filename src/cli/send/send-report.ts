@@ -5,7 +5,7 @@ import { printable, quotedLines } from "../terminal/printable.js";
 import { renderTable, type Cell } from "../terminal/table.js";
 import { shownUrl } from "../options/target-url.js";
 
-/** Shows the request: its head but for the signature, which would be good for anyone who reads it. */
+/** Shows the request without its signature, which anyone who reads it could use. */
 export function describeRequest(
   { write, style, columns }: Output,
   url: URL,
@@ -26,7 +26,7 @@ export function describeRequest(
   write("\n");
 }
 
-/** Shows the answers, and in one sentence what they are worth. */
+/** Shows the answers, and the result in one sentence. */
 export function describeAnswers(
   output: Output,
   { experiments }: Prepared,
@@ -68,12 +68,12 @@ function answerCells({ status, outcome, error, ms }: Exchange): readonly Cell[] 
 function sentenceOn(isExperiment: boolean, answers: readonly Exchange[], passed: boolean): string {
   const hasNoAnswer = answers.some(({ status }) => status === undefined);
   if (isExperiment) {
-    if (passed) return "refused, as it has to be";
-    return hasNoAnswer ? "no answer came" : "acknowledged, though nobody can have sent it";
+    if (passed) return "refused, as it must be";
+    return hasNoAnswer ? "no answer came" : "acknowledged, although it must be refused";
   }
   if (passed) return "acknowledged";
   if (answers.some(({ status }) => readingOf(status) === "final")) {
-    return "an alarm like this would be lost for good: on this status the gateway stops its retries";
+    return "an alarm like this would be lost for good: this status stops the gateway's retries";
   }
   return hasNoAnswer ? "no answer came" : "not acknowledged";
 }

@@ -9,7 +9,7 @@ import { runCommandLine } from "../../../src/cli/run-command-line.js";
 import { eventually } from "../listening-receiver.js";
 import { TEST_SECRET } from "../deliveries.js";
 
-/** The world that a command is given in a test. */
+/** The environment of a command in a test. */
 export interface TestWorld {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly stdin?: string | Uint8Array;
@@ -29,7 +29,7 @@ export interface RunningCommand {
   readonly interrupt: () => void;
 }
 
-/** What a command has come to. */
+/** The result of a command. */
 export interface EndedCommand {
   readonly code: number;
   readonly stdout: string;
