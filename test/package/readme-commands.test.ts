@@ -6,8 +6,8 @@ import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
 import { readMarkdown, sectionOf } from "../support/package/markdown.js";
-import { installForPartner } from "../support/package/partner-project.js";
-import { startReadmeServer } from "../support/package/readme-server.js";
+import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+import { startReadmeServer, type ReadmeServer } from "../support/package/readme-server.js";
 import {
   lastingOutput,
   shownCommands,
@@ -65,9 +65,20 @@ function runShell(
 }
 
 describe("the README", () => {
+  let project: PartnerProject;
+  let server: ReadmeServer;
+
+  beforeAll(async () => {
+    project = installForPartner();
+    server = await startReadmeServer(project.folder);
+  });
+
+  afterAll(() => {
+    server.stop();
+    project.remove();
+  });
+
   test("has commands that are all green on its own server, in their order", async () => {
-    const project = installForPartner();
-    const server = await startReadmeServer(project.folder);
     const run = (script: string) => runShell(server.atPort(script), {}, project.folder);
 
     const [install, start, firstSend = "", byHand = "", clone, prove = "", ...others] =
@@ -89,13 +100,11 @@ describe("the README", () => {
     expect(answers.code).toBe(0);
 
     const { code, output } = await run(prove);
-    server.stop();
-    project.remove();
     expect(output).toContain("✓ acknowledged");
     expect(output).toContain(`✓ ${String(fixtures.length)} as expected`);
     expect(output).toMatch(/✓ 66 passed, 3 not judged/);
     expect(code).toBe(0);
-  });
+  }, 120_000);
 
   test("says of the picture what it shows", () => {
     expect(PROVE_IT.text).toContain(
@@ -104,10 +113,8 @@ describe("the README", () => {
   });
 
   test("has a test that passes in the partner's runner", () => {
-    const project = installForPartner();
     project.write("receiver.test.ts", PROVE_IT.snippet("ts", "// receiver.test.ts"));
     expect(project.vitest("receiver.test.ts")).toMatch(/Tests\s+69 passed/);
-    project.remove();
   });
 
   test("stays short", () => {
