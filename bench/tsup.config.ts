@@ -9,8 +9,8 @@ const common: Options = {
   removeNodeProtocol: false,
 };
 
-// Plain files of plain JavaScript, run by `node` itself: a loader such as tsx wraps every function to
-// keep its name, which the measured code would pay for, and takes `#crypto` from the sources.
+// Plain JavaScript files, run by `node` itself. A loader such as tsx wraps every function to keep its name,
+// which costs time in the measured code, and takes `#crypto` from the sources.
 export default defineConfig([
   { ...common, entry: ["src/**/*.ts", "!src/stores.ts", "!src/stores/**"], format: "esm" },
   {
@@ -19,7 +19,7 @@ export default defineConfig([
     format: "cjs",
     outExtension: () => ({ js: ".cjs" }),
   },
-  // In one piece, as it starts its servers by what the tests start theirs by.
+  // One bundled file, since it uses the tests' helpers to start its servers.
   {
     ...common,
     entry: { stores: "src/stores.ts" },

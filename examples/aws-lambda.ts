@@ -1,7 +1,7 @@
 // An AWS Lambda function behind API Gateway, payload format 1.0 or 2.0, or behind a function URL.
 import { createWebhookReceiver } from "identity-gateway-webhooks";
 
-/** The part of the proxy event that is used. */
+/** The part of the proxy event that this function uses. */
 export interface ProxyEvent {
   /** Format 1.0. */
   readonly httpMethod?: string;
@@ -14,12 +14,12 @@ export interface ProxyEvent {
   readonly isBase64Encoded?: boolean;
 }
 
-// Outside the function, so that it is made once per instance. Instances share no memory: with more
-// than one, a copy of a delivery may be handled by each, unless they share a `store`.
+// Outside of the function, so that it is made once per instance. Instances share no memory: without a
+// shared `store` each of them may handle the same delivery.
 const receiver = createWebhookReceiver({
   secret: process.env["GATEWAY_WEBHOOK_SECRET"],
-  // Above the function's own time-out (at most 15 minutes). Lambda freezes the process with the answer:
-  // a handler that was answered 503 before its end would go on in a later invocation, or never.
+  // Above the function's own time-out (at most 15 minutes). Lambda freezes the process with the answer: a
+  // handler that still runs after a 503 would go on in a later invocation, or never.
   handlerTimeoutMs: 900_000,
   handlers: {
     new_alarm: (alarm, { id }) => {

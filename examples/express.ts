@@ -22,7 +22,7 @@ const receiver = createWebhookReceiver({
 });
 
 const app = express();
-// Before any body parser: a signature is over the raw bytes.
+// Before any body parser: the signature covers the raw bytes.
 app.post("/webhooks/gateway", expressHandler(receiver));
 app.use(express.json());
 
@@ -31,7 +31,7 @@ const server = app.listen(Number(process.env["PORT"] ?? 3000), () => {
   console.log(`listening on http://localhost:${port}/webhooks/gateway`);
 });
 
-// The listener first, so that new deliveries come to another process; then the running handlers finish.
+// Close the listener first, so that new deliveries go to another process. Then the running handlers finish.
 process.once("SIGTERM", () => {
   server.close();
   void receiver.drain();

@@ -17,7 +17,7 @@ const receiver = createWebhookReceiver({
 
 const handleWebhook = fetchHandler(receiver);
 
-/** The same function goes into `Deno.serve(fetch)`, and on Bun and workers `export default { fetch }`. */
+/** Pass the same function to `Deno.serve(fetch)`, or on Bun and workers `export default { fetch }`. */
 function fetch(request: Request): Response | Promise<Response> {
   const { pathname } = new URL(request.url);
   return pathname === "/webhooks/gateway"
@@ -25,12 +25,12 @@ function fetch(request: Request): Response | Promise<Response> {
     : new Response(null, { status: 404 });
 }
 
-// Node has no server for the Fetch API, so one is brought along.
+// Node has no server for the Fetch API, so this example has one.
 const server = serve({ fetch, port: Number(process.env["PORT"] ?? 3000) }, ({ port }) => {
   console.log(`listening on http://localhost:${port}/webhooks/gateway`);
 });
 
-// The listener first, so that new deliveries come to another process; then the running handlers finish.
+// Close the listener first, so that new deliveries go to another process. Then the running handlers finish.
 process.once("SIGTERM", () => {
   server.close();
   void receiver.drain();

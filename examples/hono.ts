@@ -24,7 +24,7 @@ const server = serve({ fetch: app.fetch, port }, (address) => {
   console.log(`listening on http://localhost:${address.port}/webhooks/gateway`);
 });
 
-// The listener first, so that new deliveries come to another process; then the running handlers finish.
+// Close the listener first, so that new deliveries go to another process. Then the running handlers finish.
 process.once("SIGTERM", () => {
   server.close();
   void receiver.drain();

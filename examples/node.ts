@@ -28,7 +28,7 @@ server.listen(Number(process.env["PORT"] ?? 3000), () => {
   console.log(`listening on http://localhost:${port}/webhooks/gateway`);
 });
 
-// The listener first, so that new deliveries come to another process; then the running handlers finish.
+// Close the listener first, so that new deliveries go to another process. Then the running handlers finish.
 process.once("SIGTERM", () => {
   server.close();
   void receiver.drain();

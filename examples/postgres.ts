@@ -12,7 +12,7 @@ const pool = new pg.Pool({
   max: 20, // one client for each delivery that is being handled
   connectionTimeoutMillis: 5_000,
 });
-// Without a listener, an idle connection that breaks ends the process.
+// Without a listener, a broken idle connection ends the process.
 pool.on("error", ({ message }) => {
   console.error(`idle connection lost: ${message}`);
 });

@@ -4,7 +4,7 @@ import { TARGET_NAMES, targetOf, type TargetName } from "./targets.js";
 
 const RUNS = 3;
 const ROUNDS = 15;
-/** How far a value may be above its bound, since other work on the machine moves it. */
+/** How far a value may exceed its bound: other work on the machine changes it. */
 const TOLERANCE = 1.15;
 
 /** The targets that one run misses by more than the tolerance. */

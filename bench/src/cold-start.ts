@@ -9,7 +9,7 @@ const OURS = "ours, import";
 
 const samples = new Map<string, number[]>(COLD_NAMES.map((name) => [name, []]));
 const boots: number[] = [];
-// The first round finds the files in no cache of the disk, and is dropped.
+// The first round reads the files from the disk, not from its cache, so it is dropped.
 for (let round = -1; round < ROUNDS; round++) {
   for (const name of shuffled(COLD_NAMES)) {
     const { bootMs, answerMs } = await startCold(name);

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from "node:crypto";
 
 /** The secret of every contender. Synthetic. */
 export const SECRET = "whsec_test_0123456789abcdef";
-/** The same key as standardwebhooks and svix take it: base64 behind a prefix. */
+/** The same key in the format of standardwebhooks and svix: a prefix and base64. */
 export const ENCODED_SECRET = `whsec_${Buffer.from(SECRET).toString("base64")}`;
 
 /** The bodies that are measured, by name. */
@@ -10,7 +10,7 @@ export const BODY_SIZES = { "250 B": 250, "1 KB": 1024, "16 KB": 16_384, "1 MB":
 /** The name of a body size. */
 export type BodySize = keyof typeof BODY_SIZES;
 
-/** A body of the gateway, and the X-Webhook-Type it comes with. */
+/** A body of the gateway, and its X-Webhook-Type. */
 export interface Body {
   readonly type: "new_alarm" | "delete_my_data_event";
   readonly bytes: Buffer;
@@ -33,7 +33,7 @@ function padded(record: (filler: string) => object, bytes: number): Buffer {
 
 const BREACHES = '{"breach":"Example","domain":"example.com","year":2019,"leaked":["email"]},';
 
-/** Text that takes `length` bytes inside a JSON string: JSON itself, as alarms carry it, then spaces. */
+/** Text of `length` bytes inside a JSON string: JSON, as in real alarms, then spaces. */
 function filler(length: number): string {
   const escaped = JSON.stringify(BREACHES).length - 2;
   const count = Math.floor(length / escaped);
@@ -76,12 +76,12 @@ function alarmWith(payload: string): object {
   };
 }
 
-/** In one piece, as a server's parser makes texts; V8 puts joined ones together at their first reading. */
+/** One flat string, as a server's parser makes it. V8 flattens a concatenated string at its first reading. */
 function flat(text: string): string {
   return Buffer.from(text, "latin1").toString("latin1");
 }
 
-/** Unix seconds, as every scheme has them. */
+/** Unix seconds, which every scheme uses. */
 export function nowSeconds(): string {
   return String(Math.floor(Date.now() / 1000));
 }
@@ -91,7 +91,7 @@ export function newId(): string {
   return flat(randomUUID());
 }
 
-/** Lower-case hexadecimal HMAC-SHA256 of the parts, one behind the other. */
+/** Lower-case hexadecimal HMAC-SHA256 of the concatenated parts. */
 export function macHex(...parts: readonly (string | Uint8Array)[]): string {
   return parts.reduce((mac, part) => mac.update(part), createHmac("sha256", SECRET)).digest("hex");
 }
@@ -109,7 +109,7 @@ export function signedHeaders(body: Body, secret = SECRET): Record<string, strin
   };
 }
 
-/** The headers of a delivery as Node's server gives them: the four behind those that every sender adds. */
+/** The headers of a delivery in Node's format: the common headers of every sender, then the four. */
 export function gatewayHeaders(body: Body, secret = SECRET): Record<string, string> {
   return {
     host: "partner.example",

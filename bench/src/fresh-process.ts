@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** How a child is started, where it differs from its parent. */
+/** How to start a child. */
 export interface FreshProcessOptions {
   readonly args?: readonly string[];
   /** Options of Node itself. */
@@ -11,10 +11,10 @@ export interface FreshProcessOptions {
 }
 
 /**
- * Runs a script of the benchmark in a process of its own, and returns the one message that it sends.
- * What it prints on the error stream is shown.
+ * Runs a script of the benchmark in its own process, and returns the message that it sends. Its standard
+ * error is shown.
  *
- * @throws Error where it ends without a message, or with a code other than 0.
+ * @throws Error if it ends without a message, or with a code other than 0.
  */
 export function runFresh(
   script: URL,

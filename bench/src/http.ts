@@ -6,12 +6,12 @@ import { duration, ratio } from "./report/markdown.js";
 import { medianOf, ratioOf } from "./rounds.js";
 import { shuffled } from "./statistics.js";
 
-/** Each with new servers, since the compiler does not make the same of the same code in each process. */
+/** Each generation has new servers, since the compiler optimizes the same code differently in each process. */
 const GENERATIONS = 3;
 /** Rounds of a generation. */
 const ROUNDS = 5;
 const REQUESTS = 2_000;
-/** Before that the compiler's own threads take up to twice the time of the requests, and are counted too. */
+/** Until then the compiler's threads, which count too, use up to twice the time of the requests. */
 const WARM_UP_REQUESTS = 20_000;
 
 const NAMES = Object.keys(SERVERS) as ServerName[];

@@ -10,7 +10,7 @@ const ROUNDS = 41;
 const SIZES = Object.keys(BODY_SIZES) as BodySize[];
 const FLOOR = "floor: HMAC + JSON.parse";
 
-/** Ours to each contender, by body. */
+/** Our time divided by each contender's, by body. */
 function contendersTable(figures: readonly Figure[]): Table {
   const names = new Set(figures.filter(({ of }) => of === "ours").map(({ to }) => to));
   const cell = (name: string, size: BodySize): string => {
@@ -25,7 +25,7 @@ function contendersTable(figures: readonly Figure[]): Table {
   };
 }
 
-/** Everything that is no receiving of a good delivery. */
+/** Every case other than receiving a good delivery. */
 function otherTable(figures: readonly Figure[]): Table {
   return {
     title: "In process, 1 KB: the parts",
@@ -41,7 +41,7 @@ function otherTable(figures: readonly Figure[]): Table {
   };
 }
 
-/** The time of each contender for the 1 KB alarm, the floor being 1. */
+/** The time of each contender for the 1 KB alarm, relative to the floor. */
 function barsOf(figures: readonly Figure[]): Bars {
   const small = figures.filter(({ of, size }) => of === "ours" && size === "1 KB");
   const floor = small.find(({ to }) => to === FLOOR);

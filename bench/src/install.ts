@@ -2,7 +2,7 @@ import { execSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-// Installs the contenders where they are not there, or older than the lockfile asks for.
+// Installs the contenders if they are missing or older than the lockfile.
 const changedAt = (file: string): number =>
   statSync(new URL(file, import.meta.url), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 

@@ -9,7 +9,7 @@ import { median, shuffled } from "./statistics.js";
 const NAMES = Object.keys(memories());
 const SIZED = [1e5, 1e6];
 const TIMED = [1e3, 1e4, 1e5, 1e6];
-/** Processes that measure the largest: it lies otherwise in the memory of each. The others are made anew in one. */
+/** Processes that measure the largest size, since its memory layout differs in each. One process does the rest. */
 const PROCESSES_AT_LARGEST = 3;
 const PEER = "lru-cache";
 
@@ -52,7 +52,7 @@ for (const { what, name, entries } of shuffled(runs)) {
   else speedsOf(name, entries).push(answer as Speed);
 }
 
-/** One figure of each memory, and beside it how many times that of the peer it is. */
+/** One figure of each memory, and its ratio to the other memory. */
 type Column = readonly [heading: string, figureOf: (name: string) => number];
 
 function table(title: string, columns: readonly Column[]): Table {

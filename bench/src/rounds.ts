@@ -5,25 +5,25 @@ export interface Case {
   readonly name: string;
   /** Makes what the next batch needs, outside of the measured time. */
   readonly prepare: () => void;
-  /** Does the batch. Returns how many of its operations ended as they should. */
+  /** Runs the batch. Returns how many of its operations had the right outcome. */
   readonly run: () => number | Promise<number>;
-  /** Operations in a batch. */
+  /** Operations per batch. */
   readonly batch: number;
 }
 
 /** Nanoseconds per operation of one case in each round, in the order of the rounds. */
 export type Samples = ReadonlyMap<string, readonly number[]>;
 
-/** An operation ended otherwise than it should, so that its time says nothing. */
+/** An operation had the wrong outcome, so that its time means nothing. */
 export class WrongOutcomeError extends Error {
   override readonly name = "WrongOutcomeError";
 }
 
 /**
- * Measures every case once per round, in random order, so that whatever else the machine does in a
- * round meets all of them. The first `warmUp` rounds are run and dropped.
+ * Measures every case once per round, in random order, so that other work of the machine affects all cases.
+ * The first `warmUp` rounds are dropped.
  *
- * @throws WrongOutcomeError where an operation ended otherwise than it should.
+ * @throws WrongOutcomeError if an operation had the wrong outcome.
  */
 export async function measureRounds(
   cases: readonly Case[],
@@ -47,7 +47,7 @@ export async function measureRounds(
   return samples;
 }
 
-/** A peer that throws on a wrong signature ended otherwise than it should, like one that says so. */
+/** Treats a library that throws like one that returns the wrong outcome. */
 async function runCase(one: Case): Promise<number> {
   try {
     const running = one.run();
@@ -57,7 +57,7 @@ async function runCase(one: Case): Promise<number> {
   }
 }
 
-/** The median of the ratios that two cases had in the same round. */
+/** The median of the ratios of two cases in the same round. */
 export function ratioOf(samples: Samples, numerator: string, denominator: string): number {
   const above = samplesOf(samples, numerator);
   const below = samplesOf(samples, denominator);

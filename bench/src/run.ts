@@ -10,10 +10,10 @@ import { findRuntimes } from "./runtimes.js";
 const PARTS = ["in-process", "http", "memory", "cold-start"];
 const RESULTS = new URL("../results/", import.meta.url);
 const README = new URL("../../README.md", import.meta.url);
-/** What stands between these in the README is the table. */
+/** The table stands between these comments in the README. */
 const MARKS = ["<!-- bench/results/table.md -->", "<!-- /bench/results/table.md -->"] as const;
 
-/** @throws Error where the README has no place for the table. */
+/** @throws Error if the README has no place for the table. */
 async function putIntoReadme(table: string): Promise<void> {
   const [start, end] = MARKS;
   const readme = await readFile(README, "utf8");

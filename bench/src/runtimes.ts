@@ -2,12 +2,12 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** A Node that the parts are run by. */
+/** A Node that runs the parts. */
 export interface Runtime {
   readonly execPath: string;
-  /** As it says itself, without the `v`. */
+  /** The version, without the `v`. */
   readonly version: string;
-  /** How the tables call it. */
+  /** The name in the tables. */
   readonly label: string;
 }
 
@@ -15,7 +15,7 @@ function runtimeOf(execPath: string, version: string): Runtime {
   return { execPath, version, label: `Node ${version.split(".", 1).join("")}` };
 }
 
-/** The Node that runs this process, and Node 24 where npm has installed it and it is another one. */
+/** The Node that runs this process, and Node 24 if npm has installed it and it is a different one. */
 export function findRuntimes(): Runtime[] {
   const running = runtimeOf(process.execPath, process.versions.node);
   const path = fileURLToPath(new URL("../node_modules/node24/bin/node", import.meta.url));

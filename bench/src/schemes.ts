@@ -1,6 +1,6 @@
 import { macHex, newId, nowSeconds, type Body } from "./deliveries.js";
 
-/** The headers of Standard Webhooks for one delivery, with a new id; svix names them otherwise. */
+/** The headers of Standard Webhooks for one delivery, with a new id. svix uses other names. */
 export function standardHeaders(prefix: "webhook" | "svix", body: Body): Record<string, string> {
   const id = newId();
   const timestamp = nowSeconds();
@@ -27,7 +27,7 @@ export function githubHeaders(body: Body): Record<string, string> {
   };
 }
 
-/** The `X-Hub-Signature-256` header: GitHub signs the body alone. */
+/** The `X-Hub-Signature-256` header: GitHub signs only the body. */
 export function githubSignature(body: Body): string {
   return `sha256=${macHex(body.bytes)}`;
 }

@@ -1,4 +1,4 @@
-/** The middle value; of an even number of values the mean of the two in the middle. */
+/** The middle value, or the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)];
@@ -7,7 +7,7 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** A copy in random order. Uneven orders would let one case always run behind the same other one. */
+/** A copy in random order. In a fixed order a case would always run after the same other case. */
 export function shuffled<T>(items: readonly T[]): T[] {
   const rest = [...items];
   const result: T[] = [];

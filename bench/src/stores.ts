@@ -13,7 +13,7 @@ const WARM_UP_ROUNDS = 2;
 const REMEMBERED = 100_000;
 const TIMES = { leaseMs: 30_000, retentionMs: RETENTION_MS };
 
-/** Calls `work` with new ids, as many as `count`, with so many under way at a time. */
+/** Calls `work` with `count` new ids, `atATime` of them in parallel. */
 async function withNewIds(
   count: number,
   atATime: number,

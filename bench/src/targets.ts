@@ -1,18 +1,18 @@
-/** What a measured value has to be. */
+/** The bounds of a measured value. */
 export interface Target {
   /** The row's name in the report. */
   readonly label: string;
-  /** The largest value that is good enough. */
+  /** The largest value that is allowed. */
   readonly must: number;
-  /** The value that was set out for. */
+  /** The value that we aim for. */
   readonly aim?: number;
-  /** What the value is counted in, where it is no ratio. */
+  /** The unit of a value that is not a ratio. */
   readonly unit?: "B" | "ns";
-  /** The short check measures it too. */
+  /** Whether the short check also measures it. */
   readonly checked?: true;
 }
 
-/** Every bound that the benchmark holds the package to. In process: one 1 KB alarm, where nothing else is said. */
+/** Every bound that the benchmark holds the package to. In process and for a 1 KB alarm, unless the name says otherwise. */
 export const TARGETS = {
   full: {
     label: "hand-written verify + parse + lru-cache + zod",
@@ -65,10 +65,10 @@ export function targetOf(name: TargetName): Target {
   return TARGETS[name];
 }
 
-/** What is to be said of a value. */
+/** The result of a comparison with the bounds. */
 export type Verdict = "met aim" | "met must" | "MISSED";
 
-/** Judges a value as the report shows it, so that nobody reads 1.05 beside "at most 1.05, MISSED". */
+/** Compares the rounded value that the report shows, so that it never shows 1.05 as "at most 1.05, MISSED". */
 export function judge({ must, aim }: Target, value: number): Verdict {
   const shown = Math.round(value * 100) / 100;
   if (shown > must) return "MISSED";

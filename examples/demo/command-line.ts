@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 
-/** The stores that `--store` names, and the variable that has the URL of each that is a server. */
+/** The stores of `--store`, and the variable with the URL of those that are servers. */
 const STORES = {
   sqlite: undefined,
   redis: "REDIS_URL",
@@ -9,13 +9,13 @@ const STORES = {
 
 export type StoreName = keyof typeof STORES;
 
-/** What the demo is to show: every fixture, or a restart on a store that outlives the process. */
+/** What the demo shows: every fixture, or a restart on a store that survives the process. */
 export type Command =
   | { readonly show: "fixtures"; readonly folder: string | undefined }
-  /** `url`: of the server; undefined for SQLite, which has none. */
+  /** `url` of the server. Undefined for SQLite. */
   | { readonly show: "restart"; readonly store: StoreName; readonly url: string | undefined };
 
-/** The command line cannot be followed; the message says what to change. */
+/** A wrong command line. The message says what to change. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -23,7 +23,7 @@ export class UsageError extends Error {
 /**
  * Reads `[folder]` or `--store <name> [--url <url>]`.
  *
- * @throws UsageError for anything else, and for a server whose URL is nowhere.
+ * @throws UsageError for anything else, and for a server without a URL.
  */
 export function readCommand(args: readonly string[], env: NodeJS.ProcessEnv): Command {
   const { values, positionals } = parse(args);

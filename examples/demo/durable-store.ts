@@ -7,12 +7,12 @@ import pg from "pg";
 import { createClient } from "redis";
 import type { StoreName } from "./command-line.js";
 
-/** Where a store keeps what it remembers: plain, so that it can be told to another process. */
+/** Where a store keeps its data. Plain, so that it can be sent to another process. */
 export interface StorePlace {
   readonly store: StoreName;
   /** A file for SQLite, otherwise the URL of the server. */
   readonly location: string;
-  /** The table, or what keys begin with: of one run of the demo alone. */
+  /** The table or the key prefix, unique to one run of the demo. */
   readonly name: string;
 }
 
@@ -20,13 +20,13 @@ export interface StorePlace {
 export interface DurableStore {
   readonly store: DeliveryStore;
   readonly close: () => Promise<void>;
-  /** Removes from the server what the demo has put there. */
+  /** Removes the demo's data from the server. */
   readonly clear: () => Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Opens the store. Rejects where its server cannot be reached. */
+/** Opens the store. Rejects if its server cannot be reached. */
 export function openStore(place: StorePlace): Promise<DurableStore> {
   return OPENERS[place.store](place);
 }
@@ -40,7 +40,7 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
         database.close();
         return Promise.resolve();
       },
-      // The file goes with its folder.
+      // The file is removed with its folder.
       clear: () => Promise.resolve(),
     });
   },
@@ -50,7 +50,7 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
       url: location,
       socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false },
     });
-    // Without a listener, a connection that breaks ends the process.
+    // Without a listener, a broken connection ends the process.
     client.on("error", () => undefined);
     await client.connect();
     return {

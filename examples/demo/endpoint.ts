@@ -12,7 +12,7 @@ export interface Endpoint {
   readonly close: () => Promise<void>;
 }
 
-/** Mounts a receiver on an Express server. `port`: by default one that is free. */
+/** Mounts a receiver on an Express server. By default on a free port. */
 export async function serve(receiver: WebhookReceiver, port = 0): Promise<Endpoint> {
   const app = express();
   app.post("/webhooks/gateway", expressHandler(receiver));

@@ -3,7 +3,7 @@ import { replayFixtures, TEST_SECRET, type Fixture } from "identity-gateway-webh
 import type { Ledger } from "./ledger.js";
 import type { Row, Section } from "./row.js";
 
-/** The heading that a fixture comes under: the first whose pattern its name fits. */
+/** The headings of the fixtures. A fixture belongs to the first pattern that its name matches. */
 const HEADINGS: readonly (readonly [title: string, names: RegExp])[] = [
   ["Alarms from breach databases", /^alarm-.*-hacked$/],
   ["Alarms from bureaus", /^alarm-bureau-/],
@@ -12,7 +12,7 @@ const HEADINGS: readonly (readonly [title: string, names: RegExp])[] = [
   ["Hostile or broken", /^hostile\//],
 ];
 
-/** Sends every fixture to the server: signed anew for now, where its signature is good. */
+/** Sends every fixture to the server. Those with a good signature are signed anew. */
 export async function sendEveryFixture(
   url: string,
   fixtures: readonly Fixture[],

@@ -1,15 +1,15 @@
-/** A delivery whose handler did not run as often as it has to. */
+/** A delivery whose handler ran more or less often than expected. */
 export interface Miscount {
   readonly delivery: string;
   readonly expected: number;
   readonly actual: number;
 }
 
-/** Remembers which deliveries had to reach the handler, and which did. */
+/** Records which deliveries should have reached the handler, and which did. */
 export interface Ledger {
-  /** Counts a run; a handler. */
+  /** Counts a run. Use it as a handler. */
   readonly count: (record: unknown, context: { readonly id: string }) => void;
-  /** Enters a request under its delivery id, with the outcome that it had to have. */
+  /** Enters a request under its delivery id, with the expected outcome. */
   readonly enter: (id: string, delivery: string, expected: string | undefined) => void;
   readonly miscounts: () => readonly Miscount[];
   /** How many deliveries were entered. */
@@ -35,7 +35,7 @@ export function createLedger(): Ledger {
       const ids = new Set([...entries.keys(), ...runs.keys()]);
       return [...ids]
         .map((id) => {
-          // An id that was never sent is one that an attacker got in.
+          // An id that was never sent: something got in.
           const entry = entries.get(id) ?? { delivery: "a delivery of an unknown id", expected: 0 };
           return { ...entry, actual: runs.get(id) ?? 0 };
         })

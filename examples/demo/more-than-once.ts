@@ -15,7 +15,7 @@ import { rowsOf } from "./steps.js";
 
 const HANDLER_FAILED: Answer = { status: 500, outcome: "handler_failed" };
 
-/** Delivers an alarm again: when it was handled, while it is, and when its handler has failed. */
+/** Delivers an alarm again: after it was handled, while it is handled, and after its handler failed. */
 export async function deliverMoreThanOnce(
   { url, work }: DemoServer,
   ledger: Ledger,
@@ -24,7 +24,7 @@ export async function deliverMoreThanOnce(
   const twin = createGatewayTwin({
     target: url,
     secret: TEST_SECRET,
-    // The ten seconds before the second attempt take ten milliseconds.
+    // The ten seconds before the second attempt take only ten milliseconds.
     clock: createScaledClock(1_000),
     onAttempt: () => answers.emit("answer"),
   });
@@ -36,11 +36,11 @@ export async function deliverMoreThanOnce(
   const twice = await deliver({ copies: 2 });
 
   const copied = randomUUID();
-  // The handler holds one copy until there is an answer, which can only be that to the other.
+  // The handler holds one copy until an answer arrives, which must be the answer to the other copy.
   const answer = once(answers, "answer");
   work.set(copied, () => answer);
   const atOnce = await deliver({ id: copied, copies: 2, concurrent: true });
-  // Either may be the first. Where it is the copy, the gateway also makes its attempt once more.
+  // Either copy may be the first. If it is the second one, the gateway also repeats its first attempt.
   const copies = [...atOnce.slice(0, 2).sort(byStatus), ...(await deliver({ id: copied }))];
 
   const failing = randomUUID();

@@ -15,7 +15,7 @@ import { rowsOf } from "./steps.js";
 const MINUTE_MS = 60_000;
 const MISMATCH: Answer = { outcome: "signature_mismatch" };
 
-/** The hours of the gateway's retries, on a clock that jumps over the waiting. */
+/** The gateway's hours of retries, on a clock that skips the waits. */
 export async function deliverThroughOutages(ledger: Ledger): Promise<readonly Section[]> {
   const common = ({ now }: VirtualClock) => ({
     handlers: { new_alarm: ledger.count },
@@ -37,11 +37,11 @@ export async function deliverThroughOutages(ledger: Ledger): Promise<readonly Se
 
   const withWrongSecret = (unverifiable: "retry" | "reject"): Promise<TwinReport> =>
     deliverAlarms(1, (clock) => {
-      const mendedAt = clock.now() + 10 * MINUTE_MS;
+      const fixedAt = clock.now() + 10 * MINUTE_MS;
       return createWebhookReceiver({
         ...common(clock),
         unverifiable,
-        secret: () => (clock.now() < mendedAt ? "whsec_test_of_another_stage" : TEST_SECRET),
+        secret: () => (clock.now() < fixedAt ? "whsec_test_of_another_stage" : TEST_SECRET),
       });
     });
   const retried = await withWrongSecret("retry");
@@ -91,7 +91,7 @@ async function deliverAlarms(
   return report;
 }
 
-/** From the first attempt to one of the others. */
+/** The time from the first attempt to a later one. */
 function timeUntil(number: number, { deliveries: [delivery] }: TwinReport): string {
   const [first, ...others] = delivery?.attempts ?? [];
   const last = others[number - 2];

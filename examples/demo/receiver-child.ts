@@ -7,7 +7,7 @@ import { openStore } from "./durable-store.js";
 import { serve } from "./endpoint.js";
 import type { ReceiverNews, ReceiverOrder } from "./receiver-messages.js";
 
-// It does not outlive the demo.
+// End with the demo.
 process.once("disconnect", () => process.exit());
 
 const [{ place, effects, leaseMs, port, cutOffId }] = (await once(process, "message")) as [

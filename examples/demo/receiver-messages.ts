@@ -1,19 +1,19 @@
 import type { StorePlace } from "./durable-store.js";
 
-/** What a receiver's process is told when it starts. */
+/** The message that starts a receiver in its process. */
 export interface ReceiverOrder {
   readonly place: StorePlace;
-  /** Where each effect is written down: a file beside the store, a delivery id a line. */
+  /** The file for the effects, beside the store: one delivery id per line. */
   readonly effects: string;
-  /** How long a claim holds once nobody renews it. Milliseconds. */
+  /** How long a claim holds without renewal. Milliseconds. */
   readonly leaseMs: number;
-  /** 0: one that is free. */
+  /** 0: any free port. */
   readonly port: number;
-  /** The delivery in whose handler it waits to be killed. */
+  /** The delivery whose handler waits until the process is killed. */
   readonly cutOffId?: string;
 }
 
-/** What a receiver's process tells: that it takes deliveries, and that the one to be cut off runs. */
+/** Messages of a receiver's process: it listens, and the handler that will be killed runs. */
 export type ReceiverNews =
   | { readonly name: "listening"; readonly port: number; readonly url: string }
   | { readonly name: "handling" };

@@ -7,25 +7,25 @@ import type { ReceiverNews, ReceiverOrder } from "./receiver-messages.js";
 export interface ReceiverProcess {
   readonly url: string;
   readonly port: number;
-  /** Resolves when the handler of the delivery that is to be cut off runs. */
+  /** Resolves when the handler that will be killed runs. */
   readonly handling: Promise<void>;
-  /** Ends it as a crash does (SIGKILL), and resolves when it is gone. */
+  /** Kills the process (SIGKILL). Resolves when it has ended. */
   readonly kill: () => Promise<void>;
 }
 
-/** Starts a receiver. Resolves when it listens, rejects where it ends before. */
+/** Starts a receiver. Resolves when it listens. Rejects if it ends before. */
 export async function startReceiver(order: ReceiverOrder): Promise<ReceiverProcess> {
   const child = fork(fileURLToPath(new URL("./receiver-child.ts", import.meta.url)));
   const ended = once(child, "exit");
-  const told = <Name extends ReceiverNews["name"]>(name: Name) =>
+  const messageNamed = <Name extends ReceiverNews["name"]>(name: Name) =>
     new Promise<Extract<ReceiverNews, { name: Name }>>((resolve) => {
       child.on("message", (message) => {
         const news = message as ReceiverNews;
         if (isNamed(news, name)) resolve(news);
       });
     });
-  const handling = told("handling");
-  const listening = told("listening");
+  const handling = messageNamed("handling");
+  const listening = messageNamed("listening");
   child.send(order);
 
   const { url, port } = await Promise.race([

@@ -15,16 +15,16 @@ import { DUPLICATE, HANDLED, IN_FLIGHT, NO_ANSWER, type Section } from "./row.js
 import { rowsOf, type Step } from "./steps.js";
 
 const ALARMS = 100;
-/** How often an alarm is sent that another process seems to handle. */
+/** How often to send an alarm while another process seems to handle it. */
 const RETRY_MS = 500;
-/** The patience with a lease that does not end. */
+/** How long to wait for a lease to end. */
 const MAX_LEASES = 5;
 
-/** What came of a restart: the table, and where the receiver was. */
+/** The result of a restart: the table, and the receiver's URL. */
 export interface Restart {
   readonly url: string;
   readonly sections: readonly Section[];
-  /** How many effects the handlers of both processes wrote down. */
+  /** How many effects the handlers of both processes recorded. */
   readonly effects: number;
 }
 
@@ -43,7 +43,7 @@ export async function deliverAcrossRestart(
   const before = [await gateway.send(id), await gateway.send(id)];
   const manyBefore = await gateway.sendMany();
   const cut = gateway.send(cutOffId);
-  // Where its handler does not run there is an answer, which the table shows.
+  // If its handler does not run, an answer comes, and the table shows it.
   await Promise.race([first.handling, cut]);
   await first.kill();
   const cutOff = [await cut];
@@ -97,9 +97,9 @@ export async function deliverAcrossRestart(
   };
 }
 
-/** The gateway, of which each request is decided here. */
+/** A gateway that sends each request on command. */
 function createGateway(target: string) {
-  // With the same seed, the second time the ids are those of the first.
+  // The same seed gives the same ids the second time.
   const seed = randomInt(2 ** 32 - 1);
   const options = { target, secret: TEST_SECRET, retry: { attempts: 1 } };
   const twin = createGatewayTwin(options);
@@ -123,7 +123,7 @@ function createGateway(target: string) {
   };
 }
 
-/** Sends until no lease stands in the way any more; every attempt, the last one included. */
+/** Sends until the lease has ended. Returns every attempt, including the last one. */
 async function sendUntilFree(
   send: () => Promise<TwinAttempt>,
   leaseMs: number,

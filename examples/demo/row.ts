@@ -1,6 +1,6 @@
 import type { ReplayResult, TwinDelivery } from "identity-gateway-webhooks/testing";
 
-/** What the gateway is answered; no status where no answer comes. */
+/** The answer to the gateway. No status if none came. */
 export type Answer = Pick<ReplayResult, "status" | "outcome">;
 
 export const HANDLED: Answer = { status: 200, outcome: "handled" };
@@ -8,13 +8,13 @@ export const DUPLICATE: Answer = { status: 200, outcome: "duplicate" };
 export const IN_FLIGHT: Answer = { status: 409, outcome: "in_flight" };
 export const NO_ANSWER: Answer = {};
 
-/** A line of the table: what was sent, what had to be answered and what was. */
+/** A line of the table: the delivery, the expected answer and the actual one. */
 export interface Row extends Answer {
   readonly delivery: string;
   readonly done: string;
   /** How many requests the line stands for. */
   readonly requests: number;
-  /** Left out where a fixture expects nothing. */
+  /** Absent if a fixture expects nothing. */
   readonly expected?: Answer;
   readonly verdict: ReplayResult["verdict"];
   readonly ms: number;
@@ -24,6 +24,6 @@ export interface Row extends Answer {
 export interface Section {
   readonly title: string;
   readonly rows: readonly Row[];
-  /** What the gateway has given up. */
+  /** The deliveries that the gateway gave up. */
   readonly lost?: readonly TwinDelivery[];
 }

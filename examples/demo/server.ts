@@ -5,7 +5,7 @@ import type { Ledger } from "./ledger.js";
 
 /** A partner's server, whose handler counts its runs. */
 export interface DemoServer extends Endpoint {
-  /** What the handler does for a delivery id, once it has counted. */
+  /** Extra work of the handler for a delivery id, after it has counted the run. */
   readonly work: Map<string, () => unknown>;
 }
 
@@ -20,7 +20,7 @@ export async function startServer({ count }: Ledger): Promise<DemoServer> {
   const receiver = createWebhookReceiver({
     secret: TEST_SECRET,
     handlers: { new_alarm: handle, delete_my_data_event: handle },
-    // The table says it all.
+    // The table shows everything.
     logger: false,
   });
   return { ...(await serve(receiver)), work };

@@ -9,7 +9,7 @@ import type { Result } from "./table.js";
 
 const OWN_FIXTURES = fileURLToPath(new URL("../../fixtures/", import.meta.url));
 
-/** Delivers every fixture of a folder, and some trouble. Rejects with a `FixtureError` for a bad one. */
+/** Delivers every fixture of a folder, and some trouble. Rejects with a `FixtureError` for a bad fixture. */
 export async function showFixtures(folder: string = OWN_FIXTURES): Promise<Result> {
   const fixtures = await loadFixtures(folder);
   const ledger = createLedger();

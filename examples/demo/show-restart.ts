@@ -1,3 +1,4 @@
+import { execSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,15 +9,15 @@ import { createLedger } from "./ledger.js";
 import { deliverAcrossRestart } from "./restart.js";
 import type { Result } from "./table.js";
 
-/** Longer than a process takes to start, so that the lease of the killed one is met. */
+/** Longer than a process takes to start, so that the lease of the killed one still holds. */
 const LEASE_MS = 3_000;
 
-/** The store's server cannot be used; the message says which and why. */
+/** The store cannot be used. The message says which one and why. */
 export class StoreUnavailableError extends Error {
   override readonly name = "StoreUnavailableError";
 }
 
-/** Kills a receiver and starts it again on the same store, which is new and removed in the end. */
+/** Kills a receiver and starts it again on the same store. The store is new, and removed in the end. */
 export async function showRestart(store: StoreName, url: string | undefined): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-demo-"));
   const place: StorePlace = {
@@ -53,12 +54,22 @@ async function show(place: StorePlace, effects: string): Promise<Result> {
 
 async function open(place: StorePlace): Promise<DurableStore> {
   try {
+    if (place.store === "sqlite") buildSqliteDriver();
     return await openStore(place);
   } catch (error) {
     const reason = error instanceof Error ? error.message : "";
-    // Where a name has several addresses, what is thrown has a code alone.
+    // For a host name with several addresses the error has a code and no message.
     const code = error instanceof Error && "code" in error ? String(error.code) : "no connection";
     throw new StoreUnavailableError(`${nameOf(place)} cannot be used: ${reason || code}`);
+  }
+}
+
+/** Compiles better-sqlite3, which `npm ci` only unpacks, unless this Node can load it already. */
+function buildSqliteDriver(): void {
+  try {
+    execSync("npm run --silent build:sqlite", { stdio: ["ignore", "ignore", "inherit"] });
+  } catch (error) {
+    throw new Error("better-sqlite3 is not compiled", { cause: error });
   }
 }
 
@@ -67,12 +78,12 @@ async function remove({ clear, close }: DurableStore, place: StorePlace): Promis
     await clear();
     await close();
   } catch {
-    // The table is shown all the same: it says what came of a server that went away.
-    console.error(`what begins with ${place.name} could not be removed from ${nameOf(place)}`);
+    // Still show the table: it shows the effect of a server that went away.
+    console.error(`the data under ${place.name} could not be removed from ${nameOf(place)}`);
   }
 }
 
-/** The store for a person; of a URL the host alone, as the rest may hold a password. */
+/** The store for display. Of a URL only the host, since the rest may hold a password. */
 function nameOf({ store, location }: StorePlace): string {
   if (store === "sqlite") return "an SQLite file";
   const host = URL.canParse(location) ? new URL(location).host : "";

@@ -2,12 +2,12 @@ import type { TwinAttempt } from "identity-gateway-webhooks/testing";
 import type { Ledger } from "./ledger.js";
 import type { Answer, Row } from "./row.js";
 
-/** Requests that have to be answered alike: one, unless `times` says how many. */
+/** Requests with the same expected answer. `times` defaults to one. */
 export type Step = readonly [done: string, expected: Answer, times?: number];
 
 /**
- * Holds what was sent against the steps that each of the deliveries has to go through. Returns a row for
- * each step, which shows an answer that is not the expected one, if there is any.
+ * Compares the attempts with the expected steps of each delivery. Returns a row per step. The row shows an
+ * unexpected answer if there is one.
  */
 export function rowsOf(
   ledger: Ledger,

@@ -2,19 +2,19 @@ import { styleText } from "node:util";
 import type { Miscount } from "./ledger.js";
 import type { Row, Section } from "./row.js";
 
-/** What came of it all. */
+/** The result of the demo. */
 export interface Result {
-  /** Where the gateway delivered to. */
+  /** The URL that the gateway delivered to. */
   readonly headline: string;
   readonly sections: readonly Section[];
   readonly miscounts: readonly Miscount[];
   readonly ms: number;
-  /** What the table does not say. */
+  /** A remark below the table. */
   readonly remark?: string;
 }
 
 const COLUMNS = ["Delivery", "What was done", "Status", "Outcome", "    ms"];
-/** With the mark and the gaps a line is 100 characters long. */
+/** Together with the mark and the gaps, a line has 100 characters. */
 const WIDTHS = [34, 26, 6, 18, 6];
 const GAP = "  ";
 
@@ -24,13 +24,13 @@ const MARKS = {
   not_judged: styleText("dim", "–"),
 };
 
-/** How many answers and run counts are not the expected ones. */
+/** How many answers and run counts differ from the expected ones. */
 export function countDifferences({ sections, miscounts }: Result): number {
   const rows = sections.flatMap((section) => section.rows);
   return rows.filter(({ verdict }) => verdict === "different").length + miscounts.length;
 }
 
-/** The result as a table, in colour where standard output shows it. */
+/** The result as a table, with colours if standard output shows them. */
 export function renderTable({ sections, miscounts }: Result): string {
   const lines = [styleText("dim", `${GAP}${renderCells(COLUMNS)}`)];
   for (const { title, rows, lost = [] } of sections) {
@@ -42,7 +42,7 @@ export function renderTable({ sections, miscounts }: Result): string {
   return lines.join("\n");
 }
 
-/** One sentence on the whole. */
+/** The summary in one sentence. */
 export function renderSummary(result: Result): string {
   const rows = result.sections.flatMap((section) => section.rows);
   const countWhere = (test: (row: Row) => boolean): number =>

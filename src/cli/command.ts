@@ -1,23 +1,13 @@
 import { asksForHelp, parseArguments } from "./options/arguments.js";
 import type { CommandIo, Output } from "./terminal/command-io.js";
-import { EXIT } from "./terminal/exit-codes.js";
-import { helpOf } from "./help-text.js";
+import { EXIT, UsageError } from "./exit.js";
+import { helpOf, type CommandHelp } from "./help-text.js";
 import type { OptionSpecs, Values } from "./options/option-specs.js";
-import { UsageError } from "./options/usage-error.js";
 
-/** A command as its file writes it. */
-export interface CommandDefinition<Specs extends OptionSpecs> {
-  readonly name: string;
-  /** One phrase, for the list of commands. */
-  readonly summary: string;
-  /** What stands behind the name, such as `<url>`. */
-  readonly usage: string;
-  /** How many arguments it takes beside its options. */
+/** A command as its file defines it. */
+export interface CommandDefinition<Specs extends OptionSpecs> extends CommandHelp<Specs> {
+  /** How many arguments it takes besides its options. */
   readonly positionals: { readonly min: number; readonly max: number };
-  /** Paragraphs of the help: what it does, what it exits with, what `--json` writes. */
-  readonly about: readonly string[];
-  readonly options: Specs;
-  readonly examples: readonly { readonly does: string; readonly command: string }[];
   /** Resolves to the exit code. Throws `UsageError` for what only it can check. */
   readonly run: (
     io: CommandIo,
@@ -26,7 +16,7 @@ export interface CommandDefinition<Specs extends OptionSpecs> {
   ) => Promise<number>;
 }
 
-/** A command as the command line knows it. */
+/** A command as the command line runs it. */
 export interface Command {
   readonly name: string;
   readonly summary: string;
@@ -35,7 +25,7 @@ export interface Command {
   readonly start: (io: CommandIo, argv: readonly string[]) => Promise<number>;
 }
 
-/** Makes a command of its definition: reads the arguments, and answers `--help`. */
+/** Makes a command from its definition. The command reads its arguments and answers `--help`. */
 export function createCommand<Specs extends OptionSpecs>(
   definition: CommandDefinition<Specs>,
 ): Command {
@@ -51,11 +41,11 @@ export function createCommand<Specs extends OptionSpecs>(
         return EXIT.passed;
       }
       const { values, positionals } = parseArguments(options, argv);
-      // Counted and not repeated: one of them may be a secret whose option was forgotten.
+      // The message counts the arguments and does not repeat them: one may be a secret without its option.
       const count = positionals.length;
-      if (count < wanted.min) throw new UsageError(`what is missing: ${usage}`);
+      if (count < wanted.min) throw new UsageError(`missing argument: ${usage}`);
       if (count > wanted.max) {
-        throw new UsageError(`${count} arguments are given, where it takes: ${usage}`);
+        throw new UsageError(`too many arguments: ${count} given, expected ${usage}`);
       }
       return run(io, values, positionals);
     },

@@ -1,16 +1,15 @@
 import type { SignatureDiagnosis } from "../testing/diagnosis/diagnose-signature.js";
 import type { Finding } from "../testing/diagnosis/finding.js";
 import { OUTCOME_HELP } from "../answer/outcome-help.js";
-import type { Output } from "./terminal/command-io.js";
+import { resultLine, type Output } from "./terminal/command-io.js";
 import { wrap } from "./help-text.js";
 import { printableLine } from "./terminal/printable.js";
-import { verdictLine } from "./send/send-report.js";
 
 const MAX_COLUMNS = 100;
 const INDENT = " ".repeat(4);
 
 const CERTAINTIES = {
-  proven: "proven: with it undone, the signature matches",
+  proven: "proven: without it the signature matches",
   seen: "seen in the request or the secret",
   possible: "possible",
 } as const satisfies Record<Finding["certainty"], string>;
@@ -29,7 +28,7 @@ export function describeDiagnosis(
   const sentence = isGood
     ? `The signature is good, and the delivery fresh.${which}`
     : `A receiver refuses this delivery.${which}`;
-  output.write(`${verdictLine(output, isGood, sentence)}\n`);
+  output.write(`${resultLine(output, isGood, sentence)}\n`);
   for (const finding of findings) output.write(`\n${linesOf(output, finding).join("\n")}\n`);
   if (!findings.some(({ code }) => code === "unexplained")) return;
   const causes = OUTCOME_HELP.signature_mismatch.causes.map((cause) => `- ${cause}`);

@@ -1,21 +1,30 @@
 import type { Output } from "./terminal/command-io.js";
-import type { CommandDefinition } from "./command.js";
 import type { OptionSpec, OptionSpecs } from "./options/option-specs.js";
 
-/** The name of the program, as its help and its errors call it. */
+/** The name of the program in its help and errors. */
 export const PROGRAM = "identity-gateway-webhooks";
 
 const MAX_COLUMNS = 100;
 const INDENT = "  ";
 
+/** The parts of a command that its help shows. */
+export interface CommandHelp<Specs extends OptionSpecs = OptionSpecs> {
+  readonly name: string;
+  /** One phrase, for the list of commands. */
+  readonly summary: string;
+  /** The arguments after the name, such as `<url>`. */
+  readonly usage: string;
+  /** Paragraphs: what the command does, its exit codes, what `--json` writes. */
+  readonly about: readonly string[];
+  readonly options: Specs;
+  readonly examples: readonly { readonly does: string; readonly command: string }[];
+}
+
 /** The help of one command. */
-export function helpOf(
-  definition: Omit<CommandDefinition<OptionSpecs>, "run">,
-  { style, columns = 80 }: Output,
-): string {
-  const { name, usage, summary, about, options, examples } = definition;
+export function helpOf(help: CommandHelp, { style, columns = 80 }: Output): string {
+  const { name, usage, summary, about, options, examples } = help;
   const width = Math.min(columns, MAX_COLUMNS);
-  const rows = [...Object.entries(options).map(rowOf), ["--help", "Shows this."] as const];
+  const rows = [...Object.entries(options).map(rowOf), ["--help", "Shows this help."] as const];
   return [
     style("bold", `${PROGRAM} ${name}`),
     ...wrap(summary, width),
@@ -35,7 +44,7 @@ export function helpOf(
   ].join("\n");
 }
 
-/** Two columns, of which the second is wrapped. */
+/** Two columns. The second one wraps. */
 export function columnsOf(
   rows: readonly (readonly [name: string, text: string])[],
   width: number,

@@ -1,8 +1,7 @@
 import type { ReplayResult } from "../testing/fixtures/replay-report.js";
-import type { Output } from "./terminal/command-io.js";
-import { READINGS, readingOf } from "./send/gateway-reading.js";
+import { resultLine, type Output } from "./terminal/command-io.js";
+import { READINGS, readingOf } from "./send/exchange.js";
 import { printableLine } from "./terminal/printable.js";
-import { verdictLine } from "./send/send-report.js";
 import { renderTable, type Cell } from "./terminal/table.js";
 import { shownUrl } from "./options/target-url.js";
 
@@ -21,7 +20,7 @@ const MARKS = {
   not_judged: { text: "–", format: "dim" },
 } as const;
 
-/** A line for each fixture that was sent, and a summary. `total` is how many there are to send. */
+/** Shows a line for each fixture that was sent, and a summary. `total` counts all fixtures to send. */
 export function describeReplay(
   output: Output,
   url: URL,
@@ -66,5 +65,5 @@ function summaryOf(output: Output, results: readonly ReplayResult[], total: numb
       : [`${errors.length} without an answer (${printableLine(error)})`]),
     ...(missing > 0 ? [`${missing} not sent`] : []),
   ];
-  return verdictLine(output, different + errors.length + missing === 0, parts.join(", "));
+  return resultLine(output, different + errors.length + missing === 0, parts.join(", "));
 }

@@ -1,3 +1,4 @@
+import { createRequire } from "node:module";
 import { inspect } from "node:util";
 import { ConfigurationError } from "../common/configuration-error.js";
 import { CaptureError } from "../testing/diagnosis/capture-error.js";
@@ -9,21 +10,18 @@ import { explain } from "./commands/explain.js";
 import { listen } from "./commands/listen.js";
 import { replay } from "./commands/replay.js";
 import { send } from "./commands/send.js";
-import { EXIT } from "./terminal/exit-codes.js";
+import { EXIT, Interruption, UsageError } from "./exit.js";
 import { PROGRAM, columnsOf } from "./help-text.js";
-import { Interruption } from "./terminal/interruption.js";
 import { shownOption } from "./options/arguments.js";
 import { hintOf } from "./options/nearest-name.js";
 import { printableLine } from "./terminal/printable.js";
-import { UsageError } from "./options/usage-error.js";
-import { readVersion } from "./version.js";
 
 const COMMANDS: readonly Command[] = [send, replay, doctor, listen, explain];
 
-/** How long a command may take to close what it has opened, once it is told to end. */
+/** How long a command may take to close its servers and files after an interruption. */
 const CLOSING_MS = 3_000;
 
-/** Runs what the arguments ask for, of the given commands. Resolves to the exit code; never rejects. */
+/** Runs the command that the arguments name. Resolves to the exit code. Never rejects. */
 export async function runCommandLine(
   argv: readonly string[],
   io: CommandIo,
@@ -43,7 +41,7 @@ export async function runCommandLine(
   }
 }
 
-/** What is no command of its own. */
+/** Runs `help`, `--help` and `--version`, and refuses an unknown command. */
 function general(
   first: string,
   rest: readonly string[],
@@ -78,14 +76,14 @@ function commandOf(name: string, commands: readonly Command[]): Command {
 
 function unknownCommand(name: string, commands: readonly Command[]): UsageError {
   if (name.startsWith("-")) {
-    return new UsageError(`the command stands first, and then ${shownOption(name)}`);
+    return new UsageError(`the command comes first, then ${shownOption(name)}`);
   }
   const names = [...commands.map((command) => command.name), "help"];
   const hint = hintOf(name, names);
-  // Repeated only where it is nearly a command: it may be a secret that lost its option.
+  // The message repeats the name only when it resembles a command: it may be a secret without its option.
   return new UsageError(
     hint === ""
-      ? `unknown command; there are ${names.join(", ")}`
+      ? `unknown command; the commands are ${names.join(", ")}`
       : `unknown command ${name}${hint}`,
   );
 }
@@ -93,7 +91,7 @@ function unknownCommand(name: string, commands: readonly Command[]): UsageError 
 function overview({ style, columns = 80 }: Output, commands: readonly Command[]): string {
   const rows = commands.map(({ name, summary }) => [name, summary] as const);
   return [
-    `${style("bold", PROGRAM)}: the sender of the gateway on your desk`,
+    `${style("bold", PROGRAM)}: a stand-in for the gateway's sender, on your machine`,
     "",
     `Usage: ${PROGRAM} <command> [options]`,
     "",
@@ -102,6 +100,13 @@ function overview({ style, columns = 80 }: Output, commands: readonly Command[])
     "Exit codes: 0 passed, 1 a check failed, 2 wrong usage.",
     "",
   ].join("\n");
+}
+
+/** The version of this package. Its own name resolves from the sources and from the build. */
+function readVersion(): string {
+  const load = createRequire(import.meta.url);
+  const { version } = load("identity-gateway-webhooks/package.json") as { version: string };
+  return version;
 }
 
 function failed(error: unknown, command: string | undefined, { err, signal }: CommandIo): number {
@@ -113,18 +118,18 @@ function failed(error: unknown, command: string | undefined, { err, signal }: Co
     return EXIT.wrongUsage;
   }
   const details = inspect(error, { depth: 0 });
-  err.write(`${err.style("red", where)}: a bug of ours, please report it\n${details}\n`);
+  err.write(`${err.style("red", where)}: a bug in this program, please report it\n${details}\n`);
   return EXIT.bug;
 }
 
-/** What the caller can put right: an option, a secret, a file. */
+/** Whether the caller can fix it: an option, a secret, a file. */
 function isWrongUsage(error: unknown): error is Error {
   return [UsageError, ConfigurationError, FixtureError, CaptureError].some(
     (kind) => error instanceof kind,
   );
 }
 
-/** Ends the wait for a command that does not end by itself. */
+/** Rejects when an interrupted command does not end by itself. */
 function afterClosing(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     const wait = (): void => {

@@ -35,7 +35,7 @@ function start(...argv: readonly string[]): RunningProcess {
   return started;
 }
 
-/** Runs the binary to its end. Whatever it is asked, it shows no secret and no escape code in a pipe. */
+/** Runs the binary to its end. Checks that it shows no secret, and no escape code in a pipe. */
 async function run(...argv: readonly string[]) {
   const { child, stdout, stderr, ended } = start(...argv);
   child.stdin.end();
@@ -52,7 +52,7 @@ async function listening(...argv: readonly string[]) {
 }
 
 describe("against the Express example", () => {
-  test("send: an alarm, an event, copies, and what is refused", async () => {
+  test("send: delivers an alarm, an event and duplicates, and is refused with a bad signature", async () => {
     const sent = await run("send", example.url, "--event-type", "iban_hacked");
     expect(sent.stdout).toMatch(/200 {2}handled/);
     expect(sent).toMatchObject({ code: 0, stderr: "" });
@@ -71,14 +71,14 @@ describe("against the Express example", () => {
     expect(lost.stdout).toMatch(/404 .*gives it up for good/);
   });
 
-  test("replay: every fixture of the package", async () => {
+  test("replay: every fixture of the package is answered as expected", async () => {
     const folder = "node_modules/identity-gateway-webhooks/fixtures";
     const { code, stdout } = await run("replay", folder, "--to", example.url);
     expect(stdout).toContain(`✓ ${String(fixtures.length)} as expected`);
     expect(code).toBe(0);
   });
 
-  test("doctor: nothing fails, and the report is XML that a parser reads", async () => {
+  test("doctor: nothing fails, and the JUnit report is well-formed XML", async () => {
     const { code, stdout, stderr } = await run("doctor", example.url, "--junit", "doctor.xml");
     expect(stdout).toMatch(/✓ \d+ passed, 3 not judged/);
     expect(stdout).not.toContain("✗");
@@ -87,7 +87,7 @@ describe("against the Express example", () => {
     expect(readFileSync(path.join(cli.folder, "doctor.xml"), "utf8")).toContain('failures="0"');
   });
 
-  test("listen: records, forwards to the example, and what it has recorded can be replayed", async () => {
+  test("listen: forwards to the example and records; replay sends the recordings", async () => {
     const listener = await listening("--record", "recorded", "--forward", example.url);
     expect((await run("send", listener.url)).stdout).toMatch(/200 {2}handled/);
     expect((await run("send", listener.url, "--tamper")).code).toBe(0);
@@ -106,7 +106,7 @@ describe("against the Express example", () => {
     expect(replayed.stdout).toContain("✓ 1 as expected");
   });
 
-  test("explain: a fixture, and standard input", async () => {
+  test("explain: reads a fixture and standard input", async () => {
     const fixture = "node_modules/identity-gateway-webhooks/fixtures/alarm-email-hacked.json";
     expect(await run("explain", fixture)).toMatchObject({
       code: 0,
@@ -122,7 +122,7 @@ describe("against the Express example", () => {
   });
 });
 
-test("wrong usage is 2 and one line; --version is the package's; a secret file is read", async () => {
+test("wrong usage exits 2 with one line; --version prints the package's version; a secret file is read", async () => {
   const wrong = await run("send", "--tampr");
   expect(wrong).toMatchObject({ code: 2, stdout: "" });
   expect(wrong.stderr.trim().split("\n")).toHaveLength(1);
@@ -147,7 +147,7 @@ describe("signals and pipes", () => {
     server.close();
   });
 
-  test("SIGINT ends what waits for an answer, and leaves the rest of the report", async () => {
+  test("SIGINT ends the wait for an answer, and the report shows the finished cases", async () => {
     const hanging = http.createServer(() => undefined).listen(0, "127.0.0.1");
     await once(hanging, "listening");
     const { port } = hanging.address() as { port: number };
@@ -160,7 +160,7 @@ describe("signals and pipes", () => {
     hanging.close();
   });
 
-  test("a reader that goes away ends it quietly", async () => {
+  test("a closed pipe ends the command without an error", async () => {
     const { url, close } = await answeringEndpoint({ status: 503 });
     const sender = start("send", url, "--follow-retries", "--speed", "1000");
     await sender.firstLine;
@@ -170,7 +170,7 @@ describe("signals and pipes", () => {
     await close();
   });
 
-  test("it can be piped into head, with nothing on standard error", () => {
+  test("the output can be piped into head, with nothing on standard error", () => {
     const script = `"${cli.binary}" send --help | head -1`;
     const stdout = execFileSync("sh", ["-c", script], { encoding: "utf8", stdio: "pipe" });
     expect(stdout).toBe("identity-gateway-webhooks send\n");

@@ -10,7 +10,7 @@ import { answeringEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { listen } from "../support/servers.js";
 
-test("why no answer came is the first reason of several, and never empty", () => {
+test("the reason for a missing answer is the first of several, and never empty", () => {
   const refused = new Error("connect ECONNREFUSED ::1:3000");
   const cause = new AggregateError([refused, new Error("another")]);
   expect(sendFault(new Error("", { cause }))).toBe("connect ECONNREFUSED ::1:3000");
@@ -32,12 +32,12 @@ test.each([
   expect(isLoopback(new URL(url))).toBe(expected);
 });
 
-test("a URL is shown without what may be secret in it", () => {
+test("a URL is shown without its parts that may be secret", () => {
   const url = new URL("https://user:password@example.com:8443/hook?token=t#f");
   expect(shownUrl(url)).toBe("https://example.com:8443/hook?…");
 });
 
-test("a probe takes a number of a 200, and 404 for none; all else is no answer", async () => {
+test("a --handled probe reads a number from a 200 and counts 404 as 0; any other answer is an error", async () => {
   const { url, seen, close } = await answeringEndpoint(
     { status: 200, body: " 12\n" },
     { status: 404, body: "not found" },
@@ -48,9 +48,11 @@ test("a probe takes a number of a 200, and 404 for none; all else is no answer",
   const probe = createHandledProbe(`${url}?of={id}`, {});
   expect(await probe("one")).toBe(12);
   expect(await probe("one")).toBe(0);
-  await expect(probe("one")).rejects.toThrow("--handled answered 200, and not 200 with a whole");
+  await expect(probe("one")).rejects.toThrow(
+    "--handled answered 200; expected 200 with a whole number",
+  );
   await expect(probe("one")).rejects.toThrow("--handled answered 500");
-  // What is no id has perhaps no URL of its own.
+  // An id outside of the grammar may have no URL of its own.
   expect(await probe("")).toBe(0);
   expect(seen.every(({ method }) => method === "GET")).toBe(true);
   await close();
@@ -62,11 +64,11 @@ test.each(["ftp://127.0.0.1/{id}", "{id}", "http://127.0.0.1/"])(
     const argv = ["doctor", "http://127.0.0.1:1/", "--handled", handled];
     const { code, stderr } = await runCommand(argv);
     expect(code).toBe(2);
-    expect(stderr).toContain("--handled has to be");
+    expect(stderr).toContain("--handled must be");
   },
 );
 
-test("who can be reached is known before anything is sent", async () => {
+test("doctor checks that the host is reachable before it sends anything", async () => {
   const { url, seen, close } = await answeringEndpoint({ status: 200 });
   expect(await unreachableReason(new URL(url), 1_000)).toBeUndefined();
   expect(seen).toEqual([]);
@@ -83,7 +85,7 @@ test.each([
   expect(stderr).toContain(`255.255.255.255${port}`);
 });
 
-test("doctor shows that no answer came, and passes nobody by it", async () => {
+test("doctor shows that no answer came, and passes no case for it", async () => {
   const { port, close } = await listen(net.createServer((socket) => socket.destroy()));
   const argv = ["doctor", `http://127.0.0.1:${String(port)}/`, "--only", "alarm"];
   const { code, stdout } = await runCommand(argv);
@@ -93,7 +95,7 @@ test("doctor shows that no answer came, and passes nobody by it", async () => {
   expect(stdout).toContain("✗ 0 passed, 1 failed that must pass");
 });
 
-test("doctor takes the types and the size that an endpoint is made for", async () => {
+test("doctor sends only the types and sizes that the options allow", async () => {
   const sizes: number[] = [];
   const server = http.createServer((req, res) => {
     let bytes = 0;
@@ -118,9 +120,9 @@ test("doctor takes the types and the size that an endpoint is made for", async (
   expect(Math.max(...sizes)).toBeLessThan(100_000);
 });
 
-test("a folder is no body, and a path through a file is none", async () => {
+test("--body refuses a folder, and a path through a file", async () => {
   const file = fileURLToPath(import.meta.url);
   const argv = ["send", "http://127.0.0.1/", "--body"];
   expect((await runCommand([...argv, "/"])).stderr).toContain("it is a folder");
-  expect((await runCommand([...argv, `${file}/x`])).stderr).toContain("no folder");
+  expect((await runCommand([...argv, `${file}/x`])).stderr).toContain("is not a folder");
 });

@@ -47,7 +47,7 @@ async function receiver(unverifiable: "retry" | "reject" = "retry") {
   return endpoint;
 }
 
-test("our own receiver passes, and with a probe less is left unjudged", async () => {
+test("our own receiver passes doctor, and with --handled fewer cases are unjudged", async () => {
   const { url } = await receiver();
   const probe = `${new URL(url).origin}/handled/{id}`;
   const without = await doctorJson(url);
@@ -62,7 +62,7 @@ test("our own receiver passes, and with a probe less is left unjudged", async ()
   expect(without.stderr).toContain("made-up deliveries");
 });
 
-test("a receiver that answers 401 loses alarms, and doctor says why and how to fix it", async () => {
+test("doctor shows that a receiver that answers 401 loses alarms, why, and how to fix it", async () => {
   const { url } = await receiver("reject");
   const junit = path.join(folder, "reject.xml");
   const { code, stdout } = await runCommand(["doctor", url, "--junit", junit]);
@@ -81,8 +81,8 @@ test("a receiver that answers 401 loses alarms, and doctor says why and how to f
   expect(xml).not.toContain(TEST_SECRET);
 });
 
-describe("of a gateway that repeats its first timestamp doctor", () => {
-  test("says which retries a receiver of ours refuses, and what to set", async () => {
+describe("doctor, about a gateway that repeats its first timestamp,", () => {
+  test("says which retries our receiver refuses, and which option to set", async () => {
     const { url } = await receiver();
     const { code, stdout } = await runCommand(["doctor", url]);
     expect(code).toBe(0);
@@ -93,18 +93,20 @@ describe("of a gateway that repeats its first timestamp doctor", () => {
     expect(json.repeatedTimestamp?.refusedFrom).toMatchObject({ attempt: 6 });
   });
 
-  test("says that all of them are taken where the tolerance is raised", async () => {
+  test("says that all retries are accepted when the tolerance is raised", async () => {
     const endpoint = await receivingEndpoint("retry", 7 * 86_400_000);
     closing.push(endpoint.close);
     const { code, stdout } = await runCommand(["doctor", endpoint.url]);
-    // A `should` is given up for it, knowingly.
+    // A raised tolerance fails a `should`, on purpose.
     expect(code).toBe(0);
-    expect(stdout).toContain("– its retries are taken up to the last, 6 h 39 min after the first");
+    expect(stdout).toContain(
+      "– its retries are accepted up to the last, 6 h 39 min after the first",
+    );
     expect(stdout).toMatch(/2 failed that should/);
     expect((await doctorJson(endpoint.url)).repeatedTimestamp?.refusedFrom).toBeNull();
   });
 
-  test("says nothing where fresh deliveries are refused too, or single cases are asked for", async () => {
+  test("says nothing when fresh deliveries are refused too, or with --only", async () => {
     const { url, close } = await answeringEndpoint({ status: 409 });
     closing.push(close);
     expect(await doctorJson(url)).not.toHaveProperty("repeatedTimestamp");
@@ -113,7 +115,7 @@ describe("of a gateway that repeats its first timestamp doctor", () => {
     expect(stdout).not.toContain("first timestamp");
   });
 
-  test("says nothing of an endpoint that stops taking anything meanwhile", async () => {
+  test("says nothing about an endpoint that starts to refuse everything", async () => {
     const { url, seen, close } = await answeringEndpoint({ status: 200 }, { status: 409 });
     closing.push(close);
     const { signal } = new AbortController();
@@ -123,7 +125,7 @@ describe("of a gateway that repeats its first timestamp doctor", () => {
   });
 });
 
-test("--only and --skip choose cases by their ids", async () => {
+test("doctor --only and --skip choose cases by their ids", async () => {
   const { url } = await receiver();
   const all = await doctorJson(url, "--only", "alarm", "--only", "event", "--skip", "event");
   expect(all.cases.map(({ id }) => id)).toEqual(["alarm"]);
@@ -133,7 +135,7 @@ test("--only and --skip choose cases by their ids", async () => {
   expect((await runCommand(["doctor", url, "--only", "alarm", "--skip", "alarm"])).code).toBe(2);
 });
 
-test("what only should pass fails with --strict alone", async () => {
+test("a failed case that should pass fails doctor only with --strict", async () => {
   const { url, close } = await answeringEndpoint({ status: 500, body: "" });
   closing.push(close);
   const ids = (await doctorJson(url)).cases
@@ -150,7 +152,7 @@ test("what only should pass fails with --strict alone", async () => {
   expect((await runCommand(["doctor", url, ...only, "--strict"])).code).toBe(1);
 });
 
-test("a signature is shown as far as it is good for nobody", async () => {
+test("doctor shortens a signature so that it cannot be used", async () => {
   const { url, close } = await answeringEndpoint({ status: 200 });
   closing.push(close);
   const long = await runCommand(["doctor", url, "--only", "wrong_secret"]);
@@ -159,21 +161,21 @@ test("a signature is shown as far as it is good for nobody", async () => {
   expect(short.stdout).toMatch(/X-Webhook-Signature:\s+v1=[0-9a-f]{8};/);
 });
 
-test("a probe that gives no number fails what it was asked for", async () => {
+test("a --handled probe without a number fails the cases that use it", async () => {
   const { url } = await receiver();
   const { cases } = await doctorJson(url, "--handled", `${url}?id={id}`, "--only", "alarm");
   expect(cases).toMatchObject([{ result: "failed" }]);
-  expect(cases[0]?.reason).toContain("--handled answered 200, and not 200 with a whole number");
+  expect(cases[0]?.reason).toContain("--handled answered 200; expected 200 with a whole number");
 });
 
-test("nobody at the URL is one line and not a report of failures", async () => {
+test("doctor prints one line and no report when nothing listens at the URL", async () => {
   const { code, stdout, stderr } = await runCommand(["doctor", await silentUrl()]);
   expect(code).toBe(1);
   expect(stdout).toBe("");
-  expect(stderr).toMatch(/nobody can be reached at .*ECONNREFUSED/);
+  expect(stderr).toMatch(/no connection to .*ECONNREFUSED/);
 });
 
-test("Ctrl-C shows the cases that have run", async () => {
+test("Ctrl-C in doctor shows the cases that have run", async () => {
   const { url, onRequest, close } = await answeringEndpoint({ status: 200 });
   closing.push(close);
   const command = startCommand(["doctor", url]);
@@ -213,12 +215,12 @@ describe("other machines", () => {
   ])("%s is this machine", async (url) => {
     const { code, stderr } = await runCommand(["doctor", url, "--timeout", "1000"]);
     expect(code).toBe(1);
-    expect(stderr).toContain("nobody can be reached");
+    expect(stderr).toContain("no connection to");
   });
 });
 
 test.each([
-  [["--type", "new_alarms"], "--type has to be one of"],
+  [["--type", "new_alarms"], "--type must be one of"],
   [["--handled", "http://127.0.0.1/count"], "with {id} in it"],
   [["--junit", "/there/is/none.xml", "--only", "alarm"], "--junit: /there/is/none.xml"],
 ])("%j is wrong usage", async (argv, message) => {

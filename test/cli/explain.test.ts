@@ -31,7 +31,7 @@ function file(name: string, content: string): string {
   return target;
 }
 
-test("a good and fresh request passes, from a fixture at the time of its recording", async () => {
+test("explain passes a fixture at the time of its recording", async () => {
   const { code, stdout } = await runCommand([
     "explain",
     path.join(fixturesFolder, "alarm-email-hacked.json"),
@@ -52,13 +52,13 @@ test.each([
   if (expected === 1) expect(stdout).toContain("timestamp_behind");
 });
 
-test("standard input: a body with a newline behind it", async () => {
+test("explain reads standard input, and finds a newline after the body", async () => {
   const { code, stdout } = await runCommand(["explain", ...NOW], { stdin: capture(`${text}\n`) });
   expect(code).toBe(1);
   expect(stdout).toMatch(/✗ .*\n\n {2}body_trailing_newline \(proven/);
 });
 
-test("headers and body in files of their own", async () => {
+test("explain takes headers and body from two files", async () => {
   const argv = ["explain", file("head.txt", head), "--body", file("body.json", text), ...NOW];
   expect((await runCommand(argv)).code).toBe(0);
   const spaced = file("spaced.json", JSON.stringify(JSON.parse(text), null, 2));
@@ -67,7 +67,7 @@ test("headers and body in files of their own", async () => {
   expect(parsed.stdout).toContain("body_reserialised");
 });
 
-test("a body that is too long for the receiver is a finding, at the length that it takes", async () => {
+test("explain finds a body that is longer than --max-body-bytes", async () => {
   const argv = ["explain", ...NOW, "--max-body-bytes"];
   const stdin = capture(text);
   const taken = await runCommand([...argv, String(body.length)], { stdin });
@@ -77,7 +77,7 @@ test("a body that is too long for the receiver is a finding, at the length that 
   expect(stdout).toMatch(/body_too_large[^]*takes up to \d+/);
 });
 
-test("of several secrets the one that matches is named, by its place", async () => {
+test("explain names the secret that matches by its place in the list", async () => {
   const good = ["--secret", OTHER_SECRET, "--secret", TEST_SECRET];
   const { code, stdout } = await runCommand(["explain", ...good, ...NOW], { stdin: capture(text) });
   expect(code).toBe(0);
@@ -90,7 +90,7 @@ test("of several secrets the one that matches is named, by its place", async () 
   expect(diagnosis).toMatchObject({ verdict: "bad", findings: [{ certainty: "proven" }] });
 });
 
-test("a newline in the secret is found where it was read with one", async () => {
+test("explain finds a newline that was read with the secret", async () => {
   const { code, stdout } = await runCommand(["explain", "--secret", `${TEST_SECRET}\n`, ...NOW], {
     stdin: capture(text),
   });
@@ -99,7 +99,7 @@ test("a newline in the secret is found where it was read with one", async () => 
   expect(stdout).not.toContain(TEST_SECRET);
 });
 
-test("where the cause is not found the usual ones are listed, as in the log", async () => {
+test("explain lists the usual causes when it finds none, as the log does", async () => {
   const stdin = capture('{"alarm":{"id":2}}');
   const { code, stdout } = await runCommand(["explain", ...NOW], { stdin });
   expect(code).toBe(1);
@@ -111,7 +111,7 @@ test("where the cause is not found the usual ones are listed, as in the log", as
   }
 });
 
-test("nothing of the secret, the signature and the body is shown", async () => {
+test("explain shows no part of the secret, the signature or the body", async () => {
   const stdin = capture(text.replace("astrid", "bertil"));
   for (const argv of [[], ["--json"]]) {
     const { stdout, stderr } = await runCommand(["explain", ...NOW, ...argv], { stdin });
@@ -123,9 +123,9 @@ test("nothing of the secret, the signature and the body is shown", async () => {
 });
 
 test.each([
-  [["explain", "/there/is/none"], "", "there is no such file"],
+  [["explain", "/there/is/none"], "", "no such file"],
   [["explain", "--body", "-"], "", "standard input cannot be both"],
-  [["explain", "--now", "yesterday"], capture(text), "--now has to be"],
+  [["explain", "--now", "yesterday"], capture(text), "--now must be"],
   [["explain"], "", "the capture is empty"],
 ])("%j is wrong usage", async (argv, stdin, message) => {
   const { code, stdout, stderr } = await runCommand(argv, { stdin });
@@ -133,7 +133,7 @@ test.each([
   expect(stderr).toContain(message);
 });
 
-test("without a secret it says how to give one; at a terminal, what it waits for", async () => {
+test("explain says how to pass a secret; at a terminal it says that it reads standard input", async () => {
   const env = { GATEWAY_WEBHOOK_SECRET: "" };
   expect((await runCommand(["explain"], { env })).stderr).toContain("no secret: set GATEWAY_");
   const { stderr } = await runCommand(["explain", ...NOW], { stdin: capture(text), isTTY: true });

@@ -4,7 +4,7 @@ import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/
 
 const FAST = ["--follow-retries", "--speed", "1000000"];
 
-test("a delivery is sent again until it is acknowledged, each attempt shown", async () => {
+test("--follow-retries sends again until the delivery is acknowledged, and shows each attempt", async () => {
   const { url, seen, close } = await answeringEndpoint(
     { status: 503, body: '{"error":{"code":"RETRY_LATER"}}' },
     { status: 500 },
@@ -21,7 +21,7 @@ test("a delivery is sent again until it is acknowledged, each attempt shown", as
   expect(stdout).toContain("✓ acknowledged: answered 200 at attempt 3, 35 s after the first");
 });
 
-test("a final status ends it, and the alarm is lost", async () => {
+test("a final status ends --follow-retries, and the alarm is lost", async () => {
   const { url, seen, close } = await answeringEndpoint({ status: 503 }, { status: 401 });
   const { code, stdout } = await runCommand(["send", url, ...FAST]);
   await close();
@@ -31,7 +31,7 @@ test("a final status ends it, and the alarm is lost", async () => {
   expect(stdout).toMatch(/✗ given up: answered 401 at attempt 2.*the alarm is lost/);
 });
 
-test("ten attempts without an answer are all", async () => {
+test("--follow-retries gives up after ten attempts without an answer", async () => {
   const { code, stdout } = await runCommand(["send", await silentUrl(), ...FAST, "--json"]);
   const { attempts, end, passed } = JSON.parse(stdout) as {
     attempts: { waitedMs: number; result: string }[];
@@ -52,7 +52,7 @@ test("an attempt without an answer is shown with its reason in place of a status
   expect(stdout).toContain("the alarm is lost");
 });
 
-test("copies and a wrong secret go with it", async () => {
+test("--follow-retries works with --copies and --wrong-secret", async () => {
   const { url, outcomes, close } = await receivingEndpoint("reject");
   const copies = await runCommand(["send", url, ...FAST, "--copies", "2"]);
   const wrong = await runCommand(["send", url, ...FAST, "--wrong-secret"]);
@@ -106,7 +106,7 @@ test("Ctrl-C ends the wait for the next attempt", async () => {
   await close();
 });
 
-test("an outcome cannot command the terminal, in JSON neither", async () => {
+test("an outcome in an answer cannot control the terminal, also not in JSON", async () => {
   const body = '{"outcome":"\\u009b2J"}';
   const { url, close } = await answeringEndpoint({ status: 200, body });
   const { stdout } = await runCommand(["send", url, ...FAST, "--json"]);

@@ -48,7 +48,7 @@ async function startBefore(app: string, ...argv: readonly string[]) {
   return { command, url };
 }
 
-test("its bytes and the head that says how they are read are passed on as they are", async () => {
+test("the bytes of an app's answer and the headers that describe them are forwarded unchanged", async () => {
   const bytes = Uint8Array.of(0xff, 0xfe, 0x00, 0xc3, 0x28, 0x0d, 0x0a);
   const head = { "content-type": "text/plain; charset=latin1", "retry-after": "7", allow: "POST" };
   const app = await startApp((_req, res) =>
@@ -65,8 +65,8 @@ test("its bytes and the head that says how they are read are passed on as they a
 
 const alarm = () => signedDelivery({ alarm: sampleAlarm(), secret: TEST_SECRET });
 
-describe("an app's answer that cannot be passed on is none:", () => {
-  test("one of more than 1 MiB; one of 1 MiB is passed on whole", async () => {
+describe("listen answers 503 in place of an app's answer that cannot be forwarded:", () => {
+  test("an answer of more than 1 MiB; one of 1 MiB is forwarded", async () => {
     let bytes = 1_048_576;
     const { command, url } = await startBefore(
       await startApp((_req, res) => res.end("x".repeat(bytes))),
@@ -81,7 +81,7 @@ describe("an app's answer that cannot be passed on is none:", () => {
     await command.says(/"status":503.*its answer is longer than 1048576 bytes/);
   });
 
-  test("a compressed one, which is not asked for", async () => {
+  test("a compressed answer, which listen does not request", async () => {
     const asked: unknown[] = [];
     const app = await startApp((req, res) => {
       asked.push(req.headers["accept-encoding"]);
@@ -96,7 +96,7 @@ describe("an app's answer that cannot be passed on is none:", () => {
   });
 });
 
-test("over HTTPS a certificate of nobody is taken with --insecure alone", async () => {
+test("a self-signed certificate is accepted only with --insecure", async () => {
   const server = https.createServer(testCertificate(), (_req, res) => res.writeHead(202).end());
   const { port, close } = await listen(server);
   closing.push(() => {
@@ -111,7 +111,7 @@ test("over HTTPS a certificate of nobody is taken with --insecure alone", async 
   expect((await fetch(insecure.url, await alarm())).status).toBe(202);
 });
 
-test("an answer that breaks off is none", async () => {
+test("listen answers 503 when the app breaks off its answer", async () => {
   const app = await startApp((_req, res) => {
     res.writeHead(200, { "content-length": "100" }).write('{"outcome":"handled"}');
     setImmediate(() => res.destroy());
@@ -121,7 +121,7 @@ test("an answer that breaks off is none", async () => {
   await command.says(/"status":503,.*"error":"[^"]+"/);
 });
 
-test("a header that is given in two letter cases goes on as two lines", async () => {
+test("a header that is sent in two letter cases is forwarded as two lines", async () => {
   const seen: string[][] = [];
   const app = await startApp((req, res) => {
     seen.push(req.rawHeaders);
@@ -136,7 +136,7 @@ test("a header that is given in two letter cases goes on as two lines", async ()
   expect(seen[0]?.join(" ")).toContain("X-Foo 1 X-Foo 2");
 });
 
-describe("what is recorded in front of an app is what the app answered:", () => {
+describe("in front of an app listen records", () => {
   const OUTCOME = '{"outcome":"in_flight"}';
   test.each([
     ["as a plain receiver does", 200, "", "handled 200", { outcome: "handled", status: 200 }],
@@ -157,7 +157,7 @@ describe("what is recorded in front of an app is what the app answered:", () => 
     ]);
   });
 
-  test("or that it did not", async () => {
+  test("that the app did not answer", async () => {
     const { fixture } = await recordedBefore(await silentUrl());
     expect(fixture?.description).toContain("answered handler_failed 503");
     expect(fixture).not.toHaveProperty("expect");

@@ -38,14 +38,14 @@ async function app(...answers: Parameters<typeof answeringEndpoint>) {
   return endpoint;
 }
 
-/** Any bytes, as the app has to get them. */
+/** Any bytes. The app must receive exactly these. */
 const BODY = '{ "alarm" : { "id" : 1.0, "text": "Å\\u00e5" } }\r\n';
 
 function delivery(secret = TEST_SECRET) {
   return signedDelivery({ type: "new_alarm", secret, body: BODY });
 }
 
-/** Sends header lines as they are, those given twice too. */
+/** Sends header lines unchanged, also repeated ones. */
 function post(url: string, rawHeaders: readonly string[], body: string) {
   return new Promise<{ status: number | undefined; type: string | undefined; body: string }>(
     (resolve, reject) => {
@@ -65,7 +65,7 @@ function post(url: string, rawHeaders: readonly string[], body: string) {
   );
 }
 
-test("the app gets the exact bytes and headers, but those of the connection", async () => {
+test("the app gets the exact bytes and headers, except those of the connection", async () => {
   const { url: target, seen } = await app({ status: 200 });
   const { url } = await startBefore(target);
   const { headers } = await delivery();
@@ -83,7 +83,7 @@ test("the app gets the exact bytes and headers, but those of the connection", as
   );
 });
 
-test("the app's answer is the answer, whatever the delivery is worth", async () => {
+test("listen answers with the app's answer, also to a bad delivery", async () => {
   const { url: target } = await app(
     { status: 418, body: "teapot" },
     { status: 401, body: '{"error":{"code":"NOPE"}}' },
@@ -102,12 +102,12 @@ test("the app's answer is the answer, whatever the delivery is worth", async () 
     // Authentic, though not of the documented shape: the app decides.
     { outcome: "unrecognized", status: 418, forwarded: { status: 418 } },
     { outcome: "signature_mismatch", status: 401, forwarded: { status: 401, outcome: "nope" } },
-    // A copy goes on too: whether the app remembers it is what is to be seen.
+    // A duplicate is forwarded too, to show whether the app recognizes it.
     { outcome: "unrecognized", status: 200, forwarded: { status: 200 } },
   ]);
 });
 
-test("an app that does not answer is answered for so that the gateway sends again", async () => {
+test("listen answers 503 for an app that does not answer, so that the gateway sends again", async () => {
   const { command, url, entries } = await startBefore(await silentUrl());
   const { headers } = await delivery();
   const { status, type, body } = await post(url, Object.entries(headers).flat(), BODY);
@@ -121,7 +121,7 @@ test("an app that does not answer is answered for so that the gateway sends agai
   expect(entries()[0]?.["forwarded"]).not.toHaveProperty("status");
 });
 
-test("an app that is too slow is one that does not answer", async () => {
+test("listen answers 503 for an app that is too slow", async () => {
   const slow = http.createServer(() => undefined);
   await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve));
   closing.push(async () => {
@@ -134,16 +134,16 @@ test("an app that is too slow is one that does not answer", async () => {
   expect((await post(url, Object.entries(headers).flat(), BODY)).status).toBe(503);
 });
 
-test("what is shown says that the app did not answer", async () => {
+test("the listing says that the app did not answer", async () => {
   const argv = ["listen", "--port", "0", "--forward", await silentUrl(), "--show-body"];
   const command = startCommand(argv, { isTTY: true, env: { NO_COLOR: "1" }, columns: 60 });
   running.push(command);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
   await post(url, [], "\u00ff");
   await command.says(/503 malformed [^]*\n +The app did not answer within [^]*ECONNREFUSED/);
-  await command.says(/The body, of nobody knows whom:\n {10}│ ÿ\n/);
+  await command.says(/The body, from an unknown sender:\n {10}│ ÿ\n/);
   await fetch(url, { method: "POST", body: Uint8Array.of(0xff) });
-  await command.says(/of nobody knows whom, in base64:\n {10}│ \/w==\n/);
+  await command.says(/from an unknown sender, in base64:\n {10}│ \/w==\n/);
   const details = command
     .stdout()
     .split("\n")
@@ -151,7 +151,7 @@ test("what is shown says that the app did not answer", async () => {
   expect(details.filter((line) => line.length > 60)).toEqual([]);
 });
 
-test("a copy is authentic too: the app decides", async () => {
+test("a duplicate is shown as authentic: the app decides", async () => {
   const { url: target } = await app({ status: 200 });
   const { command, url, entries } = await startBefore(target);
   const alarm = await signedDelivery({ alarm: sampleAlarm(), secret: TEST_SECRET });
@@ -164,22 +164,22 @@ test("a copy is authentic too: the app decides", async () => {
   ]);
 });
 
-test("without a secret nothing is authentic: a delivery is unverified, whatever the app says", async () => {
+test("without a secret every delivery is shown as unverified, also when the app accepts it", async () => {
   const { url: target } = await app({ status: 200 });
   const env = { GATEWAY_WEBHOOK_SECRET: undefined };
   const argv = ["listen", "--port", "0", "--forward", target, "--accept-unsigned"];
   const command = startCommand(argv, { env });
   running.push(command);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
-  await fetch(url, await signedDelivery({ alarm: sampleAlarm(), secret: "of nobody" }));
+  await fetch(url, await signedDelivery({ alarm: sampleAlarm(), secret: "unknown to it" }));
   await command.says(/200 unverified +new_alarm/);
 });
 
-test("what is shown names the app's answer, and calls a delivery authentic and not handled", async () => {
+test("the listing shows the app's answer, and calls a delivery authentic, not handled", async () => {
   const { url: target } = await app({ status: 503 }, { status: 409, body: '{"outcome":"busy"}' });
   const command = startCommand(["listen", "--port", "0", "--forward", target]);
   running.push(command);
-  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/), which goes on to/);
+  const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/), forwarding to/);
   const event = sampleOnlineDataEvent("DATA_DELETED");
   const { headers, body } = await signedDelivery({ event, secret: TEST_SECRET });
   await post(url, Object.entries(headers).flat(), String(body));

@@ -11,7 +11,7 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-/** An endpoint that is asked and never answers. */
+/** An endpoint that never answers. */
 async function silentEndpoint() {
   let asked = 0;
   const server = http.createServer(() => {
@@ -25,7 +25,7 @@ async function silentEndpoint() {
   return { url: `http://127.0.0.1:${String(port)}/`, asked: () => asked };
 }
 
-test("Ctrl-C ends the wait for an answer, and nothing is shown of it", async () => {
+test("Ctrl-C ends the wait for an answer, and nothing is printed", async () => {
   const { url, asked } = await silentEndpoint();
   const command = startCommand(["send", url]);
   await eventually(asked).toBe(1);
@@ -43,7 +43,7 @@ test("Ctrl-C before the first answer of a replay shows no table", async () => {
   expect(command.stdout()).toBe("");
 });
 
-test("Ctrl-C before a port is open leaves none open", async () => {
+test("Ctrl-C before a port is open leaves no port open", async () => {
   const command = startCommand(["listen", "--port", "0"]);
   command.interrupt();
   expect(await command.exitCode).toBe(130);

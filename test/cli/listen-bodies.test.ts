@@ -29,12 +29,12 @@ async function start(...argv: readonly string[]) {
   return { url: String(url), entry };
 }
 
-/** A delivery of about so many bytes. */
+/** A delivery of about this many bytes. */
 function alarm(bytes: number, secret = TEST_SECRET) {
   return signedDelivery({ alarm: sampleAlarm({ text: "x".repeat(bytes) }), secret });
 }
 
-test("a body that is too long is told from its length, and is not handed on", async () => {
+test("a body over the limit is recognized by its length and not forwarded", async () => {
   const app = await answeringEndpoint({ status: 200 });
   closing.push(app.close);
   const { url, entry } = await start("--max-body-bytes", "2000", "--forward", app.url);
@@ -49,7 +49,7 @@ test("a body that is too long is told from its length, and is not handed on", as
   expect(app.seen).toEqual([]);
 });
 
-test("a long body that is taken is no reason why its signature does not match", async () => {
+test("a long body within the limit is not named as the reason for a bad signature", async () => {
   const { url, entry } = await start("--max-body-bytes", "3000000");
   expect((await fetch(url, await alarm(2_000_000, "another secret"))).status).toBe(409);
   const { outcome, findings } = (await entry()) as {
@@ -89,7 +89,7 @@ test("a body cannot forge a line of the listing: each of its lines is indented",
   ]);
 });
 
-test("a long line of a body is broken before the terminal would begin the next at its edge", async () => {
+test("a long line of a body is broken before the terminal would wrap it", async () => {
   const text = `${"日".repeat(60)}${FORGED.repeat(3)}`;
   const lines = await shownBody(text, { isTTY: true, columns: 60 });
   expect(lines.length).toBeGreaterThan(6);
@@ -110,7 +110,7 @@ const INVISIBLE = "\u061c\u200b\u200d\u200e\u202e\u2028\u2029\u2060\u2066\ufeff\
 const SPELT =
   "\\u061c\\u200b\\u200d\\u200e\\u202e\\u2028\\u2029\\u2060\\u2066\\ufeff\\udb40\\udc41";
 
-test("what is invisible or turns the direction of writing is spelt out, in JSON too", async () => {
+test("invisible characters and changes of the writing direction are escaped, also in JSON", async () => {
   expect(await shownBody(`a${INVISIBLE}b`)).toEqual([`          │ a${SPELT}b`]);
 
   const command = startCommand(["listen", "--port", "0", "--json", "--show-body"]);

@@ -59,7 +59,7 @@ function alarm(overrides: { secret?: string; timestamp?: number; body?: string }
   return signedDelivery({ type: "new_alarm", secret: TEST_SECRET, body: BODY, ...overrides });
 }
 
-test("each delivery is a line, and nothing of its body is shown", async () => {
+test("listen prints a line per delivery, and no part of its body", async () => {
   const { command, url } = await start();
   const delivery = await alarm();
   const first = await fetch(url, delivery);
@@ -81,18 +81,18 @@ test("each delivery is a line, and nothing of its body is shown", async () => {
   }
 });
 
-test("what is not authentic is shown without its id, and with the reason and how to mend it", async () => {
+test("listen shows a request that is not authentic without its id, with the reason and the fix", async () => {
   const { command, url } = await start();
   const { body, ...delivery } = await alarm();
   const response = await fetch(url, { ...delivery, body: `${String(body)}\n` });
 
   expect(response.status).toBe(409);
-  await command.says(/409 signature_mismatch +\d+ bytes[^]*body_trailing_newline: .*\n +Mend: \S/);
+  await command.says(/409 signature_mismatch +\d+ bytes[^]*body_trailing_newline: .*\n +Fix: \S/);
   expect(command.stdout()).not.toContain(delivery.headers["X-Webhook-Id"]);
   expect(command.stdout()).not.toContain(NAME);
 });
 
-test("a repeated header, an old delivery and a body that is not as documented have their reasons", async () => {
+test("listen gives a reason for a repeated header, an old delivery and an undocumented body", async () => {
   const { command, url } = await start(["--json"]);
   const { headers } = await alarm();
   await new Promise((resolve) => {
@@ -118,7 +118,7 @@ test("a repeated header, an old delivery and a body that is not as documented ha
   expect(entries[3]?.["reasons"]).toContain("alarm.text: expected a string");
 });
 
-test("--show-body shows it, and a body cannot command the terminal", async () => {
+test("--show-body shows the body, which cannot control the terminal", async () => {
   const { command, url } = await start(["--show-body"]);
   await fetch(url, await alarm({ body: BODY.replace("found", "\u001b[2J") }));
   await command.says(/was \\u001b\[2J/);
@@ -130,13 +130,13 @@ test("--show-body shows it, and a body cannot command the terminal", async () =>
   await lines.says(/"bodyBase64":"\/\/4="/);
 });
 
-test("during a rotation either secret is good", async () => {
+test("listen accepts either secret during a rotation", async () => {
   const { command, url } = await start(["--secret", "next", "--secret", "current"]);
   await fetch(url, await alarm({ secret: "current" }));
   await command.says(/200 handled/);
 });
 
-test("recorded fixtures hold nothing personal and can be replayed", async () => {
+test("fixtures that listen records hold no personal data and can be replayed", async () => {
   const directory = path.join(folder, "recorded");
   const { command, url } = await start(["--record", directory]);
   await fetch(url, await alarm());
@@ -152,7 +152,7 @@ test("recorded fixtures hold nothing personal and can be replayed", async () => 
   expect(await loadFixtures(directory)).toMatchObject([{ expect: { outcome: "handled" } }]);
 });
 
-test.each([[[]], [["--json"]]])("what cannot be recorded is said %j", async (argv) => {
+test.each([[[]], [["--json"]]])("listen says why it cannot record a delivery %j", async (argv) => {
   const taken = path.join(folder, "taken");
   writeFileSync(taken, "");
   const { command, url } = await start(["--record", taken, ...argv]);
@@ -162,14 +162,14 @@ test.each([[[]], [["--json"]]])("what cannot be recorded is said %j", async (arg
   );
 });
 
-test("without a secret it refuses to run, unless it is told to", async () => {
+test("listen refuses to run without a secret, unless --accept-unsigned is set", async () => {
   const env = { GATEWAY_WEBHOOK_SECRET: undefined };
   const refused = await runCommand(["listen"], { env });
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain("--accept-unsigned");
 
   const { command, url } = await start(["--accept-unsigned"], { env });
-  expect(command.stderr()).toContain("whoever sends is believed");
+  expect(command.stderr()).toContain("deliveries from anyone are accepted");
   const { headers, body } = await alarm();
   const unsigned = Object.entries(headers).filter(([name]) => name !== "X-Webhook-Signature");
   expect(
@@ -181,14 +181,14 @@ test("without a secret it refuses to run, unless it is told to", async () => {
   expect(both.code).toBe(2);
 });
 
-test("a port that is taken, a host of another machine and a bad secret are one line", async () => {
+test("a port in use, a host of another machine and a bad secret are one line", async () => {
   const { port, close } = await listen(http.createServer());
   const taken = await runCommand(["listen", "--port", String(port)]);
   expect(taken).toMatchObject({ code: 2, stdout: "" });
   expect(taken.stderr).toContain(`port ${String(port)} is in use`);
   await close();
   const elsewhere = await runCommand(["listen", "--port", "0", "--host", "192.0.2.1"]);
-  expect(elsewhere.stderr).toContain("no address of this machine");
+  expect(elsewhere.stderr).toContain("not an address of this machine");
   const unusable = await runCommand(["listen", "--port", "0", "--host", "x".repeat(300)]);
   expect(unusable.code).toBe(2);
   expect(unusable.stderr).toContain("getaddrinfo");
@@ -197,7 +197,7 @@ test("a port that is taken, a host of another machine and a bad secret are one l
   expect(spaced.stderr).not.toContain("spaced");
 });
 
-test("Ctrl-C closes the port, also under a request that hangs", async () => {
+test("Ctrl-C closes the port, also during a request that hangs", async () => {
   const { command, url } = await start();
   const hanging = http.request(url, { method: "POST", headers: { "content-length": 10 } });
   hanging.on("error", () => undefined).write("12345");

@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Output } from "../../src/cli/terminal/command-io.js";
+import { createStyle, type Output } from "../../src/cli/terminal/command-io.js";
 import { renderJunit } from "../../src/cli/doctor/junit-report.js";
 import { nearestName } from "../../src/cli/options/nearest-name.js";
 import { printable, printableLine } from "../../src/cli/terminal/printable.js";
 import { createProgressBar } from "../../src/cli/terminal/progress-bar.js";
-import { createStyle } from "../../src/cli/terminal/style.js";
 import { renderTable } from "../../src/cli/terminal/table.js";
 
 function output(
@@ -24,7 +23,7 @@ function output(
   };
 }
 
-/** What an XML parser refuses: the whole of XML that a report is made of. */
+/** Reports what an XML parser would refuse. Knows only the XML that a report uses. */
 function xmlFault(xml: string): string | undefined {
   const open: string[] = [];
   const token = /<\?xml [^>]*\?>|<(\/?)([a-z]+)((?: [a-z]+="[^"<]*")*)(\/?)>|([^<>]+)/gy;
@@ -44,7 +43,7 @@ function xmlFault(xml: string): string | undefined {
 }
 
 describe("a JUnit report", () => {
-  test("counts its cases and says what is wrong", () => {
+  test("counts its cases and shows the failures", () => {
     const xml = renderJunit("suite", [
       { group: "must.once", name: "a", ms: 1500, result: { state: "passed" } },
       {
@@ -60,7 +59,7 @@ describe("a JUnit report", () => {
     expect(xml).toContain('<skipped message="not seen"/>');
   });
 
-  test("is well-formed whatever an answer holds", () => {
+  test("is well-formed for any answer", () => {
     const text = fc.string({ unit: "binary" });
     const lone = fc.constantFrom("\ud800", "\udfff", "<", "]]>", '"', "\r\n", "\u0085", "\ufffe");
     const any = fc.array(fc.oneof(text, lone)).map((parts) => parts.join(""));
@@ -73,7 +72,7 @@ describe("a JUnit report", () => {
     );
   });
 
-  test("the judge of this test finds what is not", () => {
+  test("the XML check of this test finds errors", () => {
     for (const broken of [
       "<a>",
       "<a></b>",
@@ -97,7 +96,7 @@ describe("a table", () => {
     ["short", { text: "200.5", format: "red" }],
   ] as const;
 
-  test("is whole in a pipe", () => {
+  test("is complete in a pipe", () => {
     expect(renderTable(columns, rows, output())).toEqual([
       "Name                           ms",
       "a name that is rather long    1.0",
@@ -105,7 +104,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("gives way to the width of a terminal, and is coloured there", () => {
+  test("fits the width of a terminal, and has colours there", () => {
     const lines = renderTable(columns, rows, output(22));
     expect(lines).toEqual([
       "\u001b[2mName           \u001b[22m  \u001b[2m   ms\u001b[22m",
@@ -114,13 +113,13 @@ describe("a table", () => {
     ]);
   });
 
-  test("without rows it is its head", () => {
+  test("shows only its header when it has no rows", () => {
     expect(renderTable(columns, [], output())).toEqual(["Name  ms"]);
   });
 });
 
 describe("a progress bar", () => {
-  test("is drawn on one line of a terminal and taken away", () => {
+  test("is drawn on one line of a terminal and removed", () => {
     const err = output(30);
     const bar = createProgressBar(err, 2);
     bar.advance("the first");
@@ -133,14 +132,14 @@ describe("a progress bar", () => {
     expect(drawn.at(-1)).toBe("");
   });
 
-  test("takes a terminal that does not say its width for one of 80 columns", () => {
+  test("assumes 80 columns for a terminal of unknown width", () => {
     const err = output(undefined, true);
     createProgressBar(err, 2).advance("x".repeat(200));
     const drawn = err.written().split("\r\u001b[2K");
     expect(drawn.map((line) => line.length)).toEqual([0, 29, 79]);
   });
 
-  test("draws the name of a stranger's file, and does not obey it", () => {
+  test("escapes control characters in the name of a file", () => {
     const err = output(80);
     createProgressBar(err, 2).advance("a\u001b[2J\u009b\nb");
     expect(err.written()).toContain("a\\u001b[2J\\u009b\\nb");
@@ -159,7 +158,7 @@ describe("a progress bar", () => {
   });
 });
 
-test("what a stranger sends cannot command a terminal", () => {
+test("foreign text cannot control the terminal", () => {
   expect(printable("a\tb\nc\u001b[31m\u009b\u202e\r")).toBe(
     "a  b\nc\\u001b[31m\\u009b\\u202e\\u000d",
   );
@@ -172,7 +171,7 @@ test("what a stranger sends cannot command a terminal", () => {
   );
 });
 
-test("text of any script is printed as it is", () => {
+test("text of any script is printed unchanged", () => {
   const text = "Åsa Öberg, Þórr, Ελένη, 日本語, עברית, العربية, हिन्दी 👋";
   expect(printable(text)).toBe(text);
 });

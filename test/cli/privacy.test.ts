@@ -15,7 +15,7 @@ async function answering(...answers: Parameters<typeof answeringEndpoint>) {
   return endpoint;
 }
 
-test("neither the secret nor the signature is shown; the body with --show-body alone", async () => {
+test("send shows neither the secret nor the signature, and the body only with --show-body", async () => {
   const { url } = await answering({ status: 500, body: `no: ${TEST_SECRET}` });
   const { stdout } = await runCommand(["send", url]);
   expect(stdout).not.toContain(TEST_SECRET);
@@ -24,7 +24,7 @@ test("neither the secret nor the signature is shown; the body with --show-body a
   expect((await runCommand(["send", url, "--show-body"])).stdout).toContain('"account_id"');
 });
 
-test("an answer cannot command the terminal", async () => {
+test("an answer cannot control the terminal", async () => {
   const { url } = await answering({ status: 200, body: '{"outcome":"\\u001b[2Jgone\\u009b"}' });
   const { stdout } = await runCommand(["send", url]);
   expect(stdout).toContain("\\u001b[2Jgone\\u009b");

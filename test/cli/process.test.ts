@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Command } from "../../src/cli/command.js";
-import { Interruption, untilAborted } from "../../src/cli/terminal/interruption.js";
+import { Interruption, untilAborted } from "../../src/cli/exit.js";
 import { createProcessIo, flushed } from "../../src/cli/terminal/process-io.js";
 import { runCommandLine } from "../../src/cli/run-command-line.js";
-import { createStyle } from "../../src/cli/terminal/style.js";
+import { createStyle } from "../../src/cli/terminal/command-io.js";
 import { never } from "../support/deferred.js";
 
-/** Where it listens. */
+/** The port that it listens on. */
 const EMITTERS: readonly (readonly [NodeJS.EventEmitter, string])[] = [
   [process, "SIGINT"],
   [process, "SIGTERM"],
@@ -23,7 +23,7 @@ describe("a process", () => {
 
   afterEach(() => {
     vi.restoreAllMocks();
-    // Its listeners are for the life of a process, which here goes on.
+    // Its listeners live as long as the process, and this process goes on.
     for (const pair of EMITTERS) {
       const [emitter, name] = pair;
       for (const listener of listenersOf(pair)) {
@@ -45,7 +45,7 @@ describe("a process", () => {
     expect(exit.mock.calls).toEqual([[exitCode]]);
   });
 
-  test("ends when nobody reads its result, and goes on when nobody reads its progress", () => {
+  test("ends when its standard output is closed, and goes on when its standard error is", () => {
     const { signal } = createProcessIo();
     process.stderr.emit("error", new Error("write EPIPE"));
     expect(signal.aborted).toBe(false);
@@ -53,7 +53,7 @@ describe("a process", () => {
     expect(signal.reason).toMatchObject({ exitCode: 141 });
   });
 
-  test("says why its result cannot be written, where somebody would read it", () => {
+  test("says on standard error why its result cannot be written", () => {
     const write = vi.spyOn(process.stderr, "write").mockImplementation(() => true);
     const { signal } = createProcessIo();
     process.stdout.emit("error", Object.assign(new Error("no space left"), { code: "ENOSPC" }));
@@ -62,7 +62,7 @@ describe("a process", () => {
     expect(write.mock.calls).toEqual([["standard output: no space left\n"]]);
   });
 
-  test("writes to its streams, and knows their width where they are terminals", async () => {
+  test("writes to its streams, and knows the width of a terminal", async () => {
     const write = vi.spyOn(process.stdout, "write");
     const { out, err, env } = createProcessIo();
     out.write("");
@@ -88,7 +88,7 @@ describe("a process", () => {
 });
 
 describe("an interruption", () => {
-  test("rejects what is waited for, at once where it came before", async () => {
+  test("rejects the wait, at once if it came before", async () => {
     const abort = new AbortController();
     const waiting = untilAborted(abort.signal, new Promise(() => undefined));
     const reason = new Interruption(130, "SIGINT");
@@ -97,7 +97,7 @@ describe("an interruption", () => {
     await expect(untilAborted(abort.signal, Promise.resolve(1))).rejects.toBe(reason);
   });
 
-  test("leaves what ends by itself as it is", async () => {
+  test("does not change work that ends by itself", async () => {
     const { signal } = new AbortController();
     expect(await untilAborted(signal, Promise.resolve(1))).toBe(1);
     const error = new Error("its own");
@@ -110,7 +110,7 @@ describe("the command line", () => {
     vi.useRealTimers();
   });
 
-  /** Runs a command that no real one is: one with a bug, one that hangs. */
+  /** Runs a command made for the test: one with a bug, or one that hangs. */
   async function runWith(start: Command["start"], signal: AbortSignal) {
     let stderr = "";
     const write = (text: string): void => {
@@ -123,15 +123,15 @@ describe("the command line", () => {
     return { code: await runCommandLine(["odd"], io, [command]), stderr };
   }
 
-  test("shows the stack of a bug of ours, and exits 70", async () => {
+  test("shows the stack of a bug, and exits 70", async () => {
     const bug = () => Promise.reject(new TypeError("x is not a function"));
     const { code, stderr } = await runWith(bug, new AbortController().signal);
     expect(code).toBe(70);
-    expect(stderr).toMatch(/odd: a bug of ours.*\nTypeError: x is not a function\n +at /);
+    expect(stderr).toMatch(/odd: a bug in this program.*\nTypeError: x is not a function\n +at /);
   });
 
   test.each(["before it starts", "when it runs"])(
-    "leaves a command behind that does not end when it is told to %s",
+    "ends without a command that ignores an interruption %s",
     async (moment) => {
       vi.useFakeTimers({ toFake: ["setTimeout"] });
       const abort = new AbortController();

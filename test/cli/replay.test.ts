@@ -33,7 +33,7 @@ async function receiver() {
   return endpoint;
 }
 
-test("every published fixture is answered as it expects, again and again", async () => {
+test("replay: every published fixture is answered as it expects, also the second time", async () => {
   const { url } = await receiver();
   const argv = ["replay", fixturesFolder, "--to", url];
   const replays = [await runCommand(argv), await runCommand(argv)];
@@ -45,7 +45,7 @@ test("every published fixture is answered as it expects, again and again", async
   }
 });
 
-test("with --same-ids a second replay is one of duplicates", async () => {
+test("with --same-ids a second replay is answered duplicate", async () => {
   const { url } = await receiver();
   const alarm = path.join(folder, "alarm-email-hacked.json");
   const argv = ["replay", alarm, "--to", url, "--same-ids"];
@@ -56,7 +56,7 @@ test("with --same-ids a second replay is one of duplicates", async () => {
   expect(stdout).toContain("✗ 0 as expected, 1 different");
 });
 
-test("as recorded it is months old", async () => {
+test("with --as-recorded a fixture is months old, and refused", async () => {
   const { url } = await receiver();
   const alarm = path.join(folder, "alarm-email-hacked.json");
   const { code, stdout } = await runCommand(["replay", alarm, "--to", url, "--as-recorded"], {
@@ -82,20 +82,20 @@ test("a fixture without an expectation is shown and not judged", async () => {
   expect(shown.stdout).toContain("✓ 1 as expected, 1 not judged");
 });
 
-test("an expectation may be of the status alone", async () => {
+test("a fixture may expect only a status", async () => {
   const { url } = await receiver();
   const alarm = path.join(folder, "alarm-email-hacked.json");
   const fixture = JSON.parse(readFileSync(alarm, "utf8")) as object;
   const file = path.join(folder, "of-a-status.json");
   writeFileSync(file, JSON.stringify({ ...fixture, expect: { status: 418 } }));
   const { code, stdout } = await runCommand(["replay", file, "--to", url]);
-  // In other tests all that is in the folder is sent.
+  // Other tests send the whole folder.
   rmSync(file);
   expect(code).toBe(1);
   expect(stdout).toMatch(/✗ {2}of-a-status +200 {2}handled +418 +\d/);
 });
 
-test("what is not answered is a failure, judged or not", async () => {
+test("a fixture without an answer is a failure, also one without an expectation", async () => {
   const argv = ["replay", path.join(folder, "unjudged.json"), "--to", await silentUrl()];
   const { code, stdout } = await runCommand(argv);
   expect(code).toBe(1);
@@ -103,17 +103,17 @@ test("what is not answered is a failure, judged or not", async () => {
   expect(stdout).toMatch(/1 without an answer \(.*ECONNREFUSED/);
 });
 
-test("the secret of the fixtures may be another", async () => {
+test("--fixture-secret names another secret of the fixtures", async () => {
   const { url } = await receiver();
   const alarm = path.join(folder, "alarm-email-hacked.json");
   const argv = ["replay", alarm, "--to", url, "--fixture-secret", OTHER_SECRET];
   const { stdout } = await runCommand(argv);
-  // Taken for a fixture with a bad signature, it is sent as it was recorded.
+  // With the wrong secret it counts as a fixture with a bad signature, and is sent unchanged.
   expect(stdout).toMatch(/409 {2}stale/);
   expect(stdout).not.toContain(OTHER_SECRET);
 });
 
-test("Ctrl-C shows what was sent so far", async () => {
+test("Ctrl-C in replay shows the fixtures that were sent", async () => {
   const { url, onRequest, close } = await answeringEndpoint({ status: 200 });
   closing.push(close);
   const command = startCommand(["replay", fixturesFolder, "--to", url], { isTTY: true });
@@ -123,14 +123,14 @@ test("Ctrl-C shows what was sent so far", async () => {
 
   expect(await command.exitCode).toBe(130);
   expect(command.stdout()).toContain("not sent");
-  // The bar is taken away.
+  // The progress bar is removed.
   expect(command.stderr()).toMatch(/\d+\/\d+[^]*\r\u001b\[2K$/);
 });
 
 test.each([
   [["there-is-none", "--to", "http://127.0.0.1/"], "there is no there-is-none"],
   [[fixturesFolder], "--to <url>"],
-  [["--to", "http://127.0.0.1/"], "what is missing: <files…>"],
+  [["--to", "http://127.0.0.1/"], "missing argument: <files…>"],
   [[path.join(fixturesFolder, "README.md"), "--to", "http://127.0.0.1/"], "is no fixture"],
 ])("%j is wrong usage", async (argv, message) => {
   const { code, stderr } = await runCommand(["replay", ...argv]);

@@ -55,7 +55,7 @@ async function sendJson(...argv: readonly string[]) {
   return { code, ...(JSON.parse(stdout) as SendDocument) };
 }
 
-test("an alarm is sent, signed, and shown with status, outcome and time", async () => {
+test("send signs an alarm, and shows status, outcome and time", async () => {
   const { url, outcomes } = await receiver();
   const { code, stdout, stderr } = await runCommand(["send", url]);
 
@@ -107,14 +107,14 @@ test("the exact bytes of a file, a fixture and standard input are sent", async (
   ]);
 });
 
-test("a fixture without X-Webhook-Type has the type that its body tells", async () => {
+test("a fixture without X-Webhook-Type gets the type that its body implies", async () => {
   const { url } = await answering({ status: 200 });
   const recorded = readFileSync(path.join(fixturesFolder, "event-data-deleted.json"), "utf8");
   const untyped = file("untyped.json", recorded.replace("X-Webhook-Type", "X-Other"));
   expect((await sendJson(url, "--fixture", untyped)).delivery.type).toBe("delete_my_data_event");
 });
 
-test("copies that are sent at once are handled once", async () => {
+test("copies that are sent at the same time are handled once", async () => {
   const { url, outcomes } = await receiver();
   const { code, answers } = await sendJson(url, "--copies", "5", "--concurrent");
 
@@ -132,7 +132,7 @@ test.each([
   const sent = await sendJson(url, ...experiment);
   expect(sent).toMatchObject({ code: 0, passed: true, answers: [{ status: 409, outcome }] });
   const { stdout } = await runCommand(["send", url, ...experiment]);
-  expect(stdout).toContain("✓ refused, as it has to be");
+  expect(stdout).toContain("✓ refused, as it must be");
 });
 
 test.each([["--tamper"], ["--stale=600"], ["--wrong-secret"]])(
@@ -141,12 +141,12 @@ test.each([["--tamper"], ["--stale=600"], ["--wrong-secret"]])(
     const { url } = await answering({ status: 200 });
     const { code, stdout } = await runCommand(["send", url, experiment]);
     expect(code).toBe(1);
-    expect(stdout).toContain("✗ acknowledged, though nobody can have sent it");
+    expect(stdout).toContain("✗ acknowledged, although it must be refused");
   },
 );
 
 test.each(["", "no digit", '{"alarm":{"id":9}}', '{"alarm":{"id":10}}'])(
-  "%j is tampered with, in as many bytes where it has any",
+  "--tamper changes %j, and keeps its length unless it is empty",
   async (body) => {
     const { url, seen } = await answering({ status: 409 });
     const argv = ["--body", file("tampered", body), "--type", "new_alarm", "--tamper"];
@@ -157,7 +157,7 @@ test.each(["", "no digit", '{"alarm":{"id":9}}', '{"alarm":{"id":10}}'])(
   },
 );
 
-test("the same seed makes the same record, in the format that is asked for", async () => {
+test("the same seed gives the same record, in the requested format", async () => {
   const { url, seen } = await answering({ status: 200 });
   const argv = ["--event-type", "iban_hacked", "--seed", "7", "--format", "standardized"];
   await sendJson(url, ...argv);
@@ -175,7 +175,7 @@ test("a name with several addresses has one reason", async () => {
   expect(answers[0]?.error).toMatch(/^(the request failed: )?connect E(CONNREFUSED|TIMEDOUT) /);
 });
 
-test("a status on which the gateway gives up is named as the loss that it is", async () => {
+test("send names a final status as the loss of the alarm", async () => {
   const { url } = await answering({ status: 200 }, { status: 401 });
   const { code, stdout } = await runCommand(["send", url, "--copies", "2"]);
   expect(code).toBe(1);
@@ -183,7 +183,7 @@ test("a status on which the gateway gives up is named as the loss that it is", a
   expect(stdout).toContain("lost for good");
 });
 
-test("nobody at the URL is a failure with its reason, and no experiment passes by it", async () => {
+test("send fails with the reason when nothing listens, and no experiment passes for it", async () => {
   const url = await silentUrl();
   const { code, stdout } = await runCommand(["send", url]);
   expect(code).toBe(1);
@@ -192,12 +192,15 @@ test("nobody at the URL is a failure with its reason, and no experiment passes b
 });
 
 test.each([
-  [["not-a-url"], "no http or https URL"],
-  [["ftp://127.0.0.1/"], "no http or https URL"],
-  [["http://127.0.0.1/", "--id", "a:b"], "--id has to be"],
+  [["not-a-url"], "must be an http or https URL"],
+  [["ftp://127.0.0.1/"], "must be an http or https URL"],
+  [["http://127.0.0.1/", "--id", "a:b"], "--id must be"],
   [["http://127.0.0.1/", "--event", "DATA_REAPEARED"], "did you mean DATA_REAPPEARED?"],
-  [["http://127.0.0.1/", "--event", "DATA_DELETED", "--body", "x"], "--body and --event are given"],
-  [["http://127.0.0.1/", "--body", "/there/is/none"], "there is no such file"],
+  [
+    ["http://127.0.0.1/", "--event", "DATA_DELETED", "--body", "x"],
+    "--body and --event exclude each other",
+  ],
+  [["http://127.0.0.1/", "--body", "/there/is/none"], "no such file"],
   [["http://127.0.0.1/", "--fixture", "/there/is/none"], "there is no /there/is/none"],
   [["http://127.0.0.1/", "--fixture", fixturesFolder], "--fixture takes one file"],
   [["http://127.0.0.1/", "--follow-retries", "--tamper"], "leave out --tamper"],
@@ -209,7 +212,7 @@ test.each([
   expect(stderr.trim().split("\n")).toHaveLength(1);
 });
 
-test("a body that tells no type needs one", async () => {
+test("a body that implies no type needs --type", async () => {
   const { code, stderr } = await runCommand([
     "send",
     "http://127.0.0.1/",
@@ -217,5 +220,5 @@ test("a body that tells no type needs one", async () => {
     file("list.json", "[1]"),
   ]);
   expect(code).toBe(2);
-  expect(stderr).toContain("say its --type");
+  expect(stderr).toContain("pass its --type");
 });

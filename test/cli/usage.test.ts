@@ -6,29 +6,32 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { parseArguments } from "../../src/cli/options/arguments.js";
-import { UsageError } from "../../src/cli/options/usage-error.js";
+import { UsageError } from "../../src/cli/exit.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
 const COMMANDS = ["send", "replay", "doctor", "listen", "explain"];
-const SECRET = "whsec_of_nobody_0123456789";
+const SECRET = "whsec_unknown_0123456789";
 
 describe("help", () => {
-  test.each(COMMANDS)("%s has one with examples, in 80 columns, by both ways", async (name) => {
-    const { code, stdout, stderr } = await runCommand([name, "--help"]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(new RegExp(`Usage: ${packageJson.name} ${name} `));
-    expect(stdout).toContain(`npx ${packageJson.name} ${name}`);
-    expect(stdout).toContain("--json");
-    const [options = ""] = stdout.split("Examples");
-    expect(options.split("\n").filter((line) => line.length > 80)).toEqual([]);
-    expect((await runCommand(["help", name])).stdout).toBe(stdout);
-    expect((await runCommand([name, "--nonsense", "-h"])).stdout).toBe(stdout);
-    expect((await runCommand([name, "--", "--help"])).stdout).not.toBe(stdout);
-  });
+  test.each(COMMANDS)(
+    "of %s has examples and fits 80 columns, by --help and by help",
+    async (name) => {
+      const { code, stdout, stderr } = await runCommand([name, "--help"]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toMatch(new RegExp(`Usage: ${packageJson.name} ${name} `));
+      expect(stdout).toContain(`npx ${packageJson.name} ${name}`);
+      expect(stdout).toContain("--json");
+      const [options = ""] = stdout.split("Examples");
+      expect(options.split("\n").filter((line) => line.length > 80)).toEqual([]);
+      expect((await runCommand(["help", name])).stdout).toBe(stdout);
+      expect((await runCommand([name, "--nonsense", "-h"])).stdout).toBe(stdout);
+      expect((await runCommand([name, "--", "--help"])).stdout).not.toBe(stdout);
+    },
+  );
 
-  test("the overview names every command, on standard error where nothing was asked", async () => {
+  test("the overview names every command; without arguments it goes to standard error", async () => {
     const asked = await runCommand(["--help"]);
     for (const name of COMMANDS) expect(asked.stdout).toContain(`  ${name}  `);
     expect(asked.code).toBe(0);
@@ -46,38 +49,44 @@ describe("help", () => {
 test.each([
   [["sned"], "unknown command sned, did you mean send?"],
   [["help", "doktor"], "unknown command doktor, did you mean doctor?"],
-  [["xyzzy"], "unknown command; there are send, replay, doctor, listen, explain, help\n"],
-  [[SECRET], "unknown command; there are send"],
-  [["help", SECRET], "unknown command; there are send"],
-  [[`--secret:${SECRET}`, "send"], "the command stands first, and then --secret\n"],
+  [["xyzzy"], "unknown command; the commands are send, replay, doctor, listen, explain, help\n"],
+  [[SECRET], "unknown command; the commands are send"],
+  [["help", SECRET], "unknown command; the commands are send"],
+  [[`--secret:${SECRET}`, "send"], "the command comes first, then --secret\n"],
   [["send", `--secret:${SECRET}`], "unknown option --secret"],
-  [["send", `http:/user:${SECRET}@/`], "the endpoint is no http or https URL"],
-  [["send", `htps://example.com/?token=${SECRET}`], "the endpoint is no http or https URL"],
-  [["doctor", `ftp://user:${SECRET}@example.com/`], "the endpoint is no http or https URL"],
-  [["listen", "--forward", `//user:${SECRET}@example.com/`], "the endpoint is no http or https"],
-  [["replay", "x", "--to", `user:${SECRET}@example.com`], "the endpoint is no http or https URL"],
-  [["send", "http://127.0.0.1/", "--secret-file", SECRET], "--secret-file: there is no such file"],
+  [["send", `http:/user:${SECRET}@/`], "the endpoint must be an http or https URL"],
+  [["send", `htps://example.com/?token=${SECRET}`], "the endpoint must be an http or https URL"],
+  [["doctor", `ftp://user:${SECRET}@example.com/`], "the endpoint must be an http or https URL"],
+  [
+    ["listen", "--forward", `//user:${SECRET}@example.com/`],
+    "the endpoint must be an http or https",
+  ],
+  [
+    ["replay", "x", "--to", `user:${SECRET}@example.com`],
+    "the endpoint must be an http or https URL",
+  ],
+  [["send", "http://127.0.0.1/", "--secret-file", SECRET], "--secret-file: no such file"],
   [
     ["send", "http://127.0.0.1/", "--secret-file", SECRET.repeat(20)],
     "--secret-file: ENAMETOOLONG",
   ],
-  [[`--secret=${SECRET}`, "send"], "the command stands first, and then --secret\n"],
-  [["send"], "what is missing: <url>"],
-  [["send", "http://127.0.0.1/", SECRET], "2 arguments are given, where it takes: <url>"],
+  [[`--secret=${SECRET}`, "send"], "the command comes first, then --secret\n"],
+  [["send"], "missing argument: <url>"],
+  [["send", "http://127.0.0.1/", SECRET], "too many arguments: 2 given, expected <url>"],
   [["send", `--secert=${SECRET}`], "unknown option --secert, did you mean --secret?"],
   [["send", "-x"], "unknown option -x"],
   [["send", `--ä${SECRET}`], "unknown option -\n"],
   [["send", "--__proto__", "1"], "unknown option --__proto__"],
   [["send", "--tamper=yes"], "--tamper takes no value"],
   [["send", "--secret"], "--secret needs a value: <secret>"],
-  [["send", "--secret", "--json"], "--secret needs a value; one that begins with a dash"],
-  [["send", "--id", "a", "--id", "b"], "--id is given twice"],
-  [["send", "--copies", "0"], "--copies has to be a whole number from 1 to 1000"],
-  [["send", "--copies", "1.5"], "--copies has to be a whole number from 1 to 1000"],
-  [["send", "--copies", "-1"], "--copies has to be a whole number from 1 to 1000"],
-  [["listen", "--port", "65536"], "--port has to be a whole number from 0 to 65535"],
-  [["send", "--type", "alarm"], "--type has to be one of new_alarm, delete_my_data_event"],
-])("%j is wrong usage, said in one line that repeats no secret", async (argv, message) => {
+  [["send", "--secret", "--json"], "--secret needs a value; write a value that begins with a dash"],
+  [["send", "--id", "a", "--id", "b"], "--id was given twice"],
+  [["send", "--copies", "0"], "--copies must be a whole number from 1 to 1000"],
+  [["send", "--copies", "1.5"], "--copies must be a whole number from 1 to 1000"],
+  [["send", "--copies", "-1"], "--copies must be a whole number from 1 to 1000"],
+  [["listen", "--port", "65536"], "--port must be a whole number from 0 to 65535"],
+  [["send", "--type", "alarm"], "--type must be one of new_alarm, delete_my_data_event"],
+])("%j is wrong usage: one line that repeats no secret", async (argv, message) => {
   const { code, stdout, stderr } = await runCommand(argv);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain(message);
@@ -85,7 +94,7 @@ test.each([
   expect(stderr).not.toContain(SECRET);
 });
 
-test("whatever the arguments are, they are read or refused, and no value is repeated", () => {
+test("any arguments are read or refused, and no message repeats a value", () => {
   const specs = {
     name: { kind: "text", value: "<name>", help: "" },
     all: { kind: "list", value: "<name>", help: "" },
@@ -143,7 +152,7 @@ describe("where the secret comes from", () => {
   }
 
   test.each([TEST_SECRET, `${TEST_SECRET}\n`, `${TEST_SECRET}\r\n`])(
-    "a file wins over the environment, and one line end is no part of it: %j",
+    "a file has precedence over the environment, without its last line end: %j",
     async (content) => {
       expect((await sendWith(content)).code).toBe(0);
     },
@@ -153,7 +162,7 @@ describe("where the secret comes from", () => {
     [`${TEST_SECRET}\n\n`, "white space at an end"],
     [`${TEST_SECRET} \n`, "white space at an end"],
     ["\n", "the file is empty"],
-    [Uint8Array.of(0xff, 0x41), "no UTF-8"],
+    [Uint8Array.of(0xff, 0x41), "not UTF-8"],
     [`\uFEFF${TEST_SECRET}`, "white space at an end"],
   ])("what else is in the file is not passed over: %j", async (content, message) => {
     const { code, stderr } = await sendWith(content);
@@ -162,12 +171,12 @@ describe("where the secret comes from", () => {
     expect(stderr).not.toContain(TEST_SECRET);
   });
 
-  test("two secrets, no file and no secret at all are refused", async () => {
+  test("two secrets, a missing file and a missing secret are refused", async () => {
     expect((await sendWith(TEST_SECRET, "--secret", SECRET)).stderr).toContain("several secrets");
     const argv = ["send", "http://127.0.0.1/"];
     const none = await runCommand([...argv, "--secret-file", path.join(folder, "none")]);
     expect(none.stderr).toContain("--secret-file: ");
-    expect(none.stderr).toContain("there is no such file");
+    expect(none.stderr).toContain("no such file");
     const env = { GATEWAY_WEBHOOK_SECRET: undefined };
     expect((await runCommand(argv, { env })).stderr).toContain("no secret: set");
   });

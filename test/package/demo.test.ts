@@ -1,9 +1,10 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { demoRows, runDemo, type DemoRun } from "../support/package/demo-run.js";
+import { REPOSITORY } from "../support/package/installed-package.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
 
 let run: DemoRun;
@@ -110,6 +111,34 @@ describe("npm run demo", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("\u001b[32m✓\u001b[39m");
     expect(demoRows(stripVTControlCharacters(stdout))).toEqual(demoRows(run.stdout));
+  });
+});
+
+describe("examples/demo/tsconfig.sources.json", () => {
+  it("leads every import of the package to its source, so that the demo needs no build", async () => {
+    const folder = join(REPOSITORY, "examples/demo");
+    const files = (await readdir(folder)).filter((file) => file.endsWith(".ts"));
+    const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
+    const imported = texts.flatMap((text) =>
+      Array.from(text.matchAll(/ from "(identity-gateway-webhooks[^"]*)"/g), ([, name]) => name),
+    );
+    const config = await readFile(join(folder, "tsconfig.sources.json"), "utf8");
+    const { compilerOptions } = JSON.parse(config) as {
+      readonly compilerOptions: { readonly paths: Readonly<Record<string, readonly string[]>> };
+    };
+    const mapped = Object.keys(compilerOptions.paths).filter((name) => name !== "#crypto");
+    expect([...new Set(imported)].sort()).toEqual(mapped.sort());
+  });
+});
+
+describe("npm run demo with nothing but Node on the PATH", () => {
+  it("needs no compiler and no other program", async () => {
+    const bin = await mkdtemp(join(tmpdir(), "bin-"));
+    await symlink(process.execPath, join(bin, "node"));
+    const { code, stdout, stderr } = await runDemo([], { PATH: bin });
+    await rm(bin, { recursive: true });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(demoRows(stdout)).toEqual(demoRows(run.stdout));
   });
 });
 

@@ -145,9 +145,11 @@ describe("the tarball", () => {
     const folders = new Set(files.map((file) => file.split("/").slice(1, 2).join("/")));
     expect([...folders].sort()).toEqual([
       "CHANGELOG.md",
+      "CONTRIBUTING.md",
       "LICENSE",
       "README.md",
       "SECURITY.md",
+      "bench",
       "dist",
       "docs",
       "fixtures",

@@ -6,21 +6,23 @@ import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
 import { readMarkdown, sectionOf } from "../support/package/markdown.js";
-import { installForPartner } from "../support/package/partner-project.js";
+import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+import { startReadmeServer, type ReadmeServer } from "../support/package/readme-server.js";
 import {
   lastingOutput,
   shownCommands,
   type ShownCommand,
 } from "../support/package/shell-session.js";
 
-const PROVE_IT = sectionOf(readMarkdown("README.md"), "## Prove it before you trust it");
+const README = readMarkdown("README.md");
+const PROVE_IT = sectionOf(README, "## Prove it before you trust it");
 const SHOWN = readMarkdown("docs/testing.md").snippets("console").flatMap(shownCommands);
 const LISTEN = SHOWN.filter(({ command }) => command.includes(" listen "));
 
 let cli: InstalledCli;
 let example: Awaited<ReturnType<typeof startExpressExample>>;
 let rejecting: Awaited<ReturnType<typeof receivingEndpoint>>;
-/** Where the documents say that somebody listens, and where somebody does. */
+/** The URLs that docs/testing.md shows, and those that listen here. */
 let endpoints: readonly (readonly [shown: string, actual: string])[];
 
 beforeAll(async () => {
@@ -45,12 +47,16 @@ const toShown = (text: string): string =>
   endpoints.reduce((all, [shown, actual]) => all.replaceAll(actual, shown), text);
 
 /** Runs a script in the partner's folder, as a shell on a terminal would show it: both streams as one. */
-function runShell(script: string, env: Readonly<Record<string, string>> = {}) {
+function runShell(
+  script: string,
+  env: Readonly<Record<string, string>> = {},
+  cwd: string = cli.folder,
+) {
   return new Promise<{ code: number | string; output: string }>((resolve) => {
     execFile(
       "bash",
       ["-euc", `exec 2>&1; ${script}`],
-      { cwd: cli.folder, env: { PATH: process.env["PATH"], ...env } },
+      { cwd, env: { PATH: process.env["PATH"], ...env } },
       (error, output) => {
         resolve({ code: error?.code ?? 0, output });
       },
@@ -59,25 +65,56 @@ function runShell(script: string, env: Readonly<Record<string, string>> = {}) {
 }
 
 describe("the README", () => {
-  test("has commands that pass as they stand, with npx", async () => {
-    const [commands = "", ...others] = PROVE_IT.snippets("sh");
-    expect(others).toEqual([]);
-    const { code, output } = await runShell(toActual(commands));
+  let project: PartnerProject;
+  let server: ReadmeServer;
+
+  beforeAll(async () => {
+    project = installForPartner();
+    server = await startReadmeServer(project.folder);
+  });
+
+  afterAll(() => {
+    server.stop();
+    project.remove();
+  });
+
+  test("has commands that are all green on its own server, in their order", async () => {
+    const run = (script: string) => runShell(server.atPort(script), {}, project.folder);
+
+    const [install, start, firstSend = "", byHand = "", clone, prove = "", ...others] =
+      README.snippets("sh");
+    expect(install).toContain("npm install");
+    expect(start).toContain("npx tsx server.ts");
+    expect(clone).toContain("npm run demo");
+    expect(others).toEqual([README.snippet("sh", "npm run bench:check")]);
+
+    const sent = await run(firstSend);
+    expect(sent.output).toContain("✓ acknowledged");
+    expect(sent.code).toBe(0);
+
+    const twice = `${byHand}\nprintf '\\n'\n${byHand.slice(byHand.indexOf("curl"))}`;
+    const answers = await run(twice);
+    expect(answers.output.match(/^HTTP\/1\.1 200 OK/gm)).toHaveLength(2);
+    expect(answers.output).toContain('{"outcome":"handled"}');
+    expect(answers.output).toContain('{"outcome":"duplicate"}');
+    expect(answers.code).toBe(0);
+
+    const { code, output } = await run(prove);
     expect(output).toContain("✓ acknowledged");
     expect(output).toContain(`✓ ${String(fixtures.length)} as expected`);
     expect(output).toMatch(/✓ 66 passed, 3 not judged/);
     expect(code).toBe(0);
-  });
+  }, 120_000);
 
   test("says of the picture what it shows", () => {
-    expect(PROVE_IT.text).toContain("by 69 cases in seven groups; 66 passed, and 3 cannot be seen");
+    expect(PROVE_IT.text).toContain(
+      "with 69 cases in seven groups; 66 passed, and 3 cannot be seen",
+    );
   });
 
   test("has a test that passes in the partner's runner", () => {
-    const project = installForPartner();
     project.write("receiver.test.ts", PROVE_IT.snippet("ts", "// receiver.test.ts"));
     expect(project.vitest("receiver.test.ts")).toMatch(/Tests\s+69 passed/);
-    project.remove();
   });
 
   test("stays short", () => {

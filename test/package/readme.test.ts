@@ -1,16 +1,40 @@
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
-import net from "node:net";
-import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
 import { OUTCOMES, ruleOf, type Outcome } from "../../src/answer/outcome.js";
-import { freePort } from "../support/free-port.js";
+import { TEST_SECRET } from "../support/deliveries.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
 
 const README = readMarkdown("README.md");
 const { snippet, table } = README;
+
+/** Sends an alarm to the README's function, its duplicate in base64, a changed one, and a probe. */
+const CALL_LAMBDA = `
+  import { sampleAlarm, signedDelivery } from "identity-gateway-webhooks/testing";
+  import { handler } from "./lambda.js";
+  const secret = process.env.GATEWAY_WEBHOOK_SECRET;
+  const { headers, body: text } = await signedDelivery({ secret, alarm: sampleAlarm({ id: 7 }) });
+  const event = (method, body, isBase64Encoded = false) =>
+    ({ requestContext: { http: { method } }, headers, body, isBase64Encoded });
+  const events = [
+    event("POST", text),
+    event("POST", Buffer.from(text).toString("base64"), true),
+    event("POST", text.replace("7", "8")),
+    event("GET"),
+  ];
+  for (const each of events) console.log(JSON.stringify(await handler(each)));
+`;
+
+test("the contents name every section in its order", () => {
+  const [contents = ""] = /^\[Quick start\].*$/m.exec(README.text) ?? [];
+  const linked = Array.from(contents.matchAll(/\]\((#[^)]+)\)/g), ([, anchor]) => anchor);
+  const sections = Array.from(
+    README.text.matchAll(/^## (.+)$/gm),
+    ([, heading = ""]) => `#${heading.toLowerCase().replaceAll(" ", "-")}`,
+  );
+  expect(linked).toEqual(sections);
+});
 
 describe("the tables", () => {
   test("of the performance is the one that the benchmark has written", () => {
@@ -49,14 +73,12 @@ describe("the tables", () => {
 
 describe("the snippets", () => {
   let project: PartnerProject;
-  let server: ChildProcess | undefined;
 
   beforeAll(() => {
     project = installForPartner();
   });
 
   afterAll(() => {
-    server?.kill();
     project.remove();
   });
 
@@ -67,33 +89,31 @@ describe("the snippets", () => {
   });
 
   test("the first fits on a screen", () => {
-    expect(snippet("ts", "// server.ts").trim().split("\n").length).toBeLessThanOrEqual(16);
+    expect(snippet("ts", "// server.ts").trim().split("\n").length).toBeLessThanOrEqual(15);
   });
 
-  test("the first runs as it stands, and the command gets a 200 from it", async () => {
-    const port = await freePort();
-    const atPort = (text: string) => text.replaceAll("3000", String(port));
-    project.write("server.ts", atPort(snippet("ts", "// server.ts")));
-    const start = snippet("sh", "npx tsx server.ts");
-    const [, secret = ""] = /GATEWAY_WEBHOOK_SECRET=(\S+)/.exec(start) ?? [];
-    server = spawn(
-      process.execPath,
-      ["--import", import.meta.resolve("tsx"), path.join(project.folder, "server.ts")],
-      {
-        env: { PATH: process.env["PATH"], GATEWAY_WEBHOOK_SECRET: secret },
-        stdio: ["ignore", "pipe", "inherit"],
-      },
-    );
-    await listening(port);
-    const command = atPort(snippet("sh", "openssl dgst"));
-    const sendTwice = `${command}\nprintf '\\n'\n${command.slice(command.indexOf("curl"))}`;
-    const answers = execFileSync("bash", ["-euc", sendTwice], {
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
+  test("the Lambda function answers with a statusCode and takes base64 bodies", () => {
+    project.write("lambda.ts", snippet("ts", "// lambda.ts"));
+    project.write("call-lambda.ts", CALL_LAMBDA);
+    const tsx = import.meta.resolve("tsx");
+    const printed = project.node(["--import", tsx, "call-lambda.ts"], {
+      GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
     });
-    expect(answers.match(/^HTTP\/1\.1 200 OK/gm)).toHaveLength(2);
-    expect(answers).toContain('{"outcome":"handled"}');
-    expect(answers).toContain('{"outcome":"duplicate"}');
+    const [handled, ...answers] = printed.trim().split("\n");
+    expect(handled).toBe("7");
+    expect(answers.map((answer) => JSON.parse(answer) as unknown)).toEqual([
+      {
+        statusCode: 200,
+        headers: { "content-type": "application/json", "cache-control": "no-store" },
+        body: '{"outcome":"handled"}',
+      },
+      expect.objectContaining({ statusCode: 200, body: '{"outcome":"duplicate"}' }),
+      expect.objectContaining({
+        statusCode: 409,
+        body: expect.stringContaining("SIGNATURE_MISMATCH") as unknown,
+      }),
+      expect.objectContaining({ statusCode: 200, body: "" }),
+    ]);
   });
 
   test("the fixture test passes in the partner's runner", () => {
@@ -101,21 +121,3 @@ describe("the snippets", () => {
     expect(project.vitest("alarm.test.ts")).toMatch(/Tests\s+1 passed/);
   });
 });
-
-/** Resolves when something accepts connections on `port`. */
-async function listening(port: number): Promise<void> {
-  for (;;) {
-    const socket = net.connect(port, "127.0.0.1");
-    const connected = await new Promise<boolean>((resolve) => {
-      socket.once("connect", () => {
-        resolve(true);
-      });
-      socket.once("error", () => {
-        resolve(false);
-      });
-    });
-    socket.destroy();
-    if (connected) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}

@@ -1,7 +1,7 @@
 import type * as library from "identity-gateway-webhooks" with { "resolution-mode": "import" };
 import type { ColdDelivery, ColdStart } from "./delivery.js" with { "resolution-mode": "import" };
 
-// Nothing is loaded before this line, so that all that the package loads is counted to it.
+// Nothing is loaded before this line, so that the package's own loading is measured completely.
 const bootMs = performance.now();
 
 async function answerFirst(): Promise<void> {

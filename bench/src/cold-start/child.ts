@@ -1,6 +1,6 @@
 import type { Answer, ColdDelivery, ColdStart } from "./delivery.js";
 
-// Nothing is imported before this line, so that all that a contender loads is counted to it.
+// Nothing is imported before this line, so that a contender's own loading is measured completely.
 const bootMs = performance.now();
 const [contender = "", delivery = ""] = process.argv.slice(2);
 const { answer } = (await import(`./contenders/${contender}.js`)) as { readonly answer: Answer };

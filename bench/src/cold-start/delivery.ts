@@ -1,19 +1,19 @@
-/** One delivery that was signed beforehand, in text alone, so that it can be handed to a process. */
+/** One signed delivery as text, so that it can be passed to a process. */
 export interface ColdDelivery {
   readonly secret: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Answers one delivery. True where it was taken for good. */
+/** Receives one delivery. True if it was accepted. */
 export type Answer = (delivery: ColdDelivery) => boolean | Promise<boolean>;
 
-/** What one fresh process measured. */
+/** The result of one fresh process. */
 export interface ColdStart {
   /** From the start of the process to the first line of its script, in milliseconds: Node's own. */
   readonly bootMs: number;
   /** From there to the first answer, in milliseconds. */
   readonly answerMs: number;
-  /** Whether the delivery was taken for good. */
+  /** Whether the delivery was accepted. */
   readonly isGood: boolean;
 }

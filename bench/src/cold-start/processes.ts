@@ -40,13 +40,13 @@ const CONTENDERS: Readonly<Record<string, ColdContender>> = {
   octokit: importing("octokit", () => githubHeaders(BODY)),
 };
 
-/** Everything that is measured, by the name that the tables give it. */
+/** All contenders, by their name in the tables. */
 export const COLD_NAMES = Object.keys(CONTENDERS);
 
 /**
  * Starts a fresh process that answers one delivery.
  *
- * @throws WrongOutcomeError where the delivery was not taken for good.
+ * @throws WrongOutcomeError if the delivery was not accepted.
  */
 export async function startCold(name: string): Promise<ColdStart> {
   const contender = CONTENDERS[name];

@@ -34,7 +34,7 @@ const eventBody = z.object({
   }),
 });
 
-/** The record of a body, checked by zod. Throws where the body does not fit. */
+/** The record of a body, checked by zod. Throws if the body does not match. */
 function parseRecord(headers: Headers, body: Buffer): unknown {
   const parsed: unknown = JSON.parse(body.toString("utf8"));
   return headers["x-webhook-type"] === "new_alarm"
@@ -42,10 +42,10 @@ function parseRecord(headers: Headers, body: Buffer): unknown {
     : eventBody.parse(parsed).event;
 }
 
-/** What became of a delivery in a receiver that is written by hand. */
+/** The outcome of a delivery in a hand-written receiver. */
 export type OutcomeByHand = "handled" | "duplicate" | "refused";
 
-/** What a careful partner writes: verify, parse, validate, and handle each id once. */
+/** The receiver that a careful partner writes: verify, parse, validate, and handle each id once. */
 export function createFullReceiverByHand(
   secret: string,
   handle: (record: unknown) => void,
@@ -61,7 +61,7 @@ export function createFullReceiverByHand(
   };
 }
 
-/** The same for a handler that is async, as a handler behind a server is. */
+/** The same with an async handler, as on a real server. */
 export function createAsyncReceiverByHand(
   secret: string,
   handle: (record: unknown) => Promise<void>,

@@ -22,7 +22,7 @@ export function verifyByHand(secret: string, headers: Headers, body: Buffer): bo
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Verify and parse: the least that anybody writes. Undefined where the signature is not good. */
+/** Verify and parse: the minimal receiver. Undefined if the signature is bad. */
 export function receiveByHand(secret: string, headers: Headers, body: Buffer): unknown {
   if (!verifyByHand(secret, headers, body)) return undefined;
   return JSON.parse(body.toString("utf8"));

@@ -6,16 +6,17 @@ import { signedHeaders, type Body } from "../deliveries.js";
 import { WrongOutcomeError } from "../rounds.js";
 import { githubHeaders } from "../schemes.js";
 import type { Order, Report } from "./server-process.js";
-import { PATH, SERVERS, type ServerName } from "./servers.js";
+import { PATH } from "./measured-server.js";
+import { SERVERS, type ServerName } from "./servers.js";
 
 const CONNECTIONS = 32;
 /** The requests at the start and at the end of a round that are not measured. */
 const EDGE = 4 * CONNECTIONS;
 
-/** One server in a process of its own. */
+/** One server in its own process. */
 export interface RunningServer {
   readonly name: ServerName;
-  /** Sends so many new deliveries and returns the CPU microseconds of the server per request. */
+  /** Sends this many new deliveries. Returns the CPU microseconds of the server per request. */
   readonly load: (body: Body, requests: number) => Promise<number>;
   readonly stop: () => void;
 }
@@ -27,7 +28,7 @@ export async function startServer(name: ServerName): Promise<RunningServer> {
   const ended = once(child, "exit").then(() => {
     throw new Error(`${name}: the server ended`);
   });
-  // Whoever waits for the server is told; after `stop` nobody does.
+  // A waiting caller gets the rejection. After `stop` no one waits.
   ended.catch(() => undefined);
 
   async function next<Kind extends Report["report"]>(
@@ -67,7 +68,7 @@ function order(child: ChildProcess, message: Order): void {
   child.send(message);
 }
 
-/** Every request is another delivery, signed before the round, so that none can be a duplicate. */
+/** Every request is a new delivery, signed before the round, so that none is a duplicate. */
 async function send(
   url: string,
   body: Body,
@@ -80,9 +81,9 @@ async function send(
     url,
     connections: CONNECTIONS,
     amount: requests,
-    // A server that is gone would be asked for ever.
+    // Without a bound it would send to a crashed server forever.
     bailout: 1,
-    // How often it looks whether the last request was answered, in milliseconds; by default once a second.
+    // How often it checks whether the last request was answered, in milliseconds. The default is once a second.
     sampleInt: 5,
     requests: [
       {

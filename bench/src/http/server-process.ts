@@ -1,19 +1,19 @@
 import { SERVERS, type ServerName } from "./servers.js";
 
-/** What the load generator says: a round is about to begin, or it is over. */
+/** Messages of the load generator: a round begins, or it has ended. */
 export type Order =
   | { readonly order: "begin"; readonly from: number; readonly to: number }
   | { readonly order: "report" };
 
-/** What the server answers. */
+/** Messages of the server. */
 export type Report =
   | { readonly report: "listening"; readonly port: number }
   | { readonly report: "ready" }
   | {
       readonly report: "round";
-      /** Records that the handler got. A duplicate or a refused delivery never gets there. */
+      /** How many records the handler got. Duplicates and refused deliveries never reach it. */
       readonly handled: number;
-      /** CPU time between the two requests, in microseconds, of all threads of this process. */
+      /** CPU time of all threads of this process between the two requests, in microseconds. */
       readonly cpuUs: number;
     };
 
@@ -27,8 +27,8 @@ const server = await SERVERS[process.argv[2] as ServerName].create(async () => {
   handled += 1;
   return Promise.resolve();
 });
-// The window opens after the connections are made and closes before they end, so that their cost,
-// which is no part of a request's, is not spread over the requests.
+// Measures after the connections are open and before they close, so that the cost of connections is not
+// counted as the cost of requests.
 server.on("request", () => {
   seen += 1;
   if (seen === window.from) begun = process.cpuUsage();

@@ -1,24 +1,13 @@
-/** Where every server takes its deliveries. */
-export const PATH = "/webhooks/gateway";
-
-/** Takes each record that a server has verified. */
-export type Handle = (record: unknown) => Promise<void>;
-
-/** What the servers of all frameworks have in common. */
-export interface HttpServer {
-  listen(port: number, host: string, listening: () => void): unknown;
-  address(): { readonly port: number } | string | null;
-  on(event: "request", listener: () => void): unknown;
-}
+import type { Handle, HttpServer } from "./measured-server.js";
 
 interface ServerChoice {
-  /** Whose deliveries it takes. */
+  /** The sender whose deliveries it receives. */
   readonly sender: "gateway" | "github";
-  /** Loads only what this server needs, and makes it. */
+  /** Makes the server, and loads only the framework that it needs. */
   readonly create: (handle: Handle) => Promise<HttpServer>;
 }
 
-/** Every server that is measured, by the name that the tables give it. */
+/** All measured servers, by their name in the tables. */
 export const SERVERS = {
   floor: {
     sender: "gateway",

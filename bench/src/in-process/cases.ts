@@ -1,9 +1,9 @@
 import type { Case } from "../rounds.js";
 
 /**
- * A case whose deliveries are signed anew for each batch, by the contender's own scheme. `forget` makes
- * a receiver that remembers ids anew, so that each batch begins with an empty memory: what a memory
- * costs as it grows is measured apart, and would depend here on the number of rounds.
+ * A case whose deliveries are signed anew for each batch, by the contender's own scheme. `forget` replaces a
+ * receiver that remembers ids, so that each batch begins with an empty memory. The cost of a growing memory
+ * would depend on the number of rounds; another part measures it.
  */
 function caseOf<Delivery>(
   name: string,
@@ -24,7 +24,7 @@ function caseOf<Delivery>(
   };
 }
 
-/** A case of what answers at once. */
+/** A synchronous case. */
 export function synchronous<Delivery>(
   name: string,
   batch: number,
@@ -40,7 +40,7 @@ export function synchronous<Delivery>(
   return caseOf(name, batch, sign, receiveAll, forget);
 }
 
-/** A case of what answers by a promise: each is awaited before the next. */
+/** An asynchronous case. It awaits each promise before the next call. */
 export function asynchronous<Delivery>(
   name: string,
   batch: number,

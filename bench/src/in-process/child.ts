@@ -5,14 +5,14 @@ import { contenders, refusalCases, rotationCases } from "./contenders.js";
 import type { Effort, Figure } from "./figures.js";
 import { signatureCases } from "./signature.js";
 
-/** Operations in a batch, so that it takes a millisecond and more. */
+/** Operations per batch, so that a batch takes at least a millisecond. */
 const BATCH: Readonly<Record<BodySize, number>> = {
   "250 B": 500,
   "1 KB": 500,
   "16 KB": 50,
   "1 MB": 3,
 };
-/** Operations of each case before the first one that counts, so that the compiler is through. */
+/** Operations of each case before the measurement, so that the compiler has finished. */
 const WARM_UP: Readonly<Record<BodySize, number>> = {
   "250 B": 10_000,
   "1 KB": 10_000,
@@ -22,7 +22,7 @@ const WARM_UP: Readonly<Record<BodySize, number>> = {
 
 async function measure(size: BodySize, rounds: number, cases: readonly Case[]): Promise<Samples> {
   return measureRounds(cases, {
-    // The bounds are those of the 1 KB alarm. Batches of large bodies take longer, and vary less.
+    // The bounds apply to the 1 KB alarm. Batches of large bodies take longer and vary less.
     rounds: size === "1 KB" ? rounds : Math.ceil(rounds / 2),
     warmUp: Math.ceil(WARM_UP[size] / BATCH[size]),
   });

@@ -42,7 +42,7 @@ function ours(
 }
 
 let handled: unknown;
-/** Takes a record, so that no compiler can leave out the making of it. */
+/** Stores a record, so that the compiler cannot optimize its creation away. */
 function handle(record: unknown): void {
   handled = record;
 }
@@ -52,7 +52,7 @@ async function handleLater(record: unknown): Promise<void> {
   return Promise.resolve();
 }
 
-/** Whether a record has arrived since the last question. */
+/** Whether a record has arrived since the last call. */
 function hasHandled(): boolean {
   const arrived = handled !== undefined;
   handled = undefined;
@@ -62,7 +62,7 @@ function hasHandled(): boolean {
 const handlers = { new_alarm: handle, delete_my_data_event: handle };
 const OTHER_SECRETS = Array.from({ length: 4 }, (_, at) => `whsec_other_${at}_0123456789abcdef`);
 
-/** Ours by the whole pipeline, the hand-written ones and the peers, on one body. */
+/** Ours with the whole pipeline, the hand-written receivers and the other libraries, on one body. */
 export function contenders(body: Body, batch: number): Case[] {
   const sign = () => gatewayDelivery(body);
   let byHand = createFullReceiverByHand(SECRET, handle);
@@ -121,7 +121,7 @@ export function contenders(body: Body, batch: number): Case[] {
       batch,
       () => standardHeaders("svix", body),
       (headers) => {
-        // It throws where the signature is not good, and leaves the parsing to its caller.
+        // It throws if the signature is bad, and leaves the parsing to its caller.
         svix.verify(body.bytes, headers);
         handle(JSON.parse(body.bytes.toString("utf8")));
         return true;
@@ -147,7 +147,7 @@ export function contenders(body: Body, batch: number): Case[] {
   ];
 }
 
-/** The same body with more secrets than one, the usual one first and last. */
+/** The same body with several secrets, the matching one first and last. */
 export function rotationCases(body: Body, batch: number): Case[] {
   const sign = () => gatewayDelivery(body);
   return [
@@ -161,7 +161,7 @@ export function rotationCases(body: Body, batch: number): Case[] {
   ];
 }
 
-/** A signature that is not good: what a forger costs. */
+/** A bad signature: the cost of a forged request. */
 export function refusalCases(body: Body, batch: number): Case[] {
   const sign = () => gatewayDelivery(body, "whsec_forged_0123456789abcdef");
   const makeReceiver = () => createWebhookReceiver({ secret: SECRET, handlers, logger: false });

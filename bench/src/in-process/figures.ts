@@ -1,13 +1,13 @@
 import type { BodySize } from "../deliveries.js";
 
-/** One comparison: of which case the time is taken, in each round, to which other case. */
+/** One comparison: the time of one case divided by the time of another in the same round. */
 export interface Comparison {
   readonly size: BodySize;
   readonly of: string;
   readonly to: string;
 }
 
-/** What a process has measured. */
+/** The results of a process. */
 export interface Figure extends Comparison {
   /** The median of the ratios of the same round. */
   readonly ratio: number;

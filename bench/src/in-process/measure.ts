@@ -3,7 +3,7 @@ import { median } from "../statistics.js";
 import type { TargetName } from "../targets.js";
 import type { Comparison, Effort, Figure } from "./figures.js";
 
-/** Where each target of this part is found among the comparisons. */
+/** The comparison of each target of this part. */
 const COMPARED = {
   full: { size: "1 KB", of: "ours", to: "hand-written: + lru-cache + zod" },
   least: { size: "1 KB", of: "ours", to: "hand-written: verify + JSON.parse" },
@@ -21,8 +21,8 @@ const COMPARED = {
 } as const satisfies Partial<Record<TargetName, Comparison>>;
 
 /**
- * Measures in so many processes, one after the other, and returns the median of each figure: what the
- * compiler makes of the same code differs from process to process.
+ * Measures in several processes, one after the other, and returns the median of each figure, since the
+ * compiler optimizes the same code differently in each process.
  */
 export async function measureInProcess(effort: Effort, processes: number): Promise<Figure[]> {
   const script = new URL("./child.js", import.meta.url);

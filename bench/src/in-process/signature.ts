@@ -3,7 +3,7 @@ import { SECRET, signedHeaders, type Body } from "../deliveries.js";
 import type { Case } from "../rounds.js";
 import { synchronous } from "./cases.js";
 
-/** The backend behind `#crypto` on Node. It is no export of the package, but a file of its build. */
+/** The backend behind `#crypto` on Node: a file of the build, not an export of the package. */
 interface Backend {
   importKey(secret: string): unknown;
   verify(
@@ -14,7 +14,7 @@ interface Backend {
   ): boolean;
 }
 
-/** The check of a signature: ours reads its digits, while by hand it is at hand as bytes. */
+/** The check of a signature. Ours includes reading the hex digits; the hand-written one gets the bytes. */
 export async function signatureCases(body: Body, batch: number): Promise<Case[]> {
   const entry = import.meta.resolve("identity-gateway-webhooks");
   const { backend } = (await import(new URL("./crypto/node.js", entry).href)) as {

@@ -3,27 +3,27 @@ import { median } from "../statistics.js";
 import { fill } from "./ids.js";
 import { memories, type Remember } from "./stores.js";
 
-/** What one memory takes, by the number of ids that it remembers. */
+/** The memory use of one store, by the number of ids that it remembers. */
 export interface Size {
-  /** Of the heap and of the arrays outside of it, after a full garbage collection. */
+  /** Bytes in the heap and in arrays outside of it, after a full garbage collection. */
   readonly bytesPerId: number;
   readonly rssPerId: number;
   /** How much longer a full garbage collection takes than without it, in milliseconds. */
   readonly fullGcMs: number;
 }
 
-/** How long one memory takes. */
+/** The speed of one store. */
 export interface Speed {
   /** Nanoseconds per new id while it fills up. */
   readonly fillingNs: number;
-  /** The same when it is full, and each new id drives an old one out. */
+  /** The same when it is full and each new id replaces an old one. */
   readonly fullNs: number;
 }
 
-/** Ids behind which a figure of speed is steady. */
+/** How many ids make the speed steady. */
 const ENOUGH_IDS = 300_000;
 
-/** Held here while it is measured, so that no collection takes it. */
+/** Keeps the store alive during the measurement. */
 const held: Remember[] = [];
 
 function collect(): number {
@@ -40,7 +40,7 @@ function settled(): { bytes: number; rss: number; gcMs: number } {
 }
 
 function sizeOf(name: string, make: (maxEntries: number) => Remember, entries: number): Size {
-  // Everything that is compiled or made once is there before the first look.
+  // Compile and create everything before the first measurement.
   fill(name, make(1_000), 20_000);
   const before = settled();
   const remember = make(entries);
@@ -50,7 +50,7 @@ function sizeOf(name: string, make: (maxEntries: number) => Remember, entries: n
   return {
     bytesPerId: (after.bytes - before.bytes) / entries,
     rssPerId: (after.rss - before.rss) / entries,
-    // Where there is nothing to collect, the difference is noise around nothing.
+    // With nothing to collect, the difference is noise around zero.
     fullGcMs: Math.max(0, after.gcMs - before.gcMs),
   };
 }

@@ -5,18 +5,18 @@ import type { Remember } from "./stores.js";
 const CHUNK = 10_000;
 
 /**
- * New ids, each one flat string, as the parser of a server gives it. What `randomUUID` returns is a
- * tree of pieces, which would be counted to the store.
+ * New ids as flat strings, as a server's parser makes them. `randomUUID` returns a tree of pieces, which
+ * would count as memory of the store.
  */
 function newIds(count: number): string[] {
   return Array.from({ length: count }, () => Buffer.from(newId(), "latin1").toString("latin1"));
 }
 
 /**
- * Gives so many new ids to a memory, and returns the nanoseconds that it took. The ids are made in
- * chunks outside of the measured time, so that only the memory itself holds them.
+ * Adds this many new ids to a store, and returns the nanoseconds. The ids are made in chunks outside of the
+ * measured time, so that only the store holds them.
  *
- * @throws WrongOutcomeError where it took a new id for a known one, or forgot one at once.
+ * @throws WrongOutcomeError if it took a new id for a known one, or forgot one at once.
  */
 export function fill(name: string, remember: Remember, count: number): number {
   let ns = 0;

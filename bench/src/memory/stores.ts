@@ -2,10 +2,10 @@ import * as receiver from "identity-gateway-webhooks";
 import type { DeliveryStore } from "identity-gateway-webhooks";
 import { LRUCache } from "lru-cache";
 
-/** Remembers one id: true where it was new. */
+/** Remembers one id. True if it was new. */
 export type Remember = (id: string) => boolean;
 
-/** Makes something that remembers so many ids. */
+/** Makes a store for this many ids. */
 export type MakeMemory = (maxEntries: number) => Remember;
 
 const TIMES = { leaseMs: 30_000, retentionMs: 604_800_000 };
@@ -13,7 +13,7 @@ const TIMES = { leaseMs: 30_000, retentionMs: 604_800_000 };
 function ofStore(store: DeliveryStore): Remember {
   return (id) => {
     const claim = store.claim(id, "owner", TIMES);
-    if (!("state" in claim)) throw new Error("a store in memory gave a promise");
+    if (!("state" in claim)) throw new Error("a store in memory returned a promise");
     if (claim.state !== "claimed") return false;
     store.complete(id, "owner", TIMES);
     return true;
@@ -22,11 +22,11 @@ function ofStore(store: DeliveryStore): Remember {
 
 type MakeStore = (options: { readonly maxEntries: number }) => DeliveryStore;
 
-// A build of the package from before this store is measured without it.
+// An older build of the package, without this store, is measured without it.
 const exported: object = receiver;
 const { compactMemoryStore } = exported as { readonly compactMemoryStore?: MakeStore };
 
-/** Everything that is measured, by the name that the tables give it. */
+/** All contenders, by their name in the tables. */
 export function memories(): Readonly<Record<string, MakeMemory>> {
   return {
     "lru-cache": (maxEntries) => {

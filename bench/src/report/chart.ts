@@ -8,8 +8,8 @@ const GAP = 12;
 const TOP = 76;
 
 /**
- * Horizontal bars: the time of each contender, the floor being 1, a bar for each Node. Its colours
- * follow the reader's light or dark mode.
+ * Horizontal bars: the time of each contender relative to the floor, with a bar per Node. The colours follow
+ * the reader's light or dark mode.
  */
 export function drawChart(barsByRuntime: ReadonlyMap<string, Bars>, caption: string): string {
   const runtimes = [...barsByRuntime.keys()];

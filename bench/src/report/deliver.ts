@@ -2,7 +2,7 @@ import { renderTable } from "./markdown.js";
 import type { PartResult } from "./part-result.js";
 import { summaryTable } from "./summary.js";
 
-/** Hands a result to the process that asked for it, or prints it where nobody did. */
+/** Sends a result to the parent process, or prints it if there is none. */
 export function deliver(result: PartResult): void {
   if (process.send !== undefined) {
     process.send(result);

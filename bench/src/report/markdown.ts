@@ -1,18 +1,18 @@
 import type { Table } from "./part-result.js";
 
-/** A Markdown table under its title, the columns behind the first one aligned right. */
+/** A Markdown table with a title. All columns except the first are aligned right. */
 export function renderTable({ title, columns, rows }: Table): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   const rule = line(columns.map((_, at) => (at === 0 ? "---" : "---:")));
   return [`### ${title}`, "", line(columns), rule, ...rows.map(line), ""].join("\n");
 }
 
-/** A ratio as the tables show it. */
+/** A ratio in the format of the tables. */
 export function ratio(value: number): string {
   return value.toFixed(2);
 }
 
-/** Nanoseconds in the unit that reads best, with three digits. */
+/** Nanoseconds in a readable unit, with three digits. */
 export function duration(ns: number): string {
   if (ns >= 1e6) return `${(ns / 1e6).toPrecision(3)} ms`;
   if (ns >= 1e3) return `${(ns / 1e3).toPrecision(3)} µs`;

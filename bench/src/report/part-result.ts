@@ -11,7 +11,7 @@ export interface Table {
 /** The times of a chart: each relative to the floor. */
 export type Bars = Readonly<Record<string, number>>;
 
-/** What one part of the benchmark found under one Node. */
+/** The results of one part of the benchmark under one Node. */
 export interface PartResult {
   /** The measured value of each target that this part measures. */
   readonly values: Partial<Record<TargetName, number>>;

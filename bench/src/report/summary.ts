@@ -2,9 +2,9 @@ import { TARGET_NAMES, judge, targetOf, type Target, type TargetName } from "../
 import { ratio } from "./markdown.js";
 import type { Bars, PartResult, Table } from "./part-result.js";
 
-/** Everything that was found under one Node. */
+/** All results under one Node. */
 export interface RuntimeResult {
-  /** How the tables call that Node. */
+  /** The name of that Node in the tables. */
   readonly label: string;
   readonly parts: readonly PartResult[];
 }
@@ -14,7 +14,7 @@ function valueOf({ parts }: RuntimeResult, name: TargetName): number | undefined
   return parts.map(({ values }) => values[name]).find((value) => value !== undefined);
 }
 
-/** Every target that was measured: its value under each Node, its bounds, and the verdict on the worst. */
+/** Every target that was measured: its value under each Node, its bounds, and the result of the worst. */
 export function summaryTable(results: readonly RuntimeResult[]): Table {
   const rows: string[][] = [];
   for (const name of TARGET_NAMES) {
@@ -32,13 +32,7 @@ export function summaryTable(results: readonly RuntimeResult[]): Table {
   }
   return {
     title: "Ours ÷ the other, smaller is better",
-    columns: [
-      "1 KB alarm: ours to",
-      ...results.map(({ label }) => label),
-      "must",
-      "aim",
-      "verdict",
-    ],
+    columns: ["1 KB alarm: ours to", ...results.map(({ label }) => label), "must", "aim", "result"],
     rows,
   };
 }

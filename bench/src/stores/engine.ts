@@ -1,23 +1,23 @@
 import type { DeliveryStore } from "identity-gateway-webhooks";
 
-/** For how long each id is remembered: a week, the receiver's default. */
+/** How long each id is remembered: a week, the receiver's default. */
 export const RETENTION_MS = 604_800_000;
-/** Calls that are under way at a time, where a server does the work. */
+/** Parallel calls, if a server does the work. */
 export const AT_A_TIME = 50;
 
-/** A store over a real engine, and the least that the engine does to remember a key. */
+/** A store on a real engine, and the engine's simplest write of a key. */
 export interface Engine {
   readonly name: string;
   readonly store: DeliveryStore;
-  /** What `rawWrite` does, in Markdown. */
+  /** The statement of `rawWrite`, in Markdown. */
   readonly raw: string;
-  /** Writes one new key through the same client, as durably. Says whether it was new. */
+  /** Writes one new key through the same client, with the same durability. Returns whether it was new. */
   readonly rawWrite: (key: string) => boolean | Promise<boolean>;
-  /** Calls that are under way at a time: one where the engine works in the thread of its caller. */
+  /** Parallel calls. One if the engine works in its caller's thread. */
   readonly atATime: number;
-  /** Forgets all keys, those of the store and the raw ones. */
+  /** Removes all keys of the store and of the raw writes. */
   readonly empty: () => unknown;
-  /** Bytes that the engine takes for everything it holds. */
+  /** Bytes that the engine uses for all its data. */
   readonly bytes: () => number | Promise<number>;
   readonly close: () => unknown;
 }

@@ -4,7 +4,7 @@ import { createClient } from "redis";
 import { startRedisServer } from "../../../test/support/redis/redis-server.js";
 import { AT_A_TIME, RETENTION_MS, type Engine } from "./engine.js";
 
-/** Each write is on the disk before it is answered, as with the other engines. */
+/** Each write is on disk before the answer, as with the other engines. */
 const DURABLE = { appendonly: "yes", appendfsync: "always" };
 
 const RAW = { raw: "`SET NX PX`", atATime: AT_A_TIME };

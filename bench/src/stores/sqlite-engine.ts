@@ -10,7 +10,7 @@ export function throughBetterSqlite3(): Engine {
   const folder = mkdtempSync(join(tmpdir(), "bench-sqlite-"));
   const file = join(folder, "deliveries.db");
   const database = new BetterSqlite3(file);
-  // It sets the handle to WAL and synchronous=FULL, for the raw writes too.
+  // This sets the handle to WAL and synchronous=FULL, also for the raw writes.
   const store = sqliteStore({ database });
   database.exec("CREATE TABLE raw (key TEXT PRIMARY KEY, owner TEXT, ends INTEGER) WITHOUT ROWID");
   const insert = database.prepare("INSERT INTO raw VALUES (?, 'owner', 1) ON CONFLICT DO NOTHING");

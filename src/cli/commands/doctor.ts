@@ -7,59 +7,55 @@ import {
 } from "../../testing/conformance/run-conformance.js";
 import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../../delivery/webhook-type.js";
 import { createCommand } from "../command.js";
-import { CONNECTION_OPTIONS } from "../options/connection-options.js";
+import { CONNECTION_OPTIONS, JSON_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
 import { caseJson, caseJunit } from "../doctor/doctor-files.js";
 import {
   describeCases,
   describeRepeatedTimestamp,
-  describeVerdict,
+  describeSummary,
   hasPassed,
 } from "../doctor/doctor-report.js";
-import { EXIT } from "../terminal/exit-codes.js";
+import { EXIT, untilAborted, UsageError } from "../exit.js";
 import { probeRepeatedTimestamp } from "../doctor/repeated-timestamp.js";
 import { createHandledProbe, isLocalProbe } from "../doctor/handled-probe.js";
 import { PROGRAM } from "../help-text.js";
-import { untilAborted } from "../terminal/interruption.js";
-import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
+import { writeJson, printableLine } from "../terminal/printable.js";
 import { renderJunit } from "../doctor/junit-report.js";
-import { MAX_BODY_OPTION } from "../options/max-body-option.js";
 import { hintOf } from "../options/nearest-name.js";
-import { printableLine } from "../terminal/printable.js";
 import { createProgressBar } from "../terminal/progress-bar.js";
 import { unreachableReason } from "../doctor/reachable.js";
 import { fileFault } from "../options/read-input.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import { isLoopback, readTargetUrl, shownUrl } from "../options/target-url.js";
-import { UsageError } from "../options/usage-error.js";
 
-/** Judges a running endpoint. */
+/** Tests a running endpoint. */
 export const doctor = createCommand({
   name: "doctor",
-  summary: "judges a running endpoint, in any language",
+  summary: "tests a running endpoint, in any language",
   usage: "<url>",
   positionals: { min: 1, max: 1 },
   about: [
-    "Sends made-up deliveries, good and spoilt ones, and judges what is answered: what is handled, what is refused, and above all what would make the gateway give an alarm up for good. The endpoint needs the secret that is given here, and handles the good ones as if they were real.",
-    "It refuses hosts other than this machine without --yes.",
-    "Exits 0 when nothing failed that must pass; 1 when something did, with --strict also when something failed that should. What cannot be seen from outside is named as not judged, with what is missing to judge it. A note at the end, which decides nothing, says which retries would be refused if the gateway repeated its first timestamp.",
+    "Sends made-up deliveries, valid and invalid ones, and checks the answers: what is handled, what is refused, and above all what would make the gateway give up an alarm for good. The endpoint needs the secret that you pass here, and handles the valid deliveries as if they were real.",
+    "Without --yes it refuses to send to another machine.",
+    'Exits 0 when every case passed that must pass, and 1 otherwise. With --strict the cases that should pass count too. A case that cannot be seen from outside is "not judged", with the reason. A note at the end says which retries would be refused if the gateway repeated its first timestamp; it does not change the exit code.',
   ],
   options: {
-    yes: { kind: "flag", help: "Sends to another host than this machine." },
+    yes: { kind: "flag", help: "Allows sending to another machine." },
     handled: {
       kind: "text",
       value: "<url>",
-      help: "A URL with {id} in it that is answered with a number: how often the delivery of that id was handled (404 is 0). With it, doubles and losses behind a 200 are seen.",
+      help: "A URL with {id} that answers with a number: how often the delivery with that id was handled (404 counts as 0). It reveals deliveries that were handled twice or lost behind a 200.",
     },
     type: {
       kind: "list",
       value: "<type>",
-      help: `A webhook type that the endpoint is registered for. Default both: ${WEBHOOK_TYPES.join(", ")}.`,
+      help: `A webhook type that the endpoint is registered for. Default: both, ${WEBHOOK_TYPES.join(", ")}.`,
     },
     "max-body-bytes": MAX_BODY_OPTION,
-    only: { kind: "list", value: "<id>", help: "Runs this case alone. May be repeated." },
-    skip: { kind: "list", value: "<id>", help: "Leaves this case out. May be repeated." },
-    strict: { kind: "flag", help: "What should pass has to." },
-    junit: { kind: "text", value: "<file>", help: "Writes a JUnit report, too." },
+    only: { kind: "list", value: "<id>", help: "Runs only this case. May be repeated." },
+    skip: { kind: "list", value: "<id>", help: "Skips this case. May be repeated." },
+    strict: { kind: "flag", help: "Cases that should pass must pass." },
+    junit: { kind: "text", value: "<file>", help: "Also writes a JUnit report." },
     ...CONNECTION_OPTIONS,
     ...SECRET_OPTIONS,
     json: JSON_OPTION,
@@ -70,7 +66,7 @@ export const doctor = createCommand({
       command: "doctor http://127.0.0.1:3000/webhooks/gateway",
     },
     {
-      does: "With a view behind its 200s",
+      does: "With a check of what happened behind each 200",
       command:
         "doctor http://127.0.0.1:3000/webhooks/gateway --handled http://127.0.0.1:3000/handled/{id}",
     },
@@ -84,7 +80,7 @@ export const doctor = createCommand({
     const { handled, timeout, insecure, junit, json } = values;
     if (!values.yes && !(isLoopback(url) && isLocalProbe(handled))) {
       throw new UsageError(
-        `it would send made-up deliveries to another machine, which may act on them: --yes sends them`,
+        "this would send made-up deliveries to another machine, which may act on them: add --yes to allow it",
       );
     }
     const connection = { timeoutMs: timeout, skipTlsVerification: insecure };
@@ -104,12 +100,12 @@ export const doctor = createCommand({
     );
     const unreachable = await untilAborted(io.signal, unreachableReason(url, timeout));
     if (unreachable !== undefined) {
-      io.err.write(`nobody can be reached at ${shownUrl(url)}: ${unreachable}\n`);
+      io.err.write(`no connection to ${shownUrl(url)}: ${unreachable}\n`);
       return EXIT.failed;
     }
 
     io.err.write(
-      `${cases.length} ${cases.length === 1 ? "case" : "cases"}, of made-up deliveries that the endpoint may handle as real ones.\n`,
+      `${cases.length} ${cases.length === 1 ? "case" : "cases"} with made-up deliveries, which the endpoint may handle as real ones.\n`,
     );
     const ends: ConformanceCaseReport[] = [];
     const bar = createProgressBar(io.err, cases.length);
@@ -128,7 +124,7 @@ export const doctor = createCommand({
     }
     const passed = hasPassed(ends, values.strict);
     const [type = WEBHOOK_TYPES[0]] = types;
-    // Of single cases that are asked for, nothing else is said.
+    // With --only the report shows nothing but those cases.
     const repeated =
       values.only.length > 0
         ? undefined
@@ -138,7 +134,7 @@ export const doctor = createCommand({
       writeJson(io.out, { url: shownUrl(url), cases, repeatedTimestamp: repeated, passed });
     } else {
       if (repeated !== undefined) describeRepeatedTimestamp(io.out, repeated);
-      describeVerdict(io.out, ends, passed);
+      describeSummary(io.out, ends, passed);
     }
     if (junit !== undefined) await writeReport(junit, ends, values.strict);
     return passed ? EXIT.passed : EXIT.failed;
@@ -149,7 +145,7 @@ function typesOf(given: readonly string[]): readonly WebhookType[] {
   if (given.length === 0) return WEBHOOK_TYPES;
   const types = given.filter(isWebhookType);
   if (types.length === given.length) return types;
-  throw new UsageError(`--type has to be one of ${WEBHOOK_TYPES.join(", ")}`);
+  throw new UsageError(`--type must be one of ${WEBHOOK_TYPES.join(", ")}`);
 }
 
 function chosen(

@@ -2,40 +2,39 @@ import { parseGatewayTime } from "../../records/gateway-time.js";
 import { parseCapturedRequest } from "../../testing/diagnosis/captured-request.js";
 import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js";
 import { createCommand } from "../command.js";
-import { EXIT } from "../terminal/exit-codes.js";
+import { EXIT, UsageError } from "../exit.js";
 import { describeDiagnosis } from "../explain-report.js";
-import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
+import { JSON_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
+import { writeJson } from "../terminal/printable.js";
 import { readInput } from "../options/read-input.js";
-import { MAX_BODY_OPTION } from "../options/max-body-option.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
-import { UsageError } from "../options/usage-error.js";
 
-/** Says why a captured delivery is refused. */
+/** Says why a receiver refuses a captured delivery. */
 export const explain = createCommand({
   name: "explain",
   summary: "says why the signature of a captured request does not match",
   usage: "[file]",
   positionals: { min: 0, max: 1 },
   about: [
-    "Reads a captured request from a file or from standard input: HTTP as it goes over a socket, with or without the request line; what curl -v prints; a fixture; HAR; or an event of AWS API Gateway. With --body the file holds the head alone.",
-    "Undoes what is known to happen to secrets, headers and bodies until a secret gives the very signature. What it says holds no secret, no signature and nothing of the body.",
-    "Exits 0 when a receiver with this secret takes the request as authentic and fresh, 1 otherwise.",
+    "Reads a captured request from a file or from standard input: raw HTTP, with or without the request line; the output of curl -v; a fixture; HAR; or an event of AWS API Gateway. With --body the file holds only the head.",
+    "Undoes the known mistakes with secrets, headers and bodies until a secret gives this signature. The output holds no secret, no signature and nothing of the body.",
+    "Exits 0 when a receiver with this secret accepts the request as authentic and fresh, 1 otherwise.",
   ],
   options: {
     body: {
       kind: "text",
       value: "<file>",
-      help: "The exact body, where it is in a file of its own.",
+      help: "The exact body, if it is in a file of its own.",
     },
     now: {
       kind: "text",
       value: "<time>",
-      help: "The moment of capture: Unix seconds, ISO 8601, or YYYY-MM-DD HH:MM:SS in UTC. Default that of the capture, where it has one, and else the clock.",
+      help: "The time of the capture: Unix seconds, ISO 8601, or YYYY-MM-DD HH:MM:SS in UTC. Default: the time in the capture, or else the clock.",
     },
     "other-secret": {
       kind: "list",
       value: "<secret>",
-      help: "A secret that it may be signed with by mistake: an old one, another system's.",
+      help: "A secret that may have been used by mistake: an old one, or one of another system.",
     },
     "max-body-bytes": MAX_BODY_OPTION,
     ...SECRET_OPTIONS,
@@ -45,7 +44,7 @@ export const explain = createCommand({
     { does: "A request from a log", command: "explain request.txt --secret-file secret.txt" },
     { does: "A recorded fixture", command: "explain recorded/alarm.json" },
     {
-      does: "Headers and body apart, at the moment of capture",
+      does: "Headers and body in two files, at the time of the capture",
       command: "explain headers.txt --body body.json --now 2026-07-08T10:00:06Z",
     },
   ],
@@ -57,13 +56,13 @@ export const explain = createCommand({
       throw new UsageError("standard input cannot be both the headers and the body");
     }
     const given = await readInput(io, file);
-    // The empty line behind a head is missing where the head is all there is.
+    // A file that holds only the head may lack the empty line after it.
     const capture = body === undefined ? given : Buffer.concat([given, Buffer.from("\r\n\r\n")]);
     const captured = parseCapturedRequest(capture);
     const diagnosis = await diagnoseSignature({
       ...captured,
       ...(body === undefined ? {} : { body: await readInput(io, body) }),
-      ...(now === undefined ? {} : { now: momentOf(now) }),
+      ...(now === undefined ? {} : { now: timeOf(now) }),
       maxBodyBytes: values["max-body-bytes"],
       secret: secrets,
       otherSecrets: values["other-secret"],
@@ -74,13 +73,13 @@ export const explain = createCommand({
   },
 });
 
-function momentOf(text: string): Date {
+function timeOf(text: string): Date {
   if (/^[0-9]{1,12}$/.test(text)) return new Date(Number(text) * 1000);
   try {
     return parseGatewayTime(text);
   } catch {
     throw new UsageError(
-      "--now has to be Unix seconds, ISO 8601 or YYYY-MM-DD HH:MM:SS, such as 2026-07-08T10:00:06Z",
+      "--now must be Unix seconds, ISO 8601 or YYYY-MM-DD HH:MM:SS, such as 2026-07-08T10:00:06Z",
     );
   }
 }

@@ -1,43 +1,40 @@
 import { recordFixtures } from "../../testing/recorder/record-fixtures.js";
 import { refusalSentence } from "../../testing/recorder/refusal-sentence.js";
-import { printableLine } from "../terminal/printable.js";
+import { printableLine, writeJsonLine } from "../terminal/printable.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { createCommand } from "../command.js";
-import { CONNECTION_OPTIONS } from "../options/connection-options.js";
+import { CONNECTION_OPTIONS, MAX_BODY_OPTION } from "../options/shared-options.js";
 import { answeredDelivery } from "../listen/answered-delivery.js";
 import { entryOf } from "../listen/delivery-entry.js";
 import { createIntake, type Intake } from "../listen/delivery-intake.js";
-import { EXIT } from "../terminal/exit-codes.js";
+import { EXIT, UsageError } from "../exit.js";
 import { createForwarder } from "../listen/forwarder.js";
 import { createJudge } from "../listen/judging-receiver.js";
-import { writeJsonLine } from "../terminal/json-output.js";
 import { describeEntry } from "../listen/listen-report.js";
 import { startServer } from "../listen/listening-server.js";
-import { MAX_BODY_OPTION } from "../options/max-body-option.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { keysOf } from "../../signature/secrets.js";
-import { UsageError } from "../options/usage-error.js";
 
-/** Of a flood of forgeries no cause is looked for: each search may take a second. */
+/** In a flood of forgeries the causes are not searched for: each search may take a second. */
 const MAX_WAITING = 20;
 
-/** A receiver on this machine that shows what comes. */
+/** A receiver on this machine that shows each request. */
 export const listen = createCommand({
   name: "listen",
   summary: "a local receiver that shows each delivery as it comes",
   usage: "",
   positionals: { min: 0, max: 0 },
   about: [
-    "Receives deliveries under any path and shows of each what the library makes of it: outcome, status, type, id, size and time, and why it is refused, if it is. Nothing of the body is shown without --show-body.",
-    "With --forward every delivery goes on to your app, exact bytes and headers, whatever it is worth; the app's answer is the answer, and 503 where it gives none, or one of more than 1 MiB, so that the gateway sends again.",
-    "Several secrets may be given, as during a rotation. It runs until Ctrl-C (130).",
+    "Receives deliveries on any path. Shows for each one the outcome, status, type, id, size and time, and why it is refused. It never shows the body without --show-body.",
+    "With --forward it sends every delivery on to your app, also bad ones, with the exact bytes and headers, and answers with the app's answer. It answers 503 if the app gives no answer or more than 1 MiB, so that the gateway sends again.",
+    "During a rotation, pass several secrets. It runs until Ctrl-C (exit code 130).",
   ],
   options: {
     port: {
       kind: "whole",
       value: "<port>",
-      help: "0 takes any that is free.",
+      help: "0 takes any free port.",
       min: 0,
       max: 65_535,
       fallback: 3_000,
@@ -45,15 +42,18 @@ export const listen = createCommand({
     host: {
       kind: "text",
       value: "<address>",
-      help: "The address to listen on. Default 127.0.0.1, which only this machine reaches.",
+      help: "The address to listen on. Default 127.0.0.1, which only this machine can reach.",
     },
     record: {
       kind: "text",
       value: "<folder>",
-      help: "Writes each authentic delivery there as a fixture, redacted and signed anew with the test secret.",
+      help: "Writes each authentic delivery to this folder as a fixture, redacted and signed anew with the test secret.",
     },
-    forward: { kind: "text", value: "<url>", help: "Your app." },
-    "accept-unsigned": { kind: "flag", help: "Runs without a secret, and believes whoever sends." },
+    forward: { kind: "text", value: "<url>", help: "The URL of your app." },
+    "accept-unsigned": {
+      kind: "flag",
+      help: "Runs without a secret, and accepts deliveries from anyone.",
+    },
     "show-body": { kind: "flag", help: "Shows each body. It may be personal data." },
     "max-body-bytes": MAX_BODY_OPTION,
     ...CONNECTION_OPTIONS,
@@ -64,9 +64,9 @@ export const listen = createCommand({
     },
   },
   examples: [
-    { does: "Shows what comes to port 3000", command: "listen" },
+    { does: "Shows what arrives on port 3000", command: "listen" },
     {
-      does: "Stands in front of your app and records what it is sent",
+      does: "In front of your app, and records its deliveries",
       command:
         "listen --port 4000 --forward http://127.0.0.1:3000/webhooks/gateway --record recorded",
     },
@@ -82,7 +82,7 @@ export const listen = createCommand({
     const forwarder = url && createForwarder(url, { timeoutMs, skipTlsVerification });
     const judge = createJudge({ secrets, maxBodyBytes });
 
-    // After the answer, and one after the other: the search for a cause takes its time.
+    // After the answer, and one at a time: the search for a cause is slow.
     let shown = Promise.resolve();
     let waiting = 0;
     const onIntake = (intake: Intake): void => {
@@ -105,11 +105,13 @@ export const listen = createCommand({
     const server = await startServer(createIntake(judge, forwarder, onIntake), port, host);
     if (json) writeJsonLine(io.out, { event: "listening", url: server.url });
     else {
-      const goesOn = url === undefined ? "" : `, which goes on to ${shownUrl(url)}`;
-      io.out.write(`${io.out.style("bold", `listening on ${server.url}`)}${goesOn}\n`);
+      const forwarding = url === undefined ? "" : `, forwarding to ${shownUrl(url)}`;
+      io.out.write(`${io.out.style("bold", `listening on ${server.url}`)}${forwarding}\n`);
     }
     if (secrets.length === 0) {
-      io.err.write(`${io.err.style("yellow", "without a secret: whoever sends is believed")}\n`);
+      io.err.write(
+        `${io.err.style("yellow", "without a secret: deliveries from anyone are accepted")}\n`,
+      );
     }
 
     await aborted(io.signal);
@@ -127,11 +129,12 @@ async function secretsOf(
   const secrets = await readSecrets(io, values);
   if (values["accept-unsigned"]) {
     if (secrets.length > 0) {
-      throw new UsageError("a secret and --accept-unsigned are both given: leave one out");
+      throw new UsageError("a secret and --accept-unsigned exclude each other: leave one out");
     }
     return [];
   }
-  if (secrets.length === 0) throw noSecret(", or --accept-unsigned to believe whoever sends");
+  if (secrets.length === 0)
+    throw noSecret(", or --accept-unsigned to accept deliveries from anyone");
   keysOf(secrets);
   return secrets;
 }

@@ -2,15 +2,13 @@ import { loadFixtures } from "../../testing/fixtures/load-fixtures.js";
 import { replayFixtures } from "../../testing/fixtures/replay-fixtures.js";
 import type { ReplayResult } from "../../testing/fixtures/replay-report.js";
 import { createCommand } from "../command.js";
-import { CONNECTION_OPTIONS } from "../options/connection-options.js";
-import { EXIT } from "../terminal/exit-codes.js";
-import { untilAborted } from "../terminal/interruption.js";
-import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
+import { CONNECTION_OPTIONS, JSON_OPTION } from "../options/shared-options.js";
+import { EXIT, untilAborted, UsageError } from "../exit.js";
+import { writeJson } from "../terminal/printable.js";
 import { createProgressBar } from "../terminal/progress-bar.js";
 import { describeReplay } from "../replay-report.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
-import { UsageError } from "../options/usage-error.js";
 
 /** Sends recorded fixtures and compares the answers with what they expect. */
 export const replay = createCommand({
@@ -19,24 +17,24 @@ export const replay = createCommand({
   usage: "<files…> --to <url>",
   positionals: { min: 1, max: 10_000 },
   about: [
-    "Sends fixtures one after the other: files, folders with all that is in them, or patterns. Each is signed anew with your secret, under a new id and at its age when it was received; one that is recorded with a bad signature keeps it, since it is there to be refused.",
-    "A fixture is judged by the status that it expects, and by the outcome where the answer names one. One that expects nothing is shown and not judged.",
-    "Exits 0 when every fixture is answered, and every one that expects something as it expects; 1 otherwise.",
+    "Sends fixtures one after the other: files, whole folders, or patterns. Each is signed anew with your secret, under a new id and at its age when it was received. A fixture with a bad signature keeps it, since it must be refused.",
+    "Compares the status with the fixture's expectation, and the outcome if the answer names one. A fixture without an expectation is shown as not judged.",
+    "Exits 0 when every fixture is answered as it expects, 1 otherwise.",
   ],
   options: {
-    to: { kind: "text", value: "<url>", help: "Where they are sent. Required." },
+    to: { kind: "text", value: "<url>", help: "The URL to send to. Required." },
     "as-recorded": {
       kind: "flag",
-      help: "Sends each byte for byte as it was recorded: for a receiver that has the fixtures' secret, and whose clock shows the time of the recording.",
+      help: "Sends each fixture byte for byte: for a receiver with the fixtures' secret and a clock at the time of the recording.",
     },
     "same-ids": {
       kind: "flag",
-      help: "Keeps the recorded ids. A receiver that has seen them answers that they are duplicates.",
+      help: "Keeps the recorded ids. A receiver that knows them answers duplicate.",
     },
     "fixture-secret": {
       kind: "text",
       value: "<secret>",
-      help: "The secret that the fixtures are signed with. Default the published test secret.",
+      help: "The secret that the fixtures are signed with. Default: the published test secret.",
     },
     ...CONNECTION_OPTIONS,
     ...SECRET_OPTIONS,
@@ -49,17 +47,17 @@ export const replay = createCommand({
         "replay node_modules/identity-gateway-webhooks/fixtures --to http://127.0.0.1:3000/webhooks/gateway",
     },
     {
-      does: "What `listen --record recorded` has recorded",
+      does: "The recordings of `listen --record recorded`",
       command: "replay recorded --to http://127.0.0.1:3000/webhooks/gateway",
     },
     {
-      does: "Alarms alone, for a script",
+      does: "Only alarms, for a script",
       command: "replay 'fixtures/alarm-*.json' --to http://127.0.0.1:3000/webhooks/gateway --json",
     },
   ],
   async run(io, values, files) {
     const { to, timeout, insecure, "as-recorded": asRecorded, "same-ids": sameIds } = values;
-    if (to === undefined) throw new UsageError("where to is missing: --to <url>");
+    if (to === undefined) throw new UsageError("missing option: --to <url>");
     const url = readTargetUrl(to);
     const signing = asRecorded
       ? {}
@@ -84,7 +82,7 @@ export const replay = createCommand({
       await untilAborted(io.signal, replaying);
     } finally {
       bar.end();
-      // Also what an interrupted replay has come to.
+      // Also shows the results of an interrupted replay.
       if (!values.json) describeReplay(io.out, url, results, fixtures.length);
     }
     const passed = results.every(

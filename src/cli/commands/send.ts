@@ -3,8 +3,8 @@ import { isDeliveryId } from "../../delivery/headers.js";
 import { createSender } from "../../testing/sending/sender.js";
 import { createCommand } from "../command.js";
 import { DELIVERY_OPTIONS, readContent } from "../send/delivery-source.js";
-import { exchange, type Exchange } from "../send/exchange.js";
-import { EXIT } from "../terminal/exit-codes.js";
+import { exchange, readingOf, type Exchange } from "../send/exchange.js";
+import { EXIT, UsageError } from "../exit.js";
 import {
   EXPERIMENT_OPTIONS,
   madeUpSecret,
@@ -12,13 +12,11 @@ import {
   type Prepared,
 } from "../send/experiment.js";
 import { followRetries } from "../send/follow-retries.js";
-import { readingOf } from "../send/gateway-reading.js";
-import { JSON_OPTION, writeJson } from "../terminal/json-output.js";
+import { JSON_OPTION, CONNECTION_OPTIONS } from "../options/shared-options.js";
+import { writeJson } from "../terminal/printable.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import { describeAnswers, describeRequest } from "../send/send-report.js";
-import { CONNECTION_OPTIONS } from "../options/connection-options.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
-import { UsageError } from "../options/usage-error.js";
 
 /** Sends one signed delivery. */
 export const send = createCommand({
@@ -27,16 +25,16 @@ export const send = createCommand({
   usage: "<url>",
   positionals: { min: 1, max: 1 },
   about: [
-    "Sends one signed delivery and shows the request, the status, the outcome and the time. What it sends is made up, unless --fixture or --body says otherwise.",
-    "Exits 0 when the delivery is acknowledged (2xx); with copies, when one is and none is answered so that the gateway gives up. With --tamper, --stale or --wrong-secret a 2xx is the failure: 0 when every copy is answered and refused, with --follow-retries at the last attempt.",
+    "Sends one signed delivery and shows the request, the status, the outcome and the time. The delivery is made up, unless --fixture or --body names one.",
+    "Exits 0 when the delivery is acknowledged (2xx). With --copies, one copy must be acknowledged, and no answer may make the gateway give up. With --tamper, --stale or --wrong-secret a 2xx is the failure: exits 0 when every copy is answered and refused, with --follow-retries at the last attempt.",
   ],
   options: {
     ...DELIVERY_OPTIONS,
-    id: { kind: "text", value: "<id>", help: "X-Webhook-Id. Default a new UUID." },
+    id: { kind: "text", value: "<id>", help: "X-Webhook-Id. Default: a new UUID." },
     copies: {
       kind: "whole",
       value: "<n>",
-      help: "Sends the same delivery so many times, one after the other.",
+      help: "Sends the same delivery this many times, one after the other.",
       min: 1,
       max: 1_000,
       fallback: 1,
@@ -45,24 +43,24 @@ export const send = createCommand({
     ...EXPERIMENT_OPTIONS,
     "follow-retries": {
       kind: "flag",
-      help: "Goes on as the gateway does, up to 10 attempts with its waits between them, until the delivery is acknowledged or given up.",
+      help: "Retries as the gateway does, with its waits, up to 10 attempts, until the delivery is acknowledged or given up.",
     },
     speed: {
       kind: "whole",
       value: "<times>",
-      help: "How much faster than the gateway's clock --follow-retries waits.",
+      help: "How many times faster than the gateway --follow-retries waits.",
       min: 1,
       max: 1_000_000,
       fallback: 1_000,
     },
-    "show-body": { kind: "flag", help: "Shows the body that is sent, too." },
+    "show-body": { kind: "flag", help: "Also shows the body." },
     ...CONNECTION_OPTIONS,
     ...SECRET_OPTIONS,
     json: JSON_OPTION,
   },
   examples: [
     {
-      does: "An alarm that an e-mail address was found",
+      does: "An alarm about a leaked e-mail address",
       command: "send http://127.0.0.1:3000/webhooks/gateway",
     },
     {
@@ -70,15 +68,15 @@ export const send = createCommand({
       command: "send http://127.0.0.1:3000/webhooks/gateway --event DATA_REAPPEARED",
     },
     {
-      does: "Five copies at once: it has to be handled once",
+      does: "Five copies at once: the endpoint must handle it once",
       command: "send http://127.0.0.1:3000/webhooks/gateway --copies 5 --concurrent",
     },
     {
-      does: "Has to be refused",
+      does: "A stale delivery: the endpoint must refuse it",
       command: "send http://127.0.0.1:3000/webhooks/gateway --stale 600",
     },
     {
-      does: "What becomes of it in the gateway's 6 h 40 min, within 24 s",
+      does: "All retries of the gateway, 6 h 40 min in 24 s",
       command: "send http://127.0.0.1:3000/webhooks/gateway --follow-retries --speed 1000",
     },
   ],
@@ -92,7 +90,7 @@ export const send = createCommand({
     if (values["follow-retries"]) {
       if (values.tamper || values.stale !== undefined) {
         throw new UsageError(
-          "--follow-retries signs each attempt anew: leave out --tamper, --stale",
+          "--follow-retries signs each attempt anew: leave out --tamper and --stale",
         );
       }
       const connection = { timeoutMs: timeout, insecure };
@@ -136,7 +134,7 @@ export const send = createCommand({
 function idOf(given: string | undefined): string {
   if (given === undefined) return randomUUID();
   if (isDeliveryId(given)) return given;
-  throw new UsageError("--id has to be 1 to 128 characters of [0-9A-Za-z._-]");
+  throw new UsageError("--id must be 1 to 128 characters of [0-9A-Za-z._-]");
 }
 
 function hasPassed({ experiments }: Prepared, answers: readonly Exchange[]): boolean {

@@ -3,7 +3,7 @@ import type { ConformanceCaseReport } from "../../testing/conformance/run-confor
 import { hasPassed, receivedLine, sentLine } from "./doctor-report.js";
 import type { JunitCase } from "./junit-report.js";
 
-/** A case as `--json` has it. */
+/** A case in the format of `--json`. */
 export function caseJson(end: ConformanceCaseReport) {
   const { id, level, group, title, why, fix, result, reason, exchanges, ms } = end;
   return {
@@ -18,7 +18,7 @@ export function caseJson(end: ConformanceCaseReport) {
   };
 }
 
-/** A case as a JUnit report has it: failures are what the exit code calls one. */
+/** A case in a JUnit report. It has failed there if it makes the exit code 1. */
 export function caseJunit(end: ConformanceCaseReport, strict: boolean): JunitCase {
   const { id, level, group, title } = end;
   return {

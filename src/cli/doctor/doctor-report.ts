@@ -3,16 +3,15 @@ import {
   type ConformanceExchange,
 } from "../../testing/conformance/conformance-case.js";
 import type { ConformanceCaseReport } from "../../testing/conformance/run-conformance.js";
-import type { Output } from "../terminal/command-io.js";
+import { resultLine, type Output } from "../terminal/command-io.js";
 import { wrap } from "../help-text.js";
 import { printableLine } from "../terminal/printable.js";
 import type { RepeatedTimestamp } from "./repeated-timestamp.js";
-import { verdictLine } from "../send/send-report.js";
 
 const MAX_COLUMNS = 100;
 const INDENT = " ".repeat(6);
 const LABEL = 10;
-/** Of a long exchange the end tells what is wrong. */
+/** Shows only the end of a long exchange, where the failure is. */
 const MAX_EXCHANGES = 4;
 
 /** Shows how each case ended, group by group. */
@@ -26,7 +25,7 @@ export function describeCases(output: Output, ends: readonly ConformanceCaseRepo
   }
 }
 
-/** Shows what becomes of retries that repeat the first timestamp. */
+/** Shows which retries the endpoint would refuse if they repeated the first timestamp. */
 export function describeRepeatedTimestamp(
   output: Output,
   { finding, note }: RepeatedTimestamp,
@@ -40,13 +39,13 @@ export function describeRepeatedTimestamp(
   output.write(`${lines.join("\n")}\n\n`);
 }
 
-/** Whether a receiver passed: every `must`, and with `strict` every `should`. */
+/** Whether the receiver passed every `must`, and with `strict` every `should`. */
 export function hasPassed(ends: readonly ConformanceCaseReport[], strict: boolean): boolean {
   return !ends.some(({ result, level }) => result === "failed" && (strict || level === "must"));
 }
 
-/** One sentence on the whole. */
-export function describeVerdict(
+/** Shows the counts in one sentence. */
+export function describeSummary(
   output: Output,
   ends: readonly ConformanceCaseReport[],
   passed: boolean,
@@ -59,10 +58,10 @@ export function describeVerdict(
     ...(count("failed", "should") > 0 ? [`${count("failed", "should")} failed that should`] : []),
     ...(count("not_judged") > 0 ? [`${count("not_judged")} not judged`] : []),
   ];
-  output.write(`${verdictLine(output, passed, parts.join(", "))}\n`);
+  output.write(`${resultLine(output, passed, parts.join(", "))}\n`);
 }
 
-/** A request in one line, without its signature, which is good for a while. */
+/** A request in one line. The signature is shortened, since it stays valid for a while. */
 export function sentLine({ sent }: ConformanceExchange): string {
   const headers = sent.headers.map(([name, value]) => {
     const shown = /signature/i.test(name) ? shortened(value) : value;
@@ -71,7 +70,7 @@ export function sentLine({ sent }: ConformanceExchange): string {
   return [sent.method, ...headers, `${sent.bytes} bytes`].join("; ");
 }
 
-/** What came back, in one line. */
+/** The answer in one line. */
 export function receivedLine({ received }: ConformanceExchange): string {
   if ("error" in received) return printableLine(received.error);
   const { status, body, ms } = received;

@@ -1,6 +1,6 @@
 /** One case of a JUnit report. */
 export interface JunitCase {
-  /** What the case belongs to. */
+  /** The group that the case belongs to. */
   readonly group: string;
   readonly name: string;
   readonly ms: number;
@@ -10,7 +10,7 @@ export interface JunitCase {
     | { readonly state: "skipped"; readonly message: string };
 }
 
-/** A JUnit report, as CI servers read it. */
+/** A JUnit report in the format that CI servers read. */
 export function renderJunit(suite: string, cases: readonly JunitCase[]): string {
   const count = (state: JunitCase["result"]["state"]): number =>
     cases.filter(({ result }) => result.state === state).length;
@@ -44,7 +44,7 @@ function seconds(ms: number): string {
   return (ms / 1000).toFixed(3);
 }
 
-/** The ampersand first: the other entities begin with one. */
+/** The ampersand comes first, since every entity begins with one. */
 const ENTITIES = [
   ["&", "&amp;"],
   ["<", "&lt;"],
@@ -54,7 +54,7 @@ const ENTITIES = [
   ["\t", "&#9;"],
 ] as const;
 
-/** What XML 1.0 has no way to write is left out: an answer may hold any character. */
+/** Escapes a text and drops the characters that XML 1.0 cannot express: an answer may hold any character. */
 function escapeXml(text: string): string {
   const writable = text
     .replace(/[\u0000-\u0008\u000b-\u001f\ufffe\uffff]/g, "")

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { sendFault } from "../send/exchange.js";
 
-/** Why nobody can be reached at a URL's host and port; undefined where somebody answers. */
+/** The reason why a URL's host and port accept no connection. Undefined if they do. */
 export function unreachableReason(url: URL, timeoutMs: number): Promise<string | undefined> {
   const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
   const host = url.hostname.replace(/^\[|\]$/g, "");
@@ -18,7 +18,7 @@ export function unreachableReason(url: URL, timeoutMs: number): Promise<string |
       finish(`no connection within ${timeoutMs} ms`);
     });
     socket.on("error", (error) => {
-      // That of several addresses is a list, as behind a request.
+      // For several addresses the error is a list, in the shape that `sendFault` reads.
       finish(sendFault(new Error(error.message, { cause: error })));
     });
   });

@@ -5,38 +5,37 @@ import { createSender } from "../../testing/sending/sender.js";
 import type { SenderOptions } from "../../testing/sending/target.js";
 import { checkRetrySchedule, gapMs } from "../../testing/twin/retry-schedule.js";
 import type { WebhookType } from "../../delivery/webhook-type.js";
-import { exchange, type Exchange } from "../send/exchange.js";
-import { readingOf } from "../send/gateway-reading.js";
+import { exchange, readingOf, type Exchange } from "../send/exchange.js";
 
 /**
- * What becomes of retries if the gateway repeats the timestamp of the first attempt, against its document
- * ("when the request was built").
+ * Which retries the endpoint refuses if the gateway repeats the timestamp of the first attempt, contrary to
+ * its document ("when the request was built").
  */
 export interface RepeatedTimestamp {
-  /** The first attempt of its schedule that is refused as too old; null where each is taken. */
+  /** The first attempt that is refused as too old. Null if every attempt is accepted. */
   readonly refusedFrom: { readonly attempt: number; readonly afterMs: number } | null;
-  /** The same as a clause on "its retries". */
+  /** The same in words. */
   readonly finding: string;
-  /** What to make of it. */
+  /** What this means. */
   readonly note: string;
 }
 
-/** How an endpoint is probed. */
+/** Options of the probe. */
 export interface ProbeOptions extends SenderOptions {
   readonly secret: string;
-  /** What is sent. */
+  /** The type of the deliveries. */
   readonly type: WebhookType;
   readonly signal: AbortSignal;
 }
 
 const REFUSED =
-  "By the gateway's document each attempt is signed anew, and then this is right. If your log says that it repeats the first timestamp, raise timestampToleranceMs: with a store that outlives the process, up to retentionMs.";
+  "The gateway's document says that each attempt is signed anew, and then this is right. If your log says that it repeats the first timestamp, raise timestampToleranceMs: with a store that survives restarts, up to retentionMs.";
 const TAKEN =
-  "Someone who captured a delivery can send it for as long, so its id has to be remembered for longer (retentionMs).";
+  "A captured delivery can be sent again for that long, so its id must be remembered longer (retentionMs).";
 
 /**
- * Sends genuine deliveries as old as each attempt of the gateway's schedule would be, until one is
- * refused. Undefined where the endpoint does not take fresh ones, so that its refusals say nothing.
+ * Sends genuine deliveries, each as old as an attempt of the gateway's schedule would be, until one is
+ * refused. Undefined if the endpoint also refuses fresh ones, since its refusals then prove nothing.
  */
 export async function probeRepeatedTimestamp(
   url: URL,
@@ -71,6 +70,6 @@ async function probe(
     const finding = `its retries are refused from attempt ${attempt} on, ${inWords(afterMs)} after the first`;
     return { refusedFrom: { attempt, afterMs }, finding, note: REFUSED };
   }
-  const finding = `its retries are taken up to the last, ${inWords(afterMs)} after the first`;
+  const finding = `its retries are accepted up to the last, ${inWords(afterMs)} after the first`;
   return { refusedFrom: null, finding, note: TAKEN };
 }

@@ -3,8 +3,8 @@ import { OUTCOMES, type Outcome } from "../../answer/outcome.js";
 import type { Intake } from "./delivery-intake.js";
 
 /**
- * A delivery with what the sender was answered, as a recorder is to hear of it; undefined where it is not
- * authentic. In front of an app the app decides: what the judge would have said of it was told nobody.
+ * The delivery with the answer that the sender got, for the recorder. Undefined if it is not authentic. With
+ * an app behind, the outcome comes from the app's answer, since the sender never saw the judge's.
  */
 export function answeredDelivery({
   judgement: { authentic },
@@ -21,7 +21,7 @@ function isOurs(outcome: string | undefined): outcome is Outcome {
   return outcome !== undefined && Object.hasOwn(OUTCOMES, outcome);
 }
 
-/** An app of another make names no outcome: whether it took the delivery is all that can be seen. */
+/** An app without this library names no outcome: only its status shows whether it accepted the delivery. */
 function plainOutcome(status: number): Outcome {
   return status >= 200 && status <= 299 ? "handled" : "handler_failed";
 }

@@ -2,38 +2,38 @@ import http from "node:http";
 import https from "node:https";
 import { recordOf, type HeaderLine } from "../../testing/sending/wire.js";
 
-/** The longest answer that is passed on. */
+/** The longest answer that is forwarded. */
 const MAX_ANSWER_BYTES = 1_048_576;
 
-/** What an app answered. */
+/** The answer of an app. */
 export interface AppAnswer {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
-  /** The exact bytes: they need not be UTF-8, nor text at all. */
+  /** The exact bytes. They need not be text. */
   readonly body: Uint8Array;
 }
 
-/** Asks one app. */
+/** Sends requests to one app. */
 export interface AppClient {
-  /** Rejects where no answer comes, not all of it, or more than is passed on. */
-  readonly ask: (headers: readonly HeaderLine[], body: Uint8Array) => Promise<AppAnswer>;
+  /** Rejects when the answer is missing, incomplete or too long. */
+  readonly send: (headers: readonly HeaderLine[], body: Uint8Array) => Promise<AppAnswer>;
   readonly close: () => void;
 }
 
-/** Makes a client. Not the sender of the testing kit, which reads an answer as text, to judge it. */
+/** Makes a client. It keeps the bytes of an answer; the sender of the testing kit decodes them as text. */
 export function createAppClient(
   url: URL,
   options: { readonly timeoutMs: number; readonly skipTlsVerification: boolean },
 ): AppClient {
   const { Agent, request } = url.protocol === "https:" ? https : http;
-  // A kept connection may have been closed by the app while a delivery is on its way.
+  // No idle connection is reused: the app could close it while a delivery is on its way.
   const agent = new Agent({
     keepAlive: true,
     maxFreeSockets: 0,
     rejectUnauthorized: !options.skipTlsVerification,
   });
   return {
-    ask: (lines, body) =>
+    send: (lines, body) =>
       new Promise((resolve, reject) => {
         const headers = { ...recordOf(lines), "content-length": body.length };
         const req = request(url, { agent, method: "POST", headers });
@@ -45,7 +45,7 @@ export function createAppClient(
           clearTimeout(timer);
         });
         req.on("response", (res) => {
-          // An app that refuses an upload closes the connection, perhaps while it is being written.
+          // An app that refuses an upload may close the connection while the body is still being written.
           req.off("error", reject).on("error", () => undefined);
           readAll(res).then(resolve, reject);
         });
@@ -63,7 +63,7 @@ async function readAll(res: http.IncomingMessage): Promise<AppAnswer> {
   let bytes = 0;
   for await (const piece of res as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    // A part of it would be another answer.
+    // A truncated answer would be a different answer.
     if (bytes > MAX_ANSWER_BYTES) {
       throw new Error(`its answer is longer than ${MAX_ANSWER_BYTES} bytes`);
     }

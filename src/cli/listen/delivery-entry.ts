@@ -8,47 +8,47 @@ import type { Forwarded } from "./forwarder.js";
 import type { Judgement } from "./judging-receiver.js";
 import { printableLine } from "../terminal/printable.js";
 
-/** What `listen` says of one request. Without `body` there is nothing personal in it. */
+/** The entry of `listen` for one request. Without `body` it holds no personal data. */
 export interface DeliveryEntry {
   readonly at: string;
-  /** What the receiver made of it; in front of an app `authentic`, or `unverified` without a secret. */
+  /** The receiver's outcome. With an app behind: `authentic`, or `unverified` without a secret. */
   readonly outcome: string;
-  /** HTTP status that was answered: the app's, where it is forwarded. */
+  /** HTTP status of the answer: the app's, if the request was forwarded. */
   readonly status: number;
   readonly bytes: number;
   readonly durationMs: number;
-  /** X-Webhook-Id and X-Webhook-Type, once the signature is good. */
+  /** X-Webhook-Id and X-Webhook-Type, if the signature is good. */
   readonly id?: string;
   readonly type?: string;
-  /** What is wrong, where the request was not handled. */
+  /** Why the request was not handled. */
   readonly reasons: readonly string[];
   /** Why it is not authentic. */
   readonly findings: readonly Pick<Finding, "code" | "certainty" | "message" | "mend">[];
-  /** What the app answered, or why it did not. */
+  /** The app's answer, or the reason why there is none. */
   readonly forwarded?: {
     readonly status?: number;
     readonly outcome?: string;
     readonly error?: string;
     readonly ms: number;
   };
-  /** With `--show-body` alone; in base64 where it is no UTF-8. */
+  /** Only with `--show-body`. `bodyBase64` if it is not UTF-8. */
   readonly body?: string;
   readonly bodyBase64?: string;
 }
 
-/** Outcomes whose cause is in the headers, the secret or the bytes. */
+/** Outcomes with a cause in the headers, the secret or the bytes. */
 const DIAGNOSED = new Set(["malformed", "unsigned", "signature_mismatch", "stale"]);
 
-/** Outcomes of a delivery with which nothing is wrong; be it a copy, of which the app decides. */
+/** Outcomes of a good delivery. The app decides what to do with a duplicate. */
 const GOOD = new Set<string>(["handled", "duplicate", "in_flight"]);
 
-/** How an entry is made. */
+/** Options of `entryOf`. */
 export interface EntryOptions {
-  /** None: unsigned deliveries are accepted. */
+  /** Empty: unsigned deliveries are accepted. */
   readonly secrets: readonly string[];
   /** The largest body that is read. */
   readonly maxBodyBytes: number;
-  /** Whether the cause is looked for where a request is not authentic. */
+  /** Whether to search for the cause when a request is not authentic. */
   readonly isDiagnosed: boolean;
   readonly showsBody: boolean;
 }
@@ -75,12 +75,12 @@ export async function entryOf(
   };
 }
 
-/** Only these two: the rest of an authentic delivery is its body. */
+/** Only these two fields: an authentic delivery also holds its body. */
 function idOf({ authentic }: Judgement): Pick<DeliveryEntry, "id" | "type"> {
   return authentic === undefined ? {} : { id: authentic.id, type: authentic.type };
 }
 
-/** Nothing is handled here where an app stands behind: its answer says what it made of it. */
+/** With an app behind, the delivery is not handled here: the app's answer has its own outcome. */
 function goodForApp(secrets: readonly string[]): string {
   return secrets.length > 0 ? "authentic" : "unverified";
 }
@@ -100,7 +100,7 @@ async function findingsOf(
   return findings.map(({ code, certainty, message, mend }) => ({ code, certainty, message, mend }));
 }
 
-/** With the usual causes, unless the cause itself has been looked for. */
+/** The reasons, with the usual causes unless the cause itself was searched for. */
 function reasonsOf(
   { judgement: { response, authentic }, body }: Intake,
   isSearched: boolean,
@@ -115,7 +115,7 @@ function reasonsOf(
   return [message, ...issues.map(issueLine), ...(causes === "" ? [] : [causes])];
 }
 
-/** A path names fields, of which only those of the schema can be at fault. */
+/** Safe to show: a path only names fields of the schema. */
 function issueLine({ path, message }: { path: readonly (string | number)[]; message: string }) {
   return path.length === 0 ? message : `${path.join(".")}: ${message}`;
 }

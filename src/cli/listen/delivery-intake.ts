@@ -8,34 +8,34 @@ import { UnreadableBody } from "../../delivery/unreadable-body.js";
 import { linesOfRawHeaders, type Forwarded, type Forwarder } from "./forwarder.js";
 import type { Judge, Judgement } from "./judging-receiver.js";
 
-/** A request and all that became of it. */
+/** A request and its result. */
 export interface Intake {
   readonly at: Date;
-  /** Every header line, in its order. */
+  /** Every header line in its order. */
   readonly lines: readonly HeaderLine[];
-  /** Undefined where it could not be read. */
+  /** Undefined if it could not be read. */
   readonly body: Uint8Array | undefined;
-  /** Bytes that were received. */
+  /** How many bytes were received. */
   readonly bytes: number;
   readonly judgement: Judgement;
-  /** What the app answered, or why it did not; undefined where it was not asked. */
+  /** The app's answer, or the reason why there is none. Undefined if nothing was forwarded. */
   readonly forwarded: Forwarded | undefined;
-  /** HTTP status that was answered. */
+  /** HTTP status of the answer. */
   readonly status: number;
   /** Milliseconds from the request to the answer. */
   readonly durationMs: number;
 }
 
-/** The answer where the app gives none that can be passed on: the gateway sends the delivery again. */
+/** The answer when the app gives none that can be forwarded: the gateway then sends the delivery again. */
 const APP_SILENT = {
   status: 503,
   headers: { "content-type": "application/json", "retry-after": "10" },
-  body: '{"error":{"code":"APP_UNAVAILABLE","message":"The app behind did not answer."}}',
+  body: '{"error":{"code":"APP_UNAVAILABLE","message":"The app gave no answer that can be forwarded."}}',
 } as const;
 
 /**
- * Makes the listener of a server that judges each request and hands it on, whatever it is worth: the app
- * behind then decides the answer. Without an app the judge does.
+ * Makes the listener of the server. It judges each request and forwards it to the app, also a bad one. The
+ * app decides the answer. Without an app the judge decides it.
  */
 export function createIntake(
   { judge, receiver }: Judge,
@@ -64,13 +64,13 @@ export function createIntake(
   };
 
   return (req, res) => {
-    // One adapter for each request: what it passes on are Node's headers, in which a name that is given
-    // twice is joined, or one of the two is dropped.
+    // One adapter per request, to have the raw headers: Node's parsed headers join or drop a header that is
+    // sent twice.
     const lines = linesOfRawHeaders(req.rawHeaders);
     const receive = async (request: WebhookRequest): Promise<WebhookResponse> => {
       const intake = await take(request, lines);
       onIntake(intake);
-      // Before the adapter, which then leaves it: an answer of ours is text, and an app's any bytes.
+      // Written before the adapter writes, which then does nothing: an app's answer may be any bytes.
       if (intake.forwarded) writeAnswer(req, res, passedOn(intake.forwarded));
       return intake.judgement.response;
     };
@@ -87,7 +87,7 @@ function receivedOf({ body }: WebhookRequest): Pick<Intake, "body" | "bytes"> {
 function passedOn(forwarded: Forwarded): WritableAnswer {
   if ("error" in forwarded) return APP_SILENT;
   const { status, headers, body } = forwarded;
-  // Of the head only what says how the answer is to be read: the connection is another.
+  // Keep only the headers that say how to read the answer: the others belong to the app's connection.
   const kept = ["content-type", "retry-after", "allow"].flatMap((name): [string, string][] => {
     const value = headers[name];
     return typeof value === "string" ? [[name, value]] : [];

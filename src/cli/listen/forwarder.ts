@@ -2,7 +2,7 @@ import { outcomeOf, type HeaderLine } from "../../testing/sending/wire.js";
 import { sendFault } from "../send/exchange.js";
 import { createAppClient, type AppAnswer } from "./app-client.js";
 
-/** Headers of one connection (RFC 9110, section 7.6.1), and what the next one writes for itself. */
+/** Headers of one connection (RFC 9110, section 7.6.1), and those that the next connection sets itself. */
 const CONNECTION_HEADERS = [
   "accept-encoding",
   "connection",
@@ -19,20 +19,20 @@ const CONNECTION_HEADERS = [
   "upgrade",
 ];
 
-/** What an app made of a delivery: its answer, or why there is none that can be passed on. */
+/** An app's answer, or the reason why there is none that can be forwarded. */
 export type Forwarded =
   | (AppAnswer & { readonly outcome: string | undefined; readonly ms: number })
   | { readonly error: string; readonly ms: number };
 
-/** Hands requests on to an app. */
+/** Forwards requests to an app. */
 export interface Forwarder {
   readonly forward: (headers: readonly HeaderLine[], body: Uint8Array) => Promise<Forwarded>;
   readonly close: () => void;
 }
 
 /**
- * Makes a forwarder: the exact bytes, and every header line that is not the connection's. An answer is
- * asked for uncompressed, so that the listing can read its outcome.
+ * Makes a forwarder. It sends the exact bytes and every header line that does not belong to the connection,
+ * and requests an uncompressed answer, so that the listing can read its outcome.
  */
 export function createForwarder(
   url: URL,
@@ -45,7 +45,7 @@ export function createForwarder(
       const since = (): number => performance.now() - startedAt;
       try {
         const lines = [...forwardedLines(headers), ["Accept-Encoding", "identity"]] as const;
-        const answer = await app.ask(lines, body);
+        const answer = await app.send(lines, body);
         if (isCompressed(answer)) return { error: "its answer is compressed", ms: since() };
         const outcome = outcomeOf(new TextDecoder().decode(answer.body));
         return { ...answer, outcome, ms: since() };
@@ -57,7 +57,7 @@ export function createForwarder(
   };
 }
 
-/** Which it was not asked for: its outcome cannot be read, and its `Content-Encoding` is not passed on. */
+/** A compressed answer cannot be forwarded: its outcome is unreadable, and `Content-Encoding` is dropped. */
 function isCompressed({ headers }: AppAnswer): boolean {
   const { "content-encoding": coding = "" } = headers;
   return !["", "identity"].includes(coding.trim().toLowerCase());
@@ -72,7 +72,7 @@ export function linesOfRawHeaders(raw: readonly string[]): readonly HeaderLine[]
 }
 
 function forwardedLines(lines: readonly HeaderLine[]): readonly HeaderLine[] {
-  // `Connection` names further headers that end with it.
+  // `Connection` names more headers that belong to the connection.
   const named = lines
     .filter(([name]) => name.toLowerCase() === "connection")
     .flatMap(([, value]) => value.split(",").map((one) => one.trim().toLowerCase()));

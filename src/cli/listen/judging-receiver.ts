@@ -3,22 +3,22 @@ import type { AuthenticDelivery } from "../../answer/authentic-delivery.js";
 import { createWebhookReceiver, type WebhookReceiver } from "../../receiver.js";
 import type { WebhookRequest } from "../../delivery/request.js";
 
-/** What a request is worth. */
+/** The receiver's answer to a request, and the delivery if it is authentic. */
 export interface Judgement {
   readonly response: WebhookResponse;
-  /** Undefined where the request is not authentic. Holds the request itself: its body is personal data. */
+  /** Undefined if the request is not authentic. Holds the request itself: its body is personal data. */
   readonly authentic: AuthenticDelivery | undefined;
 }
 
 /** Options of `createJudge`. */
 export interface JudgeOptions {
-  /** None: unsigned deliveries are accepted. */
+  /** Empty: unsigned deliveries are accepted. */
   readonly secrets: readonly string[];
   /** The largest body that is read. */
   readonly maxBodyBytes: number;
 }
 
-/** A receiver whose handlers do nothing, and that says of each request who sent it. */
+/** A receiver with handlers that do nothing. It says whether a request is authentic. */
 export interface Judge {
   readonly judge: (request: WebhookRequest) => Promise<Judgement>;
   readonly receiver: WebhookReceiver;

@@ -1,12 +1,12 @@
 import type { Output } from "../terminal/command-io.js";
 import type { DeliveryEntry } from "./delivery-entry.js";
-import { READINGS, readingOf } from "../send/gateway-reading.js";
+import { READINGS, readingOf } from "../send/exchange.js";
 import { wrap } from "../help-text.js";
 import { printableLine, quotedLines } from "../terminal/printable.js";
 
 const INDENT = " ".repeat(10);
 
-/** Shows an entry: one line, and below it why. */
+/** Shows an entry: one line, and the reasons below it. */
 export function describeEntry({ write, style, columns }: Output, entry: DeliveryEntry): void {
   const { at, outcome, status, bytes, durationMs, id, type } = entry;
   const { format } = READINGS[readingOf(status)];
@@ -23,7 +23,7 @@ export function describeEntry({ write, style, columns }: Output, entry: Delivery
   write(`${lines.join("\n")}\n`);
   const body = entry.body ?? entry.bodyBase64;
   if (body === undefined) return;
-  const title = id === undefined ? "The body, of nobody knows whom" : "The body";
+  const title = id === undefined ? "The body, from an unknown sender" : "The body";
   write(
     `${INDENT}${style("dim", entry.body === undefined ? `${title}, in base64:` : `${title}:`)}\n`,
   );
@@ -33,7 +33,7 @@ export function describeEntry({ write, style, columns }: Output, entry: Delivery
 function detailsOf({ reasons, findings, forwarded }: DeliveryEntry): readonly string[] {
   return [
     ...reasons,
-    ...findings.flatMap(({ code, message, mend }) => [`${code}: ${message}`, `Mend: ${mend}`]),
+    ...findings.flatMap(({ code, message, mend }) => [`${code}: ${message}`, `Fix: ${mend}`]),
     ...(forwarded === undefined ? [] : [forwardedLine(forwarded)]),
   ].map((line) => printableLine(line, 1_000));
 }

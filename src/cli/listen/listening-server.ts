@@ -1,18 +1,18 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import { UsageError } from "../options/usage-error.js";
+import { UsageError } from "../exit.js";
 
 /** A server that listens. */
 export interface ListeningServer {
   readonly url: string;
-  /** Takes no more requests, and resolves when those that run are answered, or after `CLOSING_MS`. */
+  /** Accepts no more requests. Resolves when the running ones are answered, or after `CLOSING_MS`. */
   readonly close: () => Promise<void>;
 }
 
-/** How long what runs may take to end. */
+/** How long running requests may take to end. */
 const CLOSING_MS = 1_000;
 
-/** Starts a server. Throws `UsageError` where the host or the port cannot be had. */
+/** Starts a server. Rejects with `UsageError` if the host or the port is not available. */
 export function startServer(
   listener: http.RequestListener,
   port: number,
@@ -46,10 +46,10 @@ function close(server: http.Server): Promise<void> {
 
 function faultOf(code = "", message: string, port: number, host: string): string {
   const faults: Readonly<Record<string, string>> = {
-    EADDRINUSE: `port ${port} is in use: choose another with --port, or 0 for any that is free`,
-    EACCES: `port ${port} is not allowed: choose one from 1024 on with --port`,
-    ENOTFOUND: `--host ${host} is no address of this machine`,
-    EADDRNOTAVAIL: `--host ${host} is no address of this machine`,
+    EADDRINUSE: `port ${port} is in use: choose another with --port, or 0 for any free port`,
+    EACCES: `port ${port} is not allowed: choose 1024 or higher with --port`,
+    ENOTFOUND: `--host ${host} is not an address of this machine`,
+    EADDRNOTAVAIL: `--host ${host} is not an address of this machine`,
   };
   return faults[code] ?? message;
 }

@@ -1,15 +1,15 @@
 import { parseArgs } from "node:util";
 import { hintOf } from "./nearest-name.js";
 import type { OptionSpec, OptionSpecs, Values, WholeSpec } from "./option-specs.js";
-import { UsageError } from "./usage-error.js";
+import { UsageError } from "../exit.js";
 
-/** What was written behind the name of a command. */
+/** The arguments after the name of a command. */
 export interface Arguments<Specs extends OptionSpecs> {
   readonly values: Values<Specs>;
   readonly positionals: readonly string[];
 }
 
-/** Whether help is asked for, whatever else is wrong with the arguments. */
+/** Whether the arguments contain `--help`, even if they are wrong otherwise. */
 export function asksForHelp(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
   const before = end === -1 ? argv : argv.slice(0, end);
@@ -17,14 +17,14 @@ export function asksForHelp(argv: readonly string[]): boolean {
 }
 
 /**
- * Reads the arguments of a command. Throws `UsageError` for an unknown option and a value that cannot be;
- * the message repeats no value of a text, which may be a secret.
+ * Reads the arguments of a command. Throws `UsageError` for an unknown option and an invalid value. The
+ * message never repeats a text value, since it may be a secret.
  */
 export function parseArguments<Specs extends OptionSpecs>(
   specs: Specs,
   argv: readonly string[],
 ): Arguments<Specs> {
-  // Its own errors run over several lines and know of no near name, so it is not strict.
+  // Not strict: its own errors have several lines and suggest no similar name.
   const { tokens, positionals } = parseArgs({
     args: [...argv],
     options: Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, ruleOf(spec)])),
@@ -45,7 +45,7 @@ export function parseArguments<Specs extends OptionSpecs>(
     const values = given.get(name) ?? [];
     values.push(checkedText(name, spec, value, inlineValue ?? false));
     if (values.length > 1 && spec.kind !== "list" && spec.kind !== "flag") {
-      throw new UsageError(`--${name} is given twice`);
+      throw new UsageError(`--${name} was given twice`);
     }
     given.set(name, values);
   }
@@ -56,7 +56,7 @@ export function parseArguments<Specs extends OptionSpecs>(
   return { values: Object.fromEntries(values) as Values<Specs>, positionals };
 }
 
-/** The name of an option as it is repeated: without what follows it, be it behind `=` or misspelt. */
+/** The name of an option for a message, without its value, which may be a secret. */
 export function shownOption(text: string): string {
   const [name = ""] = /^-*\w[\w-]{0,24}/.exec(text) ?? ["-"];
   return name;
@@ -77,9 +77,11 @@ function checkedText(
     return "";
   }
   if (value === undefined) throw new UsageError(`--${name} needs a value: ${spec.value}`);
-  // What follows is the next option, whose own value would be taken for an argument.
+  // The next word is another option, not a value.
   if (!isInline && /^-./.test(value) && !/^-[0-9]/.test(value)) {
-    throw new UsageError(`--${name} needs a value; one that begins with a dash: --${name}=-…`);
+    throw new UsageError(
+      `--${name} needs a value; write a value that begins with a dash as --${name}=-…`,
+    );
   }
   return value;
 }
@@ -94,7 +96,7 @@ function valueOf(name: string, spec: OptionSpec, given: readonly string[] | unde
     case "text":
       if (text !== undefined && spec.choices !== undefined && !spec.choices.includes(text)) {
         const choices = spec.choices.join(", ");
-        throw new UsageError(`--${name} has to be one of ${choices}${hintOf(text, spec.choices)}`);
+        throw new UsageError(`--${name} must be one of ${choices}${hintOf(text, spec.choices)}`);
       }
       return text;
     case "whole":
@@ -105,5 +107,5 @@ function valueOf(name: string, spec: OptionSpec, given: readonly string[] | unde
 function wholeNumber(name: string, { min, max }: WholeSpec, text: string): number {
   const value = /^-?[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw new UsageError(`--${name} has to be a whole number from ${min} to ${max}`);
+  throw new UsageError(`--${name} must be a whole number from ${min} to ${max}`);
 }

@@ -1,4 +1,4 @@
-/** The name that a misspelt one was probably meant to be; undefined where none is near. */
+/** The name that is most similar to a misspelt one. Undefined when none is similar. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
   const wanted = given.toLowerCase();
   let nearest: string | undefined;
@@ -6,7 +6,7 @@ export function nearestName(given: string, names: readonly string[]): string | u
   for (const name of names) {
     const isBeginning = wanted.length > 1 && name.toLowerCase().startsWith(wanted);
     const edits = isBeginning ? 1 : countEdits(wanted, name.toLowerCase());
-    // A name of three letters is three edits from any other: that is no resemblance.
+    // Any name of three letters is three edits away from any other, so that proves no similarity.
     if (edits < least && edits < name.length) {
       nearest = name;
       least = edits;
@@ -15,7 +15,7 @@ export function nearestName(given: string, names: readonly string[]): string | u
   return nearest;
 }
 
-/** Levenshtein: letters to insert, delete or replace. */
+/** Levenshtein distance: how many letters to insert, delete or replace. */
 function countEdits(from: string, to: string): number {
   let above = Array.from({ length: to.length }, (_, at) => at + 1);
   let edits = to.length;
@@ -32,7 +32,7 @@ function countEdits(from: string, to: string): number {
   return edits;
 }
 
-/** `, did you mean X?`, or nothing. */
+/** `, did you mean X?`, or an empty string. */
 export function hintOf(given: string, names: readonly string[], prefix = ""): string {
   const name = nearestName(given, names);
   return name === undefined ? "" : `, did you mean ${prefix}${name}?`;

@@ -1,4 +1,4 @@
-/** One option of a command. `value` names what it takes, in the help. */
+/** One option of a command. `value` is the placeholder of its value in the help. */
 export type OptionSpec =
   | { readonly kind: "flag"; readonly help: string }
   | {
@@ -23,7 +23,7 @@ export interface WholeSpec {
 /** The options of a command, by name without the dashes. */
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 
-/** What a command is given for its options. */
+/** The values of a command's options. */
 export type Values<Specs extends OptionSpecs> = {
   readonly [Name in keyof Specs]: ValueOf<Specs[Name]>;
 };

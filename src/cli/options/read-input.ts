@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
 import type { CommandIo } from "../terminal/command-io.js";
-import { untilAborted } from "../terminal/interruption.js";
+import { untilAborted, UsageError } from "../exit.js";
 import { printableLine } from "../terminal/printable.js";
-import { UsageError } from "./usage-error.js";
 
-/** The bytes of a file, or of standard input for `-`. Throws `UsageError` where it cannot be read. */
+/** The bytes of a file, or of standard input for `-`. Throws `UsageError` if they cannot be read. */
 export async function readInput(io: CommandIo, path: string): Promise<Uint8Array> {
   if (path === "-") {
     if (io.isStdinTTY) io.err.write("Reading standard input; Ctrl-D ends it.\n");
@@ -18,19 +17,19 @@ export async function readInput(io: CommandIo, path: string): Promise<Uint8Array
 }
 
 const FAULTS: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
+  ENOENT: "no such file",
   EACCES: "permission denied",
-  EISDIR: "it is a folder",
-  ENOTDIR: "a part of the path is no folder",
+  EISDIR: "it is a folder, not a file",
+  ENOTDIR: "a part of the path is not a folder",
 };
 
-/** Why a file cannot be read or written, in one line. */
+/** The reason why a file cannot be read or written, in one line. */
 export function fileFault(path: string, error: unknown): string {
   return `${printableLine(path)}: ${fileReason(error)}`;
 }
 
-/** The same without its path, which may be a secret that was given for it. */
+/** The same without the path, which may be a secret that was passed by mistake. */
 export function fileReason(error: unknown): string {
-  const { code = "no reason is given" } = Object(error) as { code?: unknown };
+  const { code = "unknown reason" } = Object(error) as { code?: unknown };
   return FAULTS[String(code)] ?? String(code);
 }

@@ -3,32 +3,32 @@ import { keyOf } from "../../signature/secrets.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import type { OptionSpecs } from "./option-specs.js";
 import { fileReason } from "./read-input.js";
-import { UsageError } from "./usage-error.js";
+import { UsageError } from "../exit.js";
 
-/** Where a secret is read where no option gives one. */
+/** The environment variable that holds the secret when no option does. */
 const VARIABLE = "GATEWAY_WEBHOOK_SECRET";
 
-/** The options by which a command is given secrets. */
+/** The options that pass secrets to a command. */
 export const SECRET_OPTIONS = {
   secret: {
     kind: "list",
     value: "<secret>",
-    help: `The webhook's secret. Other users of the machine can see it in the list of processes; ${VARIABLE} or --secret-file keeps it from them.`,
+    help: `The webhook's secret. Other users of this machine can see it in the list of processes: prefer ${VARIABLE} or --secret-file.`,
   },
   "secret-file": {
     kind: "list",
     value: "<file>",
-    help: "A file that holds the secret. One line end after it, \\n or \\r\\n, is no part of it; anything else is.",
+    help: "A file that holds the secret. One line end after it (\\n or \\r\\n) is ignored; every other byte counts.",
   },
 } as const satisfies OptionSpecs;
 
-/** What `SECRET_OPTIONS` give. */
+/** The values of `SECRET_OPTIONS`. */
 export interface SecretValues {
   readonly secret: readonly string[];
   readonly "secret-file": readonly string[];
 }
 
-/** The secrets that are given, in their order; none where none is. They are not checked. */
+/** The given secrets in their order, unchecked. Empty when none is given. */
 export async function readSecrets(
   { env }: CommandIo,
   values: SecretValues,
@@ -40,19 +40,19 @@ export async function readSecrets(
   return [variable];
 }
 
-/** The one secret of a command that signs. Throws `UsageError` where there is none, or several. */
+/** The secret of a command that signs. Throws `UsageError` unless there is exactly one. */
 export async function readOneSecret(io: CommandIo, values: SecretValues): Promise<string> {
   const [secret, ...more] = await readSecrets(io, values);
   if (secret === undefined) throw noSecret();
-  if (more.length > 0) throw new UsageError("several secrets are given, and it signs with one");
-  // Refused as the receiver refuses it, which would otherwise look like a mismatch.
+  if (more.length > 0) throw new UsageError("several secrets given: this command signs with one");
+  // Refuse here what the receiver refuses. Otherwise it would look like a signature mismatch.
   keyOf(secret);
   return secret;
 }
 
-/** What to say where a secret is needed; `orElse` names another way out. */
+/** The error for a missing secret. `orElse` names another way out. */
 export function noSecret(orElse = ""): UsageError {
-  return new UsageError(`no secret: set ${VARIABLE}, or give --secret-file or --secret${orElse}`);
+  return new UsageError(`no secret: set ${VARIABLE}, or pass --secret-file or --secret${orElse}`);
 }
 
 async function readSecretFile(path: string): Promise<string> {
@@ -64,10 +64,10 @@ async function readSecretFile(path: string): Promise<string> {
   }
   let text: string;
   try {
-    // A byte order mark is kept: it would be a part of the key.
+    // Keep a byte order mark: it is a part of the key.
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new UsageError("--secret-file: its content is no UTF-8 text");
+    throw new UsageError("--secret-file: its content is not UTF-8 text");
   }
   const secret = text.replace(/\r?\n$/, "");
   if (secret === "") throw new UsageError("--secret-file: the file is empty");

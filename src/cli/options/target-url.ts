@@ -1,28 +1,28 @@
 import { isIPv4 } from "node:net";
-import { UsageError } from "./usage-error.js";
+import { UsageError } from "../exit.js";
 
 /**
- * Reads the URL of an endpoint. Throws `UsageError` where it is none of http or https; its message does not
- * repeat it, as it may hold a password or a token.
+ * Reads the URL of an endpoint. Throws `UsageError` unless it is an http or https URL. The message does not
+ * repeat it, since it may hold a password or a token.
  */
 export function readTargetUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === "http:" || url?.protocol === "https:") return url;
   throw new UsageError(
-    "the endpoint is no http or https URL, such as http://127.0.0.1:3000/webhooks/gateway",
+    "the endpoint must be an http or https URL, such as http://127.0.0.1:3000/webhooks/gateway",
   );
 }
 
-/** The URL as it is shown: without a user, a password and the query, which may hold a token. */
+/** The URL for display, without user, password and query, which may hold a token. */
 export function shownUrl({ origin, pathname, search }: URL): string {
   return `${origin}${pathname}${search === "" ? "" : "?…"}`;
 }
 
-/** Whether a host is this machine by its name alone, so that nobody else is sent anything. */
+/** Whether the host is this machine, judged by the name alone: a DNS answer could name another machine. */
 export function isLoopback({ hostname }: URL): boolean {
   const host = hostname.replace(/\.$/, "").toLowerCase();
   if (host === "localhost" || host.endsWith(".localhost")) return true;
-  // The URL parser has already written every form of an address in the one way.
+  // The URL parser has already normalized every form of an address.
   if (isIPv4(host)) return host.startsWith("127.");
   return host === "[::1]" || /^\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\]$/.test(host);
 }

@@ -6,14 +6,14 @@ import { WEBHOOK_TYPES } from "../../delivery/webhook-type.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import type { OptionSpecs, Values } from "../options/option-specs.js";
 import { readInput } from "../options/read-input.js";
-import { UsageError } from "../options/usage-error.js";
+import { UsageError } from "../exit.js";
 
-/** The options that say what is delivered. */
+/** The options that select the delivery. */
 export const DELIVERY_OPTIONS = {
   type: {
     kind: "text",
     value: "<type>",
-    help: "X-Webhook-Type. Follows from what is sent where it is left out:",
+    help: "X-Webhook-Type. By default it follows from the body:",
     choices: WEBHOOK_TYPES,
   },
   "event-type": {
@@ -37,14 +37,14 @@ export const DELIVERY_OPTIONS = {
   seed: {
     kind: "whole",
     value: "<n>",
-    help: "The same seed makes the same record.",
+    help: "The same seed gives the same record.",
     min: 0,
     max: 4_294_967_295,
   },
   fixture: {
     kind: "text",
     value: "<file>",
-    help: "Sends the body of a recorded fixture, signed anew, with a new id and the time of now.",
+    help: "Sends the body of a recorded fixture, signed anew, with a new id and the current time.",
   },
   body: {
     kind: "text",
@@ -53,14 +53,14 @@ export const DELIVERY_OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
-/** What is delivered. */
+/** The type and body of a delivery. */
 export interface Content {
   /** X-Webhook-Type. */
   readonly type: string;
   readonly body: Uint8Array;
 }
 
-/** Makes or reads what is to be delivered. Throws `UsageError` where the options contradict each other. */
+/** Makes or reads the content of the delivery. Throws `UsageError` for options that exclude each other. */
 export async function readContent(
   io: CommandIo,
   values: Values<typeof DELIVERY_OPTIONS>,
@@ -69,7 +69,7 @@ export async function readContent(
     (name) => values[name] !== undefined,
   );
   if (sources.length > 1) {
-    throw new UsageError(`--${sources.join(" and --")} are given: send one of them`);
+    throw new UsageError(`--${sources.join(" and --")} exclude each other: pass one of them`);
   }
   const { fixture, body, type } = values;
   if (fixture !== undefined) return readFixture(fixture, type);
@@ -93,19 +93,19 @@ function readBody(body: Uint8Array, type: string | undefined): Content {
   return { type: typeOf(body, type), body };
 }
 
-/** The type that is given, or that the body's key tells. */
+/** The given type, or the type that the body's key implies. */
 function typeOf(body: Uint8Array, given: string | undefined): string {
   if (given !== undefined) return given;
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder().decode(body));
   } catch {
-    // As below: bytes of any kind can be sent, under a type that is named.
+    // Not JSON: any bytes can be sent with an explicit --type, see below.
   }
   const record = Object(json) as object;
   if ("alarm" in record) return "new_alarm";
   if ("event" in record) return "delete_my_data_event";
-  throw new UsageError("the body has neither an alarm nor an event in it: say its --type");
+  throw new UsageError("the body contains neither an alarm nor an event: pass its --type");
 }
 
 function makeRecord(values: Values<typeof DELIVERY_OPTIONS>): Content {

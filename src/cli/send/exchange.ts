@@ -1,13 +1,15 @@
+import { resultOfStatus, type AttemptResult } from "../../testing/twin/attempt-result.js";
+import type { Format } from "../terminal/command-io.js";
 import { SendError, type Sender } from "../../testing/sending/target.js";
 import { outcomeOf, type WireRequest } from "../../testing/sending/wire.js";
-import { untilAborted } from "../terminal/interruption.js";
+import { untilAborted } from "../exit.js";
 import { printableLine } from "../terminal/printable.js";
 
-/** What became of one request. */
+/** The result of one request. */
 export interface Exchange {
-  /** HTTP status; undefined where no answer came. */
+  /** HTTP status. Undefined if no answer came. */
   readonly status?: number;
-  /** What the answer names as its outcome, where it names one. */
+  /** The outcome that the answer names, if it names one. */
   readonly outcome?: string;
   /** Milliseconds, to a tenth. */
   readonly ms: number;
@@ -15,7 +17,7 @@ export interface Exchange {
   readonly error?: string;
 }
 
-/** Sends a request. Rejects where the command is interrupted, and not where no answer comes. */
+/** Sends a request. Rejects only when the command is interrupted, not when no answer comes. */
 export async function exchange(
   sender: Sender,
   request: WireRequest,
@@ -41,8 +43,8 @@ function tenth(ms: number): number {
 }
 
 /**
- * Why no answer came, in one line. Node tries every address of a name, and says what failed of each in a
- * list, with no message of its own.
+ * Why no answer came, in one line. Node tries every address of a host name. Its error then has no message,
+ * but a list with one error per address.
  */
 export function sendFault(error: unknown): string {
   if (!(error instanceof Error)) return printableLine(String(error));
@@ -51,3 +53,18 @@ export function sendFault(error: unknown): string {
   const reason = first ?? cause;
   return printableLine(reason instanceof Error && reason.message !== "" ? reason.message : message);
 }
+
+/** How the gateway reads an answer, or a missing one. */
+export function readingOf(status: number | undefined): AttemptResult {
+  return status === undefined ? "network_error" : resultOfStatus(status);
+}
+
+/** What the gateway does after each reading, and the format to show it in. */
+export const READINGS: Readonly<Record<AttemptResult, { text: string; format: Format }>> = {
+  acknowledged: { text: "takes it as received", format: "green" },
+  retryable: { text: "sends it again later", format: "yellow" },
+  network_error: { text: "sends it again later", format: "yellow" },
+  timeout: { text: "sends it again later", format: "yellow" },
+  final: { text: "gives it up for good", format: "red" },
+  unlisted: { text: "may give it up: not in its contract", format: "red" },
+};

@@ -4,34 +4,34 @@ import { linesOf, type WireRequest } from "../../testing/sending/wire.js";
 import type { Content } from "./delivery-source.js";
 import type { OptionSpecs, Values } from "../options/option-specs.js";
 
-/** The options that spoil a delivery. A receiver has to refuse it. */
+/** The options that make a delivery invalid. A receiver must refuse it. */
 export const EXPERIMENT_OPTIONS = {
   tamper: { kind: "flag", help: "Changes the body after it was signed." },
   stale: {
     kind: "whole",
     value: "<seconds>",
-    help: "Signs it as built that long ago.",
+    help: "Signs it with a timestamp that many seconds ago.",
     min: 1,
     max: 315_360_000,
   },
-  "wrong-secret": { kind: "flag", help: "Signs it with a secret that is made up." },
+  "wrong-secret": { kind: "flag", help: "Signs it with a made-up secret." },
 } as const satisfies OptionSpecs;
 
-/** A delivery on the wire, and what was done to it. */
+/** A delivery on the wire, and the changes made to it. */
 export interface Prepared {
   readonly request: WireRequest & { readonly body: Uint8Array };
   readonly id: string;
   readonly timestamp: number;
-  /** What a receiver has to refuse it for; empty for a delivery as the gateway sends it. */
+  /** Why a receiver must refuse it. Empty for a valid delivery. */
   readonly experiments: readonly string[];
 }
 
-/** A secret that is nobody's. */
+/** A secret that no receiver has. */
 export function madeUpSecret(): string {
   return `whsec_wrong_${randomUUID()}`;
 }
 
-/** Signs a delivery, and spoils it as the options say. */
+/** Signs a delivery, and makes it invalid as the options say. */
 export async function prepareDelivery(
   { type, body }: Content,
   secret: string,
@@ -57,7 +57,7 @@ export async function prepareDelivery(
   };
 }
 
-/** Another digit in place of the first, so that JSON stays JSON; without one, another last byte. */
+/** Changes the first digit, so that JSON stays valid JSON. Without a digit it changes the last byte. */
 function tamperedBody(body: Uint8Array): Uint8Array {
   if (body.length === 0) return Uint8Array.of(0x20);
   const digit = body.findIndex(isDigit);
@@ -65,7 +65,7 @@ function tamperedBody(body: Uint8Array): Uint8Array {
   return body.map((byte, at) => (at === place ? otherByte(byte) : byte));
 }
 
-/** But zero: JSON has no number that begins with one. */
+/** Not zero: no number in JSON begins with it. */
 function isDigit(byte: number): boolean {
   return byte >= 0x31 && byte <= 0x39;
 }

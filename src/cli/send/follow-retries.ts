@@ -2,34 +2,31 @@ import { inWords } from "../../testing/diagnosis/clock-skew.js";
 import { createGatewayTwin } from "../../testing/twin/gateway-twin.js";
 import { createScaledClock } from "../../testing/twin/scaled-clock.js";
 import type { TwinAttempt, TwinDelivery } from "../../testing/twin/twin-delivery.js";
-import type { CommandIo, Output } from "../terminal/command-io.js";
+import { resultLine, type CommandIo, type Output } from "../terminal/command-io.js";
 import type { Content } from "./delivery-source.js";
-
-import { EXIT } from "../terminal/exit-codes.js";
-import { READINGS } from "./gateway-reading.js";
-import { writeJson } from "../terminal/json-output.js";
-import { printableLine } from "../terminal/printable.js";
-import { verdictLine } from "./send-report.js";
+import { EXIT } from "../exit.js";
+import { READINGS } from "./exchange.js";
+import { writeJson, printableLine } from "../terminal/printable.js";
 import { shownUrl } from "../options/target-url.js";
 
-/** What is delivered, and how. */
+/** Options of `followRetries`. */
 export interface Following {
   readonly url: URL;
   readonly content: Content;
   readonly secret: string;
   readonly id: string;
-  /** Whether the secret is made up, so that an acknowledgement is the failure. */
+  /** Whether the secret is made up. An acknowledgement is then the failure. */
   readonly isWrong: boolean;
   readonly copies: number;
   readonly concurrent: boolean;
-  /** How much faster than the gateway's the waits are. */
+  /** How many times faster than the gateway it waits. */
   readonly speed: number;
   readonly timeoutMs: number;
   readonly insecure: boolean;
   readonly json: boolean;
 }
 
-/** Delivers as the gateway does until it is acknowledged or given up, and shows each attempt as it comes. */
+/** Delivers as the gateway does until it is acknowledged or given up, and shows each attempt. */
 export async function followRetries(io: CommandIo, following: Following): Promise<number> {
   const { url, content, secret, id, isWrong, copies, concurrent, speed, timeoutMs } = following;
   const { out, signal } = io;
@@ -67,7 +64,7 @@ export async function followRetries(io: CommandIo, following: Following): Promis
       passed,
     });
   } else {
-    out.write(`\n${verdictLine(out, passed, sentence)}\n`);
+    out.write(`\n${resultLine(out, passed, sentence)}\n`);
   }
   return passed ? EXIT.passed : EXIT.failed;
 }
@@ -91,7 +88,7 @@ function waitedMs({ attempts }: TwinDelivery): number {
   return first.reduce((total, attempt) => total + attempt.waitedMs, 0);
 }
 
-/** The request of the last attempt to which no answer came: of what was not answered, none was refused. */
+/** A request of the last attempt that got no answer. Without an answer nothing was refused. */
 function unansweredIn({ attempts }: TwinDelivery): TwinAttempt | undefined {
   const last = attempts.at(-1)?.number;
   return attempts.find(({ number, status }) => number === last && status === undefined);

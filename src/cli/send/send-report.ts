@@ -1,12 +1,11 @@
-import type { Output } from "../terminal/command-io.js";
-import type { Exchange } from "./exchange.js";
+import { resultLine, type Output } from "../terminal/command-io.js";
+import { READINGS, readingOf, type Exchange } from "./exchange.js";
 import type { Prepared } from "./experiment.js";
-import { READINGS, readingOf } from "./gateway-reading.js";
 import { printable, quotedLines } from "../terminal/printable.js";
 import { renderTable, type Cell } from "../terminal/table.js";
 import { shownUrl } from "../options/target-url.js";
 
-/** Shows the request: its head but for the signature, which would be good for anyone who reads it. */
+/** Shows the request without its signature, which anyone who reads it could use. */
 export function describeRequest(
   { write, style, columns }: Output,
   url: URL,
@@ -27,7 +26,7 @@ export function describeRequest(
   write("\n");
 }
 
-/** Shows the answers, and in one sentence what they are worth. */
+/** Shows the answers, and the result in one sentence. */
 export function describeAnswers(
   output: Output,
   { experiments }: Prepared,
@@ -44,7 +43,7 @@ export function describeAnswers(
   ];
   output.write(`${renderTable(columns, rows, output).join("\n")}\n\n`);
   const sentence = sentenceOn(experiments.length > 0, answers, passed);
-  output.write(`${verdictLine(output, passed, sentence)}\n`);
+  output.write(`${resultLine(output, passed, sentence)}\n`);
 }
 
 /** The columns of an answer. */
@@ -66,20 +65,15 @@ function answerCells({ status, outcome, error, ms }: Exchange): readonly Cell[] 
   ];
 }
 
-/** A tick or a cross before a sentence. */
-export function verdictLine({ style }: Output, passed: boolean, sentence: string): string {
-  return passed ? style("green", `✓ ${sentence}`) : style("red", `✗ ${sentence}`);
-}
-
 function sentenceOn(isExperiment: boolean, answers: readonly Exchange[], passed: boolean): string {
   const hasNoAnswer = answers.some(({ status }) => status === undefined);
   if (isExperiment) {
-    if (passed) return "refused, as it has to be";
-    return hasNoAnswer ? "no answer came" : "acknowledged, though nobody can have sent it";
+    if (passed) return "refused, as it must be";
+    return hasNoAnswer ? "no answer came" : "acknowledged, although it must be refused";
   }
   if (passed) return "acknowledged";
   if (answers.some(({ status }) => readingOf(status) === "final")) {
-    return "an alarm like this would be lost for good: on this status the gateway stops its retries";
+    return "an alarm like this would be lost for good: this status stops the gateway's retries";
   }
   return hasNoAnswer ? "no answer came" : "not acknowledged";
 }

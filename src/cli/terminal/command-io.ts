@@ -1,24 +1,56 @@
-import type { Environment, Style } from "./style.js";
+import { styleText } from "node:util";
+
+/** The formats in use. */
+export type Format = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+
+/** Puts a format around a text. Returns the text unchanged when the output has no colour. */
+export type Style = (format: Format, text: string) => string;
+
+/** The environment variables. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** One of the two streams that a command writes to. */
 export interface Output {
   readonly write: (text: string) => void;
   readonly isTTY: boolean;
-  /** Characters in a line; undefined where it is no terminal, so that nothing is cut short. */
+  /** Characters per line; undefined when it is no terminal, so that nothing is cut off. */
   readonly columns: number | undefined;
   readonly style: Style;
 }
 
-/** What a command knows of the world around it, so that a test can give it another. */
+/** The streams, variables and signal of a command. Tests pass their own. */
 export interface CommandIo {
   /** The result. */
   readonly out: Output;
   /** Errors, warnings and progress. */
   readonly err: Output;
-  /** All of standard input. */
+  /** Reads all of standard input. */
   readonly readStdin: () => Promise<Uint8Array>;
   readonly isStdinTTY: boolean;
   readonly env: Environment;
-  /** Aborts on Ctrl-C; its reason is an `Interruption`. The command then closes what it has opened and ends. */
+  /** Aborts on Ctrl-C with an `Interruption` as reason. The command then closes what it opened and ends. */
   readonly signal: AbortSignal;
+}
+
+/**
+ * Whether to write colours to a stream: yes for a terminal. FORCE_COLOR and then NO_COLOR override this, in
+ * the order that Node itself uses.
+ */
+export function wantsColour(isTTY: boolean, env: Environment): boolean {
+  const { FORCE_COLOR: forced, NO_COLOR: refused, TERM: terminal } = env;
+  if (forced !== undefined) return forced !== "0" && forced !== "false";
+  if (refused !== undefined && refused !== "") return false;
+  return isTTY && terminal !== "dumb";
+}
+
+/** Makes the style of a stream. */
+export function createStyle(isColoured: boolean): Style {
+  if (!isColoured) return (_format, text) => text;
+  // Without validation: styleText would check standard output, also for text that goes to standard error.
+  return (format, text) => styleText(format, text, { validateStream: false });
+}
+
+/** A sentence with a tick or a cross in front. */
+export function resultLine({ style }: Output, passed: boolean, sentence: string): string {
+  return passed ? style("green", `✓ ${sentence}`) : style("red", `✗ ${sentence}`);
 }

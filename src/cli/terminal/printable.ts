@@ -1,14 +1,16 @@
+import type { Output } from "./command-io.js";
+
 /**
- * What a terminal obeys or does not show: control characters but the newline, line separators, and all
- * that is invisible, such as zero-width characters and what turns the direction of writing.
+ * Characters that a terminal obeys or does not show: control characters except the newline, line
+ * separators, and invisible ones, such as zero-width characters and changes of the writing direction.
  */
 const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu;
 
 const BAR = "│ ";
-/** Less is not worth a line. */
+/** A quote is at least this wide, also on a narrow terminal. */
 const MIN_QUOTED_COLUMNS = 20;
 
-/** A text with what is unprintable as JSON spells it: `\u202e`. Newlines stay. */
+/** Escapes unprintable characters as JSON does: `\u202e`. Newlines stay. */
 export function spelledOut(text: string): string {
   return text.replace(UNPRINTABLE, (char) =>
     char
@@ -19,22 +21,22 @@ export function spelledOut(text: string): string {
 }
 
 /**
- * A text of a stranger (an answer, a captured request) with its control characters spelt out: an escape
- * sequence in it would otherwise be obeyed by the terminal. Newlines stay.
+ * Makes foreign text (an answer, a captured request) safe to show: without this the terminal would obey an
+ * escape sequence in it. Newlines stay.
  */
 export function printable(text: string): string {
   return spelledOut(text.replaceAll("\t", "  "));
 }
 
-/** The same on one line, of at most `maxLength` characters. */
+/** The same on one line of at most `maxLength` characters. */
 export function printableLine(text: string, maxLength = 200): string {
   const line = printable(text).replaceAll("\n", "\\n");
   return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
 }
 
 /**
- * A stranger's text of many lines, each behind `indent` and a bar, so that none passes for a line of
- * ours. A long one is broken here: a terminal would begin its rest at the left edge.
+ * Quotes foreign text: each line starts with `indent` and a bar, so that none looks like a line of this
+ * program. Breaks long lines: a terminal would continue them at the left edge.
  */
 export function quotedLines(text: string, indent: string, columns = Infinity): readonly string[] {
   const head = indent + BAR;
@@ -45,7 +47,7 @@ export function quotedLines(text: string, indent: string, columns = Infinity): r
     .map((line) => head + line);
 }
 
-/** Pieces of at most `width` columns, of which any character but an ASCII one may take two. */
+/** Pieces of at most `width` columns. Any character outside of ASCII counts as two. */
 function broken(line: string, width: number): readonly string[] {
   if (width === Infinity) return [line];
   const pieces: string[] = [];
@@ -62,4 +64,14 @@ function broken(line: string, width: number): readonly string[] {
     taken += columns;
   }
   return [...pieces, piece];
+}
+
+/** Writes a result as one JSON document. Unprintable characters are escaped. */
+export function writeJson({ write }: Output, document: unknown): void {
+  write(`${spelledOut(JSON.stringify(document, null, 2))}\n`);
+}
+
+/** Writes one of several results as a JSON line. Unprintable characters are escaped. */
+export function writeJsonLine({ write }: Output, document: unknown): void {
+  write(`${spelledOut(JSON.stringify(document))}\n`);
 }

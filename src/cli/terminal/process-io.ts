@@ -1,15 +1,13 @@
 import { buffer } from "node:stream/consumers";
 import { isatty } from "node:tty";
-import type { CommandIo, Output } from "./command-io.js";
-import { EXIT } from "./exit-codes.js";
-import { Interruption } from "./interruption.js";
-import { createStyle, wantsColour } from "./style.js";
+import { createStyle, wantsColour, type CommandIo, type Output } from "./command-io.js";
+import { EXIT, Interruption } from "../exit.js";
 
-/** Exit codes of what ends a process: 128 and the number of the signal. */
+/** Exit codes after a signal: 128 plus its number. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 const BROKEN_PIPE = 141;
 
-/** What a command is given in a real process. Ctrl-C asks it to end, and a second one ends it at once. */
+/** The streams and signals of this process. Ctrl-C asks the command to end; a second Ctrl-C ends it at once. */
 export function createProcessIo(): CommandIo {
   const abort = new AbortController();
   for (const [name, exitCode] of Object.entries(SIGNALS)) {
@@ -19,7 +17,7 @@ export function createProcessIo(): CommandIo {
     });
   }
   process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
-    // Nobody reads on, as behind `| head`: no error of ours, and nothing more to do.
+    // The reader has closed the pipe, as `| head` does. That is no error, and there is nothing left to do.
     const isClosed = code === "EPIPE";
     if (!isClosed && !abort.signal.aborted) process.stderr.write(`standard output: ${message}\n`);
     abort.abort(new Interruption(isClosed ? BROKEN_PIPE : EXIT.failed, message));
@@ -35,7 +33,7 @@ export function createProcessIo(): CommandIo {
   };
 }
 
-/** Resolves when what was written has left the process, or cannot leave it. */
+/** Resolves when both streams are flushed or closed. */
 export async function flushed(): Promise<void> {
   await Promise.all(
     [process.stdout, process.stderr].map(
@@ -50,13 +48,13 @@ export async function flushed(): Promise<void> {
 }
 
 function outputOf(stream: NodeJS.WriteStream): Output {
-  // Undefined where it is no terminal, whatever the types say.
+  // Despite its type, it is undefined when the stream is no terminal.
   const isTTY = (stream.isTTY as boolean | undefined) ?? false;
   return {
     write: (text) => stream.write(text),
     isTTY,
     get columns() {
-      // Some pseudo-terminals say 0.
+      // Some pseudo-terminals report 0.
       return isTTY && stream.columns > 0 ? stream.columns : undefined;
     },
     style: createStyle(wantsColour(isTTY, process.env)),

@@ -1,21 +1,19 @@
 import type { Output } from "./command-io.js";
 import { printableLine } from "./printable.js";
 
-/** Shows how far a long run is. */
+/** The progress of a long run. */
 export interface ProgressBar {
-  /** One more is done; `name` is what it was. */
+  /** Counts one more step as done. `name` says which one. */
   readonly advance: (name?: string) => void;
-  /** Takes the bar off the screen. */
+  /** Removes the bar from the screen. */
   readonly end: () => void;
 }
 
 const WIDTH = 24;
-/** Takes the line away: back to its start, and clear. */
+/** Removes the line: carriage return, then erase line. */
 const CLEAR = "\r\u001b[2K";
 
-/**
- * A bar on standard error, where that is a terminal; nothing in a pipe and for a single step.
- */
+/** A bar on standard error if that is a terminal. Shows nothing in a pipe and for a single step. */
 export function createProgressBar(output: Output, total: number): ProgressBar {
   if (!output.isTTY || total < 2) return { advance: () => undefined, end: () => undefined };
   let done = 0;
@@ -23,7 +21,7 @@ export function createProgressBar(output: Output, total: number): ProgressBar {
     const filled = Math.round((WIDTH * done) / total);
     const bar = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)}`;
     const text = `${bar} ${done}/${total} ${printableLine(name)}`;
-    // A line that wraps would not be taken away whole.
+    // CLEAR removes one line, so the text must not wrap.
     output.write(
       CLEAR +
         Array.from(text)

@@ -1,22 +1,21 @@
 import { stripVTControlCharacters } from "node:util";
-import type { Format } from "./style.js";
-import type { Output } from "./command-io.js";
+import type { Format, Output } from "./command-io.js";
 
-/** One cell: its text, and how it is shown where colour is. */
+/** One cell: its text and, for a terminal with colours, its format. */
 export type Cell = string | { readonly text: string; readonly format: Format | undefined };
 
 /** One column. */
 export interface Column {
   readonly title: string;
   readonly align?: "left" | "right";
-  /** Gives way where a terminal is too narrow. */
+  /** Shrinks when the terminal is too narrow. */
   readonly isFlexible?: boolean;
 }
 
 const GAP = "  ";
 const MIN_FLEXIBLE = 12;
 
-/** A table as lines: cut to the width of a terminal, and whole in a pipe. */
+/** The lines of a table: cut to the width of a terminal, complete in a pipe. */
 export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly Cell[])[],
@@ -54,7 +53,7 @@ function textOf(cell: Cell = ""): string {
   return stripVTControlCharacters(typeof cell === "object" ? cell.text : cell);
 }
 
-/** By code points: a name with an emoji in it is one short of its place, and no more. */
+/** Counts code points, so that an emoji shifts its row by one column at most. */
 function lengthOf(text: string): number {
   return Array.from(text).length;
 }

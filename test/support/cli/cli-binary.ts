@@ -11,12 +11,12 @@ import { REPOSITORY, install, pack } from "../package/installed-package.js";
 /** A process whose streams are pipes. */
 export interface RunningProcess {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>;
-  /** All of it, once it has ended. */
+  /** The complete output, after the process has ended. */
   readonly stdout: Promise<string>;
   readonly stderr: Promise<string>;
   /** The exit code, or the signal that ended it. */
   readonly ended: Promise<number | string>;
-  /** The first line of standard output; rejects where it ends without one. */
+  /** The first line of standard output; rejects if it ends without one. */
   readonly firstLine: Promise<string>;
 }
 

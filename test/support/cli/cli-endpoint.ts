@@ -5,7 +5,7 @@ import { TEST_SECRET } from "../deliveries.js";
 import { freePort } from "../free-port.js";
 import { listen } from "../servers.js";
 
-/** A request as an endpoint has seen it. */
+/** A request that an endpoint received. */
 export interface SeenRequest {
   readonly method: string;
   readonly rawHeaders: readonly string[];
@@ -19,13 +19,13 @@ export interface Endpoint {
   readonly close: () => Promise<void>;
 }
 
-/** An endpoint that tells of its requests. */
+/** An endpoint that reports its requests. */
 interface AnsweringEndpoint extends Endpoint {
-  /** `listener` hears how many there were, before each is answered. */
+  /** Calls `listener` with the number of requests so far, before each answer. */
   readonly onRequest: (listener: (count: number) => void) => void;
 }
 
-/** An endpoint whose answers are told, one for each request; the last goes on for ever. */
+/** An endpoint with fixed answers, one per request. The last one repeats. */
 export async function answeringEndpoint(
   ...answers: { status: number; body?: string }[]
 ): Promise<AnsweringEndpoint> {
@@ -92,7 +92,7 @@ async function opened(server: http.Server): Promise<Pick<Endpoint, "url" | "clos
   };
 }
 
-/** A URL at which nobody listens. */
+/** A URL with no listener. */
 export async function silentUrl(): Promise<string> {
   return `http://127.0.0.1:${String(await freePort())}/webhooks/gateway`;
 }

@@ -1,11 +1,15 @@
-import type { CommandIo, Output } from "../../../src/cli/terminal/command-io.js";
-import { Interruption } from "../../../src/cli/terminal/interruption.js";
+import {
+  createStyle,
+  wantsColour,
+  type CommandIo,
+  type Output,
+} from "../../../src/cli/terminal/command-io.js";
+import { Interruption } from "../../../src/cli/exit.js";
 import { runCommandLine } from "../../../src/cli/run-command-line.js";
-import { createStyle, wantsColour } from "../../../src/cli/terminal/style.js";
 import { eventually } from "../listening-receiver.js";
 import { TEST_SECRET } from "../deliveries.js";
 
-/** The world that a command is given in a test. */
+/** The environment of a command in a test. */
 export interface TestWorld {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly stdin?: string | Uint8Array;
@@ -25,7 +29,7 @@ export interface RunningCommand {
   readonly interrupt: () => void;
 }
 
-/** What a command has come to. */
+/** The result of a command. */
 export interface EndedCommand {
   readonly code: number;
   readonly stdout: string;

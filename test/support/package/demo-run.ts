@@ -1,35 +1,44 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { REPOSITORY } from "./installed-package.js";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const { scripts } = JSON.parse(readFileSync(path.join(REPOSITORY, "package.json"), "utf8")) as {
+  readonly scripts: { readonly demo: string };
+};
 
-/** Result of a run of the demo. */
+/** How a run of the demo ended, and what it printed. */
 export interface DemoRun {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs the demo in its own process, with a pipe instead of a terminal. */
+/** Runs the command of `npm run demo` in a process of its own, with a pipe in place of a terminal. */
 export function runDemo(
   args: readonly string[],
   variables: Readonly<Record<string, string | undefined>> = {},
 ): Promise<DemoRun> {
-  const command = ["--import", "tsx", "examples/demo/run.ts", ...args];
-  // Settings of this machine must not matter.
+  const [tool = "", ...command] = scripts.demo.split(" ");
+  // The settings of this machine must not change the output.
   const unset = {
     ...{ FORCE_COLOR: undefined, NO_COLOR: undefined },
     ...{ REDIS_URL: undefined, DATABASE_URL: undefined },
   };
-  const options = { cwd: ROOT, env: { ...process.env, ...unset, ...variables } };
+  const options = { cwd: REPOSITORY, env: { ...process.env, ...unset, ...variables } };
   return new Promise((resolve) => {
-    execFile(process.execPath, command, options, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
+    execFile(
+      path.join(REPOSITORY, "node_modules/.bin", tool),
+      [...command, ...args],
+      options,
+      (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+      },
+    );
   });
 }
 
-/** Mark, delivery, action, status and outcome of each row. */
+/** The mark, delivery, action, status and outcome of each row. */
 export function demoRows(stdout: string): string[][] {
   return stdout
     .split("\n")

@@ -26,8 +26,7 @@ export interface InstalledPackage {
 /** Packs the built package (`npm pack`) into a temporary folder; returns the tarball's path. */
 export function pack(): string {
   const folder = mkdtempSync(path.join(tmpdir(), "igw-pack-"));
-  // Without scripts: `prepack` would rebuild dist while other tests use it.
-  const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
+  const args = ["pack", "--json", "--pack-destination", folder];
   const [packed] = JSON.parse(npm(args, REPOSITORY)) as [{ filename: string }];
   return path.join(folder, packed.filename);
 }

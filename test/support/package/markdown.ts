@@ -13,9 +13,9 @@ export interface MarkdownDocument {
   readonly table: (title: string) => readonly string[][];
 }
 
-/** Reads a document by its path in the repository. */
-export function readMarkdown(file: string): MarkdownDocument {
-  return parseMarkdown(readFileSync(path.join(REPOSITORY, file), "utf8"));
+/** Reads a document by its path in the repository, or in another folder. */
+export function readMarkdown(file: string, root: string = REPOSITORY): MarkdownDocument {
+  return parseMarkdown(readFileSync(path.join(root, file), "utf8"));
 }
 
 /** A section of a document: from its heading to the next of the same level. */

@@ -1,7 +1,7 @@
 import { Webhooks } from "@octokit/webhooks";
 import type { Answer } from "../delivery.js";
 
-/** It rejects where the signature is not good. */
+/** Rejects if the signature is bad. */
 export const answer: Answer = async ({ secret, headers, body }) => {
   let isHandled = false;
   const webhooks = new Webhooks({ secret });

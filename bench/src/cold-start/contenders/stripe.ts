@@ -1,7 +1,7 @@
 import Stripe from "stripe";
 import type { Answer } from "../delivery.js";
 
-/** It throws where the signature is not good. */
+/** Throws if the signature is bad. */
 export const answer: Answer = ({ secret, headers, body }) => {
   const stripe = new Stripe("sk_test_synthetic");
   const header = headers["stripe-signature"] ?? "";

@@ -4,7 +4,7 @@ import { createWebhookReceiver } from "identity-gateway-webhooks";
 import { expressHandler } from "identity-gateway-webhooks/express";
 import { SECRET } from "../../deliveries.js";
 import { createAsyncReceiverByHand } from "../../handwritten/full.js";
-import { PATH, type Handle } from "../servers.js";
+import { PATH, type Handle } from "../measured-server.js";
 
 /** Ours on Express. */
 export function oursOnExpress(handle: Handle): Server {

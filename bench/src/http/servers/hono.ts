@@ -4,7 +4,7 @@ import { createWebhookReceiver } from "identity-gateway-webhooks";
 import { honoHandler } from "identity-gateway-webhooks/hono";
 import { SECRET } from "../../deliveries.js";
 import { createAsyncReceiverByHand } from "../../handwritten/full.js";
-import { PATH, type Handle, type HttpServer } from "../servers.js";
+import { PATH, type Handle, type HttpServer } from "../measured-server.js";
 
 /** Ours on Hono. */
 export function oursOnHono(handle: Handle): HttpServer {

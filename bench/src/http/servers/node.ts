@@ -4,9 +4,9 @@ import { createWebhookReceiver } from "identity-gateway-webhooks";
 import { nodeHandler } from "identity-gateway-webhooks/node";
 import { SECRET } from "../../deliveries.js";
 import { createAsyncReceiverByHand } from "../../handwritten/full.js";
-import type { Handle } from "../servers.js";
+import type { Handle } from "../measured-server.js";
 
-/** The floor: the least that any receiver of signed JSON does, and no check of anything. */
+/** The floor: the minimum for any receiver of signed JSON, without any check. */
 export function floorServer(handle: Handle): Server {
   return createServer((req, res) => {
     collect(req, (body) => {

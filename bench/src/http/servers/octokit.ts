@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { Webhooks, createNodeMiddleware } from "@octokit/webhooks";
 import { SECRET } from "../../deliveries.js";
-import { PATH, type Handle } from "../servers.js";
+import { PATH, type Handle } from "../measured-server.js";
 
 /** Octokit's own middleware on plain Node. */
 export function octokitServer(handle: Handle): Server {

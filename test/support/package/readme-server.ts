@@ -1,0 +1,51 @@
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import net from "node:net";
+import path from "node:path";
+import { freePort } from "../free-port.js";
+import { readMarkdown } from "./markdown.js";
+
+/** The server of the README's quick start, in a process of its own. */
+export interface ReadmeServer {
+  /** A text of the README with the port that the server has here. */
+  readonly atPort: (text: string) => string;
+  readonly stop: () => void;
+}
+
+/**
+ * Writes the README's `server.ts` to a partner's folder and starts it with the README's secret, on a free
+ * port in place of 3000. The folder needs the package and `express`.
+ */
+export async function startReadmeServer(folder: string): Promise<ReadmeServer> {
+  const { snippet } = readMarkdown("README.md");
+  const port = await freePort();
+  const atPort = (text: string): string => text.replaceAll("3000", String(port));
+  const file = path.join(folder, "server.ts");
+  writeFileSync(file, atPort(snippet("ts", "// server.ts")));
+  const [, secret = ""] =
+    /GATEWAY_WEBHOOK_SECRET=(\S+)/.exec(snippet("sh", "npx tsx server.ts")) ?? [];
+  const server = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), file], {
+    env: { PATH: process.env["PATH"], GATEWAY_WEBHOOK_SECRET: secret },
+    stdio: "ignore",
+  });
+  await listening(port);
+  return { atPort, stop: () => server.kill() };
+}
+
+/** Resolves when something accepts connections on `port`. */
+async function listening(port: number): Promise<void> {
+  for (;;) {
+    const socket = net.connect(port, "127.0.0.1");
+    const connected = await new Promise<boolean>((resolve) => {
+      socket.once("connect", () => {
+        resolve(true);
+      });
+      socket.once("error", () => {
+        resolve(false);
+      });
+    });
+    socket.destroy();
+    if (connected) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
