@@ -6,7 +6,13 @@ export type {
   UnsignedReceiverOptions,
   WebhookReceiverOptions,
 } from "./options/options.js";
-export type { SecretFunction, SecretList, SecretOption, SecretQuery } from "./signature/secrets.js";
+export {
+  type SecretFunction,
+  type SecretList,
+  type SecretOption,
+  type SecretQuery,
+  NoUsableSecretError,
+} from "./signature/secrets.js";
 export type {
   Handler,
   Handlers,
@@ -23,7 +29,7 @@ export type { Outcome } from "./answer/outcome.js";
 export type { OutcomeReport } from "./answer/report.js";
 export type { AuthenticDelivery } from "./answer/authentic-delivery.js";
 export type { LogDetails, Logger } from "./answer/logger.js";
-export type { MaybePromise } from "./common/maybe-promise.js";
+export type { MaybePromise } from "./common/promises.js";
 export type { WebhookType } from "./delivery/webhook-type.js";
 
 export { signDelivery, type SignDeliveryOptions } from "./signature/sign-delivery.js";
@@ -79,11 +85,14 @@ export {
   ThrewUndefinedError,
   type RetryLaterOptions,
 } from "./handling/handler-errors.js";
-export { DeadlineError } from "./common/deadline.js";
-export { InvalidValueError, type InvalidValueErrorCode } from "./common/invalid-value.js";
+export { DeadlineError } from "./common/timers.js";
+export {
+  InvalidValueError,
+  type InvalidValueErrorCode,
+  ConfigurationError,
+  type ConfigurationErrorCode,
+} from "./common/errors.js";
 export { LeaseLostError } from "./handling/perform.js";
-export { NoUsableSecretError } from "./signature/secrets.js";
 export { TransactionLostError } from "./handling/transaction.js";
 export { MemoryStoreFullError } from "./stores/in-process-store.js";
 export { UnexpectedResultError } from "./stores/unexpected-result.js";
-export { ConfigurationError, type ConfigurationErrorCode } from "./common/configuration-error.js";

@@ -7,17 +7,17 @@ import { drainTimeoutOf, type DrainOptions, type DrainResult } from "./options/d
 import { isFresh, staleness } from "./signature/freshness.js";
 import { headerFaults } from "./delivery/header-faults.js";
 import { readDeliveryHeaders } from "./delivery/headers.js";
-import type { MaybeLater } from "./common/maybe-promise.js";
+import type { MaybeLater } from "./common/promises.js";
 import { createMode, type Delivery } from "./handling/mode.js";
 import type { WebhookReceiverOptions } from "./options/options.js";
 import { overloaded } from "./handling/overloaded.js";
-import { Places } from "./common/places.js";
+import { ConcurrencyLimit } from "./common/concurrency-limit.js";
 import { helpText } from "./answer/outcome-help.js";
 import { createTimestampWatch } from "./signature/repeated-timestamps.js";
 import { createReporter, type Ending, type Trace } from "./answer/report.js";
 import { isPost, isProbe, readBody, type WebhookRequest } from "./delivery/request.js";
 import { createRoutes } from "./handling/routes.js";
-import { createRunning } from "./handling/running.js";
+import { InFlightCount } from "./common/in-flight-count.js";
 import { checkOptions } from "./options/settings.js";
 import { giveWarn } from "./stores/store-warnings.js";
 import { UnreadableBody } from "./delivery/unreadable-body.js";
@@ -53,12 +53,15 @@ export function createWebhookReceiver<Tx = never>(
   const observe = createObserve(settings.onAuthenticDelivery, now);
   const authenticate = createAuthenticate(settings.keyring);
   const findRoute = createRoutes(settings.handlers);
-  const running = createRunning();
+  const running = new InFlightCount();
   const mode = createMode(settings, reporter.log);
   const watchTimestamps = createTimestampWatch(now, reporter.log);
   const { handlerMaxMs, dependencyTimeoutMs } = settings;
   // A handler that is given up has its place back by then, unless its timers are no longer called.
-  const handling = new Places(maxConcurrentDeliveries, handlerMaxMs + 4 * dependencyTimeoutMs);
+  const handling = new ConcurrencyLimit(
+    maxConcurrentDeliveries,
+    handlerMaxMs + 4 * dependencyTimeoutMs,
+  );
   const warnedOf = new Set<string>();
   let draining = false;
 
@@ -145,8 +148,8 @@ export function createWebhookReceiver<Tx = never>(
     if (route.kind === "unhandled") warnUnhandled(route.what);
     if (route.kind !== "run") return { outcome: route.kind, advice: route.advice };
 
-    if (handling.areTaken()) return overloaded(id);
-    trace.place = handling.take();
+    if (handling.isReached()) return overloaded(id);
+    trace.place = handling.enter();
     return mode.handle(delivery, route);
   }
 
@@ -194,7 +197,7 @@ export function createWebhookReceiver<Tx = never>(
   }
 
   function endHandling(trace: Trace): void {
-    if (trace.place !== undefined) handling.give(trace.place);
+    if (trace.place !== undefined) handling.leave(trace.place);
   }
 
   const receiver: WebhookReceiver = {
@@ -205,7 +208,7 @@ export function createWebhookReceiver<Tx = never>(
       const until = performance.now() + timeoutMs;
       // Beside the handlers too, or one that hangs would leave no time for what is already handled.
       const flushed = running.isIdle() ? undefined : mode.flush(timeoutMs);
-      const left = await running.idle(timeoutMs);
+      const left = await running.waitUntilIdle(timeoutMs);
       await flushed;
       await mode.flush(Math.max(0, until - performance.now()));
       return { idle: left === 0, running: left };

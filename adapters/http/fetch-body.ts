@@ -1,7 +1,7 @@
 import type { BodyLimits } from "./body-limits.js";
 import { createByteCollector } from "./byte-collector.js";
 import { LINGER_MS } from "./linger.js";
-import { within, DeadlineError } from "../../src/common/deadline.js";
+import { within, DeadlineError } from "../../src/common/timers.js";
 import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
 
 /** What is read of a `Request`. */

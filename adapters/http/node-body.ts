@@ -5,7 +5,7 @@ import type { BodyLimits } from "./body-limits.js";
 import { createByteCollector } from "./byte-collector.js";
 import { LINGER_MS } from "./linger.js";
 import { isHttp2 } from "./node-connection.js";
-import type { MaybeLater } from "../../src/common/maybe-promise.js";
+import type { MaybeLater } from "../../src/common/promises.js";
 import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
 
 /** A request of `node:http`, `node:https` or HTTP/2's compatibility API, perhaps behind a parser. */

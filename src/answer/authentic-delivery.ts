@@ -1,5 +1,5 @@
 import type { WebhookResponse } from "./answer.js";
-import { endOf } from "../common/guarded.js";
+import { ignoreFailure } from "../common/promises.js";
 import type { Outcome } from "./outcome.js";
 import type { Trace } from "./report.js";
 import type { WebhookRequest } from "../delivery/request.js";
@@ -37,7 +37,7 @@ export function createObserve(
     const { id, type } = trace;
     // Known only once the signature is good: what is not authentic may not get past this line.
     if (id === undefined || type === undefined) return;
-    const observed = endOf(() =>
+    const observed = ignoreFailure(() =>
       onAuthenticDelivery({ request, id, type, receivedAt: new Date(now()), outcome, status }),
     );
     holdOpen(trace, observed);

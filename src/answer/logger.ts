@@ -1,4 +1,4 @@
-import { guarded } from "../common/guarded.js";
+import { ignoreFailure } from "../common/promises.js";
 import { logLine } from "./log-line.js";
 import type { OutcomeReport } from "./report.js";
 
@@ -48,7 +48,7 @@ export function createLog(logger: Logger | false): Log {
   return (level, message, given = {}) => {
     const { error, ...facts } = given as Partial<OutcomeReport>;
     const details: LogDetails = error === undefined ? facts : { ...facts, err: error };
-    guarded(() => logger[level](`identity-gateway-webhooks: ${message}`, details));
+    void ignoreFailure(() => logger[level](`identity-gateway-webhooks: ${message}`, details));
   };
 }
 

@@ -1,12 +1,12 @@
 import type { AdapterSide } from "./adapter-side.js";
 import { delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
-import { endOf } from "../common/guarded.js";
+import { ignoreFailure } from "../common/promises.js";
 import { createLog, type Log, type Logger } from "./logger.js";
 import { ruleOf, type Outcome, type OutcomeRule } from "./outcome.js";
 import { helpText } from "./outcome-help.js";
 import type { WebhookRequest } from "../delivery/request.js";
 import { ignoredWarning } from "../handling/run-handler.js";
-import type { Place } from "../common/places.js";
+import type { Slot } from "../common/concurrency-limit.js";
 import { createThinning } from "./thinning.js";
 import { holdOpen, type WaitUntil } from "../delivery/wait-until.js";
 
@@ -54,7 +54,7 @@ export interface Trace {
   secretIndex: number | undefined;
   takeover: true | undefined;
   /** Its place among the handlers that run. */
-  place: Place | undefined;
+  place: Slot | undefined;
   /** The platform's, for work that goes on after the answer. */
   waitUntil: WaitUntil | undefined;
 }
@@ -162,7 +162,7 @@ export function createReporter(
       if (onOutcome !== undefined)
         holdOpen(
           trace,
-          endOf(() => onOutcome(report)),
+          ignoreFailure(() => onOutcome(report)),
         );
       return response;
     },
@@ -172,7 +172,7 @@ export function createReporter(
       const { status } = ruleOf("handler_timeout");
       const report: OutcomeReport = { ...createReport(trace, ending, status), late: true };
       log(ruleOf(outcome).log ?? "warn", `${outcome}, but after handlerTimeoutMs`, report);
-      return onOutcome && endOf(() => onOutcome(report));
+      return onOutcome && ignoreFailure(() => onOutcome(report));
     },
     log,
     logLostAnswer(answer, reason, error) {

@@ -1,8 +1,8 @@
 import { COMPLETED, readClaim, unavailable, type Claim } from "./claim.js";
 import { createCompletionBacklog } from "./completion-backlog.js";
-import { DeadlineError, within } from "../common/deadline.js";
+import { DeadlineError, within } from "../common/timers.js";
 import { createLeaseRenewals, type LeaseRenewals } from "./lease-renewal.js";
-import { isPromise, type MaybeLater } from "../common/maybe-promise.js";
+import { isPromise, type MaybeLater } from "../common/promises.js";
 import { createOwners } from "./owners.js";
 import type { Reporter } from "../answer/report.js";
 import type {

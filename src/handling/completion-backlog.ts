@@ -1,4 +1,4 @@
-import { startBackgroundTimer } from "../common/background-timer.js";
+import { startBackgroundTimer } from "../common/timers.js";
 
 /** Completes a delivery in the store. Rejects where the store is away. */
 export type Complete = (id: string, owner: string) => Promise<void>;

@@ -1,5 +1,4 @@
-import { startBackgroundTimer } from "../common/background-timer.js";
-import { DeadlineError } from "../common/deadline.js";
+import { startBackgroundTimer, DeadlineError } from "../common/timers.js";
 
 /** When the gateway is answered, and when the handler is given up. Milliseconds since its call. */
 export interface HandlerTimes {

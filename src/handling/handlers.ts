@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/configuration-error.js";
+import { ConfigurationError } from "../common/errors.js";
 import type { DeliveryIssue } from "../records/decode.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import {

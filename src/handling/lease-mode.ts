@@ -1,7 +1,7 @@
 import type { Claim } from "./claim.js";
 import { createClaims } from "./claims.js";
 import { createContext, LazySignal } from "./delivery-context.js";
-import type { MaybeLater } from "../common/maybe-promise.js";
+import type { MaybeLater } from "../common/promises.js";
 import type { Delivery, Mode } from "./mode.js";
 import { createPerform } from "./perform.js";
 import type { Ending, Reporter } from "../answer/report.js";

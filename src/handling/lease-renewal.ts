@@ -1,4 +1,4 @@
-import { startBackgroundTimer } from "../common/background-timer.js";
+import { startBackgroundTimer } from "../common/timers.js";
 
 /** The leases of the handlers that run in this process. */
 export interface LeaseRenewals {

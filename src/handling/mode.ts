@@ -1,6 +1,6 @@
 import type { DeliveryHeaders } from "../delivery/headers.js";
 import { createLeaseMode } from "./lease-mode.js";
-import type { MaybeLater } from "../common/maybe-promise.js";
+import type { MaybeLater } from "../common/promises.js";
 import type { Ending, Reporter, Trace } from "../answer/report.js";
 import type { Run } from "./run-handler.js";
 import type { Settings } from "../options/settings.js";

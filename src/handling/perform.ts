@@ -1,7 +1,7 @@
 import type { Claims, Unfinished } from "./claims.js";
 import { LazySignal, type DeliveryContext } from "./delivery-context.js";
 import { startHandlerTimeout, type HandlerTimes } from "./handler-timeout.js";
-import type { MaybeLater } from "../common/maybe-promise.js";
+import type { MaybeLater } from "../common/promises.js";
 import type { Ending, Reporter } from "../answer/report.js";
 import { runHandler, type HandlerResult, type Run } from "./run-handler.js";
 

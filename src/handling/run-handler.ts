@@ -1,7 +1,7 @@
 import type { DeliveryContext } from "./delivery-context.js";
 import type { Handler } from "./handlers.js";
 import { DiscardDelivery, RetryLater, ThrewUndefinedError } from "./handler-errors.js";
-import { isPromise, type MaybeLater } from "../common/maybe-promise.js";
+import { isPromise, type MaybeLater } from "../common/promises.js";
 
 /** How a handler ended. */
 export type HandlerResult =

@@ -1,4 +1,4 @@
-import { startBackgroundTimer } from "../common/background-timer.js";
+import { startBackgroundTimer } from "../common/timers.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import { startHandlerTimeout } from "./handler-timeout.js";
 import type { Mode } from "./mode.js";

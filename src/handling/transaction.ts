@@ -1,6 +1,6 @@
-import { DeadlineError } from "../common/deadline.js";
+import { DeadlineError } from "../common/timers.js";
 import { LazySignal } from "./delivery-context.js";
-import type { MaybeLater } from "../common/maybe-promise.js";
+import type { MaybeLater } from "../common/promises.js";
 import type { Ending } from "../answer/report.js";
 import type { HandlerResult } from "./run-handler.js";
 import type {

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/configuration-error.js";
+import { ConfigurationError } from "../common/errors.js";
 
 /** Throws `ConfigurationError` where a client of an engine lacks a method that will be called. */
 export function checkClient(name: string, client: unknown, methods: readonly string[]): void {

@@ -1,6 +1,5 @@
-import { ConfigurationError } from "../common/configuration-error.js";
-import { integerOption } from "../common/integer-option.js";
-import { ownOptions } from "../common/own-options.js";
+import { ConfigurationError } from "../common/errors.js";
+import { integerOption, ownOptions } from "../common/option-checks.js";
 
 /** A delivery whose job failed for good. Nothing of its body. */
 export interface DeadDelivery {

@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../common/configuration-error.js";
-import { guarded } from "../common/guarded.js";
+import { ConfigurationError } from "../common/errors.js";
+import { ignoreFailure } from "../common/promises.js";
 import type { WorkerLog } from "./worker-log.js";
 
 /** What became of one run of a job, for metrics and alerts. Holds nothing personal but what `error` brings. */
@@ -100,7 +100,8 @@ export function createReportJob(
     }
     const outcome = cause !== undefined && fate === "dead" ? "dead" : OUTCOMES[ending];
     const isLast = facts.lastAttempt || outcome === "dead";
-    if (onJob !== undefined) guarded(() => onJob({ outcome, ...facts, lastAttempt: isLast }));
+    if (onJob !== undefined)
+      void ignoreFailure(() => onJob({ outcome, ...facts, lastAttempt: isLast }));
   };
 }
 

@@ -1,4 +1,4 @@
-import { DeadlineError } from "../common/deadline.js";
+import { DeadlineError } from "../common/timers.js";
 
 /**
  * Why a queue did not do what it was asked. It goes to logs and reports, so it holds no part of a job,

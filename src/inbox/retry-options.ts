@@ -1,4 +1,4 @@
-import type { IntegerRule } from "../common/integer-option.js";
+import type { IntegerRule } from "../common/option-checks.js";
 
 /** How the engine tries a job again. Written into each job, so that it holds wherever it is worked. */
 export interface RetryOptions {

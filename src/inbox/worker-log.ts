@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/configuration-error.js";
+import { ConfigurationError } from "../common/errors.js";
 import { consoleLines, createLog, loggerFault, type Log, type Logger } from "../answer/logger.js";
 
 /** Writes one line. Never throws, whatever the logger does. */

@@ -1,7 +1,8 @@
 import type { AuthenticDelivery } from "../answer/authentic-delivery.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import type { Handlers } from "../handling/handlers.js";
-import { MAX_TIMER_MS, type IntegerRule } from "../common/integer-option.js";
+import { MAX_TIMER_MS } from "../common/timers.js";
+import type { IntegerRule } from "../common/option-checks.js";
 import type { Logger } from "../answer/logger.js";
 import type { OutcomeReport } from "../answer/report.js";
 import type { SecretOption } from "../signature/secrets.js";

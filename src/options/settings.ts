@@ -1,9 +1,8 @@
 import type { AuthenticDelivery } from "../answer/authentic-delivery.js";
-import { ConfigurationError } from "../common/configuration-error.js";
+import { ConfigurationError } from "../common/errors.js";
 import { checkHandlers, type Handlers } from "../handling/handlers.js";
-import { integerOption } from "../common/integer-option.js";
+import { integerOption, ownOptions } from "../common/option-checks.js";
 import { consoleLines, createLog, loggerFault, type Logger } from "../answer/logger.js";
-import { ownOptions } from "../common/own-options.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
 import type { OutcomeReport } from "../answer/report.js";
 import type { LookupLimits } from "../signature/secret-lookups.js";

@@ -1,4 +1,4 @@
-import { isPromise } from "../common/maybe-promise.js";
+import { isPromise } from "../common/promises.js";
 import type { StandardSchema, StandardSchemaIssue } from "./standard-schema.js";
 
 /** Why a payload could not be read. */

@@ -1,4 +1,4 @@
-import { environmentVariable } from "../common/environment.js";
+import { environmentVariable, isClusterWorker } from "../common/runtime.js";
 import type { DeliveryStore } from "./delivery-store.js";
 import { memoryStore } from "./memory-store.js";
 import { onReceiver } from "./store-warnings.js";
@@ -29,25 +29,10 @@ const PLATFORM_BY_VARIABLE = {
   KUBERNETES_SERVICE_HOST: "Kubernetes",
 };
 
-/** `process`, as far as it is used: runtimes other than Node have none, or a part of it. */
-interface Process {
-  readonly getBuiltinModule?: (id: string) => { readonly isWorker?: boolean } | undefined;
-}
-
 function findPlatform(): string | undefined {
   if (isClusterWorker()) return "a worker of node:cluster";
   for (const [variable, platform] of Object.entries(PLATFORM_BY_VARIABLE)) {
     if ((environmentVariable(variable) ?? "") !== "") return platform;
   }
   return undefined;
-}
-
-/** Node removes NODE_UNIQUE_ID, by which such a worker could be known, before the application starts. */
-function isClusterWorker(): boolean {
-  const { process } = globalThis as { process?: Process };
-  try {
-    return process?.getBuiltinModule?.("node:cluster")?.isWorker === true;
-  } catch {
-    return false;
-  }
 }

@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../common/maybe-promise.js";
+import type { MaybePromise } from "../common/promises.js";
 
 /** What a store says to a claim. */
 export type ClaimResult =

@@ -1,6 +1,5 @@
-import { ConfigurationError } from "../common/configuration-error.js";
-import { integerOption } from "../common/integer-option.js";
-import { ownOptions } from "../common/own-options.js";
+import { ConfigurationError } from "../common/errors.js";
+import { integerOption, ownOptions } from "../common/option-checks.js";
 import type { CreateCompletedIds } from "./completed-ids.js";
 import type { ClaimResult, DeliveryStore } from "./delivery-store.js";
 import { createLeases } from "./leases.js";

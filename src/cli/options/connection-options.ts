@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "../../common/integer-option.js";
+import { MAX_TIMER_MS } from "../../common/timers.js";
 import type { OptionSpecs } from "./option-specs.js";
 
 /** The options of a command that makes requests. */

@@ -1,7 +1,7 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { within } from "../../common/deadline.js";
-import { guarded } from "../../common/guarded.js";
-import { ownOptions } from "../../common/own-options.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { within } from "../../common/timers.js";
+import { ignoreFailure } from "../../common/promises.js";
+import { ownOptions } from "../../common/option-checks.js";
 import { checkQueueName } from "../client-methods.js";
 import { createJobRunner, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";
@@ -138,7 +138,7 @@ export function bullmqConsume<Options extends object>(
       log("error", "BullMQ's worker could not be closed in order: its last jobs may run again", {
         error: queueErrorOf("BullMQ", error),
       });
-      guarded(() => worker.disconnect());
+      void ignoreFailure(() => worker.disconnect());
     }
     runs.flush();
   };

@@ -1,4 +1,4 @@
-import { ownOptions } from "../../common/own-options.js";
+import { ownOptions } from "../../common/option-checks.js";
 import { checkClient } from "../client-methods.js";
 import { deadDeliveriesOf, type DeadDeliveries, type DeadDelivery } from "../dead-deliveries.js";
 import { doneJobOf, jobNameOf, UnreadableJobError } from "../inbox-job.js";

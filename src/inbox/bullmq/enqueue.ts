@@ -1,5 +1,4 @@
-import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { INTEGER_OPTIONS } from "../../options/options.js";
 import { checkClient } from "../client-methods.js";
 import type { Enqueue } from "../inbox.js";

@@ -1,5 +1,5 @@
-import { within } from "../../common/deadline.js";
-import { createRunning } from "../../handling/running.js";
+import { within } from "../../common/timers.js";
+import { InFlightCount } from "../../common/in-flight-count.js";
 import { doneJobOf, jobNameOf } from "../inbox-job.js";
 import { hasFailed, type InboxResult, type InboxRun } from "../inbox-result.js";
 import { JobFailure } from "../job-failure.js";
@@ -41,7 +41,7 @@ export function createRuns(
   const running = new Map<string, AbortController>();
   /** Failures that BullMQ has not written yet. */
   const unwritten = new Map<string, EndedRun>();
-  const handlersRunning = createRunning();
+  const handlersRunning = new InFlightCount();
   let isStopped = false;
 
   const reportUnwritten = (id: string, fate: Fate): boolean => {
@@ -129,7 +129,7 @@ export function createRuns(
       for (const id of [...unwritten.keys()]) reportUnwritten(id, "unknown");
     },
     size: () => running.size,
-    idle: () => handlersRunning.idle(Infinity),
+    idle: () => handlersRunning.waitUntilIdle(Infinity),
   };
 }
 

@@ -1,5 +1,4 @@
-import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { checkClient, checkQueueName } from "../client-methods.js";
 import { createJobRunner, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";

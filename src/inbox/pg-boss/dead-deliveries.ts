@@ -1,4 +1,4 @@
-import { ownOptions } from "../../common/own-options.js";
+import { ownOptions } from "../../common/option-checks.js";
 import { checkClient, checkQueueName } from "../client-methods.js";
 import { deadDeliveriesOf, type DeadDeliveries, type DeadDelivery } from "../dead-deliveries.js";
 import { jobNameOf } from "../inbox-job.js";

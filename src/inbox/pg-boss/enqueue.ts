@@ -1,7 +1,6 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { within } from "../../common/deadline.js";
-import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { within } from "../../common/timers.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { checkClient, checkQueueName } from "../client-methods.js";
 import type { Enqueue } from "../inbox.js";
 import { QueueError } from "../queue-error.js";

@@ -1,4 +1,4 @@
-import { within } from "../../common/deadline.js";
+import { within } from "../../common/timers.js";
 import { queueErrorOf } from "../queue-error.js";
 import type { WorkerLog } from "../worker-log.js";
 import type { PgBossJob } from "./client.js";

@@ -1,4 +1,4 @@
-import { DeadlineError, within } from "../../common/deadline.js";
+import { DeadlineError, within } from "../../common/timers.js";
 import { hasFailed, type InboxRun } from "../inbox-result.js";
 import { JobFailure } from "../job-failure.js";
 import type { Fate } from "../job-report.js";

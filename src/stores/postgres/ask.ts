@@ -1,4 +1,4 @@
-import { DeadlineError, within } from "../../common/deadline.js";
+import { DeadlineError, within } from "../../common/timers.js";
 import { connect } from "./connection.js";
 import { inlined } from "./inlined.js";
 import { lastResult } from "./last-result.js";

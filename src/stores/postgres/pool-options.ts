@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { ownOptions } from "../../common/own-options.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { ownOptions } from "../../common/option-checks.js";
 
 /** The own options. Refuses those that are unknown, and a `pool` that lacks a method. */
 export function poolOptions<Options extends { readonly pool: unknown }>(

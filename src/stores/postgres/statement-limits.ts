@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "../../common/integer-option.js";
+import { MAX_TIMER_MS } from "../../common/timers.js";
 import { isSerializationFailure } from "./settled.js";
 
 /** What one call may take, in milliseconds, until a receiver says so: the store is used by itself. */

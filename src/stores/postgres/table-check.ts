@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
+import { ConfigurationError } from "../../common/errors.js";
 import type { PostgresPool } from "./postgres-pool.js";
 
 // What the statements of the stores need: their columns, no other that has to be given, and one row a key.

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
+import { ConfigurationError } from "../../common/errors.js";
 
 /** The table where none is named. */
 const DEFAULT_TABLE = "gateway_deliveries";

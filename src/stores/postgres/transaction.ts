@@ -1,4 +1,4 @@
-import { DeadlineError } from "../../common/deadline.js";
+import { DeadlineError } from "../../common/timers.js";
 import { TransactionMisuseError } from "../transaction-misuse.js";
 import { codeOf } from "./ask.js";
 import { connect } from "./connection.js";

@@ -1,4 +1,4 @@
-import { guarded } from "../../common/guarded.js";
+import { ignoreFailure } from "../../common/promises.js";
 import { ANSWER, type RedisScript } from "./redis-scripts.js";
 import type { RunScript } from "./run-script.js";
 import { serverErrorCode } from "./server-error-code.js";
@@ -43,7 +43,9 @@ export function createEvictionWarning(
   let isDue = true;
 
   const warn = (message: string, error?: unknown): void => {
-    guarded(() => (error === undefined ? logger.warn(message) : logger.warn(message, { error })));
+    void ignoreFailure(() =>
+      error === undefined ? logger.warn(message) : logger.warn(message, { error }),
+    );
   };
 
   return (key) => {

@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { ownOptions } from "../../common/own-options.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { ownOptions } from "../../common/option-checks.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
 import { createEvictionWarning, type RedisStoreLogger } from "./eviction-warning.js";
 import type { RedisClient } from "./redis-client.js";

@@ -1,4 +1,4 @@
-import { startBackgroundTimer } from "../../common/background-timer.js";
+import { startBackgroundTimer } from "../../common/timers.js";
 import type { RedisConnection } from "./redis-connection.js";
 import { RedisUnavailableError } from "./redis-unavailable-error.js";
 

@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../../common/maybe-promise.js";
+import type { MaybePromise } from "../../common/promises.js";
 import { isLocked, retryDelayMs } from "./locked.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 import { createWriteTransactions } from "./write-transactions.js";

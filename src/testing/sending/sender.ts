@@ -1,5 +1,6 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { integerOption, MAX_TIMER_MS } from "../../common/integer-option.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { integerOption } from "../../common/option-checks.js";
+import { MAX_TIMER_MS } from "../../common/timers.js";
 import { collectBody, MAX_ANSWER_BYTES } from "./answer-body.js";
 import { createHttpSender } from "./http-sender.js";
 import { SendError, type Sender, type SenderOptions, type Target } from "./target.js";

@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../../common/maybe-promise.js";
+import type { MaybePromise } from "../../common/promises.js";
 import type { ClaimResult, DeliveryStore } from "../../stores/delivery-store.js";
 import { ContractError } from "./contract-case.js";
 import type { StoreUnderTest } from "./store-under-test.js";

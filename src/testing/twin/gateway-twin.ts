@@ -1,8 +1,7 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { guarded } from "../../common/guarded.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { ignoreFailure } from "../../common/promises.js";
 import { isDeliveryId } from "../../delivery/headers.js";
-import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { createRandom } from "../random.js";
 import type { Journey } from "./attempt.js";
 import { drawDeliveryId } from "./delivery-id.js";
@@ -85,13 +84,13 @@ export function createGatewayTwin(
     sendOnce: (sender, request) => stop.track(sendOnce(sender, request)),
     onAttempt(attempt) {
       history.push(attempt);
-      if (onAttempt !== undefined) guarded(() => onAttempt(attempt));
+      if (onAttempt !== undefined) void ignoreFailure(() => onAttempt(attempt));
     },
   };
 
   const run = async (journey: Journey, slots: Slots | undefined): Promise<TwinDelivery> => {
     const delivery = await runDelivery(journey, slots, rules);
-    if (onDelivery !== undefined) guarded(() => onDelivery(delivery));
+    if (onDelivery !== undefined) void ignoreFailure(() => onDelivery(delivery));
     return delivery;
   };
 

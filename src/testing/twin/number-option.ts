@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import type { IntegerRule } from "../../common/integer-option.js";
+import { ConfigurationError } from "../../common/errors.js";
+import type { IntegerRule } from "../../common/option-checks.js";
 
 /**
  * `value`, or its default where it is undefined: as `integerOption`, but fractions are allowed.

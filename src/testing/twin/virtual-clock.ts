@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { createHeldWorks, type HeldWork } from "./held-work.js";
 import { createTimeQueue } from "./time-queue.js";
 import type { TwinClock } from "./twin-clock.js";

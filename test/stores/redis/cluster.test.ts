@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { within } from "../../../src/common/deadline.js";
+import { within } from "../../../src/common/timers.js";
 import type { ClaimResult, MaybePromise } from "../../../src/index.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import { CLUSTER_KINDS, portsOf } from "../../support/redis/redis-clients.js";

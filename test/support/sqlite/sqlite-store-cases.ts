@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
-import { ConfigurationError } from "../../../src/common/configuration-error.js";
-import { isPromise } from "../../../src/common/maybe-promise.js";
+import { ConfigurationError } from "../../../src/common/errors.js";
+import { isPromise } from "../../../src/common/promises.js";
 import {
   sqliteStore,
   sqliteTransactions,
