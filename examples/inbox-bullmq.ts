@@ -35,7 +35,7 @@ const stop = bullmqConsume({
       console.log(`${id}: ${alarm.event_type}, severity ${alarm.severity}`);
     },
     delete_my_data_event: (event, { id }) => {
-      if (event.severity === "INFO") throw new DiscardDelivery("of no interest here");
+      if (event.severity === "INFO") throw new DiscardDelivery({ reason: "of no interest here" });
       console.log(`${id}: ${event.type}`);
     },
   },

@@ -1,18 +1,6 @@
 export { createWebhookReceiver, type WebhookReceiver } from "./receiver.js";
-export type { DrainOptions, DrainResult } from "./options/drain-options.js";
-export type {
-  CommonReceiverOptions,
-  SigningReceiverOptions,
-  UnsignedReceiverOptions,
-  WebhookReceiverOptions,
-} from "./options/options.js";
-export {
-  type SecretFunction,
-  type SecretList,
-  type SecretOption,
-  type SecretQuery,
-  NoUsableSecretError,
-} from "./signature/secrets.js";
+export type { DrainOptions, DrainResult, WebhookReceiverOptions } from "./options/options.js";
+export type { SecretFunction, SecretList, SecretOption, SecretQuery } from "./signature/secrets.js";
 export type {
   Handler,
   Handlers,
@@ -26,8 +14,7 @@ export { UnreadableBody, type UnreadableReason } from "./delivery/unreadable-bod
 export type { WebhookHeaders } from "./delivery/headers.js";
 export type { WebhookResponse } from "./answer/answer.js";
 export type { Outcome } from "./answer/outcome.js";
-export type { OutcomeReport } from "./answer/report.js";
-export type { AuthenticDelivery } from "./answer/authentic-delivery.js";
+export type { AuthenticDelivery, OutcomeReport } from "./answer/observers.js";
 export type { LogDetails, Logger } from "./answer/logger.js";
 export type { MaybePromise } from "./common/promises.js";
 export type { WebhookType } from "./delivery/webhook-type.js";
@@ -83,16 +70,18 @@ export {
   DiscardDelivery,
   RetryLater,
   ThrewUndefinedError,
+  type DiscardDeliveryOptions,
   type RetryLaterOptions,
 } from "./handling/handler-errors.js";
 export { DeadlineError } from "./common/timers.js";
-export {
-  InvalidValueError,
-  type InvalidValueErrorCode,
-  ConfigurationError,
-  type ConfigurationErrorCode,
-} from "./common/errors.js";
-export { LeaseLostError } from "./handling/perform.js";
+export { LeaseLostError } from "./handling/leased-handling.js";
+export { NoUsableSecretError } from "./signature/secrets.js";
 export { TransactionLostError } from "./handling/transaction.js";
 export { MemoryStoreFullError } from "./stores/in-process-store.js";
 export { UnexpectedResultError } from "./stores/unexpected-result.js";
+export {
+  ConfigurationError,
+  InvalidValueError,
+  type ConfigurationErrorCode,
+  type InvalidValueErrorCode,
+} from "./common/errors.js";

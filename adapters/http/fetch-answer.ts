@@ -1,6 +1,6 @@
 import type { BodyLimits } from "./body-limits.js";
 import { readFetchBody, type FetchBody } from "./fetch-body.js";
-import { adapterSideOf } from "../../src/answer/adapter-side.js";
+import { adapterHooksOf } from "../../src/answer/adapter-hooks.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
 import type { WebhookHeaders } from "../../src/delivery/headers.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
@@ -42,7 +42,7 @@ export async function answerFetch(
   const answer = await receiver.receive({ method, headers, body, waitUntil, isDisconnected });
   const isUnfinished = body instanceof UnreadableBody && body.isUnfinished;
   if (isUnfinished) return closingResponse(answer, discard);
-  if (!adapterSideOf(receiver).isDraining()) return completeResponse(answer);
+  if (!adapterHooksOf(receiver).isDraining()) return completeResponse(answer);
   // For servers over HTTP/1: the next delivery then comes to another process.
   return completeResponse({ ...answer, headers: { ...answer.headers, connection: "close" } });
 }

@@ -2,7 +2,7 @@ import { createBodyLimits, type BodyOptions } from "./body-limits.js";
 import { isOurs, writeAnswer, writeAnswerAndClose, writeLastAnswer } from "./node-answer.js";
 import { readNodeBody, type NodeRequest } from "./node-body.js";
 import { isGone, settled, type NodeResponse } from "./node-connection.js";
-import { adapterSideOf } from "../../src/answer/adapter-side.js";
+import { adapterHooksOf } from "../../src/answer/adapter-hooks.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
 import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
@@ -24,7 +24,7 @@ export function createNodeListener(
   advice: string,
 ): NodeListener {
   const limits = createBodyLimits(maker, receiver, options);
-  const { isDraining, logLostAnswer } = adapterSideOf(receiver);
+  const { isDraining, logLostAnswer } = adapterHooksOf(receiver);
 
   const answerWith = (
     req: NodeRequest,

@@ -2,8 +2,10 @@ import { decode } from "../records/decode.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { checkHandlers, type Handlers } from "../handling/handlers.js";
 import type { Logger } from "../answer/logger.js";
-import { createRoutes, type Route } from "../handling/routes.js";
-import { ignoredWarning, runHandler } from "../handling/run-handler.js";
+import { clampRetryAfterMs } from "../answer/retry-after.js";
+import { Routes, type Route } from "../handling/routes.js";
+import { ignoredReturnWarning } from "../answer/reporter.js";
+import { runHandler } from "../handling/run-handler.js";
 import {
   doneOutcomeOf,
   jobNameOf,
@@ -60,10 +62,6 @@ export interface JobRunner {
   readonly reportGivenUp: (job: GivenUpJob) => void;
 }
 
-/** The bounds of `RetryLater`'s delay, as in an answer to the gateway: a second to a day. */
-const MIN_RETRY_AFTER_MS = 1_000;
-const MAX_RETRY_AFTER_MS = 86_400_000;
-
 /** Makes the part of a worker that knows no engine. Throws `ConfigurationError` where an option cannot work. */
 export function createJobRunner(
   { handlers, logger, onJob }: InboxWorkerOptions,
@@ -73,7 +71,7 @@ export function createJobRunner(
   checkOnJob(onJob);
   const log = createWorkerLog(logger);
   const reportJob = createReportJob(log, onJob, replayAdvice);
-  const findRoute = createRoutes(handlers);
+  const routes = new Routes(handlers);
   const warnedOf = new Set<string>();
 
   const warnOnce = (line: string): void => {
@@ -86,7 +84,7 @@ export function createJobRunner(
     const decoded = decode(rawBody, type);
     // The receiver refuses such a delivery, so only a stranger can have put it here.
     if (decoded.kind === "type_mismatch") throw new UnreadableJobError("a body of its type");
-    return findRoute(decoded, type);
+    return routes.find(decoded, type);
   };
 
   const perform = async (delivery: QueuedDelivery, run: InboxRun): Promise<InboxResult> => {
@@ -102,11 +100,11 @@ export function createJobRunner(
     const context: DeliveryContext = { ...delivery, signal, takeover };
     const result = await runHandler(route, context);
     if (result.outcome === "handled") {
-      if (result.ignored !== undefined) warnOnce(ignoredWarning(result.ignored));
+      if (result.ignored !== undefined) warnOnce(ignoredReturnWarning(result.ignored));
       return { outcome: "handled" };
     }
     if (result.outcome !== "retry_later") return result;
-    return { ...result, retryAfterMs: usableDelay(result.retryAfterMs) };
+    return { ...result, retryAfterMs: clampRetryAfterMs(result.retryAfterMs) };
   };
 
   const resultOf = async (data: unknown, run: InboxRun): Promise<InboxResult> => {
@@ -145,9 +143,4 @@ export function createJobRunner(
       });
     },
   };
-}
-
-function usableDelay(ms: number | undefined): number | undefined {
-  if (ms === undefined || !Number.isFinite(ms)) return undefined;
-  return Math.min(Math.max(ms, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS);
 }

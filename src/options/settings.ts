@@ -1,10 +1,9 @@
-import type { AuthenticDelivery } from "../answer/authentic-delivery.js";
+import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
 import { ConfigurationError } from "../common/errors.js";
 import { checkHandlers, type Handlers } from "../handling/handlers.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
 import { consoleLines, createLog, loggerFault, type Logger } from "../answer/logger.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
-import type { OutcomeReport } from "../answer/report.js";
 import type { LookupLimits } from "../signature/secret-lookups.js";
 import { createKeyring, type Keyring, type SecretOption } from "../signature/secrets.js";
 import { defaultStore } from "../stores/default-store.js";

@@ -47,7 +47,7 @@ for (const [service, isThere, startEngine] of ENGINES) {
         handlers: {
           new_alarm: ({ account_id, text, payload }) => {
             runs += 1;
-            if (account_id % 10 === 1) throw new DiscardDelivery("not ours");
+            if (account_id % 10 === 1) throw new DiscardDelivery({ reason: "not ours" });
             if (account_id % 10 > 2 || failed.has(account_id)) return;
             failed.add(account_id);
             // As careless handlers do.

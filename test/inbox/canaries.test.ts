@@ -99,7 +99,9 @@ describe("an error of a partner's own enqueue", () => {
 
   it("says when the delivery comes again, or that it does not", async () => {
     const later = await handOver(() => Promise.reject(new RetryLater()));
-    const never = await handOver(() => Promise.reject(new DiscardDelivery("a test account")));
+    const never = await handOver(() =>
+      Promise.reject(new DiscardDelivery({ reason: "a test account" })),
+    );
     expect([later.outcome, never.outcome]).toEqual(["retry_later", "discarded"]);
   });
 });

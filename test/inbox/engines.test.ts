@@ -153,7 +153,7 @@ for (const [service, isThere, startEngine] of ENGINES) {
         handlers: {
           new_alarm: () => {
             runs += 1;
-            throw new DiscardDelivery("not ours");
+            throw new DiscardDelivery({ reason: "not ours" });
           },
         },
       });

@@ -103,7 +103,7 @@ describe("the worker of an inbox", () => {
   it("says how a handler ended, whatever it does", async () => {
     const outcomes: string[] = [];
     const errors: unknown[] = [
-      new DiscardDelivery("x"),
+      new DiscardDelivery({ reason: "x" }),
       new RetryLater(),
       new Error("x"),
       "text",

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { memoryStore, type CommonReceiverOptions } from "../../src/index.js";
+import { memoryStore } from "../../src/index.js";
 import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
 import { NOW_MS, NOW_SECONDS, delivery } from "../support/deliveries.js";
+import type { CommonReceiverOptions } from "../support/receiver-options.js";
 
 const NOTICE = "with the same X-Webhook-Timestamp";
 const failing = () => Promise.reject(new Error("database is away"));

@@ -1,6 +1,5 @@
 import {
   createWebhookReceiver,
-  type CommonReceiverOptions,
   type DeliveryContext,
   type WebhookReceiver,
   type WebhookRequest,
@@ -8,6 +7,7 @@ import {
 } from "../../src/index.js";
 import { deferred, type Deferred } from "./deferred.js";
 import { NOW_MS, TEST_SECRET } from "./deliveries.js";
+import type { CommonReceiverOptions } from "./receiver-options.js";
 
 /** A handler as the tests write it: what it is told beside the alarm. */
 export type AlarmHandler = (context: DeliveryContext) => unknown;

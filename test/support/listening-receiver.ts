@@ -10,7 +10,6 @@ import { honoHandler } from "../../adapters/hono.js";
 import { nodeHandler } from "../../adapters/node.js";
 import {
   createWebhookReceiver,
-  type CommonReceiverOptions,
   type DeliveryContext,
   type WebhookReceiver,
 } from "../../src/index.js";
@@ -18,6 +17,7 @@ import { createCollector, type Collector } from "./collector.js";
 import { NOW_MS, TEST_SECRET } from "./deliveries.js";
 import { connectRaw, type RawConnection } from "./raw-connection.js";
 import { listen } from "./servers.js";
+import type { CommonReceiverOptions } from "./receiver-options.js";
 
 /** What a test wants of the receiver and its adapter. */
 export interface ListeningOptions extends Omit<Partial<CommonReceiverOptions>, "handlers"> {

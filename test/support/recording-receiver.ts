@@ -2,10 +2,10 @@ import {
   createWebhookReceiver,
   memoryStore,
   type OutcomeReport,
-  type SigningReceiverOptions,
   type WebhookRequest,
 } from "../../src/index.js";
 import { NOW_MS, TEST_SECRET } from "./deliveries.js";
+import type { SigningReceiverOptions } from "./receiver-options.js";
 
 /** A receiver at NOW_MS with the test secret, and what its handlers and `onOutcome` were given. */
 export function recordingReceiver(options: Partial<SigningReceiverOptions> = {}) {

@@ -4,7 +4,6 @@ import {
   createWebhookReceiver,
   memoryStore,
   type Alarm,
-  type CommonReceiverOptions,
   type DeliveryContext,
   type DeliveryStore,
   type Handler,
@@ -12,10 +11,8 @@ import {
   type OnlineDataEvent,
   type OnlineDataEventHandlers,
   type ProcessResult,
-  type SigningReceiverOptions,
   type TransactionalStore,
   type UnrecognizedDelivery,
-  type UnsignedReceiverOptions,
   type WebhookReceiver,
   type WebhookReceiverOptions,
 } from "identity-gateway-webhooks";
@@ -192,7 +189,9 @@ interface OwnContext extends DeliveryContext {
 }
 proves<Equal<OwnContext["signal"], AbortSignal>>();
 const options: WebhookReceiverOptions = { secret, store: memoryStore(), handlers: plain };
-const some: Partial<CommonReceiverOptions> = { store: memoryStore() };
+const some: Partial<Omit<WebhookReceiverOptions, "secret" | "acceptUnsignedDeliveries">> = {
+  store: memoryStore(),
+};
 createWebhookReceiver(options);
 createWebhookReceiver({ secret, handlers: plain, ...some });
 // @ts-expect-error: options without an argument are of a DeliveryStore
@@ -212,8 +211,9 @@ createWebhookReceiver(transactional);
 // Nothing public is `any`.
 proves<Equal<Members<DeliveryContext<Client>>, false>>();
 proves<Equal<Members<TransactionalStore<Client>>, false>>();
-proves<Equal<Members<SigningReceiverOptions<Client>>, false>>();
-proves<Equal<Members<UnsignedReceiverOptions<Client>>, false>>();
+type Unsigned = { acceptUnsignedDeliveries: true };
+proves<Equal<Members<Exclude<WebhookReceiverOptions<Client>, Unsigned>>, false>>();
+proves<Equal<Members<Extract<WebhookReceiverOptions<Client>, Unsigned>>, false>>();
 proves<Equal<Members<Handlers<DeliveryContext<Client>>>, false>>();
 proves<Equal<IsAny<ProcessResult>, false>>();
 proves<Equal<keyof DeliveryContext<Client>, keyof DeliveryContext | "tx">>();

@@ -1,4 +1,4 @@
-import type { AuthenticDelivery } from "../../answer/authentic-delivery.js";
+import type { AuthenticDelivery } from "../../answer/observers.js";
 import { ConfigurationError } from "../../common/errors.js";
 import { ignoreFailure } from "../../common/promises.js";
 import { ownOptions } from "../../common/option-checks.js";

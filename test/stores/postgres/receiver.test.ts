@@ -101,7 +101,7 @@ describePostgres("a receiver", () => {
 
   it("remembers a delivery that was discarded, without what its handler wrote", async () => {
     const receiver = inTransactions();
-    thrown = new DiscardDelivery("account closed");
+    thrown = new DiscardDelivery({ reason: "account closed" });
     expect(await outcomeOf(receiver, "discarded")).toBe("discarded");
     thrown = undefined;
     expect(await outcomeOf(receiver, "discarded")).toBe("duplicate");

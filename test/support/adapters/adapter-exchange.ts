@@ -1,6 +1,5 @@
 import {
   createWebhookReceiver,
-  type CommonReceiverOptions,
   type DeliveryContext,
   type Outcome,
   type SecretOption,
@@ -14,6 +13,7 @@ import {
   type WireRequest,
 } from "../../../src/testing/sending/wire.js";
 import { NOW_MS, TEST_SECRET, delivery, type DeliveryOverrides } from "../deliveries.js";
+import type { CommonReceiverOptions } from "../receiver-options.js";
 
 /** What the sender of a request is answered; how long it took is not compared. */
 export type AdapterAnswer = Omit<WireAnswer, "ms">;

@@ -1,10 +1,6 @@
 import http, { type RequestListener } from "node:http";
 import { nodeHandler } from "../../../adapters/node.js";
-import {
-  createWebhookReceiver,
-  type CommonReceiverOptions,
-  type WebhookReceiver,
-} from "../../../src/index.js";
+import { createWebhookReceiver, type WebhookReceiver } from "../../../src/index.js";
 import { ConformanceFailure } from "../../../src/testing/conformance/conformance-case.js";
 import type { ConformanceOptions } from "../../../src/testing/conformance/conformance-options.js";
 import { receiverConformance } from "../../../src/testing/conformance/receiver-conformance.js";
@@ -15,6 +11,7 @@ import {
 import { TEST_SECRET } from "../deliveries.js";
 import { createLedger, type Ledger } from "../ledger.js";
 import { listen } from "../servers.js";
+import type { CommonReceiverOptions } from "../receiver-options.js";
 
 /** A receiver of ours whose handlers write into a ledger. */
 export function ledgerReceiver(

@@ -1,11 +1,11 @@
 import {
   createWebhookReceiver,
-  type CommonReceiverOptions,
   type DeliveryContext,
   type TransactionalStore,
   type WebhookReceiver,
 } from "../../../src/index.js";
 import { NOW_MS, TEST_SECRET } from "../deliveries.js";
+import type { CommonReceiverOptions } from "../receiver-options.js";
 
 /** What a test may set beside the store and the handler. */
 export type TransactionalOptions = Partial<Omit<CommonReceiverOptions, "store" | "handlers">>;
