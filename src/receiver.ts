@@ -67,7 +67,7 @@ export function createWebhookReceiver<Tx = never>(
   const handling: Handling = isTransactional(store)
     ? new TransactionalHandling(store, settings, reporter.log)
     : new LeasedHandling(store, settings, reporter.log);
-  // A handler that is given up has left its slot by then, unless its timers are no longer called.
+  // By then a handler that is given up has left its slot, unless its timers are no longer called.
   const limit = new ConcurrencyLimit(
     maxConcurrentDeliveries,
     handlerMaxMs + 4 * dependencyTimeoutMs,
@@ -140,7 +140,7 @@ export function createWebhookReceiver<Tx = never>(
   function end(trace: Trace, ending: Ending): WebhookResponse {
     const { outcome, late, unfinished } = ending;
     if (late !== undefined) finishLate(trace, late);
-    else leaveSlot(trace);
+    else if (trace.slot !== undefined) limit.leave(trace.slot);
     if (unfinished !== undefined) holdOpen(trace, unfinished);
     const response = reporter.end(trace, ending);
     const { id, timestampMs, startedAt } = trace;
@@ -152,7 +152,7 @@ export function createWebhookReceiver<Tx = never>(
   function finishLate(trace: Trace, late: Promise<Ending>): void {
     let reported: Promise<void> | undefined;
     const finished = late.then((ending) => {
-      leaveSlot(trace);
+      if (trace.slot !== undefined) limit.leave(trace.slot);
       reported = reporter.endLate(trace, ending);
     });
     inFlight.track(finished);
@@ -163,10 +163,6 @@ export function createWebhookReceiver<Tx = never>(
       await unfinished;
     };
     holdOpen(trace, background());
-  }
-
-  function leaveSlot({ slot }: Trace): void {
-    if (slot !== undefined) limit.leave(slot);
   }
 
   function unreadable({ reason, bytes, advice }: UnreadableBody, trace: Trace): Ending {
@@ -209,9 +205,7 @@ export function createWebhookReceiver<Tx = never>(
   };
   return withAdapterHooks(receiver, {
     isDraining: () => isDraining,
-    logLostAnswer: (...lost) => {
-      reporter.logLostAnswer(...lost);
-    },
+    logLostAnswer: reporter.logLostAnswer.bind(reporter),
   });
 }
 
