@@ -1,5 +1,5 @@
 import { OUTCOMES, ruleOf, type Outcome } from "../src/answer/outcome.js";
-import { OUTCOME_HELP } from "../src/answer/outcome-help.js";
+import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 
 const INTRODUCTION = `# Outcomes
 
@@ -12,7 +12,7 @@ export function outcomesPage(): string {
 }
 
 function sectionOf(outcome: Outcome): string {
-  const { causes, command } = OUTCOME_HELP[outcome];
+  const { causes, command } = OUTCOME_CAUSES[outcome];
   return [
     `## ${outcome}`,
     `${ruleOf(outcome).message} ${answerOf(outcome)} ${logOf(outcome)}`,
@@ -32,11 +32,11 @@ function answerOf(outcome: Outcome): string {
 }
 
 function logOf(outcome: Outcome): string {
-  const { log, thinned } = ruleOf(outcome);
+  const { log, rateLimit } = ruleOf(outcome);
   if (outcome === "unhandled") return "One warning for each type.";
   if (log === undefined) return "Not logged.";
   const level = log === "warn" ? "a warning" : "an error";
-  if (thinned === undefined) return `Logged as ${level}.`;
-  const perId = thinned === "by_id" ? " for each delivery id" : "";
+  if (rateLimit === undefined) return `Logged as ${level}.`;
+  const perId = rateLimit === "by_id" ? " for each delivery id" : "";
   return `Logged as ${level}, at most one line a minute${perId}.`;
 }

@@ -36,7 +36,7 @@ const stop = bullmqConsume({
     },
     delete_my_data_event: (event, { id }) => {
       if (event.severity === "INFO")
-        throw new DiscardDelivery("informational events are not handled");
+        throw new DiscardDelivery({ reason: "informational events are not handled" });
       console.log(`${id}: ${event.type}`);
     },
   },

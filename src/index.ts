@@ -1,6 +1,5 @@
 export { createWebhookReceiver, type WebhookReceiver } from "./receiver.js";
-export type { DrainOptions, DrainResult } from "./options/drain-options.js";
-export type { WebhookReceiverOptions } from "./options/options.js";
+export type { DrainOptions, DrainResult, WebhookReceiverOptions } from "./options/options.js";
 export type { SecretFunction, SecretList, SecretOption, SecretQuery } from "./signature/secrets.js";
 export type {
   Handler,
@@ -11,12 +10,13 @@ export type {
 export type { DeliveryContext } from "./handling/delivery-context.js";
 export type { DeliveryIssue } from "./records/decode.js";
 export type { WebhookRequest } from "./delivery/request.js";
+export { UnreadableBody, type UnreadableReason } from "./delivery/unreadable-body.js";
 export type { WebhookHeaders } from "./delivery/headers.js";
 export type { WebhookResponse } from "./answer/answer.js";
 export type { Outcome } from "./answer/outcome.js";
-export type { OutcomeReport } from "./answer/report.js";
-export type { AuthenticDelivery } from "./answer/authentic-delivery.js";
+export type { AuthenticDelivery, OutcomeReport } from "./answer/observers.js";
 export type { LogDetails, Logger } from "./answer/logger.js";
+export type { MaybePromise } from "./common/promises.js";
 export type { WebhookType } from "./delivery/webhook-type.js";
 
 export { signDelivery, type SignDeliveryOptions } from "./signature/sign-delivery.js";
@@ -70,13 +70,18 @@ export {
   DiscardDelivery,
   RetryLater,
   ThrewUndefinedError,
+  type DiscardDeliveryOptions,
   type RetryLaterOptions,
 } from "./handling/handler-errors.js";
-export { DeadlineError } from "./common/deadline.js";
-export { InvalidValueError, type InvalidValueErrorCode } from "./common/invalid-value.js";
-export { LeaseLostError } from "./handling/perform.js";
+export { DeadlineError } from "./common/timers.js";
+export { LeaseLostError } from "./handling/leased-handling.js";
 export { NoUsableSecretError } from "./signature/secrets.js";
 export { TransactionLostError } from "./handling/transaction.js";
 export { MemoryStoreFullError } from "./stores/in-process-store.js";
 export { UnexpectedResultError } from "./stores/claim-results.js";
-export { ConfigurationError, type ConfigurationErrorCode } from "./common/configuration-error.js";
+export {
+  ConfigurationError,
+  InvalidValueError,
+  type ConfigurationErrorCode,
+  type InvalidValueErrorCode,
+} from "./common/errors.js";

@@ -1,189 +1,160 @@
-import { withAdapterSide } from "./answer/adapter-side.js";
-import { createAnswers, type WebhookResponse } from "./answer/answer.js";
-import { createObserve } from "./answer/authentic-delivery.js";
-import { createAuthenticate, type Authenticity } from "./signature/authenticate.js";
-import { decode } from "./records/decode.js";
-import { drainTimeoutOf, type DrainOptions, type DrainResult } from "./options/drain-options.js";
-import { isFresh, staleness } from "./signature/freshness.js";
+import { withAdapterHooks } from "./answer/adapter-hooks.js";
+import type { WebhookResponse } from "./answer/answer.js";
+import { causesAndCommand } from "./answer/outcome-causes.js";
+import { Reporter } from "./answer/reporter.js";
+import { spreadRetryAfterMs } from "./answer/retry-after.js";
+import { beginTrace, type Ending, type Trace } from "./answer/trace.js";
+import { ConcurrencyLimit } from "./common/concurrency-limit.js";
+import { InFlightCount } from "./common/in-flight-count.js";
+import type { MaybeLater } from "./common/promises.js";
 import { headerFaults } from "./delivery/header-faults.js";
 import { readDeliveryHeaders } from "./delivery/headers.js";
-import type { MaybeLater } from "./common/maybe-promise.js";
-import { createMode, type Delivery } from "./handling/mode.js";
-import type { WebhookReceiverOptions } from "./options/options.js";
-import { overloaded } from "./handling/overloaded.js";
-import { Places } from "./common/places.js";
-import { helpText } from "./answer/outcome-help.js";
-import { createTimestampWatch } from "./signature/repeated-timestamps.js";
-import { createReporter, type Ending, type Trace } from "./answer/report.js";
 import { isPost, isProbe, readBody, type WebhookRequest } from "./delivery/request.js";
-import { createRoutes } from "./handling/routes.js";
-import { createRunning } from "./handling/running.js";
-import { checkOptions } from "./options/settings.js";
-import { giveWarn } from "./stores/receiver-hooks.js";
 import { UnreadableBody } from "./delivery/unreadable-body.js";
 import { holdOpen, waitUntilOf } from "./delivery/wait-until.js";
+import { isTransactional, type Handling } from "./handling/handling.js";
+import { LeasedHandling } from "./handling/leased-handling.js";
+import { Routes } from "./handling/routes.js";
+import { TransactionalHandling } from "./handling/transactional-handling.js";
+import {
+  drainTimeoutOf,
+  type DrainOptions,
+  type DrainResult,
+  type WebhookReceiverOptions,
+} from "./options/options.js";
+import { checkOptions } from "./options/settings.js";
+import { decode, type Decoded } from "./records/decode.js";
+import { createAuthenticate } from "./signature/authenticate.js";
+import { isFresh, staleness } from "./signature/freshness.js";
+import { createTimestampWatch } from "./signature/repeated-timestamps.js";
+import { giveWarn, tellTimeLimit } from "./stores/receiver-hooks.js";
 
 /** Receives deliveries. Mount it with an adapter, or call `receive` directly. */
 export interface WebhookReceiver {
-  /** Verifies one request, handles it once and says what to answer. Never rejects. */
+  /** Verifies one request, handles it once and resolves to the answer. Never rejects. */
   readonly receive: (request: WebhookRequest) => Promise<WebhookResponse>;
   /**
-   * Refuses new deliveries (503) from now on, and resolves when the running ones have settled, also
-   * those that were answered 503 after `handlerTimeoutMs`, or when the time is over. Each answer from
-   * now on closes its connection. Never rejects.
+   * Refuses new deliveries (503) from now on. Resolves when all running deliveries have settled, including
+   * those that were answered 503 after `handlerTimeoutMs`, or when the time is over. Each answer from now
+   * on closes its connection. Never rejects.
    */
   readonly drain: (options?: DrainOptions) => Promise<DrainResult>;
-  /** The option of that name, for adapters: no body need be read further. */
+  /** The option `maxBodyBytes`, so that adapters stop reading a larger body. */
   readonly maxBodyBytes: number;
 }
 
 /**
- * Makes a receiver. See `WebhookReceiverOptions` for what can be set. `Tx`, the type of the handlers'
- * `context.tx`, follows from `store`.
+ * Makes a receiver. `Tx`, the type of the handlers' `context.tx`, follows from `store`.
  *
- * @throws ConfigurationError where an option cannot work.
+ * @throws ConfigurationError if an option cannot work.
+ * @example
+ * const receiver = createWebhookReceiver({
+ *   secret: process.env.GATEWAY_WEBHOOK_SECRET,
+ *   handlers: { new_alarm: async (alarm) => notify(alarm.account_id) },
+ * });
  */
 export function createWebhookReceiver<Tx = never>(
   options: WebhookReceiverOptions<Tx>,
 ): WebhookReceiver {
   const settings = checkOptions(options);
-  const { maxBodyBytes, timestampToleranceMs, maxConcurrentDeliveries, now } = settings;
-  const answerOf = createAnswers(settings.unverifiable);
-  const reporter = createReporter(answerOf, settings.onOutcome, settings.logger);
-  const observe = createObserve(settings.onAuthenticDelivery, now);
+  const { store, maxBodyBytes, timestampToleranceMs, now } = settings;
+  const { maxConcurrentDeliveries, handlerMaxMs, dependencyTimeoutMs } = settings;
+  const reporter = new Reporter(settings);
   const authenticate = createAuthenticate(settings.keyring);
-  const findRoute = createRoutes(settings.handlers);
-  const running = createRunning();
-  const mode = createMode(settings, reporter.log);
   const watchTimestamps = createTimestampWatch(now, reporter.log);
-  const { handlerMaxMs, dependencyTimeoutMs } = settings;
-  // A handler that is given up has its place back by then, unless its timers are no longer called.
-  const handling = new Places(maxConcurrentDeliveries, handlerMaxMs + 4 * dependencyTimeoutMs);
+  const routes = new Routes(settings.handlers);
+  const handling: Handling = isTransactional(store)
+    ? new TransactionalHandling(store, settings, reporter.log)
+    : new LeasedHandling(store, settings, reporter.log);
+  // By then a handler that is given up has left its slot, unless its timers are no longer called.
+  const limit = new ConcurrencyLimit(
+    maxConcurrentDeliveries,
+    handlerMaxMs + 4 * dependencyTimeoutMs,
+  );
+  const inFlight = new InFlightCount();
   const warnedOf = new Set<string>();
-  let draining = false;
+  let isDraining = false;
 
-  giveWarn(settings.store, (message) => {
+  tellTimeLimit(store, dependencyTimeoutMs);
+  giveWarn(store, (message) => {
     reporter.log("warn", message);
   });
   if (settings.keyring === undefined) {
     reporter.log("warn", "acceptUnsignedDeliveries is true: anyone who finds the URL is believed");
   }
 
-  const warnUnhandled = (what: string): void => {
-    if (warnedOf.has(what)) return;
-    warnedOf.add(what);
-    reporter.log(
-      "warn",
-      `unhandled: no handler is given for ${what}, so the delivery is dropped: it is answered 200 and not sent again. ${helpText("unhandled")}`,
-    );
-  };
-  const describeLimit = () => `The limit is ${String(maxBodyBytes)} bytes.`;
-
-  // Three stretches, between which a delivery may have to wait: for its secret or WebCrypto, and for the
-  // store. Each gives a value where it has one, so that one that waits for nothing makes one promise.
-  function receive(request: WebhookRequest): Promise<WebhookResponse> {
-    const trace = reporter.begin();
-    running.enter();
+  // A step returns a plain value if it can, so only promises are awaited: `then` tells them apart. A
+  // delivery that waits for nothing then costs one promise.
+  async function receive(request: WebhookRequest): Promise<WebhookResponse> {
+    const trace = beginTrace(request);
+    inFlight.enter();
     try {
       trace.waitUntil = waitUntilOf(request);
-      const ending = read(request, trace);
-      if ("then" in ending) return finishLater(request, trace, ending);
-      const response = finish(request, trace, ending);
-      running.leave();
-      return Promise.resolve(response);
+      const { method } = request;
+      const isDelivery = isPost(method);
+      if (!isDelivery && !isProbe(method)) return end(trace, { outcome: "method_not_allowed" });
+      // Probes too: a load balancer must send its traffic elsewhere.
+      if (isDraining) return end(trace, { outcome: "draining" });
+      if (!isDelivery) return end(trace, { outcome: "reachable" });
+      const rawBody = readBody(request.body, maxBodyBytes);
+      if (rawBody instanceof UnreadableBody) return end(trace, unreadable(rawBody, trace));
+      trace.bytes = rawBody.length;
+
+      const headers = readDeliveryHeaders(request.headers);
+      if (headers === undefined) return end(trace, malformed(request));
+
+      const authenticating = authenticate(headers, rawBody);
+      const authenticity = "then" in authenticating ? await authenticating : authenticating;
+      if (!authenticity.authentic) return end(trace, authenticity);
+      const { id, type, timestampMs } = headers;
+      trace.id = id;
+      trace.type = type;
+      trace.timestampMs = timestampMs;
+      trace.secretIndex = authenticity.secretIndex;
+
+      const nowMs = now();
+      if (!isFresh(timestampMs, nowMs, timestampToleranceMs))
+        return end(trace, stale(trace, nowMs));
+
+      const decoding = decode(rawBody, type) as MaybeLater<Decoded>;
+      const decoded = "then" in decoding ? await decoding : decoding;
+      if (decoded.kind === "type_mismatch") return end(trace, { outcome: "type_mismatch" });
+      const route = routes.find(decoded, type);
+      if (route.kind === "unhandled") warnUnhandled(route.what);
+      if (route.kind !== "run") return end(trace, { outcome: route.kind, advice: route.advice });
+
+      if (limit.isReached()) return end(trace, overloaded(id));
+      trace.slot = limit.enter();
+      // Claim, handler, settle: see leased-handling.ts and transactional-handling.ts.
+      const handled = handling.handle({ headers, rawBody, call: route, trace });
+      return end(trace, "then" in handled ? await handled : handled);
     } catch (error) {
-      return finishLater(request, trace, Promise.reject(error));
-    }
-  }
-
-  function read(request: WebhookRequest, trace: Trace): MaybeLater<Ending> {
-    const { method } = request;
-    const isDelivery = isPost(method);
-    if (!isDelivery && !isProbe(method)) return { outcome: "method_not_allowed" };
-    // To probes, too: a load balancer is to send its traffic elsewhere.
-    if (draining) return { outcome: "draining" };
-    if (!isDelivery) return { outcome: "reachable" };
-
-    const rawBody = readBody(request.body, maxBodyBytes);
-    if (rawBody instanceof UnreadableBody) {
-      trace.bytes = rawBody.bytes;
-      const fact = rawBody.reason === "body_too_large" ? describeLimit : undefined;
-      return { outcome: rawBody.reason, advice: rawBody.advice, fact };
-    }
-    trace.bytes = rawBody.length;
-
-    const headers = readDeliveryHeaders(request.headers);
-    if (headers === undefined) {
-      return { outcome: "malformed", fact: () => headerFaults(request.headers) };
-    }
-    const delivery = { headers, rawBody, trace };
-    const authenticity = authenticate(headers, rawBody);
-    return "then" in authenticity
-      ? authenticity.then((judged) => dispatch(delivery, judged))
-      : dispatch(delivery, authenticity);
-  }
-
-  function dispatch(delivery: Delivery, authenticity: Authenticity): MaybeLater<Ending> {
-    if (!authenticity.authentic) return authenticity;
-    const { headers, rawBody, trace } = delivery;
-    const { id, type, timestampMs } = headers;
-    trace.id = id;
-    trace.type = type;
-    trace.timestampMs = timestampMs;
-    trace.secretIndex = authenticity.secretIndex;
-
-    const nowMs = now();
-    if (!isFresh(timestampMs, nowMs, timestampToleranceMs)) {
-      const fact = () => staleness(timestampMs, nowMs, timestampToleranceMs);
-      return { outcome: "stale", fact };
-    }
-
-    const decoded = decode(rawBody, type);
-    if (decoded.kind === "type_mismatch") return { outcome: "type_mismatch" };
-
-    const route = findRoute(decoded, type);
-    if (route.kind === "unhandled") warnUnhandled(route.what);
-    if (route.kind !== "run") return { outcome: route.kind, advice: route.advice };
-
-    if (handling.areTaken()) return overloaded(id);
-    trace.place = handling.take();
-    return mode.handle(delivery, route);
-  }
-
-  async function finishLater(
-    request: WebhookRequest,
-    trace: Trace,
-    ending: Promise<Ending>,
-  ): Promise<WebhookResponse> {
-    try {
-      return finish(request, trace, await ending);
-    } catch (error) {
-      return finish(request, trace, { outcome: "internal_error", error });
+      return end(trace, { outcome: "internal_error", error });
     } finally {
-      running.leave();
+      inFlight.leave();
     }
   }
 
-  function finish(request: WebhookRequest, trace: Trace, ending: Ending): WebhookResponse {
-    const { late, unfinished } = ending;
-    if (late !== undefined) finishAfter(trace, late);
-    else endHandling(trace);
+  /** The last step of every request: makes its answer. */
+  function end(trace: Trace, ending: Ending): WebhookResponse {
+    const { outcome, late, unfinished } = ending;
+    if (late !== undefined) finishLate(trace, late);
+    else if (trace.slot !== undefined) limit.leave(trace.slot);
     if (unfinished !== undefined) holdOpen(trace, unfinished);
-    const response = reporter.end(trace, ending, request);
+    const response = reporter.end(trace, ending);
     const { id, timestampMs, startedAt } = trace;
-    if (id !== undefined) watchTimestamps(id, timestampMs, startedAt, ending.outcome === "handled");
-    observe?.(request, trace, response);
+    if (id !== undefined) watchTimestamps(id, timestampMs, startedAt, outcome === "handled");
     return response;
   }
 
-  /** The handler of an answered delivery still runs: it counts until it settles or is given up. */
-  function finishAfter(trace: Trace, late: Promise<Ending>): void {
+  /** The handler of an answered delivery still runs. It counts until it settles or is given up. */
+  function finishLate(trace: Trace, late: Promise<Ending>): void {
     let reported: Promise<void> | undefined;
     const finished = late.then((ending) => {
-      endHandling(trace);
+      if (trace.slot !== undefined) limit.leave(trace.slot);
       reported = reporter.endLate(trace, ending);
     });
-    running.track(finished);
+    inFlight.track(finished);
     const background = async (): Promise<void> => {
       await finished;
       await reported;
@@ -193,27 +164,54 @@ export function createWebhookReceiver<Tx = never>(
     holdOpen(trace, background());
   }
 
-  function endHandling(trace: Trace): void {
-    if (trace.place !== undefined) handling.give(trace.place);
+  function unreadable({ reason, bytes, advice }: UnreadableBody, trace: Trace): Ending {
+    trace.bytes = bytes;
+    const describeLimit = () => `The limit is ${String(maxBodyBytes)} bytes.`;
+    return {
+      outcome: reason,
+      advice,
+      fact: reason === "body_too_large" ? describeLimit : undefined,
+    };
+  }
+
+  function stale({ timestampMs }: Trace, nowMs: number): Ending {
+    return { outcome: "stale", fact: () => staleness(timestampMs, nowMs, timestampToleranceMs) };
+  }
+
+  function warnUnhandled(what: string): void {
+    if (warnedOf.has(what)) return;
+    warnedOf.add(what);
+    reporter.log(
+      "warn",
+      `unhandled: no handler is given for ${what}, so the delivery is dropped: it is answered 200 and not sent again. ${causesAndCommand("unhandled")}`,
+    );
   }
 
   const receiver: WebhookReceiver = {
     receive,
     async drain(drainOptions) {
-      draining = true;
+      isDraining = true;
       const timeoutMs = drainTimeoutOf(drainOptions);
       const until = performance.now() + timeoutMs;
-      // Beside the handlers too, or one that hangs would leave no time for what is already handled.
-      const flushed = running.isIdle() ? undefined : mode.flush(timeoutMs);
-      const left = await running.idle(timeoutMs);
+      // While handlers run too: a handler that hangs would leave no time for what is already handled.
+      const flushed = inFlight.isIdle() ? undefined : handling.flush(timeoutMs);
+      const running = await inFlight.waitUntilIdle(timeoutMs);
       await flushed;
-      await mode.flush(Math.max(0, until - performance.now()));
-      return { idle: left === 0, running: left };
+      await handling.flush(Math.max(0, until - performance.now()));
+      return { idle: running === 0, running };
     },
     maxBodyBytes,
   };
-  return withAdapterSide(receiver, {
-    isDraining: () => draining,
-    logLostAnswer: reporter.logLostAnswer,
+  return withAdapterHooks(receiver, {
+    isDraining: () => isDraining,
+    logLostAnswer: reporter.logLostAnswer.bind(reporter),
   });
+}
+
+function malformed(request: WebhookRequest): Ending {
+  return { outcome: "malformed", fact: () => headerFaults(request.headers) };
+}
+
+function overloaded(id: string): Ending {
+  return { outcome: "overloaded", retryAfterMs: spreadRetryAfterMs(id) };
 }

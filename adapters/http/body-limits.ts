@@ -1,6 +1,6 @@
-import { ConfigurationError } from "../../src/common/configuration-error.js";
-import { MAX_TIMER_MS, integerOption } from "../../src/common/integer-option.js";
-import { ownOptions } from "../../src/common/own-options.js";
+import { ConfigurationError } from "../../src/common/errors.js";
+import { MAX_TIMER_MS } from "../../src/common/timers.js";
+import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
 
 /** The options that every adapter takes. */

@@ -2,7 +2,7 @@ import { bodyLimits, type BodyOptions } from "./body-limits.js";
 import { isOurs, writeAnswer, writeAnswerAndClose, writeLastAnswer } from "./node-answer.js";
 import { readNodeBody } from "./node-body.js";
 import { isGone, settled, type NodeRequest, type NodeResponse } from "./node-connection.js";
-import { adapterSideOf, type AdapterSide } from "../../src/answer/adapter-side.js";
+import { adapterHooksOf, type AdapterHooks } from "../../src/answer/adapter-hooks.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
 import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
@@ -30,7 +30,7 @@ export function nodeListener(
   advice: string,
 ): NodeListener {
   const limits = bodyLimits(adapter, receiver, options);
-  const side = adapterSideOf(receiver);
+  const side = adapterHooksOf(receiver);
 
   return async (req, res) => {
     const { method, headers } = req;
@@ -62,7 +62,7 @@ function write(
   res: NodeResponse,
   answer: WebhookResponse,
   isUnfinished: boolean,
-  { isDraining, logLostAnswer }: AdapterSide,
+  { isDraining, logLostAnswer }: AdapterHooks,
 ): Promise<void> | undefined {
   if (isGone(req, res)) return undefined;
   if (!isOurs(res)) {

@@ -1,17 +1,18 @@
-import type { LogDetails } from "./logger.js";
-
-/** Longest text of one value, and of the stack: a driver's message may quote a whole statement. */
+/** Longest text of one value or of the stack. A driver's message may quote a whole statement. */
 const MAX_TEXT = 1_000;
 const MAX_FRAMES = 8;
 
-/** What would break a line or change how a terminal shows it: controls, line ends, bidi, zero width. */
+/** Characters that break a line or change how a terminal shows it: controls, line ends, bidi, zero width. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
- * One entry as one line: the message, and the details as `key=value` behind it. An error becomes its
- * name and message, its code, its cause and the frames of its stack, innermost first.
+ * Formats an entry as one line: the message, then the details as `key=value`. An error becomes its name
+ * and message, its code, its cause and the frames of its stack, innermost first.
  */
-export function logLine(message: string, { err, ...facts }: LogDetails): string {
+export function logLine(
+  message: string,
+  { err, ...facts }: object & { readonly err?: unknown },
+): string {
   const pairs = [...Object.entries(facts), ...errorPairs(err)];
   const values = pairs
     .filter(([, value]) => value !== undefined)
@@ -32,7 +33,7 @@ function errorPairs(err: unknown): [string, unknown][] {
       ["stack", framesOf(err.stack)],
     ];
   } catch {
-    // A proxy or a getter of a partner's error may throw.
+    // A proxy or a getter of a user's error may throw.
     return [["err", "an error that cannot be read"]];
   }
 }
@@ -41,14 +42,14 @@ function textOf(thrown: unknown): string {
   return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
 }
 
-/** The frames alone: the lines above them repeat the message. Undefined where there are none. */
+/** Only the frames: the lines above them repeat the message. Undefined if there are none. */
 function framesOf(stack: string | undefined): string | undefined {
   const frames = stack?.split("\n").filter((line) => /^\s+at /.test(line)) ?? [];
   const texts = frames.slice(0, MAX_FRAMES).map((frame) => frame.trim().slice("at ".length));
   return texts.length === 0 ? undefined : texts.join(" < ");
 }
 
-/** A value without spaces as it is, any other quoted, so that the line can be taken apart again. */
+/** A value without spaces is left as it is; any other is quoted, so that a program can parse the line. */
 function valueText(value: unknown): string {
   const text = typeof value === "number" ? String(Math.round(value * 10) / 10) : String(value);
   const isPlain = text !== "" && !/[\s"=\\]/.test(text);

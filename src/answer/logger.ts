@@ -1,38 +1,41 @@
-import { guarded } from "../common/guarded.js";
+import { ignoreFailure } from "../common/promises.js";
 import { logLine } from "./log-line.js";
-import type { OutcomeReport } from "./report.js";
+import type { OutcomeReport } from "./observers.js";
 
 /**
- * What a line is about: the fields of an `OutcomeReport` that are known, with the error under `err`.
- * Holds no part of the body, no signature, no secret and no other header.
+ * The details of a log line: the known fields of an `OutcomeReport`, with the error as `err`. Holds no
+ * part of the body, no signature, no secret and no other header.
  */
 export interface LogDetails extends Partial<Omit<OutcomeReport, "error">> {
   /**
-   * What the handler, the store or the secret function threw, as it was thrown. Under the name that
-   * the error serializers of pino and winston look for.
+   * What the handler, the store or the secret function threw, unchanged. The error serializers of pino
+   * and winston look for this name.
    */
   readonly err?: unknown;
 }
 
 /**
- * Where the receiver writes. The message holds the outcome and what to do about it, and no line end.
- * What a method returns, throws or rejects with is ignored. winston and `console` take the arguments
- * in this order; pino takes `(details, message)` and has to be wrapped.
+ * Where the receiver writes its log. The message names the outcome and what to do about it, on one line.
+ * What a method returns, throws or rejects with is ignored. winston and `console` take the arguments in
+ * this order. pino takes `(details, message)`, so wrap it.
+ *
+ * @example
+ * const logger: Logger = {
+ *   warn: (message, details) => log.warn(details, message), // log: pino's
+ *   error: (message, details) => log.error(details, message),
+ * };
  */
 export interface Logger {
   warn(message: string, details: LogDetails): unknown;
   error(message: string, details: LogDetails): unknown;
 }
 
-/**
- * Writes one line. Never throws, whatever the logger does. `error` of the details reaches the logger
- * as `err`.
- */
+/** Writes one line. Never throws, whatever the logger does. `error` in `details` becomes `err`. */
 export type Log = (level: "warn" | "error", message: string, details?: object) => void;
 
 const lines: Pick<Console, "warn" | "error"> = console;
 
-/** The logger where none is given: one line an entry, with `key=value` at its end. */
+/** The default logger: one line an entry, with `key=value` at its end. */
 export const consoleLines: Logger = {
   warn: (message, details) => {
     lines.warn(logLine(message, details));
@@ -48,17 +51,17 @@ export function createLog(logger: Logger | false): Log {
   return (level, message, given = {}) => {
     const { error, ...facts } = given as Partial<OutcomeReport>;
     const details: LogDetails = error === undefined ? facts : { ...facts, err: error };
-    guarded(() => logger[level](`identity-gateway-webhooks: ${message}`, details));
+    void ignoreFailure(() => logger[level](`identity-gateway-webhooks: ${message}`, details));
   };
 }
 
-/** Why a value cannot be a logger; undefined where it can. */
+/** Why a value cannot be a logger; undefined if it can. */
 export function loggerFault(logger: unknown): string | undefined {
   const { warn, error, bindings } = (logger ?? {}) as Record<string, unknown>;
   if (typeof warn !== "function" || typeof error !== "function") {
     return "logger has to have the methods warn and error, or be false";
   }
-  // It would take the details for values of a format, and drop them with every error.
+  // Only pino has `bindings`. It would take the message for a format and drop the error.
   return typeof bindings === "function"
     ? "logger is pino, which takes the details first: wrap it, { warn: (message, details) => log.warn(details, message), error: … }"
     : undefined;

@@ -1,19 +1,19 @@
-/** What the answer and the log make of one outcome. */
+/** How one outcome is answered and logged. */
 export interface OutcomeRule {
-  /** HTTP status that the gateway is answered. */
+  /** HTTP status of the answer. */
   readonly status: number;
-  /** Status instead, with `unverifiable: "reject"`. */
+  /** Status of the answer with `unverifiable: "reject"`, if it differs. */
   readonly rejectStatus?: number;
-  /** `Retry-After` in milliseconds where nobody named a better one. */
+  /** `Retry-After` in milliseconds, unless the handler or the store names a better one. */
   readonly retryAfterMs?: number;
-  /** Which logger method is told, if any. */
+  /** The logger method that gets the line, if any. */
   readonly log?: "warn" | "error";
   /**
-   * Lines are thinned to one a minute, so that a flood of requests is not a flood of the log.
-   * `by_outcome`: anyone can cause it, or an outage does for every request. `by_id`: someone who
-   * captured one delivery can cause it again and again; each id gets its own line.
+   * Limits the lines to one a minute, so that a flood of requests does not flood the log.
+   * `by_outcome`: anyone can cause the outcome, or an outage causes it for every request. `by_id`: a
+   * sender who captured one delivery can cause it repeatedly, so each id gets its own line.
    */
-  readonly thinned?: "by_outcome" | "by_id";
+  readonly rateLimit?: "by_outcome" | "by_id";
   /** One sentence for the answer and the log. Never a part of the request. */
   readonly message: string;
 }
@@ -21,10 +21,10 @@ export interface OutcomeRule {
 /**
  * Every outcome that a request can have, and how it is answered.
  *
- * The gateway gives a delivery up for good on 400, 401, 403, 404 and 422 (GATEWAY.md, "Events",
- * rule 2), so no such status stands in the `status` column: a wrong secret in a deploy, a drifting
- * clock or a body parser mounted in front would cost alarms. A 5xx is answered to authentic traffic
- * alone, or where the cause is ours and not the request's.
+ * The gateway gives up a delivery for good on 400, 401, 403, 404 and 422 (GATEWAY.md, "Events",
+ * rule 2), so the `status` column has none of them: a wrong secret in a deploy, a drifting clock or a
+ * body parser mounted in front would lose alarms. A 5xx is answered only to authentic traffic, or if the
+ * cause is on our side.
  */
 export const OUTCOMES = {
   handled: { status: 200, message: "The delivery was handled." },
@@ -46,67 +46,67 @@ export const OUTCOMES = {
     status: 409,
     rejectStatus: 400,
     log: "warn",
-    thinned: "by_outcome",
+    rateLimit: "by_outcome",
     message: "A webhook header is missing, repeated or malformed.",
   },
   unsigned: {
     status: 409,
     rejectStatus: 401,
     log: "warn",
-    thinned: "by_outcome",
+    rateLimit: "by_outcome",
     message: "The delivery is not signed, and a secret is configured.",
   },
   signature_mismatch: {
     status: 409,
     rejectStatus: 401,
     log: "warn",
-    thinned: "by_outcome",
+    rateLimit: "by_outcome",
     message: "No configured secret gives this signature over these bytes.",
   },
   stale: {
     status: 409,
     rejectStatus: 401,
-    // Only the gateway, or someone with a captured delivery, can cause it.
+    // Only the gateway can cause it, or a sender who captured a delivery.
     log: "error",
-    thinned: "by_outcome",
+    rateLimit: "by_outcome",
     message: "The signed timestamp is outside the tolerance.",
   },
   type_mismatch: {
     status: 409,
     rejectStatus: 400,
     log: "warn",
-    thinned: "by_outcome",
+    rateLimit: "by_outcome",
     message: "X-Webhook-Type and the signed body disagree.",
   },
   body_too_large: {
     status: 409,
     rejectStatus: 413,
     log: "warn",
-    thinned: "by_outcome",
+    rateLimit: "by_outcome",
     message: "The body is larger than maxBodyBytes.",
   },
   body_timeout: {
     status: 408,
     log: "warn",
-    thinned: "by_outcome",
+    rateLimit: "by_outcome",
     message: "The upload of the body stalled or took too long.",
   },
   body_consumed: {
     status: 503,
     log: "error",
-    thinned: "by_outcome",
+    rateLimit: "by_outcome",
     message: "The raw body was consumed before the receiver could read it.",
   },
   unrecognized: {
     status: 503,
     log: "error",
-    thinned: "by_id",
+    rateLimit: "by_id",
     message: "The delivery is authentic, but not of a documented shape or type.",
   },
   handler_failed: {
     status: 500,
     log: "error",
-    thinned: "by_id",
+    rateLimit: "by_id",
     message: "The handler failed.",
   },
   handler_timeout: {
@@ -119,26 +119,26 @@ export const OUTCOMES = {
     status: 503,
     retryAfterMs: 60_000,
     log: "warn",
-    thinned: "by_id",
+    rateLimit: "by_id",
     message: "The handler asked for the delivery again later.",
   },
   overloaded: {
     status: 503,
     retryAfterMs: 25_000,
     log: "error",
-    thinned: "by_outcome",
+    rateLimit: "by_outcome",
     message: "As many handlers are running as maxConcurrentDeliveries allows.",
   },
   store_unavailable: {
     status: 503,
     log: "error",
-    thinned: "by_outcome",
+    rateLimit: "by_outcome",
     message: "The delivery store did not answer.",
   },
   secret_unavailable: {
     status: 503,
     log: "error",
-    thinned: "by_outcome",
+    rateLimit: "by_outcome",
     message: "The secret function gave no usable secret.",
   },
   draining: {
@@ -150,12 +150,12 @@ export const OUTCOMES = {
 } as const satisfies Record<string, OutcomeRule>;
 
 /**
- * The result of a request. The names are stable, and README's table "What the gateway is answered" has the
- * status of each. A minor version may add members, so give a `switch` over them a default.
+ * What became of a request. The names are stable; docs/outcomes.md lists the status of each. A minor
+ * version may add members, so a `switch` over outcomes needs a `default`.
  */
 export type Outcome = keyof typeof OUTCOMES;
 
-/** The rule of one outcome, with its absent columns as `undefined`. */
+/** The row of one outcome, with absent columns as `undefined`. */
 export function ruleOf(outcome: Outcome): OutcomeRule {
   return OUTCOMES[outcome];
 }

@@ -1,6 +1,6 @@
 import type { SignatureDiagnosis } from "../testing/diagnosis/diagnose-signature.js";
 import type { Finding } from "../testing/diagnosis/finding.js";
-import { OUTCOME_HELP } from "../answer/outcome-help.js";
+import { OUTCOME_CAUSES } from "../answer/outcome-causes.js";
 import { resultLine, type Output } from "./terminal/command-io.js";
 import { wrap } from "./help-text.js";
 import { printableLine } from "./terminal/printable.js";
@@ -31,7 +31,7 @@ export function describeDiagnosis(
   output.write(`${resultLine(output, isGood, sentence)}\n`);
   for (const finding of findings) output.write(`\n${linesOf(output, finding).join("\n")}\n`);
   if (!findings.some(({ code }) => code === "unexplained")) return;
-  const causes = OUTCOME_HELP.signature_mismatch.causes.map((cause) => `- ${cause}`);
+  const causes = OUTCOME_CAUSES.signature_mismatch.causes.map((cause) => `- ${cause}`);
   output.write(`\n  Usual causes:\n${indented(output, causes).join("\n")}\n`);
 }
 

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { inspect } from "node:util";
-import { ConfigurationError } from "../common/configuration-error.js";
+import { ConfigurationError } from "../common/errors.js";
 import { CaptureError } from "../testing/diagnosis/capture-error.js";
 import { FixtureError } from "../testing/fixtures/fixture-error.js";
 import type { Command } from "./command.js";

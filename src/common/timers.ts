@@ -1,3 +1,63 @@
+/** The longest delay of a timer, in milliseconds: `setTimeout` fires at once for a longer one. */
+export const MAX_TIMER_MS = 2_147_483_647;
+
+/** Something did not finish in time. */
+export class DeadlineError extends Error {
+  override readonly name = "DeadlineError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "deadline_exceeded";
+
+  constructor(what: string, ms: number) {
+    super(`${what} took longer than ${String(ms)} ms`);
+  }
+}
+
+/**
+ * Waits for `work` for at most `ms` milliseconds, then rejects with a `DeadlineError` that names `what`.
+ * A value that arrives later goes to `onLate`; a later error is dropped, since the caller has already
+ * been answered.
+ */
+export function within<T>(
+  ms: number,
+  what: string,
+  work: PromiseLike<T>,
+  onLate?: (value: T) => void,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      reject(new DeadlineError(what, ms));
+    }, ms);
+    // Through a promise of ours: the `then` of a foreign thenable may throw and leave the timer running.
+    Promise.resolve(work).then(
+      (value) => {
+        if (late) return onLate?.(value);
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}
+
+/**
+ * Starts a timer that does not keep the process alive: its work matters only while something else runs.
+ * Returns a function that stops it.
+ */
+export function startBackgroundTimer(ms: number, run: () => void): () => void {
+  const timer: unknown = setTimeout(run, ms);
+  // Outside Node a timer is a number and keeps no process alive.
+  if (typeof timer === "object" && timer !== null && "unref" in timer) {
+    (timer as { unref(): void }).unref();
+  }
+  return () => {
+    clearTimeout(timer as ReturnType<typeof setTimeout>);
+  };
+}
 /** Resolves after `ms` milliseconds, or as soon as `signal` aborts. Never rejects. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return Promise.resolve();

@@ -1,4 +1,4 @@
-import { guarded } from "../common/guarded.js";
+import { ignoreFailure } from "../common/promises.js";
 import type { WebhookRequest } from "./request.js";
 
 /** A platform's function that keeps a request's context until a promise has settled. */
@@ -16,5 +16,5 @@ export function holdOpen(
   work: Promise<unknown> | undefined,
 ): void {
   if (waitUntil === undefined || work === undefined) return;
-  guarded(() => waitUntil(work));
+  void ignoreFailure(() => waitUntil(work));
 }

@@ -7,25 +7,26 @@ export type Claim =
       readonly state: "claimed";
       readonly owner: string;
       readonly takeover: boolean;
-      /** When the store was asked, by `performance.now()`; undefined where it answered at once. */
+      /** When the store was called, by `performance.now()`; undefined if it answered synchronously. */
       readonly leasedAt?: number;
     }
   | Exclude<ClaimResult, { state: "claimed" }>
   | {
       readonly state: "unavailable";
       readonly error: unknown;
-      /** Releases the claim should the store still grant it. */
+      /** Releases the claim if the store grants it after all. */
       readonly unfinished?: Promise<void> | undefined;
     };
 
+/** The claim of a delivery that is known to be handled. */
 export const COMPLETED: Claim = { state: "completed" };
 
-/** The store failed, or answered what its contract does not know. */
+/** The claim of a store that failed, or that answered something its contract does not allow. */
 export function unavailable(error: unknown): Claim {
   return { state: "unavailable", error };
 }
 
-/** A store is partners' code too: what it answers is read as strictly as a request. */
+/** Reads a store's answer. Users write stores too, so it is checked as strictly as a request. */
 export function readClaim(result: ClaimResult | undefined, owner: string): Claim {
   try {
     switch (result?.state) {
@@ -39,5 +40,18 @@ export function readClaim(result: ClaimResult | undefined, owner: string): Claim
     }
   } catch (error) {
     return unavailable(error);
+  }
+}
+
+/** Names the owner of each claim: a random part for this receiver, and a counter. */
+export class OwnerNames {
+  // Made at the first claim: workers provide no random numbers while a module loads.
+  #prefix: string | undefined;
+  #count = 0;
+
+  next(): string {
+    this.#prefix ??= `${crypto.randomUUID()}-`;
+    this.#count += 1;
+    return this.#prefix + String(this.#count);
   }
 }

@@ -1,10 +1,6 @@
-import { COMPLETED, readClaim, unavailable, type Claim } from "./claim.js";
-import { createCompletionBacklog } from "./completion-backlog.js";
-import { DeadlineError, within } from "../common/deadline.js";
-import { createLeaseRenewals, type LeaseRenewals } from "./lease-renewal.js";
-import { isPromise, type MaybeLater } from "../common/maybe-promise.js";
-import { createOwners } from "./owners.js";
-import type { Reporter } from "../answer/report.js";
+import type { Log } from "../answer/logger.js";
+import { isPromise, type MaybeLater } from "../common/promises.js";
+import { DeadlineError, within } from "../common/timers.js";
 import type {
   ClaimOptions,
   ClaimResult,
@@ -12,187 +8,207 @@ import type {
   DeliveryStore,
   RenewOptions,
 } from "../stores/delivery-store.js";
+import { COMPLETED, OwnerNames, readClaim, unavailable, type Claim } from "./claim.js";
+import { CompletionBacklog } from "./completion-backlog.js";
+import { LeaseRenewals } from "./lease-renewals.js";
 
-/** What the store has not taken yet. In an object, as a promise of a promise would wait for both. */
+/**
+ * A completion that the store has not taken yet. An object, because a promise of a promise would wait for
+ * both.
+ */
 export interface Unfinished {
-  /** Resolves when the store has taken it, or it is given up. */
+  /** Resolves when the store has taken the completion, or it is given up. */
   readonly work: Promise<void>;
 }
 
-/** The store as the receiver uses it: every call is bounded, and none throws or rejects. */
-export interface Claims {
-  /** Takes the lease on `id` for a new owner. */
-  readonly claim: (id: string) => MaybeLater<Claim>;
-  /** Renews the lease while the handler runs; until then redeliveries are in flight. */
-  readonly keep: LeaseRenewals["keep"];
-  /** Remembers `id` as handled; goes on in the background where the store does not take it. */
-  readonly complete: (id: string, owner: string) => MaybeLater<Unfinished | undefined>;
-  /** Gives the lease up. Where that fails, it ends by itself. */
-  readonly release: (id: string, owner: string) => MaybeLater<void>;
-  /** Tries once more to complete what the store has not taken yet, for `dependencyTimeoutMs` at most. */
-  readonly flush: (timeoutMs: number) => Promise<void>;
+/** The times of claims, in milliseconds. */
+export interface ClaimTimes {
+  readonly leaseMs: number;
+  readonly retentionMs: number;
+  readonly dependencyTimeoutMs: number;
 }
 
-/** Puts bounds and a fallback around each method of `store`. */
-export function createClaims(
-  store: DeliveryStore,
-  times: ClaimOptions & { readonly dependencyTimeoutMs: number },
-  log: Reporter["log"],
-): Claims {
-  const { leaseMs, retentionMs, dependencyTimeoutMs } = times;
-  // Made once, and not for each delivery.
-  const claimOptions: ClaimOptions = { leaseMs, retentionMs };
-  const renewOptions: RenewOptions = { leaseMs };
-  const completeOptions: CompleteOptions = { retentionMs };
-  const nextOwner = createOwners();
-  const bounded = <T>(method: string, result: PromiseLike<T>, ms = dependencyTimeoutMs) =>
-    within(ms, `store.${method}`, result);
-  // A claim that took most of its lease to arrive could end before it is renewed for the first time.
-  const claimTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 2);
-  // After a renewal whose answer is lost, there has to be time for the next before the lease ends.
-  const renewTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 3);
+/**
+ * The store as the receiver uses it: every call is bounded, and none throws or rejects. Code that waits
+ * for a promise stands in a method of its own, so that a store that answers synchronously costs no closure.
+ */
+export class Claims {
+  readonly #store: DeliveryStore;
+  readonly #log: Log;
+  // Made once, not for each delivery.
+  readonly #claimOptions: ClaimOptions;
+  readonly #renewOptions: RenewOptions;
+  readonly #completeOptions: CompleteOptions;
+  readonly #timeoutMs: number;
+  readonly #claimTimeoutMs: number;
+  readonly #renewTimeoutMs: number;
+  readonly #owners = new OwnerNames();
+  readonly #backlog: CompletionBacklog;
+  /** Ids that were handled here and whose completion is on its way to the store. */
+  readonly #completing = new Set<string>();
+  /**
+   * The leases whose handlers run here. While one is renewed, redeliveries are in flight whatever the
+   * store says: it may have ended the lease during a long pause of the process, or during an outage.
+   */
+  readonly renewals: LeaseRenewals;
 
-  const backlog = createCompletionBacklog(
-    async (id, owner) => {
-      const completed = store.complete(id, owner, completeOptions);
-      if (isPromise(completed)) await bounded("complete", completed);
-    },
-    (id) => {
-      log(
-        "error",
-        "completion given up: too many wait for the store; a copy may be handled again",
-        { id },
-      );
-    },
-  );
-
-  // What this process knows better than the store, whose lease may have ended meanwhile: after a
-  // pause of the process that was longer than the lease, or while the store was away.
-  const renewals = createLeaseRenewals(
-    async (id, owner) => {
-      const renewed = store.renew(id, owner, renewOptions);
-      return isPromise(renewed) ? bounded("renew", renewed, renewTimeoutMs) : renewed;
-    },
-    leaseMs,
-    (id, error) => {
-      log("error", "renewal of the lease failed: tried again until it ends", { id, error });
-    },
-  );
-  /** Ids that were handled here, while the store is being told. */
-  const completing = new Set<string>();
-
-  const knownHere = (id: string): Claim | undefined => {
-    if ((completing.size > 0 && completing.has(id)) || backlog.has(id)) return COMPLETED;
-    const retryAfterMs = renewals.remainingMs(id);
-    return retryAfterMs === undefined ? undefined : { state: "in_flight", retryAfterMs };
-  };
-
-  const retryCompletion = (id: string, owner: string, error: unknown): Unfinished => {
-    log("error", "completion failed: handled, and the store is told again later", { id, error });
-    return { work: backlog.add(id, owner) };
-  };
-
-  const releaseFailed = (id: string, error: unknown): void => {
-    log("error", "release failed: the next copy waits until the lease ends", { id, error });
-  };
-
-  // What waits for a promise stands in a function of its own, here and below: a delivery whose store
-  // answers at once then makes no closure.
-  const releaseLater = (id: string, released: PromiseLike<void>): Promise<void> =>
-    bounded("release", released).then(undefined, (error: unknown) => {
-      releaseFailed(id, error);
+  constructor(store: DeliveryStore, times: ClaimTimes, log: Log) {
+    const { leaseMs, retentionMs, dependencyTimeoutMs } = times;
+    this.#store = store;
+    this.#log = log;
+    this.#claimOptions = { leaseMs, retentionMs };
+    this.#renewOptions = { leaseMs };
+    this.#completeOptions = { retentionMs };
+    this.#timeoutMs = dependencyTimeoutMs;
+    // A claim that takes most of its lease to arrive could end before its first renewal.
+    this.#claimTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 2);
+    // If the answer to a renewal is lost, there must be time for the next one before the lease ends.
+    this.#renewTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 3);
+    this.#backlog = new CompletionBacklog({
+      complete: (id, owner) => this.#completeAgain(id, owner),
+      onGivenUp: (id) => {
+        const line =
+          "completion given up: too many completions wait for the store; the delivery may be handled again";
+        log("error", line, { id });
+      },
     });
+    this.renewals = new LeaseRenewals({
+      leaseMs,
+      renew: (id, owner) => this.#renew(id, owner),
+      onFailed: (id, error) => {
+        log("error", "renewal of the lease failed: retried until the lease ends", { id, error });
+      },
+    });
+  }
 
-  const release: Claims["release"] = (id, owner) => {
+  /** Takes the lease on `id` for a new owner. */
+  claim(id: string): MaybeLater<Claim> {
+    const overdue = this.renewals.resolveOverdue(id);
+    return overdue === undefined ? this.#claim(id) : overdue.then(() => this.#claim(id));
+  }
+
+  /** Remembers `id` as handled. If the store fails, that is retried in the background. */
+  complete(id: string, owner: string): MaybeLater<Unfinished | undefined> {
     try {
-      const released = store.release(id, owner);
-      if (isPromise(released)) return releaseLater(id, released);
+      const completed = this.#store.complete(id, owner, this.#completeOptions);
+      return isPromise(completed) ? this.#completeLater(id, owner, completed) : undefined;
     } catch (error) {
-      releaseFailed(id, error);
+      return this.#retryCompletion(id, owner, error);
     }
-  };
+  }
 
-  const claimLater = (
-    id: string,
-    owner: string,
-    claiming: PromiseLike<ClaimResult>,
-  ): Promise<Claim> => {
-    const leasedAt = performance.now();
-    // A promise of ours: the store's may be any thenable.
-    const claimed = Promise.resolve(claiming).then((result) => readClaim(result, owner));
-    const releaseLate = (): Promise<void> =>
-      claimed.then(
-        (late) => (late.state === "claimed" ? release(id, owner) : undefined),
-        () => undefined,
-      );
-    const readSettled = (claim: Claim): MaybeLater<Claim> => {
-      if (claim.state !== "claimed") return claim;
-      const knownMeanwhile = knownHere(id);
-      if (knownMeanwhile === undefined) return { ...claim, leasedAt };
-      const released = release(id, owner);
-      return released === undefined ? knownMeanwhile : released.then(() => knownMeanwhile);
-    };
-    return within(claimTimeoutMs, "store.claim", claimed).then(readSettled, (error: unknown) => {
-      // The gateway is asked to send it again, and must not find its own claim in the way.
-      const unfinished = error instanceof DeadlineError ? releaseLate() : undefined;
-      return { state: "unavailable", error, unfinished };
-    });
-  };
-
-  const claim = (id: string): MaybeLater<Claim> => {
-    const known = knownHere(id);
-    if (known !== undefined) return known;
-    const owner = nextOwner();
+  /** Releases the lease on `id`. If the store fails, the lease ends by itself. */
+  release(id: string, owner: string): MaybeLater<void> {
     try {
-      const claiming = store.claim(id, owner, claimOptions);
-      return isPromise(claiming) ? claimLater(id, owner, claiming) : readClaim(claiming, owner);
+      const released = this.#store.release(id, owner);
+      if (isPromise(released)) return this.#releaseLater(id, released);
+    } catch (error) {
+      this.#logFailedRelease(id, error);
+    }
+  }
+
+  /** Retries the completions that the store has not taken, for `dependencyTimeoutMs` at most. */
+  async flush(timeoutMs: number): Promise<void> {
+    const flushMs = Math.min(timeoutMs, this.#timeoutMs);
+    await within(flushMs, "the last completions", this.#backlog.flush()).catch(() => {
+      // Given up: a shutdown does not wait for a store that is down.
+    });
+  }
+
+  #claim(id: string): MaybeLater<Claim> {
+    const known = this.#knownHere(id);
+    if (known !== undefined) return known;
+    const owner = this.#owners.next();
+    try {
+      const claiming = this.#store.claim(id, owner, this.#claimOptions);
+      return isPromise(claiming)
+        ? this.#claimLater(id, owner, claiming)
+        : readClaim(claiming, owner);
     } catch (error) {
       return unavailable(error);
     }
-  };
+  }
 
-  const completeLater = (
+  #knownHere(id: string): Claim | undefined {
+    if ((this.#completing.size > 0 && this.#completing.has(id)) || this.#backlog.has(id)) {
+      return COMPLETED;
+    }
+    const retryAfterMs = this.renewals.remainingMs(id);
+    return retryAfterMs === undefined ? undefined : { state: "in_flight", retryAfterMs };
+  }
+
+  async #claimLater(id: string, owner: string, claiming: PromiseLike<ClaimResult>): Promise<Claim> {
+    const leasedAt = performance.now();
+    // A promise of ours: the store's may be any thenable.
+    const claimed = Promise.resolve(claiming).then((result) => readClaim(result, owner));
+    let claim: Claim;
+    try {
+      claim = await within(this.#claimTimeoutMs, "store.claim", claimed);
+    } catch (error) {
+      // The gateway sends the delivery again, and its own late claim must not be in the way then.
+      const isLate = error instanceof DeadlineError;
+      const unfinished = isLate ? this.#releaseLateClaim(id, owner, claimed) : undefined;
+      return { state: "unavailable", error, unfinished };
+    }
+    if (claim.state !== "claimed") return claim;
+    const known = this.#knownHere(id);
+    if (known === undefined) return { ...claim, leasedAt };
+    await this.release(id, owner);
+    return known;
+  }
+
+  #releaseLateClaim(id: string, owner: string, claimed: Promise<Claim>): Promise<void> {
+    return claimed.then(
+      (late) => (late.state === "claimed" ? this.release(id, owner) : undefined),
+      () => undefined,
+    );
+  }
+
+  async #renew(id: string, owner: string): Promise<boolean> {
+    const renewed = this.#store.renew(id, owner, this.#renewOptions);
+    return isPromise(renewed) ? within(this.#renewTimeoutMs, "store.renew", renewed) : renewed;
+  }
+
+  #completeLater(
     id: string,
     owner: string,
     completed: PromiseLike<void>,
-  ): Promise<Unfinished | undefined> => {
-    completing.add(id);
-    return bounded("complete", completed).then(
+  ): Promise<Unfinished | undefined> {
+    this.#completing.add(id);
+    return within(this.#timeoutMs, "store.complete", completed).then(
       () => {
-        completing.delete(id);
+        this.#completing.delete(id);
         return undefined;
       },
       (error: unknown) => {
-        const unfinished = retryCompletion(id, owner, error);
-        completing.delete(id);
+        const unfinished = this.#retryCompletion(id, owner, error);
+        this.#completing.delete(id);
         return unfinished;
       },
     );
-  };
+  }
 
-  return {
-    claim(id) {
-      const overdue = renewals.overdue(id);
-      return overdue === undefined ? claim(id) : overdue.then(() => claim(id));
-    },
+  async #completeAgain(id: string, owner: string): Promise<void> {
+    const completed = this.#store.complete(id, owner, this.#completeOptions);
+    if (isPromise(completed)) await within(this.#timeoutMs, "store.complete", completed);
+  }
 
-    keep: renewals.keep,
+  #retryCompletion(id: string, owner: string, error: unknown): Unfinished {
+    const line = "completion failed: the delivery is handled, and the completion is retried";
+    this.#log("error", line, { id, error });
+    return { work: this.#backlog.add(id, owner) };
+  }
 
-    complete(id, owner) {
-      try {
-        const completed = store.complete(id, owner, completeOptions);
-        return isPromise(completed) ? completeLater(id, owner, completed) : undefined;
-      } catch (error) {
-        return retryCompletion(id, owner, error);
-      }
-    },
+  #releaseLater(id: string, released: PromiseLike<void>): Promise<void> {
+    return within(this.#timeoutMs, "store.release", released).then(undefined, (error: unknown) => {
+      this.#logFailedRelease(id, error);
+    });
+  }
 
-    release,
-    async flush(timeoutMs) {
-      const flushMs = Math.min(timeoutMs, dependencyTimeoutMs);
-      await within(flushMs, "the last completions", backlog.flush()).catch(() => {
-        // Given up: a shutdown does not wait for a store that is away.
-      });
-    },
-  };
+  #logFailedRelease(id: string, error: unknown): void {
+    this.#log("error", "release failed: the next attempt waits until the lease ends", {
+      id,
+      error,
+    });
+  }
 }

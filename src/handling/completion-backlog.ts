@@ -1,19 +1,14 @@
-import { startBackgroundTimer } from "../common/background-timer.js";
+import { startBackgroundTimer } from "../common/timers.js";
 
-/** Completes a delivery in the store. Rejects where the store is away. */
-export type Complete = (id: string, owner: string) => Promise<void>;
-
-/** Deliveries that were handled, but whose completion the store has not taken yet. */
-export interface CompletionBacklog {
-  /** Whether `id` waits here: it was handled, whatever the store says. */
-  readonly has: (id: string) => boolean;
-  /** Tries to complete `id` again later. Resolves when it has succeeded, or is given up. */
-  readonly add: (id: string, owner: string) => Promise<void>;
-  /** Tries each once more now, one after the other. Never rejects. */
-  readonly flush: () => Promise<void>;
+/** What the backlog calls. */
+export interface BacklogOptions {
+  /** Completes a delivery in the store. Rejects if the store fails. */
+  readonly complete: (id: string, owner: string) => Promise<void>;
+  /** Called for the oldest delivery when the backlog is full. */
+  readonly onGivenUp: (id: string) => void;
 }
 
-/** One delivery that waits. */
+/** One delivery in the backlog. */
 interface Entry {
   readonly owner: string;
   /** Resolves the promise that `add` returned. */
@@ -21,87 +16,101 @@ interface Entry {
 }
 
 const FIRST_DELAY_MS = 1_000;
-/** Soon after the store is back: the lease of what was handled may end, and another process take over. */
+/** Short, because the lease of a handled delivery may end, and another process take over. */
 const MAX_DELAY_MS = 2_000;
-/** Far more than a busy process or a store that takes its time holds a round up. */
+/** Far longer than a busy process or a slow store delays a round. */
 const MAX_LATENESS_MS = 60_000;
-/** Keeps a long outage from filling the memory. Claims fail too by then, so hardly any are added. */
+/** Bounds the memory in a long outage. Claims fail too by then, so hardly any deliveries are added. */
 const MAX_ENTRIES = 10_000;
 
-/** Makes the backlog; it has a timer only while something waits in it. */
-export function createCompletionBacklog(
-  complete: Complete,
-  onGivenUp: (id: string) => void,
-): CompletionBacklog {
-  const entries = new Map<string, Entry>();
-  /** When the next round should have begun, by `performance.now()`. */
-  let dueAt: number | undefined;
-  let delayMs = FIRST_DELAY_MS;
+/**
+ * Deliveries that were handled, but whose completion the store has not taken yet. It has a timer only
+ * while it is not empty.
+ */
+export class CompletionBacklog {
+  readonly #entries = new Map<string, Entry>();
+  readonly #options: BacklogOptions;
+  /** When the next round should begin, by `performance.now()`. */
+  #dueAt: number | undefined;
+  #delayMs = FIRST_DELAY_MS;
 
-  const schedule = (): void => {
-    if (entries.size === 0) return;
+  constructor(options: BacklogOptions) {
+    this.#options = options;
+  }
+
+  /** Whether `id` is in the backlog: it was handled, whatever the store says. */
+  has(id: string): boolean {
+    return this.#entries.size > 0 && this.#entries.has(id);
+  }
+
+  /** Retries the completion of `id` until it succeeds or is given up; then the promise resolves. */
+  add(id: string, owner: string): Promise<void> {
+    if (this.#entries.size >= MAX_ENTRIES) this.#giveUpOldest();
+    return new Promise((finish) => {
+      this.#entries.get(id)?.finish();
+      this.#entries.set(id, { owner, finish });
+      this.#schedule();
+    });
+  }
+
+  /** Tries each completion once more now, one after the other. Never rejects. */
+  async flush(): Promise<void> {
+    for (const [id, entry] of [...this.#entries]) await this.#attempt(id, entry);
+  }
+
+  #giveUpOldest(): void {
+    for (const [oldest, { finish }] of this.#entries) {
+      this.#entries.delete(oldest);
+      finish();
+      this.#options.onGivenUp(oldest);
+      return;
+    }
+  }
+
+  #schedule(): void {
+    if (this.#entries.size === 0) return;
     const now = performance.now();
-    // A round that is late by so much never comes: a runtime has ended the request that its timer was of.
-    if (dueAt !== undefined && now < dueAt + MAX_LATENESS_MS) return;
-    const ownDueAt = (dueAt = now + delayMs);
-    startBackgroundTimer(delayMs, () => {
-      if (dueAt !== ownDueAt) return;
-      delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
-      void retry().then(() => {
-        // Another has begun where this one took too long. Until then nothing else is scheduled.
-        if (dueAt !== ownDueAt) return;
-        dueAt = undefined;
-        schedule();
+    // A round that is later than this never begins: a runtime has ended the request that its timer belongs to.
+    if (this.#dueAt !== undefined && now < this.#dueAt + MAX_LATENESS_MS) return;
+    const ownDueAt = (this.#dueAt = now + this.#delayMs);
+    startBackgroundTimer(this.#delayMs, () => {
+      if (this.#dueAt !== ownDueAt) return;
+      this.#delayMs = Math.min(this.#delayMs * 2, MAX_DELAY_MS);
+      void this.#runRound().then(() => {
+        // If this round took too long, another one has begun and schedules the next.
+        if (this.#dueAt !== ownDueAt) return;
+        this.#dueAt = undefined;
+        this.#schedule();
       });
     });
-  };
+  }
 
-  const attempt = async (id: string, entry: Entry): Promise<boolean> => {
+  /**
+   * One after the other, and only up to the first failure: a store that is coming back must not get
+   * thousands of calls at once.
+   */
+  async #runRound(): Promise<void> {
+    for (const [id, entry] of [...this.#entries]) {
+      if (!(await this.#attempt(id, entry))) return;
+    }
+    this.#delayMs = FIRST_DELAY_MS;
+  }
+
+  async #attempt(id: string, entry: Entry): Promise<boolean> {
     try {
-      await complete(id, entry.owner);
-      // Perhaps by a later run of the same delivery: one completion is enough.
-      entries.get(id)?.finish();
-      entries.delete(id);
+      await this.#options.complete(id, entry.owner);
+      // The entry may be of a later run of the same delivery by now: one completion is enough for both.
+      this.#entries.get(id)?.finish();
+      this.#entries.delete(id);
       entry.finish();
       return true;
     } catch {
-      // To the end of the line, so that one id which the store will not take holds up no other.
-      if (entries.get(id) === entry) {
-        entries.delete(id);
-        entries.set(id, entry);
+      // To the end of the line: one id that the store refuses must not hold up the others.
+      if (this.#entries.get(id) === entry) {
+        this.#entries.delete(id);
+        this.#entries.set(id, entry);
       }
       return false;
     }
-  };
-
-  // One after the other, and no further than the first failure: a store that is coming back is not
-  // to be met by thousands of calls at once.
-  const retry = async (): Promise<void> => {
-    for (const [id, entry] of [...entries]) {
-      if (!(await attempt(id, entry))) return;
-    }
-    delayMs = FIRST_DELAY_MS;
-  };
-
-  return {
-    has: (id) => entries.size > 0 && entries.has(id),
-    add(id, owner) {
-      if (entries.size >= MAX_ENTRIES) {
-        for (const [oldest, { finish }] of entries) {
-          entries.delete(oldest);
-          finish();
-          onGivenUp(oldest);
-          break;
-        }
-      }
-      return new Promise((finish) => {
-        entries.get(id)?.finish();
-        entries.set(id, { owner, finish });
-        schedule();
-      });
-    },
-    async flush() {
-      for (const [id, entry] of [...entries]) await attempt(id, entry);
-    },
-  };
+  }
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../common/configuration-error.js";
+import { ConfigurationError } from "../common/errors.js";
 import type { DeliveryIssue } from "../records/decode.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import {
@@ -11,8 +11,8 @@ import {
 } from "../records/schemas.js";
 
 /**
- * Handles one record. It has to await all its work: what it returns is awaited and then ignored, and
- * the delivery counts as handled. What it throws is answered 500, unless it is `RetryLater` or
+ * Handles one record. It must await all its work: its return value is awaited and then ignored, and the
+ * delivery counts as handled. An error that it throws is answered 500, unless it is `RetryLater` or
  * `DiscardDelivery`. A generator function is refused. With a `TransactionalStore<Tx>` its context is
  * `DeliveryContext<Tx>`.
  */
@@ -21,36 +21,36 @@ export type Handler<Record, Context = DeliveryContext> = (
   context: Context,
 ) => unknown;
 
-/** A handler for each event type, given the fields of that type alone; `"*"` takes the others. */
+/** One handler for each event type, with exactly the fields of that type; `"*"` takes the others. */
 export type OnlineDataEventHandlers<Context = DeliveryContext> = {
   readonly [Type in OnlineDataEventType]?:
     Handler<Extract<KnownOnlineDataEvent, { type: Type }>, Context> | undefined;
 } & { readonly "*"?: Handler<OnlineDataEvent, Context> | undefined };
 
-/** An authentic delivery that is not JSON, not of the documented shape or of an unknown type. */
+/** An authentic delivery that is not JSON, has no documented shape or has an unknown type. */
 export interface UnrecognizedDelivery {
   /** X-Webhook-Type, which is not signed. */
   readonly type: string;
-  /** The parsed JSON, or undefined where it is not JSON: `context.rawBody` has the bytes. */
+  /** The parsed JSON; undefined if it is not JSON, and `context.rawBody` then has the bytes. */
   readonly body: unknown;
-  /** What was expected and where. */
+  /** What was expected, and where. */
   readonly issues: readonly DeliveryIssue[];
 }
 
-/** The handlers of a receiver; at least one. */
+/** The handlers of a receiver. At least one is required. */
 export interface Handlers<Context = DeliveryContext> {
-  /** Takes each alarm. */
+  /** Takes every alarm. */
   readonly new_alarm?: Handler<Alarm, Context> | undefined;
-  /** Takes each Online Data event, in one function or by `event.type`. */
+  /** Takes every Online Data event, with one function or by `event.type`. */
   readonly delete_my_data_event?:
     Handler<OnlineDataEvent, Context> | OnlineDataEventHandlers<Context> | undefined;
-  /** Takes what the library does not recognize. When it finishes, the delivery counts as handled. */
+  /** Takes deliveries that the library does not recognize. When it finishes, they count as handled. */
   readonly unrecognized?: Handler<UnrecognizedDelivery, Context> | undefined;
 }
 
 const HANDLER_NAMES = ["new_alarm", "delete_my_data_event", "unrecognized"];
 
-/** Checks the handlers. Throws `ConfigurationError` where one could never be called. */
+/** Checks the handlers. Throws `ConfigurationError` if one could never be called. */
 export function checkHandlers(handlers: Handlers): void {
   if (typeof handlers !== "object" || (handlers as unknown) === null) {
     throw new ConfigurationError(
@@ -101,7 +101,7 @@ function checkFunction(name: string, handler: unknown): void {
   if (typeof handler !== "function") {
     throw new ConfigurationError("invalid_handler", `${name} has to be a function`);
   }
-  // By its tag, as it may come from another realm. Called, it would return before its first line.
+  // By its tag, because it may come from another realm. A call of it returns before its first line.
   if (Object.prototype.toString.call(handler).endsWith("GeneratorFunction]")) {
     throw new ConfigurationError(
       "invalid_handler",

@@ -1,13 +1,21 @@
+import { isPromise, type MaybeLater } from "../common/promises.js";
+import { DeadlineError, startBackgroundTimer } from "../common/timers.js";
 import type { DeliveryContext } from "./delivery-context.js";
-import type { Handler } from "./handlers.js";
 import { DiscardDelivery, RetryLater, ThrewUndefinedError } from "./handler-errors.js";
-import { isPromise, type MaybeLater } from "../common/maybe-promise.js";
+import type { Handler } from "./handlers.js";
+
+/** The handler to call for a delivery, and its record. Plain data costs less than a closure over both. */
+export interface HandlerCall {
+  /** Bound to the object that it is a method of. It may throw or reject. */
+  readonly handler: Handler<unknown>;
+  readonly record: unknown;
+}
 
 /** How a handler ended. */
 export type HandlerResult =
   | {
       readonly outcome: "handled";
-      /** What was returned where its author may have expected an effect. */
+      /** A returned value whose author may have expected an effect. */
       readonly ignored?: "false" | "an object with a status";
     }
   | { readonly outcome: "discarded" | "handler_failed"; readonly error: unknown }
@@ -17,44 +25,28 @@ export type HandlerResult =
       readonly retryAfterMs: number | undefined;
     };
 
-/** The result of each success. */
+/** The result of a handler that returned nothing of note. */
 export const HANDLED: HandlerResult = { outcome: "handled" };
-
-const FALSE: HandlerResult = { outcome: "handled", ignored: "false" };
-const STATUS: HandlerResult = { outcome: "handled", ignored: "an object with a status" };
-
-/** The warning about a returned value, of which there is one for each receiver or worker. */
-export function ignoredWarning(returned: string): string {
-  return (
-    `a handler returned ${returned}, which is ignored: the delivery counts as handled. To refuse it throw` +
-    " RetryLater, DiscardDelivery or any other error; of a request that the handler made check the status"
-  );
-}
-
-/** What to call for a delivery, and with which record. Data, and no closure over both. */
-export interface Run {
-  /** Bound. It may throw or reject. */
-  readonly handler: Handler<unknown>;
-  readonly record: unknown;
-}
+const RETURNED_FALSE: HandlerResult = { outcome: "handled", ignored: "false" };
+const RETURNED_STATUS: HandlerResult = { outcome: "handled", ignored: "an object with a status" };
 
 /** Calls a handler. Neither throws nor rejects, whatever the handler does. */
 export function runHandler(
-  { handler, record }: Run,
+  { handler, record }: HandlerCall,
   context: DeliveryContext,
 ): MaybeLater<HandlerResult> {
   try {
     const returned = handler(record, context);
-    if (!isPromise(returned)) return handled(returned);
-    return promiseOf(returned).then(handled, failed);
+    if (!isPromise(returned)) return resultOfReturned(returned);
+    return promiseOf(returned).then(resultOfReturned, resultOfThrown);
   } catch (error) {
-    return failed(error);
+    return resultOfThrown(error);
   }
 }
 
 /**
- * A promise of ours: the `then` of a query builder, or one that a promise was given of its own, may
- * return anything.
+ * A promise of ours. The `then` of a query builder, or a `then` that someone put on a promise, may return
+ * anything.
  */
 function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
   if (!Object.hasOwn(returned, "then")) return Promise.resolve(returned);
@@ -63,29 +55,59 @@ function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
   });
 }
 
-/** Never throws, as what is returned may. */
-function handled(returned: unknown): HandlerResult {
+/** Never throws, although a getter of the returned object may. */
+function resultOfReturned(returned: unknown): HandlerResult {
   if (returned === undefined) return HANDLED;
-  if (returned === false) return FALSE;
+  if (returned === false) return RETURNED_FALSE;
   if (typeof returned !== "object" || returned === null) return HANDLED;
   try {
     const { status, statusCode } = returned as { status?: unknown; statusCode?: unknown };
-    return typeof status === "number" || typeof statusCode === "number" ? STATUS : HANDLED;
+    const hasStatus = typeof status === "number" || typeof statusCode === "number";
+    return hasStatus ? RETURNED_STATUS : HANDLED;
   } catch {
     return HANDLED;
   }
 }
 
-function failed(thrown: unknown): HandlerResult {
+function resultOfThrown(thrown: unknown): HandlerResult {
   try {
     if (thrown instanceof RetryLater) {
       return { outcome: "retry_later", error: thrown, retryAfterMs: thrown.afterMs };
     }
     if (thrown instanceof DiscardDelivery) return { outcome: "discarded", error: thrown };
   } catch (error) {
-    // Of a proxy that was revoked, which nobody can ask what it is, nor write down.
+    // `thrown` is a revoked proxy: it can be neither tested nor logged.
     return { outcome: "handler_failed", error };
   }
   const error = thrown === undefined ? new ThrewUndefinedError() : thrown;
   return { outcome: "handler_failed", error };
+}
+
+/** The time limits of a handler, in milliseconds from its call. */
+export interface HandlerTimes {
+  readonly handlerTimeoutMs: number;
+  readonly handlerMaxMs: number;
+}
+
+/**
+ * Starts the two timers of a handler: `onTimeout` is called after `handlerTimeoutMs`, when the gateway
+ * must be answered, and `onGivenUp` after `handlerMaxMs`. The returned function stops both.
+ */
+export function startHandlerTimers(
+  { handlerTimeoutMs, handlerMaxMs }: HandlerTimes,
+  onTimeout: (error: DeadlineError) => void,
+  onGivenUp: (error: DeadlineError) => void,
+): () => void {
+  let stopSecond: (() => void) | undefined;
+  // Most handlers need only the first timer. The second one does not keep the process alive.
+  const first = setTimeout(() => {
+    stopSecond = startBackgroundTimer(handlerMaxMs - handlerTimeoutMs, () => {
+      onGivenUp(new DeadlineError("the handler", handlerMaxMs));
+    });
+    onTimeout(new DeadlineError("the handler", handlerTimeoutMs));
+  }, handlerTimeoutMs);
+  return () => {
+    clearTimeout(first);
+    stopSecond?.();
+  };
 }

@@ -1,33 +1,16 @@
-import { DeadlineError } from "../common/deadline.js";
-import { LazySignal } from "./delivery-context.js";
-import type { MaybeLater } from "../common/maybe-promise.js";
-import type { Ending } from "../answer/report.js";
-import type { HandlerResult } from "./run-handler.js";
+import type { Ending } from "../answer/trace.js";
+import type { MaybeLater } from "../common/promises.js";
+import { DeadlineError } from "../common/timers.js";
 import type {
   ProcessResult,
   TransactionalStore,
   WorkFacts,
 } from "../stores/transactional-store.js";
 import { UnexpectedResultError } from "../stores/claim-results.js";
+import { LazySignal } from "./delivery-context.js";
+import type { HandlerResult } from "./run-handler.js";
 
-/**
- * Runs `run`, which neither throws nor rejects, in a transaction that remembers `id`, and says how that
- * ended. Never rejects. `signal` aborts where the transaction ends before the run.
- */
-export type Transact = (
-  id: string,
-  run: (tx: unknown, takeover: boolean) => MaybeLater<HandlerResult>,
-  signal: LazySignal,
-) => Promise<Ending>;
-
-/** What may take how long, in milliseconds. */
-interface TransactionTimes {
-  readonly retentionMs: number;
-  readonly handlerTimeoutMs: number;
-  readonly dependencyTimeoutMs: number;
-}
-
-/** The signal's reason when nothing that the handler writes will be kept. */
+/** The reason of `context.signal` when nothing that the handler writes will be kept. */
 export class TransactionLostError extends Error {
   override readonly name = "TransactionLostError";
   /** Stable, so that code can branch on it. */
@@ -38,79 +21,115 @@ export class TransactionLostError extends Error {
   }
 }
 
+/** The times of a transaction, in milliseconds. */
+export interface TransactionTimes {
+  readonly retentionMs: number;
+  readonly handlerTimeoutMs: number;
+  readonly dependencyTimeoutMs: number;
+}
+
+/** The work of one transaction. */
+export interface TransactionWork {
+  /** The delivery id, which the transaction remembers. */
+  readonly id: string;
+  /** Neither throws nor rejects. A store may call it again, after a serialization failure. */
+  readonly run: (tx: unknown, takeover: boolean) => MaybeLater<HandlerResult>;
+  /** Aborted if the transaction ends while `run` is at work. */
+  readonly signal: LazySignal;
+}
+
 /**
- * Bounds how long `store.process` may take to begin its work, and to end after it. A store is
- * partners' code too: what it answers is read as strictly as a request.
+ * Runs `work` in a transaction of the store and resolves to how that ended. Bounds how long
+ * `store.process` may take to begin the work, and to end after it. Never rejects.
  */
-export function createTransact(
+export function runInTransaction(
   store: TransactionalStore<unknown>,
-  { retentionMs, handlerTimeoutMs, dependencyTimeoutMs }: TransactionTimes,
-): Transact {
-  return (id, run, signal) =>
-    new Promise((settle) => {
-      /** Of the last run: a store may call its work again, after a serialization failure. */
-      let result: HandlerResult | undefined;
-      let underWay: Promise<HandlerResult> | undefined;
-      let isOver = false;
-      let lastStart = Infinity;
-      let timer: ReturnType<typeof setTimeout>;
+  times: TransactionTimes,
+  work: TransactionWork,
+): Promise<Ending> {
+  return new Promise((settle) => {
+    new TransactionRun(times, work, settle).start(store);
+  });
+}
 
-      const bound = (): void => {
-        if (isOver) return;
-        timer = setTimeout(() => {
-          isOver = true;
-          // How the handler failed says more than that the rollback takes its time.
-          const failure = failureOf(result);
-          const hasFailed = failure !== undefined && failure.outcome !== "discarded";
-          const late = new DeadlineError("store.process", dependencyTimeoutMs);
-          settle(hasFailed ? failure : unavailable(late));
-        }, dependencyTimeoutMs);
-      };
+class TransactionRun {
+  readonly #times: TransactionTimes;
+  readonly #work: TransactionWork;
+  readonly #settle: (ending: Ending) => void;
+  /** The result of the last run. */
+  #result: HandlerResult | undefined;
+  /** The run that is at work. */
+  #running: Promise<HandlerResult> | undefined;
+  #isOver = false;
+  /** No run may begin later than this, by `performance.now()`. */
+  #lastStart = Infinity;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
-      const runOnce = async (tx: unknown, facts?: Partial<WorkFacts> | null): Promise<void> => {
-        result = undefined;
-        const takeover = facts?.takeover === true;
-        const now = performance.now();
-        // The gateway has been answered, or will be soon: nothing is begun for it any more.
-        if (isOver || underWay !== undefined || now > lastStart) {
-          throw new UnexpectedResultError(
-            "store.process called its work too late, or beside itself",
-          );
-        }
-        lastStart = Math.min(lastStart, now + handlerTimeoutMs);
-        clearTimeout(timer);
-        underWay = Promise.resolve(run(tx, takeover));
-        const ended = await underWay;
-        underWay = undefined;
-        result = ended;
-        bound();
-        // As it was thrown: the error of a query tells the store whether it may try again.
-        if (ended.outcome !== "handled") throw ended.error;
-      };
+  constructor(times: TransactionTimes, work: TransactionWork, settle: (ending: Ending) => void) {
+    this.#times = times;
+    this.#work = work;
+    this.#settle = settle;
+  }
 
-      const work = (tx: unknown, facts?: WorkFacts): Promise<void> => {
-        const done = runOnce(tx, facts);
-        // Of a store that does not wait for its work, a rejection would end the process.
-        done.catch(() => undefined);
-        return done;
-      };
+  start(store: TransactionalStore<unknown>): void {
+    this.#startTimer();
+    const { retentionMs } = this.#times;
+    const work = (tx: unknown, facts?: WorkFacts): Promise<void> => {
+      const done = this.#run(tx, facts);
+      // If the store does not wait for its work, a rejection would end the process.
+      done.catch(() => undefined);
+      return done;
+    };
+    void (async () => store.process(this.#work.id, work, { retentionMs }))().then(
+      (said) => this.#end(readResult(said, this.#result, this.#running !== undefined)),
+      (error: unknown) => this.#end(failureOf(this.#result) ?? unavailable(error)),
+    );
+  }
 
-      const end = async (ending: Ending): Promise<void> => {
-        isOver = true;
-        clearTimeout(timer);
-        if (underWay !== undefined) {
-          LazySignal.abort(signal, new TransactionLostError());
-          await underWay;
-        }
-        settle(ending);
-      };
+  /** Bounds the store's time while no run is at work. */
+  #startTimer(): void {
+    if (this.#isOver) return;
+    const { dependencyTimeoutMs } = this.#times;
+    this.#timer = setTimeout(() => {
+      this.#isOver = true;
+      // How the handler failed says more than that the rollback takes its time.
+      const failure = failureOf(this.#result);
+      const hasFailed = failure !== undefined && failure.outcome !== "discarded";
+      const late = new DeadlineError("store.process", dependencyTimeoutMs);
+      this.#settle(hasFailed ? failure : unavailable(late));
+    }, dependencyTimeoutMs);
+  }
 
-      bound();
-      void (async () => store.process(id, work, { retentionMs }))().then(
-        (said) => end(readResult(said, result, underWay !== undefined)),
-        (error: unknown) => end(failureOf(result) ?? unavailable(error)),
+  async #run(tx: unknown, facts?: Partial<WorkFacts> | null): Promise<void> {
+    this.#result = undefined;
+    const takeover = facts?.takeover === true;
+    const now = performance.now();
+    // The gateway has been answered, or will be soon, so no run may begin for that answer.
+    if (this.#isOver || this.#running !== undefined || now > this.#lastStart) {
+      throw new UnexpectedResultError(
+        "store.process called its work too late, or a second time at once",
       );
-    });
+    }
+    this.#lastStart = Math.min(this.#lastStart, now + this.#times.handlerTimeoutMs);
+    clearTimeout(this.#timer);
+    this.#running = Promise.resolve(this.#work.run(tx, takeover));
+    const result = await this.#running;
+    this.#running = undefined;
+    this.#result = result;
+    this.#startTimer();
+    // Unchanged: the error of a query tells the store whether it may try again.
+    if (result.outcome !== "handled") throw result.error;
+  }
+
+  async #end(ending: Ending): Promise<void> {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    if (this.#running !== undefined) {
+      LazySignal.abort(this.#work.signal, new TransactionLostError());
+      await this.#running;
+    }
+    this.#settle(ending);
+  }
 }
 
 function unavailable(error: unknown): Ending {
@@ -121,14 +140,17 @@ function failureOf(result: HandlerResult | undefined) {
   return result?.outcome === "handled" ? undefined : result;
 }
 
-/** What the store says, unless it cannot be so: after a run with that result, or while one goes on. */
+/**
+ * Reads a store's answer. Users write stores too: an answer that cannot be true after this run, or while
+ * one is at work, counts as unavailable.
+ */
 function readResult(
   said: ProcessResult | undefined,
   result: HandlerResult | undefined,
-  isUnderWay: boolean,
+  isRunning: boolean,
 ): Ending {
   try {
-    const answer = isUnderWay ? undefined : said;
+    const answer = isRunning ? undefined : said;
     if (answer?.state === "processed" && result?.outcome === "handled") return result;
     if (answer?.state === "completed") return { outcome: "duplicate" };
     if (answer?.state === "in_flight") {
@@ -136,7 +158,7 @@ function readResult(
     }
     const cause = failureOf(result)?.error;
     return unavailable(
-      new UnexpectedResultError("store.process returned what cannot be", { cause }),
+      new UnexpectedResultError("store.process returned an impossible result", { cause }),
     );
   } catch (error) {
     return unavailable(error);

@@ -1,4 +1,4 @@
-import { ownOptions } from "../common/own-options.js";
+import { ownOptions } from "../common/option-checks.js";
 import { hasFailed, type InboxResult, type InboxRun } from "./inbox-result.js";
 import { JobRunner, type InboxWorkerOptions } from "./job-runner.js";
 

@@ -1,11 +1,10 @@
-import { ConfigurationError } from "../common/configuration-error.js";
-import { within } from "../common/deadline.js";
+import { ConfigurationError } from "../common/errors.js";
+import { within } from "../common/timers.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { DiscardDelivery, RetryLater } from "../handling/handler-errors.js";
 import type { Handler, UnrecognizedDelivery } from "../handling/handlers.js";
-import { integerOption } from "../common/integer-option.js";
-import { ownOptions } from "../common/own-options.js";
-import { isPromise } from "../common/maybe-promise.js";
+import { integerOption, ownOptions } from "../common/option-checks.js";
+import { isPromise } from "../common/promises.js";
 import type { Alarm, OnlineDataEvent } from "../records/schemas.js";
 import { inboxJobOf, type InboxJob } from "./inbox-job.js";
 import { QueueError, queueErrorOf } from "./queue-error.js";

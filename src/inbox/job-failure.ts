@@ -1,4 +1,4 @@
-import { DeadlineError } from "../common/deadline.js";
+import { DeadlineError } from "../common/timers.js";
 import { RetryLater } from "../handling/handler-errors.js";
 import { UnreadableJobError } from "./job-errors.js";
 import { QueueError, wordsOf } from "./queue-error.js";

@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../common/configuration-error.js";
-import { guarded } from "../common/guarded.js";
+import { ConfigurationError } from "../common/errors.js";
+import { ignoreFailure } from "../common/promises.js";
 import type { Log } from "../answer/logger.js";
 
 /** What happened to one run of a job, for metrics and alerts. Only `error` may hold personal data. */
@@ -111,7 +111,7 @@ export class JobReporter {
     const onJob = this.#onJob;
     if (onJob === undefined) return;
     const lastAttempt = run.lastAttempt || isDead;
-    guarded(() => onJob({ ...run, outcome: isDead ? "dead" : outcome, lastAttempt }));
+    void ignoreFailure(() => onJob({ ...run, outcome: isDead ? "dead" : outcome, lastAttempt }));
   }
 
   #logDead(failure: string, run: Omit<JobReport, "outcome">): void {

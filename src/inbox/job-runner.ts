@@ -1,10 +1,12 @@
-import { ConfigurationError } from "../common/configuration-error.js";
+import { ConfigurationError } from "../common/errors.js";
 import { decode } from "../records/decode.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { checkHandlers, type Handlers } from "../handling/handlers.js";
 import { consoleLines, createLog, loggerFault, type Log, type Logger } from "../answer/logger.js";
-import { createRoutes, type FindRoute, type Route } from "../handling/routes.js";
-import { ignoredWarning, runHandler } from "../handling/run-handler.js";
+import { Routes, type Route } from "../handling/routes.js";
+import { ignoredReturnWarning } from "../answer/reporter.js";
+import { clampRetryAfterMs } from "../answer/retry-after.js";
+import { runHandler } from "../handling/run-handler.js";
 import { finishedOutcomeOf, jobNameOf, readInboxJob, type QueuedDelivery } from "./inbox-job.js";
 import type { InboxResult, InboxRun } from "./inbox-result.js";
 import { UnreadableJobError, UnrecognizedJobError, type DeadJobError } from "./job-errors.js";
@@ -40,10 +42,6 @@ export interface GivenUpJob {
   readonly error: DeadJobError;
 }
 
-/** The bounds of the delay of `RetryLater`, as in an answer to the gateway: one second to one day. */
-const MIN_RETRY_AFTER_MS = 1_000;
-const MAX_RETRY_AFTER_MS = 86_400_000;
-
 /**
  * The part of a worker that knows no engine: it runs the handler of a job, and reports the run once the
  * engine has its result. No method throws or rejects.
@@ -51,7 +49,7 @@ const MAX_RETRY_AFTER_MS = 86_400_000;
 export class JobRunner {
   readonly log: Log;
   readonly #reporter: JobReporter;
-  readonly #findRoute: FindRoute;
+  readonly #routes: Routes;
   readonly #warnings = new Set<string>();
 
   /**
@@ -67,7 +65,7 @@ export class JobRunner {
     if (fault !== undefined) throw new ConfigurationError("invalid_option", fault);
     this.log = createLog(logger);
     this.#reporter = new JobReporter(this.log, onJob, replayAdvice);
-    this.#findRoute = createRoutes(handlers);
+    this.#routes = new Routes(handlers);
   }
 
   /** Runs the handler for the data of a job. */
@@ -123,18 +121,18 @@ export class JobRunner {
     const context: DeliveryContext = { ...delivery, signal, takeover };
     const result = await runHandler(route, context);
     if (result.outcome === "handled") {
-      if (result.ignored !== undefined) this.#warnOnce(ignoredWarning(result.ignored));
+      if (result.ignored !== undefined) this.#warnOnce(ignoredReturnWarning(result.ignored));
       return { outcome: "handled" };
     }
     if (result.outcome !== "retry_later") return result;
-    return { ...result, retryAfterMs: boundedDelay(result.retryAfterMs) };
+    return { ...result, retryAfterMs: clampRetryAfterMs(result.retryAfterMs) };
   }
 
   #routeOf({ rawBody, type }: QueuedDelivery): Route {
     const decoded = decode(rawBody, type);
     // The receiver refuses such a delivery, so the inbox cannot have put it into the queue.
     if (decoded.kind === "type_mismatch") throw new UnreadableJobError("a body of its type");
-    return this.#findRoute(decoded, type);
+    return this.#routes.find(decoded, type);
   }
 
   #warnOnce(line: string): void {
@@ -142,9 +140,4 @@ export class JobRunner {
     this.#warnings.add(line);
     this.log("warn", line);
   }
-}
-
-function boundedDelay(ms: number | undefined): number | undefined {
-  if (ms === undefined || !Number.isFinite(ms)) return undefined;
-  return Math.min(Math.max(ms, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS);
 }

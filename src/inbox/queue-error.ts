@@ -1,4 +1,4 @@
-import { DeadlineError } from "../common/deadline.js";
+import { DeadlineError } from "../common/timers.js";
 
 /**
  * A queue refused or failed an operation. Logs and reports show it, so neither its message nor its cause

@@ -1,6 +1,5 @@
-import { ConfigurationError } from "../common/configuration-error.js";
-import type { IntegerRule } from "../common/integer-option.js";
-import { ownOptions } from "../common/own-options.js";
+import { ConfigurationError } from "../common/errors.js";
+import { type IntegerRule, ownOptions } from "../common/option-checks.js";
 
 /** The name of the queue if none is given. */
 export const DEFAULT_QUEUE_NAME = "gateway-deliveries";

@@ -1,11 +1,9 @@
-import type { AuthenticDelivery } from "../answer/authentic-delivery.js";
-import { ConfigurationError } from "../common/configuration-error.js";
+import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
+import { ConfigurationError } from "../common/errors.js";
 import { checkHandlers, type Handlers } from "../handling/handlers.js";
-import { integerOption } from "../common/integer-option.js";
+import { integerOption, ownOptions } from "../common/option-checks.js";
 import { consoleLines, createLog, loggerFault, type Logger } from "../answer/logger.js";
-import { ownOptions } from "../common/own-options.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
-import type { OutcomeReport } from "../answer/report.js";
 import type { LookupLimits } from "../signature/secret-lookups.js";
 import { createKeyring, type Keyring, type SecretOption } from "../signature/secrets.js";
 import { defaultStore } from "../stores/default-store.js";
@@ -13,9 +11,9 @@ import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
 import { createSecretWatch } from "../signature/weak-secrets.js";
 
-/** The options with defaults filled in, and what is made of them once. */
+/** The checked options, with defaults filled in and the keyring made. */
 export interface Settings extends Record<IntegerOption, number> {
-  /** Undefined where unsigned deliveries are accepted. */
+  /** Undefined if unsigned deliveries are accepted. */
   readonly keyring: Keyring | undefined;
   readonly handlers: Handlers;
   readonly store: DeliveryStore | TransactionalStore<unknown>;
@@ -40,7 +38,7 @@ const OPTION_NAMES = [
 ];
 const STORE_METHODS = ["claim", "renew", "complete", "release"] as const;
 
-/** Checks every option. Throws `ConfigurationError` with what to change. */
+/** Checks every option. Throws `ConfigurationError`, whose message says what to change. */
 export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
   const options = ownOptions("createWebhookReceiver", given, OPTION_NAMES);
   const integers = checkIntegers(options);
@@ -60,7 +58,7 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
   if (typeof now !== "function") {
     throw invalid("now", "has to be a function that returns Unix time in milliseconds");
   }
-  // What type their context has follows from the store, whose mode also makes it.
+  // The type of their context follows from the store, and so does the class that makes it.
   const handlers = options.handlers as Handlers;
   checkHandlers(handlers);
   const log = createLog(logger);
@@ -97,8 +95,8 @@ function checkIntegers(
   if (timestampToleranceMs > retentionMs) {
     throw invalid("timestampToleranceMs", "has to be at most retentionMs");
   }
-  // A timestamp that is ahead of the clock stays fresh for twice the tolerance. A delivery that is
-  // fresh but no longer remembered would be handled again.
+  // A timestamp ahead of the clock stays fresh for twice the tolerance. A delivery that is fresh but no
+  // longer remembered would be handled again.
   return {
     ...integers,
     retentionMs: Math.max(retentionMs, 2 * timestampToleranceMs),
@@ -160,7 +158,7 @@ function checkStore(store: Settings["store"] | undefined): Settings["store"] {
   return store;
 }
 
-/** What a transactional store names as its own limit. Partners' code too, so it is checked. */
+/** The limit that a transactional store names. Users write stores too, so it is checked. */
 function ownLimitOf(store: Settings["store"]): number | undefined {
   const limit = "process" in store ? store.maxConcurrentDeliveries : undefined;
   return Number.isInteger(limit) && Number(limit) >= 1 ? limit : undefined;

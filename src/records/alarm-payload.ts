@@ -1,4 +1,4 @@
-import { isPromise } from "../common/maybe-promise.js";
+import { isPromise } from "../common/promises.js";
 import type { StandardSchema, StandardSchemaIssue } from "./standard-schema.js";
 
 /** The stable codes of `AlarmPayloadError`, one per cause. A minor version may add members. */

@@ -1,4 +1,4 @@
-import { InvalidValueError } from "../common/invalid-value.js";
+import { InvalidValueError } from "../common/errors.js";
 const LEGACY_OR_ISO =
   /^(\d{4})-(\d{2})-(\d{2})[ Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?([Zz]|([+-])(\d{2}):?(\d{2}))?$/;
 

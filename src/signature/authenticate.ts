@@ -1,6 +1,6 @@
 import { signatureFault } from "../delivery/header-faults.js";
 import { isSignature, type DeliveryHeaders } from "../delivery/headers.js";
-import type { MaybeLater } from "../common/maybe-promise.js";
+import type { MaybeLater } from "../common/promises.js";
 import type { Keyring } from "./secrets.js";
 import { matchSecret, type Secrets } from "./signature.js";
 

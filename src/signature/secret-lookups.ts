@@ -1,6 +1,6 @@
-import { DeadlineError, within } from "../common/deadline.js";
-import { isPromise, type MaybeLater, type MaybePromise } from "../common/maybe-promise.js";
-import { Places, type Place } from "../common/places.js";
+import { DeadlineError, within } from "../common/timers.js";
+import { isPromise, type MaybeLater, type MaybePromise } from "../common/promises.js";
+import { ConcurrencyLimit, type Slot } from "../common/concurrency-limit.js";
 
 /** Bounds of the calls of a secret function. */
 export interface LookupLimits {
@@ -22,34 +22,34 @@ export function limitLookups<Query, Found>(
   find: (query: Query) => MaybePromise<Found>,
   { maxConcurrentDeliveries, dependencyTimeoutMs }: LookupLimits,
 ): (query: Query) => MaybeLater<Found> {
-  const running = new Places(maxConcurrentDeliveries, dependencyTimeoutMs + GRACE_MS);
+  const limit = new ConcurrencyLimit(maxConcurrentDeliveries, dependencyTimeoutMs + GRACE_MS);
   /** In order of arrival. */
-  const waiting = new Set<(place: Place) => void>();
+  const waiting = new Set<(slot: Slot) => void>();
 
   /** To the one that has waited longest. Its `find` is called by its own request, not by this one. */
-  const handOn = (place: Place): void => {
-    running.give(place);
+  const handOn = (slot: Slot): void => {
+    limit.leave(slot);
     for (const take of waiting) {
       waiting.delete(take);
-      take(running.take());
+      take(limit.enter());
       return;
     }
   };
 
-  const bounded = async (found: PromiseLike<Found>, timeoutMs: number, place: Place) => {
+  const bounded = async (found: PromiseLike<Found>, timeoutMs: number, slot: Slot) => {
     try {
       return await within(timeoutMs, WHAT, found);
     } finally {
-      // A call that never ends gives its place back with its time, or a few would block all deliveries.
-      handOn(place);
+      // A call that never ends leaves its slot when its time is over, or a few would block all deliveries.
+      handOn(slot);
     }
   };
 
-  const turn = (): Promise<Place> =>
+  const turn = (): Promise<Slot> =>
     new Promise((resolve, reject) => {
-      const take = (place: Place): void => {
+      const take = (slot: Slot): void => {
         clearTimeout(timer);
-        resolve(place);
+        resolve(slot);
       };
       const timer = setTimeout(() => {
         waiting.delete(take);
@@ -60,20 +60,20 @@ export function limitLookups<Query, Found>(
 
   const waitAndLookUp = async (query: Query): Promise<Found> => {
     const until = performance.now() + dependencyTimeoutMs;
-    const place = await turn();
+    const slot = await turn();
     let found: MaybePromise<Found>;
     try {
       found = find(query);
     } catch (error) {
-      handOn(place);
+      handOn(slot);
       throw error;
     }
-    return bounded(Promise.resolve(found), Math.max(1, until - performance.now()), place);
+    return bounded(Promise.resolve(found), Math.max(1, until - performance.now()), slot);
   };
 
   return (query) => {
-    if (running.areTaken()) return waitAndLookUp(query);
+    if (limit.isReached()) return waitAndLookUp(query);
     const found = find(query);
-    return isPromise(found) ? bounded(found, dependencyTimeoutMs, running.take()) : found;
+    return isPromise(found) ? bounded(found, dependencyTimeoutMs, limit.enter()) : found;
   };
 }

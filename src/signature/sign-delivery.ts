@@ -2,7 +2,7 @@ import { isDeliveryId, isDeliveryTimestamp } from "../delivery/headers.js";
 import { bytesOfBody } from "../delivery/request.js";
 import { keyOf } from "./secrets.js";
 import { sign } from "./signature.js";
-import { InvalidValueError } from "../common/invalid-value.js";
+import { InvalidValueError } from "../common/errors.js";
 
 /** What is signed. */
 export interface SignDeliveryOptions {

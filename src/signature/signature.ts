@@ -1,6 +1,6 @@
 import { backend } from "#crypto";
 import type { SignedHead } from "./crypto/signed-head.js";
-import type { MaybeLater } from "../common/maybe-promise.js";
+import type { MaybeLater } from "../common/promises.js";
 
 /** A secret as the MAC backend wants it, and its place in the configuration. */
 export interface SecretKey {

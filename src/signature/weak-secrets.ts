@@ -1,4 +1,4 @@
-import { environmentVariable } from "../common/environment.js";
+import { environmentVariable } from "../common/runtime.js";
 
 /** Shorter ones can be guessed from one captured delivery, without asking the receiver. */
 const MIN_LENGTH = 16;

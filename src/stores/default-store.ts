@@ -1,4 +1,4 @@
-import { environmentVariable } from "../common/environment.js";
+import { environmentVariable } from "../common/runtime.js";
 import type { DeliveryStore } from "./delivery-store.js";
 import { memoryStore } from "./memory-store.js";
 import { onReceiver } from "./receiver-hooks.js";

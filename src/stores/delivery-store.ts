@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../common/maybe-promise.js";
+import type { MaybePromise } from "../common/promises.js";
 
 /** The result of `DeliveryStore.claim`. */
 export type ClaimResult =

@@ -1,6 +1,5 @@
-import { ConfigurationError } from "../common/configuration-error.js";
-import { integerOption } from "../common/integer-option.js";
-import { ownOptions } from "../common/own-options.js";
+import { ConfigurationError } from "../common/errors.js";
+import { integerOption, ownOptions } from "../common/option-checks.js";
 import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "./claim-results.js";
 import type { DeliveryStore } from "./delivery-store.js";
 import { onReceiver, type Warn } from "./receiver-hooks.js";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { ConfigurationError } from "../common/configuration-error.js";
-import { ownOptions } from "../common/own-options.js";
+import { ConfigurationError } from "../common/errors.js";
+import { ownOptions } from "../common/option-checks.js";
 import type { Alarm, OnlineDataEvent } from "../records/schemas.js";
 import { signDelivery } from "../signature/sign-delivery.js";
 

@@ -92,7 +92,7 @@ const SCENARIOS: Record<
     await receiver.receive(await canaryDelivery());
     return receiver.receive(await canaryDelivery());
   },
-  discarded: (mode) => answerTo({ ...mode, ...throwing(new DiscardDelivery(CANARY)) }),
+  discarded: (mode) => answerTo({ ...mode, ...throwing(new DiscardDelivery({ reason: CANARY })) }),
   unhandled: (mode) => answerTo({ ...mode, handlers: { unrecognized: () => undefined } }),
   in_flight: async (mode) => {
     let begin: () => void = () => undefined;
@@ -137,7 +137,7 @@ const SCENARIOS: Record<
           }),
       },
     }),
-  retry_later: (mode) => answerTo({ ...mode, ...throwing(new RetryLater({ message: CANARY })) }),
+  retry_later: (mode) => answerTo({ ...mode, ...throwing(new RetryLater({ reason: CANARY })) }),
   overloaded: async (mode) => {
     let finish: () => void = () => undefined;
     const finished = new Promise<void>((resolve) => (finish = resolve));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type Outcome, type WebhookRequest } from "../../src/index.js";
+import type { Outcome, WebhookRequest } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
-import { OUTCOME_HELP } from "../../src/answer/outcome-help.js";
+import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import { NOW_SECONDS, delivery, eventDelivery } from "../support/deliveries.js";
@@ -54,7 +54,7 @@ describe("the log line of a refusal", () => {
     "%s gives the fact at hand, the usual causes and the command that finds out more",
     async (outcome, request, fact) => {
       const { line, answer } = await lineOf(await request(), { maxBodyBytes: 1_500 });
-      const { causes, command = "" } = OUTCOME_HELP[outcome];
+      const { causes, command = "" } = OUTCOME_CAUSES[outcome];
       expect(line.startsWith(`${outcome}: ${OUTCOMES[outcome].message} `)).toBe(true);
       expect(line).toContain(fact);
       for (const cause of causes) expect(line).toContain(cause);

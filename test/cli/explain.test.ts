@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { OUTCOME_HELP } from "../../src/answer/outcome-help.js";
+import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtureNamed, fixturesFolder } from "../support/fixtures.js";
@@ -106,7 +106,7 @@ test("explain lists the usual causes when it finds none, as the log does", async
   expect(stdout).toContain("unexplained");
   const [, list = ""] = stdout.split("Usual causes:\n");
   const listed = list.replaceAll(/\s+/g, " ");
-  for (const cause of OUTCOME_HELP.signature_mismatch.causes) {
+  for (const cause of OUTCOME_CAUSES.signature_mismatch.causes) {
     expect(listed).toContain(`- ${cause}`);
   }
 });

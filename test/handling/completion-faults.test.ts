@@ -145,7 +145,7 @@ describe("a completion that fails", () => {
     const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 1_000 });
     const discarded = await delivery({ id: "discarded" });
     const discarding = await start(receiver, discarded);
-    discarding.reject(new DiscardDelivery("account closed"));
+    discarding.reject(new DiscardDelivery({ reason: "account closed" }));
     expect(await discarding.answer).toMatchObject({ status: 200, outcome: "discarded" });
 
     const late = await delivery({ id: "late" });

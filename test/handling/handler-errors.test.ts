@@ -93,7 +93,7 @@ describe.each(WAYS)("a handler that %s", (_way, failing) => {
   });
 
   it("DiscardDelivery is 200, and the next copy is a duplicate", async () => {
-    const error = new DiscardDelivery("unknown account");
+    const error = new DiscardDelivery({ reason: "unknown account" });
     const { first, second, reports, lines, runs } = await receiveTwice(failing(error));
     expect(first).toMatchObject({ status: 200, outcome: "discarded" });
     expect(first.body).toBe('{"outcome":"discarded"}');
@@ -114,15 +114,48 @@ describe.each(WAYS)("a handler that %s", (_way, failing) => {
 describe("RetryLater and DiscardDelivery", () => {
   it("carry what they were given", () => {
     const cause = new Error("429");
-    const retry = new RetryLater({ afterMs: 5, message: "rate limited", cause });
+    const retry = new RetryLater({ afterMs: 5, reason: "rate limited", cause });
     expect(retry).toMatchObject({ name: "RetryLater", message: "rate limited", afterMs: 5, cause });
     expect(new RetryLater()).toMatchObject({ message: "retry later", afterMs: undefined });
     expect(new RetryLater()).not.toHaveProperty("cause");
-    expect(new DiscardDelivery("closed")).toMatchObject({
+    expect(new DiscardDelivery({ reason: "closed" })).toMatchObject({
       name: "DiscardDelivery",
       message: "closed",
     });
     expect(new DiscardDelivery().message).toBe("discarded");
+    expect(new DiscardDelivery()).not.toHaveProperty("cause");
+    expect(new DiscardDelivery({ reason: "closed", cause })).toMatchObject({ cause });
+  });
+
+  const throwing = new Proxy(
+    {},
+    {
+      get: () => {
+        throw new Error("no option can be read");
+      },
+    },
+  );
+  it.each<[string, unknown]>([
+    ["a text", "account closed"],
+    ["a number", 5_000],
+    ["null", null],
+    ["an array", ["account closed"]],
+    ["a reason that is no text", { reason: Symbol("closed") }],
+    ["a delay that is no number", { afterMs: "soon" }],
+    ["options that throw", throwing],
+  ])("keep the handler's intent when their argument is %s", async (_what, argument) => {
+    const discarding = () => {
+      throw new DiscardDelivery(argument as object);
+    };
+    const discarded = await receiveTwice(discarding);
+    expect(discarded.first).toMatchObject({ status: 200, outcome: "discarded" });
+    expect(discarded.reports[0]?.error).toMatchObject({ message: "discarded" });
+    const retrying = () => {
+      throw new RetryLater(argument as object);
+    };
+    const retried = await receiveTwice(retrying);
+    expect(retried.first).toMatchObject({ status: 503, headers: { "retry-after": "60" } });
+    expect(retried.reports[0]?.error).toMatchObject({ message: "retry later", afterMs: undefined });
   });
 });
 

@@ -88,7 +88,7 @@ describe("a handler that outlives handlerTimeoutMs", () => {
 
   it("and then discards: the next copy is 200 duplicate", async () => {
     const { receiver, copy, runs } = await timedOut(async (_receiver, held) => {
-      held.reject(new DiscardDelivery("too late to matter"));
+      held.reject(new DiscardDelivery({ reason: "too late to matter" }));
       await vi.advanceTimersByTimeAsync(0);
     });
     expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
@@ -99,7 +99,7 @@ describe("a handler that outlives handlerTimeoutMs", () => {
     ["handled", undefined],
     ["handler_failed", new Error("late failure")],
     ["retry_later", new RetryLater()],
-    ["discarded", new DiscardDelivery("closed")],
+    ["discarded", new DiscardDelivery({ reason: "closed" })],
   ])(
     "and then is %s: a second report says so, with late: true and what was answered",
     async (outcome, error) => {

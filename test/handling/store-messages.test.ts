@@ -42,9 +42,9 @@ it("a claim that gives nothing is named in the report", async () => {
 });
 
 it.each<[keyof DeliveryStore, string]>([
-  ["complete", "completion failed: handled, and the store is told again later"],
-  ["release", "release failed: the next copy waits until the lease ends"],
-  ["renew", "renewal of the lease failed: tried again until it ends"],
+  ["complete", "completion failed: the delivery is handled, and the completion is retried"],
+  ["release", "release failed: the next attempt waits until the lease ends"],
+  ["renew", "renewal of the lease failed: retried until the lease ends"],
 ])("a %s that hangs is named in the log, with the delivery and its bound", async (method, text) => {
   const { lines, options } = createCollector();
   const store: DeliveryStore = { ...memoryStore(), [method]: () => never() };

@@ -121,7 +121,7 @@ describe("a store that calls its work", () => {
     }, Promise.resolve.bind(Promise));
     expect(ran).toEqual(["first"]);
     expect(refused).toMatchObject([
-      { message: "store.process called its work too late, or beside itself" },
+      { message: "store.process called its work too late, or a second time at once" },
     ]);
     expect(response).toMatchObject({ status: 200, outcome: "handled" });
   });

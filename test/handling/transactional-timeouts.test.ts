@@ -62,7 +62,7 @@ describe("a handler that outlives handlerTimeoutMs in its transaction", () => {
 
   it("and then discards is remembered", async () => {
     const { receiver, copy, run, effects, lines } = await timedOut();
-    run.reject(new DiscardDelivery("too late to matter"));
+    run.reject(new DiscardDelivery({ reason: "too late to matter" }));
     await vi.advanceTimersByTimeAsync(0);
     expect(linesWith(lines, "discarded, but after handlerTimeoutMs")).toHaveLength(1);
     expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });

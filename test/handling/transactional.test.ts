@@ -171,7 +171,7 @@ describe("a handler that fails", () => {
 
 describe("a handler that discards", () => {
   it("is rolled back, and its delivery is remembered", async () => {
-    const error = new DiscardDelivery("account is closed");
+    const error = new DiscardDelivery({ reason: "account is closed" });
     const { receiver, effects, remembered, reports, calls } = scene((context) => {
       writes(context);
       throw error;

@@ -144,7 +144,7 @@ describeEachEngine((_name, startEngine) => {
       handlers: {
         new_alarm: () => {
           runs += 1;
-          throw new DiscardDelivery("not ours");
+          throw new DiscardDelivery({ reason: "not ours" });
         },
       },
     });

@@ -44,7 +44,7 @@ describeEachEngine((_name, startEngine) => {
       handlers: {
         new_alarm: ({ account_id, text, payload }) => {
           runs += 1;
-          if (account_id % 10 === 1) throw new DiscardDelivery("not ours");
+          if (account_id % 10 === 1) throw new DiscardDelivery({ reason: "not ours" });
           if (account_id % 10 > 2 || failed.has(account_id)) return;
           failed.add(account_id);
           // Careless handlers put personal data into their errors.

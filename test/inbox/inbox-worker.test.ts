@@ -103,7 +103,7 @@ describe("inboxWorker", () => {
   it("a worker resolves to how the handler ended, whatever it throws", async () => {
     const outcomes: string[] = [];
     const errors: unknown[] = [
-      new DiscardDelivery("x"),
+      new DiscardDelivery({ reason: "x" }),
       new RetryLater(),
       new Error("x"),
       "text",

@@ -59,7 +59,7 @@ describeEachEngine((_name, startEngine) => {
     const receiver = inboxReceiver(queue.enqueue);
     for (const account of [1, 2]) await receiver.receive(await alarmDelivery(account));
     const { reports, stop } = watchWorker(queue, (alarm) => {
-      if (alarm.account_id === 2) throw new DiscardDelivery("not ours");
+      if (alarm.account_id === 2) throw new DiscardDelivery({ reason: "not ours" });
     });
     await settlesAt(() => reports.length, 2);
     await stop();

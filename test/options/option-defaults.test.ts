@@ -41,7 +41,7 @@ test("leaseMs is 30 seconds and retentionMs 7 days, as the store is told", async
   const id = request.headers["x-webhook-id"];
   const owner = claim.mock.calls[0]?.[1];
   expect(claim.mock.calls).toEqual([[id, owner, { leaseMs: 30_000, retentionMs: 604_800_000 }]]);
-  expect(complete.mock.calls).toEqual([[id, owner, 604_800_000]]);
+  expect(complete.mock.calls).toEqual([[id, owner, { retentionMs: 604_800_000 }]]);
 });
 
 test("handlerTimeoutMs is 20 seconds", async () => {

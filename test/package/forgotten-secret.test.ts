@@ -39,6 +39,6 @@ test("the compiler's message for a forgotten secret asks for secret, and never p
   for (const complaint of complaints) {
     expect(complaint).toMatch(/'secret' is missing/);
     expect(complaint).not.toContain("acceptUnsignedDeliveries");
-    expect(complaint).not.toContain("UnsignedReceiverOptions");
+    expect(complaint).not.toContain("UnsignedChoice");
   }
 });

@@ -213,7 +213,7 @@ const oneCopy = `
         thrown.push(error instanceof required.ConfigurationError && error.name);
       }
     }
-    const options = { secret: "s", logger: false, handlers: { new_alarm: () => { throw new imported.DiscardDelivery("x"); } } };
+    const options = { secret: "s", logger: false, handlers: { new_alarm: () => { throw new imported.DiscardDelivery({ reason: "x" }); } } };
     const body = ${JSON.stringify(
       JSON.stringify({
         alarm: {

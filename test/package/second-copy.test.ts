@@ -8,7 +8,7 @@ const HANDLERS = `
 import { DiscardDelivery, RetryLater } from "identity-gateway-webhooks";
 export { RetryLater };
 export function handle(_record, { id }) {
-  throw id === "later" ? new RetryLater({ afterMs: 5_000 }) : new DiscardDelivery("closed");
+  throw id === "later" ? new RetryLater({ afterMs: 5_000 }) : new DiscardDelivery({ reason: "closed" });
 }
 `;
 

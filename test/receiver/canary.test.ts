@@ -66,7 +66,7 @@ const SCENES: Readonly<Record<Outcome, Scene>> = {
     },
   },
   discarded: handling(() => {
-    throw new DiscardDelivery("account is closed");
+    throw new DiscardDelivery({ reason: "account is closed" });
   }),
   unhandled: {
     options: { handlers: { delete_my_data_event: { DATA_DELETED: () => undefined } } },

@@ -230,7 +230,7 @@ test("what is not recognized is given anew to each run of a transaction that is 
         seen.push(event.type);
         delete event.type;
         if (seen.length === 1) throw new Error("serialization failure");
-        if (seen[1] === undefined) throw new DiscardDelivery("no type");
+        if (seen[1] === undefined) throw new DiscardDelivery({ reason: "no type" });
       },
     },
   });

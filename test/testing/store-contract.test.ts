@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, type DeliveryStore } from "../../src/index.js";
-import type { MaybePromise } from "../../src/common/maybe-promise.js";
+import type { MaybePromise } from "../../src/common/promises.js";
 import { deliveryStoreContract } from "../../src/testing/store-contract/delivery-store-contract.js";
 import type { StoreUnderTest } from "../../src/testing/store-contract/contract-case.js";
 import { naiveStore, type StoreMistake } from "../support/testing/naive-store.js";

@@ -186,6 +186,11 @@ createWebhookReceiver({ secret: "s", unverifiable: "ignore", handlers: { new_ala
 void receiver.receive({ headers: {}, body: { alarm: {} } });
 // @ts-expect-error: the delay is a number
 new RetryLater({ afterMs: "soon" });
+// @ts-expect-error: the delay is named
+new RetryLater(5_000);
+// @ts-expect-error: the reason is named
+new DiscardDelivery("account closed");
+new DiscardDelivery({ reason: "account closed", cause: new Error("404") });
 // @ts-expect-error: a store has four methods
 createWebhookReceiver({ secret: "s", store: { claim: () => undefined }, handlers: {} });
 
@@ -243,7 +248,7 @@ isNotAny(memoryStore({ maxEntries: 1 }));
 isNotAny(compactMemoryStore());
 isNotAny(parseGatewayTime("2026-07-08 10:00:00"));
 isNotAny(new ConfigurationError("invalid_option", "x").code);
-isNotAny(new DiscardDelivery("x"));
+isNotAny(new DiscardDelivery({ reason: "x" }));
 isNotAny(alarm.severity);
 isNotAny(alarm["anything else"]);
 isNotAny(severity);

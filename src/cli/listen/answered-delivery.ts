@@ -1,4 +1,4 @@
-import type { AuthenticDelivery } from "../../answer/authentic-delivery.js";
+import type { AuthenticDelivery } from "../../answer/observers.js";
 import { OUTCOMES, type Outcome } from "../../answer/outcome.js";
 import type { Intake } from "./delivery-intake.js";
 

@@ -1,6 +1,6 @@
 import { decode } from "../../records/decode.js";
 import { OUTCOMES } from "../../answer/outcome.js";
-import { usualCauses } from "../../answer/outcome-help.js";
+import { usualCauses } from "../../answer/outcome-causes.js";
 import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js";
 import type { Finding } from "../../testing/diagnosis/finding.js";
 import type { Intake } from "./delivery-intake.js";

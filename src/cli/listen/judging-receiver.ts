@@ -1,5 +1,5 @@
 import type { WebhookResponse } from "../../answer/answer.js";
-import type { AuthenticDelivery } from "../../answer/authentic-delivery.js";
+import type { AuthenticDelivery } from "../../answer/observers.js";
 import { createWebhookReceiver, type WebhookReceiver } from "../../receiver.js";
 import type { WebhookRequest } from "../../delivery/request.js";
 

@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "../../common/integer-option.js";
+import { MAX_TIMER_MS } from "../../common/timers.js";
 import { INTEGER_OPTIONS } from "../../options/options.js";
 import type { OptionSpecs, WholeSpec } from "./option-specs.js";
 

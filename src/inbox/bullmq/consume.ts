@@ -1,15 +1,9 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { within } from "../../common/deadline.js";
-import { guarded } from "../../common/guarded.js";
-import { repeat } from "../../common/timers.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { within, repeat } from "../../common/timers.js";
+import { ignoreFailure } from "../../common/promises.js";
 import { JobRunner, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";
-import {
-  checkQueueName,
-  DEFAULT_QUEUE_NAME,
-  ownQueueOptions,
-  RETRY_OPTIONS,
-} from "../queue-options.js";
+import { checkQueueName, DEFAULT_QUEUE_NAME, ownQueueOptions, RETRY_OPTIONS } from "../queue-options.js";
 import { redisOf, type BullmqWorkerClass } from "./client.js";
 import { DeadJobWatch } from "./dead-job-watch.js";
 import { backoffDelay } from "./job-options.js";
@@ -153,7 +147,7 @@ export function bullmqConsume<Options extends object>(
     } catch (error) {
       const line = "BullMQ's worker could not be closed in order: its last jobs may run again";
       log("error", line, { error: queueErrorOf("BullMQ", error) });
-      guarded(() => worker.disconnect());
+      void ignoreFailure(() => worker.disconnect());
     }
     jobs.flush();
   };

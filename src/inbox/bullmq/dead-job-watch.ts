@@ -1,4 +1,4 @@
-import { within } from "../../common/deadline.js";
+import { within } from "../../common/timers.js";
 import { jobNameOf } from "../inbox-job.js";
 import { DeadJobError } from "../job-errors.js";
 import { deliveryIdOfBullmqJob } from "../job-id.js";

@@ -1,4 +1,4 @@
-import { integerOption } from "../../common/integer-option.js";
+import { integerOption } from "../../common/option-checks.js";
 import { INTEGER_OPTIONS } from "../../options/options.js";
 import type { Enqueue } from "../inbox.js";
 import { bullmqJobId } from "../job-id.js";

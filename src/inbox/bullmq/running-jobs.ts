@@ -1,6 +1,5 @@
-import { within } from "../../common/deadline.js";
-import { pause } from "../../common/timers.js";
-import { createRunning } from "../../handling/running.js";
+import { within, pause } from "../../common/timers.js";
+import { InFlightCount } from "../../common/in-flight-count.js";
 import { finishedJobOf, jobNameOf } from "../inbox-job.js";
 import { hasFailed, type InboxResult, type InboxRun } from "../inbox-result.js";
 import { DeadJobError, JobLockLostError, WorkerStoppingError } from "../job-errors.js";
@@ -23,7 +22,7 @@ export class RunningJobs {
   readonly #controllers = new Map<string, AbortController>();
   /** Failed runs that BullMQ has not written yet. */
   readonly #unwritten = new Map<string, EndedRun>();
-  readonly #handlers = createRunning();
+  readonly #handlers = new InFlightCount();
   #isStopped = false;
 
   /**
@@ -101,7 +100,7 @@ export class RunningJobs {
 
   /** Resolves when no handler runs. */
   idle(): Promise<unknown> {
-    return this.#handlers.idle(Infinity);
+    return this.#handlers.waitUntilIdle(Infinity);
   }
 
   #reportUnwritten(id: string, response: EngineResponse): boolean {

@@ -1,17 +1,10 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { within } from "../../common/deadline.js";
-import { integerOption } from "../../common/integer-option.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { within } from "../../common/timers.js";
+import { integerOption } from "../../common/option-checks.js";
 import type { Enqueue } from "../inbox.js";
 import { pgBossJobId } from "../job-id.js";
 import { QueueError } from "../queue-error.js";
-import {
-  checkBoss,
-  checkQueueName,
-  DEFAULT_QUEUE_NAME,
-  ownQueueOptions,
-  RETRY_OPTIONS,
-  type RetryOptions,
-} from "../queue-options.js";
+import { checkBoss, checkQueueName, DEFAULT_QUEUE_NAME, ownQueueOptions, RETRY_OPTIONS, type RetryOptions } from "../queue-options.js";
 import type { PgBossProducer } from "./client.js";
 
 /** Options of `pgBossEnqueue`. */

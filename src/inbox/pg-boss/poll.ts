@@ -1,5 +1,5 @@
 import type { Log } from "../../answer/logger.js";
-import { within } from "../../common/deadline.js";
+import { within } from "../../common/timers.js";
 import { queueErrorOf } from "../queue-error.js";
 import type { PgBossJob } from "./client.js";
 

@@ -1,5 +1,4 @@
-import { DeadlineError, within } from "../../common/deadline.js";
-import { pause } from "../../common/timers.js";
+import { DeadlineError, within, pause } from "../../common/timers.js";
 import { hasFailed, type InboxRun } from "../inbox-result.js";
 import { JobFailure } from "../job-failure.js";
 import type { EngineResponse } from "../job-report.js";

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
+import { ConfigurationError } from "../../common/errors.js";
 import { QueueError } from "../queue-error.js";
 import type { PgBossDatabase } from "./client.js";
 

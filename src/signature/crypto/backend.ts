@@ -1,4 +1,4 @@
-import type { MaybeLater } from "../../common/maybe-promise.js";
+import type { MaybeLater } from "../../common/promises.js";
 import type { SignedHead } from "./signed-head.js";
 
 /**

@@ -1,4 +1,4 @@
-import { DeadlineError, within } from "../../common/deadline.js";
+import { DeadlineError, within } from "../../common/timers.js";
 import type { PostgresClient, PostgresResult } from "./postgres-pool.js";
 import { HANG_UP_NOTICED_MS, type Deadline } from "./statement-limits.js";
 

@@ -1,5 +1,4 @@
-import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
 import type { PostgresPool } from "./postgres-pool.js";
 import { isTableThere, postgresSchema } from "./postgres-schema.js";
 import { quotedTable } from "./options.js";

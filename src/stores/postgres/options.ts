@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { ownOptions } from "../../common/own-options.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { ownOptions } from "../../common/option-checks.js";
 
 const DEFAULT_TABLE = "gateway_deliveries";
 

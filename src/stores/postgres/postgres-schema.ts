@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
+import { ConfigurationError } from "../../common/errors.js";
 import type { PostgresPool } from "./postgres-pool.js";
 import { quotedTable } from "./options.js";
 

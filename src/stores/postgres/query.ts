@@ -1,4 +1,4 @@
-import { DeadlineError, within } from "../../common/deadline.js";
+import { DeadlineError, within } from "../../common/timers.js";
 import { connect, lastResult } from "./connection.js";
 import { LostAnswerError, SQLSTATE, sqlStateOf, UnfinishedTransactionError } from "./errors.js";
 import type { PostgresPool, PostgresResult, PostgresTransactionPool } from "./postgres-pool.js";

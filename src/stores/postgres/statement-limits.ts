@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "../../common/integer-option.js";
+import { MAX_TIMER_MS } from "../../common/timers.js";
 import { isSerializationFailure } from "./errors.js";
 
 /** The limit of one call in milliseconds, if no receiver uses the store. */

@@ -1,4 +1,4 @@
-import { guarded } from "../../common/guarded.js";
+import { ignoreFailure } from "../../common/promises.js";
 import { serverErrorCode } from "./redis-errors.js";
 import { ANSWER, type RedisScript } from "./redis-scripts.js";
 import type { ScriptRunner } from "./script-runner.js";
@@ -61,6 +61,6 @@ export class EvictionCheck {
 
   private warn(message: string, ...details: readonly unknown[]): void {
     const { logger } = this;
-    if (logger !== false) guarded(() => logger.warn(message, ...details));
+    if (logger !== false) ignoreFailure(() => logger.warn(message, ...details));
   }
 }

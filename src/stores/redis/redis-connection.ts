@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
+import { ConfigurationError } from "../../common/errors.js";
 import type { IoredisClient, NodeRedisClient, RedisClient } from "./redis-client.js";
 
 /** A client of either library, as the store uses it. Each script has one key, so a Cluster can route it. */

@@ -1,23 +1,12 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { ownOptions } from "../../common/own-options.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { ownOptions } from "../../common/option-checks.js";
 import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "../claim-results.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
 import { EvictionCheck, type RedisStoreLogger } from "./eviction-check.js";
 import type { RedisClient } from "./redis-client.js";
 import { connectionOf } from "./redis-connection.js";
 import { ForeignReplyError } from "./redis-errors.js";
-import {
-  CLAIM,
-  CLAIM_CODES,
-  COMPLETE,
-  COMPLETE_CODE,
-  RELEASE,
-  RELEASE_CODE,
-  RENEW,
-  RENEW_CODES,
-  redisKey,
-  type RedisScript,
-} from "./redis-scripts.js";
+import { CLAIM, CLAIM_CODES, COMPLETE, COMPLETE_CODE, RELEASE, RELEASE_CODE, RENEW, RENEW_CODES, redisKey, type RedisScript } from "./redis-scripts.js";
 import { ScriptRunner } from "./script-runner.js";
 
 /** Options of `redisStore`. */

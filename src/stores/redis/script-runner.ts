@@ -1,4 +1,4 @@
-import { startBackgroundTimer } from "../../common/background-timer.js";
+import { startBackgroundTimer } from "../../common/timers.js";
 import { UnexpectedResultError } from "../claim-results.js";
 import type { RedisConnection } from "./redis-connection.js";
 import { ForeignReplyError, RedisUnavailableError, serverErrorCode } from "./redis-errors.js";

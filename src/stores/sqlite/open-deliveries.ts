@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
+import { ConfigurationError } from "../../common/errors.js";
 import { isBusy, retryWhileBusySync } from "./busy-retry.js";
 import { DeliveriesTable, TABLE_COLUMNS, createTableSql, layoutOf } from "./deliveries-table.js";
 import type { SqliteDatabase } from "./sqlite-database.js";

@@ -1,6 +1,6 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { MAX_TIMER_MS, integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { MAX_TIMER_MS } from "../../common/timers.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 
 /** Options of `sqliteStore` and `sqliteTransactions`. */

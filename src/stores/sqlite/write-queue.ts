@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../../common/maybe-promise.js";
+import type { MaybePromise } from "../../common/promises.js";
 import { isBusy, retryDelayMs } from "./busy-retry.js";
 import { WaitTimeoutError } from "./errors.js";
 import type { SqliteDatabase } from "./sqlite-database.js";

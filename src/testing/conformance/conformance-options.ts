@@ -1,7 +1,7 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
+import { ConfigurationError } from "../../common/errors.js";
 import { INTEGER_OPTIONS } from "../../options/options.js";
-import { integerOption, MAX_TIMER_MS } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
+import { MAX_TIMER_MS } from "../../common/timers.js";
 import { keyOf } from "../../signature/secrets.js";
 import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../delivery/webhook-type.js";
 import { createSender } from "../sending/sender.js";

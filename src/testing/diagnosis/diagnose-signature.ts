@@ -1,7 +1,6 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
+import { ConfigurationError } from "../../common/errors.js";
 import { decode } from "../../records/decode.js";
-import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { INTEGER_OPTIONS } from "../../options/options.js";
 import { readCapturedBody } from "./captured-body.js";
 import type { CapturedRequest } from "./captured-request.js";

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
+import { ConfigurationError } from "../../common/errors.js";
 import { keyOf } from "../../signature/secrets.js";
 import type { Clue } from "./finding.js";
 import { secretName } from "./secret-name.js";

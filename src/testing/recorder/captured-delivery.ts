@@ -1,4 +1,4 @@
-import type { AuthenticDelivery } from "../../answer/authentic-delivery.js";
+import type { AuthenticDelivery } from "../../answer/observers.js";
 import { readSignedHeaders, type WebhookHeaders } from "../../delivery/headers.js";
 import type { Outcome } from "../../answer/outcome.js";
 import { readBody } from "../../delivery/request.js";

@@ -1,7 +1,7 @@
-import type { AuthenticDelivery } from "../../answer/authentic-delivery.js";
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { guarded } from "../../common/guarded.js";
-import { ownOptions } from "../../common/own-options.js";
+import type { AuthenticDelivery } from "../../answer/observers.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { ignoreFailure } from "../../common/promises.js";
+import { ownOptions } from "../../common/option-checks.js";
 import { keyOf } from "../../signature/secrets.js";
 import { formatFixture } from "../fixtures/fixture.js";
 import { TEST_SECRET } from "../signed-delivery.js";
@@ -73,7 +73,7 @@ export function recordFixtures(given: RecordFixturesOptions): FixtureRecorder {
   const tellRefusal: (refusal: FixtureRefusal) => unknown = onRefused ?? createRefusalWarning();
 
   const refuse = (refusal: FixtureRefusal): void => {
-    guarded(() => tellRefusal(refusal));
+    void ignoreFailure(() => tellRefusal(refusal));
   };
 
   const write = async ({ type }: CapturedDelivery, recorded: RecordedFixture): Promise<void> => {
@@ -85,7 +85,7 @@ export function recordFixtures(given: RecordFixturesOptions): FixtureRecorder {
     }
     try {
       const file = await folder.add(stem, formatFixture(fixture));
-      if (onRecorded !== undefined) guarded(() => onRecorded(file));
+      if (onRecorded !== undefined) void ignoreFailure(() => onRecorded(file));
     } catch (error) {
       refuse({ type, reason: "write_failed", error });
     }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
+import { ConfigurationError } from "../../common/errors.js";
 import {
   isOnlineDataEventType,
   ONLINE_DATA_EVENT_TYPES,

@@ -1,6 +1,5 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
 
 /**
  * How the gateway writes a moment (GATEWAY.md, "Versioning", rules 2 and 3): `legacy` is

@@ -1,5 +1,6 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { integerOption, MAX_TIMER_MS } from "../../common/integer-option.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { integerOption } from "../../common/option-checks.js";
+import { MAX_TIMER_MS } from "../../common/timers.js";
 import { BodyCollector, MAX_ANSWER_BYTES } from "./body-collector.js";
 import { HttpSender } from "./http-sender.js";
 import { errorText, SendError, type Sender, type SenderOptions, type Target } from "./target.js";

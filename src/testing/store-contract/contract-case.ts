@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../../common/maybe-promise.js";
+import type { MaybePromise } from "../../common/promises.js";
 import type { DeliveryStore } from "../../stores/delivery-store.js";
 
 /** One case of a contract, for any test runner: `test(title, run)`. */

@@ -1,4 +1,4 @@
-import type { MaybePromise } from "../../common/maybe-promise.js";
+import type { MaybePromise } from "../../common/promises.js";
 import type { ClaimResult, DeliveryStore } from "../../stores/delivery-store.js";
 import { ContractError, type StoreUnderTest } from "./contract-case.js";
 

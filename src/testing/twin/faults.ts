@@ -1,4 +1,4 @@
-import { ownOptions } from "../../common/own-options.js";
+import { ownOptions } from "../../common/option-checks.js";
 import type { Random } from "../random.js";
 import { numberOption } from "./number-option.js";
 

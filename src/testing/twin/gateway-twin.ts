@@ -1,8 +1,7 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { guarded } from "../../common/guarded.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { ignoreFailure } from "../../common/promises.js";
 import { isDeliveryId } from "../../delivery/headers.js";
-import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { createRandom } from "../random.js";
 import type { PlannedDelivery } from "./attempt.js";
 import { deliverWithRetries, type DeliveryTools } from "./deliver-with-retries.js";
@@ -12,13 +11,7 @@ import { sendOnce } from "./send-once.js";
 import { Shutdown } from "./shutdown.js";
 import type { TwinAttempt, TwinDelivery } from "./twin-delivery.js";
 import { bodyOf, type TwinEvent } from "./twin-event.js";
-import type {
-  DeliverManyOptions,
-  DeliverOptions,
-  GatewayTwinOptions,
-  SingleTargetTwinOptions,
-  WebhooksTwinOptions,
-} from "./twin-options.js";
+import type { DeliverManyOptions, DeliverOptions, GatewayTwinOptions, SingleTargetTwinOptions, WebhooksTwinOptions } from "./twin-options.js";
 import { reportOn, type TwinReport } from "./twin-report.js";
 import { checkTwinOptions } from "./twin-settings.js";
 
@@ -93,13 +86,13 @@ export function createGatewayTwin(
     sendOnce: (sender, request) => shutdown.track(sendOnce(sender, request, clock, timeoutMs)),
     onAttempt(attempt) {
       history.push(attempt);
-      if (onAttempt !== undefined) guarded(() => onAttempt(attempt));
+      if (onAttempt !== undefined) ignoreFailure(() => onAttempt(attempt));
     },
   };
 
   const run = async (planned: PlannedDelivery, room?: Semaphore): Promise<TwinDelivery> => {
     const delivery = await deliverWithRetries(planned, room, tools);
-    if (onDelivery !== undefined) guarded(() => onDelivery(delivery));
+    if (onDelivery !== undefined) ignoreFailure(() => onDelivery(delivery));
     return delivery;
   };
 

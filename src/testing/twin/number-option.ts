@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import type { IntegerRule } from "../../common/integer-option.js";
+import { ConfigurationError } from "../../common/errors.js";
+import type { IntegerRule } from "../../common/option-checks.js";
 
 /**
  * The value of an option that is a number, or its default when it is undefined. Like `integerOption`, but

@@ -1,6 +1,5 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
 import type { Random } from "../random.js";
 import { numberOption } from "./number-option.js";
 

@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "../../common/integer-option.js";
+import { MAX_TIMER_MS } from "../../common/timers.js";
 import { numberOption } from "./number-option.js";
 import type { TwinClock } from "./twin-clock.js";
 

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
+import { ConfigurationError } from "../../common/errors.js";
 import { bytesOfBody } from "../../delivery/request.js";
 import type { Alarm, OnlineDataEvent } from "../../records/schemas.js";
 import type { WebhookType } from "../../delivery/webhook-type.js";

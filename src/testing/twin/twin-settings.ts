@@ -1,6 +1,6 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { integerOption, MAX_TIMER_MS } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
+import { MAX_TIMER_MS } from "../../common/timers.js";
 import { keyOf } from "../../signature/secrets.js";
 import { createSender } from "../sending/sender.js";
 import { checkFaults } from "./faults.js";

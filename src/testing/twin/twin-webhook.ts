@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../../common/configuration-error.js";
-import { ownOptions } from "../../common/own-options.js";
+import { ConfigurationError } from "../../common/errors.js";
+import { ownOptions } from "../../common/option-checks.js";
 import { keyOf } from "../../signature/secrets.js";
 import type { SecretKey } from "../../signature/signature.js";
 import { WEBHOOK_TYPES, type WebhookType } from "../../delivery/webhook-type.js";

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { integerOption } from "../../common/integer-option.js";
-import { ownOptions } from "../../common/own-options.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { TimerQueue } from "./timer-queue.js";
 import { WorkTracker, type TrackedWork } from "./tracked-work.js";
 import type { TwinClock } from "./twin-clock.js";

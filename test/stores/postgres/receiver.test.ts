@@ -101,7 +101,7 @@ describePostgres("a receiver on PostgreSQL", () => {
 
   it("a receiver on postgresTransactions remembers a discarded delivery without the handler's writes", async () => {
     const receiver = inTransactions();
-    thrown = new DiscardDelivery("account closed");
+    thrown = new DiscardDelivery({ reason: "account closed" });
     expect(await outcomeOf(receiver, "discarded")).toBe("discarded");
     thrown = undefined;
     expect(await outcomeOf(receiver, "discarded")).toBe("duplicate");

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { within } from "../../../src/common/deadline.js";
+import { within } from "../../../src/common/timers.js";
 import type { ClaimResult } from "../../../src/index.js";
-import type { MaybePromise } from "../../../src/common/maybe-promise.js";
+import type { MaybePromise } from "../../../src/common/promises.js";
 import { redisStore } from "../../../src/stores/redis/index.js";
 import { CLUSTER_KINDS, portsOf } from "../../support/redis/redis-clients.js";
 import { startRedisCluster, type RedisCluster } from "../../support/redis/redis-cluster.js";

@@ -112,7 +112,7 @@ export const handlerCases: readonly AdapterCase[] = [
     title: "a handler may discard a delivery for good",
     run: (target) => {
       const handler = () => {
-        throw new DiscardDelivery("an account that was closed");
+        throw new DiscardDelivery({ reason: "an account that was closed" });
       };
       return exchangeWith(target, { handler }, async ({ expect, runs }) => {
         await expect(await signed(), { status: 200, outcome: "discarded" });

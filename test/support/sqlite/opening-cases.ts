@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
-import { ConfigurationError } from "../../../src/common/configuration-error.js";
+import { ConfigurationError } from "../../../src/common/errors.js";
 import { layoutOf } from "../../../src/stores/sqlite/deliveries-table.js";
-import {
-  sqliteStore,
-  sqliteTransactions,
-  type SqliteOptions,
-} from "../../../src/stores/sqlite/index.js";
+import { sqliteStore, sqliteTransactions, type SqliteOptions } from "../../../src/stores/sqlite/index.js";
 import { valueOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
 import { withSqliteFolder } from "./folder.js";
 import type { SqliteCase, SqliteCheck } from "./store-cases.js";

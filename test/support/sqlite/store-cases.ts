@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
-import { isPromise } from "../../../src/common/maybe-promise.js";
+import { isPromise } from "../../../src/common/promises.js";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
 import { rowsOf, valueOf, type SqliteDriver } from "./drivers.js";
 import { withSqliteFolder, type SqliteFolder } from "./folder.js";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isPromise } from "../../../src/common/maybe-promise.js";
+import { isPromise } from "../../../src/common/promises.js";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { deferred } from "../deferred.js";
 import type { SqliteDriver, SqliteHandle } from "./drivers.js";

@@ -1,8 +1,8 @@
 import type { Outcome } from "./outcome.js";
 
-/** What an operator needs to know about one outcome. */
-export interface OutcomeHelp {
-  /** The usual causes and what to do about each, the most frequent first. */
+/** Why one outcome happens, for the operator. */
+export interface OutcomeCauses {
+  /** The usual causes and what to do about each, most frequent first. */
   readonly causes: readonly string[];
   /** The command that finds out more. */
   readonly command?: string;
@@ -13,10 +13,10 @@ const EXPLAIN = `${COMMAND} explain request.txt`;
 const DOCTOR = `${COMMAND} doctor <url>`;
 
 /**
- * Why each outcome happens and what finds out more. The log, the command line and `docs/outcomes.md`
- * all take their words from here. Never a part of the request, and never in an answer.
+ * Why each outcome happens, and the command that finds out more. The log, the command line and
+ * `docs/outcomes.md` all take their words from here. No part of a request, and never in an answer.
  */
-export const OUTCOME_HELP: Readonly<Record<Outcome, OutcomeHelp>> = {
+export const OUTCOME_CAUSES: Readonly<Record<Outcome, OutcomeCauses>> = {
   handled: { causes: [] },
   duplicate: { causes: ["the gateway did not get the first 200 and sent the delivery again"] },
   discarded: { causes: [] },
@@ -143,15 +143,15 @@ export const OUTCOME_HELP: Readonly<Record<Outcome, OutcomeHelp>> = {
   },
 };
 
-/** The causes as a sentence; empty where none is known. */
+/** The causes as one sentence; empty if none is known. */
 export function usualCauses(outcome: Outcome): string {
-  const { causes } = OUTCOME_HELP[outcome];
+  const { causes } = OUTCOME_CAUSES[outcome];
   return causes.length === 0 ? "" : `Usual causes: ${causes.join("; ")}.`;
 }
 
-/** The causes and the command, a sentence each, for the log. */
-export function helpText(outcome: Outcome): string {
-  const { command } = OUTCOME_HELP[outcome];
+/** The causes and the command, one sentence each, for the log. */
+export function causesAndCommand(outcome: Outcome): string {
+  const { command } = OUTCOME_CAUSES[outcome];
   const causes = usualCauses(outcome);
   return command === undefined ? causes : `${causes} To find out more: ${command}`;
 }

@@ -1,0 +1,149 @@
+import { ignoreFailure } from "../common/promises.js";
+import { holdOpen } from "../delivery/wait-until.js";
+import type { AdapterHooks } from "./adapter-hooks.js";
+import { answersByOutcome, delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
+import { LogRateLimit } from "./log-rate-limit.js";
+import { createLog, type Log, type Logger } from "./logger.js";
+import { createReport, type AuthenticDelivery, type OutcomeReport } from "./observers.js";
+import { causesAndCommand } from "./outcome-causes.js";
+import { ruleOf, type Outcome, type OutcomeRule } from "./outcome.js";
+import type { Ending, Trace } from "./trace.js";
+
+/** The options of a receiver that decide what it answers and who learns of it. */
+export interface ReporterOptions {
+  readonly unverifiable: "retry" | "reject";
+  readonly onOutcome: ((report: OutcomeReport) => unknown) | undefined;
+  readonly onAuthenticDelivery: ((delivery: AuthenticDelivery) => unknown) | undefined;
+  readonly logger: Logger | false;
+  readonly now: () => number;
+}
+
+/**
+ * The last step of every request: makes the answer, writes the log line and calls the observers. Neither
+ * the logger nor an observer can change the answer.
+ */
+export class Reporter {
+  /** Writes a line that belongs to no request. */
+  readonly log: Log;
+  readonly #options: ReporterOptions;
+  readonly #answers: Readonly<Record<Outcome, Answer>>;
+  // Two limits: a flood of ids must not push out the outcomes that anyone can cause.
+  readonly #limitByOutcome = new LogRateLimit();
+  readonly #limitById = new LogRateLimit();
+  readonly #limitLostAnswers = new LogRateLimit();
+  #hasWarnedOfIgnored = false;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+    this.#answers = answersByOutcome(options.unverifiable);
+    this.log = createLog(options.logger);
+  }
+
+  /** Answers a request. */
+  end(trace: Trace, ending: Ending): WebhookResponse {
+    const { onOutcome, onAuthenticDelivery, logger } = this.#options;
+    const { outcome, retryAfterMs, ignored } = ending;
+    if (ignored !== undefined) this.#warnOfIgnored(ignored);
+    const answer = this.#answers[outcome];
+    const response =
+      retryAfterMs === undefined ? answer.response : delayedResponse(answer, retryAfterMs);
+    const level = logger === false ? undefined : answer.rule.log;
+    const line = level === undefined ? undefined : this.#lineOf(ending, answer.rule, trace.id);
+    // Most requests need no report: they are handled, and no one observes.
+    if (onOutcome !== undefined || line !== undefined) {
+      const report = createReport(trace, ending, response.status);
+      if (level !== undefined && line !== undefined) this.log(level, line, report);
+      if (onOutcome !== undefined) this.#observe(trace, onOutcome, report);
+    }
+    if (onAuthenticDelivery !== undefined) this.#showAuthentic(trace, response);
+    return response;
+  }
+
+  /**
+   * Reports how the handler of a delivery ended that was answered `handler_timeout`. Returns a promise of
+   * the observer's end, if there is one to wait for.
+   */
+  endLate(trace: Trace, ending: Ending): Promise<void> | undefined {
+    const { onOutcome } = this.#options;
+    const { outcome, ignored } = ending;
+    if (ignored !== undefined) this.#warnOfIgnored(ignored);
+    const report = createReport(trace, ending, ruleOf("handler_timeout").status, true);
+    this.log(ruleOf(outcome).log ?? "warn", `${outcome}, but after handlerTimeoutMs`, report);
+    return onOutcome && ignoreFailure(() => onOutcome(report));
+  }
+
+  /** Logs that an answer did not reach the sender, once a minute for each outcome. */
+  logLostAnswer(...[answer, reason, error]: Parameters<AdapterHooks["logLostAnswer"]>): void {
+    const { outcome = "internal_error", status } = answer ?? {};
+    if (this.#options.logger === false) return;
+    if (this.#limitLostAnswers.admit(outcome) === undefined) return;
+    const details = { outcome, status, ...(error === undefined ? {} : { error }) };
+    this.log("error", `answer_lost: ${outcome} did not reach the sender: ${reason}.`, details);
+  }
+
+  /** The log line of a request; undefined if the rate limit holds it back. */
+  #lineOf(
+    { outcome, advice, fact }: Ending,
+    rule: OutcomeRule,
+    id: string | undefined,
+  ): string | undefined {
+    const heldBack = this.#admit(outcome, rule, id);
+    if (heldBack === undefined) return undefined;
+    const more = heldBack === 0 ? "" : `(and ${String(heldBack)} more since the last such line)`;
+    const parts = [rule.message, textOf(fact), advice, more, causesAndCommand(outcome)];
+    return `${outcome}: ${parts.filter((part) => part !== undefined && part !== "").join(" ")}`;
+  }
+
+  #admit(outcome: Outcome, { rateLimit }: OutcomeRule, id = ""): number | undefined {
+    switch (rateLimit) {
+      case "by_outcome":
+        return this.#limitByOutcome.admit(outcome);
+      case "by_id":
+        return this.#limitById.admit(`${outcome} ${id}`);
+      case undefined:
+        return 0;
+    }
+  }
+
+  #observe<Shown>(trace: Trace, observer: (shown: Shown) => unknown, shown: Shown): void {
+    holdOpen(
+      trace,
+      ignoreFailure(() => observer(shown)),
+    );
+  }
+
+  #showAuthentic(trace: Trace, { outcome, status }: WebhookResponse): void {
+    const { onAuthenticDelivery, now } = this.#options;
+    const { request, id, type } = trace;
+    // Both are set only once the signature is good. Nothing unauthenticated may get past this line.
+    if (id === undefined || type === undefined) return;
+    const observed = ignoreFailure(() => {
+      const receivedAt = new Date(now());
+      return onAuthenticDelivery?.({ request, id, type, receivedAt, outcome, status });
+    });
+    holdOpen(trace, observed);
+  }
+
+  #warnOfIgnored(returned: string): void {
+    if (this.#hasWarnedOfIgnored) return;
+    this.#hasWarnedOfIgnored = true;
+    this.log("warn", ignoredReturnWarning(returned));
+  }
+}
+
+/** The warning about a handler's return value. Each receiver and each worker logs it once. */
+export function ignoredReturnWarning(returned: string): string {
+  return (
+    `a handler returned ${returned}, which is ignored: the delivery counts as handled. To refuse it throw` +
+    " RetryLater, DiscardDelivery or any other error; of a request that the handler made check the status"
+  );
+}
+
+/** A fact is read from a user's objects, which may throw. */
+function textOf(fact: Ending["fact"]): string | undefined {
+  try {
+    return fact?.();
+  } catch {
+    return undefined;
+  }
+}

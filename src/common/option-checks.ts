@@ -1,0 +1,52 @@
+import { ConfigurationError } from "./errors.js";
+
+/**
+ * The check that every public constructor runs on its options. Returns a copy of the options' own
+ * properties without a prototype, so that a polluted `Object.prototype` adds no option. `maker` names the
+ * constructor in the message.
+ *
+ * @throws ConfigurationError if `options` is no object, or has a name that `known` lacks: a misspelt
+ * option would silently keep its default.
+ */
+export function ownOptions<Options extends object>(
+  maker: string,
+  options: Options,
+  known: readonly string[],
+): Options {
+  const given: unknown = options;
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new ConfigurationError("invalid_options", `${maker} takes an options object`);
+  }
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new ConfigurationError(
+      "unknown_option",
+      `${unknown} is no option of ${maker}: is it misspelt? There are ${known.join(", ")}`,
+    );
+  }
+  return Object.assign(Object.create(null) as object, given) as Options;
+}
+
+/** Default and bounds of an option that is a whole number. Both bounds are allowed values. */
+export interface IntegerRule {
+  readonly fallback: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** `value`, or the default if it is undefined. Throws `ConfigurationError` if it is out of bounds. */
+export function integerOption(
+  name: string,
+  value: unknown,
+  { fallback, min, max }: IntegerRule,
+): number {
+  if (value === undefined) return fallback;
+  if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) {
+    const bounds = `${String(min)} to ${String(max)}`;
+    throw new ConfigurationError(
+      "invalid_option",
+      `${name} has to be a whole number from ${bounds}; leave it out for ${String(fallback)}`,
+    );
+  }
+  return value;
+}

@@ -1,0 +1,29 @@
+/** The parts of Node's `process` that the core reads. Other runtimes have none of them, or some. */
+interface Process {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly getBuiltinModule?: (id: string) => { readonly isWorker?: boolean } | undefined;
+}
+
+const runtime = globalThis as { readonly process?: Process };
+
+/**
+ * An environment variable. Undefined if it is not set, if the runtime has no `process`, and if reading it
+ * throws, as it does on Deno without the permission.
+ */
+export function environmentVariable(name: string): string | undefined {
+  try {
+    return runtime.process?.env?.[name];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether this process is a worker of `node:cluster`. */
+export function isClusterWorker(): boolean {
+  // Node removes NODE_UNIQUE_ID, which marks such a worker, before the application starts.
+  try {
+    return runtime.process?.getBuiltinModule?.("node:cluster")?.isWorker === true;
+  } catch {
+    return false;
+  }
+}

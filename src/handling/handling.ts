@@ -1,0 +1,38 @@
+import type { Ending, Trace } from "../answer/trace.js";
+import type { MaybeLater } from "../common/promises.js";
+import type { DeliveryHeaders } from "../delivery/headers.js";
+import type { DeliveryStore } from "../stores/delivery-store.js";
+import type { TransactionalStore } from "../stores/transactional-store.js";
+import type { HandlerCall } from "./run-handler.js";
+
+/** An authentic request, and the handler that takes it. */
+export interface Delivery {
+  readonly headers: DeliveryHeaders;
+  readonly rawBody: Uint8Array;
+  readonly call: HandlerCall;
+  readonly trace: Trace;
+}
+
+/** Handles each delivery once: `LeasedHandling` or `TransactionalHandling`, depending on the store. */
+export interface Handling {
+  /** Runs the handler, unless the store knows the delivery. Neither throws nor rejects. */
+  handle(delivery: Delivery): MaybeLater<Ending>;
+  /** Sends the store what it has not taken yet, for at most `timeoutMs`. Never rejects. */
+  flush(timeoutMs: number): Promise<void>;
+}
+
+/** The options that bound handling, in milliseconds. */
+export interface HandlingTimes {
+  readonly leaseMs: number;
+  readonly retentionMs: number;
+  readonly handlerTimeoutMs: number;
+  readonly handlerMaxMs: number;
+  readonly dependencyTimeoutMs: number;
+}
+
+/** Whether a store runs handlers in its own transactions. */
+export function isTransactional(
+  store: DeliveryStore | TransactionalStore<unknown>,
+): store is TransactionalStore<unknown> {
+  return typeof (store as Partial<TransactionalStore<unknown>>).process === "function";
+}

@@ -1,0 +1,145 @@
+import { startBackgroundTimer } from "../common/timers.js";
+
+/** How leases are renewed. */
+export interface RenewalOptions {
+  readonly leaseMs: number;
+  /** Renews a lease in the store. Resolves to whether it is still held; may reject. */
+  readonly renew: (id: string, owner: string) => Promise<boolean>;
+  /** Called when a renewal rejects. It is retried until the lease ends. */
+  readonly onFailed: (id: string, error: unknown) => void;
+}
+
+/** A lease that is renewed until it is stopped. */
+export interface LeaseRenewal {
+  stop(): void;
+}
+
+/** Renewed this often within its length, a lease outlives one failed renewal. */
+const RENEWALS_PER_LEASE = 3;
+/** The longest wait after a failed renewal. A longer one could let the lease end while the store is back. */
+const MAX_RETRY_DELAY_MS = 1_000;
+
+/** The leases of the handlers that run in this process. */
+export class LeaseRenewals {
+  readonly #leases = new Map<string, RenewedLease>();
+  readonly #options: RenewalOptions;
+  readonly #overdueMs: number;
+
+  constructor(options: RenewalOptions) {
+    const { leaseMs } = options;
+    this.#options = options;
+    this.#overdueMs = leaseMs / RENEWALS_PER_LEASE + 2 * leaseMs;
+  }
+
+  /**
+   * Renews the lease on `id` until it is stopped; `onLost` is called if it is lost. `leasedAt` is when the
+   * store was called for it, by `performance.now()`; undefined means now.
+   */
+  start(id: string, owner: string, leasedAt: number | undefined, onLost: () => void): LeaseRenewal {
+    const lease = new RenewedLease(id, owner, leasedAt, onLost, this.#options);
+    this.#leases.set(id, lease);
+    return {
+      stop: () => {
+        lease.stop();
+        if (this.#leases.get(id) === lease) this.#leases.delete(id);
+      },
+    };
+  }
+
+  /** Milliseconds until the lease on `id` ends unless renewed; undefined if none is renewed here. */
+  remainingMs(id: string): number | undefined {
+    // Most look-ups find no lease at all, and an empty Map still hashes the key.
+    const lease = this.#leases.size === 0 ? undefined : this.#leases.get(id);
+    return lease && lease.endsAt - performance.now();
+  }
+
+  /**
+   * For an id whose renewal is overdue by two leases: waits until it is clear whether its handler still
+   * runs here. If it does not, the lease is forgotten here and the store decides. Undefined for other ids.
+   */
+  resolveOverdue(id: string): Promise<void> | undefined {
+    const lease = this.#leases.size === 0 ? undefined : this.#leases.get(id);
+    if (lease === undefined || !this.#isOverdue(lease)) return undefined;
+    // After a pause of the whole process, this request may arrive before the due timer is called. That timer
+    // is called before this one; if the runtime has ended its request, it is never called.
+    return new Promise((resolve) => {
+      setTimeout(() => {
+        if (this.#leases.get(id) === lease && this.#isOverdue(lease)) this.#leases.delete(id);
+        resolve();
+      }, 1);
+    });
+  }
+
+  #isOverdue({ aliveAt }: RenewedLease): boolean {
+    return performance.now() - aliveAt > this.#overdueMs;
+  }
+}
+
+/** A lease that this process holds. Timestamps are by `performance.now()`. */
+class RenewedLease {
+  /** When the lease ends unless renewed. */
+  endsAt: number;
+  /** When a timer of this lease last ran. A runtime may freeze or end the request that the timer belongs to. */
+  aliveAt: number;
+  readonly #renewalDelayMs: number;
+  #stopTimer: () => void = () => undefined;
+  #isStopped = false;
+
+  constructor(
+    private readonly id: string,
+    private readonly owner: string,
+    leasedAt: number | undefined,
+    private readonly onLost: () => void,
+    private readonly options: RenewalOptions,
+  ) {
+    const now = performance.now();
+    const startedAt = leasedAt ?? now;
+    this.aliveAt = now;
+    this.endsAt = startedAt + options.leaseMs;
+    this.#renewalDelayMs = options.leaseMs / RENEWALS_PER_LEASE;
+    this.#scheduleRenewal(Math.max(0, startedAt + this.#renewalDelayMs - now));
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#stopTimer();
+  }
+
+  #scheduleRenewal(delayMs: number): void {
+    this.#schedule(delayMs, () => void this.#renew());
+  }
+
+  #schedule(delayMs: number, run: () => void): void {
+    this.aliveAt = performance.now();
+    this.#stopTimer = startBackgroundTimer(delayMs, run);
+  }
+
+  async #renew(): Promise<void> {
+    const { renew, onFailed, leaseMs } = this.options;
+    const sentAt = (this.aliveAt = performance.now());
+    let isHeld: boolean;
+    let delayMs = this.#renewalDelayMs;
+    try {
+      isHeld = await renew(this.id, this.owner);
+      if (isHeld) this.endsAt = sentAt + leaseMs;
+    } catch (error) {
+      onFailed(this.id, error);
+      delayMs = Math.min(MAX_RETRY_DELAY_MS, leaseMs / 10);
+      isHeld = performance.now() < this.endsAt;
+    }
+    if (this.#isStopped) return;
+    if (isHeld) {
+      this.#scheduleRenewal(delayMs);
+      return;
+    }
+    this.#stayKnown();
+    this.onLost();
+  }
+
+  /** A handler that lost its lease still runs here, and no second one may start beside it. */
+  #stayKnown(): void {
+    this.#schedule(this.#renewalDelayMs, () => {
+      this.#stayKnown();
+    });
+  }
+}

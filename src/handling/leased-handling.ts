@@ -1,0 +1,178 @@
+import type { Ending } from "../answer/trace.js";
+import type { Log } from "../answer/logger.js";
+import type { MaybeLater } from "../common/promises.js";
+import type { DeliveryStore } from "../stores/delivery-store.js";
+import type { Claim } from "./claim.js";
+import { Claims, type Unfinished } from "./claims.js";
+import { createContext, LazySignal } from "./delivery-context.js";
+import type { Delivery, Handling, HandlingTimes } from "./handling.js";
+import type { LeaseRenewal } from "./lease-renewals.js";
+import { runHandler, startHandlerTimers, type HandlerResult } from "./run-handler.js";
+
+/** The reason of `context.signal` when another process may be handling the same delivery. */
+export class LeaseLostError extends Error {
+  override readonly name = "LeaseLostError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "lease_lost";
+
+  constructor() {
+    super("the lease on this delivery is lost: another process may be handling it");
+  }
+}
+
+/** A claim that was granted. */
+type GrantedClaim = Extract<Claim, { state: "claimed" }>;
+
+/**
+ * Handling with a `DeliveryStore`: claim the delivery, run the handler while the lease is renewed, then
+ * complete or release the claim.
+ *
+ * A step that waits for nothing returns a plain value, and code that waits stands in a method of its own:
+ * a delivery with a synchronous store and handler then makes no promise and no closure here.
+ */
+export class LeasedHandling implements Handling {
+  readonly #claims: Claims;
+  readonly #times: HandlingTimes;
+  readonly #log: Log;
+
+  constructor(store: DeliveryStore, times: HandlingTimes, log: Log) {
+    this.#claims = new Claims(store, times, log);
+    this.#times = times;
+    this.#log = log;
+  }
+
+  handle(delivery: Delivery): MaybeLater<Ending> {
+    const claim = this.#claims.claim(delivery.headers.id);
+    return "then" in claim ? this.#handleLater(delivery, claim) : this.#handle(delivery, claim);
+  }
+
+  flush(timeoutMs: number): Promise<void> {
+    return this.#claims.flush(timeoutMs);
+  }
+
+  #handleLater(delivery: Delivery, claiming: Promise<Claim>): Promise<Ending> {
+    return claiming.then((claim) => this.#handle(delivery, claim));
+  }
+
+  #handle(delivery: Delivery, claim: Claim): MaybeLater<Ending> {
+    switch (claim.state) {
+      case "completed":
+        return { outcome: "duplicate" };
+      case "in_flight":
+        return { outcome: "in_flight", retryAfterMs: claim.retryAfterMs };
+      case "unavailable":
+        return { outcome: "store_unavailable", error: claim.error, unfinished: claim.unfinished };
+      case "claimed":
+        return this.#run(delivery, claim);
+    }
+  }
+
+  #run(delivery: Delivery, claim: GrantedClaim): MaybeLater<Ending> {
+    const { headers, rawBody, call, trace } = delivery;
+    const { id, type, timestampMs } = headers;
+    const { takeover, owner } = claim;
+    if (takeover) trace.takeover = true;
+    const signal = new LazySignal();
+    const timestamp = new Date(timestampMs);
+    const context = createContext(id, type, timestamp, rawBody, takeover, signal);
+    const result = runHandler(call, context);
+    if ("then" in result) return this.#answerInTime(delivery, claim, signal, result);
+    const settled = this.#settle(id, owner, result);
+    if (!("then" in settled) || !isDone(result)) return settled;
+    // No other process may take over while the store remembers the success.
+    const renewal = this.#claims.renewals.start(id, owner, claim.leasedAt, () => undefined);
+    return stopAfter(settled, renewal);
+  }
+
+  /**
+   * Resolves when the handler has settled and so has its claim, or after `handlerTimeoutMs`: the handler
+   * then goes on, and `late` of the ending says how it ends.
+   */
+  #answerInTime(
+    { headers: { id, type } }: Delivery,
+    { owner, leasedAt }: GrantedClaim,
+    signal: LazySignal,
+    result: Promise<HandlerResult>,
+  ): Promise<Ending> {
+    return new Promise((answer, fail) => {
+      let isRunning = true;
+      let endLate: ((ending: Ending) => void) | undefined;
+      const renewal = this.#claims.renewals.start(id, owner, leasedAt, () => {
+        // The store also refuses a renewal that arrives after the completion. The handler is done then.
+        if (isRunning) LazySignal.abort(signal, new LeaseLostError());
+      });
+      const stopTimers = startHandlerTimers(
+        this.#times,
+        (error) => {
+          LazySignal.abort(signal, error);
+          const late = new Promise<Ending>((resolve) => (endLate = resolve));
+          answer({ outcome: "handler_timeout", error, late });
+        },
+        (error) => {
+          // Not released: the handler may still be at work, so the next attempt waits for the lease's end.
+          renewal.stop();
+          endLate?.({ outcome: "handler_failed", error });
+          endLate = ({ outcome, error: late }) => {
+            const details = { id, type, error: late };
+            this.#log("warn", `${outcome}, but after handlerMaxMs: it may have run twice`, details);
+          };
+        },
+      );
+      const settled = result.then((value) => {
+        isRunning = false;
+        stopTimers();
+        // A success stays leased until the store remembers it; a failure is not leased beyond its release.
+        if (!isDone(value)) renewal.stop();
+        const settling = this.#settle(id, owner, value);
+        if ("then" in settling) return stopAfter(settling, renewal);
+        renewal.stop();
+        return settling;
+      });
+      settled.then(
+        (ending) => {
+          if (endLate === undefined) answer(ending);
+          else endLate(ending);
+        },
+        (error: unknown) => {
+          fail(error);
+          endLate?.({ outcome: "internal_error", error });
+        },
+      );
+    });
+  }
+
+  /** A success is remembered before the gateway is answered. A failure makes room for the next attempt. */
+  #settle(id: string, owner: string, result: HandlerResult): MaybeLater<Ending> {
+    if (!isDone(result)) {
+      const released = this.#claims.release(id, owner);
+      return released === undefined ? result : released.then(() => result);
+    }
+    const completed = this.#claims.complete(id, owner);
+    if (completed === undefined) return result;
+    return "then" in completed ? endingAfter(completed, result) : endingOf(result, completed);
+  }
+}
+
+/** Whether the delivery needs no further attempt. */
+function isDone({ outcome }: HandlerResult): boolean {
+  return outcome === "handled" || outcome === "discarded";
+}
+
+/** The result as an ending, with what the store has not taken yet. */
+function endingOf(result: HandlerResult, unfinished: Unfinished | undefined): Ending {
+  return unfinished === undefined ? result : { ...result, unfinished: unfinished.work };
+}
+
+function endingAfter(
+  completed: Promise<Unfinished | undefined>,
+  result: HandlerResult,
+): Promise<Ending> {
+  return completed.then((unfinished) => endingOf(result, unfinished));
+}
+
+function stopAfter(settling: Promise<Ending>, renewal: LeaseRenewal): Promise<Ending> {
+  return settling.then((ending) => {
+    renewal.stop();
+    return ending;
+  });
+}

@@ -1,0 +1,132 @@
+import type { Log } from "../answer/logger.js";
+import type { Ending } from "../answer/trace.js";
+import type { MaybeLater } from "../common/promises.js";
+import { startBackgroundTimer, type DeadlineError } from "../common/timers.js";
+import type { TransactionalStore } from "../stores/transactional-store.js";
+import { createContext, LazySignal } from "./delivery-context.js";
+import type { Delivery, Handling, HandlingTimes } from "./handling.js";
+import { HANDLED, runHandler, startHandlerTimers, type HandlerResult } from "./run-handler.js";
+import { runInTransaction, type TransactionWork } from "./transaction.js";
+
+/**
+ * Handling with a `TransactionalStore`: the handler runs in a transaction of the store, which remembers
+ * the delivery too.
+ */
+export class TransactionalHandling implements Handling {
+  readonly #store: TransactionalStore<unknown>;
+  readonly #times: HandlingTimes;
+  readonly #log: Log;
+  /** Ids that are processed here. A redelivery is refused without a connection. */
+  readonly #inProgress = new Map<string, Heartbeat>();
+
+  constructor(store: TransactionalStore<unknown>, times: HandlingTimes, log: Log) {
+    this.#store = store;
+    this.#times = times;
+    this.#log = log;
+  }
+
+  handle(delivery: Delivery): MaybeLater<Ending> {
+    const { id } = delivery.headers;
+    // If a runtime has frozen or ended the first run, the store decides.
+    if (this.#inProgress.get(id)?.isOverdue() === false) return { outcome: "in_flight" };
+    return new Promise((answer) => {
+      const settled = this.#process(delivery, (error) => {
+        // A store may run the work again, so the first run may already have answered.
+        answer({ outcome: "handler_timeout", error, late: settled });
+      });
+      void settled.then(answer);
+    });
+  }
+
+  /** Nothing is left to flush: what a handler did is committed with its delivery, or not at all. */
+  flush(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async #process(delivery: Delivery, onTimeout: (error: DeadlineError) => void): Promise<Ending> {
+    const { id } = delivery.headers;
+    const heartbeat = new Heartbeat(this.#times.leaseMs);
+    this.#inProgress.set(id, heartbeat);
+    const signal = new LazySignal();
+    let ending = await this.#transact({
+      id,
+      run: (tx, takeover) => this.#runHandler(delivery, tx, takeover, signal, onTimeout),
+      signal,
+    });
+    if (ending.outcome === "discarded") ending = await this.#remember(id, ending);
+    heartbeat.stop();
+    if (this.#inProgress.get(id) === heartbeat) this.#inProgress.delete(id);
+    return ending;
+  }
+
+  #transact(work: TransactionWork): Promise<Ending> {
+    return runInTransaction(this.#store, this.#times, work);
+  }
+
+  /** A discarded delivery was rolled back with the handler's writes, so it gets its own transaction. */
+  async #remember(id: string, discarded: Ending): Promise<Ending> {
+    const ending = await this.#transact({ id, run: () => HANDLED, signal: new LazySignal() });
+    const isRemembered = ending.outcome === "handled" || ending.outcome === "duplicate";
+    return isRemembered ? discarded : ending;
+  }
+
+  /** Runs the handler in `tx`. Resolves when it settles, or is given up after `handlerMaxMs`. */
+  #runHandler(
+    { headers: { id, type, timestampMs }, rawBody, call, trace }: Delivery,
+    tx: unknown,
+    takeover: boolean,
+    signal: LazySignal,
+    onTimeout: (error: DeadlineError) => void,
+  ): Promise<HandlerResult> {
+    return new Promise((resolve, reject) => {
+      if (takeover) trace.takeover = true;
+      const stopTimers = startHandlerTimers(
+        this.#times,
+        (error) => {
+          LazySignal.abort(signal, error);
+          onTimeout(error);
+        },
+        (error) => {
+          // The store rolls back, which frees its connection. The handler itself cannot be stopped.
+          resolve({ outcome: "handler_failed", error });
+          void result.then((late) => {
+            const line = `${late.outcome}, but after handlerMaxMs: its transaction was rolled back`;
+            const details = { id, type, error: "error" in late ? late.error : undefined };
+            this.#log("warn", line, details);
+          });
+        },
+      );
+      const timestamp = new Date(timestampMs);
+      const context = createContext(id, type, timestamp, rawBody, takeover, signal);
+      const result = Promise.resolve(runHandler(call, Object.assign(context, { tx })));
+      void result.finally(stopTimers).then(resolve, reject);
+    });
+  }
+}
+
+/** Tells whether the timers of a run are still called: a runtime may freeze or end its request. */
+class Heartbeat {
+  readonly #leaseMs: number;
+  #aliveAt = 0;
+  #stopTimer: () => void = () => undefined;
+
+  constructor(leaseMs: number) {
+    this.#leaseMs = leaseMs;
+    this.#beat();
+  }
+
+  isOverdue(): boolean {
+    return performance.now() - this.#aliveAt > this.#leaseMs / 3 + 2 * this.#leaseMs;
+  }
+
+  stop(): void {
+    this.#stopTimer();
+  }
+
+  #beat(): void {
+    this.#aliveAt = performance.now();
+    this.#stopTimer = startBackgroundTimer(this.#leaseMs / 3, () => {
+      this.#beat();
+    });
+  }
+}
