@@ -14,7 +14,7 @@ export type {
   UnrecognizedDelivery,
 } from "./handling/handlers.js";
 export type { DeliveryContext } from "./handling/delivery-context.js";
-export type { DeliveryIssue } from "./records/decode.js";
+export type { DeliveryIssue } from "./records/decoded.js";
 export type { WebhookRequest } from "./delivery/request.js";
 export { UnreadableBody, type UnreadableReason } from "./delivery/unreadable-body.js";
 export type { WebhookHeaders } from "./delivery/headers.js";
@@ -37,34 +37,36 @@ export {
 export type { ClaimResult, ClaimTimes, DeliveryStore } from "./stores/delivery-store.js";
 export type { ProcessResult, TransactionalStore, WorkFacts } from "./stores/transactional-store.js";
 
+export type {
+  Alarm,
+  AlarmEventType,
+  AlarmSeverity,
+  AlarmSource,
+  AlarmStatus,
+  BureauSource,
+} from "./records/alarm.js";
 export {
-  alarmSchema,
-  deleteMyDataEventSchema,
   isKnownOnlineDataEvent,
-  newAlarmSchema,
-  onlineDataEventSchema,
-  type Alarm,
-  type AlarmEventType,
-  type AlarmSeverity,
-  type AlarmSource,
-  type AlarmStatus,
-  type BureauSource,
+  type DataDeletedEvent,
+  type DataReappearedEvent,
+  type DeletionRequestSentEvent,
   type KnownOnlineDataEvent,
   type OnlineDataEvent,
   type OnlineDataEventType,
   type OnlineDataSeverity,
-  type OpenOnlineDataEvent,
-} from "./records/schemas.js";
+  type PersonalDataFoundEvent,
+  type PersonalDataNotFoundEvent,
+  type PowerOfAttorneySignedEvent,
+  type UnknownOnlineDataEvent,
+  type UserManualInstructionsSentEvent,
+} from "./records/online-data-event.js";
+export { SchemaLoadError } from "./records/decode.js";
+export { extraFields } from "./records/extra-fields.js";
 export {
   AlarmPayloadError,
   parseAlarmPayload,
   type AlarmPayloadErrorCode,
 } from "./records/alarm-payload.js";
-export type {
-  StandardSchema,
-  StandardSchemaIssue,
-  StandardSchemaResult,
-} from "./records/standard-schema.js";
 export { parseGatewayTime } from "./records/gateway-time.js";
 
 export {

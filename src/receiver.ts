@@ -3,6 +3,7 @@ import { createAnswers, type WebhookResponse } from "./answer/answer.js";
 import { createObserve } from "./answer/authentic-delivery.js";
 import { createAuthenticate, type Authenticity } from "./signature/authenticate.js";
 import { decode } from "./records/decode.js";
+import type { Decoded } from "./records/decoded.js";
 import { drainTimeoutOf, type DrainOptions, type DrainResult } from "./options/drain-options.js";
 import { isFresh, staleness } from "./signature/freshness.js";
 import { headerFaults } from "./delivery/header-faults.js";
@@ -139,6 +140,13 @@ export function createWebhookReceiver<Tx = never>(
     }
 
     const decoded = decode(rawBody, type);
+    return "then" in decoded
+      ? decoded.then((record) => handle(delivery, record))
+      : handle(delivery, decoded);
+  }
+
+  function handle(delivery: Delivery, decoded: Decoded): MaybeLater<Ending> {
+    const { id, type } = delivery.headers;
     if (decoded.kind === "type_mismatch") return { outcome: "type_mismatch" };
 
     const route = findRoute(decoded, type);
@@ -146,7 +154,7 @@ export function createWebhookReceiver<Tx = never>(
     if (route.kind !== "run") return { outcome: route.kind, advice: route.advice };
 
     if (handling.areTaken()) return overloaded(id);
-    trace.place = handling.take();
+    delivery.trace.place = handling.take();
     return mode.handle(delivery, route);
   }
 

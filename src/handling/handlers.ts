@@ -1,14 +1,14 @@
 import { ConfigurationError } from "../common/configuration-error.js";
-import type { DeliveryIssue } from "../records/decode.js";
+import type { DeliveryIssue } from "../records/decoded.js";
 import type { DeliveryContext } from "./delivery-context.js";
+import type { Alarm } from "../records/alarm.js";
 import {
   ONLINE_DATA_EVENT_TYPES,
   isOnlineDataEventType,
-  type Alarm,
   type KnownOnlineDataEvent,
   type OnlineDataEvent,
   type OnlineDataEventType,
-} from "../records/schemas.js";
+} from "../records/online-data-event.js";
 
 /**
  * Handles one record. It has to await all its work: what it returns is awaited and then ignored, and

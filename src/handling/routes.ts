@@ -1,8 +1,9 @@
-import { readJson, type Decoded, type DeliveryIssue } from "../records/decode.js";
+import { readJson } from "../records/decode.js";
+import type { Decoded, DeliveryIssue } from "../records/decoded.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import type { Handler, Handlers, OnlineDataEventHandlers } from "./handlers.js";
 import type { Run } from "./run-handler.js";
-import { isOnlineDataEventType, type OnlineDataEvent } from "../records/schemas.js";
+import { isOnlineDataEventType, type OnlineDataEvent } from "../records/online-data-event.js";
 
 /** What to do with a decoded delivery. */
 export type Route =

@@ -6,7 +6,8 @@ import type { Handler, UnrecognizedDelivery } from "../handling/handlers.js";
 import { integerOption } from "../common/integer-option.js";
 import { ownOptions } from "../common/own-options.js";
 import { isPromise } from "../common/maybe-promise.js";
-import type { Alarm, OnlineDataEvent } from "../records/schemas.js";
+import type { Alarm } from "../records/alarm.js";
+import type { OnlineDataEvent } from "../records/online-data-event.js";
 import { inboxJobOf, type InboxJob } from "./inbox-job.js";
 import { QueueError, queueErrorOf } from "./queue-error.js";
 

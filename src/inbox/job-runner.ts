@@ -82,15 +82,15 @@ export function createJobRunner(
     log("warn", line);
   };
 
-  const routeOf = ({ rawBody, type }: QueuedDelivery): Route => {
-    const decoded = decode(rawBody, type);
+  const routeOf = async ({ rawBody, type }: QueuedDelivery): Promise<Route> => {
+    const decoded = await decode(rawBody, type);
     // The receiver refuses such a delivery, so only a stranger can have put it here.
     if (decoded.kind === "type_mismatch") throw new UnreadableJobError("a body of its type");
     return findRoute(decoded, type);
   };
 
   const perform = async (delivery: QueuedDelivery, run: InboxRun): Promise<InboxResult> => {
-    const route = routeOf(delivery);
+    const route = await routeOf(delivery);
     if (route.kind === "unhandled") {
       warnOnce(`unhandled: no handler is given for ${route.what}, whose jobs are completed`);
       return { outcome: "unhandled" };

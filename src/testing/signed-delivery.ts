@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { ConfigurationError } from "../common/configuration-error.js";
 import { ownOptions } from "../common/own-options.js";
-import type { Alarm, OnlineDataEvent } from "../records/schemas.js";
+import type { Alarm } from "../records/alarm.js";
+import type { OnlineDataEvent } from "../records/online-data-event.js";
 import { signDelivery } from "../signature/sign-delivery.js";
 
 /** What every signed delivery is made with. */
