@@ -8,7 +8,7 @@ import {
 import { nodeDisconnection, untouchedIncoming } from "./http/hono-incoming.js";
 import { discardNodeBody, readNodeBody } from "./http/node-body.js";
 import type { WebhookReceiver } from "../src/receiver.js";
-import { UnreadableBody } from "../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../src/delivery/request.js";
 
 /** Options of the Hono adapter. */
 export type HonoHandlerOptions = BodyOptions;

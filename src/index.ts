@@ -6,7 +6,13 @@ export type {
   UnsignedReceiverOptions,
   WebhookReceiverOptions,
 } from "./options/options.js";
-export type { SecretFunction, SecretList, SecretOption, SecretQuery } from "./signature/secrets.js";
+export {
+  type SecretFunction,
+  type SecretList,
+  type SecretOption,
+  type SecretQuery,
+  NoUsableSecretError,
+} from "./signature/secrets.js";
 export type {
   Handler,
   Handlers,
@@ -15,16 +21,15 @@ export type {
 } from "./handling/handlers.js";
 export type { DeliveryContext } from "./handling/delivery-context.js";
 export type { DeliveryIssue } from "./records/decoded.js";
-export type { WebhookRequest } from "./delivery/request.js";
-export { UnreadableBody, type UnreadableReason } from "./delivery/unreadable-body.js";
+export { type WebhookRequest, UnreadableBody, type UnreadableReason } from "./delivery/request.js";
 export type { WebhookHeaders } from "./delivery/headers.js";
+export type { WebhookType } from "./delivery/webhook-type.js";
 export type { WebhookResponse } from "./answer/answer.js";
 export type { Outcome } from "./answer/outcome.js";
 export type { OutcomeReport } from "./answer/report.js";
 export type { AuthenticDelivery } from "./answer/authentic-delivery.js";
 export type { LogDetails, Logger } from "./answer/logger.js";
 export type { MaybePromise } from "./common/maybe-promise.js";
-export type { WebhookType } from "./delivery/webhook-type.js";
 
 export { signDelivery, type SignDeliveryOptions } from "./signature/sign-delivery.js";
 export { verifySignature, type VerifySignatureOptions } from "./signature/verify-signature.js";
@@ -78,7 +83,6 @@ export {
 export { DeadlineError } from "./common/deadline.js";
 export { InvalidValueError, type InvalidValueErrorCode } from "./common/invalid-value.js";
 export { LeaseLostError } from "./handling/perform.js";
-export { NoUsableSecretError } from "./signature/secrets.js";
 export { TransactionLostError } from "./handling/transaction.js";
 export { MemoryStoreFullError } from "./stores/in-process-store.js";
 export { UnexpectedResultError } from "./stores/unexpected-result.js";

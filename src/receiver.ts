@@ -5,7 +5,7 @@ import { createAuthenticate, type Authenticity } from "./signature/authenticate.
 import { decode } from "./records/decode.js";
 import type { Decoded } from "./records/decoded.js";
 import { drainTimeoutOf, type DrainOptions, type DrainResult } from "./options/drain-options.js";
-import { isFresh, staleness } from "./signature/freshness.js";
+import { isFresh, staleness, createTimestampWatch } from "./signature/timestamps.js";
 import { headerFaults } from "./delivery/header-faults.js";
 import { readDeliveryHeaders } from "./delivery/headers.js";
 import type { MaybeLater } from "./common/maybe-promise.js";
@@ -14,15 +14,20 @@ import type { WebhookReceiverOptions } from "./options/options.js";
 import { overloaded } from "./handling/overloaded.js";
 import { Places } from "./common/places.js";
 import { helpText } from "./answer/outcome-help.js";
-import { createTimestampWatch } from "./signature/repeated-timestamps.js";
 import { createReporter, type Ending, type Trace } from "./answer/report.js";
-import { isPost, isProbe, readBody, type WebhookRequest } from "./delivery/request.js";
+import {
+  isPost,
+  isProbe,
+  readBody,
+  type WebhookRequest,
+  UnreadableBody,
+  holdOpen,
+  waitUntilOf,
+} from "./delivery/request.js";
 import { createRoutes } from "./handling/routes.js";
 import { createRunning } from "./handling/running.js";
 import { checkOptions } from "./options/settings.js";
 import { giveWarn } from "./stores/store-warnings.js";
-import { UnreadableBody } from "./delivery/unreadable-body.js";
-import { holdOpen, waitUntilOf } from "./delivery/wait-until.js";
 
 /** Receives deliveries. Mount it with an adapter, or call `receive` directly. */
 export interface WebhookReceiver {

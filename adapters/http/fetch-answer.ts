@@ -4,8 +4,7 @@ import { adapterSideOf } from "../../src/answer/adapter-side.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
 import type { WebhookHeaders } from "../../src/delivery/headers.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
-import type { WebhookRequest } from "../../src/delivery/request.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { type WebhookRequest, UnreadableBody } from "../../src/delivery/request.js";
 
 const encoder = new TextEncoder();
 const NO_BODY = { "content-length": "0" };

@@ -2,7 +2,7 @@ import type { BodyLimits } from "./body-limits.js";
 import { createByteCollector } from "./byte-collector.js";
 import { LINGER_MS } from "./linger.js";
 import { within, DeadlineError } from "../../src/common/deadline.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 
 /** What is read of a `Request`. */
 export interface FetchBody {

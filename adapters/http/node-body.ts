@@ -6,7 +6,7 @@ import { createByteCollector } from "./byte-collector.js";
 import { LINGER_MS } from "./linger.js";
 import { isHttp2 } from "./node-connection.js";
 import type { MaybeLater } from "../../src/common/maybe-promise.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 
 /** A request of `node:http`, `node:https` or HTTP/2's compatibility API, perhaps behind a parser. */
 export type NodeRequest = (IncomingMessage | Http2ServerRequest) & {

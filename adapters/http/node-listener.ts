@@ -5,7 +5,7 @@ import { isGone, settled, type NodeResponse } from "./node-connection.js";
 import { adapterSideOf } from "../../src/answer/adapter-side.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 
 /**
  * Answers one request. Returns a promise that settles with the response and never rejects; typed `unknown`,

@@ -2,8 +2,7 @@ import type { WebhookResponse } from "./answer.js";
 import { endOf } from "../common/guarded.js";
 import type { Outcome } from "./outcome.js";
 import type { Trace } from "./report.js";
-import type { WebhookRequest } from "../delivery/request.js";
-import { holdOpen } from "../delivery/wait-until.js";
+import { type WebhookRequest, holdOpen } from "../delivery/request.js";
 
 /**
  * A request whose signature is good, and what became of it. With `acceptUnsignedDeliveries` any request

@@ -4,11 +4,10 @@ import { endOf } from "../common/guarded.js";
 import { createLog, type Log, type Logger } from "./logger.js";
 import { ruleOf, type Outcome, type OutcomeRule } from "./outcome.js";
 import { helpText } from "./outcome-help.js";
-import type { WebhookRequest } from "../delivery/request.js";
+import { type WebhookRequest, holdOpen, type WaitUntil } from "../delivery/request.js";
 import { ignoredWarning } from "../handling/run-handler.js";
 import type { Place } from "../common/places.js";
 import { createThinning } from "./thinning.js";
-import { holdOpen, type WaitUntil } from "../delivery/wait-until.js";
 
 /** What became of one request, for metrics and alerts. Holds nothing personal but what `error` brings. */
 export interface OutcomeReport {
