@@ -21,6 +21,10 @@ export default defineConfig({
   external: ["#crypto", /^node:/],
   removeNodeProtocol: false,
   outExtension: () => ({ js: ".cjs" }),
+  esbuildOptions(options) {
+    // Makes `import()` a `require` inside a function: Jest's CommonJS refuses `import()` without a flag.
+    options.supported = { ...options.supported, "dynamic-import": false };
+  },
   esbuildPlugins: [
     {
       name: "keep-files-apart",

@@ -5,6 +5,7 @@ import { defineConfig } from "tsup";
 export default defineConfig({
   entry: {
     index: "src/index.ts",
+    schemas: "src/records/standard-schemas.ts",
     express: "adapters/express.ts",
     hono: "adapters/hono.ts",
     node: "adapters/node.ts",
@@ -32,6 +33,7 @@ export default defineConfig({
   dts: {
     entry: {
       index: "src/index.ts",
+      schemas: "src/records/standard-schemas.ts",
       express: "adapters/express.ts",
       hono: "adapters/hono.ts",
       node: "adapters/node.ts",

@@ -8,16 +8,14 @@ export type {
   UnrecognizedDelivery,
 } from "./handling/handlers.js";
 export type { DeliveryContext } from "./handling/delivery-context.js";
-export type { DeliveryIssue } from "./records/decode.js";
+export type { DeliveryIssue } from "./records/decoded.js";
 export type { WebhookRequest } from "./delivery/request.js";
-export { UnreadableBody, type UnreadableReason } from "./delivery/unreadable-body.js";
 export type { WebhookHeaders } from "./delivery/headers.js";
+export type { WebhookType } from "./delivery/webhook-type.js";
 export type { WebhookResponse } from "./answer/answer.js";
 export type { Outcome } from "./answer/outcome.js";
 export type { AuthenticDelivery, OutcomeReport } from "./answer/observers.js";
 export type { LogDetails, Logger } from "./answer/logger.js";
-export type { MaybePromise } from "./common/promises.js";
-export type { WebhookType } from "./delivery/webhook-type.js";
 
 export { signDelivery, type SignDeliveryOptions } from "./signature/sign-delivery.js";
 export { verifySignature, type VerifySignatureOptions } from "./signature/verify-signature.js";
@@ -36,34 +34,36 @@ export type {
 } from "./stores/delivery-store.js";
 export type { ProcessResult, TransactionalStore, WorkFacts } from "./stores/transactional-store.js";
 
+export type {
+  Alarm,
+  AlarmEventType,
+  AlarmSeverity,
+  AlarmSource,
+  AlarmStatus,
+  BureauSource,
+} from "./records/alarm.js";
 export {
-  alarmSchema,
-  deleteMyDataEventSchema,
   isKnownOnlineDataEvent,
-  newAlarmSchema,
-  onlineDataEventSchema,
-  type Alarm,
-  type AlarmEventType,
-  type AlarmSeverity,
-  type AlarmSource,
-  type AlarmStatus,
-  type BureauSource,
+  type DataDeletedEvent,
+  type DataReappearedEvent,
+  type DeletionRequestSentEvent,
   type KnownOnlineDataEvent,
   type OnlineDataEvent,
   type OnlineDataEventType,
   type OnlineDataSeverity,
-  type OpenOnlineDataEvent,
-} from "./records/schemas.js";
+  type PersonalDataFoundEvent,
+  type PersonalDataNotFoundEvent,
+  type PowerOfAttorneySignedEvent,
+  type UnknownOnlineDataEvent,
+  type UserManualInstructionsSentEvent,
+} from "./records/online-data-event.js";
+export { SchemaLoadError } from "./records/decode.js";
+export { extraFields } from "./records/extra-fields.js";
 export {
   AlarmPayloadError,
   parseAlarmPayload,
   type AlarmPayloadErrorCode,
 } from "./records/alarm-payload.js";
-export type {
-  StandardSchema,
-  StandardSchemaIssue,
-  StandardSchemaResult,
-} from "./records/standard-schema.js";
 export { parseGatewayTime } from "./records/gateway-time.js";
 
 export {

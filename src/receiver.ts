@@ -10,8 +10,8 @@ import type { MaybeLater } from "./common/promises.js";
 import { headerFaults } from "./delivery/header-faults.js";
 import { readDeliveryHeaders } from "./delivery/headers.js";
 import { isPost, isProbe, readBody, type WebhookRequest } from "./delivery/request.js";
-import { UnreadableBody } from "./delivery/unreadable-body.js";
-import { holdOpen, waitUntilOf } from "./delivery/wait-until.js";
+import { UnreadableBody } from "./delivery/request.js";
+import { holdOpen, waitUntilOf } from "./delivery/request.js";
 import { isTransactional, type Handling } from "./handling/handling.js";
 import { LeasedHandling } from "./handling/leased-handling.js";
 import { Routes } from "./handling/routes.js";
@@ -23,10 +23,11 @@ import {
   type WebhookReceiverOptions,
 } from "./options/options.js";
 import { checkOptions } from "./options/settings.js";
-import { decode, type Decoded } from "./records/decode.js";
+import { decode } from "./records/decode.js";
+import type { Decoded } from "./records/decoded.js";
 import { createAuthenticate } from "./signature/authenticate.js";
-import { isFresh, staleness } from "./signature/freshness.js";
-import { createTimestampWatch } from "./signature/repeated-timestamps.js";
+import { isFresh, staleness } from "./signature/timestamps.js";
+import { createTimestampWatch } from "./signature/timestamps.js";
 import { giveWarn, tellTimeLimit } from "./stores/receiver-hooks.js";
 
 /** Receives deliveries. Mount it with an adapter, or call `receive` directly. */

@@ -2,8 +2,7 @@ import type { FetchRequest } from "./fetch-body.js";
 import { adapterHooksOf } from "../../src/answer/adapter-hooks.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
-import type { WebhookRequest } from "../../src/delivery/request.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { type WebhookRequest, UnreadableBody } from "../../src/delivery/request.js";
 
 const encoder = new TextEncoder();
 const NO_BODY = { "content-length": "0" };

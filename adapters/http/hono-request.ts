@@ -2,7 +2,7 @@ import type { BodyLimits } from "./body-limits.js";
 import { readFetchRequest, type FetchRequest } from "./fetch-body.js";
 import { discardNodeBody, readNodeBody } from "./node-body.js";
 import { isGone, type NodeRequest, type NodeResponse } from "./node-connection.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 
 /** The part of Hono's `Context` that the adapter uses, by structure. */
 export interface HonoContext {

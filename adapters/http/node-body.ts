@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { LINGER_MS, type BodyLimits } from "./body-limits.js";
 import { isHttp2, type NodeRequest } from "./node-connection.js";
 import { UploadBuffer } from "./upload-buffer.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 
 /**
  * The body of a request: its bytes or text, or the reason why there is none. Undefined if the sender has

@@ -5,7 +5,7 @@ import { isGone, settled, type NodeRequest, type NodeResponse } from "./node-con
 import { adapterHooksOf, type AdapterHooks } from "../../src/answer/adapter-hooks.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 
 /**
  * Answers one request. Returns a promise that settles with the response and never rejects. Its type is

@@ -1,5 +1,5 @@
 import { ignoreFailure } from "../common/promises.js";
-import { holdOpen } from "../delivery/wait-until.js";
+import { holdOpen } from "../delivery/request.js";
 import type { AdapterHooks } from "./adapter-hooks.js";
 import { answersByOutcome, delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
 import { LogRateLimit } from "./log-rate-limit.js";

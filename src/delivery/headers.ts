@@ -1,32 +1,32 @@
-/** Request headers: a `Headers` object, or a record in any letter case. */
+/** Request headers: a `Headers` object, or a record with names in any letter case. */
 export type WebhookHeaders = { get(name: string): string | null } | HeaderRecord;
 
 type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The headers that a signature is made of (GATEWAY.md, "Authentication", rule 7). */
+/** The headers that the signature covers, and the signature (GATEWAY.md, "Authentication", rule 7). */
 export interface SignedHeaders {
   /** X-Webhook-Id. */
   id: string;
-  /** X-Webhook-Timestamp, the exact text: it is part of what is signed. */
+  /** X-Webhook-Timestamp, the exact text, because the text is signed. */
   timestamp: string;
-  /** The same moment in Unix milliseconds. */
+  /** The same time in Unix milliseconds. */
   timestampMs: number;
-  /** X-Webhook-Signature, any text (`isSignature`); undefined where the delivery is not signed. */
+  /** X-Webhook-Signature, any text (see `isSignature`); undefined if the delivery is not signed. */
   signature: string | undefined;
 }
 
 /** The four webhook headers (GATEWAY.md, "Events"). */
 export interface DeliveryHeaders extends SignedHeaders {
-  /** X-Webhook-Type. Not signed, so it is only a claim until the signed body agrees. */
+  /** X-Webhook-Type. Not signed, so it is only a claim until the signed body agrees with it. */
   type: string;
 }
 
 const MAX_TIMESTAMP_LENGTH = 12;
 const DIGIT_ZERO = 0x30;
 /**
- * No colon: the signed string is joined with colons, so with one in an id a single captured delivery
- * could be cut into hundreds of other "signed" ones. ASCII alone, since a backend may take only the
- * low byte of a character. The type shares the grammar.
+ * No colon: the signed string is joined with colons, so a captured delivery with a colon in its id could
+ * be split into other "signed" deliveries. ASCII only, because a backend may use only the low byte of a
+ * character. The type has the same grammar.
  */
 const NO_TOKEN = /[^0-9A-Za-z._-]/;
 const MAX_TOKEN_LENGTH = 128;
@@ -43,7 +43,7 @@ export function isDeliveryTimestamp(text: unknown): text is string {
   return typeof text === "string" && !Number.isNaN(readTimestamp(text));
 }
 
-/** The moment of an X-Webhook-Timestamp, 1 to 12 digits of Unix seconds, in milliseconds; NaN for all else. */
+/** An X-Webhook-Timestamp (1 to 12 digits, Unix seconds) in milliseconds. NaN for any other text. */
 export function readTimestamp(text: string): number {
   if (text === "" || text.length > MAX_TIMESTAMP_LENGTH) return Number.NaN;
   let seconds = 0;
@@ -56,8 +56,8 @@ export function readTimestamp(text: string): number {
 }
 
 /**
- * By what may not be in it, which is found in half the time that a match of the whole takes. The type
- * first: `test` alone takes a list of one text for that text.
+ * Searches for a forbidden character, which takes half the time of matching the whole text. Checks the
+ * type first, because `test` would convert an array of one string to that string.
  */
 function isToken(text: unknown): text is string {
   return (
@@ -69,15 +69,15 @@ function isToken(text: unknown): text is string {
 }
 
 /**
- * The webhook headers, or undefined where one is missing (the signature may be), repeated or malformed.
- * The grammar of a signature is not judged here: one that matches has it, and the others are asked.
+ * The webhook headers, or undefined if one is missing, repeated or malformed. The signature may be
+ * missing, and its grammar is checked only after it has matched no secret.
  */
 export function readDeliveryHeaders(headers: WebhookHeaders): DeliveryHeaders | undefined {
   const texts = findTexts(headers);
   return texts && judge(texts);
 }
 
-/** The same whatever the type is, which no signature covers. */
+/** The signed headers, whatever the type is: the signature does not cover it. */
 export function readSignedHeaders(headers: WebhookHeaders): SignedHeaders | undefined {
   const texts = findTexts(headers);
   return texts && judge({ ...texts, type: "new_alarm" });
@@ -91,24 +91,20 @@ function judge(texts: HeaderTexts): DeliveryHeaders | undefined {
   if (!isDeliveryId(id) || typeof timestamp !== "string") return undefined;
   const timestampMs = readTimestamp(timestamp);
   if (Number.isNaN(timestampMs)) return undefined;
-  // The documented types are tokens, and known in a third of the time.
+  // A comparison with the documented types takes a third of the time of `isToken`.
   if (type !== "new_alarm" && type !== "delete_my_data_event" && !isToken(type)) return undefined;
   if (typeof signature !== "string" && signature !== undefined) return undefined;
   return { id, timestamp, timestampMs, type, signature };
 }
 
-/** Without the spaces and tabs around it, which are no part of a header's value (RFC 9110, section 5.5). */
+/** Without spaces and tabs around it: they are not part of a header value (RFC 9110, section 5.5). */
 function trimmed(text: unknown): unknown {
   if (typeof text !== "string") return text;
   let start = 0;
   let end = text.length;
-  while (start < end && isBlank(text.charCodeAt(start))) start += 1;
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
+  while (start < end && (text[start] === " " || text[start] === "\t")) start += 1;
+  while (end > start && (text[end - 1] === " " || text[end - 1] === "\t")) end -= 1;
   return end - start === text.length ? text : text.slice(start, end);
-}
-
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09;
 }
 
 /** Whether `text` can be an X-Webhook-Signature: `v1=` and 64 hexadecimal digits of any letter case. */
@@ -117,12 +113,12 @@ export function isSignature(text: string): boolean {
 }
 
 function findTexts(headers: WebhookHeaders | null | undefined): HeaderTexts | undefined {
-  // A serverless event may have null where it has no headers.
+  // A serverless event without headers may have null here.
   if (headers === null || headers === undefined) return undefined;
   return isHeadersObject(headers) ? readHeadersObject(headers) : readRecord(headers);
 }
 
-/** What was found under each name, before the grammar; undefined where there is none. */
+/** The value found under each name, before the grammar is checked; undefined if there is none. */
 interface HeaderTexts {
   id: unknown;
   timestamp: unknown;
@@ -134,7 +130,7 @@ function isHeadersObject(headers: WebhookHeaders): headers is { get(name: string
   return typeof headers.get === "function";
 }
 
-/** A header given twice comes joined with a comma here, which no grammar above lets through. */
+/** A repeated header arrives joined with a comma, which the grammar refuses. */
 function readHeadersObject(headers: { get(name: string): unknown }): HeaderTexts {
   return {
     id: headers.get("x-webhook-id") ?? undefined,
@@ -145,18 +141,17 @@ function readHeadersObject(headers: { get(name: string): unknown }): HeaderTexts
 }
 
 /**
- * Undefined where a webhook header is given twice, be it in an array or in two letter cases. All four
- * in lower case, as Node gives them, are looked up by name: that takes a tenth of the time of names
- * that are not known before, and lower-casing every name would cost 0.5 µs a request.
+ * Undefined if a webhook header is given twice, in an array or in two letter cases. If all four are in
+ * lower case, as Node has them, they are looked up by name: 0.2 µs faster, 5 % of a delivery of 1 KB.
  */
 function readRecord(record: HeaderRecord): HeaderTexts | undefined {
-  // `for in` names what is inherited too, which is no header.
+  // `for in` also names inherited properties, which are no headers.
   const own = isPlain(record) ? record : { ...record };
   let known = 0;
   for (const name in own) {
     if (!startsWithX(name)) continue;
-    if (isWebhookHeader(name)) known += 1;
-    else if (isWebhookHeader(name.toLowerCase())) return readAnyCase(own);
+    if (fieldOf(name) !== undefined) known += 1;
+    else if (fieldOf(name.toLowerCase()) !== undefined) return readAnyCase(own);
   }
   if (known < WEBHOOK_HEADERS) return readAnyCase(own);
   const id = own["x-webhook-id"];
@@ -171,45 +166,52 @@ function readRecord(record: HeaderRecord): HeaderTexts | undefined {
   return areTexts ? { id, timestamp, type, signature } : readAnyCase(own);
 }
 
-/** The same for names in any case, and for headers that are not given as one text. */
+/** The same for names in any letter case, and for values that are not one string. */
 function readAnyCase(record: HeaderRecord): HeaderTexts | undefined {
-  const found = new Map<string, string>();
+  const texts: HeaderTexts = {
+    id: undefined,
+    timestamp: undefined,
+    type: undefined,
+    signature: undefined,
+  };
   for (const name in record) {
-    const lower = name.toLowerCase();
-    if (!isWebhookHeader(lower)) continue;
-    const text = textOf(record[name]);
-    if (text === undefined) continue;
-    if (typeof text !== "string" || found.has(lower)) return undefined;
-    found.set(lower, text);
+    const field = fieldOf(name.toLowerCase());
+    const text = field && textOf(record[name]);
+    if (field === undefined || text === undefined) continue;
+    if (typeof text !== "string" || texts[field] !== undefined) return undefined;
+    texts[field] = text;
   }
-  return readHeadersObject(found);
+  return texts;
 }
 
-/** Whether a record inherits nothing of its own making. */
+/** Whether a record inherits only from `Object.prototype` or from nothing. */
 function isPlain(record: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(record);
   return prototype === Object.prototype || prototype === null;
 }
 
-function isWebhookHeader(name: string): boolean {
+function fieldOf(name: string): keyof HeaderTexts | undefined {
   switch (name) {
     case "x-webhook-id":
+      return "id";
     case "x-webhook-timestamp":
+      return "timestamp";
     case "x-webhook-type":
+      return "type";
     case "x-webhook-signature":
-      return true;
+      return "signature";
     default:
-      return false;
+      return undefined;
   }
 }
 
-/** In either case. By the code, which takes a fifth of `startsWith`. */
+/** In either letter case. Compares codes, which takes a fifth of the time of `startsWith`. */
 function startsWithX(name: string): boolean {
   const first = name.charCodeAt(0);
   return first === 0x78 || first === 0x58;
 }
 
-/** The text of a header that is given once, be it as a list; a list of none is none. */
+/** Value of a header sent once, also as a one-element array. An empty array counts as absent. */
 function textOf(given: string | readonly string[] | undefined): unknown {
   if (!Array.isArray(given)) return given;
   if (given.length === 0) return undefined;

@@ -1,5 +1,5 @@
+import { ignoreFailure } from "../common/promises.js";
 import type { WebhookHeaders } from "./headers.js";
-import { UnreadableBody } from "./unreadable-body.js";
 
 /** A request as plain values. */
 export interface WebhookRequest {
@@ -7,17 +7,39 @@ export interface WebhookRequest {
   readonly method?: string | undefined;
   /** `Headers`, or a record in any letter case with strings, lists of strings or undefined. */
   readonly headers: WebhookHeaders;
-  /** The exact bytes, or a string that is taken as UTF-8; or, from an adapter, why there is neither. */
+  /** The exact bytes, or a string, taken as UTF-8. An adapter that could not read them passes the reason. */
   readonly body: Uint8Array | string | UnreadableBody;
   /**
-   * Takes each promise of work that goes on after the answer: a handler that ran into
-   * `handlerTimeoutMs`, what the store has not taken yet, and what your `onOutcome` and
-   * `onAuthenticDelivery` return. Give it where the platform ends a request's context with its answer,
-   * as Workers do: `(work) => ctx.waitUntil(work)`. The promises never reject.
+   * Receives a promise for all work that continues after the answer: a handler that passed
+   * `handlerTimeoutMs`, writes that the store has not completed, and what your `onOutcome` and
+   * `onAuthenticDelivery` return. Needed where the platform ends a request's context with its answer,
+   * as Workers do: `(work) => ctx.waitUntil(work)`. The promises never reject. Default: none.
    */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
-  /** Whether the sender has hung up, asked when the report is made. Adapters that can know give it. */
+  /** Whether the sender has hung up. Called when the report is made. Default: unknown, not reported. */
   readonly isDisconnected?: (() => boolean) | undefined;
+}
+
+/** Why an adapter could not read the body. The request's outcome has the same name. */
+export type UnreadableReason = "body_too_large" | "body_timeout" | "body_consumed";
+
+/**
+ * Passed to `receive` by an adapter in place of a body that it could not read. A class, because JSON
+ * cannot make an instance of it: if a parsed body is passed by mistake, its sender cannot forge one.
+ */
+export class UnreadableBody {
+  constructor(
+    readonly reason: UnreadableReason,
+    /** Number of bytes received before. */
+    readonly bytes: number,
+    /** What the operator can change, for the log. */
+    readonly advice?: string,
+  ) {}
+
+  /** Whether the sender may still be uploading, so that the connection must be closed. */
+  get isUnfinished(): boolean {
+    return this.reason !== "body_consumed";
+  }
 }
 
 const encoder = new TextEncoder();
@@ -29,25 +51,25 @@ const NOT_RAW = new UnreadableBody(
   "receive({ body }) got neither bytes nor a string: pass the raw body, not what a parser made of it.",
 );
 
-/** Whether a request is a POST, which one without a method is taken for. In any letter case. */
+/** Whether a request is a POST, in any letter case. A request without a method counts as one. */
 export function isPost(method: string | null | undefined): boolean {
   return method === "POST" || (method ?? "POST").toUpperCase() === "POST";
 }
 
-/** Whether a request asks for the URL alone, as the gateway and load balancers do. In any letter case. */
+/** Whether a request only checks that the URL is reachable: GET or HEAD, in any letter case. */
 export function isProbe(method: string | null | undefined): boolean {
   const name = method?.toUpperCase();
   return name === "GET" || name === "HEAD";
 }
 
-/** The body's bytes, or why there are none within `maxBodyBytes`. No body at all is an empty one. */
+/** The bytes of a body, or why there are none within `maxBodyBytes`. A missing body counts as empty. */
 export function readBody(
   body: WebhookRequest["body"] | null | undefined,
   maxBodyBytes: number,
 ): Uint8Array | UnreadableBody {
   if (body === null || body === undefined) return EMPTY;
   if (!isRaw(body)) return body instanceof UnreadableBody ? body : NOT_RAW;
-  // No character takes less than a byte, so a text that is too long is not encoded first.
+  // Each character takes at least one byte, so a string that is too long need not be encoded first.
   if (body.length > maxBodyBytes) return new UnreadableBody("body_too_large", body.length);
   const bytes = bytesOfBody(body);
   return bytes.length > maxBodyBytes ? new UnreadableBody("body_too_large", bytes.length) : bytes;
@@ -58,11 +80,29 @@ export function bytesOfBody(body: Uint8Array | string): Uint8Array {
   return typeof body === "string" ? encoder.encode(body) : body;
 }
 
-/** By tag beside `instanceof`: test runners hand in a Uint8Array of another realm. */
+/** By tag as well as `instanceof`: test runners pass a Uint8Array of another realm. */
 function isRaw(body: unknown): body is Uint8Array | string {
   return (
     typeof body === "string" ||
     body instanceof Uint8Array ||
     Object.prototype.toString.call(body) === "[object Uint8Array]"
   );
+}
+
+/** A platform's function that keeps a request's context until a promise has settled. */
+export type WaitUntil = (work: Promise<unknown>) => unknown;
+
+/** Read once, because the property may be an accessor. */
+export function waitUntilOf(request: WebhookRequest): WaitUntil | undefined {
+  const { waitUntil } = request as { waitUntil?: unknown };
+  return typeof waitUntil === "function" ? (waitUntil as WaitUntil) : undefined;
+}
+
+/** Keeps the request's context alive until `work` has settled: some platforms end it with the answer. */
+export function holdOpen(
+  { waitUntil }: { readonly waitUntil: WaitUntil | undefined },
+  work: Promise<unknown> | undefined,
+): void {
+  if (waitUntil === undefined || work === undefined) return;
+  ignoreFailure(() => waitUntil(work));
 }

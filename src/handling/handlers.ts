@@ -1,14 +1,8 @@
 import { ConfigurationError } from "../common/errors.js";
-import type { DeliveryIssue } from "../records/decode.js";
+import type { DeliveryIssue } from "../records/decoded.js";
 import type { DeliveryContext } from "./delivery-context.js";
-import {
-  ONLINE_DATA_EVENT_TYPES,
-  isOnlineDataEventType,
-  type Alarm,
-  type KnownOnlineDataEvent,
-  type OnlineDataEvent,
-  type OnlineDataEventType,
-} from "../records/schemas.js";
+import type { Alarm } from "../records/alarm.js";
+import { ONLINE_DATA_EVENT_TYPES, isOnlineDataEventType, type KnownOnlineDataEvent, type OnlineDataEvent, type OnlineDataEventType } from "../records/online-data-event.js";
 
 /**
  * Handles one record. It must await all its work: its return value is awaited and then ignored, and the

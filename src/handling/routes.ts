@@ -1,5 +1,6 @@
-import { readJson, type Decoded, type DeliveryIssue } from "../records/decode.js";
-import { isOnlineDataEventType, type OnlineDataEvent } from "../records/schemas.js";
+import { readJson } from "../records/decode.js";
+import type { Decoded, DeliveryIssue } from "../records/decoded.js";
+import { isOnlineDataEventType, type OnlineDataEvent } from "../records/online-data-event.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import type { Handler, Handlers, OnlineDataEventHandlers } from "./handlers.js";
 import type { HandlerCall } from "./run-handler.js";

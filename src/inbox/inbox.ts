@@ -5,7 +5,8 @@ import { DiscardDelivery, RetryLater } from "../handling/handler-errors.js";
 import type { Handler, UnrecognizedDelivery } from "../handling/handlers.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
 import { isPromise } from "../common/promises.js";
-import type { Alarm, OnlineDataEvent } from "../records/schemas.js";
+import type { Alarm } from "../records/alarm.js";
+import type { OnlineDataEvent } from "../records/online-data-event.js";
 import { inboxJobOf, type InboxJob } from "./inbox-job.js";
 import { QueueError, queueErrorOf } from "./queue-error.js";
 

@@ -108,7 +108,7 @@ export class JobRunner {
   }
 
   async #handle(delivery: QueuedDelivery, { signal, takeover }: InboxRun): Promise<InboxResult> {
-    const route = this.#routeOf(delivery);
+    const route = await this.#routeOf(delivery);
     if (route.kind === "unhandled") {
       this.#warnOnce(
         `unhandled: there is no handler for ${route.what}, so its jobs are completed without one`,
@@ -128,8 +128,8 @@ export class JobRunner {
     return { ...result, retryAfterMs: clampRetryAfterMs(result.retryAfterMs) };
   }
 
-  #routeOf({ rawBody, type }: QueuedDelivery): Route {
-    const decoded = decode(rawBody, type);
+  async #routeOf({ rawBody, type }: QueuedDelivery): Promise<Route> {
+    const decoded = await decode(rawBody, type);
     // The receiver refuses such a delivery, so the inbox cannot have put it into the queue.
     if (decoded.kind === "type_mismatch") throw new UnreadableJobError("a body of its type");
     return this.#routes.find(decoded, type);

@@ -6,12 +6,12 @@ export type AlarmPayloadErrorCode =
   "empty_payload" | "invalid_json" | "schema_mismatch" | "async_schema";
 
 /**
- * The payload of an alarm is not what was asked for. Neither its message nor anything that a logger
- * prints of it holds a part of the payload, which is full of personal data.
+ * The payload of an alarm could not be read. Neither the message nor what a logger prints of this error
+ * holds a part of the payload, which is personal data.
  */
 export class AlarmPayloadError extends Error {
   override readonly name = "AlarmPayloadError";
-  /** What the schema has against the payload. Not enumerable, as its messages may quote values. */
+  /** The issues that the schema found. Not enumerable, because their messages may quote values. */
   declare readonly issues: readonly StandardSchemaIssue[];
 
   constructor(
@@ -26,11 +26,16 @@ export class AlarmPayloadError extends Error {
 }
 
 /**
- * The structured vendor data of an alarm: `alarm.payload` is a JSON document in a string (GATEWAY.md,
- * "Alarm"). With a Standard Schema, also validated by it. The delivery itself does not depend on the
- * payload: a handler decides what to make of the error.
+ * Parses the vendor data of an alarm: `alarm.payload` is a JSON document in a string (GATEWAY.md,
+ * "Alarm"). With a synchronous Standard Schema (zod, valibot, arktype, …) it is also validated, and the
+ * result has the schema's output type.
  *
- * @throws AlarmPayloadError where the payload is empty, is not JSON, or does not fit the schema.
+ * ```ts
+ * const { breach } = parseAlarmPayload(alarm, z.object({ breach: z.string() }));
+ * ```
+ *
+ * @throws AlarmPayloadError if the payload is empty, is not JSON, or does not fit the schema. Catch it
+ * if the alarm matters more than its details: thrown from a handler, it is answered 500 at every attempt.
  */
 export function parseAlarmPayload(alarm: { readonly payload: string }): unknown;
 export function parseAlarmPayload<Output>(
@@ -45,7 +50,7 @@ export function parseAlarmPayload(
   if (schema === undefined) return value;
   const result = schema["~standard"].validate(value);
   if (isPromise(result)) {
-    // Its outcome is not waited for; without this its rejection would take the process down.
+    // Nothing awaits the result. Without this, a rejection would end the process.
     result.then(undefined, () => undefined);
     throw new AlarmPayloadError(
       "async_schema",
@@ -67,7 +72,7 @@ function parseJson(payload: string): unknown {
   try {
     return JSON.parse(payload);
   } catch {
-    // Without the cause: its message quotes the payload.
+    // No `cause`: its message quotes the payload.
     throw new AlarmPayloadError("invalid_json", "the payload is not JSON");
   }
 }

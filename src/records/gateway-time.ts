@@ -5,10 +5,14 @@ const LEGACY_OR_ISO =
 /**
  * Reads both date formats of the gateway (GATEWAY.md, "Versioning", rules 2 and 3): the legacy
  * `YYYY-MM-DD HH:MM:SS`, which has no zone and is read as UTC, and ISO 8601 / RFC 3339 with `Z` or an
- * offset. Fractions beyond milliseconds are cut.
+ * offset. Digits beyond milliseconds are dropped.
  *
- * @throws RangeError where the text is neither, or names no real moment (30 February, hour 24). The
- * message does not repeat the text.
+ * ```ts
+ * parseGatewayTime(alarm.created_at).toISOString(); // "2026-07-08T10:00:00.000Z"
+ * ```
+ *
+ * @throws InvalidValueError, a `RangeError`, if the text has neither format or is no real time (30
+ * February, hour 24). The message does not repeat the text.
  */
 export function parseGatewayTime(text: string): Date {
   const match = typeof text === "string" ? LEGACY_OR_ISO.exec(text) : null;
@@ -23,11 +27,11 @@ export function parseGatewayTime(text: string): Date {
   const ms = Number((match[7] ?? "").slice(0, 3).padEnd(3, "0"));
   const offsetHours = Number(match[10] ?? 0);
   const offsetMinutes = Number(match[11] ?? 0);
-  // Not Date.UTC(…): it takes the years 0 to 99 for 1900 to 1999.
+  // Not Date.UTC(…), which reads the years 0 to 99 as 1900 to 1999.
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   date.setUTCHours(hour, minute, second, ms);
-  // Date rolls 30 February over to March, so what it made is compared with what was written.
+  // Date turns 30 February into 1 or 2 March, so the result is compared with the text.
   const real =
     date.getUTCMonth() === month - 1 &&
     date.getUTCDate() === day &&

@@ -1,46 +1,19 @@
 // `zod/mini`, and as a namespace: classic zod is 22 kB in a bundle, mini 4 kB.
 import * as z from "zod/mini";
-import { hasPlainSiteFields } from "./plain-records.js";
+import type { Alarm } from "./alarm.js";
+import { isOnlineDataEventType, type OnlineDataEvent } from "./online-data-event.js";
 
-/** Severities of an alarm (GATEWAY.md, "Alarm"). */
-export type AlarmSeverity = "Low" | "Medium" | "High" | "Info";
-/** Statuses of an alarm (GATEWAY.md, "Alarm"). */
-export type AlarmStatus = "NEW" | "CLOSED";
-/** Where an alarm comes from (GATEWAY.md, "Alarm"). */
-export type AlarmSource = "BreachDb" | BureauSource;
-/** The bureau sources; such an alarm carries the same value as `event_type`. */
-export type BureauSource =
-  | "BureauIdentity"
-  | "BureauCreditA"
-  | "BureauCreditAConnect"
-  | "BureauCreditAEnquiry"
-  | "BureauCreditB";
-/** What was found (GATEWAY.md, "Alarm"). */
-export type AlarmEventType =
-  | "email_hacked"
-  | "phone_hacked"
-  | "ssn_hacked"
-  | "iban_hacked"
-  | "credit_card_hacked"
-  | "passport_hacked"
-  | "drivers_license_hacked"
-  | "domain_hacked"
-  | BureauSource;
-/** Severities of an Online Data event (GATEWAY.md, "Online Data event"). */
-export type OnlineDataSeverity = "INFO" | "SUCCESS" | "WARNING";
+// Only validation and `/schemas` import this file: it loads zod.
 
-/** An enum that may gain members: the known ones complete in an editor, any other text passes. */
-type Open<Known extends string> = Known | (string & {});
-
-// Every schema that can refuse has a message of its own. Another would come from zod's configuration,
-// which is the whole process's, and may quote the value: personal data, in the log.
+// Every schema that can refuse has a message of its own. The default message comes from zod's
+// configuration, which the whole process shares, and may quote the value: personal data in the log.
 const INTEGER = "expected an integer";
 const TEXT = "expected a string";
 const NULL = "expected null";
 const OBJECT = "expected an object";
 const TYPE = "expected an event type";
 
-/** An integer, or its digits: legacy formats vary. Beyond the safe range digits would be lost, so refused. */
+/** An integer, or its digits: legacy formats vary. Refused beyond the safe range, where digits are lost. */
 const integer = z.pipe(z.transform(digitsToNumber), z.int(INTEGER));
 
 /** A string, or a number that can be written as one without loss. */
@@ -54,7 +27,7 @@ function digitsToNumber(value: unknown): unknown {
 
 function numberToText(value: unknown): unknown {
   if (typeof value !== "number") return value;
-  // 12345678901234567890 arrives as …67000 and 1e400 as Infinity: to hand either on would be a lie.
+  // 12345678901234567890 arrives as …67000 and 1e400 as Infinity: neither is what was sent.
   const isExact = Number.isSafeInteger(value) || !Number.isInteger(value);
   return Number.isFinite(value) && isExact ? String(value) : value;
 }
@@ -63,10 +36,10 @@ const alarmFields = {
   id: integer,
   text: text(),
   account_id: integer,
-  severity: text<Open<AlarmSeverity>>(),
-  status: text<Open<AlarmStatus>>(),
-  source: text<Open<AlarmSource>>(),
-  event_type: text<Open<AlarmEventType>>(),
+  severity: text<Alarm["severity"]>(),
+  status: text<Alarm["status"]>(),
+  source: text<Alarm["source"]>(),
+  event_type: text<Alarm["event_type"]>(),
   category_id: integer,
   original_event_id: text(),
   payload: text(),
@@ -79,11 +52,8 @@ const alarmFields = {
 /** An alarm record (GATEWAY.md, "Alarm"). Unknown fields stay, unknown enum values pass. */
 export const alarmSchema = z.looseObject(alarmFields, OBJECT);
 
-/** An alarm record. Dates are as the gateway wrote them: `parseGatewayTime` reads both formats. */
-export type Alarm = z.output<typeof alarmSchema>;
-
 const eventFields = {
-  severity: text<Open<OnlineDataSeverity>>(),
+  severity: text<OnlineDataEvent["severity"]>(),
   account_id: integer,
   client_id: text(),
   occurred_at: text(),
@@ -118,31 +88,7 @@ const knownOnlineDataEventSchema = z.discriminatedUnion(
   { error: ({ code }) => ((code as string) === "invalid_type" ? OBJECT : TYPE) },
 );
 
-/** An Online Data event of a documented type; `type` tells the members apart. */
-export type KnownOnlineDataEvent = z.output<typeof knownOnlineDataEventSchema>;
-/** The documented event types (GATEWAY.md, "delete_my_data_event"). */
-export type OnlineDataEventType = KnownOnlineDataEvent["type"];
-
-/** The documented event types, in the order of the gateway's document. */
-export const ONLINE_DATA_EVENT_TYPES: readonly OnlineDataEventType[] =
-  knownOnlineDataEventSchema.def.options.flatMap((option) => option.shape.type.def.values);
-
-const knownEventTypes = new Set<unknown>(ONLINE_DATA_EVENT_TYPES);
-
-/** Whether the gateway documents this event type. */
-export function isOnlineDataEventType(type: string): type is OnlineDataEventType {
-  return knownEventTypes.has(type);
-}
-
-/** Whether an event of a documented type with a site has the types of its schema as it is. */
-export function isPlainSiteEvent(event: Readonly<Record<string, unknown>>): boolean {
-  const type = event["type"];
-  return (
-    type !== "POWER_OF_ATTORNEY_SIGNED" && knownEventTypes.has(type) && hasPlainSiteFields(event)
-  );
-}
-
-const openOnlineDataEventSchema = z.looseObject(
+const unknownOnlineDataEventSchema = z.looseObject(
   {
     // A documented type must not slip in here with fields that its own member refuses.
     type: text<string & {}>().check(
@@ -156,35 +102,16 @@ const openOnlineDataEventSchema = z.looseObject(
   OBJECT,
 );
 
-/** An Online Data event of a type that the gateway added since. */
-export type OpenOnlineDataEvent = z.output<typeof openOnlineDataEventSchema>;
-
 /**
  * An Online Data event record (GATEWAY.md, "Online Data event"): site fields are set on site events
  * and null on `POWER_OF_ATTORNEY_SIGNED`. Unknown fields stay, unknown event types pass.
  */
 export const onlineDataEventSchema = z.union(
-  [knownOnlineDataEventSchema, openOnlineDataEventSchema],
+  [knownOnlineDataEventSchema, unknownOnlineDataEventSchema],
   OBJECT,
 );
-
-/** An Online Data event. `isKnownOnlineDataEvent` narrows the open member away. */
-export type OnlineDataEvent = z.output<typeof onlineDataEventSchema>;
-
-/** Whether an event is of a documented type, so that its `type` narrows the site fields. */
-export function isKnownOnlineDataEvent(event: OnlineDataEvent): event is KnownOnlineDataEvent {
-  return isOnlineDataEventType(event.type);
-}
 
 /** The body of a `new_alarm` delivery: `{ alarm }`. */
 export const newAlarmSchema = z.looseObject({ alarm: alarmSchema }, OBJECT);
 /** The body of a `delete_my_data_event` delivery: `{ event }`. */
 export const deleteMyDataEventSchema = z.looseObject({ event: onlineDataEventSchema }, OBJECT);
-
-/** The documented fields, which validation may convert. All other fields are left as they came. */
-export const ALARM_FIELDS: readonly string[] = Object.keys(alarmFields);
-export const ONLINE_DATA_EVENT_FIELDS: readonly string[] = [
-  "type",
-  ...Object.keys(eventFields),
-  ...Object.keys(siteFields),
-];

@@ -1,24 +1,26 @@
 /**
- * The part of Standard Schema v1 (standardschema.dev) that is used here, by structure: zod, valibot,
- * arktype and others satisfy it without a dependency on any of them.
+ * The part of Standard Schema v1 (standardschema.dev) that is used here. zod, valibot, arktype and
+ * others fit it by structure, so none of them is a dependency of these types.
  */
 export interface StandardSchema<Output> {
   readonly "~standard": {
     readonly version: 1;
+    /** Name of the library that made the schema. */
     readonly vendor: string;
     readonly validate: (
       value: unknown,
     ) => StandardSchemaResult<Output> | Promise<StandardSchemaResult<Output>>;
+    /** For type inference only; undefined at run time. */
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
   };
 }
 
-/** What a schema says of a value. */
-export type StandardSchemaResult<Output> =
+/** The validated value, or why there is none. */
+type StandardSchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardSchemaIssue[] };
 
-/** One thing that a schema has against a value. */
+/** One reason why a value does not fit a schema. */
 export interface StandardSchemaIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;

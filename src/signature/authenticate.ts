@@ -4,7 +4,7 @@ import type { MaybeLater } from "../common/promises.js";
 import type { Keyring } from "./secrets.js";
 import { matchSecret, type Secrets } from "./signature.js";
 
-/** The delivery is the gateway's (`secretIndex` says by which secret), or why it is not taken for one. */
+/** Whether a delivery is authentic, and by which secret; or the outcome of one that is not. */
 export type Authenticity =
   | { readonly authentic: true; readonly secretIndex: number | undefined }
   | {
@@ -14,7 +14,7 @@ export type Authenticity =
       readonly fact?: () => string;
     };
 
-/** Judges headers and bytes. Neither throws nor rejects for a failing secret function. */
+/** Authenticates headers and bytes. Neither throws nor rejects if the secret function fails. */
 export type Authenticate = (headers: DeliveryHeaders, body: Uint8Array) => MaybeLater<Authenticity>;
 
 const ACCEPTED: Authenticity = { authentic: true, secretIndex: undefined };
@@ -22,7 +22,7 @@ const UNSIGNED: Authenticity = { authentic: false, outcome: "unsigned" };
 const MISMATCH: Authenticity = { authentic: false, outcome: "signature_mismatch" };
 const MALFORMED: Authenticity = { authentic: false, outcome: "malformed", fact: signatureFault };
 
-/** Without a keyring every well-formed delivery is taken for authentic: `acceptUnsignedDeliveries`. */
+/** Without a keyring (`acceptUnsignedDeliveries`) every well-formed delivery counts as authentic. */
 export function createAuthenticate(keyring: Keyring | undefined): Authenticate {
   if (keyring === undefined) {
     return ({ signature }) =>
@@ -55,7 +55,7 @@ function judge(
     : authenticityOf(index, signature);
 }
 
-/** Apart from `judge`, so that a request whose secrets are at hand makes no closure. */
+/** A function of its own, so that a request with static secrets allocates no closure. */
 function judgeLater(
   secrets: Promise<Secrets>,
   headers: DeliveryHeaders,

@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
 import { ConfigurationError } from "../common/errors.js";
 import { isSignature, type DeliveryHeaders } from "../delivery/headers.js";
+import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../delivery/webhook-type.js";
 import type { MaybeLater, MaybePromise } from "../common/promises.js";
 import { limitLookups, type LookupLimits } from "./secret-lookups.js";
 import { createSecretKey, type SecretKey, type Secrets } from "./signature.js";
-import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../delivery/webhook-type.js";
 
 /** One secret, or several during a rotation, of which one has to match. */
 export type SecretList = string | readonly string[];

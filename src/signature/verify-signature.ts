@@ -1,8 +1,7 @@
 import { readSignedHeaders, type WebhookHeaders } from "../delivery/headers.js";
-import { readBody } from "../delivery/request.js";
+import { readBody, UnreadableBody } from "../delivery/request.js";
 import { keysOf, type SecretList } from "./secrets.js";
 import { matchSecret } from "./signature.js";
-import { UnreadableBody } from "../delivery/unreadable-body.js";
 
 /** What is verified. */
 export interface VerifySignatureOptions {

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { ConfigurationError } from "../common/errors.js";
 import { ownOptions } from "../common/option-checks.js";
-import type { Alarm, OnlineDataEvent } from "../records/schemas.js";
+import type { Alarm } from "../records/alarm.js";
+import type { OnlineDataEvent } from "../records/online-data-event.js";
 import { signDelivery } from "../signature/sign-delivery.js";
 
 /** The secret that signs the published fixtures. It is public, so never use it for a real webhook. */

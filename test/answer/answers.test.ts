@@ -8,7 +8,7 @@ import {
   type WebhookRequest,
   type WebhookResponse,
 } from "../../src/index.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import type { SigningReceiverOptions } from "../support/receiver-options.js";
 

@@ -6,7 +6,7 @@ import {
   type WebhookReceiverOptions,
   type WebhookRequest,
 } from "../../src/index.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 import { alarmReceiver, type AlarmHandler } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import {

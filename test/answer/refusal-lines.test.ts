@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome, WebhookRequest } from "../../src/index.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";

@@ -5,7 +5,7 @@ import {
   type WebhookReceiverOptions,
   type WebhookRequest,
 } from "../../src/index.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import { never } from "../support/deferred.js";

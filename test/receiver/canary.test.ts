@@ -12,7 +12,7 @@ import {
   type WebhookRequest,
   type WebhookResponse,
 } from "../../src/index.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 import { CANARIES, canariesIn, canaryAlarm, canaryEvent, shownOf } from "../support/canaries.js";
 import { createCollector } from "../support/collector.js";
 import { deferred } from "../support/deferred.js";

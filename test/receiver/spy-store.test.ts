@@ -5,7 +5,7 @@ import {
   type WebhookReceiverOptions,
   type WebhookRequest,
 } from "../../src/index.js";
-import { UnreadableBody } from "../../src/delivery/unreadable-body.js";
+import { UnreadableBody } from "../../src/delivery/request.js";
 import { createCollector } from "../support/collector.js";
 import {
   NOW_MS,

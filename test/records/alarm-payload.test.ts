@@ -1,12 +1,8 @@
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod";
-import {
-  AlarmPayloadError,
-  parseAlarmPayload,
-  type Alarm,
-  type StandardSchema,
-} from "../../src/index.js";
+import { AlarmPayloadError, parseAlarmPayload, type Alarm } from "../../src/index.js";
+import type { StandardSchema } from "../../src/records/standard-schema.js";
 import { alarm, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isPlainAlarm } from "../../src/records/plain-records.js";
-import { isPlainSiteEvent } from "../../src/records/schemas.js";
+import { isPlainAlarm, isPlainSiteEvent } from "../../src/records/plain-records.js";
 import { alarm, onlineDataEvent } from "../support/deliveries.js";
 import {
   ALL_EVENTS,

@@ -1,24 +1,31 @@
 import { format, resolveConfig } from "prettier";
 import { expect, test } from "vitest";
 import type * as z from "zod/mini";
-import { alarmSchema, onlineDataEventSchema } from "../../src/index.js";
+import { ALARM_FIELDS } from "../../src/records/alarm.js";
+import {
+  ONLINE_DATA_EVENT_FIELDS,
+  ONLINE_DATA_EVENT_TYPES,
+  isSiteEventType,
+} from "../../src/records/online-data-event.js";
+import { alarmSchema, onlineDataEventSchema } from "../../src/records/schemas.js";
 
 type Shape = Readonly<Record<string, z.core.$ZodType>>;
 
-/** What a field has to pass for its schema to leave it as it is. */
+/** The condition under which the schema of a field leaves the value as it is. */
 function conditionOf(field: string, schema: z.core.$ZodType): string {
   const { def } = (schema as z.core.$ZodTypes)._zod;
-  // Every field is a conversion, which leaves alone what has its type, and then that type.
+  // Every field is a pipe: a conversion, which leaves a value of the right type alone, then the type.
   const output = def.type === "pipe" ? (def.out as z.core.$ZodTypes)._zod.def : undefined;
   if (output?.type === "number") return `Number.isSafeInteger(record["${field}"])`;
   if (output?.type === "string") return `typeof record["${field}"] === "string"`;
-  throw new Error(`${field} is neither an integer nor a text: its check has to be thought of`);
+  throw new Error(`${field} is neither an integer nor a string: write a condition for its type`);
 }
 
-function functionOf(name: string, what: string, shape: Shape): string {
-  const conditions = Object.entries(shape).map(([field, schema]) => conditionOf(field, schema));
+function functionOf(name: string, what: string, shape: Shape, first: readonly string[]): string {
+  const fields = Object.entries(shape).map(([field, schema]) => conditionOf(field, schema));
+  const conditions = [...first, ...fields];
   return `
-    /** Whether the schema of ${what} would pass it and convert nothing. */
+    /** Whether the schema of ${what} would accept it and convert nothing. */
     export function ${name}(record: PlainRecord): boolean {
       return ${conditions.join(" &&\n")};
     }`;
@@ -30,20 +37,38 @@ function siteFields(): Shape {
   return Object.fromEntries(fields.filter(([field]) => field !== "type"));
 }
 
-test("the checks of plain records are those of the schemas", async () => {
+test("the lists of documented fields and event types equal those of the schemas", () => {
+  const [known] = onlineDataEventSchema.def.options;
+  const events = known.def.options.map(({ shape }) => ({
+    type: shape.type.def.values[0],
+    fields: Object.keys(shape).sort(),
+    hasSite: shape.site_id.def.type !== "null",
+  }));
+  expect(ALARM_FIELDS).toEqual(Object.keys(alarmSchema.shape));
+  expect(events).toEqual(
+    ONLINE_DATA_EVENT_TYPES.map((type) => ({
+      type,
+      fields: [...ONLINE_DATA_EVENT_FIELDS].sort(),
+      hasSite: isSiteEventType(type),
+    })),
+  );
+});
+
+test("the generated checks of plain records follow the schemas", async () => {
   const file = "../../src/records/plain-records.ts";
   const source = `
-    // Made of the schemas by test/records/plain-records.test.ts; after a change of theirs:
+    // Generated from the schemas by test/records/plain-records.test.ts. After a change of the schemas:
     // npx vitest run --project node test/records/plain-records.test.ts -u
     //
-    // Code, and not a loop over the schema's fields, which takes 0.11 µs for an alarm where this takes
-    // 0.01 (zod/mini 1.2, classic zod 0.14 and 18 kB more at the edge). And not code that is made when
-    // the package is loaded: that needs eval, which workers and strict content policies forbid.
+    // Written out, because a loop over the fields takes 0.11 µs for an alarm and this takes 0.01
+    // (zod/mini 1.2; classic zod 0.14 and 18 kB more at the edge). Not generated at load time, because
+    // that needs eval, which workers and strict content security policies forbid.
+    import { isSiteEventType } from "./online-data-event.js";
 
-    /** A record before anything is known of it. */
+    /** A record before validation. */
     type PlainRecord = Readonly<Record<string, unknown>>;
-    ${functionOf("isPlainAlarm", "an alarm", alarmSchema.shape)}
-    ${functionOf("hasPlainSiteFields", "a site event, its type apart,", siteFields())}
+    ${functionOf("isPlainAlarm", "an alarm", alarmSchema.shape, [])}
+    ${functionOf("isPlainSiteEvent", "a documented event with a site", siteFields(), ['isSiteEventType(record["type"])'])}
   `.replace(/^ +/gm, "");
   const config = await resolveConfig(new URL(file, import.meta.url).pathname);
   await expect(await format(source, { ...config, parser: "typescript" })).toMatchFileSnapshot(file);

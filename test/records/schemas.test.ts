@@ -4,7 +4,8 @@ import {
   deleteMyDataEventSchema,
   newAlarmSchema,
   onlineDataEventSchema,
-} from "../../src/index.js";
+} from "../../src/records/schemas.js";
+import * as standardSchemas from "../../src/records/standard-schemas.js";
 import { alarm, onlineDataEvent } from "../support/deliveries.js";
 
 describe("alarmSchema", () => {
@@ -101,14 +102,14 @@ describe("deleteMyDataEventSchema", () => {
   });
 });
 
-test("the schemas are Standard Schemas, which other libraries take", () => {
-  for (const schema of [
-    alarmSchema,
-    newAlarmSchema,
-    onlineDataEventSchema,
-    deleteMyDataEventSchema,
-  ]) {
-    expect(schema["~standard"]).toMatchObject({ version: 1, vendor: "zod" });
-  }
-  expect(alarmSchema["~standard"].validate(alarm())).toEqual({ value: alarm() });
+test.each([
+  ["alarmSchema", alarm()],
+  ["onlineDataEventSchema", onlineDataEvent("DATA_DELETED")],
+  ["newAlarmSchema", { alarm: alarm() }],
+  ["deleteMyDataEventSchema", { event: onlineDataEvent("DATA_DELETED") }],
+] as const)("%s of /schemas is a synchronous Standard Schema", (name, value) => {
+  const { version, vendor, validate } = standardSchemas[name]["~standard"];
+  expect({ version, vendor }).toEqual({ version: 1, vendor: "zod" });
+  expect(validate(value)).toEqual({ value });
+  expect(validate({})).toHaveProperty("issues.0.message");
 });

@@ -1,11 +1,11 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
+import type { DeliveryIssue } from "../../src/index.js";
 import {
   deleteMyDataEventSchema,
   newAlarmSchema,
   onlineDataEventSchema,
-  type DeliveryIssue,
-} from "../../src/index.js";
+} from "../../src/records/schemas.js";
 import { delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 

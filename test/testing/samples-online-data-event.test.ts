@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, onlineDataEventSchema, parseGatewayTime } from "../../src/index.js";
-import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/schemas.js";
+import { ConfigurationError, parseGatewayTime } from "../../src/index.js";
+import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
+import { onlineDataEventSchema } from "../../src/records/schemas.js";
 import { sampleOnlineDataEvent } from "../../src/testing/samples/sample-online-data-event.js";
 import type { DateFormat } from "../../src/testing/samples/sample-options.js";
 import { receivedRecord } from "./received-record.js";

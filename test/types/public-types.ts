@@ -1,14 +1,10 @@
 // Compiled, never run: by `npm run check` against the build, and by the packaging test against the
 // installed tarball. Each `@ts-expect-error` fails the compilation where the wrong use would pass.
 import {
-  alarmSchema,
   compactMemoryStore,
   createWebhookReceiver,
-  deleteMyDataEventSchema,
   isKnownOnlineDataEvent,
   memoryStore,
-  newAlarmSchema,
-  onlineDataEventSchema,
   parseAlarmPayload,
   parseGatewayTime,
   signDelivery,
@@ -27,7 +23,6 @@ import {
   type OutcomeReport,
   type ProcessResult,
   type SecretOption,
-  type StandardSchema,
   type TransactionalStore,
   type UnrecognizedDelivery,
   type WebhookReceiver,
@@ -39,6 +34,13 @@ import { expressHandler } from "identity-gateway-webhooks/express";
 import { fetchHandler } from "identity-gateway-webhooks/fetch";
 import { honoHandler } from "identity-gateway-webhooks/hono";
 import { nodeHandler } from "identity-gateway-webhooks/node";
+import {
+  alarmSchema,
+  type deleteMyDataEventSchema,
+  type newAlarmSchema,
+  type onlineDataEventSchema,
+  type StandardSchema,
+} from "identity-gateway-webhooks/schemas";
 
 type Equal<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -250,14 +252,21 @@ isNotAny(parseGatewayTime("2026-07-08 10:00:00"));
 isNotAny(new ConfigurationError("invalid_option", "x").code);
 isNotAny(new DiscardDelivery({ reason: "x" }));
 isNotAny(alarm.severity);
-isNotAny(alarm["anything else"]);
 isNotAny(severity);
 isNotAny(unheardOf);
-const parsedAlarm = alarmSchema.parse({});
-proves<Equal<typeof parsedAlarm, Alarm>>();
-isNotAny(newAlarmSchema.parse({}).alarm);
-isNotAny(onlineDataEventSchema.parse({}));
-isNotAny(deleteMyDataEventSchema.parse({}).event.site_id);
+
+// The schemas are Standard Schemas of our own interfaces, whatever library they are made with.
+type OutputOf<Schema extends StandardSchema<unknown>> = NonNullable<
+  Schema["~standard"]["types"]
+>["output"];
+proves<Equal<OutputOf<typeof alarmSchema>, Alarm>>();
+proves<Equal<OutputOf<typeof onlineDataEventSchema>, OnlineDataEvent>>();
+proves<Equal<OutputOf<typeof newAlarmSchema>, { readonly alarm: Alarm }>>();
+proves<Equal<OutputOf<typeof deleteMyDataEventSchema>, { readonly event: OnlineDataEvent }>>();
+isNotAny(alarmSchema["~standard"].validate({}));
+// @ts-expect-error: the library's own methods are no part of the types
+alarmSchema.parse({});
+
 type Members<T> = { [K in keyof T]-?: IsAny<T[K]> }[keyof T];
 proves<Equal<Members<DeliveryContext>, false>>();
 proves<Equal<Members<OutcomeReport>, false>>();

@@ -68,7 +68,7 @@ export async function entryOf(
     bytes,
     durationMs: Number(durationMs.toFixed(1)),
     ...idOf(judgement),
-    reasons: forwarded && GOOD.has(outcome) ? [] : reasonsOf(intake, isSearched),
+    reasons: forwarded && GOOD.has(outcome) ? [] : await reasonsOf(intake, isSearched),
     findings: isSearched ? await findingsOf(intake, secrets, maxBodyBytes) : [],
     ...(forwarded && { forwarded: forwardedOf(forwarded) }),
     ...(showsBody && body !== undefined ? bodyFields(body) : {}),
@@ -101,15 +101,15 @@ async function findingsOf(
 }
 
 /** The reasons, with the usual causes unless the cause itself was searched for. */
-function reasonsOf(
+async function reasonsOf(
   { judgement: { response, authentic }, body }: Intake,
   isSearched: boolean,
-): readonly string[] {
+): Promise<readonly string[]> {
   const { outcome } = response;
   const { status, message } = OUTCOMES[outcome];
   if (status === 200) return [];
   const decoded =
-    outcome === "unrecognized" && body && authentic ? decode(body, authentic.type) : undefined;
+    outcome === "unrecognized" && body && authentic ? await decode(body, authentic.type) : undefined;
   const issues = decoded?.kind === "unrecognized" ? decoded.issues : [];
   const causes = isSearched ? "" : usualCauses(outcome);
   return [message, ...issues.map(issueLine), ...(causes === "" ? [] : [causes])];

@@ -2,9 +2,8 @@ import type { RequestListener } from "node:http";
 import { writeAnswer, type WritableAnswer } from "../../../adapters/http/node-answer.js";
 import { nodeHandler } from "../../../adapters/node.js";
 import type { WebhookResponse } from "../../answer/answer.js";
-import { bytesOfBody, type WebhookRequest } from "../../delivery/request.js";
+import { bytesOfBody, type WebhookRequest, UnreadableBody } from "../../delivery/request.js";
 import type { HeaderLine } from "../../testing/sending/wire.js";
-import { UnreadableBody } from "../../delivery/unreadable-body.js";
 import { linesOfRawHeaders, type Forwarded, type Forwarder } from "./forwarder.js";
 import type { Judge, Judgement } from "./judging-receiver.js";
 

@@ -1,4 +1,7 @@
-import { ONLINE_DATA_EVENT_TYPES, type OnlineDataEventType } from "../../records/schemas.js";
+import {
+  ONLINE_DATA_EVENT_TYPES,
+  type OnlineDataEventType,
+} from "../../records/online-data-event.js";
 import { loadFixtures } from "../../testing/fixtures/load-fixtures.js";
 import { ALARM_EVENT_TYPES, sampleAlarm } from "../../testing/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../testing/samples/sample-online-data-event.js";

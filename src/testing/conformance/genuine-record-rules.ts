@@ -1,4 +1,4 @@
-import { ONLINE_DATA_EVENT_TYPES } from "../../records/schemas.js";
+import { ONLINE_DATA_EVENT_TYPES } from "../../records/online-data-event.js";
 import { ALARM_EVENT_TYPES, sampleAlarm } from "../samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
 import type { ConformanceRule } from "./conformance-rule.js";

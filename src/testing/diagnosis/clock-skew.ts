@@ -1,4 +1,4 @@
-import { isFresh } from "../../signature/freshness.js";
+import { isFresh } from "../../signature/timestamps.js";
 import { readTimestamp } from "../../delivery/headers.js";
 import type { Clue } from "./finding.js";
 

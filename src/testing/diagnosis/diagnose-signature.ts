@@ -129,7 +129,9 @@ export async function diagnoseSignature(
       : [
           ...match.clues.map((clue) => findingOf(clue, "proven")),
           ...unnamed(refused, match.clues),
-          ...[...skewed, ...typeClues(headers, match)].map((clue) => findingOf(clue, "seen")),
+          ...[...skewed, ...(await typeClues(headers, match))].map((clue) =>
+            findingOf(clue, "seen"),
+          ),
         ];
   return {
     verdict: match !== undefined && findings.length === 0 ? "good" : "bad",
@@ -151,10 +153,13 @@ function unnamed(clues: readonly Clue[], named: readonly Clue[]): readonly Findi
   return clues.filter((clue) => !isNamed(clue)).map((clue) => findingOf(clue, "seen"));
 }
 
-function typeClues(headers: WebhookHeaderTexts, { body }: SignatureMatch): readonly Clue[] {
+async function typeClues(
+  headers: WebhookHeaderTexts,
+  { body }: SignatureMatch,
+): Promise<readonly Clue[]> {
   const header = "X-Webhook-Type";
   const type = headers[header].at(-1)?.text;
-  if (type === undefined || decode(body, type).kind !== "type_mismatch") return [];
+  if (type === undefined || (await decode(body, type)).kind !== "type_mismatch") return [];
   const message = "X-Webhook-Type names another type than the signed body is of.";
   return [{ code: "type_mismatch", header, message }];
 }

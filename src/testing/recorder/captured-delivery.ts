@@ -1,8 +1,8 @@
 import type { AuthenticDelivery } from "../../answer/observers.js";
 import { readSignedHeaders, type WebhookHeaders } from "../../delivery/headers.js";
+import { isWebhookType } from "../../delivery/webhook-type.js";
 import type { Outcome } from "../../answer/outcome.js";
 import { readBody } from "../../delivery/request.js";
-import { isWebhookType } from "../../delivery/webhook-type.js";
 import { isGatewayTime } from "./placeholder-date.js";
 
 /** What of a delivery is needed later, when the request may have been changed or used anew. */

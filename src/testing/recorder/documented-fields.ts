@@ -1,11 +1,13 @@
+import type {
+  AlarmEventType,
+  AlarmSeverity,
+  AlarmSource,
+  AlarmStatus,
+} from "../../records/alarm.js";
 import {
   ONLINE_DATA_EVENT_TYPES,
-  type AlarmEventType,
-  type AlarmSeverity,
-  type AlarmSource,
-  type AlarmStatus,
   type OnlineDataSeverity,
-} from "../../records/schemas.js";
+} from "../../records/online-data-event.js";
 
 /**
  * What a documented field keeps: a date in a format of the gateway, one of the documented values, the

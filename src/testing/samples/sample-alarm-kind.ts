@@ -1,4 +1,4 @@
-import type { AlarmEventType, AlarmSeverity, AlarmSource } from "../../records/schemas.js";
+import type { AlarmEventType, AlarmSeverity, AlarmSource } from "../../records/alarm.js";
 import type { Random } from "../random.js";
 import type { SampleSubject } from "./sample-subject.js";
 

@@ -1,4 +1,4 @@
-import type { Alarm, AlarmEventType } from "../../records/schemas.js";
+import type { Alarm, AlarmEventType } from "../../records/alarm.js";
 import { createRandom, type Random } from "../random.js";
 import type { SampleAlarmKind } from "./sample-alarm-kind.js";
 import { BREACH_KINDS } from "./sample-breach-kinds.js";

@@ -1,4 +1,4 @@
-import type { AlarmEventType, AlarmSeverity } from "../../records/schemas.js";
+import type { AlarmEventType, AlarmSeverity } from "../../records/alarm.js";
 import type { Random } from "../random.js";
 import type { SampleAlarmKind } from "./sample-alarm-kind.js";
 import type { SampleSubject } from "./sample-subject.js";

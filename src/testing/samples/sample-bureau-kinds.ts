@@ -1,4 +1,4 @@
-import type { AlarmSeverity, BureauSource } from "../../records/schemas.js";
+import type { AlarmSeverity, BureauSource } from "../../records/alarm.js";
 import type { SampleAlarmKind } from "./sample-alarm-kind.js";
 
 interface BureauRow extends Pick<SampleAlarmKind, "category_id" | "describe"> {

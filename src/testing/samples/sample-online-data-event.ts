@@ -5,7 +5,7 @@ import {
   type KnownOnlineDataEvent,
   type OnlineDataEventType,
   type OnlineDataSeverity,
-} from "../../records/schemas.js";
+} from "../../records/online-data-event.js";
 import { createRandom } from "../random.js";
 import { checkSampleOptions, type SampleOptions } from "./sample-options.js";
 import { sampleMoment, writeTime, writeTimeAt } from "./sample-times.js";

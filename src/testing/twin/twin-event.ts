@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../../common/errors.js";
 import { bytesOfBody } from "../../delivery/request.js";
-import type { Alarm, OnlineDataEvent } from "../../records/schemas.js";
+import type { Alarm } from "../../records/alarm.js";
+import type { OnlineDataEvent } from "../../records/online-data-event.js";
 import type { WebhookType } from "../../delivery/webhook-type.js";
 
 /**

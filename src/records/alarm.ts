@@ -1,0 +1,82 @@
+/** The documented severities of an alarm (GATEWAY.md, "Alarm"). */
+export type AlarmSeverity = "Low" | "Medium" | "High" | "Info";
+
+/** The documented statuses of an alarm (GATEWAY.md, "Alarm status"). */
+export type AlarmStatus = "NEW" | "CLOSED";
+
+/** The documented sources of a bureau's alarm, which has the same value in `event_type` (GATEWAY.md, "Alarm"). */
+export type BureauSource =
+  | "BureauIdentity"
+  | "BureauCreditA"
+  | "BureauCreditAConnect"
+  | "BureauCreditAEnquiry"
+  | "BureauCreditB";
+
+/** The documented sources of an alarm: the breach database, or a bureau (GATEWAY.md, "Alarm"). */
+export type AlarmSource = "BreachDb" | BureauSource;
+
+/** The documented event types of an alarm: the breached item, or the bureau's value (GATEWAY.md, "Alarm"). */
+export type AlarmEventType =
+  | "email_hacked"
+  | "phone_hacked"
+  | "ssn_hacked"
+  | "iban_hacked"
+  | "credit_card_hacked"
+  | "passport_hacked"
+  | "drivers_license_hacked"
+  | "domain_hacked"
+  | BureauSource;
+
+/**
+ * An alarm record, the content of a `new_alarm` delivery (GATEWAY.md, "Alarm"). Every documented field
+ * is present and none is null. An enum field also takes values that the gateway adds later. Fields
+ * beyond these: `extraFields(alarm)`.
+ */
+export interface Alarm {
+  /** Id of the alarm, an integer (GATEWAY.md, "Alarm"). */
+  readonly id: number;
+  /** Human-readable summary. Personal data (GATEWAY.md, "Alarm"). */
+  readonly text: string;
+  /** Gateway account that the alarm is about, an integer (GATEWAY.md, "Alarm"). */
+  readonly account_id: number;
+  /** `Low`, `Medium`, `High`, `Info`, or a value added later (GATEWAY.md, "Alarm"). */
+  readonly severity: AlarmSeverity | (string & {});
+  /** `NEW` when the alarm is created; `CLOSED` after it is closed (GATEWAY.md, "Alarm status"). */
+  readonly status: AlarmStatus | (string & {});
+  /** `BreachDb`, a bureau, or a value added later (GATEWAY.md, "Alarm"). */
+  readonly source: AlarmSource | (string & {});
+  /** What was found, such as `email_hacked`; equal to `source` for a bureau (GATEWAY.md, "Alarm"). */
+  readonly event_type: AlarmEventType | (string & {});
+  /** 1 identity, 2 financial, 3 darkweb, 4 credit card, 5 company, 6 passport, 7 driver's license (GATEWAY.md, "Alarm"). */
+  readonly category_id: number;
+  /** Id of the upstream event, free text (GATEWAY.md, "Alarm"). */
+  readonly original_event_id: string;
+  /** Vendor data, a JSON document in a string; read it with `parseAlarmPayload`. Personal data (GATEWAY.md, "Alarm"). */
+  readonly payload: string;
+  /** Date of the finding, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (GATEWAY.md, "Alarm"). */
+  readonly date: string;
+  /** Time of the check, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (GATEWAY.md, "Alarm"). */
+  readonly checked_at: string;
+  /** Time of creation, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (GATEWAY.md, "Alarm"). */
+  readonly created_at: string;
+  /** Time of the last change, `YYYY-MM-DD HH:MM:SS` (UTC) or ISO 8601; read it with `parseGatewayTime` (GATEWAY.md, "Alarm"). */
+  readonly updated_at: string;
+}
+
+/** The documented fields of an alarm. */
+export const ALARM_FIELDS: readonly string[] = Object.keys({
+  id: true,
+  text: true,
+  account_id: true,
+  severity: true,
+  status: true,
+  source: true,
+  event_type: true,
+  category_id: true,
+  original_event_id: true,
+  payload: true,
+  date: true,
+  checked_at: true,
+  created_at: true,
+  updated_at: true,
+} satisfies Record<keyof Alarm, true>);

@@ -1,0 +1,24 @@
+import type { Alarm } from "./alarm.js";
+import type { OnlineDataEvent } from "./online-data-event.js";
+
+/** Where and why a body does not have the documented shape. Never holds a value of the body. */
+export interface DeliveryIssue {
+  /** Path from the root of the body, such as `["alarm", "account_id"]`. Empty for the body itself. */
+  readonly path: readonly (string | number)[];
+  /** What was expected there. */
+  readonly message: string;
+}
+
+/** A signed body after decoding. The body of an unrecognized one is undefined if it is not JSON. */
+export type Decoded =
+  | { readonly kind: "new_alarm"; readonly record: Alarm }
+  | { readonly kind: "delete_my_data_event"; readonly record: OnlineDataEvent }
+  | { readonly kind: "type_mismatch" }
+  | {
+      readonly kind: "unrecognized";
+      readonly body: unknown;
+      readonly issues: readonly DeliveryIssue[];
+    };
+
+/** An object or array before validation. */
+export type JsonObject = Record<string, unknown>;

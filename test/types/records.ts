@@ -1,0 +1,164 @@
+// Compiled, never run. The records have the documented fields and no others: each `@ts-expect-error`
+// fails the compilation if the misspelt name compiles.
+import {
+  createWebhookReceiver,
+  extraFields,
+  isKnownOnlineDataEvent,
+  type Alarm,
+  type DataDeletedEvent,
+  type DataReappearedEvent,
+  type DeletionRequestSentEvent,
+  type Handlers,
+  type KnownOnlineDataEvent,
+  type OnlineDataEvent,
+  type OnlineDataEventType,
+  type PersonalDataFoundEvent,
+  type PersonalDataNotFoundEvent,
+  type PowerOfAttorneySignedEvent,
+  type UnknownOnlineDataEvent,
+  type UserManualInstructionsSentEvent,
+} from "identity-gateway-webhooks";
+
+type Equal<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+function proves<_T extends true>(): void {
+  // The type argument is the assertion.
+}
+function read(_value: unknown): void {
+  // Reading the field is the use.
+}
+
+declare const alarm: Alarm;
+declare const event: OnlineDataEvent;
+declare const known: KnownOnlineDataEvent;
+declare const unknownEvent: UnknownOnlineDataEvent;
+declare const deletionRequestSent: DeletionRequestSentEvent;
+declare const userManualInstructionsSent: UserManualInstructionsSentEvent;
+declare const dataDeleted: DataDeletedEvent;
+declare const dataReappeared: DataReappearedEvent;
+declare const personalDataFound: PersonalDataFoundEvent;
+declare const personalDataNotFound: PersonalDataNotFoundEvent;
+declare const powerOfAttorneySigned: PowerOfAttorneySignedEvent;
+
+// @ts-expect-error: misspelt account_id
+read(alarm.acount_id);
+// @ts-expect-error: misspelt original_event_id
+read(alarm.original_id);
+// @ts-expect-error: misspelt occurred_at
+read(event.occured_at);
+// @ts-expect-error: misspelt account_id
+read(known.acount_id);
+// @ts-expect-error: misspelt client_id
+read(unknownEvent.clientId);
+// @ts-expect-error: misspelt site_name
+read(deletionRequestSent.sitename);
+// @ts-expect-error: misspelt site_id
+read(userManualInstructionsSent.siteId);
+// @ts-expect-error: misspelt site_base_url
+read(dataDeleted.site_url);
+// @ts-expect-error: misspelt severity
+read(dataReappeared.severety);
+// @ts-expect-error: misspelt account_id
+read(personalDataFound.accountId);
+// @ts-expect-error: misspelt type
+read(personalDataNotFound.event_type);
+// @ts-expect-error: misspelt client_id
+read(powerOfAttorneySigned.client);
+
+// In a handler as well, and by destructuring.
+createWebhookReceiver({
+  secret: "s",
+  handlers: {
+    // @ts-expect-error: misspelt account_id
+    new_alarm: ({ acount_id: _misspelt }) => undefined,
+    delete_my_data_event: {
+      DATA_REAPPEARED: (reappeared) => {
+        // @ts-expect-error: misspelt site_id
+        read(reappeared.sit_id);
+      },
+      "*": (other) => {
+        // @ts-expect-error: misspelt account_id
+        read(other.acount_id);
+      },
+    },
+  },
+});
+
+// Misspelt handlers.
+const misspelt: Handlers = {
+  // @ts-expect-error: misspelt new_alarm
+  new_alarms: () => undefined,
+};
+const misspeltEvent: Handlers = {
+  // @ts-expect-error: misspelt DATA_DELETED
+  delete_my_data_event: { DATA_DELETE: () => undefined },
+};
+
+// A record cannot be changed in place.
+// @ts-expect-error: the field is readonly
+alarm.account_id = 1;
+// @ts-expect-error: the field is readonly
+dataDeleted.site_id = 1;
+// @ts-expect-error: the field is readonly
+unknownEvent.type = "DATA_MOVED";
+
+// Every field name is a documented one: no index signature.
+proves<
+  Equal<
+    keyof Alarm,
+    | "id"
+    | "text"
+    | "account_id"
+    | "severity"
+    | "status"
+    | "source"
+    | "event_type"
+    | "category_id"
+    | "original_event_id"
+    | "payload"
+    | "date"
+    | "checked_at"
+    | "created_at"
+    | "updated_at"
+  >
+>();
+type EventField =
+  | "type"
+  | "severity"
+  | "account_id"
+  | "client_id"
+  | "site_id"
+  | "site_name"
+  | "site_base_url"
+  | "occurred_at";
+proves<Equal<keyof DataDeletedEvent, EventField>>();
+proves<Equal<keyof PowerOfAttorneySignedEvent, EventField>>();
+proves<Equal<keyof UnknownOnlineDataEvent, EventField>>();
+proves<Equal<keyof OnlineDataEvent, EventField>>();
+
+// Each event type has its interface.
+type EventOf<T extends OnlineDataEventType> = Extract<KnownOnlineDataEvent, { type: T }>;
+proves<Equal<EventOf<"DELETION_REQUEST_SENT">, DeletionRequestSentEvent>>();
+proves<Equal<EventOf<"USER_MANUAL_INSTRUCTIONS_SENT">, UserManualInstructionsSentEvent>>();
+proves<Equal<EventOf<"DATA_DELETED">, DataDeletedEvent>>();
+proves<Equal<EventOf<"DATA_REAPPEARED">, DataReappearedEvent>>();
+proves<Equal<EventOf<"PERSONAL_DATA_FOUND">, PersonalDataFoundEvent>>();
+proves<Equal<EventOf<"PERSONAL_DATA_NOT_FOUND">, PersonalDataNotFoundEvent>>();
+proves<Equal<EventOf<"POWER_OF_ATTORNEY_SIGNED">, PowerOfAttorneySignedEvent>>();
+
+// Narrowing, and what is left of it.
+if (isKnownOnlineDataEvent(event)) {
+  proves<Equal<typeof event, KnownOnlineDataEvent>>();
+  if (event.type === "POWER_OF_ATTORNEY_SIGNED") proves<Equal<typeof event.site_id, null>>();
+  else proves<Equal<typeof event.site_id, number>>();
+} else {
+  proves<Equal<typeof event, UnknownOnlineDataEvent>>();
+}
+
+// Extra fields have no type until they are checked.
+proves<Equal<ReturnType<typeof extraFields>, Record<string, unknown>>>();
+const { region } = extraFields(alarm);
+proves<Equal<typeof region, unknown>>();
+extraFields(event);
+// @ts-expect-error: text is no record
+extraFields("alarm");
