@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { ConfigurationError } from "../common/configuration-error.js";
-import { CaptureError } from "../testing/diagnosis/capture-error.js";
-import { FixtureError } from "../testing/fixtures/fixture-error.js";
+import { CaptureError } from "../testing/diagnosis/captured-request.js";
+import { FixtureError } from "../testing/fixtures/fixture.js";
 import type { Command } from "./command.js";
 import type { CommandIo, Output } from "./terminal/command-io.js";
 import { doctor } from "./commands/doctor.js";

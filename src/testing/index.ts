@@ -22,7 +22,7 @@ export {
   type Fixture,
   type FixtureExpectation,
 } from "./fixtures/fixture.js";
-export { FixtureError, type FixtureErrorCode } from "./fixtures/fixture-error.js";
+export { FixtureError, type FixtureErrorCode } from "./fixtures/fixture.js";
 export { loadFixtures } from "./fixtures/load-fixtures.js";
 export { replayFixtures, type ReplayOptions } from "./fixtures/replay-fixtures.js";
 export type { ReplayReport, ReplayResult } from "./fixtures/replay-report.js";
@@ -70,8 +70,9 @@ export {
   type DiagnoseSignatureOptions,
   type SignatureDiagnosis,
 } from "./diagnosis/diagnose-signature.js";
-export { parseCapturedRequest, type CapturedRequest } from "./diagnosis/captured-request.js";
-export { CaptureError, type CaptureErrorCode } from "./diagnosis/capture-error.js";
+export type { CapturedRequest } from "./diagnosis/captured-request.js";
+export { parseCapturedRequest } from "./diagnosis/parse-captured-request.js";
+export { CaptureError, type CaptureErrorCode } from "./diagnosis/captured-request.js";
 export type {
   DeliveryHeaderName,
   Finding,

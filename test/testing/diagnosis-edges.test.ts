@@ -5,9 +5,9 @@ import { JSON_KEY_ORDERS, orderKeys } from "../../src/testing/diagnosis/json-key
 import { JSON_LAYOUTS, writeJson } from "../../src/testing/diagnosis/json-layouts.js";
 import { jsonSpellings } from "../../src/testing/diagnosis/json-spellings.js";
 import { readJsonTokens, type JsonToken } from "../../src/testing/diagnosis/json-tokens.js";
-import { parseCapturedRequest } from "../../src/testing/diagnosis/captured-request.js";
+import { parseCapturedRequest } from "../../src/testing/diagnosis/parse-captured-request.js";
 import { readCapturedBody } from "../../src/testing/diagnosis/captured-body.js";
-import { createSearchBudget } from "../../src/testing/diagnosis/search-budget.js";
+import { SearchBudget } from "../../src/testing/diagnosis/search-budget.js";
 import { unexplained } from "../../src/testing/diagnosis/unexplained.js";
 import { readWebhookHeaders } from "../../src/testing/diagnosis/webhook-header-texts.js";
 import { ALARM_BODY, captured, codesOf, diagnose } from "./diagnosis-capture.js";
@@ -130,8 +130,8 @@ describe("spellings of JSON", () => {
   });
 
   test("are none where the budget is not enough to read it", () => {
-    expect([...jsonSpellings('{"a":1}', createSearchBudget(100))]).toEqual([]);
-    expect([...jsonSpellings('{"a":1}', createSearchBudget(10_000))]).not.toEqual([]);
+    expect([...jsonSpellings('{"a":1}', new SearchBudget(100))]).toEqual([]);
+    expect([...jsonSpellings('{"a":1}', new SearchBudget(10_000))]).not.toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { parseCapturedRequest } from "../../src/testing/diagnosis/captured-request.js";
+import { parseCapturedRequest } from "../../src/testing/diagnosis/parse-captured-request.js";
 import { diagnoseSignature } from "../../src/testing/diagnosis/diagnose-signature.js";
 import { ALARM_BODY, captured, ID, NOW_MS, SECRET, TEST_SECRET } from "./diagnosis-capture.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SignatureDiagnosis } from "../../src/testing/diagnosis/diagnose-signature.js";
 import { ALARM_BODY, diagnose, ID, macOf, SECRET, TIMESTAMP } from "./diagnosis-capture.js";
-import { parseCapturedRequest } from "../../src/testing/diagnosis/captured-request.js";
+import { parseCapturedRequest } from "../../src/testing/diagnosis/parse-captured-request.js";
 
 /** Pieces of what a diagnosis is given: a finding that held a part of it would hold one of these. */
 const CANARIES = [

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FixtureError } from "../../src/testing/fixtures/fixture-error.js";
+import { FixtureError } from "../../src/testing/fixtures/fixture.js";
 import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
 

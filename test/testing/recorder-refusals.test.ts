@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ConfigurationError, type AuthenticDelivery } from "../../src/index.js";
 import type { FixtureRefusal } from "../../src/testing/recorder/fixture-refusal.js";
 import { recordFixtures } from "../../src/testing/recorder/record-fixtures.js";
-import { refusalSentence } from "../../src/testing/recorder/refusal-sentence.js";
+import { refusalSentence } from "../../src/testing/recorder/fixture-refusal.js";
 import { NOW_MS, alarm } from "../support/deliveries.js";
 import { partnersDelivery, recordedReceiver } from "../support/testing/recorded-receiver.js";
 

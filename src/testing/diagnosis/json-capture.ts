@@ -1,6 +1,5 @@
 import { recordOf, type HeaderLine } from "../sending/wire.js";
-import { CaptureError } from "./capture-error.js";
-import type { CapturedRequest } from "./captured-request.js";
+import { CaptureError, type CapturedRequest } from "./captured-request.js";
 import { headerLinesOf } from "./header-lines.js";
 
 type Json = Readonly<Record<string, unknown>>;

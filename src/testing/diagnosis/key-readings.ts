@@ -1,7 +1,7 @@
 import { TEST_SECRET } from "../test-secret.js";
 import type { Clue } from "./finding.js";
-import { isLong } from "./long-secrets.js";
-import { secretName } from "./secret-name.js";
+import { isLong } from "./secret-clues.js";
+import { secretName } from "./secret-clues.js";
 import { secretSpellings } from "./secret-spellings.js";
 
 /** A key to try, and what has to be assumed for it. */

@@ -5,7 +5,7 @@ import type { CapturedBody } from "./captured-body.js";
 import type { Clue } from "./finding.js";
 import type { KeyReading } from "./key-readings.js";
 import type { MacReading } from "./mac-readings.js";
-import { createSearchBudget } from "./search-budget.js";
+import { SearchBudget } from "./search-budget.js";
 import type { SignedPrefix } from "./signed-prefixes.js";
 
 /** Everything that a signature can be made of. `given` is as captured, `other` assumes one thing more. */
@@ -64,7 +64,7 @@ export async function searchSignature(
     given: space.prefixes.given,
     other: space.prefixes.other.filter((prefix) => fits(prefix)),
   };
-  const budget = createSearchBudget(MAX_HASHED_BYTES);
+  const budget = new SearchBudget(MAX_HASHED_BYTES);
   const captured = capturedReading(space.body);
   let signatures = 0;
   let bodies = 1;

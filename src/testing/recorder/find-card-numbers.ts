@@ -1,5 +1,3 @@
-import { passesLuhn } from "./luhn.js";
-
 const MIN_LENGTH = 13;
 const MAX_LENGTH = 19;
 
@@ -32,4 +30,15 @@ function isCardNumber(digits: string): boolean {
   const { length } = digits;
   if (length < MIN_LENGTH || length > MAX_LENGTH || digits.startsWith("0")) return false;
   return (!digits.startsWith("1") || length === 15) && passesLuhn(digits);
+}
+
+/** Whether digits, the last of which is the check digit, pass the Luhn formula. */
+export function passesLuhn(digits: string): boolean {
+  let sum = 0;
+  for (let place = 0; place < digits.length; place++) {
+    const digit = Number(digits[digits.length - 1 - place]);
+    const weighted = place % 2 === 0 ? digit : 2 * digit;
+    sum += weighted > 9 ? weighted - 9 : weighted;
+  }
+  return sum % 10 === 0;
 }

@@ -1,5 +1,4 @@
-import { isCalendarDay } from "./calendar-day.js";
-import { passesLuhn } from "./luhn.js";
+import { passesLuhn } from "./find-card-numbers.js";
 
 /** Birth dates, in one piece or with the same mark between the parts: 811218, 1981-12-18, 18.12.1981. */
 const YEAR_FIRST =
@@ -96,4 +95,11 @@ function isDay(month: number, day: number, added: number): boolean {
 
 function weighted(digits: string, weights: readonly number[]): number {
   return weights.reduce((sum, weight, place) => sum + weight * Number(digits[place]), 0);
+}
+
+const LAST_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Whether there is such a day in some year; national numbers leave the century to be guessed. */
+function isCalendarDay(month: number, day: number): boolean {
+  return day >= 1 && day <= (LAST_DAYS[month - 1] ?? 0);
 }

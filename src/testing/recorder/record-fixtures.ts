@@ -11,7 +11,7 @@ import type { FixtureRefusal } from "./fixture-refusal.js";
 import { inspectFixture } from "./inspect-fixture.js";
 import { createRecordedFixture, type RecordedFixture } from "./recorded-fixture.js";
 import { createRecordingQueue } from "./recording-queue.js";
-import { createRefusalWarning } from "./refusal-warning.js";
+import { createRefusalWarning } from "./fixture-refusal.js";
 import { checkRedactionRules, type RedactionRules } from "./redaction-rules.js";
 
 /** Options of `recordFixtures`. */

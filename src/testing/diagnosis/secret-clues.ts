@@ -1,7 +1,11 @@
 import { ConfigurationError } from "../../common/configuration-error.js";
 import { keyOf } from "../../signature/secrets.js";
 import type { Clue } from "./finding.js";
-import { secretName } from "./secret-name.js";
+
+/** What a message calls a secret by its place, and never by a part of it. */
+export function secretName(secrets: readonly string[], index: number): string {
+  return secrets.length === 1 ? "The secret" : `secret[${index}]`;
+}
 
 /** The secrets that a receiver refuses when it is made. */
 export function refusedSecrets(secrets: readonly string[]): readonly Clue[] {
@@ -25,4 +29,21 @@ function isRefusedByReceivers(secret: string): boolean {
   } catch (error) {
     return error instanceof ConfigurationError;
   }
+}
+
+/** Longer than any that was chosen. All spellings of what is as long as a file would fill the memory. */
+const MAX_CHARACTERS = 65_536;
+
+/** Whether a secret is tried as it is alone. */
+export function isLong(secret: string): boolean {
+  return secret.length > MAX_CHARACTERS;
+}
+
+/** The secrets that are tried as they are alone. */
+export function longSecrets(secrets: readonly string[]): readonly Clue[] {
+  return secrets.flatMap((secret, secretIndex): Clue[] => {
+    if (!isLong(secret)) return [];
+    const message = `${secretName(secrets, secretIndex)} has more than ${MAX_CHARACTERS} characters: it was tried as it is, and in no other spelling.`;
+    return [{ code: "secret_long", secretIndex, message }];
+  });
 }

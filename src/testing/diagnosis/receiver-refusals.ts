@@ -1,3 +1,4 @@
+import { isPost } from "../../delivery/request.js";
 import { isDeliveryId, isDeliveryTimestamp } from "../../delivery/headers.js";
 import type { Clue, DeliveryHeaderName } from "./finding.js";
 import { isProperSignature } from "./mac-readings.js";
@@ -48,4 +49,21 @@ function clueOf(header: DeliveryHeaderName, text: string): Clue[] {
     return [{ code: "timestamp_unit", header, message }];
   }
   return [{ code: "header_malformed", header, message: `${header} ${fault}.` }];
+}
+
+/** What a receiver refuses before it looks at the headers: another method, and a body beyond its bound. */
+export function refusedRequest(
+  method: string | undefined,
+  bodyBytes: number,
+  maxBodyBytes: number,
+): readonly Clue[] {
+  const clues: Clue[] = [];
+  if (!isPost(method)) {
+    clues.push({ code: "method_not_post", message: "The method of the request is not POST." });
+  }
+  if (bodyBytes > maxBodyBytes) {
+    const message = `The body has ${bodyBytes} bytes, and the receiver takes up to ${maxBodyBytes}.`;
+    clues.push({ code: "body_too_large", capturedBytes: bodyBytes, message });
+  }
+  return clues;
 }
