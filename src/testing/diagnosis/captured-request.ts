@@ -1,16 +1,16 @@
-/** A request that was captured, as plain values. Takes its place in `receive` and `diagnoseSignature`. */
+/** A captured request as plain values. Can be passed to `receive` and `diagnoseSignature`. */
 export interface CapturedRequest {
-  /** Where the capture names it. */
+  /** HTTP method, if the capture has it. */
   readonly method?: string | undefined;
-  /** Names as captured; a list is a header that was given more than once. */
+  /** Headers under their captured names. A list means that the header was sent more than once. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  /** The exact bytes. */
+  /** The exact bytes of the body. */
   readonly body: Uint8Array;
-  /** When it came, where the capture says so. */
+  /** Time of arrival, if the capture has it. */
   readonly receivedAt?: Date | undefined;
 }
 
-/** The stable codes of `CaptureError`. */
+/** The stable codes of `CaptureError`. A minor version may add members. */
 export type CaptureErrorCode =
   | "empty_capture"
   | "not_a_request"
@@ -23,7 +23,7 @@ export type CaptureErrorCode =
   | "no_delivery_in_har";
 
 /**
- * A text that is no captured request. The message names what is missing and where, and quotes nothing: a
+ * The text is not a captured request. The message says what is missing and where. It quotes nothing, because a
  * capture holds personal data and a signature.
  */
 export class CaptureError extends Error {

@@ -3,13 +3,13 @@ import { parseHttpCapture } from "./http-capture.js";
 import { parseJsonCapture } from "./json-capture.js";
 
 /**
- * Reads a captured request: HTTP/1.1 as it goes over a socket (with or without the request line, line
- * ends of either kind), what `curl -v` prints, with the body behind it, a fixture file, an entry or a
- * whole file of HAR, or an event of AWS API Gateway. The body is kept byte for byte; only chunks of
- * Transfer-Encoding and base64 are undone, where the capture names them. Of the header lines the first
- * 1 000 are read. Bytes are better than a string, as a body need not be UTF-8.
+ * Reads a captured request. Accepts HTTP/1.1 as sent over a socket (with or without the request line, with LF
+ * or CRLF), the output of `curl -v` followed by the body, a fixture file, a HAR file or one of its entries, or
+ * an AWS API Gateway event. The body is kept byte for byte; only chunked Transfer-Encoding and base64 are
+ * undone, if the capture names them. At most 1 000 header lines are read. Pass bytes if you have them: a
+ * body does not have to be UTF-8.
  *
- * @throws CaptureError for a text that is none of these.
+ * @throws CaptureError if the text is none of these.
  */
 export function parseCapturedRequest(capture: Uint8Array | string): CapturedRequest {
   const bytes = inUtf8(typeof capture === "string" ? Buffer.from(capture, "utf8") : capture);
@@ -22,7 +22,7 @@ const SPACE = 0x20;
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
 
-/** Without a byte order mark of the file, which is not the body's; UTF-16 of PowerShell is undone. */
+/** The capture without the file's byte order mark. Converts UTF-16, which PowerShell writes. */
 function inUtf8(bytes: Uint8Array): Buffer {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const [first, second, third] = buffer;

@@ -2,12 +2,12 @@ import { ConfigurationError } from "../../common/configuration-error.js";
 import { keyOf } from "../../signature/secrets.js";
 import type { Clue } from "./finding.js";
 
-/** What a message calls a secret by its place, and never by a part of it. */
+/** The name of a secret in a message: its index, never a part of the secret. */
 export function secretName(secrets: readonly string[], index: number): string {
   return secrets.length === 1 ? "The secret" : `secret[${index}]`;
 }
 
-/** The secrets that a receiver refuses when it is made. */
+/** The secrets that `createWebhookReceiver` refuses. */
 export function refusedSecrets(secrets: readonly string[]): readonly Clue[] {
   return secrets.flatMap((secret, secretIndex): Clue[] => {
     const name = secretName(secrets, secretIndex);
@@ -31,19 +31,19 @@ function isRefusedByReceivers(secret: string): boolean {
   }
 }
 
-/** Longer than any that was chosen. All spellings of what is as long as a file would fill the memory. */
+/** Longer than any real secret. The spellings of a whole file would fill the memory. */
 const MAX_CHARACTERS = 65_536;
 
-/** Whether a secret is tried as it is alone. */
+/** Whether a secret is only tried unchanged. */
 export function isLong(secret: string): boolean {
   return secret.length > MAX_CHARACTERS;
 }
 
-/** The secrets that are tried as they are alone. */
+/** A clue for each secret that is only tried unchanged. */
 export function longSecrets(secrets: readonly string[]): readonly Clue[] {
   return secrets.flatMap((secret, secretIndex): Clue[] => {
     if (!isLong(secret)) return [];
-    const message = `${secretName(secrets, secretIndex)} has more than ${MAX_CHARACTERS} characters: it was tried as it is, and in no other spelling.`;
+    const message = `${secretName(secrets, secretIndex)} has more than ${MAX_CHARACTERS} characters: it was only tried unchanged.`;
     return [{ code: "secret_long", secretIndex, message }];
   });
 }
