@@ -117,7 +117,7 @@ describe("another secret is found", () => {
     expect(findings).toHaveLength(1);
     expect(findings[0]).toMatchObject({ code: "unexplained", certainty: "possible" });
     expect(findings[0]?.message).toContain(`${tried.signatures} signatures`);
-    expect(findings[0]?.message).toContain("most likely the secret is another one".slice(1));
+    expect(findings[0]?.message).toContain("most likely the secret is wrong".slice(1));
     expect(tried.isComplete).toBe(true);
     expect(tried.signatures).toBeGreaterThan(5_000);
   });

@@ -87,46 +87,49 @@ describe("a fixture's file", () => {
   });
 });
 
-describe("what is no fixture", () => {
+describe("a file that is not a fixture", () => {
   const without = (field: keyof typeof FILE) => ({ ...FILE, [field]: undefined });
-  const STATUS = "expect.status has to be an HTTP status, from 100 to 599";
-  const MOMENT = "receivedAt has to be a moment in ISO 8601, such as 2026-07-08T10:00:06.000Z";
-  const VALUES = "has to be a string, or a list of strings";
-  const ONE_BODY = "it has to have one of body and bodyBase64";
+  const STATUS = "expect.status must be an HTTP status from 100 to 599";
+  const MOMENT = "receivedAt must be an ISO 8601 time, such as 2026-07-08T10:00:06.000Z";
+  const VALUES = "must be a string or a list of strings";
+  const ONE_BODY = "it must have either body or bodyBase64";
 
   it.each<[unknown, string]>([
-    [[CANARY], "it has to be an object"],
-    [null, "it has to be an object"],
-    [without("description"), "description has to be a string"],
+    [[CANARY], "it must be an object"],
+    [null, "it must be an object"],
+    [without("description"), "description must be a string"],
     [without("receivedAt"), MOMENT],
     [{ ...FILE, receivedAt: "yesterday" }, MOMENT],
     [{ ...FILE, receivedAt: "2026-02-30T10:00:00Z" }, MOMENT],
-    [{ ...FILE, expect: "handled" }, "expect has to be an object"],
+    [{ ...FILE, expect: "handled" }, "expect must be an object"],
     [{ ...FILE, expect: { outcome: "handled" } }, STATUS],
     [{ ...FILE, expect: { status: 99 } }, STATUS],
     [{ ...FILE, expect: { status: 200.5 } }, STATUS],
     [
       { ...FILE, expect: { status: 200, outcome: 1 } },
-      "expect.outcome has to be an outcome's name",
+      "expect.outcome must be the name of an outcome",
     ],
-    [{ ...FILE, expect: { status: 200, outcom: "" } }, "expect has no field of the name outcom"],
-    [{ ...FILE, expects: {} }, "it has no field of the name expects"],
-    [without("headers"), "headers has to be an object"],
+    [
+      { ...FILE, expect: { status: 200, outcom: "" } },
+      "expect must not have the unknown field outcom",
+    ],
+    [{ ...FILE, expects: {} }, "it must not have the unknown field expects"],
+    [without("headers"), "headers must be an object"],
     [{ ...FILE, headers: { "X-Webhook-Id": 1 } }, `headers.X-Webhook-Id ${VALUES}`],
     [{ ...FILE, headers: { "X-Webhook-Id": ["a", 1] } }, `headers.X-Webhook-Id ${VALUES}`],
     [{ ...FILE, headers: { "X-Webhook-Id": [] } }, `headers.X-Webhook-Id ${VALUES}`],
     [without("body"), ONE_BODY],
     [{ ...FILE, bodyBase64: "" }, ONE_BODY],
-    [{ ...FILE, body: { alarm: CANARY } }, "body has to be a string"],
+    [{ ...FILE, body: { alarm: CANARY } }, "body must be a string"],
     [
       { ...FILE, body: `${CANARY}\ud800` },
-      "body has half a surrogate pair, which UTF-8 cannot write: use bodyBase64",
+      "body has a lone surrogate, which UTF-8 cannot encode: use bodyBase64",
     ],
-    [{ ...without("body"), bodyBase64: "e30" }, "bodyBase64 has to be base64, padded"],
-    [{ ...without("body"), bodyBase64: CANARY }, "bodyBase64 has to be base64, padded"],
+    [{ ...without("body"), bodyBase64: "e30" }, "bodyBase64 must be padded base64"],
+    [{ ...without("body"), bodyBase64: CANARY }, "bodyBase64 must be padded base64"],
   ])("is refused by file and field (%#)", (file, message) => {
     expect(() => parsed(file)).toThrow(
-      new FixtureError("invalid_fixture", `folder/a.json is no fixture: ${message}`),
+      new FixtureError("invalid_fixture", `folder/a.json is not a fixture: ${message}`),
     );
   });
 
@@ -145,7 +148,7 @@ describe("what is no fixture", () => {
             error = thrown;
           }
           expect(error).toEqual(
-            new FixtureError("invalid_fixture", "folder/a.json is no fixture: it is no JSON"),
+            new FixtureError("invalid_fixture", "folder/a.json is not a fixture: it is not JSON"),
           );
           expect(error).not.toHaveProperty("cause");
         },

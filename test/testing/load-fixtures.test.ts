@@ -142,7 +142,7 @@ describe("loadFixtures rejects", () => {
       [inFolder("missing/*"), `${inFolder("missing/*")} matches no file that ends in .json`],
       [inFolder("a.json/*"), `${inFolder("a.json/*")} matches no file that ends in .json`],
       [empty, `${empty} has no file that ends in .json`],
-      [[], "give a path of fixtures"],
+      [[], "give at least one path of fixtures"],
       [["", folder], "there is no "],
     ] as const;
     for (const [given, message] of cases) {
@@ -150,23 +150,23 @@ describe("loadFixtures rejects", () => {
     }
   });
 
-  it("one that is no fixture, by its file and field, without a word of what is in it", async () => {
+  it("a file that is not a fixture, by its file and field, without a word of what is in it", async () => {
     const file = inFolder("wrong.txt");
     const refused = async (content: string | Buffer) => {
       await writeFile(file, content);
       return refusal(file);
     };
     expect(await refused("secret")).toEqual(
-      new FixtureError("invalid_fixture", `${file} is no fixture: it is no JSON`),
+      new FixtureError("invalid_fixture", `${file} is not a fixture: it is not JSON`),
     );
     expect(await refused('{"description":"a"}')).toEqual(
       new FixtureError(
         "invalid_fixture",
-        `${file} is no fixture: receivedAt has to be a moment in ISO 8601, such as 2026-07-08T10:00:06.000Z`,
+        `${file} is not a fixture: receivedAt must be an ISO 8601 time, such as 2026-07-08T10:00:06.000Z`,
       ),
     );
     expect(await refused(Buffer.from([0x22, 0xe5, 0x22]))).toEqual(
-      new FixtureError("invalid_fixture", `${file} is no fixture: it is no UTF-8`),
+      new FixtureError("invalid_fixture", `${file} is not a fixture: it is not UTF-8`),
     );
   });
 

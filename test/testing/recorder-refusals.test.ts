@@ -189,7 +189,7 @@ test.each<[FixtureRefusal, string]>([
       reason: "personal_data",
       findings: [{ kind: "iban", path: "alarm.text" }],
     },
-    "what is left of it still looks personal: iban at alarm.text",
+    "the redacted text still looks personal: iban at alarm.text",
   ],
   [
     { type: "new_alarm", reason: "write_failed", error: { code: "ENOSPC" } },
@@ -199,8 +199,8 @@ test.each<[FixtureRefusal, string]>([
     { type: "new_alarm", reason: "write_failed", error: null },
     "its file could not be written: unknown error",
   ],
-  [{ type: "new_alarm", reason: "overloaded" }, "too many wait to be written"],
-  [{ type: "new_alarm", reason: "unreadable" }, "its headers or its moment cannot be read"],
+  [{ type: "new_alarm", reason: "overloaded" }, "too many deliveries wait to be written"],
+  [{ type: "new_alarm", reason: "unreadable" }, "its headers or its time cannot be read"],
   [{ type: "new_alarm", reason: "internal_error" }, "the recorder failed"],
 ])("a refusal has a sentence: %#", (refusal, sentence) => {
   expect(refusalSentence(refusal)).toBe(sentence);
