@@ -83,7 +83,7 @@ describe("a recorder refuses", () => {
     await receiver.receive(await partnersDelivery({ id: "b", body }));
     await recorder.flush();
     expect(warn).toHaveBeenCalledTimes(1);
-    expect(warn.mock.calls[0]?.[0]).toMatch(/email at alarm\.text\. Keep less by redact\. /);
+    expect(warn.mock.calls[0]?.[0]).toMatch(/email at alarm\.text\. Keep less with redact\. /);
     expect(String(warn.mock.calls)).not.toContain("exempel");
   });
 
@@ -96,7 +96,7 @@ describe("a recorder refuses", () => {
     });
     await receiver.receive(await partnersDelivery());
     await recorder.flush();
-    expect(warn.mock.calls[0]?.[0]).toMatch(/could not be written: EEXIST\. Said once/);
+    expect(warn.mock.calls[0]?.[0]).toMatch(/could not be written: EEXIST\. Each reason is written once/);
   });
 
   test("has no say in the answer where the folder cannot be written to", async () => {

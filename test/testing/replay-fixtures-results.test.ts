@@ -137,7 +137,7 @@ describe("a target that fails", () => {
   ])("for %s names a reason all the same", async (what, thrown: unknown) => {
     const target = () => Promise.reject<Response>(thrown);
     const [result] = (await replayFixtures(target, await fixtures())).results;
-    const reason = what === "the first of several" ? "::1 refused" : "unknown error";
+    const reason = what === "the first of several" ? "::1 refused" : "no reason is given";
     expect(result?.error).toBe(`the request failed: ${reason}`);
   });
 
