@@ -212,18 +212,21 @@ const BROKEN: readonly Broken[] = [
   },
 ];
 
-describe("a body that was changed is found", () => {
-  test.each(BROKEN)("$what", async ({ code, captured, signed = ALARM_BODY, headers = {} }) => {
-    const { verdict, findings, secretIndex } = await diagnose(
-      { body: signed },
-      { body: captured, change: headers },
-    );
-    expect(verdict).toBe("bad");
-    expect(findings).toMatchObject([{ code, certainty: "proven" }]);
-    expect(secretIndex).toBe(0);
-  });
+describe("changed bodies", () => {
+  test.each(BROKEN)(
+    "diagnoseSignature finds the change of the body: $what",
+    async ({ code, captured, signed = ALARM_BODY, headers = {} }) => {
+      const { verdict, findings, secretIndex } = await diagnose(
+        { body: signed },
+        { body: captured, change: headers },
+      );
+      expect(verdict).toBe("bad");
+      expect(findings).toMatchObject([{ code, certainty: "proven" }]);
+      expect(secretIndex).toBe(0);
+    },
+  );
 
-  test("with the place where the two part, and their sizes", async () => {
+  test("diagnoseSignature reports where the captured and the signed body first differ, and their sizes", async () => {
     const { findings } = await diagnose({}, { body: `${ALARM_BODY}\r\n` });
     expect(findings[0]).toMatchObject({
       offsetBytes: BYTES.length,
@@ -232,7 +235,7 @@ describe("a body that was changed is found", () => {
     });
   });
 
-  test("together with a secret that is wrong", async () => {
+  test("diagnoseSignature finds a changed body and a wrong secret together", async () => {
     const secret = "whsec_of_its_own";
     const codes = await codesOf({ secret }, { secret: `${secret}\n`, body: `${ALARM_BODY}\n` });
     expect(codes).toEqual(["secret_whitespace", "body_trailing_newline"]);

@@ -4,12 +4,12 @@ import { checkRedactionRules } from "../../src/testing/recorder/redaction-rules.
 
 const root = checkRedactionRules();
 
-/** What is found in a file that is its body, and where. */
+/** Kind and path of each finding in a file whose text is `text`. */
 function placesIn(body: string, text = body): readonly string[] {
   return inspectFixture(text, body, root).map(({ kind, path }) => `${kind} ${path}`);
 }
 
-describe("personal data that is left is found", () => {
+describe("inspectFixture", () => {
   test.each<[what: string, body: string, places: string[]]>([
     ["in a documented field", '{"alarm":{"text":"anna@exempel.se"}}', ["email alarm.text"]],
     ["in a key", '{"alarm":{"anna@exempel.se":1}}', ["email alarm.*"]],
@@ -26,25 +26,25 @@ describe("personal data that is left is found", () => {
     ["in a body that is JSON within a text", '"[\\"anna@exempel.se\\"]"', ["email 0"]],
     ["in a body that is no JSON", "anna@exempel.se", ["email body"]],
     ["behind a byte order mark", '\uFEFF{"alarm":"anna@exempel.se"}', ["email alarm"]],
-  ])("%s", (_, body, places) => {
+  ])("inspectFixture finds personal data %s", (_, body, places) => {
     expect(placesIn(body)).toEqual(places);
   });
 
-  test("beside the body, be there a text of it or not", () => {
+  test("inspectFixture finds personal data outside the body, and in a file without a body", () => {
     expect(placesIn("{}", "anna@exempel.se {}")).toEqual(["email fixture"]);
     expect(inspectFixture("anna@exempel.se", undefined, root)).toEqual([
       { kind: "email", path: "fixture" },
     ]);
   });
 
-  test("at twenty places, and no more", () => {
+  test("inspectFixture reports at most twenty findings", () => {
     const tags = Array.from({ length: 30 }, (_, index) => `anna${String(index)}@exempel.se`);
     const places = placesIn(JSON.stringify({ alarm: { tags } }));
     expect(places).toHaveLength(20);
     expect(places.at(-1)).toBe("email alarm.*.19");
   });
 
-  test("nowhere in what holds none", () => {
+  test("inspectFixture finds nothing in a redacted body", () => {
     expect(placesIn('{"alarm":{"text":"xxx","id":1}}')).toEqual([]);
   });
 });

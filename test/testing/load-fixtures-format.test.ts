@@ -18,12 +18,12 @@ const FILE = {
 
 const parsed = (file: unknown) => parseFixture(JSON.stringify(file), "a", "folder/a.json");
 
-/** Bytes that are text, and bytes that are none. */
+/** Bodies that are UTF-8, and bodies that are not. */
 const bodies = fc.oneof(
   fc.string({ unit: "binary" }).map((text) => Buffer.from(text)),
   fc.string().map((text) => Buffer.from(`\uFEFF${text}`)),
   fc.uint8Array({ maxLength: 40 }),
-  // A part of a larger buffer, as a Node server may hand it in.
+  // A view of a larger buffer, such as a Node server may pass.
   fc.uint8Array({ minLength: 2, maxLength: 40 }).map((bytes) => bytes.subarray(1)),
 );
 const headers = fc.dictionary(
@@ -36,13 +36,16 @@ const expectations = fc.record(
   { requiredKeys: ["status"], noNullPrototype: true },
 );
 
-describe("a fixture's file", () => {
-  it.each(fixtures)("$name is written as it is", async ({ name }) => {
-    const text = await readFile(join(fixturesFolder, `${name}.json`), "utf8");
-    expect(formatFixture(parseFixture(text, name))).toBe(text);
-  });
+describe("fixture files", () => {
+  it.each(fixtures)(
+    "the published fixture $name is formatted to exactly its own file",
+    async ({ name }) => {
+      const text = await readFile(join(fixturesFolder, `${name}.json`), "utf8");
+      expect(formatFixture(parseFixture(text, name))).toBe(text);
+    },
+  );
 
-  it("is read back to the same fixture, whatever its bytes", () => {
+  it("a fixture with any bytes survives formatFixture and parseFixture", () => {
     fc.assert(
       fc.property(
         fc.record(
@@ -73,7 +76,7 @@ describe("a fixture's file", () => {
     );
   });
 
-  it("may begin with a byte order mark, and leave out what is expected", () => {
+  it("a fixture file may begin with a byte order mark and may omit expect", () => {
     const { description, receivedAt, headers: recorded, body } = FILE;
     const text = JSON.stringify({ description, receivedAt, headers: recorded, body });
     expect(parseFixture(`\uFEFF${text}`, "a")).toStrictEqual({
@@ -87,7 +90,7 @@ describe("a fixture's file", () => {
   });
 });
 
-describe("a file that is not a fixture", () => {
+describe("files that are not a fixture", () => {
   const without = (field: keyof typeof FILE) => ({ ...FILE, [field]: undefined });
   const STATUS = "expect.status must be an HTTP status from 100 to 599";
   const MOMENT = "receivedAt must be an ISO 8601 time, such as 2026-07-08T10:00:06.000Z";
@@ -127,13 +130,13 @@ describe("a file that is not a fixture", () => {
     ],
     [{ ...without("body"), bodyBase64: "e30" }, "bodyBase64 must be padded base64"],
     [{ ...without("body"), bodyBase64: CANARY }, "bodyBase64 must be padded base64"],
-  ])("is refused by file and field (%#)", (file, message) => {
+  ])("parseFixture names the file and the field that is wrong (%#)", (file, message) => {
     expect(() => parsed(file)).toThrow(
       new FixtureError("invalid_fixture", `folder/a.json is not a fixture: ${message}`),
     );
   });
 
-  it("is never quoted, wherever its JSON breaks", () => {
+  it("parseFixture never quotes a file that is not JSON", () => {
     const text = formatFixture(parsed(FILE));
     fc.assert(
       fc.property(

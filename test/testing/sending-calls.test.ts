@@ -9,7 +9,7 @@ const request = { method: "POST", headers: [], body: Buffer.from("body") };
 const send = (target: unknown, options = {}) =>
   createSender(target as Target, options).send(request);
 
-describe("a target in this process that gives no answer is a network error:", () => {
+describe("functions and receivers as target", () => {
   const answer = { status: 200, headers: {}, body: "" };
   test.each([
     ["nothing", undefined],
@@ -22,14 +22,14 @@ describe("a target in this process that gives no answer is a network error:", ()
     ["a status of four digits", { ...answer, status: 1000 }],
     ["no headers", { ...answer, headers: null }],
     ["a body that is no text", { ...answer, body: 5 }],
-  ])("%s", async (_what, given) => {
+  ])("a target in this process that answers with %s is a network error", async (_what, given) => {
     const expected = { name: "SendError", code: "network" };
     await expect(send({ receive: () => Promise.resolve(given) })).rejects.toMatchObject(expected);
     await expect(send({ receive: () => given })).rejects.toMatchObject(expected);
     await expect(send(() => Promise.resolve(given))).rejects.toMatchObject(expected);
   });
 
-  test("one that throws, at once or later", async () => {
+  test("a target in this process that throws or rejects is a network error", async () => {
     const thrower = () => {
       throw new Error("at once");
     };
@@ -37,20 +37,23 @@ describe("a target in this process that gives no answer is a network error:", ()
     await expect(send(() => Promise.reject(new Error("later")))).rejects.toThrow("later");
   });
 
-  test("one that throws without a word", async () => {
+  test("a target in this process that throws an error without a message is a network error", async () => {
     const expected = { name: "SendError", code: "network" };
     await expect(send(() => Promise.reject(new Error()))).rejects.toMatchObject(expected);
   });
 });
 
-test.each([{}, null, { receive: "no function" }])("a target of %j is refused", (target) => {
-  expect(() => createSender(target as unknown as Target)).toThrow(
-    "the target has to be a URL, a receiver or a function from Request to Response",
-  );
-});
+test.each([{}, null, { receive: "no function" }])(
+  "createSender refuses the target %j",
+  (target) => {
+    expect(() => createSender(target as unknown as Target)).toThrow(
+      "the target has to be a URL, a receiver or a function from Request to Response",
+    );
+  },
+);
 
-describe("the Response of a function", () => {
-  test("is cut at 64 KiB, and its stream is cancelled", async () => {
+describe("Response of a function", () => {
+  test("a function's Response is cut at 64 KiB and its stream is cancelled", async () => {
     let pulls = 0;
     let isCancelled = false;
     const endless = new ReadableStream<Uint8Array>({
@@ -70,7 +73,7 @@ describe("the Response of a function", () => {
     expect(isCancelled).toBe(true);
   });
 
-  test("that does not end is a time-out, and its stream is cancelled", async () => {
+  test("a function's Response that does not end is a time-out and its stream is cancelled", async () => {
     let cancel: (() => void) | undefined;
     const cancelled = new Promise<void>((resolve) => (cancel = resolve));
     const silent = new ReadableStream<Uint8Array>({
@@ -83,7 +86,7 @@ describe("the Response of a function", () => {
     await cancelled;
   });
 
-  test("whose stream fails is a network error; without a body it is empty", async () => {
+  test("a function's Response whose stream fails is a network error, and one without a body is empty", async () => {
     const failing = new ReadableStream<Uint8Array>({
       async pull(controller) {
         await realSleep(1);
@@ -97,11 +100,11 @@ describe("the Response of a function", () => {
   });
 });
 
-describe("header lines as a record", () => {
+describe("header lines", () => {
   const name = fc.constantFrom("A", "a", "X-Id", "x-id", "X-ID", "__proto__", "constructor");
   const lines = fc.array(fc.tuple(name, fc.string()));
 
-  test("keep every line, in the order of its name's lines, under the first spelling", () => {
+  test("header lines as a record keep every value in order under the first spelling of the name", () => {
     fc.assert(
       fc.property(lines, (given) => {
         const record = recordOf(given);
@@ -120,11 +123,11 @@ describe("header lines as a record", () => {
     );
   });
 
-  test("take their time for a name that is given a hundred thousand times", () => {
+  test("header lines as a record take linear time for a name that repeats a hundred thousand times", () => {
     const many = Array.from({ length: 100_000 }, (_, at): HeaderLine => ["X-A", String(at)]);
     const startedAt = performance.now();
     expect(recordOf(many)["X-A"]).toHaveLength(100_000);
-    // A copy for each line would be 5 billion values.
+    // Copying the list for each line would write 5 billion values.
     expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 });
