@@ -17,7 +17,7 @@ const several = (webhook: object) => () =>
     webhooks: [{ target, type: "new_alarm", ...webhook }],
   } as WebhooksTwinOptions);
 
-/** Options that cannot work, and what the error says of each. */
+/** Options that cannot work, and the message of each error. */
 const REFUSED: readonly [what: string, make: () => unknown, message: string][] = [
   ["a misspelt option", single({ retries: {} }), "retries is no option"],
   ["both forms at once", single({ webhooks: [] }), "target is no option"],
@@ -43,7 +43,7 @@ const REFUSED: readonly [what: string, make: () => unknown, message: string][] =
   ["a speed below 1", () => createScaledClock(0.5), "speed has to be"],
 ];
 
-test("a twin takes options of either form, as a function with one parameter passes them on", async () => {
+test("createGatewayTwin accepts a value of the union type GatewayTwinOptions in both forms", async () => {
   const make = (options: GatewayTwinOptions) => createGatewayTwin(options);
   const event = { type: "new_alarm", body: "{}" };
   const one = await make({ target, secret: TEST_SECRET }).deliver(event);
@@ -52,13 +52,13 @@ test("a twin takes options of either form, as a function with one parameter pass
   expect(list).toMatchObject([{ end: "acknowledged" }]);
 });
 
-describe("a twin refuses", () => {
-  test.each(REFUSED)("%s", (_what, make, message) => {
+describe("errors", () => {
+  test.each(REFUSED)("createGatewayTwin refuses %s", (_what, make, message) => {
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(message);
   });
 
-  test("what cannot be delivered", async () => {
+  test("a twin refuses an event that it cannot deliver", async () => {
     const twin = single({})();
     const reject = (event: object, options: object, message: string) =>
       expect(twin.deliver(event as { type: string; body: string }, options)).rejects.toThrow(
