@@ -42,14 +42,14 @@ describe("sampleAlarm", () => {
   });
 
   describe.each(DOCUMENTED_ALARMS)("%s", (event_type, source, category_id) => {
-    it("a sample alarm of each event type has its source, its category and a payload", () => {
+    it(`a sample alarm ${event_type} has its source, its category and a payload`, () => {
       const alarm = sampleAlarm({ event_type });
       expect(alarm).toMatchObject({ event_type, source, category_id, status: "NEW" });
       expect(["Low", "Medium", "High", "Info"]).toContain(alarm.severity);
       expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
     });
 
-    it("a sample alarm of each event type is valid and handled for any seed and format", async () => {
+    it(`a sample alarm ${event_type} is valid and handled for any seed and format`, async () => {
       await fc.assert(
         fc.asyncProperty(seeds, formats, async (seed, format) => {
           const alarm = sampleAlarm({ event_type }, { seed, format });
