@@ -145,8 +145,8 @@ describe("odd texts", () => {
     ["an odd number of UTF-16 bytes", Buffer.of(0xff, 0xfe, 0x7b)],
     ["UTF-16 of another body", Buffer.from("{}", "utf16le")],
     ["one byte", Buffer.of(0)],
-    ["blanks alone", " \n\t "],
-    ["newlines alone", "\n\n"],
+    ["only blanks", " \n\t "],
+    ["only newlines", "\n\n"],
   ])("diagnoseSignature explains nothing and does not fail for %s", async (_, body) => {
     const { findings } = await diagnose({ secret: "whsec_unknown" }, { body });
     expect(findings.at(-1)).toMatchObject({ code: "unexplained", certainty: "possible" });

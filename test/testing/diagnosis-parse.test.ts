@@ -43,7 +43,7 @@ const CAPTURES: readonly [what: string, capture: string | Uint8Array][] = [
     ].join("\n"),
   ],
   [
-    "curl -v with the body behind it",
+    "curl -v followed by the body",
     ["> POST / HTTP/1.1", ...LINES.map((line) => `> ${line}`), ">", ALARM_BODY].join("\r\n"),
   ],
   [
@@ -197,7 +197,7 @@ describe("refused captures", () => {
     ["a line without a colon", `${LINES.join("\n")}\nX-Webhook\n\n`, "invalid_header_line"],
     ["no headers", "POST / HTTP/1.1\n\nbody", "missing_headers"],
     ["no blank line", LINES.join("\n"), "missing_blank_line"],
-    ["a body alone", ALARM_BODY, "missing_headers"],
+    ["only a body", ALARM_BODY, "missing_headers"],
     ["broken JSON", ALARM_BODY.slice(0, -1), "invalid_json"],
     ["a list", "[1]", "missing_headers"],
     ["an event without body", JSON.stringify({ headers: HEADERS }), "missing_body"],

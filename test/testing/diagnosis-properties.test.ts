@@ -53,7 +53,7 @@ describe("good deliveries", () => {
         Object.fromEntries(Object.entries(record).map(([n, value]) => [n.toUpperCase(), value])),
     ],
     [
-      "a get alone",
+      "an object with only get",
       (record: Record<string, string>) => {
         const headers = new Headers(record);
         return { get: (name: string) => headers.get(name) };

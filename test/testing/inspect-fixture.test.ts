@@ -14,18 +14,22 @@ describe("inspectFixture", () => {
     ["in a documented field", '{"alarm":{"text":"anna@exempel.se"}}', ["email alarm.text"]],
     ["in a key", '{"alarm":{"anna@exempel.se":1}}', ["email alarm.*"]],
     ["in an empty key", '{"":"anna@exempel.se"}', ["email *"]],
-    ["behind nested values", '{"alarm":{"id":{"a":[[]]},"text":"a@b.se"}}', ["email alarm.text"]],
+    ["after nested values", '{"alarm":{"id":{"a":[[]]},"text":"a@b.se"}}', ["email alarm.text"]],
     ["in a list", '{"alarm":{"tags":["x",{"a":1},"anna@exempel.se"]}}', ["email alarm.*.2"]],
     [
       "in JSON within a text",
       '{"alarm":{"payload":"{\\"a\\":\\"anna@exempel.se\\"}"}}',
       ["email alarm.payload.*"],
     ],
-    ["in what begins as JSON alone", '{"alarm":{"text":"[anna@exempel.se"}}', ["email alarm.text"]],
+    [
+      "in a text that only begins like JSON",
+      '{"alarm":{"text":"[anna@exempel.se"}}',
+      ["email alarm.text"],
+    ],
     ["in a body that is one text", '"anna@exempel.se"', ["email body"]],
     ["in a body that is JSON within a text", '"[\\"anna@exempel.se\\"]"', ["email 0"]],
-    ["in a body that is no JSON", "anna@exempel.se", ["email body"]],
-    ["behind a byte order mark", '\uFEFF{"alarm":"anna@exempel.se"}', ["email alarm"]],
+    ["in a body that is not JSON", "anna@exempel.se", ["email body"]],
+    ["after a byte order mark", '\uFEFF{"alarm":"anna@exempel.se"}', ["email alarm"]],
   ])("inspectFixture finds personal data %s", (_, body, places) => {
     expect(placesIn(body)).toEqual(places);
   });

@@ -93,7 +93,7 @@ describe("fixture files", () => {
 describe("files that are not a fixture", () => {
   const without = (field: keyof typeof FILE) => ({ ...FILE, [field]: undefined });
   const STATUS = "expect.status must be an HTTP status from 100 to 599";
-  const MOMENT = "receivedAt must be an ISO 8601 time, such as 2026-07-08T10:00:06.000Z";
+  const TIME = "receivedAt must be an ISO 8601 time, such as 2026-07-08T10:00:06.000Z";
   const VALUES = "must be a string or a list of strings";
   const ONE_BODY = "it must have either body or bodyBase64";
 
@@ -101,9 +101,9 @@ describe("files that are not a fixture", () => {
     [[CANARY], "it must be an object"],
     [null, "it must be an object"],
     [without("description"), "description must be a string"],
-    [without("receivedAt"), MOMENT],
-    [{ ...FILE, receivedAt: "yesterday" }, MOMENT],
-    [{ ...FILE, receivedAt: "2026-02-30T10:00:00Z" }, MOMENT],
+    [without("receivedAt"), TIME],
+    [{ ...FILE, receivedAt: "yesterday" }, TIME],
+    [{ ...FILE, receivedAt: "2026-02-30T10:00:00Z" }, TIME],
     [{ ...FILE, expect: "handled" }, "expect must be an object"],
     [{ ...FILE, expect: { outcome: "handled" } }, STATUS],
     [{ ...FILE, expect: { status: 99 } }, STATUS],

@@ -140,9 +140,9 @@ describe("refusals of the recorder", () => {
   });
 
   test.each([
-    ["a clock without a moment", { receivedAt: new Date(Number.NaN) }],
-    ["a clock beyond the year 9999", { receivedAt: new Date(8_640_000_000_000_000) }],
-    ["headers that were taken away", { request: { headers: {}, body: "{}" } }],
+    ["an invalid date", { receivedAt: new Date(Number.NaN) }],
+    ["a date after the year 9999", { receivedAt: new Date(8_640_000_000_000_000) }],
+    ["headers that were removed", { request: { headers: {}, body: "{}" } }],
     [
       "headers that throw",
       {

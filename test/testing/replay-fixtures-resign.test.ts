@@ -29,12 +29,12 @@ async function fixture(body: Uint8Array, ageMs: number): Promise<Fixture> {
 }
 
 const agesMs = fc.integer({ min: -1_000_000, max: 1_000_000 });
-const moments = fc.integer({ min: 2_000_000, max: 4_000_000_000_000 });
+const times = fc.integer({ min: 2_000_000, max: 4_000_000_000_000 });
 
 describe("resigning", () => {
   it("a resigned fixture has a valid signature of the new secret and its old age to the second", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.uint8Array(), agesMs, moments, async (body, ageMs, nowMs) => {
+      fc.asyncProperty(fc.uint8Array(), agesMs, times, async (body, ageMs, nowMs) => {
         const one = await fixture(body, ageMs);
         const headers = await resignedHeaders(one, resigning(nowMs));
         expect(await verifySignature({ secret, headers, body })).toBe(true);

@@ -188,9 +188,9 @@ describe("errors", () => {
     ["resign with a secret that cannot be one", { resign: true, secret: " " }],
     ["fixtures whose secret cannot be one", { resign: true, secret: "s", fixtureSecret: "" }],
     ["fresh ids without resign", { secret: TEST_SECRET, freshIds: true }],
-    ["a clock that is no function", { resign: true, secret: "s", now: 0 }],
-    ["an onResult that is no function", { onResult: [] }],
-    ["a time-out of nothing", { timeoutMs: 0 }],
+    ["a clock that is not a function", { resign: true, secret: "s", now: 0 }],
+    ["an onResult that is not a function", { onResult: [] }],
+    ["a time-out of 0", { timeoutMs: 0 }],
   ])("replayFixtures rejects for %s", async (_, options) => {
     await expect(replayFixtures(target, [], options)).rejects.toThrow(ConfigurationError);
   });

@@ -182,7 +182,7 @@ describe("sampleAlarm", () => {
   });
 
   it.each<[string, object]>([
-    ["a seed that is no whole number", { seed: 1.5 }],
+    ["a seed that is not a whole number", { seed: 1.5 }],
     ["a seed beyond 32 bits", { seed: 2 ** 32 }],
     ["an unknown format", { format: "iso" as DateFormat }],
     ["a misspelt option", { seeed: 1 }],

@@ -15,13 +15,13 @@ describe("functions and receivers as target", () => {
     ["nothing", undefined],
     ["null", null],
     ["no status", { ...answer, status: undefined }],
-    ["a status in text", { ...answer, status: "200" }],
-    ["a status of no number", { ...answer, status: Number.NaN }],
+    ["a status as text", { ...answer, status: "200" }],
+    ["a status that is not a number", { ...answer, status: Number.NaN }],
     ["a status with a fraction", { ...answer, status: 200.5 }],
     ["a status of two digits", { ...answer, status: 99 }],
     ["a status of four digits", { ...answer, status: 1000 }],
     ["no headers", { ...answer, headers: null }],
-    ["a body that is no text", { ...answer, body: 5 }],
+    ["a body that is not text", { ...answer, body: 5 }],
   ])("a target in this process that answers with %s is a network error", async (_what, given) => {
     const expected = { name: "SendError", code: "network" };
     await expect(send({ receive: () => Promise.resolve(given) })).rejects.toMatchObject(expected);

@@ -33,9 +33,9 @@ describe("the schedule", () => {
     expect(delivery.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(delivery.attempts.map(({ waitedMs }) => waitedMs)).toEqual([0, ...GAPS]);
     let at = startedAt;
-    const moments = [0, ...GAPS].map((gap) => (at += gap));
-    expect(endpoint.arrivals.map((arrival) => arrival.at)).toEqual(moments);
-    expect(delivery.attempts.map((attempt) => attempt.at.getTime())).toEqual(moments);
+    const times = [0, ...GAPS].map((gap) => (at += gap));
+    expect(endpoint.arrivals.map((arrival) => arrival.at)).toEqual(times);
+    expect(delivery.attempts.map((attempt) => attempt.at.getTime())).toEqual(times);
   });
 
   test("the retry schedule spans 36 hours if every gap is 4 h", async () => {

@@ -83,8 +83,8 @@ describe("the virtual clock", () => {
       fc.asyncProperty(fc.array(task, { minLength: 1, maxLength: 12 }), async (tasks) => {
         const log = await run(tasks);
         expect([...log].sort()).toEqual(tasks.flatMap(expectedOf).sort());
-        const moments = log.map((line) => Number(line.split(" ")[2]));
-        expect(moments).toEqual([...moments].sort((one, other) => one - other));
+        const times = log.map((line) => Number(line.split(" ")[2]));
+        expect(times).toEqual([...times].sort((one, other) => one - other));
         const isTurning = tasks.some(({ steps }) => steps.some(({ what }) => what === "turns"));
         if (!isTurning) expect(await run(tasks)).toEqual(log);
       }),
