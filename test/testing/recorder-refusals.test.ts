@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 describe("refusals of the recorder", () => {
-  test("the recorder does not write a fixture that still looks personal, and reports the place without the value", async () => {
+  test("the recorder refuses a fixture that still looks personal and reports the place without the value", async () => {
     const keepValues = ["alarm.text", "alarm.payload.*.*", "alarm.payload.list.*.note"];
     const { recorder, receiver, refusals } = recordedReceiver({
       directory,
