@@ -9,27 +9,27 @@ const request = { method: "POST", headers: [], body: Buffer.from("body") };
 const send = (target: unknown, options = {}) =>
   createSender(target as Target, options).send(request);
 
-describe("functions and receivers as target", () => {
+describe("a target in this process that gives no answer is a network error:", () => {
   const answer = { status: 200, headers: {}, body: "" };
   test.each([
     ["nothing", undefined],
     ["null", null],
     ["no status", { ...answer, status: undefined }],
-    ["a status as text", { ...answer, status: "200" }],
-    ["a status that is not a number", { ...answer, status: Number.NaN }],
+    ["a status in text", { ...answer, status: "200" }],
+    ["a status of no number", { ...answer, status: Number.NaN }],
     ["a status with a fraction", { ...answer, status: 200.5 }],
     ["a status of two digits", { ...answer, status: 99 }],
     ["a status of four digits", { ...answer, status: 1000 }],
     ["no headers", { ...answer, headers: null }],
-    ["a body that is not text", { ...answer, body: 5 }],
-  ])("a target in this process that answers with %s is a network error", async (_what, given) => {
+    ["a body that is no text", { ...answer, body: 5 }],
+  ])("%s", async (_what, given) => {
     const expected = { name: "SendError", code: "network" };
     await expect(send({ receive: () => Promise.resolve(given) })).rejects.toMatchObject(expected);
     await expect(send({ receive: () => given })).rejects.toMatchObject(expected);
     await expect(send(() => Promise.resolve(given))).rejects.toMatchObject(expected);
   });
 
-  test("a target in this process that throws or rejects is a network error", async () => {
+  test("one that throws, at once or later", async () => {
     const thrower = () => {
       throw new Error("at once");
     };
@@ -37,23 +37,20 @@ describe("functions and receivers as target", () => {
     await expect(send(() => Promise.reject(new Error("later")))).rejects.toThrow("later");
   });
 
-  test("a target in this process that throws an error without a message is a network error", async () => {
+  test("one that throws without a word", async () => {
     const expected = { name: "SendError", code: "network" };
     await expect(send(() => Promise.reject(new Error()))).rejects.toMatchObject(expected);
   });
 });
 
-test.each([{}, null, { receive: "no function" }])(
-  "createSender refuses the target %j",
-  (target) => {
-    expect(() => createSender(target as unknown as Target)).toThrow(
-      "the target has to be a URL, a receiver or a function from Request to Response",
-    );
-  },
-);
+test.each([{}, null, { receive: "no function" }])("a target of %j is refused", (target) => {
+  expect(() => createSender(target as unknown as Target)).toThrow(
+    "the target has to be a URL, a receiver or a function from Request to Response",
+  );
+});
 
-describe("Response of a function", () => {
-  test("a function's Response is cut at 64 KiB and its stream is cancelled", async () => {
+describe("the Response of a function", () => {
+  test("is cut at 64 KiB, and its stream is cancelled", async () => {
     let pulls = 0;
     let isCancelled = false;
     const endless = new ReadableStream<Uint8Array>({
@@ -73,7 +70,7 @@ describe("Response of a function", () => {
     expect(isCancelled).toBe(true);
   });
 
-  test("a function's Response that does not end is a time-out and its stream is cancelled", async () => {
+  test("that does not end is a time-out, and its stream is cancelled", async () => {
     let cancel: (() => void) | undefined;
     const cancelled = new Promise<void>((resolve) => (cancel = resolve));
     const silent = new ReadableStream<Uint8Array>({
@@ -86,7 +83,7 @@ describe("Response of a function", () => {
     await cancelled;
   });
 
-  test("a function's Response whose stream fails is a network error, and one without a body is empty", async () => {
+  test("whose stream fails is a network error; without a body it is empty", async () => {
     const failing = new ReadableStream<Uint8Array>({
       async pull(controller) {
         await realSleep(1);
@@ -100,11 +97,11 @@ describe("Response of a function", () => {
   });
 });
 
-describe("header lines", () => {
+describe("header lines as a record", () => {
   const name = fc.constantFrom("A", "a", "X-Id", "x-id", "X-ID", "__proto__", "constructor");
   const lines = fc.array(fc.tuple(name, fc.string()));
 
-  test("header lines as a record keep every value in order under the first spelling of the name", () => {
+  test("keep every line, in the order of its name's lines, under the first spelling", () => {
     fc.assert(
       fc.property(lines, (given) => {
         const record = recordOf(given);
@@ -123,11 +120,11 @@ describe("header lines", () => {
     );
   });
 
-  test("header lines as a record take linear time for a name that repeats a hundred thousand times", () => {
+  test("take their time for a name that is given a hundred thousand times", () => {
     const many = Array.from({ length: 100_000 }, (_, at): HeaderLine => ["X-A", String(at)]);
     const startedAt = performance.now();
     expect(recordOf(many)["X-A"]).toHaveLength(100_000);
-    // Copying the list for each line would write 5 billion values.
+    // A copy for each line would be 5 billion values.
     expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 });

@@ -32,7 +32,7 @@ function senderTo(url: string, options = {}) {
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const request = { method: "POST", headers: [], body: Buffer.from("body") };
 
-/** Calls `answer` with the number of the request on its connection and the number of the connection, from 1. */
+/** A server that hears of each request with its number on its connection, both from 1. */
 async function countingServer(
   answer: (socket: net.Socket, nth: number, connection: number) => void,
 ): Promise<{ url: string; requests: () => number }> {
@@ -53,26 +53,23 @@ async function countingServer(
   return { url: await opened(server), requests: () => requests };
 }
 
-describe("kept connections", () => {
+describe("a kept connection that the server closes under a request", () => {
   test.each([
-    ["normally", (socket: net.Socket) => socket.end()],
-    ["with a reset", (socket: net.Socket) => socket.resetAndDestroy()],
-  ])(
-    "a kept connection that the server closes %s is replaced and the request is sent again",
-    async (_how, hangUp) => {
-      const { url, requests } = await countingServer((socket, nth) => {
-        if (nth === 1) socket.write(OK);
-        else hangUp(socket);
-      });
-      const sender = senderTo(url);
-      for (let nth = 0; nth < 5; nth++) {
-        expect(await sender.send(request)).toMatchObject({ status: 200, body: "ok" });
-      }
-      expect(requests()).toBe(9);
-    },
-  );
+    ["in order", (socket: net.Socket) => socket.end()],
+    ["by a reset", (socket: net.Socket) => socket.resetAndDestroy()],
+  ])("%s is opened anew", async (_how, hangUp) => {
+    const { url, requests } = await countingServer((socket, nth) => {
+      if (nth === 1) socket.write(OK);
+      else hangUp(socket);
+    });
+    const sender = senderTo(url);
+    for (let nth = 0; nth < 5; nth++) {
+      expect(await sender.send(request)).toMatchObject({ status: 200, body: "ok" });
+    }
+    expect(requests()).toBe(9);
+  });
 
-  test("a request is sent again once, and a second failure is a network error", async () => {
+  test("is opened anew once: a second failure is a network error", async () => {
     const { url, requests } = await countingServer((socket, nth, connection) => {
       if (nth === 1 && connection === 1) socket.write(OK);
       else socket.end();
@@ -81,12 +78,12 @@ describe("kept connections", () => {
     await sender.send(request);
     await expect(sender.send(request)).rejects.toMatchObject({ code: "network" });
     expect(requests()).toBe(3);
-    // A failure on a new connection is not retried.
+    // Nor is a new connection tried twice.
     await expect(sender.send(request)).rejects.toMatchObject({ code: "network" });
     expect(requests()).toBe(4);
   });
 
-  test("requests on several closed connections are all sent again", async () => {
+  test("is opened anew for each of several, whatever else is kept", async () => {
     const { url } = await countingServer((socket, nth) => {
       if (nth === 1) socket.write(OK);
       else socket.end();
@@ -98,7 +95,7 @@ describe("kept connections", () => {
     }
   });
 
-  test("a request is not sent again after a part of the answer has arrived", async () => {
+  test("is left where a part of an answer has come: the request was taken", async () => {
     const { url, requests } = await countingServer((socket, nth) => {
       if (nth === 1) socket.write(OK);
       else socket.end("HTTP/1.1 20");
@@ -109,7 +106,7 @@ describe("kept connections", () => {
     expect(requests()).toBe(2);
   });
 
-  test("a request is not sent again after the sender is closed", async () => {
+  test("is left when the sender is closed", async () => {
     const { url, requests } = await countingServer((socket, nth) => {
       if (nth === 1) socket.write(OK);
       else sender.close();
@@ -120,7 +117,7 @@ describe("kept connections", () => {
     expect(requests()).toBe(2);
   });
 
-  test("fixtures replay as expected if the server closes each connection", async () => {
+  test("makes no fixture different", async () => {
     const server = http.createServer((req, res) => {
       res.on("finish", () => req.socket.end());
       req.resume().on("end", () => res.end());
@@ -139,17 +136,17 @@ describe("kept connections", () => {
   });
 });
 
-describe("answer length", () => {
+describe("an answer of any length", () => {
   const PIECE = Buffer.alloc(65_535, "å");
 
-  test("an answer is cut at 64 KiB between two characters and not read further", async () => {
+  test("is cut at 64 KiB, between two characters, and not read on", async () => {
     let hasClosed: () => void;
     const closed = new Promise<void>((resolve) => (hasClosed = resolve));
     const server = http.createServer((_req, res) => {
       res.on("close", () => {
         hasClosed();
       });
-      // Writes endlessly, as fast as the client reads.
+      // Without end, as fast as it is read.
       const write = (): void => {
         while (res.write(PIECE));
         res.once("drain", write);
@@ -163,7 +160,7 @@ describe("answer length", () => {
     await closed;
   });
 
-  test("an answer of 64 KiB is complete", async () => {
+  test("is whole up to 64 KiB", async () => {
     const server = http.createServer((_req, res) => res.end(Buffer.alloc(65_536, "x")));
     const answer = await senderTo(await opened(server)).send(request);
     expect(answer.body).toBe("x".repeat(65_536));

@@ -16,13 +16,13 @@ import { listen } from "../support/servers.js";
 const secret = TEST_SECRET;
 const alarm = sampleAlarm({ text: "Åsa – 東京 🔐" });
 const event = sampleOnlineDataEvent("DATA_REAPPEARED");
-/** Bytes that are not UTF-8, and JSON with spacing that JSON.stringify never writes. */
+/** Bytes that are no UTF-8, and JSON that is spaced as no JSON.stringify would. */
 const BODIES = {
   text: `{ "alarm" : ${JSON.stringify(alarm)} }\n`,
   bytes: Uint8Array.of(0xff, 0x00, 0x7b),
 };
 
-/** A receiver that collects the records and bodies of its handlers. */
+/** A receiver that keeps what its handlers get. */
 function createCollecting() {
   const records: unknown[] = [];
   const handle = (record: unknown) => records.push(record);
@@ -46,15 +46,15 @@ const DELIVERIES: readonly (readonly [string, SignedDeliveryOptions])[] = [
   ["a text", { type: "new_alarm", body: BODIES.text, secret }],
 ];
 
-describe("signedDelivery", () => {
-  it.each(DELIVERIES)("receive accepts a signed delivery of %s", async (_, options) => {
+describe("a signed delivery", () => {
+  it.each(DELIVERIES)("of %s is what receive takes", async (_, options) => {
     const { receiver, records } = createCollecting();
     const delivery = await signedDelivery(options);
     expect(await receiver.receive(delivery)).toMatchObject({ outcome: "handled" });
     expect(records).toEqual([options.event ?? alarm]);
   });
 
-  it.each(DELIVERIES)("fetch sends a signed delivery of %s", async (_, options) => {
+  it.each(DELIVERIES)("of %s is what fetch takes", async (_, options) => {
     const { receiver, records } = createCollecting();
     const server = await listen(http.createServer(nodeHandler(receiver)));
     const url = `http://127.0.0.1:${String(server.port)}/`;
@@ -64,7 +64,7 @@ describe("signedDelivery", () => {
     await server.close();
   });
 
-  it.each(DELIVERIES)("supertest sends a signed delivery of %s", async (_, options) => {
+  it.each(DELIVERIES)("of %s is what supertest takes", async (_, options) => {
     const { receiver, records } = createCollecting();
     const { headers, body } = await signedDelivery(options);
     const app = express().post("/webhooks", expressHandler(receiver));
@@ -76,7 +76,7 @@ describe("signedDelivery", () => {
     expect(records).toEqual([options.event ?? alarm]);
   });
 
-  it("a signed delivery of bytes arrives unchanged through receive, fetch and supertest", async () => {
+  it("of bytes arrives as those bytes by all three", async () => {
     const { receiver, bodies } = createCollecting();
     const made = () => signedDelivery({ type: "new_alarm", body: BODIES.bytes, secret });
     await receiver.receive(await made());
@@ -93,7 +93,7 @@ describe("signedDelivery", () => {
     expect(bodies.map((bytes) => [...bytes])).toEqual(Array(3).fill([...BODIES.bytes]));
   });
 
-  it("signedDelivery reproduces the golden vector from its input", async () => {
+  it("is the golden vector, given what that was made of", async () => {
     const { headers, body } = fixtureNamed("golden-vector");
     const delivery = await signedDelivery({
       type: "new_alarm",
@@ -105,7 +105,7 @@ describe("signedDelivery", () => {
     expect(delivery.headers).toEqual(headers);
   });
 
-  it("signedDelivery generates an id and uses the current time, unless they are given", async () => {
+  it("has an id of its own and the time of now, and keeps those that are given", async () => {
     const before = Math.floor(Date.now() / 1000);
     const [one, other] = [
       await signedDelivery({ alarm, secret }),
@@ -128,7 +128,7 @@ describe("signedDelivery", () => {
     });
   });
 
-  it("a signed delivery stays valid if the caller changes its bytes afterwards", async () => {
+  it("stays what was signed when the bytes it was made of change", async () => {
     const { receiver, bodies } = createCollecting();
     const body = Uint8Array.from(BODIES.bytes);
     const delivery = await signedDelivery({ type: "new_alarm", body, secret });
@@ -137,7 +137,7 @@ describe("signedDelivery", () => {
     expect(bodies).toHaveLength(1);
   });
 
-  it("signedDelivery sends any type with a body, because the type header is not signed", async () => {
+  it("sends any type beside a body: the header is not signed", async () => {
     const { receiver } = createCollecting();
     const type = "delete_my_data_event";
     const flipped = await signedDelivery({ type, body: BODIES.text, secret });
@@ -145,28 +145,28 @@ describe("signedDelivery", () => {
   });
 });
 
-describe("errors", () => {
+describe("signedDelivery refuses", () => {
   it.each<[string, () => Promise<unknown>]>([
     // @ts-expect-error one of alarm, event and body
     ["nothing to deliver", () => signedDelivery({ secret })],
-    // @ts-expect-error not both
+    // @ts-expect-error not two of them
     ["an alarm and an event", () => signedDelivery({ alarm, event, secret })],
-    // @ts-expect-error not both
+    // @ts-expect-error not two of them
     ["an alarm and a body", () => signedDelivery({ alarm, body: "{}", type: "new_alarm", secret })],
-    // @ts-expect-error a body needs a type
+    // @ts-expect-error a body does not say what it is
     ["a body without a type", () => signedDelivery({ body: "{}", secret })],
     // @ts-expect-error the type follows from the record
     ["another type", () => signedDelivery({ alarm, type: "delete_my_data_event", secret })],
     // @ts-expect-error the option is misspelt
     ["a misspelt option", () => signedDelivery({ alarm, secret, timestampMs: 1 })],
-    // @ts-expect-error a secret is required
+    // @ts-expect-error a secret is needed
     ["no secret", () => signedDelivery({ alarm })],
     ["an empty secret", () => signedDelivery({ alarm, secret: "" })],
-  ])("signedDelivery refuses %s at compile time or at run time", async (_, make) => {
+  ])("%s, when it is compiled or at least when it runs", async (_, make) => {
     await expect(make()).rejects.toThrow(ConfigurationError);
   });
 
-  it("signedDelivery refuses an id or a timestamp that no receiver accepts", async () => {
+  it("an id and a timestamp beyond the grammar, which would verify nowhere", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(

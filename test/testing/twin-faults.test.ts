@@ -12,7 +12,7 @@ const event = { alarm: alarm() };
 const events = (count: number) =>
   Array.from({ length: count }, (_, id) => ({ alarm: alarm({ id }) }));
 
-/** A receiver that counts how often each delivery was handled; `handle` runs first and may fail or sleep. */
+/** A receiver that counts how often each delivery was handled; `handle` may fail or sleep before. */
 function countingReceiver(
   clock: VirtualClock,
   handle: () => Promise<void> = () => Promise.resolve(),
@@ -22,7 +22,7 @@ function countingReceiver(
     secret,
     logger: false,
     now: clock.now,
-    // On the real clock, because handlers here sleep on the virtual one.
+    // On its own clock: handlers here sleep on the virtual one.
     store: memoryStore(),
     handlers: {
       new_alarm: async (_alarm, { id }) => {
@@ -39,7 +39,7 @@ function twinFor(options: Omit<SingleTargetTwinOptions, "secret" | "clock">, clo
 }
 
 describe("10 000 deliveries to a flaky receiver", () => {
-  test("10 000 deliveries to a flaky receiver are all acknowledged and handled exactly once", async () => {
+  test("are all acknowledged and handled exactly once", async () => {
     const clock = createVirtualClock();
     const random = createRandom(7);
     const { receiver, counts } = countingReceiver(clock, async () => {
@@ -55,7 +55,7 @@ describe("10 000 deliveries to a flaky receiver", () => {
     expect(counts().every((count) => count === 1)).toBe(true);
     const attempts = report.deliveries.flatMap((delivery) => delivery.attempts);
     const firsts = attempts.filter(({ copy }) => copy === 0).length;
-    // 10 000 / 0.7 attempts, each with 0.2 duplicates. Fewer if a duplicate succeeds for the attempt.
+    // 10 000 / 0.7 attempts, of which each has 0.2 copies; also fewer, where copies succeed for them.
     expect(firsts).toBeGreaterThan(12_500);
     expect(attempts.length / firsts).toBeCloseTo(1.2, 1);
     expect(attempts.filter(({ outcome }) => outcome === "handler_failed").length).toBeGreaterThan(
@@ -64,7 +64,7 @@ describe("10 000 deliveries to a flaky receiver", () => {
     expect(report.requests).toBe(attempts.length);
   });
 
-  test("1 000 deliveries to a slow receiver with lost requests and answers are handled exactly once", async () => {
+  test("and to one that is slow, with requests and answers lost on the way", async () => {
     const clock = createVirtualClock();
     const random = createRandom(8);
     const { receiver, counts } = countingReceiver(clock, async () => {
@@ -84,7 +84,7 @@ describe("10 000 deliveries to a flaky receiver", () => {
     expect(counts().every((count) => count === 1)).toBe(true);
     const verdicts = new Set(twin.history().map(({ verdict }) => verdict));
     expect(verdicts).toEqual(new Set(["acknowledged", "retryable", "network_error", "timeout"]));
-    // A handler beyond the time-out still takes effect, and the retry is answered as a duplicate.
+    // What took longer than the time-out did take effect, and its retry is told so.
     const outcomes = new Set(twin.history().map(({ outcome }) => outcome));
     expect(outcomes).toEqual(
       new Set(["handled", "duplicate", "in_flight", "handler_failed", undefined]),
@@ -92,8 +92,8 @@ describe("10 000 deliveries to a flaky receiver", () => {
   });
 });
 
-describe("duplicate requests", () => {
-  test("duplicates sent at once are handled once, and the answer to the first decides", async () => {
+describe("copies", () => {
+  test("sent at once are handled once, and the answer of the first decides", async () => {
     const clock = createVirtualClock();
     const { receiver, counts } = countingReceiver(clock, () => clock.sleep(1_000));
     const twin = twinFor({ target: receiver }, clock);
@@ -109,7 +109,7 @@ describe("duplicate requests", () => {
     expect(counts()).toEqual([1]);
   });
 
-  test("duplicates sent one after another are each sent when the one before is answered", async () => {
+  test("sent one after another come when the one before is answered", async () => {
     const clock = createVirtualClock();
     const { receiver, counts } = countingReceiver(clock, () => clock.sleep(1_000));
     const twin = twinFor({ target: receiver }, clock);
@@ -124,7 +124,7 @@ describe("duplicate requests", () => {
     expect(counts()).toEqual([1]);
   });
 
-  test("a 200 or 401 for a duplicate does not end the delivery", async () => {
+  test("decide nothing: neither a 200 nor a 401 to one of them ends the delivery", async () => {
     const clock = createVirtualClock();
     const statuses = [503, 200, 401, 200, 503, 503];
     const endpoint = twinEndpoint(clock.now, (_arrival, count) => statuses[count] ?? 0);
@@ -140,8 +140,8 @@ describe("duplicate requests", () => {
   });
 });
 
-describe("faults", () => {
-  test("a lost answer leaves a handled delivery whose retries are duplicates", async () => {
+describe("a fault", () => {
+  test("that loses the answer leaves a delivery that was handled, and whose retry is a duplicate", async () => {
     const clock = createVirtualClock();
     const { receiver, counts } = countingReceiver(clock);
     const twin = twinFor({ target: receiver, faults: { lostAnswerRate: 1 } }, clock);
@@ -155,7 +155,7 @@ describe("faults", () => {
     expect(counts()).toEqual([1]);
   });
 
-  test("a lost request never reaches the endpoint", async () => {
+  test("that loses the request leaves an endpoint that never hears of it", async () => {
     const clock = createVirtualClock();
     const { receiver, counts } = countingReceiver(clock);
     const faults = { networkErrorRate: 1, duplicateRate: 1, concurrentCopiesRate: 1 };

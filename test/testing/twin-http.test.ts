@@ -14,7 +14,7 @@ import { startTwinServer } from "../support/testing/twin-server.js";
 
 const secret = TEST_SECRET;
 const event = { alarm: alarm() };
-/** Shortens the schedule of 6 h 40 min to a third of a second. */
+/** The schedule of 6 h 40 min in a third of a second. */
 const SPEED = 72_000;
 
 const closing: (() => Promise<void>)[] = [];
@@ -37,8 +37,8 @@ function twinTo(target: string, options: CommonTwinOptions = {}) {
   return twin;
 }
 
-describe("HTTP in scaled time", () => {
-  test("a real receiver that fails at first handles the delivery, with a fresh timestamp at each attempt", async () => {
+describe("over HTTP, in scaled time", () => {
+  test("a real receiver that fails at first gets the delivery, fresh at each attempt", async () => {
     const handled: string[] = [];
     let runs = 0;
     const receiver = createWebhookReceiver({
@@ -71,7 +71,7 @@ describe("HTTP in scaled time", () => {
     await twin.close();
   });
 
-  test("the twin retries after a refused connection and reports a network error", async () => {
+  test("a refused connection is a network error, and sent again", async () => {
     const url = `http://127.0.0.1:${String(await freePort())}/`;
     const { end, status, attempts } = await twinTo(url).deliver(event);
     expect(end).toBe("exhausted");
@@ -81,14 +81,14 @@ describe("HTTP in scaled time", () => {
     expect(attempts[0]?.error).toContain("ECONNREFUSED");
   });
 
-  test("the twin retries after a server that never answers and reports a time-out", async () => {
+  test("a server that never answers is a time-out, and sent again", async () => {
     const { url, idle } = await server((_req, res, count) => {
       if (count > 0) res.end("{}");
     });
     const twin = twinTo(url, { timeoutMs: 500 });
     const { end, attempts } = await twin.deliver(event);
     expect(end).toBe("acknowledged");
-    // More than one attempt may time out on a machine that needs as long to answer.
+    // More than one on a machine that takes as long to answer at all.
     expect(new Set(attempts.slice(0, -1).map(({ verdict }) => verdict))).toEqual(
       new Set(["timeout"]),
     );
@@ -98,7 +98,7 @@ describe("HTTP in scaled time", () => {
     await idle();
   });
 
-  test("the twin reports a network error if a connection is reset before or during the answer", async () => {
+  test("a connection that is reset, before or within the answer, is a network error", async () => {
     const { url } = await server((req, res, count) => {
       if (count === 0) req.socket.resetAndDestroy();
       else if (count === 1) res.writeHead(200, { "content-length": "10" }).write("{");
@@ -112,7 +112,7 @@ describe("HTTP in scaled time", () => {
     ]);
   });
 
-  test("the twin does not follow a redirect", async () => {
+  test("a redirect is not followed", async () => {
     const { url, requests } = await server((_req, res) => {
       res.writeHead(307, { location: "/elsewhere" }).end();
     });
@@ -122,7 +122,7 @@ describe("HTTP in scaled time", () => {
     expect(requests()).toBe(1);
   });
 
-  test("the twin refuses a self-signed certificate unless verification is skipped", async () => {
+  test("a certificate of its own making is refused unless it is skipped", async () => {
     const secure = https.createServer(testCertificate(), (_req, res) => res.end());
     const { port, close } = await listen(secure);
     closing.push(close);
@@ -137,7 +137,7 @@ describe("HTTP in scaled time", () => {
     expect(await deliver(true)).toBe("acknowledged");
   });
 
-  test("the virtual clock waits for real servers", async () => {
+  test("a virtual clock waits for real servers", async () => {
     const { url } = await server((_req, res, count) => {
       setTimeout(() => res.writeHead(count < 9 ? 503 : 200).end(), 5);
     });
@@ -150,7 +150,7 @@ describe("HTTP in scaled time", () => {
 });
 
 describe("concurrency", () => {
-  test("concurrency limits the running attempts, and a delivery that waits for its retry does not count", async () => {
+  test("bounds the attempts under way, and a delivery that waits for its next takes no place", async () => {
     let [running, most] = [0, 0];
     const { url } = await server((_req, res, count) => {
       most = Math.max(most, ++running);
@@ -165,7 +165,7 @@ describe("concurrency", () => {
     const report = await twin.deliverMany(events, { concurrency: 3 });
     expect(report).toMatchObject({ acknowledged: 30, requests: 60 });
     expect(most).toBe(3);
-    // All first attempts come before any second one: the waits run in parallel.
+    // All first attempts come before any second: the waits run beside each other.
     expect(clock.now() - 1_760_000_000_000).toBe(10_000);
   });
 });

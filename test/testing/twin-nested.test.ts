@@ -7,8 +7,8 @@ import { alarm, TEST_SECRET } from "../support/deliveries.js";
 const secret = TEST_SECRET;
 const event = { alarm: alarm() };
 
-describe("nested twins", () => {
-  test("a handler that waits for another twin on the same clock continues after that twin's gap", async () => {
+describe("a handler that waits for another twin on its clock", () => {
+  test("goes on when the other's gap is over", async () => {
     const clock = createVirtualClock({ startMs: 0 });
     let requests = 0;
     const inner = createGatewayTwin({
@@ -28,10 +28,10 @@ describe("nested twins", () => {
     expect(requests).toBe(3);
   });
 
-  test("the clock is paused while a nested twin's request does real work", async () => {
+  test("holds time while the other's request does something real", async () => {
     const clock = createVirtualClock({ startMs: 0 });
     const target = async () => {
-      // Longer than the clock waits before it moves on.
+      // Longer than the clock waits for what may never move.
       await realSleep(1_300);
       return new Response();
     };
@@ -40,7 +40,7 @@ describe("nested twins", () => {
       ...{ secret, clock },
       target: async () => {
         const { attempts } = await inner.deliver(event);
-        // The inner twin's timers have ended too.
+        // The other's timers are over too.
         await realSleep(1_300);
         return new Response(String(attempts.length));
       },
@@ -52,8 +52,8 @@ describe("nested twins", () => {
   });
 });
 
-describe("a handler that waits for real and virtual time", () => {
-  test("the virtual sleep wins a race against real time inside held work", async () => {
+describe("a handler that is awake beside a sleep of its own", () => {
+  test("is asleep to the clock: in a race the sleep wins", async () => {
     const clock = createVirtualClock({ startMs: 0 });
     const winner = await clock.hold(() =>
       Promise.race([
@@ -66,7 +66,7 @@ describe("a handler that waits for real and virtual time", () => {
   });
 });
 
-test("held work that waits for its own timer continues after a second, and a cancelled timer is ignored", async () => {
+test("held work that waits for a timer of its own goes on after a second, and a cancelled one is none", async () => {
   const clock = createVirtualClock({ startMs: 0 });
   await clock.hold(
     () =>

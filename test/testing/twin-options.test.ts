@@ -17,7 +17,7 @@ const several = (webhook: object) => () =>
     webhooks: [{ target, type: "new_alarm", ...webhook }],
   } as WebhooksTwinOptions);
 
-/** Options that cannot work, and the message of each error. */
+/** Options that cannot work, and what the error says of each. */
 const REFUSED: readonly [what: string, make: () => unknown, message: string][] = [
   ["a misspelt option", single({ retries: {} }), "retries is no option"],
   ["both forms at once", single({ webhooks: [] }), "target is no option"],
@@ -25,13 +25,13 @@ const REFUSED: readonly [what: string, make: () => unknown, message: string][] =
   ["an empty secret", single({ secret: "" }), "secret is empty"],
   ["a secret with a newline", single({ secret: "abc\n" }), "white space at an end"],
   ["a target of another scheme", single({ target: "ftp://example" }), "http or https URL"],
-  ["a time-out of 0", single({ timeoutMs: 0 }), "timeoutMs has to be"],
+  ["a time-out of nothing", single({ timeoutMs: 0 }), "timeoutMs has to be"],
   ["a seed with a fraction", single({ seed: 0.5 }), "seed has to be"],
   ["an unlisted status rule", single({ unlistedStatus: "drop" }), "unlistedStatus has to be"],
   ["no attempts", single({ retry: { attempts: 0 } }), "attempts has to be"],
   ["a shrinking gap", single({ retry: { factor: 0.9 } }), "factor has to be"],
-  ["a factor that is not a number", single({ retry: { factor: Number.NaN } }), "factor has to be"],
-  ["a factor as text", single({ retry: { factor: "2" } }), "factor has to be"],
+  ["a factor that is no number", single({ retry: { factor: Number.NaN } }), "factor has to be"],
+  ["a factor in text", single({ retry: { factor: "2" } }), "factor has to be"],
   ["too much jitter", single({ retry: { jitter: 1.1 } }), "jitter has to be"],
   ["a first gap over the longest", single({ retry: { maxDelayMs: 9_999 } }), "firstDelayMs has to"],
   ["a misspelt retry option", single({ retry: { delay: 1 } }), "delay is no option"],
@@ -43,7 +43,7 @@ const REFUSED: readonly [what: string, make: () => unknown, message: string][] =
   ["a speed below 1", () => createScaledClock(0.5), "speed has to be"],
 ];
 
-test("createGatewayTwin accepts a value of the union type GatewayTwinOptions in both forms", async () => {
+test("a twin takes options of either form, as a function with one parameter passes them on", async () => {
   const make = (options: GatewayTwinOptions) => createGatewayTwin(options);
   const event = { type: "new_alarm", body: "{}" };
   const one = await make({ target, secret: TEST_SECRET }).deliver(event);
@@ -52,13 +52,13 @@ test("createGatewayTwin accepts a value of the union type GatewayTwinOptions in 
   expect(list).toMatchObject([{ end: "acknowledged" }]);
 });
 
-describe("errors", () => {
-  test.each(REFUSED)("createGatewayTwin refuses %s", (_what, make, message) => {
+describe("a twin refuses", () => {
+  test.each(REFUSED)("%s", (_what, make, message) => {
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(message);
   });
 
-  test("a twin refuses an event that it cannot deliver", async () => {
+  test("what cannot be delivered", async () => {
     const twin = single({})();
     const reject = (event: object, options: object, message: string) =>
       expect(twin.deliver(event as { type: string; body: string }, options)).rejects.toThrow(

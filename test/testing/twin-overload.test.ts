@@ -4,7 +4,7 @@ import { alarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import { TEST_SECRET, alarm } from "../support/deliveries.js";
 
-it("5 000 deliveries at once to a receiver limited to 100 are all handled once through retries", async () => {
+it("5 000 deliveries at once, 100 at a time: the gateway's retries deliver all, and each is handled once", async () => {
   const runs = new Map<string, number>();
   let running = 0;
   let most = 0;
@@ -13,7 +13,7 @@ it("5 000 deliveries at once to a receiver limited to 100 are all handled once t
     target: { receive: (request) => receiver.receive(request) },
     secret: TEST_SECRET,
     clock: createVirtualClock(),
-    // Without jitter all retries would arrive at once again: on this clock handlers take no time.
+    // A wave would come back as one wave without it: on this clock handlers take no time.
     retry: { jitter: 0.2 },
     seed: 1,
   });

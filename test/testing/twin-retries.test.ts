@@ -24,7 +24,7 @@ function twinWith(
 }
 
 describe("the schedule", () => {
-  test("the retry schedule has ten attempts with gaps from 10 s to just under 4 h", async () => {
+  test("is ten attempts, from a gap of 10 s to one of just under 4 h", async () => {
     const { twin, endpoint, startedAt } = twinWith(() => 503);
     const delivery = await twin.deliver(event);
 
@@ -33,28 +33,28 @@ describe("the schedule", () => {
     expect(delivery.attempts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(delivery.attempts.map(({ waitedMs }) => waitedMs)).toEqual([0, ...GAPS]);
     let at = startedAt;
-    const times = [0, ...GAPS].map((gap) => (at += gap));
-    expect(endpoint.arrivals.map((arrival) => arrival.at)).toEqual(times);
-    expect(delivery.attempts.map((attempt) => attempt.at.getTime())).toEqual(times);
+    const moments = [0, ...GAPS].map((gap) => (at += gap));
+    expect(endpoint.arrivals.map((arrival) => arrival.at)).toEqual(moments);
+    expect(delivery.attempts.map((attempt) => attempt.at.getTime())).toEqual(moments);
   });
 
-  test("the retry schedule spans 36 hours if every gap is 4 h", async () => {
+  test("spans 36 hours where every gap is 4 h", async () => {
     const retry = { firstDelayMs: 4 * HOUR_MS };
     const { twin, clock, startedAt } = twinWith(() => 503, { retry });
     expect((await twin.deliver(event)).end).toBe("exhausted");
-    // Time-outs of answered requests do not move the clock.
+    // The time-outs of requests that were answered move nothing.
     for (let count = 0; count < 5; count++) await turn();
     expect(clock.now() - startedAt).toBe(36 * HOUR_MS);
   });
 
-  test("the retry schedule stops growing at the longest gap", async () => {
+  test("stops growing at the longest gap", async () => {
     const retry = { factor: 100, attempts: 4 };
     const { twin } = twinWith(() => 503, { retry });
     const { attempts } = await twin.deliver(event);
     expect(attempts.map(({ waitedMs }) => waitedMs)).toEqual([0, 10_000, 1_000_000, 14_400_000]);
   });
 
-  test("jitter shifts the retry schedule in both directions within its share", async () => {
+  test("is shifted by jitter, both ways and within its share", async () => {
     const { twin } = twinWith(() => 503, { retry: { jitter: 0.25 } });
     const shares: number[] = [];
     for (let run = 0; run < 20; run++) {
@@ -68,7 +68,7 @@ describe("the schedule", () => {
     expect(Math.max(...shares)).toBeGreaterThan(1.2);
   });
 
-  test("the twin ignores Retry-After, because the gateway is not documented to follow it", async () => {
+  test("does not obey Retry-After, as the gateway is not documented to", async () => {
     const clock = createVirtualClock();
     let requests = 0;
     const target = () =>
@@ -80,8 +80,8 @@ describe("the schedule", () => {
   });
 });
 
-describe("endpoints", () => {
-  test("an endpoint that is down for the first 6 hours of the schedule receives every delivery", async () => {
+describe("an endpoint", () => {
+  test("that is down for the first 6 hours of the schedule gets every delivery", async () => {
     const clock = createVirtualClock();
     const upAt = clock.now() + 6 * HOUR_MS;
     const handled: string[] = [];
@@ -106,7 +106,7 @@ describe("endpoints", () => {
     expect(handled).toHaveLength(500);
   });
 
-  test("an endpoint that answers 401 once loses that delivery, and the report names it", async () => {
+  test("that answers 401 once loses that delivery, and the report names it", async () => {
     const { twin } = twinWith((_arrival, count) => (count === 3 ? 401 : 200));
     const report = await twin.deliverMany(Array.from({ length: 10 }, () => event));
 
@@ -118,13 +118,13 @@ describe("endpoints", () => {
     expect(lost?.reason).toBe("answered 401 at attempt 1: this status stops the gateway's retries");
   });
 
-  test("each answered status ends or continues a delivery as GATEWAY.md says", async () => {
+  test("ends a delivery by its statuses as the contract says", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 200, max: 599 }), { minLength: 10, maxLength: 10 }),
         fc.constantFrom("retry" as const, "give_up" as const),
         async (drawn, unlistedStatus) => {
-          // Mostly retryable statuses; otherwise few runs would get past the second attempt.
+          // Mostly retryable ones, or hardly a run would get past its second attempt.
           const statuses = drawn.map((status, at) => (at % 3 === 2 ? status : 500 + (at % 2) * 3));
           const goesOn = (status: number) =>
             verdictByContract(status) === "retryable" ||
@@ -148,7 +148,7 @@ describe("endpoints", () => {
   });
 
   test.each([302, 405, 410, 413, 415, 501])(
-    'the unlisted status %i ends a delivery unless unlistedStatus is "retry"',
+    "that answers %i, which is unlisted",
     async (status) => {
       const giving = await twinWith(() => status).twin.deliver(event);
       expect(giving).toMatchObject({
@@ -163,8 +163,8 @@ describe("endpoints", () => {
   );
 });
 
-describe("timestamps", () => {
-  test("each attempt is signed again with its own timestamp", async () => {
+describe("the timestamp", () => {
+  test("is that of the attempt, and each attempt is signed anew", async () => {
     const { twin, endpoint } = twinWith(() => 503);
     await twin.deliver(event);
     const signatures = new Set<string | null>();
@@ -178,7 +178,7 @@ describe("timestamps", () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("with refreshTimestamp false late attempts are stale", async () => {
+  test("stays that of the first attempt on request, so that late attempts are stale", async () => {
     const clock = createVirtualClock();
     const downUntil = clock.now() + 400_000;
     const receiver = createWebhookReceiver({
@@ -196,7 +196,7 @@ describe("timestamps", () => {
 
     const frozen = await deliver(false);
     expect(frozen).toMatchObject({ end: "exhausted", status: 409 });
-    // The gaps exceed the tolerance of 300 s at the sixth attempt; the fifth comes after 249 s.
+    // The gaps pass the tolerance of 300 s with the sixth attempt; the fifth comes after 249 s.
     const outcomes = frozen.attempts.map(({ outcome }) => outcome);
     expect(outcomes).toEqual([
       ...Array<string>(5).fill("handler_failed"),
@@ -205,7 +205,7 @@ describe("timestamps", () => {
     expect(await deliver(true)).toMatchObject({ end: "acknowledged", status: 200 });
   });
 
-  test("with refreshTimestamp false and a raised tolerance the last attempt is accepted", async () => {
+  test("stays that of the first attempt and is taken at the last one where the tolerance is raised", async () => {
     const clock = createVirtualClock();
     const runs: number[] = [];
     const receiver = createWebhookReceiver({

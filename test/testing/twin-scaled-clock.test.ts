@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createScaledClock } from "../../src/testing/twin/scaled-clock.js";
 
 describe("the scaled clock", () => {
-  test("the scaled clock shortens sleeps but not the time", async () => {
+  test("shortens the wait and not the time", async () => {
     const clock = createScaledClock(1_000);
     const startedAt = performance.now();
     const before = Date.now();
@@ -14,7 +14,7 @@ describe("the scaled clock", () => {
     expect(clock.now()).toBeLessThanOrEqual(Date.now());
   });
 
-  test("the scaled clock cancels timers and accepts very long ones", async () => {
+  test("cancels a timer, and has no time that is too long for one", async () => {
     const clock = createScaledClock();
     const ran: string[] = [];
     const cancel = clock.startTimer(0, () => ran.push("cancelled"));

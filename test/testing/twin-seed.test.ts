@@ -9,12 +9,12 @@ const secret = TEST_SECRET;
 const events = (count: number) =>
   Array.from({ length: count }, (_, id) => ({ alarm: alarm({ id }) }));
 
-describe("seeds", () => {
+describe("a seed", () => {
   const runWith = async (seed: number, concurrency: number) => {
     const clock = createVirtualClock();
     const endpoint = twinEndpoint(clock.now, async ({ headers }) => {
       const id = headers.get("x-webhook-id") ?? "";
-      // Depends only on id and time, so that concurrent deliveries do not matter.
+      // By the id and the time alone, so that it does not matter what runs beside it.
       const random = createRandom(Number.parseInt(id.slice(0, 8), 16) ^ clock.now());
       await clock.sleep(random.below(5_000));
       return random.chance(3) ? 503 : 200;
@@ -27,13 +27,13 @@ describe("seeds", () => {
     return report;
   };
 
-  test("the same seed repeats a run with its ids and times", async () => {
+  test("repeats a run, ids and times included", async () => {
     const report = await runWith(11, 20);
     expect(await runWith(11, 20)).toEqual(report);
     expect(await runWith(12, 20)).not.toEqual(report);
   });
 
-  test("a seed decides the faults of a delivery independently of concurrent deliveries", async () => {
+  test("decides the faults of a delivery whatever runs beside it", async () => {
     const faultsOf = async (concurrency: number) =>
       (await runWith(11, concurrency)).deliveries.map(({ id, attempts }) => [
         id,
@@ -42,7 +42,7 @@ describe("seeds", () => {
     expect(await faultsOf(1)).toEqual(await faultsOf(200));
   });
 
-  test("a seed draws each kind of fault independently of other faults and of jitter", async () => {
+  test("draws each kind of fault apart from the others, and from jitter", async () => {
     const lostWith = async (
       duplicateRate: number,
       concurrentCopiesRate: number,
@@ -63,7 +63,7 @@ describe("seeds", () => {
     expect(await lostWith(0, 0, 0.3)).toEqual(lost);
   });
 
-  test("a seed gives every delivery its own UUID", async () => {
+  test("gives every delivery a UUID of its own", async () => {
     const { deliveries } = await runWith(13, 200);
     const ids = deliveries.map(({ id }) => id);
     const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -22,7 +22,7 @@ async function server(answer: Parameters<typeof startTwinServer>[0]) {
   return started;
 }
 
-/** A twin in real time, where a retry would wait for hours. */
+/** In real time: what waits would wait for hours. */
 function twinTo(target: string, options: CommonTwinOptions = {}) {
   const retry = { firstDelayMs: 14_400_000 };
   const twin = createGatewayTwin({ target, secret, seed: 1, retry, ...options });
@@ -31,7 +31,7 @@ function twinTo(target: string, options: CommonTwinOptions = {}) {
 }
 
 describe("stopping", () => {
-  test("close ends a wait of hours and a running request, and leaves no connection open", async () => {
+  test("ends a wait of hours and a request under way, and leaves no connection", async () => {
     const arrived = deferred();
     const { url, idle, requests } = await server((_req, res, count) => {
       if (count === 0) res.writeHead(503).end();
@@ -59,7 +59,7 @@ describe("stopping", () => {
     await idle();
   });
 
-  test("an abort signal stops deliverMany, which reports the deliveries it began", async () => {
+  test("by a signal gives the report of what was begun", async () => {
     const abort = new AbortController();
     const { url, idle } = await server((_req, res, count) => {
       if (count === 4) abort.abort();
@@ -76,7 +76,7 @@ describe("stopping", () => {
     expect(await aborted.deliver(event)).toMatchObject({ end: "stopped", attempts: [] });
   });
 
-  test("close waits for a handler in this process", async () => {
+  test("waits for a handler in this process", async () => {
     const clock = createVirtualClock();
     const [arrived, release] = [deferred(), deferred()];
     let hasEnded = false;
@@ -99,14 +99,14 @@ describe("stopping", () => {
     expect(await stopped).toMatchObject({ end: "stopped", attempts: [] });
   });
 
-  test("a wait that begins after close ends at once", async () => {
+  test("ends a wait that begins after it too", async () => {
     const stop = createStop(createScaledClock(), undefined, () => undefined);
     await stop.close();
     await stop.pause(14_400_000);
     expect(stop.isStopped()).toBe(true);
   });
 
-  test("a delivery that is stopped at its last attempt is not reported as exhausted", async () => {
+  test("at the last attempt is no exhaustion", async () => {
     const clock = createVirtualClock();
     const abort = new AbortController();
     const target = () => {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createVirtualClock, type VirtualClock } from "../../src/testing/twin/virtual-clock.js";
 
-/** One step of a task. */
+/** What one task of a program does, step by step. */
 type Step =
   | { readonly what: "sleep" | "sleep twice at once"; readonly ms: number }
   | { readonly what: "promises" | "turns"; readonly count: number };
@@ -24,7 +24,7 @@ const turnStep = fc.record({
   what: fc.constant("turns" as const),
   count: fc.integer({ min: 1, max: 4 }),
 });
-/** Only held tasks wait for the event loop, as real I/O does: the clock waits for them only inside `hold`. */
+/** Turns of the event loop, as real I/O takes them, are waited for within `hold` alone. */
 const task: fc.Arbitrary<Task> = fc.oneof(
   fc.record({
     isHeld: fc.constant(true),
@@ -51,7 +51,7 @@ async function perform(clock: VirtualClock, step: Step): Promise<void> {
   }
 }
 
-/** Runs the tasks concurrently. Returns the time after each step, as "task step time". */
+/** Runs the tasks beside each other; gives the moment after each step, as "task step moment". */
 async function run(tasks: readonly Task[]): Promise<readonly string[]> {
   const clock = createVirtualClock({ startMs: 0 });
   const log: string[] = [];
@@ -68,7 +68,7 @@ async function run(tasks: readonly Task[]): Promise<readonly string[]> {
   return log;
 }
 
-/** The times at which the steps of a task end. Other tasks do not change them. */
+/** The moments that the steps of a task end at, whatever runs beside it. */
 function expectedOf({ steps }: Task, name: number): readonly string[] {
   let time = 0;
   return steps.map((step, at) => {
@@ -78,13 +78,13 @@ function expectedOf({ steps }: Task, name: number): readonly string[] {
 }
 
 describe("the virtual clock", () => {
-  test("the virtual clock wakes every task at its time, in order of time and in the same order every run", async () => {
+  test("wakes every task at its own moment, in the order of time, the same way every time", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(task, { minLength: 1, maxLength: 12 }), async (tasks) => {
         const log = await run(tasks);
         expect([...log].sort()).toEqual(tasks.flatMap(expectedOf).sort());
-        const times = log.map((line) => Number(line.split(" ")[2]));
-        expect(times).toEqual([...times].sort((one, other) => one - other));
+        const moments = log.map((line) => Number(line.split(" ")[2]));
+        expect(moments).toEqual([...moments].sort((one, other) => one - other));
         const isTurning = tasks.some(({ steps }) => steps.some(({ what }) => what === "turns"));
         if (!isTurning) expect(await run(tasks)).toEqual(log);
       }),
@@ -92,7 +92,7 @@ describe("the virtual clock", () => {
     );
   });
 
-  test("the virtual clock is paused while held work waits for real time", async () => {
+  test("stands still while held work waits for real time", async () => {
     const clock = createVirtualClock();
     const begunAt = clock.now();
     let isAwake = false;
@@ -108,7 +108,7 @@ describe("the virtual clock", () => {
     expect(clock.now()).toBe(begunAt + 1);
   });
 
-  test("the virtual clock continues if held work ends before a sleep that it started", async () => {
+  test("goes on when held work ends before a sleep that it left behind", async () => {
     const clock = createVirtualClock({ startMs: 0 });
     let left: Promise<void> | undefined;
     await clock.hold(() => {
@@ -119,7 +119,7 @@ describe("the virtual clock", () => {
     expect(clock.now()).toBe(1_000);
     await left;
     expect(clock.now()).toBe(5_000);
-    // Work that has ended no longer counts: otherwise the clock would stop forever, or run during held work.
+    // The work that is over counts no more: time would stand still for ever, or run while work is held.
     const held = clock.hold(async () => {
       await realSleep(20);
       return clock.now();
@@ -130,7 +130,7 @@ describe("the virtual clock", () => {
     expect(clock.now()).toBe(5_010);
   });
 
-  test("the virtual clock does not count a sleep that starts after its held work has ended", async () => {
+  test("counts a sleep of work that has ended for nobody", async () => {
     const clock = createVirtualClock({ startMs: 0 });
     let goOn: (() => void) | undefined;
     let late: Promise<number> | undefined;
@@ -144,7 +144,7 @@ describe("the virtual clock", () => {
     expect(await late).toBe(100);
   });
 
-  test("the virtual clock continues after a second if one request waits for another that sleeps", async () => {
+  test("goes on after a second where one request waits for another that sleeps", async () => {
     const clock = createVirtualClock({ startMs: 0 });
     const startedAt = performance.now();
     let unlock: (() => void) | undefined;
@@ -162,7 +162,7 @@ describe("the virtual clock", () => {
     expect(performance.now() - startedAt).toBeGreaterThan(990);
   });
 
-  test("two virtual clocks are independent", async () => {
+  test("keeps two clocks apart", async () => {
     const [one, other] = [createVirtualClock({ startMs: 0 }), createVirtualClock({ startMs: 0 })];
     const end = await one.hold(async () => {
       await other.sleep(7_000);
@@ -172,7 +172,7 @@ describe("the virtual clock", () => {
     expect(end).toEqual([100, 7_000]);
   });
 
-  test("the virtual clock skips a timer that another timer of the same time cancels", async () => {
+  test("passes over a timer that another one of the same moment cancels", async () => {
     const clock = createVirtualClock({ startMs: 0 });
     const ran: string[] = [];
     const cancels: (() => void)[] = [];
@@ -188,13 +188,13 @@ describe("the virtual clock", () => {
     cancelled();
     await clock.sleep(6);
     expect(ran).toEqual(["first", "third", "added"]);
-    // The clock does not advance to the time of a cancelled timer.
+    // Nor does time go to the moment of one that was cancelled.
     clock.startTimer(1_000, () => ran.push("never"))();
     await perform(clock, { what: "turns", count: 5 });
     expect(clock.now()).toBe(6);
   });
 
-  test("hold passes on the result or error of its work, and sleep refuses NaN and infinity", async () => {
+  test("passes on what held work returns or rejects with, and takes no odd duration", async () => {
     const clock = createVirtualClock();
     expect(clock.now()).toBe(1_760_000_000_000);
     await expect(clock.hold(() => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
@@ -207,7 +207,7 @@ describe("the virtual clock", () => {
     expect(clock.now()).toBe(1_760_000_000_005);
   });
 
-  test("createVirtualClock refuses options that cannot work", () => {
+  test("refuses options that cannot work", () => {
     expect(() => createVirtualClock({ startMs: -1 })).toThrow("startMs has to be");
     expect(() => createVirtualClock(JSON.parse('{"start":1}') as object)).toThrow(
       "start is no option",

@@ -17,7 +17,7 @@ const removed: OnlineDataEvent = {
 };
 
 describe("webhooks", () => {
-  test("each active webhook of the type gets its own delivery, signed with its own secret", async () => {
+  test("each active one of the type gets a delivery of its own, with its own secret", async () => {
     const clock = createVirtualClock();
     const alarms = twinEndpoint(clock.now, () => 200);
     const moreAlarms = twinEndpoint(clock.now, (_arrival, count) => (count === 0 ? 503 : 200));
@@ -55,14 +55,14 @@ describe("webhooks", () => {
     expect(twin.history().map(({ id }) => id)).toContain(lost[0]?.id);
   });
 
-  test("a twin without an active webhook delivers nothing", async () => {
+  test("none of them active gives no delivery", async () => {
     const twin = createGatewayTwin({
       webhooks: [{ target: "http://localhost", type: "new_alarm", secret, isActive: false }],
     });
     expect(await twin.deliver({ alarm: alarm() })).toEqual([]);
   });
 
-  test("the caller can set a webhook's title and a delivery's id", async () => {
+  test("a title and an id may be the caller's", async () => {
     const clock = createVirtualClock();
     const { target } = twinEndpoint(clock.now, () => 200);
     const webhooks = [{ target, type: "new_alarm", secret } as const];
@@ -76,8 +76,8 @@ describe("webhooks", () => {
   });
 });
 
-describe("deliveries", () => {
-  test("a delivery is the documented request for an alarm, an event and any body", async () => {
+describe("a delivery", () => {
+  test("is the documented request, for an alarm, an event and any body", async () => {
     const clock = createVirtualClock();
     const { target, arrivals } = twinEndpoint(clock.now, () => 200);
     const twin = createGatewayTwin({ target, secret, clock });
@@ -101,7 +101,7 @@ describe("deliveries", () => {
     expect(first?.headers.get("x-webhook-timestamp")).toBe("1760000000");
   });
 
-  test("a receiver of both types handles the twin's deliveries", async () => {
+  test("is handled by a receiver of both types", async () => {
     const clock = createVirtualClock();
     const handled: unknown[] = [];
     const receiver = createWebhookReceiver({
@@ -118,7 +118,7 @@ describe("deliveries", () => {
     expect(twin.now()).toBe(clock.now());
   });
 
-  test("onAttempt and onDelivery are called for each attempt and delivery, and their errors change nothing", async () => {
+  test("is told of as it goes, and an observer that fails changes nothing", async () => {
     const clock = createVirtualClock();
     const { target } = twinEndpoint(clock.now, (_arrival, count) => (count < 2 ? 503 : 200));
     const attempts: TwinAttempt[] = [];
