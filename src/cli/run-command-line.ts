@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
 import { inspect } from "node:util";
 import { ConfigurationError } from "../common/errors.js";
-import { CaptureError } from "../testing/diagnosis/capture-error.js";
-import { FixtureError } from "../testing/fixtures/fixture-error.js";
+import { CaptureError } from "../testing/diagnosis/captured-request.js";
+import { FixtureError } from "../testing/fixtures/fixture.js";
 import type { Command } from "./command.js";
 import type { CommandIo, Output } from "./terminal/command-io.js";
 import { doctor } from "./commands/doctor.js";

@@ -24,7 +24,7 @@ export {
   type Fixture,
   type FixtureExpectation,
 } from "./fixtures/fixture.js";
-export { FixtureError, type FixtureErrorCode } from "./fixtures/fixture-error.js";
+export { FixtureError, type FixtureErrorCode } from "./fixtures/fixture.js";
 
 export {
   recordFixtures,
@@ -101,7 +101,8 @@ export type {
 } from "./diagnosis/finding.js";
 export type { FindingCode } from "./diagnosis/finding-codes.js";
 export type { SearchCounts } from "./diagnosis/signature-search.js";
-export { parseCapturedRequest, type CapturedRequest } from "./diagnosis/captured-request.js";
-export { CaptureError, type CaptureErrorCode } from "./diagnosis/capture-error.js";
+export { parseCapturedRequest } from "./diagnosis/parse-captured-request.js";
+export type { CapturedRequest } from "./diagnosis/captured-request.js";
+export { CaptureError, type CaptureErrorCode } from "./diagnosis/captured-request.js";
 
 export { SendError, type Target } from "./sending/target.js";

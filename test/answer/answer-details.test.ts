@@ -9,7 +9,7 @@ import {
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
-describe("Retry-After in whole seconds, from 1 to a day", () => {
+describe("Retry-After", () => {
   const CASES: [number | undefined, string][] = [
     [undefined, "60"],
     [1_000, "1"],
@@ -27,7 +27,7 @@ describe("Retry-After in whole seconds, from 1 to a day", () => {
     [Number.NEGATIVE_INFINITY, "60"],
   ];
 
-  test.each(CASES)("of RetryLater({ afterMs: %s }) is %s", async (afterMs, seconds) => {
+  test.each(CASES)("Retry-After of RetryLater({ afterMs: %s }) is %s", async (afterMs, seconds) => {
     const { receive } = recordingReceiver({
       handlers: {
         new_alarm: () => {
@@ -51,7 +51,7 @@ describe("Retry-After in whole seconds, from 1 to a day", () => {
     [Number.POSITIVE_INFINITY, "10"],
     [1e15, "86400"],
     [undefined, "10"],
-  ])("of a store that says %s ms are left is %s", async (retryAfterMs, seconds) => {
+  ])("Retry-After of a store with %s ms left is %s", async (retryAfterMs, seconds) => {
     const claim = () => ({ state: "in_flight", retryAfterMs }) as ClaimResult;
     const { receive } = recordingReceiver({ store: { ...memoryStore({ maxEntries: 1 }), claim } });
     const { headers, status } = await receive(await delivery());
@@ -61,7 +61,7 @@ describe("Retry-After in whole seconds, from 1 to a day", () => {
     });
   });
 
-  test("of one answer does not stay for the next", async () => {
+  test("Retry-After of one answer does not affect the next", async () => {
     let afterMs: number | undefined = 7_000;
     const { receive } = recordingReceiver({
       handlers: {
@@ -78,7 +78,7 @@ describe("Retry-After in whole seconds, from 1 to a day", () => {
 
 describe("the method", () => {
   test.each(["PUT", "PATCH", "DELETE", "OPTIONS", "", "POST ", "POSTS", "GETS"])(
-    "%j is answered 405 and runs nothing",
+    "the method %j is answered 405 and runs nothing",
     async (method) => {
       const { receive, handled } = recordingReceiver();
       const answer = await receive({ ...(await delivery()), method });
@@ -87,7 +87,7 @@ describe("the method", () => {
     },
   );
 
-  test.each(["GET", "HEAD", "get", "head"])("%j finds the URL and runs nothing", async (method) => {
+  test.each(["GET", "HEAD", "get", "head"])("%j is a probe and runs nothing", async (method) => {
     const reports: OutcomeReport[] = [];
     const onOutcome = (report: OutcomeReport) => reports.push(report);
     const { receive, handled } = recordingReceiver({ onOutcome });
@@ -102,17 +102,17 @@ describe("the method", () => {
     expect(handled).toEqual([]);
   });
 
-  test.each(["POST", "post", undefined])("%j is taken", async (method) => {
+  test.each(["POST", "post", undefined])("the method %j is accepted", async (method) => {
     const { receive, handled } = recordingReceiver();
     expect((await receive({ ...(await delivery()), method })).outcome).toBe("handled");
     expect(handled).toHaveLength(1);
   });
 });
 
-describe("where several outcomes would fit, the first step decides:", () => {
+describe("the order of the checks", () => {
   const forged = () => delivery({ secret: "whsec_another", timestamp: 0, type: "added_later" });
 
-  test("the method before draining, draining before all that the request holds", async () => {
+  test("the method is checked before draining, and draining before the rest of the request", async () => {
     const receiver = createWebhookReceiver({
       secret: TEST_SECRET,
       handlers: { new_alarm: () => undefined },
@@ -127,7 +127,7 @@ describe("where several outcomes would fit, the first step decides:", () => {
     expect(await outcomeOf({})).toBe("draining");
   });
 
-  test("the body's size before headers, headers before the signature, that before its age", async () => {
+  test("the size is checked before the headers, the headers before the signature, and that before the age", async () => {
     const { receive } = recordingReceiver({ maxBodyBytes: 1_000 });
     const outcomeOf = async (change: object) =>
       (await receive({ ...(await forged()), ...change })).outcome;
@@ -138,13 +138,13 @@ describe("where several outcomes would fit, the first step decides:", () => {
     expect((await receive(stale)).outcome).toBe("stale");
   });
 
-  test("the secret before the signature: without one, nothing is called forged", async () => {
+  test("the secret is checked before the signature: without a secret no request counts as forged", async () => {
     const { receive } = recordingReceiver({ secret: () => "" });
     expect((await receive(await forged())).outcome).toBe("secret_unavailable");
   });
 });
 
-test("nothing that a refused request claims is reported", async () => {
+test("the report of a refused request contains none of its claims", async () => {
   const { receive, reports } = recordingReceiver();
   const request = await delivery({ secret: "whsec_another" });
   await receive(request);
@@ -160,7 +160,7 @@ test("nothing that a refused request claims is reported", async () => {
   }
 });
 
-test("id, type and secret are reported as soon as the signature is good", async () => {
+test("id, type and secretIndex are reported as soon as the signature is verified", async () => {
   const { receive, reports } = recordingReceiver();
   await receive(await delivery({ id: "d-1", timestamp: 0 }));
   await receive(await delivery({ id: "d-2", type: "added_later" }));
@@ -187,7 +187,7 @@ test.each<[string, unknown]>([
       body: "",
     },
   ],
-])("receive never rejects, even for a request that is %s", async (_, request) => {
+])("receive does not reject for a request that is %s", async (_, request) => {
   const { receive, handled } = recordingReceiver({ now: () => NOW_MS });
   const { status } = await receive(request as Parameters<typeof receive>[0]);
   expect([409, 500]).toContain(status);

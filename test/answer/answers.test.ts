@@ -40,7 +40,7 @@ const TABLE: [Outcome, number, number, string?][] = [
   ["internal_error", 500, 500],
 ];
 
-/** Stands in all that a sender controls, and in what handlers throw. */
+/** In every field that a sender controls, and in the errors of handlers. */
 const CANARY = "canary-19121212-1212";
 
 type Unverifiable = "retry" | "reject";
@@ -60,7 +60,7 @@ function receiverWith(options: Options) {
 const canaryDelivery = (overrides: Parameters<typeof delivery>[0] = {}) =>
   delivery({ id: CANARY, body: JSON.stringify({ alarm: alarm({ text: CANARY }) }), ...overrides });
 
-/** What a delivery is answered, with its headers or body as `change` makes them. */
+/** The answer to a delivery with `change` in its headers or body. */
 async function answerTo(
   options: Options,
   request: Promise<WebhookRequest> = canaryDelivery(),
@@ -172,40 +172,43 @@ const SCENARIOS: Record<
     }),
 };
 
-test("the table and the scenarios have every outcome once", () => {
+test("the table and the scenarios contain every outcome once", () => {
   expect(TABLE.map(([outcome]) => outcome).sort()).toEqual(Object.keys(SCENARIOS).sort());
 });
 
 describe.each<Unverifiable>(["retry", "reject"])("with unverifiable: %j", (unverifiable) => {
-  test.each(TABLE)("%s", async (outcome, status, rejectStatus, retryAfter) => {
-    const answer = await SCENARIOS[outcome]({ unverifiable });
-    const expectedStatus = unverifiable === "reject" ? rejectStatus : status;
-    expect({ outcome: answer.outcome, status: answer.status }).toEqual({
-      outcome,
-      status: expectedStatus,
-    });
-    expect(answer.headers).toEqual({
-      "cache-control": "no-store",
-      ...(outcome !== "reachable" && { "content-type": "application/json" }),
-      ...(outcome === "method_not_allowed" && { allow: "GET, HEAD, POST" }),
-      ...(retryAfter !== undefined && { "retry-after": retryAfter }),
-    });
-    expect(answer.body === "" ? { outcome: "reachable" } : JSON.parse(answer.body)).toEqual(
-      expectedStatus === 200
-        ? { outcome }
-        : {
-            error: {
-              code: outcome.toUpperCase(),
-              message: expect.stringMatching(/^[A-Z].*\.$/) as string,
+  test.each(TABLE)(
+    `%s has its documented answer with unverifiable: ${unverifiable}`,
+    async (outcome, status, rejectStatus, retryAfter) => {
+      const answer = await SCENARIOS[outcome]({ unverifiable });
+      const expectedStatus = unverifiable === "reject" ? rejectStatus : status;
+      expect({ outcome: answer.outcome, status: answer.status }).toEqual({
+        outcome,
+        status: expectedStatus,
+      });
+      expect(answer.headers).toEqual({
+        "cache-control": "no-store",
+        ...(outcome !== "reachable" && { "content-type": "application/json" }),
+        ...(outcome === "method_not_allowed" && { allow: "GET, HEAD, POST" }),
+        ...(retryAfter !== undefined && { "retry-after": retryAfter }),
+      });
+      expect(answer.body === "" ? { outcome: "reachable" } : JSON.parse(answer.body)).toEqual(
+        expectedStatus === 200
+          ? { outcome }
+          : {
+              error: {
+                code: outcome.toUpperCase(),
+                message: expect.stringMatching(/^[A-Z].*\.$/) as string,
+              },
             },
-          },
-    );
-    expect(JSON.stringify(answer)).not.toContain(CANARY);
-    expect(JSON.stringify(answer)).not.toContain(TEST_SECRET);
-  });
+      );
+      expect(JSON.stringify(answer)).not.toContain(CANARY);
+      expect(JSON.stringify(answer)).not.toContain(TEST_SECRET);
+    },
+  );
 });
 
-test("no final status is answered by default", () => {
+test("no outcome has a status that stops the gateway's retries by default", () => {
   const FINAL = [400, 401, 403, 404, 422];
   expect(TABLE.filter(([, status]) => FINAL.includes(status))).toEqual([]);
 });

@@ -16,7 +16,7 @@ import {
 import { throws } from "../support/faults.js";
 import { spiedStore } from "../support/spied-store.js";
 
-/** A receiver and what its observer is shown. */
+/** A receiver and the deliveries that onAuthenticDelivery receives. */
 function observedReceiver(options: Partial<WebhookReceiverOptions> = {}) {
   const seen: AuthenticDelivery[] = [];
   const receiver = createWebhookReceiver({
@@ -33,7 +33,7 @@ function observedReceiver(options: Partial<WebhookReceiverOptions> = {}) {
 const outcomesOf = (seen: readonly AuthenticDelivery[]) => seen.map(({ outcome }) => outcome);
 
 describe("onAuthenticDelivery", () => {
-  test("is shown the request itself, and what became of it", async () => {
+  test("onAuthenticDelivery receives the request itself and its outcome", async () => {
     const { receiver, seen } = observedReceiver();
     const request = await delivery();
     await receiver.receive(request);
@@ -50,7 +50,7 @@ describe("onAuthenticDelivery", () => {
     expect(seen[0]?.request).toBe(request);
   });
 
-  test("hears once of each request with a good signature, however it ends", async () => {
+  test("onAuthenticDelivery is called once for each request with a valid signature, whatever its outcome", async () => {
     let failure: Error | undefined = new Error("no");
     const { receiver, seen } = observedReceiver({
       handlers: {
@@ -88,19 +88,19 @@ describe("onAuthenticDelivery", () => {
     expect(seen[7]?.type).toBe("of_another_kind");
   });
 
-  test("has the status of unverifiable: reject", async () => {
+  test("onAuthenticDelivery receives the status of unverifiable: reject", async () => {
     const { receiver, seen } = observedReceiver({ unverifiable: "reject" });
     await receiver.receive(await delivery({ timestamp: NOW_SECONDS + 301 }));
     expect(seen).toMatchObject([{ outcome: "stale", status: 401 }]);
   });
 
-  test("hears of a store that fails", async () => {
+  test("onAuthenticDelivery is called if the store fails", async () => {
     const { receiver, seen } = observedReceiver({ store: spiedStore({ claim: throws }).store });
     await receiver.receive(await delivery());
     expect(outcomesOf(seen)).toEqual(["store_unavailable"]);
   });
 
-  test("never hears of what is not authentic", async () => {
+  test("onAuthenticDelivery is never called for a request that is not authentic", async () => {
     const { receiver, seen } = observedReceiver();
     const { headers, body } = await delivery();
     const changed = (change: Record<string, string | string[] | undefined>) => ({
@@ -132,13 +132,13 @@ describe("onAuthenticDelivery", () => {
     expect(seen).toEqual([]);
   });
 
-  test("never hears of a delivery whose secret was not found", async () => {
+  test("onAuthenticDelivery is never called if the secret is not available", async () => {
     const { receiver, seen } = observedReceiver({ secret: () => Promise.reject(new Error("no")) });
     expect((await receiver.receive(await delivery())).outcome).toBe("secret_unavailable");
     expect(seen).toEqual([]);
   });
 
-  test("with acceptUnsignedDeliveries every delivery counts as authentic", async () => {
+  test("onAuthenticDelivery is called for every delivery with acceptUnsignedDeliveries", async () => {
     const { receiver, seen } = observedReceiver({
       secret: undefined,
       acceptUnsignedDeliveries: true,
@@ -148,7 +148,7 @@ describe("onAuthenticDelivery", () => {
     expect(outcomesOf(seen)).toEqual(["handled"]);
   });
 
-  test("receivedAt is the clock at the answer", async () => {
+  test("onAuthenticDelivery receives the time of the answer as receivedAt", async () => {
     let nowMs = NOW_MS;
     const { receiver, seen } = observedReceiver({
       now: () => nowMs,
@@ -166,14 +166,14 @@ describe("onAuthenticDelivery", () => {
     ["throws", throws],
     ["rejects", () => Promise.reject(new Error("observer"))],
     ["never settles", () => never()],
-  ])("has no say in the answer where it %s", async (_, onAuthenticDelivery) => {
+  ])("an onAuthenticDelivery that %s changes no answer", async (_, onAuthenticDelivery) => {
     const { receiver } = observedReceiver({ onAuthenticDelivery });
     expect((await receiver.receive(await delivery())).outcome).toBe("handled");
     expect((await receiver.receive(await delivery())).outcome).toBe("duplicate");
     await receiver.drain();
   });
 
-  test.each([null, "log", {}])("that is no function (%j) is refused", (value) => {
+  test.each([null, "log", {}])("onAuthenticDelivery may not be %j", (value) => {
     const onAuthenticDelivery = value as unknown as () => void;
     expect(() => observedReceiver({ onAuthenticDelivery })).toThrow(/onAuthenticDelivery/);
   });

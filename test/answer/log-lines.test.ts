@@ -29,7 +29,7 @@ async function printedFor(thrown: unknown): Promise<readonly unknown[]> {
   return values;
 }
 
-/** The one line that is printed. */
+/** The single line that is printed. */
 async function lineFor(thrown: unknown): Promise<string> {
   const values = await printedFor(thrown);
   expect(values).toHaveLength(1);
@@ -37,7 +37,7 @@ async function lineFor(thrown: unknown): Promise<string> {
 }
 
 describe("the default logger", () => {
-  test("writes one line that ends in key=value, with the error and where it was thrown", async () => {
+  test("the default logger writes one line of key=value pairs with the error and its place", async () => {
     const error = Object.assign(new Error("database is away", { cause: new Error("ECONNRESET") }), {
       code: "57P01",
     });
@@ -52,13 +52,13 @@ describe("the default logger", () => {
     );
   });
 
-  test("writes an error without a stack, a code and a cause", async () => {
+  test("the default logger writes an error without stack, code and cause", async () => {
     const error = new Error("plain");
     error.stack = undefined as unknown as string;
     expect(await lineFor(error)).toMatch(/ err="Error: plain"$/);
   });
 
-  test("writes what is no error as text", async () => {
+  test("the default logger writes a thrown value that is not an Error as text", async () => {
     expect(await lineFor("no")).toMatch(/ err=no$/);
     expect(await lineFor("")).toMatch(/ err=""$/);
     expect(await lineFor(null)).toMatch(/ err=null$/);
@@ -66,7 +66,7 @@ describe("the default logger", () => {
     expect(await lineFor("a=b")).toMatch(/ err="a=b"$/);
   });
 
-  test("writes a line for an error that cannot be read", async () => {
+  test("the default logger writes a line for an error that cannot be read", async () => {
     const hostile = Object.defineProperty(new Error("x"), "message", {
       get() {
         throw new Error("no");
@@ -77,12 +77,12 @@ describe("the default logger", () => {
     }
   });
 
-  test("cuts a long message short", async () => {
+  test("the default logger shortens a long message", async () => {
     const line = await lineFor(new Error("x".repeat(100_000)));
     expect(line.length).toBeLessThan(4_000);
   });
 
-  test("never writes a second line, nor a control or invisible character", async () => {
+  test("the default logger never writes a second line or a control or invisible character", async () => {
     const odd = fc.constantFrom(
       "\n",
       "\r",
@@ -106,8 +106,8 @@ describe("the default logger", () => {
   });
 });
 
-describe("a logger that is given", () => {
-  test("gets message and details apart, the error as it was thrown under err", async () => {
+describe("the option logger", () => {
+  test("a given logger receives message and details separately, with the thrown error as err", async () => {
     const error = new Error("handler failed");
     const print = vi.spyOn(console, "error").mockReturnValue();
     const receiver = alarmReceiver(() => Promise.reject(error), { logger: console });
@@ -120,7 +120,7 @@ describe("a logger that is given", () => {
     expect(details).not.toHaveProperty("error");
   });
 
-  test("gets details with every line, so that a wrapper can pass them on first", () => {
+  test("a given logger receives details with every line, so that a wrapper can pass them first", () => {
     const seen: unknown[] = [];
     const take = (_message: string, details: unknown) => seen.push(details);
     createWebhookReceiver({
@@ -131,7 +131,7 @@ describe("a logger that is given", () => {
     expect(seen).toEqual([{}]);
   });
 
-  test("is refused where it is pino, which takes the details first and would drop them", () => {
+  test("a pino logger is refused, because it expects the details first and would drop them", () => {
     const pino = { warn: () => undefined, error: () => undefined, bindings: () => ({}) };
     const make = () => alarmReceiver(() => undefined, { logger: pino as Logger });
     expect(make).toThrow(ConfigurationError);

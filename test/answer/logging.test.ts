@@ -37,7 +37,7 @@ afterEach(() => {
 });
 
 describe("the logger", () => {
-  it("that throws has no effect on the answer", async () => {
+  it("a logger that throws does not affect the answer", async () => {
     const fail = () => {
       throw new Error("disk full");
     };
@@ -58,7 +58,7 @@ describe("the logger", () => {
     ).not.toThrow();
   });
 
-  it("that is asynchronous and fails has no effect either", async () => {
+  it("an asynchronous logger that rejects does not affect the answer", async () => {
     const fail = () => Promise.reject(new Error("log server is away"));
     const receiver = receiverWith({ logger: { warn: fail, error: fail } });
     expect(await receiver.receive({ headers: {}, body: "" })).toMatchObject({ status: 409 });
@@ -67,7 +67,7 @@ describe("the logger", () => {
     });
   });
 
-  it("false is silent, also on the console", async () => {
+  it("logger: false writes nothing, not even to the console", async () => {
     const spies = (["log", "info", "debug", "warn", "error"] as const).map((level) =>
       vi.spyOn(console, level),
     );
@@ -77,7 +77,7 @@ describe("the logger", () => {
     for (const spy of spies) expect(spy).not.toHaveBeenCalled();
   });
 
-  it("is the console by default, called as its own method", async () => {
+  it("the logger defaults to the console and is called as its method", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
     const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
     const receiver = createWebhookReceiver({
@@ -93,7 +93,7 @@ describe("the logger", () => {
     expect(warn.mock.calls[0]?.[0]).toMatch(/^identity-gateway-webhooks: malformed: /);
   });
 
-  it("keeps quiet about what went well", async () => {
+  it("the logger writes nothing about successful deliveries", async () => {
     const { options, lines } = createCollector();
     const receiver = receiverWith(options);
     const copy = await delivery();
@@ -103,7 +103,7 @@ describe("the logger", () => {
     expect(lines).toEqual([]);
   });
 
-  it("is told the report beside the line", async () => {
+  it("the logger receives the report as details", async () => {
     const { options, lines, reports } = createCollector();
     await receiverWith(options).receive(await delivery({ timestamp: NOW_SECONDS + 301 }));
     expect(lines).toEqual([
@@ -117,7 +117,7 @@ describe("the logger", () => {
     ]);
   });
 
-  it("hears where an unrecognized body is off, and what to do", async () => {
+  it("the log line of an unrecognized body names the wrong field and the fix", async () => {
     const { options, lines } = createCollector();
     const receiver = receiverWith(options);
     await receiver.receive(await delivery({ body: '{"alarm":{"id":"x"}}' }));
@@ -126,7 +126,7 @@ describe("the logger", () => {
     expect(lines[0]?.message).toContain("Give handlers.unrecognized to take it.");
   });
 
-  it("is warned once per type that has no handler", async () => {
+  it("the logger warns once for each type without a handler", async () => {
     const { options, lines } = createCollector();
     const receiver = receiverWith({
       ...options,
@@ -146,7 +146,7 @@ describe("the logger", () => {
     ]);
   });
 
-  it("is warned of acceptUnsignedDeliveries when the receiver is made, and not otherwise", () => {
+  it("the logger warns of acceptUnsignedDeliveries when the receiver is created, and otherwise not", () => {
     const { options, lines } = createCollector();
     receiverWith({ ...options, secret: undefined, acceptUnsignedDeliveries: true });
     expect(lines).toHaveLength(1);
@@ -159,8 +159,8 @@ describe("the logger", () => {
   });
 });
 
-describe("lines that anybody can cause", () => {
-  it("are thinned to one a minute, which says how many were held back", async () => {
+describe("lines that any sender can cause", () => {
+  it("log lines that any sender can cause are limited to one a minute, with the number of omitted ones", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const { options, lines, reports } = createCollector();
     const receiver = receiverWith(options);
@@ -187,7 +187,7 @@ describe("lines that anybody can cause", () => {
     expect(reports).toHaveLength(10_003);
   });
 
-  it("of one outcome do not hold back those of another", async () => {
+  it("the limit of log lines for one outcome does not hold back another outcome", async () => {
     const { options, lines } = createCollector();
     const receiver = receiverWith({ ...options, maxBodyBytes: 100 });
     const genuine = await delivery();
@@ -209,7 +209,7 @@ describe("lines that anybody can cause", () => {
   });
 });
 
-describe("lines that someone with a captured delivery can cause", () => {
+describe("lines that a captured delivery can cause", () => {
   const FAILURES: readonly [Outcome, AlarmHandler, DeliveryOverrides][] = [
     ["handler_failed", () => Promise.reject(new Error("handler failed")), {}],
     ["retry_later", () => Promise.reject(new RetryLater()), {}],
@@ -217,7 +217,7 @@ describe("lines that someone with a captured delivery can cause", () => {
   ];
 
   it.each(FAILURES)(
-    "(%s) are thinned to one a minute for each id",
+    "log lines (%s) are limited to one a minute for each id",
     async (outcome, handler, of) => {
       vi.useFakeTimers({ toFake: ["performance"] });
       const { options, lines, reports } = createCollector();
@@ -234,18 +234,21 @@ describe("lines that someone with a captured delivery can cause", () => {
     },
   );
 
-  it.each(FAILURES)("(%s) are all written where the ids differ", async (_outcome, handler, of) => {
-    vi.useFakeTimers({ toFake: ["performance"] });
-    const { options, lines } = createCollector();
-    const receiver = alarmReceiver(handler, options);
-    // More than the ids that are remembered.
-    const ids = Array.from({ length: 1_500 }, (_, at) => `delivery-${String(at)}`);
-    for (const id of ids) await receiver.receive(await delivery({ ...of, id }));
-    const written = lines.map(({ details }) => (details as { id?: string }).id);
-    expect(written).toEqual(ids);
-  });
+  it.each(FAILURES)(
+    "log lines (%s) of several ids are all written",
+    async (_outcome, handler, of) => {
+      vi.useFakeTimers({ toFake: ["performance"] });
+      const { options, lines } = createCollector();
+      const receiver = alarmReceiver(handler, options);
+      // More ids than the receiver remembers.
+      const ids = Array.from({ length: 1_500 }, (_, at) => `delivery-${String(at)}`);
+      for (const id of ids) await receiver.receive(await delivery({ ...of, id }));
+      const written = lines.map(({ details }) => (details as { id?: string }).id);
+      expect(written).toEqual(ids);
+    },
+  );
 
-  it("do not hold back another outcome of the same id", async () => {
+  it("the limit of log lines for one id does not hold back another outcome of the same id", async () => {
     const { options, lines } = createCollector();
     let runs = 0;
     const receiver = alarmReceiver(() => {

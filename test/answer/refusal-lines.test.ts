@@ -10,7 +10,7 @@ import type { CommonReceiverOptions } from "../support/receiver-options.js";
 
 const PREFIX = "identity-gateway-webhooks: ";
 
-/** The one line that a request causes, and the body of its answer. */
+/** The single line that a request causes, and the body of its answer. */
 async function lineOf(request: WebhookRequest, given: Partial<CommonReceiverOptions> = {}) {
   const { options, lines } = createCollector();
   const receiver = alarmReceiver(() => undefined, { ...options, ...given });
@@ -27,7 +27,7 @@ async function withHeaders(headers: Readonly<Record<string, unknown>>): Promise<
   return { ...genuine, headers: { ...genuine.headers, ...headers } };
 }
 
-/** Each request that is refused, and what of the line is not in the table. */
+/** Each refused request, and the part of its line that is not in the table. */
 const REFUSALS: readonly [Outcome, () => Promise<WebhookRequest>, string][] = [
   ["malformed", () => withHeaders({ "x-webhook-id": undefined }), "X-Webhook-Id is missing."],
   ["unsigned", () => withHeaders({ "x-webhook-signature": undefined }), "has_secret is false"],
@@ -51,7 +51,7 @@ const REFUSALS: readonly [Outcome, () => Promise<WebhookRequest>, string][] = [
 
 describe("the log line of a refusal", () => {
   test.each(REFUSALS)(
-    "%s gives the fact at hand, the usual causes and the command that finds out more",
+    "the log line of %s gives the known fact, the usual causes and the command that finds out more",
     async (outcome, request, fact) => {
       const { line, answer } = await lineOf(await request(), { maxBodyBytes: 1_500 });
       const { causes, command = "" } = OUTCOME_CAUSES[outcome];
@@ -66,13 +66,13 @@ describe("the log line of a refusal", () => {
     },
   );
 
-  test("names acceptUnsignedDeliveries and has_secret where a delivery is not signed", async () => {
+  test("the log line of an unsigned delivery names acceptUnsignedDeliveries and has_secret", async () => {
     const { line } = await lineOf(await withHeaders({ "x-webhook-signature": undefined }));
     expect(line).toContain("has_secret");
     expect(line).toContain("acceptUnsignedDeliveries: true");
   });
 
-  test("says once for each type without a handler that its deliveries are dropped", async () => {
+  test("the log says once per type without a handler that its deliveries are dropped", async () => {
     const { level, line } = await lineOf(await eventDelivery("DATA_DELETED"));
     expect(level).toBe("warn");
     expect(line).toContain(
@@ -83,7 +83,7 @@ describe("the log line of a refusal", () => {
   });
 });
 
-describe("the line of a stale delivery says how far off it is and in which direction", () => {
+describe("the log line of a stale delivery", () => {
   test.each([
     [-347, 300_000, "Signed 347 s ago: 47 s older than timestampToleranceMs (300000) allows."],
     [
@@ -92,20 +92,23 @@ describe("the line of a stale delivery says how far off it is and in which direc
       "Signed 347 s ahead of this clock: 47 s more than timestampToleranceMs (300000) allows.",
     ],
     [-2, 1_500, "Signed 2 s ago: 1 s older than timestampToleranceMs (1500) allows."],
-  ])("for %d s with a tolerance of %d ms", async (seconds, timestampToleranceMs, expected) => {
-    const request = await delivery({ timestamp: NOW_SECONDS + seconds });
-    const { level, line } = await lineOf(request, { timestampToleranceMs });
-    expect(level).toBe("error");
-    expect(line).toContain(expected);
-  });
+  ])(
+    "the log line of a stale delivery gives the difference: %d s with a tolerance of %d ms",
+    async (seconds, timestampToleranceMs, expected) => {
+      const request = await delivery({ timestamp: NOW_SECONDS + seconds });
+      const { level, line } = await lineOf(request, { timestampToleranceMs });
+      expect(level).toBe("error");
+      expect(line).toContain(expected);
+    },
+  );
 
-  test("unless the clock gives no number, which it says", async () => {
+  test("the log line of a stale delivery says if the clock gives no number", async () => {
     const { line } = await lineOf(await delivery(), { now: () => Number.NaN });
     expect(line).toContain("The option now gave no number.");
   });
 });
 
-describe("the line of a malformed delivery names the headers that are wrong", () => {
+describe("the log line of a malformed delivery", () => {
   const SECRET_VALUE = "canary:19000101-9988";
   const ID = "X-Webhook-Id";
   const TOKEN = "is not 1 to 128 characters of [0-9A-Za-z._-]";
@@ -139,14 +142,14 @@ describe("the line of a malformed delivery names the headers that are wrong", ()
       { "x-webhook-id": undefined, "x-webhook-signature": undefined },
       `malformed. ${ID} is missing. Usual`,
     ],
-  ])("where one %s, and never shows a value", async (_how, headers, expected) => {
+  ])("the log names a header that %s and hides its value", async (_how, headers, expected) => {
     const { line } = await lineOf(await withHeaders(headers));
     expect(line).toMatch(/^malformed: /);
     expect(line).toContain(expected);
     expect(line).not.toContain(SECRET_VALUE);
   });
 
-  test("or says that none of the four is there", async () => {
+  test("the log line of a malformed delivery says if all four headers are missing", async () => {
     const none = "None of the four X-Webhook- headers is there.";
     const nothing = undefined as unknown as WebhookRequest["headers"];
     for (const headers of [{}, new Headers(), nothing, null as never]) {
@@ -154,7 +157,7 @@ describe("the line of a malformed delivery names the headers that are wrong", ()
     }
   });
 
-  test("as `Headers` give them too", async () => {
+  test("the log line of a malformed delivery names the wrong headers of a Headers object too", async () => {
     const headers = new Headers([
       ["X-Webhook-Id", "a"],
       ["X-Webhook-Id", "b"],
@@ -165,7 +168,7 @@ describe("the line of a malformed delivery names the headers that are wrong", ()
     );
   });
 
-  test("and is written without the fact where the headers cannot be read twice", async () => {
+  test("the log line of a malformed delivery names no header if the headers cannot be read twice", async () => {
     let reads = 0;
     const headers = {
       get() {

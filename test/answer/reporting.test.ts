@@ -38,7 +38,7 @@ afterEach(() => {
 });
 
 describe("onOutcome", () => {
-  it("hears of each request once, with exactly the documented fields", async () => {
+  it("onOutcome is called once for each request with exactly the documented fields", async () => {
     const { options, reports } = createCollector();
     const receiver = receiverWith(options);
     const copy = await delivery();
@@ -59,13 +59,13 @@ describe("onOutcome", () => {
     expect(reports.every(({ durationMs }) => durationMs >= 0)).toBe(true);
   });
 
-  it("counts bytes, not characters", async () => {
+  it("onOutcome receives the size in bytes, not in characters", async () => {
     const { options, reports } = createCollector();
     await receiverWith(options).receive(await delivery({ body: '"Å"' }));
     expect(reports[0]?.bytes).toBe(4);
   });
 
-  it("hears how long the request took", async () => {
+  it("onOutcome receives the duration of the request", async () => {
     vi.useFakeTimers();
     const { options, reports } = createCollector();
     const receiver = alarmReceiver(async () => {
@@ -75,7 +75,7 @@ describe("onOutcome", () => {
     expect(reports[0]?.durationMs).toBe(1_234);
   });
 
-  it("hears which secret matched, to see when an old one is no longer used", async () => {
+  it("onOutcome receives the index of the matching secret, which shows when an old one is unused", async () => {
     const { options, reports } = createCollector();
     const receiver = receiverWith({ ...options, secret: ["newest", TEST_SECRET, "oldest"] });
     await receiver.receive(await delivery({ id: "one", secret: "oldest" }));
@@ -95,7 +95,7 @@ describe("onOutcome", () => {
     ["body_too_large", (genuine) => ({ ...genuine, body: new Uint8Array(1_048_577) })],
     ["body_timeout", (genuine) => ({ ...genuine, body: new UnreadableBody("body_timeout", 7) })],
     ["body_consumed", (genuine) => ({ ...genuine, body: new UnreadableBody("body_consumed", 0) })],
-  ])("does not hear id, type or secretIndex of what is %s", async (outcome, forge) => {
+  ])("onOutcome gets no id, type or secretIndex if the outcome is %s", async (outcome, forge) => {
     const { options, reports } = createCollector();
     await receiverWith(options).receive(forge(await delivery()));
     expect(reports).toHaveLength(1);
@@ -108,7 +108,7 @@ describe("onOutcome", () => {
     ]);
   });
 
-  it("hears the bytes that had come of a body that could not be read", async () => {
+  it("onOutcome receives the number of bytes that arrived of an unreadable body", async () => {
     const { options, reports } = createCollector();
     const receiver = receiverWith({ ...options, maxBodyBytes: 100 });
     await receiver.receive({ headers: {}, body: new UnreadableBody("body_timeout", 7) });
@@ -117,7 +117,7 @@ describe("onOutcome", () => {
     expect(reports.map(({ bytes }) => bytes)).toEqual([7, 101, 102]);
   });
 
-  it("hears id, type and secretIndex of what is refused after the signature was good", async () => {
+  it("onOutcome receives id, type and secretIndex of a delivery that is refused after its signature", async () => {
     const { options, reports } = createCollector();
     const receiver = receiverWith(options);
     await receiver.receive(await delivery({ timestamp: NOW_SECONDS - 301 }));
@@ -132,7 +132,7 @@ describe("onOutcome", () => {
     ]);
   });
 
-  it("hears no secretIndex where unsigned deliveries are accepted", async () => {
+  it("onOutcome receives no secretIndex if unsigned deliveries are accepted", async () => {
     const { options, reports } = createCollector();
     const receiver = receiverWith({
       ...options,
@@ -161,7 +161,7 @@ describe("onOutcome", () => {
         },
       }),
     ],
-  ])("has no effect where it %s", async (_how, onOutcome) => {
+  ])("an onOutcome that %s has no effect", async (_how, onOutcome) => {
     const receiver = receiverWith({ onOutcome });
     const copy = await delivery();
     expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });

@@ -131,7 +131,7 @@ test.each([
   [["there-is-none", "--to", "http://127.0.0.1/"], "there is no there-is-none"],
   [[fixturesFolder], "--to <url>"],
   [["--to", "http://127.0.0.1/"], "missing argument: <files…>"],
-  [[path.join(fixturesFolder, "README.md"), "--to", "http://127.0.0.1/"], "is no fixture"],
+  [[path.join(fixturesFolder, "README.md"), "--to", "http://127.0.0.1/"], "is not a fixture"],
 ])("%j is wrong usage", async (argv, message) => {
   const { code, stderr } = await runCommand(["replay", ...argv]);
   expect(code).toBe(2);

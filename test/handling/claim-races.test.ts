@@ -14,11 +14,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a lease that no renewal has confirmed for its whole length", () => {
+describe("leases without a confirmed renewal", () => {
   it.each<[string, () => Promise<boolean>]>([
     ["rejects", () => Promise.reject(new Error("down"))],
     ["hangs", never<boolean>],
-  ])("is taken for lost where the store %s, and the signal aborts", async (_how, renew) => {
+  ])("the signal aborts after a lease without renewals if the store %s", async (_how, renew) => {
     const { handler, start } = heldHandler();
     const { store, count } = spiedStore({ renew });
     const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000 });
@@ -37,8 +37,8 @@ describe("a lease that no renewal has confirmed for its whole length", () => {
   });
 });
 
-describe("a claim that a slow store grants", () => {
-  it("runs nothing where the delivery was handled meanwhile and only its completion is missing", async () => {
+describe("late claims", () => {
+  it("a late claim runs no handler if the delivery was handled here and only its completion is missing", async () => {
     const inner = memoryStore();
     const slow = deferred<ClaimResult>();
     let claims = 0;
@@ -62,8 +62,8 @@ describe("a claim that a slow store grants", () => {
   });
 });
 
-describe("a process that was frozen for longer than the lease", () => {
-  it("does not run a delivery beside itself: a copy is in flight until the handler ends", async () => {
+describe("frozen processes", () => {
+  it("a process that was frozen for longer than the lease does not run the delivery twice at once", async () => {
     let skewMs = 0;
     const store = memoryStore({ now: () => performance.now() + skewMs });
     const { handler, runs, start } = heldHandler();
@@ -83,8 +83,8 @@ describe("a process that was frozen for longer than the lease", () => {
   });
 });
 
-describe("a claim that takes longer than half of its lease", () => {
-  it("is not trusted to hold: the handler is not run, and the claim is released", async () => {
+describe("slow claims", () => {
+  it("a claim that takes longer than half of its lease is released without running the handler", async () => {
     const inner = memoryStore();
     const slow = deferred<ClaimResult>();
     const released = vi.fn();
@@ -103,8 +103,8 @@ describe("a claim that takes longer than half of its lease", () => {
   });
 });
 
-describe("a renewal that is refused because the completion was stored before it", () => {
-  it("does not abort the signal of a handler that has succeeded", async () => {
+describe("renewals after a completion", () => {
+  it("a renewal that is refused because of the completion does not abort a successful handler's signal", async () => {
     const renewal = deferred<boolean>();
     const completion = deferred();
     const store: DeliveryStore = {
@@ -126,8 +126,8 @@ describe("a renewal that is refused because the completion was stored before it"
   });
 });
 
-describe("a store that answers carelessly", () => {
-  it("and names no takeover has none", async () => {
+describe("invalid claim results", () => {
+  it("a claim result without takeover counts as no takeover", async () => {
     const claim = () => ({ state: "claimed" }) as ClaimResult;
     const { handler, start } = heldHandler();
     const { reports, options } = createCollector();
@@ -149,7 +149,7 @@ describe("a store that answers carelessly", () => {
   it.each<[string, () => ClaimResult | Promise<ClaimResult>]>([
     ["at once", unreadable],
     ["later", () => Promise.resolve(unreadable())],
-  ])("by a claim that cannot be read, %s, is unavailable", async (_when, claim) => {
+  ])("an unreadable claim result (%s) is store_unavailable", async (_when, claim) => {
     const receiver = alarmReceiver(() => undefined, { store: { ...memoryStore(), claim } });
     expect(await receiver.receive(await delivery())).toMatchObject({
       status: 503,
@@ -157,7 +157,7 @@ describe("a store that answers carelessly", () => {
     });
   });
 
-  it("by a claim that cannot be read and comes late disturbs nothing", async () => {
+  it("an unreadable claim result that arrives late has no effect", async () => {
     const late = deferred<ClaimResult>();
     const store = { ...memoryStore(), claim: () => late.promise };
     const claimed = firstCall(store, "claim");
@@ -172,7 +172,7 @@ describe("a store that answers carelessly", () => {
   });
 });
 
-it("a report of an unsigned delivery names no secret", async () => {
+it("a report of an unsigned delivery has no secretIndex", async () => {
   const { reports, options } = createCollector();
   const receiver = alarmReceiver(() => undefined, {
     ...options,

@@ -20,8 +20,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a completion that fails", () => {
-  /** A store that takes no completion until it is told to. */
+describe("failed completions", () => {
+  /** A store whose completions fail until `comeBack` is called. */
   function downForCompletions(fault: () => Promise<void>) {
     const inner = memoryStore();
     let isDown = true;
@@ -40,7 +40,7 @@ describe("a completion that fails", () => {
   it.each<[string, () => Promise<void>]>([
     ["throws", throws],
     ["rejects", rejects],
-  ])("is still 200 where the store %s, and copies are duplicates", async (_how, fault) => {
+  ])("a completion that %s is still 200, and redeliveries are duplicates", async (_how, fault) => {
     const { store, count, comeBack } = downForCompletions(fault);
     let runs = 0;
     const { options, lines } = createCollector();
@@ -48,7 +48,7 @@ describe("a completion that fails", () => {
     const copy = await delivery();
     expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
     expect(linesWith(lines, "completion failed")).toHaveLength(1);
-    // Longer than the lease, which by then nobody renews.
+    // Longer than the lease, which is no longer renewed.
     for (let minute = 0; minute < 10; minute++) {
       expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
       await vi.advanceTimersByTimeAsync(60_000);
@@ -65,7 +65,7 @@ describe("a completion that fails", () => {
     expect(runs).toBe(1);
   });
 
-  it("is still 200, after dependencyTimeoutMs, where the store hangs", async () => {
+  it("a completion that hangs still answers 200 after dependencyTimeoutMs", async () => {
     const { store, count, comeBack } = downForCompletions(never<void>);
     const called = firstCall(store, "complete");
     let runs = 0;
@@ -87,7 +87,7 @@ describe("a completion that fails", () => {
     expect(runs).toBe(1);
   });
 
-  it("that hangs beyond the lease lets no copy run: the effect is there", async () => {
+  it("a completion that hangs beyond the lease lets no redelivery run the handler", async () => {
     const { store } = downForCompletions(never<void>);
     const completing = firstCall(store, "complete");
     let runs = 0;
@@ -109,7 +109,7 @@ describe("a completion that fails", () => {
     expect(runs).toBe(1);
   });
 
-  it("that takes its time keeps the lease meanwhile, for copies at other processes", async () => {
+  it("a slow completion keeps the lease for redeliveries at other processes", async () => {
     const taken = deferred();
     const inner = memoryStore();
     const completing = deferred();
@@ -128,7 +128,7 @@ describe("a completion that fails", () => {
     await completing.promise;
     for (let seconds = 0; seconds < 30; seconds += 2) {
       await vi.advanceTimersByTimeAsync(2_000);
-      // Its own process knows that it was handled, and any other that it is under way.
+      // This process knows that it was handled. Other processes see it as in flight.
       expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
       expect(await another.receive(copy)).toMatchObject({ status: 409, outcome: "in_flight" });
     }
@@ -139,7 +139,7 @@ describe("a completion that fails", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is retried for a discarded delivery and for a late success as well", async () => {
+  it("the completion is retried for a discarded delivery and for a late success as well", async () => {
     const { store, comeBack } = downForCompletions(rejects);
     const { handler, runs, start } = heldHandler();
     const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 1_000 });
@@ -167,7 +167,7 @@ describe("a completion that fails", () => {
     expect(runs).toHaveLength(2);
   });
 
-  it("is retried every two seconds at least, and one at a time", async () => {
+  it("completions are retried one at a time, at least every two seconds", async () => {
     const { store, calls, comeBack } = downForCompletions(rejects);
     const receiver = alarmReceiver(() => undefined, { store });
     for (const id of ["one", "two", "three"]) await receiver.receive(await delivery({ id }));
@@ -177,7 +177,7 @@ describe("a completion that fails", () => {
     for (let second = 1; second <= 13; second++) {
       await vi.advanceTimersByTimeAsync(1_000);
       if (calls.length > 0) at.push(second);
-      // The store is asked for one key, and not for the others once that one has failed.
+      // One key is tried; if it fails, the others are not.
       const expected = at.at(-1) === second ? [turns[(at.length - 1) % 3]] : [];
       expect(calls.splice(0).map(({ key }) => key)).toEqual(expected);
     }
@@ -188,7 +188,7 @@ describe("a completion that fails", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("for one id alone holds up no other", async () => {
+  it("a completion that fails for one id only does not delay the others", async () => {
     const inner = memoryStore();
     let isDown = true;
     const spy = spiedStore({
@@ -205,7 +205,7 @@ describe("a completion that fails", () => {
     }
   });
 
-  it("is retried soon again after the store was back in between", async () => {
+  it("the retry delay of completions starts again after the store has recovered", async () => {
     let isDown = true;
     const inner = memoryStore();
     const spy = spiedStore(
@@ -224,7 +224,7 @@ describe("a completion that fails", () => {
     expect(spy.count("complete")).toBe(before + 1);
   });
 
-  it("waits with 10 000 others at most; the oldest is given up, and the log says so", async () => {
+  it("at most 10 000 completions wait for a retry, and the log names the oldest when it is given up", async () => {
     const { options, lines } = createCollector();
     let isDown = true;
     const inner = memoryStore();

@@ -3,8 +3,8 @@ import type { DeliveryContext, WebhookReceiver } from "../../src/index.js";
 import { deferred } from "../support/deferred.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
 
-// A signal is made with its context where that takes no time, and where it does when it is asked for.
-// Handlers are to see no difference, so each runtime is shown to the package while it loads.
+// On runtimes where it is cheap, the signal is made with the context, otherwise on first access. Handlers
+// must see no difference, so each runtime is simulated while the package loads.
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -16,9 +16,9 @@ afterEach(() => {
   vi.resetModules();
 });
 
-/** Makes receivers as on that release of Node; `undefined` is a runtime that has none. */
+/** Creates receivers as on that release of Node; `undefined` is a runtime other than Node. */
 async function loadedOn(node: string | undefined) {
-  // The real one behind it, as all that is loaded reads other things of it.
+  // Inherits from the real process, because the loaded code reads other members too.
   vi.stubGlobal("process", Object.create(process, { versions: { value: { node } } }));
   const { createWebhookReceiver } = await import("../../src/index.js");
   vi.unstubAllGlobals();
@@ -32,7 +32,7 @@ async function loadedOn(node: string | undefined) {
     });
 }
 
-/** Counts the AbortControllers that are made from now on. */
+/** Counts the AbortControllers that are created from now on. */
 function countControllers() {
   const count = { made: 0 };
   const Real = AbortController;
@@ -54,7 +54,7 @@ describe.each([
   ["Node 24", "24.21.0", 1],
   ["a runtime that does not say which Node it is", undefined, 0],
 ] as const)("on %s", (_, node, madeUnasked) => {
-  it(`makes ${madeUnasked} signals for a handler that does not ask, and 1 for one that does`, async () => {
+  it(`a handler that does not read its signal costs ${madeUnasked} signals, one that reads it costs 1`, async () => {
     const receiverOf = await loadedOn(node);
     const count = countControllers();
     const signals: AbortSignal[] = [];
@@ -70,7 +70,7 @@ describe.each([
     expect(signals[0]?.aborted).toBe(false);
   });
 
-  it("the context has its signal among its own names", async () => {
+  it("the context lists signal among its own keys", async () => {
     const receiverOf = await loadedOn(node);
     let given: DeliveryContext | undefined;
     const receiver = receiverOf((context) => {
@@ -82,7 +82,7 @@ describe.each([
     expect(given?.signal).toBeInstanceOf(AbortSignal);
   });
 
-  it("a handler that asks late gets a signal that is aborted already", async () => {
+  it("a handler that first reads the signal after the time-out gets an aborted one", async () => {
     const receiverOf = await loadedOn(node);
     const started = deferred();
     const { promise, resolve } = deferred();

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What a handler can do to the context in its hands. */
+/** Ways in which a handler may change its context. */
 const TAMPERING: readonly (readonly [string, (context: DeliveryContext) => void])[] = [
   [
     "empties it",
@@ -40,7 +40,7 @@ const TAMPERING: readonly (readonly [string, (context: DeliveryContext) => void]
 ];
 
 it.each(TAMPERING)(
-  "a handler that %s and is late is answered and settled as any",
+  "a late handler that %s is answered and settled like any other handler",
   async (_, tamper) => {
     const completed: string[] = [];
     const store: DeliveryStore = { ...memoryStore(), complete: (key) => void completed.push(key) };

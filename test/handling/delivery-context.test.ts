@@ -7,8 +7,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("the context of a handler", () => {
-  it("holds id, type, timestamp, raw body, signal and takeover", async () => {
+describe("handler context", () => {
+  it("the handler context contains id, type, timestamp, raw body, signal and takeover", async () => {
     let given: DeliveryContext | undefined;
     const receiver = alarmReceiver((context) => {
       given = context;
@@ -27,7 +27,7 @@ describe("the context of a handler", () => {
     expect(given?.signal.aborted).toBe(false);
   });
 
-  it.each(["string", "bytes"])("holds the exact bytes of a body given as %s", async (form) => {
+  it.each(["string", "bytes"])("rawBody has the exact bytes of a body sent as %s", async (form) => {
     const text = `\uFEFF {"alarm" : ${JSON.stringify(alarm({ text: "Ålarm – \u{1F511}" }))}}\r\n\t `;
     const bytes = new TextEncoder().encode(text);
     const body = form === "string" ? text : bytes;
@@ -35,12 +35,14 @@ describe("the context of a handler", () => {
     const receiver = alarmReceiver((context) => {
       given = context;
     });
-    expect(await receiver.receive(await delivery({ body }))).toMatchObject({ outcome: "handled" });
+    expect(await receiver.receive(await delivery({ body }))).toMatchObject({
+      outcome: "handled",
+    });
     expect(given?.rawBody).toBeInstanceOf(Uint8Array);
     expect(Array.from(given?.rawBody ?? [])).toEqual(Array.from(bytes));
   });
 
-  it("of an unrecognized delivery holds the type that its header claims", async () => {
+  it("the handler context of an unrecognized delivery contains the type of its header", async () => {
     let given: DeliveryContext | undefined;
     const receiver = createWebhookReceiver({
       secret: TEST_SECRET,
@@ -58,7 +60,7 @@ describe("the context of a handler", () => {
     expect(given?.rawBody).toEqual(body);
   });
 
-  it("keeps the first reason where the time has passed and then the lease is lost", async () => {
+  it("the signal keeps its first reason if the handler times out and then loses its lease", async () => {
     vi.useFakeTimers();
     const { handler, start } = heldHandler();
     let skewMs = 0;

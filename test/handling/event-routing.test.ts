@@ -6,14 +6,17 @@ import { recordingReceiver } from "../support/recording-receiver.js";
 const OBJECT_MEMBERS = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"];
 const ADDED = ["DATA_MOVED", "*", "", "data_deleted", "DATA_DELETED ", ...OBJECT_MEMBERS];
 
-describe("a function takes every event", () => {
-  test.each(["DATA_DELETED", "POWER_OF_ATTORNEY_SIGNED", ...ADDED])("of type %j", async (type) => {
-    const { receive, handled } = recordingReceiver();
-    expect((await receive(await eventDelivery(type))).outcome).toBe("handled");
-    expect(handled).toEqual([onlineDataEvent(type)]);
-  });
+describe("one function for all events", () => {
+  test.each(["DATA_DELETED", "POWER_OF_ATTORNEY_SIGNED", ...ADDED])(
+    "a function for delete_my_data_event receives events of type %j",
+    async (type) => {
+      const { receive, handled } = recordingReceiver();
+      expect((await receive(await eventDelivery(type))).outcome).toBe("handled");
+      expect(handled).toEqual([onlineDataEvent(type)]);
+    },
+  );
 
-  test("which isKnownOnlineDataEvent tells apart", async () => {
+  test("isKnownOnlineDataEvent tells documented event types from others", async () => {
     const known: Record<string, boolean> = {};
     const { receive } = recordingReceiver({
       handlers: {
@@ -34,7 +37,7 @@ describe("a function takes every event", () => {
   });
 });
 
-describe("a map", () => {
+describe("map of events", () => {
   function mapped(withStar: boolean, withUnrecognized = false) {
     const calls: [string, unknown][] = [];
     const { receive } = recordingReceiver({
@@ -53,7 +56,7 @@ describe("a map", () => {
   }
 
   test.each(["DATA_REAPPEARED", "POWER_OF_ATTORNEY_SIGNED"])(
-    "finds the function of %s",
+    "an event map calls the function of %s",
     async (type) => {
       const { receive, calls } = mapped(true);
       expect((await receive(await eventDelivery(type))).outcome).toBe("handled");
@@ -61,27 +64,27 @@ describe("a map", () => {
     },
   );
 
-  test.each(["DATA_DELETED", ...ADDED])('gives the type %j to "*"', async (type) => {
+  test.each(["DATA_DELETED", ...ADDED])('an event map passes the type %j to "*"', async (type) => {
     const { receive, calls } = mapped(true);
     expect((await receive(await eventDelivery(type))).outcome).toBe("handled");
     expect(calls).toEqual([["*", onlineDataEvent(type)]]);
   });
 
-  test('without "*" leaves a documented type unhandled, which is answered 200', async () => {
+  test('an event map without "*" leaves a documented type unhandled, answered 200', async () => {
     const { receive, calls } = mapped(false, true);
     const answer = await receive(await eventDelivery("DATA_DELETED"));
     expect(answer).toMatchObject({ status: 200, outcome: "unhandled" });
     expect(calls).toEqual([]);
   });
 
-  test.each(ADDED)('without "*" cannot have left out %j on purpose: unrecognized', async (type) => {
+  test.each(ADDED)('an event map without "*" leaves %j unrecognized', async (type) => {
     const { receive, calls } = mapped(false);
     const answer = await receive(await eventDelivery(type));
     expect(answer).toMatchObject({ status: 503, outcome: "unrecognized" });
     expect(calls).toEqual([]);
   });
 
-  test.each(ADDED)('without "*" gives %j to handlers.unrecognized', async (type) => {
+  test.each(ADDED)('an event map without "*" passes %j to handlers.unrecognized', async (type) => {
     const { receive, calls } = mapped(false, true);
     expect((await receive(await eventDelivery(type))).outcome).toBe("handled");
     expect(calls).toMatchObject([
@@ -89,7 +92,7 @@ describe("a map", () => {
     ]);
   });
 
-  test("hands on the whole body of such a delivery, as it was sent", async () => {
+  test("handlers.unrecognized receives the whole body of such an event as it was sent", async () => {
     const { receive, calls } = mapped(false, true);
     const body = {
       sent_by: "gateway-2",
@@ -99,7 +102,7 @@ describe("a map", () => {
     expect(calls).toMatchObject([["unrecognized", { body }]]);
   });
 
-  test("counts undefined entries as absent", async () => {
+  test("an event map treats undefined entries as absent", async () => {
     const calls: string[] = [];
     const { receive } = recordingReceiver({
       handlers: {
@@ -110,7 +113,7 @@ describe("a map", () => {
     expect(calls).toEqual(["DATA_DELETED"]);
   });
 
-  test("is read when the receiver is made: later changes have no effect", async () => {
+  test("an event map is read when the receiver is created, and later changes have no effect", async () => {
     const calls: string[] = [];
     const map = { "*": () => calls.push("first") };
     const { receive } = recordingReceiver({ handlers: { delete_my_data_event: map } });
@@ -120,7 +123,7 @@ describe("a map", () => {
   });
 });
 
-describe("a webhook type without a handler", () => {
+describe("missing handlers", () => {
   function warningsOf() {
     const lines: string[] = [];
     const logger = {
@@ -130,7 +133,7 @@ describe("a webhook type without a handler", () => {
     return { lines, logger };
   }
 
-  test("is unhandled, answered 200, and warned of once", async () => {
+  test("a webhook type without a handler is unhandled, answered 200, and logged once", async () => {
     const { lines, logger } = warningsOf();
     const { receive } = recordingReceiver({ handlers: { unrecognized: () => 0 }, logger });
     for (const id of ["a", "b"]) {
@@ -146,7 +149,7 @@ describe("a webhook type without a handler", () => {
     expect(lines[1]).toContain("delete_my_data_event");
   });
 
-  test("is warned of once an event type, where there is a map", async () => {
+  test("each event type that is missing in an event map is logged once", async () => {
     const { lines, logger } = warningsOf();
     const handlers = { delete_my_data_event: { DATA_REAPPEARED: () => 0 } };
     const { receive } = recordingReceiver({ handlers, logger });
@@ -158,7 +161,7 @@ describe("a webhook type without a handler", () => {
     expect(lines[1]).toContain("PERSONAL_DATA_FOUND");
   });
 
-  test("is not remembered: a handler that comes with the next deploy gets what is sent again", async () => {
+  test("an unhandled delivery is not stored, so that a handler of the next deploy receives a redelivery", async () => {
     const { receive } = recordingReceiver({ handlers: { unrecognized: () => 0 } });
     const request = await delivery();
     await receive(request);
@@ -166,7 +169,7 @@ describe("a webhook type without a handler", () => {
   });
 });
 
-test("handlers written as methods find their this", async () => {
+test("handlers written as methods keep their this", async () => {
   const calls: string[] = [];
   class Desk {
     readonly name = "desk";

@@ -14,7 +14,7 @@ const WAYS: [string, (error: unknown) => () => unknown][] = [
   ["rejects with", (error) => () => Promise.reject(error)],
 ];
 
-/** One delivery to a handler, and one copy of it. */
+/** Receives a delivery and one redelivery of it. */
 async function receiveTwice(handler: () => unknown) {
   let runs = 0;
   const { options, reports, lines } = createCollector();
@@ -39,7 +39,7 @@ describe.each(WAYS)("a handler that %s", (_way, failing) => {
     ["null", null],
     ["a symbol", Symbol("away")],
     ["something that looks like RetryLater", { name: "RetryLater", afterMs: 1_000 }],
-  ])("%s is 500 with that in the report, and released", async (_what, error) => {
+  ])("a handler that fails with %s is 500 and releases the claim", async (_what, error) => {
     const { first, second, reports, lines, runs } = await receiveTwice(failing(error));
     expect(first).toMatchObject({ status: 500, outcome: "handler_failed" });
     expect(first.headers).not.toHaveProperty("retry-after");
@@ -50,7 +50,7 @@ describe.each(WAYS)("a handler that %s", (_way, failing) => {
     expect(runs()).toBe(2);
   });
 
-  it("undefined is 500, with an error that says so", async () => {
+  it("a handler that fails with undefined is 500 with an error that says so", async () => {
     const { first, second, reports } = await receiveTwice(failing(undefined));
     expect(first).toMatchObject({ status: 500, outcome: "handler_failed" });
     expect(reports[0]?.error).toMatchObject({ message: "the handler threw undefined" });
@@ -76,7 +76,7 @@ describe.each(WAYS)("a handler that %s", (_way, failing) => {
     [Number.NaN, "60"],
     ["5000" as unknown as number, "60"],
     [null as unknown as number, "60"],
-  ])("RetryLater of %s ms is 503 with Retry-After %s, and released", async (afterMs, seconds) => {
+  ])("RetryLater of %s ms answers 503 with Retry-After %s", async (afterMs, seconds) => {
     const error = new RetryLater({ afterMs });
     const { first, second, reports, lines, runs } = await receiveTwice(failing(error));
     expect(first).toMatchObject({ status: 503, outcome: "retry_later" });
@@ -87,12 +87,12 @@ describe.each(WAYS)("a handler that %s", (_way, failing) => {
     expect(runs()).toBe(2);
   });
 
-  it("RetryLater without settings is 503 with Retry-After 60", async () => {
+  it("RetryLater without options is 503 with Retry-After 60", async () => {
     const { first } = await receiveTwice(failing(new RetryLater()));
     expect(first).toMatchObject({ status: 503, headers: { "retry-after": "60" } });
   });
 
-  it("DiscardDelivery is 200, and the next copy is a duplicate", async () => {
+  it("DiscardDelivery is 200, and the redelivery is a duplicate", async () => {
     const error = new DiscardDelivery({ reason: "unknown account" });
     const { first, second, reports, lines, runs } = await receiveTwice(failing(error));
     expect(first).toMatchObject({ status: 200, outcome: "discarded" });
@@ -103,7 +103,7 @@ describe.each(WAYS)("a handler that %s", (_way, failing) => {
     expect(runs()).toBe(1);
   });
 
-  it("a subclass of DiscardDelivery or RetryLater is treated as those", async () => {
+  it("subclasses of DiscardDelivery and RetryLater are treated like them", async () => {
     class AccountClosed extends DiscardDelivery {}
     class RateLimited extends RetryLater {}
     expect((await receiveTwice(failing(new AccountClosed()))).first.outcome).toBe("discarded");
@@ -112,7 +112,7 @@ describe.each(WAYS)("a handler that %s", (_way, failing) => {
 });
 
 describe("RetryLater and DiscardDelivery", () => {
-  it("carry what they were given", () => {
+  it("RetryLater and DiscardDelivery keep their message, delay and cause", () => {
     const cause = new Error("429");
     const retry = new RetryLater({ afterMs: 5, reason: "rate limited", cause });
     expect(retry).toMatchObject({ name: "RetryLater", message: "rate limited", afterMs: 5, cause });
@@ -143,7 +143,7 @@ describe("RetryLater and DiscardDelivery", () => {
     ["a reason that is no text", { reason: Symbol("closed") }],
     ["a delay that is no number", { afterMs: "soon" }],
     ["options that throw", throwing],
-  ])("keep the handler's intent when their argument is %s", async (_what, argument) => {
+  ])("RetryLater and DiscardDelivery keep the handler's intent if their argument is %s", async (_what, argument) => {
     const discarding = () => {
       throw new DiscardDelivery(argument as object);
     };
@@ -159,7 +159,7 @@ describe("RetryLater and DiscardDelivery", () => {
   });
 });
 
-describe("a handler that returns", () => {
+describe("returned values", () => {
   it.each<[string, unknown]>([
     ["nothing", undefined],
     ["null", null],
@@ -168,7 +168,7 @@ describe("a handler that returns", () => {
     ["an answer of its own", { status: 500 }],
     ["an object with a then that is no function", { then: true }],
     ["a function", () => undefined],
-  ])("%s has handled the delivery, at once or by a promise", async (_what, value) => {
+  ])("a handler that returns or resolves to %s has handled it", async (_what, value) => {
     for (const handler of [() => value, () => Promise.resolve(value)]) {
       const { first, second, runs } = await receiveTwice(handler);
       expect(first).toMatchObject({ status: 200, outcome: "handled" });
@@ -177,14 +177,14 @@ describe("a handler that returns", () => {
     }
   });
 
-  /** What query builders and other promise libraries return: anything with a `then`, nothing more. */
+  /** Returned by query builders and other promise libraries: an object with only a `then`. */
   function thenable(
     start: (resolve: (value: unknown) => void, reject: (e: unknown) => void) => void,
   ) {
     return { then: start } as PromiseLike<unknown>;
   }
 
-  it("a thenable is waited for, and a copy meanwhile is in flight", async () => {
+  it("a returned thenable is awaited, and a redelivery meanwhile is in flight", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver((context) => {
       const promise = handler(context) as Promise<void>;
@@ -197,7 +197,7 @@ describe("a handler that returns", () => {
     expect((await run.answer).outcome).toBe("handled");
   });
 
-  it("a function with a then is waited for, as await would", async () => {
+  it("a returned function with a then is awaited, as await does", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver((context) => {
       const promise = handler(context) as Promise<void>;
@@ -210,7 +210,7 @@ describe("a handler that returns", () => {
     expect((await run.answer).outcome).toBe("handler_failed");
   });
 
-  it("a thenable that fails is 500, by its callback and by throwing", async () => {
+  it("a returned thenable that fails is 500, by its callback and by throwing", async () => {
     const error = new Error("query failed");
     const failing = [
       thenable((_resolve, reject) => {
@@ -230,7 +230,7 @@ describe("a handler that returns", () => {
     }
   });
 
-  it("a thenable that throws RetryLater or DiscardDelivery is treated as those", async () => {
+  it("a returned thenable that fails with RetryLater or DiscardDelivery is treated like a promise", async () => {
     const rejecting = (error: unknown) => () =>
       thenable((_resolve, reject) => {
         reject(error);
@@ -239,7 +239,7 @@ describe("a handler that returns", () => {
     expect((await receiveTwice(rejecting(new DiscardDelivery()))).first.outcome).toBe("discarded");
   });
 
-  it("a thenable whose then cannot be read is 500", async () => {
+  it("a returned thenable whose then cannot be read is 500", async () => {
     const returned = Object.defineProperty({}, "then", {
       get() {
         throw new Error("no then for you");
@@ -249,7 +249,7 @@ describe("a handler that returns", () => {
     expect(first).toMatchObject({ status: 500, outcome: "handler_failed" });
   });
 
-  it("a thenable that settles twice counts by the first", async () => {
+  it("a returned thenable that settles twice counts by the first time", async () => {
     const { first } = await receiveTwice(() =>
       thenable((resolve, reject) => {
         resolve(undefined);

@@ -16,8 +16,8 @@ afterEach(() => {
 
 const TIMES = { handlerTimeoutMs: 1_000, handlerMaxMs: 10_000, leaseMs: 3_000 };
 
-describe("a handler that never settles", () => {
-  it("is given up after handlerMaxMs: the next attempt after the lease takes over and is handled", async () => {
+describe("handlers that never settle", () => {
+  it("a handler is given up after handlerMaxMs, and the next attempt after the lease takes over", async () => {
     const { handler, runs, start } = heldHandler();
     const { options, reports } = createCollector();
     const receiver = alarmReceiver(handler, { ...TIMES, ...options });
@@ -25,7 +25,7 @@ describe("a handler that never settles", () => {
     await vi.advanceTimersByTimeAsync(9_999);
     expect(await first.answer).toMatchObject({ outcome: "handler_timeout" });
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
-    // Not released: the last renewal still holds.
+    // Not released: the lease of the last renewal still holds.
     await vi.advanceTimersByTimeAsync(1);
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
     await vi.advanceTimersByTimeAsync(3_000);
@@ -40,7 +40,7 @@ describe("a handler that never settles", () => {
     ]);
   });
 
-  it("holds up drain no longer than handlerMaxMs, and leaves no timer behind", async () => {
+  it("drain waits for a hanging handler until handlerMaxMs and leaves no timer", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, TIMES);
     const run = await start(receiver, await delivery());
@@ -52,7 +52,7 @@ describe("a handler that never settles", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("gives its place among maxConcurrentDeliveries back when it is given up", async () => {
+  it("a handler that is given up releases its place in maxConcurrentDeliveries", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { ...TIMES, maxConcurrentDeliveries: 1 });
     await start(receiver, await delivery());
@@ -65,7 +65,7 @@ describe("a handler that never settles", () => {
     expect(await run.answer).toMatchObject({ outcome: "handled" });
   });
 
-  it("completes its delivery where it succeeds after all, and the log says that it may have run twice", async () => {
+  it("a handler that succeeds after it was given up is completed, and a log line says it may have run twice", async () => {
     const spy = spiedStore();
     const { handler, start } = heldHandler();
     const { options, lines, reports } = createCollector();
@@ -81,7 +81,7 @@ describe("a handler that never settles", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("releases nothing but its own lease where it fails after all", async () => {
+  it("a handler that fails after it was given up releases only its own lease", async () => {
     const { handler, start, runs } = heldHandler();
     const receiver = alarmReceiver(handler, TIMES);
     const first = await start(receiver, await delivery());
@@ -96,8 +96,8 @@ describe("a handler that never settles", () => {
   });
 });
 
-describe("a handler in a transaction that never settles", () => {
-  it("is given up after handlerMaxMs: its work rejects, so that the store rolls back, and drain resolves", async () => {
+describe("transactional handlers that never settle", () => {
+  it("a transactional handler is given up after handlerMaxMs, the store rolls back and drain resolves", async () => {
     const rolledBack: unknown[] = [];
     const begun = deferred();
     const store: TransactionalStore<object> = {
@@ -137,10 +137,10 @@ describe("a handler in a transaction that never settles", () => {
     expect(lines.at(-1)?.message).toContain("handled, but after handlerMaxMs: its transaction");
   });
 
-  it("leaves the next attempt to the store once it can no longer be running here", async () => {
+  it("the store decides about the next attempt once the handler can no longer be running here", async () => {
     let runs = 0;
     const store: TransactionalStore<object> = {
-      // A runtime that has ended the first request: neither its timers nor its promises settle.
+      // A runtime that has ended the first request: its timers and promises never settle.
       process: async (_key, work) => {
         if ((runs += 1) === 1) return never();
         await work({});
@@ -156,7 +156,7 @@ describe("a handler in a transaction that never settles", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
     vi.clearAllTimers();
-    // That has set the clock back to 0, too.
+    // clearAllTimers has also set the clock back to 0.
     await vi.advanceTimersByTimeAsync(67_000);
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
     await vi.advanceTimersByTimeAsync(1);
@@ -165,7 +165,7 @@ describe("a handler in a transaction that never settles", () => {
 });
 
 describe("handlerMaxMs", () => {
-  it("is refused below handlerTimeoutMs, and left out it is never below", async () => {
+  it("handlerMaxMs below handlerTimeoutMs is refused, and its default is never below", async () => {
     expect(() => alarmReceiver(() => undefined, { handlerMaxMs: 19_999 })).toThrow(
       new ConfigurationError("invalid_option", "handlerMaxMs has to be at least handlerTimeoutMs"),
     );

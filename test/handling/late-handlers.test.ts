@@ -20,7 +20,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a handler that outlives handlerTimeoutMs", () => {
+describe("late handlers", () => {
   async function timedOut(run: (receiver: WebhookReceiver, held: HeldRun) => Promise<void>) {
     const { handler, runs, start } = heldHandler();
     const collector = createCollector();
@@ -44,7 +44,7 @@ describe("a handler that outlives handlerTimeoutMs", () => {
     return { receiver, copy, runs, start, lines: collector.lines, reports: collector.reports };
   }
 
-  it("and then succeeds: 503, 409 meanwhile, then 200 duplicate, in one run", async () => {
+  it("a late handler that succeeds is 503, then 409 while it runs, then 200 duplicate, in one run", async () => {
     const { receiver, copy, runs, lines } = await timedOut(async (_receiver, held) => {
       held.resolve();
       await vi.advanceTimersByTimeAsync(0);
@@ -58,7 +58,7 @@ describe("a handler that outlives handlerTimeoutMs", () => {
     });
   });
 
-  it("and then fails: it is released, and the next copy runs", async () => {
+  it("a late handler that fails releases its claim, and the redelivery runs", async () => {
     const error = new Error("late failure");
     const { receiver, copy, runs, start, lines } = await timedOut(async (_receiver, held) => {
       held.reject(error);
@@ -76,7 +76,7 @@ describe("a handler that outlives handlerTimeoutMs", () => {
     expect(runs).toHaveLength(2);
   });
 
-  it("and then asks to retry later: it is released, and the next copy runs", async () => {
+  it("a late handler that throws RetryLater releases its claim, and the redelivery runs", async () => {
     const { receiver, copy, start } = await timedOut(async (_receiver, held) => {
       held.reject(new RetryLater());
       await vi.advanceTimersByTimeAsync(0);
@@ -86,7 +86,7 @@ describe("a handler that outlives handlerTimeoutMs", () => {
     expect(await outcomeOf(next.answer)).toBe("handled");
   });
 
-  it("and then discards: the next copy is 200 duplicate", async () => {
+  it("a late handler that throws DiscardDelivery makes the redelivery a 200 duplicate", async () => {
     const { receiver, copy, runs } = await timedOut(async (_receiver, held) => {
       held.reject(new DiscardDelivery({ reason: "too late to matter" }));
       await vi.advanceTimersByTimeAsync(0);
@@ -101,7 +101,7 @@ describe("a handler that outlives handlerTimeoutMs", () => {
     ["retry_later", new RetryLater()],
     ["discarded", new DiscardDelivery({ reason: "closed" })],
   ])(
-    "and then is %s: a second report says so, with late: true and what was answered",
+    "a late handler that is %s gives a second report with late: true and the answered status",
     async (outcome, error) => {
       const { copy, reports } = await timedOut(async (_receiver, held) => {
         await vi.advanceTimersByTimeAsync(3_000);
@@ -126,7 +126,7 @@ describe("a handler that outlives handlerTimeoutMs", () => {
     },
   );
 
-  it("for hours keeps its lease: no copy runs beside it", async () => {
+  it("a handler that is late by hours keeps its lease, and no redelivery runs it again", async () => {
     const { receiver, copy, runs } = await timedOut(async (receiverOfIt, held) => {
       const again = await delivery();
       for (let minute = 0; minute < 180; minute++) {
@@ -141,7 +141,7 @@ describe("a handler that outlives handlerTimeoutMs", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("at the very last millisecond is still in time", async () => {
+  it("a handler that settles in the last millisecond is in time", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { handlerTimeoutMs: 2_000 });
     const copy = await delivery();

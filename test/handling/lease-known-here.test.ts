@@ -14,8 +14,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("what a process knows of a lease", () => {
-  it("is extended by a renewal: for copies, and until the lease is taken for lost", async () => {
+describe("a lease known in this process", () => {
+  it("a renewal extends the lease that this process knows, for redeliveries and for the abort", async () => {
     const inner = memoryStore();
     let isDown = false;
     const renew: DeliveryStore["renew"] = (...call) => (isDown ? rejects() : inner.renew(...call));
@@ -38,7 +38,7 @@ describe("what a process knows of a lease", () => {
     await run.answer;
   });
 
-  it("is not extended by a renewal that the store refused", async () => {
+  it("a refused renewal does not extend the lease that this process knows", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { store: { ...memoryStore(), renew: () => false } });
     const copy = await delivery();
@@ -49,7 +49,7 @@ describe("what a process knows of a lease", () => {
     await run.answer;
   });
 
-  it("ends with the handler, although a renewal is still on its way", async () => {
+  it("the lease ends with the handler, even if a renewal is still pending", async () => {
     const renewal = deferred<boolean>();
     const { handler, start } = heldHandler();
     const store: DeliveryStore = { ...memoryStore(), renew: () => renewal.promise };
@@ -69,8 +69,8 @@ describe("what a process knows of a lease", () => {
   });
 });
 
-describe("what a process knows of a completion", () => {
-  it("is forgotten once the store has it: after the retention the store decides", async () => {
+describe("a completion known in this process", () => {
+  it("a stored completion is forgotten here, so that the store decides after the retention", async () => {
     let skewMs = 0;
     const inner = memoryStore({ now: () => performance.now() + skewMs });
     const complete: DeliveryStore["complete"] = async (...call) => inner.complete(...call);
@@ -85,8 +85,8 @@ describe("what a process knows of a completion", () => {
   });
 });
 
-describe("a claim that a slow store grants beside a run that goes on here", () => {
-  it("is given back before the copy is answered in flight", async () => {
+describe("claims during a run", () => {
+  it("a slow claim that is granted during a run is released before the redelivery is answered 409", async () => {
     const inner = memoryStore();
     const slow = deferred<ClaimResult>();
     const releasing = deferred();

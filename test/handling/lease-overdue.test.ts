@@ -17,7 +17,7 @@ const LEASE_MS = 3_000;
 
 const realImmediate = setImmediate;
 
-/** Lets WebCrypto and the timers go on until `promise` has settled. */
+/** Lets WebCrypto and the timers run until `promise` has settled. */
 async function untilSettled<T>(promise: Promise<T>): Promise<T> {
   const state = { isSettled: false };
   void promise.finally(() => (state.isSettled = true));
@@ -28,13 +28,13 @@ async function untilSettled<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-/** What a runtime does that ends a request with its answer: none of its timers is called any more. */
+/** As a runtime that ends a request with its answer: none of its timers fires any more. */
 function endRequests() {
   vi.clearAllTimers();
 }
 
-describe("a run whose renewals have stopped, as its runtime ended the request", () => {
-  it("is in flight for two leases, and is then handled by the next attempt that the store grants", async () => {
+describe("runs that the runtime has ended", () => {
+  it("a run without renewals is in flight for two leases, then the next granted attempt handles it", async () => {
     const { handler, runs, start } = heldHandler();
     const receiver = alarmReceiver(handler, { leaseMs: LEASE_MS });
     await start(receiver, await delivery());
@@ -49,7 +49,7 @@ describe("a run whose renewals have stopped, as its runtime ended the request", 
     expect(await second.answer).toMatchObject({ outcome: "handled" });
   });
 
-  it("is a duplicate where another process completed it meanwhile", async () => {
+  it("a run without renewals is a duplicate if another process completed it meanwhile", async () => {
     const store = memoryStore();
     const { handler, runs, start } = heldHandler();
     const receiver = alarmReceiver(handler, { leaseMs: LEASE_MS, store });
@@ -62,7 +62,7 @@ describe("a run whose renewals have stopped, as its runtime ended the request", 
     expect(runs).toHaveLength(1);
   });
 
-  it("does not end the renewals of the run that took over when it settles after all", async () => {
+  it("a run that settles after a takeover does not stop the renewals of the new run", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { leaseMs: LEASE_MS });
     const first = await start(receiver, await delivery());
@@ -77,8 +77,8 @@ describe("a run whose renewals have stopped, as its runtime ended the request", 
   });
 });
 
-describe("a run that goes on in this process", () => {
-  it("stays in flight however long the store is away, and after its lease is lost", async () => {
+describe("runs that continue in this process", () => {
+  it("a run stays in flight however long the store is unavailable, even after its lease is lost", async () => {
     const store: DeliveryStore = { ...memoryStore(), renew: rejects };
     const { handler, runs, start } = heldHandler();
     const receiver = alarmReceiver(handler, {
@@ -97,13 +97,13 @@ describe("a run that goes on in this process", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("stays in flight after a pause of the whole process, although a request comes before its timers", async () => {
+  it("a run stays in flight after a pause of the process if a request comes before its timers", async () => {
     vi.useRealTimers();
     const { handler, runs, start } = heldHandler();
     const receiver = alarmReceiver(handler, { leaseMs: 1_000, logger: false });
     const request = await delivery();
     const run = await start(receiver, request);
-    // Blocks the event loop for longer than the renewals may be overdue.
+    // Blocks the event loop for longer than renewals may be overdue.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
     expect(await receiver.receive(request)).toMatchObject({ outcome: "in_flight" });
     expect(runs).toHaveLength(1);

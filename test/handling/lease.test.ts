@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 describe("the lease of a running handler", () => {
-  it("is renewed three times within its length, and no more once the handler ended", async () => {
+  it("the lease is renewed three times within its length, and no longer after the handler has ended", async () => {
     const { handler, start } = heldHandler();
     const spy = spiedStore();
     const receiver = alarmReceiver(handler, { store: spy.store, handlerTimeoutMs: 3_600_000 });
@@ -41,7 +41,7 @@ describe("the lease of a running handler", () => {
     expect([...owners]).toEqual([spy.calls[0]?.owner]);
   });
 
-  it("is renewed where timers are numbers, as outside Node", async () => {
+  it("the lease is renewed if timers are numbers, as outside Node", async () => {
     const start = setTimeout;
     vi.stubGlobal("setTimeout", (run: () => void, ms: number) => Number(start(run, ms)));
     const held = heldHandler();
@@ -55,7 +55,7 @@ describe("the lease of a running handler", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  /** The store's clock jumps, as when the process was frozen or the database failed over. */
+  /** The store's clock jumps, as if the process was frozen or the database failed over. */
   async function lostLease() {
     let skewMs = 0;
     const store = memoryStore({ now: () => performance.now() + skewMs });
@@ -65,12 +65,12 @@ describe("the lease of a running handler", () => {
     const copy = await delivery();
     const loser = await start(receiver, copy);
     skewMs = 30_000;
-    // A process of its own: the first answers copies in flight for as long as its handler runs.
+    // Another process: the first one answers redeliveries in flight while its handler runs.
     const winner = await start(alarmReceiver(handler, { store, ...options }), copy);
     return { receiver, copy, reports, loser, winner };
   }
 
-  it("that is lost is taken over, and context and report say so", async () => {
+  it("a lost lease is taken over, and context and report say so", async () => {
     const { reports, loser, winner } = await lostLease();
     expect(loser.context.takeover).toBe(false);
     expect(winner.context.takeover).toBe(true);
@@ -80,7 +80,7 @@ describe("the lease of a running handler", () => {
     expect(reports[0]).toMatchObject({ outcome: "handled", takeover: true });
   });
 
-  it("that is lost aborts the loser's signal at its next renewal, and not the winner's", async () => {
+  it("a lost lease aborts the loser's signal at its next renewal, and not the winner's", async () => {
     const { loser, winner } = await lostLease();
     expect(loser.context.signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(10_000);
@@ -89,7 +89,7 @@ describe("the lease of a running handler", () => {
     expect(winner.context.signal.aborted).toBe(false);
   });
 
-  it("that is lost does not keep a late success from counting", async () => {
+  it("a late success counts even if the lease was lost", async () => {
     const { receiver, copy, reports, loser, winner } = await lostLease();
     loser.resolve();
     expect(await outcomeOf(loser.answer)).toBe("handled");
@@ -100,7 +100,7 @@ describe("the lease of a running handler", () => {
     expect(reports.find(({ outcome }) => outcome === "handled")).not.toHaveProperty("takeover");
   });
 
-  it("is not released by a loser that fails: the winner goes on alone", async () => {
+  it("a loser that fails does not release the winner's lease", async () => {
     const { receiver, copy, loser, winner } = await lostLease();
     loser.reject(new Error("noticed the lost lease"));
     expect(await outcomeOf(loser.answer)).toBe("handler_failed");

@@ -15,7 +15,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await Promise.resolve();
 }
 
-/** A real store whose answers come in an order of their own. */
+/** A real store that answers in an irregular order. */
 function unevenStore(): DeliveryStore {
   const inner = memoryStore();
   let calls = 0;
@@ -44,11 +44,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("copies of one delivery", () => {
+describe("redeliveries", () => {
   it.each([
     ["at once", memoryStore],
     ["in an order of its own", unevenStore],
-  ])("run once when 32 come together and the store answers %s", async (_how, makeStore) => {
+  ])("32 simultaneous redeliveries run once if the store answers %s", async (_how, makeStore) => {
     let runs = 0;
     let succeeded = false;
     const receiver = alarmReceiver(
@@ -76,7 +76,7 @@ describe("copies of one delivery", () => {
     }
   });
 
-  it("are 409 while the first runs, with the time its lease holds, and 200 after", async () => {
+  it("redeliveries are 409 with the lease's remaining time while the first runs, and 200 afterwards", async () => {
     const { handler, runs, start } = heldHandler();
     const receiver = alarmReceiver(handler, { leaseMs: 12_000 });
     const copy = await delivery();
@@ -93,7 +93,7 @@ describe("copies of one delivery", () => {
     expect(runs).toHaveLength(1);
   });
 
-  it("run once over several processes that share a store", async () => {
+  it("redeliveries run once across several processes that share a store", async () => {
     const store = memoryStore();
     const { handler, runs, start } = heldHandler();
     const processes = Array.from({ length: 4 }, () => alarmReceiver(handler, { store }));
@@ -110,7 +110,7 @@ describe("copies of one delivery", () => {
     expect(runs).toHaveLength(1);
   });
 
-  it("are told apart by their id alone: each id runs, whatever the body", async () => {
+  it("only the id identifies a redelivery: each id runs, even with the same body", async () => {
     const ids: string[] = [];
     const receiver = alarmReceiver(({ id }) => ids.push(id));
     for (const id of ["one", "two", "__proto__", "constructor", "ONE"]) {
@@ -120,7 +120,7 @@ describe("copies of one delivery", () => {
     expect(ids).toEqual(["one", "two", "__proto__", "constructor", "ONE"]);
   });
 
-  it("stay duplicates for the whole retention, at each of the gateway's attempts", async () => {
+  it("redeliveries stay duplicates for the whole retention, at each of the gateway's attempts", async () => {
     let runs = 0;
     const receiver = alarmReceiver(() => (runs += 1));
     const copy = await delivery();
@@ -133,7 +133,7 @@ describe("copies of one delivery", () => {
     expect(await outcomeOf(receiver.receive(copy))).toBe("handled");
   });
 
-  it.each(["an Online Data event", "an unrecognized body"])("run once of %s too", async (what) => {
+  it.each(["an Online Data event", "an unrecognized body"])("%s runs once too", async (what) => {
     let runs = 0;
     let fails = true;
     const handler = async () => {
@@ -162,8 +162,8 @@ describe("copies of one delivery", () => {
   });
 });
 
-describe("a handler that fails", () => {
-  it("is 500, and the next copy runs it again, until it succeeds", async () => {
+describe("failed runs", () => {
+  it("a handler that fails is 500, and each redelivery runs it again until it succeeds", async () => {
     const takeovers: boolean[] = [];
     const receiver = alarmReceiver(async ({ takeover }) => {
       takeovers.push(takeover);
@@ -182,7 +182,7 @@ describe("a handler that fails", () => {
     expect(takeovers).toEqual([false, false, false, false]);
   });
 
-  it("while 31 copies wait lets none of them be 200, and the next one runs", async () => {
+  it("none of 31 redeliveries during a run that fails is 200, and the next one runs", async () => {
     const { handler, runs, start } = heldHandler();
     const receiver = alarmReceiver(handler);
     const copy = await delivery();

@@ -12,7 +12,7 @@ afterEach(() => {
 });
 
 describe("maxConcurrentDeliveries", () => {
-  it("answers 503 overloaded before the claim, and with a Retry-After of 10 to 40 seconds that the id spreads", async () => {
+  it("maxConcurrentDeliveries answers 503 before the claim, with a Retry-After of 10 to 40 s spread by id", async () => {
     const spy = spiedStore();
     const { handler, start } = heldHandler();
     const { options, lines } = createCollector();
@@ -35,14 +35,14 @@ describe("maxConcurrentDeliveries", () => {
     const same = await delivery({ id: "id-0" });
     const [one, two] = [await receiver.receive(same), await receiver.receive(same)];
     expect(one.headers["retry-after"]).toBe(two.headers["retry-after"]);
-    // A flood is one line.
+    // A flood is logged as one line.
     expect(linesWith(lines, "overloaded")).toHaveLength(1);
     run.resolve();
     await run.answer;
     expect(await receiver.receive(same)).not.toMatchObject({ outcome: "overloaded" });
   });
 
-  it("is decided after the signature: a forgery is still a mismatch", async () => {
+  it("maxConcurrentDeliveries applies after the signature: a forgery is still a mismatch", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { maxConcurrentDeliveries: 1 });
     const run = await start(receiver, await delivery());
@@ -52,7 +52,7 @@ describe("maxConcurrentDeliveries", () => {
     await run.answer;
   });
 
-  it("keeps nothing of what is refused: 20 000 refusals leave the heap as it was", async () => {
+  it("maxConcurrentDeliveries keeps no memory of 20 000 refused deliveries", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     const heapUsed = () => {
@@ -76,7 +76,7 @@ describe("maxConcurrentDeliveries", () => {
     await run.answer;
   });
 
-  it("counts a handler past its time until it settles", async () => {
+  it("maxConcurrentDeliveries counts a late handler until it settles", async () => {
     vi.useFakeTimers();
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { maxConcurrentDeliveries: 1, handlerTimeoutMs: 100 });
@@ -92,7 +92,7 @@ describe("maxConcurrentDeliveries", () => {
     expect(await next.answer).toMatchObject({ outcome: "handled" });
   });
 
-  it("gives a place back in the end where the runtime has ended its request and calls no timer", async () => {
+  it("maxConcurrentDeliveries releases a place in the end if the runtime ended the request and its timers", async () => {
     vi.useFakeTimers();
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, {
@@ -112,7 +112,7 @@ describe("maxConcurrentDeliveries", () => {
     expect(await run.answer).toMatchObject({ outcome: "handled" });
   });
 
-  it("gives the place back however a delivery ends", async () => {
+  it("maxConcurrentDeliveries releases the place of every outcome", async () => {
     const ends = [
       () => undefined,
       () => Promise.resolve(),
@@ -147,7 +147,7 @@ describe("maxConcurrentDeliveries", () => {
     ]);
   });
 
-  it("is by default what a transactional store names, and the option outranks it", async () => {
+  it("maxConcurrentDeliveries defaults to the transactional store's own limit, and the option overrides it", async () => {
     const { handler, start } = heldHandler();
     const limited: TransactionalStore<object> & { maxConcurrentDeliveries: number } = {
       maxConcurrentDeliveries: 1,
@@ -172,7 +172,7 @@ describe("maxConcurrentDeliveries", () => {
     expect(await second.answer).toMatchObject({ outcome: "handled" });
   });
 
-  it.each([0, -1, 1.5, 1_000_001, "10"])("of %j is refused", (maxConcurrentDeliveries) => {
+  it.each([0, -1, 1.5, 1_000_001, "10"])("concurrency %j is refused", (maxConcurrentDeliveries) => {
     expect(() => alarmReceiver(() => undefined, { maxConcurrentDeliveries } as object)).toThrow(
       "maxConcurrentDeliveries has to be a whole number from 1 to 1000000",
     );

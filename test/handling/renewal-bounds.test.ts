@@ -18,7 +18,7 @@ afterEach(() => {
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Watches the lease from another process, and counts the claims that it is granted. */
+/** Watches the lease from another process and counts the claims that are granted to it. */
 async function claimsGranted(store: DeliveryStore, id: string, leaseMs: number, untilMs: number) {
   let granted = 0;
   for (let at = 0; at < untilMs; at += leaseMs / 40) {
@@ -32,13 +32,13 @@ async function claimsGranted(store: DeliveryStore, id: string, leaseMs: number, 
 const milliseconds = (min: number) =>
   fc.oneof(fc.integer({ min, max: 60_000 }), fc.integer({ min, max: MAX_MS }));
 
-it("one renewal whose answer is lost lets no second run start, whatever leaseMs and dependencyTimeoutMs", async () => {
+it("one lost answer to a renewal starts no second run for any leaseMs and dependencyTimeoutMs", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.record({
         leaseMs: milliseconds(1_000),
         dependencyTimeoutMs: milliseconds(1),
-        /** Of the longest time that a claim may take: the lease begins long before it is known here. */
+        /** Share of the longest time a claim may take: the lease begins long before it is known here. */
         claimDelay: fc.double({ min: 0, max: 0.99, noNaN: true }),
         lost: fc.integer({ min: 1, max: 4 }),
         isTaken: fc.boolean(),
@@ -78,7 +78,7 @@ it("one renewal whose answer is lost lets no second run start, whatever leaseMs 
   );
 });
 
-it("with a short lease and a long dependencyTimeoutMs, one lost answer starts no second handler", async () => {
+it("with a short lease and a long dependencyTimeoutMs one lost answer starts no second handler", async () => {
   const inner = memoryStore();
   let renewals = 0;
   const store: DeliveryStore = {
@@ -103,7 +103,7 @@ it("with a short lease and a long dependencyTimeoutMs, one lost answer starts no
   expect(runs).toBe(1);
 });
 
-it("a synchronous handler's lease is renewed while the store takes its time to remember the success", async () => {
+it("the lease of a synchronous handler is renewed while the store is slow to complete it", async () => {
   const inner = memoryStore();
   const completing = deferred();
   const store: DeliveryStore = {

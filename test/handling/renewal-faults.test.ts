@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A store that takes no renewal until it comes back. */
+/** A store whose renewals fail until it comes back. */
 function downForRenewals(): { store: DeliveryStore; comeBack: () => void } {
   const inner = memoryStore();
   let isDown = true;
@@ -27,12 +27,12 @@ function downForRenewals(): { store: DeliveryStore; comeBack: () => void } {
   };
 }
 
-describe("a renewal that fails", () => {
+describe("failed renewals", () => {
   it.each<[string, () => Promise<boolean>]>([
     ["throws", throws],
     ["rejects", rejects],
     ["hangs", never<boolean>],
-  ])("is tried again where the store %s once, and the lease holds", async (_how, fault) => {
+  ])("a renewal is tried again and keeps the lease if the store %s once", async (_how, fault) => {
     const inner = memoryStore();
     let renewals = 0;
     const renew: DeliveryStore["renew"] = (...call) =>
@@ -55,7 +55,7 @@ describe("a renewal that fails", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is tried again each second, so that a lease that is nearly over is saved", async () => {
+  it("a failed renewal is tried again each second, which saves a lease that is about to end", async () => {
     const { store, comeBack } = downForRenewals();
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000 });
@@ -69,7 +69,7 @@ describe("a renewal that fails", () => {
     expect(await run.answer).toMatchObject({ outcome: "handled" });
   });
 
-  it("for a whole lease lets another copy take over, and the signal aborts when that is known", async () => {
+  it("after renewals fail for a whole lease a redelivery takes over, and the loser's signal aborts", async () => {
     const { store, comeBack } = downForRenewals();
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000 });
@@ -86,7 +86,7 @@ describe("a renewal that fails", () => {
     expect(winner.context.signal.aborted).toBe(false);
   });
 
-  it("that answers after the handler has ended aborts nothing", async () => {
+  it("a renewal that is answered after the handler has ended aborts nothing", async () => {
     const renewal = deferred<boolean>();
     const store = { ...memoryStore(), renew: () => renewal.promise };
     const { handler, start } = heldHandler();

@@ -17,7 +17,7 @@ async function warningsOf(returned: () => unknown): Promise<readonly string[]> {
   return lines.map(({ message }) => message);
 }
 
-describe("a returned value whose author expected an effect warns once, and counts as handled:", () => {
+describe("returned values with a warning", () => {
   test.each<[string, () => unknown, string]>([
     ["false", () => false, "returned false, which is ignored"],
     ["a promise of false", () => Promise.resolve(false), "returned false, which is ignored"],
@@ -28,7 +28,7 @@ describe("a returned value whose author expected an effect warns once, and count
       "returned an object with a status",
     ],
     ["a Response", () => new Response(null, { status: 500 }), "returned an object with a status"],
-  ])("%s", async (_what, returned, expected) => {
+  ])("a handler that returns %s warns once and is handled", async (_what, returned, expected) => {
     const warnings = await warningsOf(returned);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain(expected);
@@ -50,11 +50,11 @@ test.each<[string, () => unknown]>([
       },
     }),
   ],
-])("%s returned by a handler warns of nothing", async (_what, returned) => {
+])("a handler that returns %s causes no warning", async (_what, returned) => {
   expect(await warningsOf(returned)).toEqual([]);
 });
 
-test("a worker of an inbox warns once of a returned false too", async () => {
+test("an inbox worker warns once about a returned false too", async () => {
   const { options, lines } = createCollector();
   const work = inboxWorker({ handlers: { new_alarm: () => false }, logger: options.logger });
   const job = inboxJobOf({
@@ -72,7 +72,7 @@ test("a worker of an inbox warns once of a returned false too", async () => {
   ]);
 });
 
-describe("a generator function is refused as a handler, as its body would never run:", () => {
+describe("generator functions", () => {
   const sync = function* () {
     yield 1;
   };
@@ -90,7 +90,7 @@ describe("a generator function is refused as a handler, as its body would never 
     ],
     ["one for what is unrecognized", { unrecognized: sync }, "handlers.unrecognized"],
   ];
-  test.each(REFUSED)("%s", (_what, handlers, name) => {
+  test.each(REFUSED)("a generator function is no handler: %s", (_what, handlers, name) => {
     const make = () =>
       createWebhookReceiver({ secret: TEST_SECRET, handlers, store: memoryStore() });
     expect(make).toThrow(ConfigurationError);

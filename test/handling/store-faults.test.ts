@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a claim that fails", () => {
+describe("failed claims", () => {
   it.each<[string, () => unknown]>([
     ["throws", throws],
     ["rejects", rejects],
@@ -27,7 +27,7 @@ describe("a claim that fails", () => {
     ["returns an unknown state", () => ({ state: "CLAIMED", takeover: false })],
     ["resolves to nothing", () => Promise.resolve(undefined)],
     ["resolves to an unknown state", () => Promise.resolve({ state: "ok" })],
-  ])("is 503 and runs no handler where the store %s", async (_how, claim) => {
+  ])("a claim is 503 and runs no handler if the store %s", async (_how, claim) => {
     let runs = 0;
     const { options, reports } = createCollector();
     const store = { ...memoryStore(), claim: claim as DeliveryStore["claim"] };
@@ -39,7 +39,7 @@ describe("a claim that fails", () => {
     expect(reports[0]).toHaveProperty("error", expect.any(Error));
   });
 
-  it("is 503 once dependencyTimeoutMs has passed where the store hangs", async () => {
+  it("a claim that hangs is 503 after dependencyTimeoutMs", async () => {
     let runs = 0;
     const store = { ...memoryStore(), claim: () => never<ClaimResult>() };
     const called = firstCall(store, "claim");
@@ -57,7 +57,7 @@ describe("a claim that fails", () => {
     expect(runs).toBe(0);
   });
 
-  it("is delivered again and handled once the store is back", async () => {
+  it("a delivery whose claim failed is handled by a redelivery after the store has recovered", async () => {
     let runs = 0;
     let isDown = true;
     const inner = memoryStore();
@@ -73,8 +73,8 @@ describe("a claim that fails", () => {
   });
 });
 
-describe("a claim that comes after its time", () => {
-  /** A claim that is made at once, but whose answer comes when the gateway was answered already. */
+describe("late claims", () => {
+  /** A claim that is granted at once but whose result arrives after the gateway was answered. */
   async function lateClaim(faults: Partial<DeliveryStore> = {}, before?: ClaimResult) {
     const inner = memoryStore();
     const answered = deferred();
@@ -107,7 +107,7 @@ describe("a claim that comes after its time", () => {
     return { spy, receiver, copy, lines, runs: () => runs };
   }
 
-  it("is released by its own owner, so that the next copy runs at once", async () => {
+  it("a late claim is released with its own owner, so that the redelivery runs at once", async () => {
     const { spy, receiver, copy, runs } = await lateClaim();
     expect(spy.calls.map(({ method }) => method)).toEqual(["claim", "release"]);
     expect(spy.calls[1]?.owner).toBe(spy.calls[0]?.owner);
@@ -117,7 +117,7 @@ describe("a claim that comes after its time", () => {
   });
 
   it.each<ClaimResult>([{ state: "completed" }, { state: "in_flight", retryAfterMs: 1 }])(
-    "is not released where it says $state",
+    "a late claim is not released if its state is $state",
     async (before) => {
       const { spy } = await lateClaim({}, before);
       expect(spy.count("release")).toBe(0);
@@ -128,7 +128,7 @@ describe("a claim that comes after its time", () => {
     ["throws", throws],
     ["rejects", rejects],
   ])(
-    "has no other effect where its release %s: the lease ends by itself",
+    "a late claim whose release %s has no further effect: its lease ends by itself",
     async (_how, release) => {
       const { receiver, copy, lines, runs } = await lateClaim({ release });
       expect(linesWith(lines, "release failed")).toHaveLength(1);
@@ -139,7 +139,7 @@ describe("a claim that comes after its time", () => {
     },
   );
 
-  it("that fails after its time changes nothing", async () => {
+  it("a claim that fails late has no effect", async () => {
     const asked = deferred();
     const failure = deferred<ClaimResult>();
     const spy = spiedStore({
@@ -159,12 +159,12 @@ describe("a claim that comes after its time", () => {
   });
 });
 
-describe("a release that fails", () => {
+describe("failed releases", () => {
   it.each<[string, () => Promise<void>]>([
     ["throws", throws],
     ["rejects", rejects],
     ["hangs", never<void>],
-  ])("does not change the outcome where the store %s", async (how, release) => {
+  ])("a release does not change the outcome if the store %s", async (how, release) => {
     let runs = 0;
     const error = new Error("the handler's own");
     const { options, lines, reports } = createCollector();
@@ -190,7 +190,7 @@ describe("a release that fails", () => {
     expect(reports.at(-1)).toMatchObject({ takeover: true });
   });
 
-  it("does not go on holding the lease: a failed run makes room however slow the store is", async () => {
+  it("a hanging release does not keep the lease: after it ends, a redelivery takes over", async () => {
     const spy = spiedStore({ release: never<void> });
     const releasing = firstCall(spy.store, "release");
     const { handler, start } = heldHandler();

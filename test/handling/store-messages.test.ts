@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("a claim that hangs is named in the report, with its bound", async () => {
+it("the report names a claim that hangs, with its time limit", async () => {
   const { reports, options } = createCollector();
   const store = { ...memoryStore(), claim: () => never<ClaimResult>() };
   const claimed = firstCall(store, "claim");
@@ -30,7 +30,7 @@ it("a claim that hangs is named in the report, with its bound", async () => {
   });
 });
 
-it("a claim that gives nothing is named in the report", async () => {
+it("the report names a claim without a result", async () => {
   const { reports, options } = createCollector();
   const claim = () => undefined as unknown as ClaimResult;
   const receiver = alarmReceiver(() => undefined, {
@@ -45,7 +45,7 @@ it.each<[keyof DeliveryStore, string]>([
   ["complete", "completion failed: the delivery is handled, and the completion is retried"],
   ["release", "release failed: the next attempt waits until the lease ends"],
   ["renew", "renewal of the lease failed: retried until the lease ends"],
-])("a %s that hangs is named in the log, with the delivery and its bound", async (method, text) => {
+])("the log names a %s that hangs, with the delivery and its time limit", async (method, text) => {
   const { lines, options } = createCollector();
   const store: DeliveryStore = { ...memoryStore(), [method]: () => never() };
   const called = firstCall(store, method);

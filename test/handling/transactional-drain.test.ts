@@ -16,8 +16,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("copies of what is processed here", () => {
-  it("are 409 without a transaction of their own", async () => {
+describe("redeliveries during a transaction", () => {
+  it("a redelivery during a transaction is 409 without a transaction of its own", async () => {
     const { receiver, start, calls } = heldScene();
     const copy = await delivery({ id: "one" });
     const run = await start(receiver, copy);
@@ -33,8 +33,8 @@ describe("copies of what is processed here", () => {
   });
 });
 
-describe("a transaction that is cut while its handler runs", () => {
-  it("keeps copies out and drain waiting until the handler has ended", async () => {
+describe("lost transactions", () => {
+  it("a lost transaction keeps redeliveries out and drain waiting until the handler has ended", async () => {
     const { handler, start, runs } = heldHandler();
     const cut = deferred<ProcessResult>();
     let calls = 0;
@@ -64,7 +64,7 @@ describe("a transaction that is cut while its handler runs", () => {
 });
 
 describe("drain", () => {
-  it("waits for transactions, also for those whose gateway was answered 503", async () => {
+  it("drain waits for transactions, also for those that were already answered 503", async () => {
     const commit = deferred();
     const { receiver, start, effects } = heldScene({ commit: () => commit.promise });
     const run = await start(receiver, await delivery({ id: "one" }));
@@ -82,7 +82,7 @@ describe("drain", () => {
     expect(effects).toEqual(["one"]);
   });
 
-  it("does not wait for a COMMIT that hangs", async () => {
+  it("drain does not wait for a COMMIT that hangs", async () => {
     const { receiver, start } = heldScene({ commit: never });
     const run = await start(receiver, await delivery());
     run.resolve();

@@ -19,7 +19,7 @@ afterEach(() => {
 
 const UNAVAILABLE = { status: 503, outcome: "store_unavailable" };
 
-describe("a store that says what cannot be", () => {
+describe("impossible results of a transactional store", () => {
   it.each<[string, (work: Work) => unknown]>([
     ["throws", throws],
     ["rejects", rejects],
@@ -69,7 +69,7 @@ describe("a store that says what cannot be", () => {
     ["says so before its work has settled", (work) => (void work("tx"), PROCESSED)],
     ["drops what its work rejects with", (work) => (void work("fails"), PROCESSED)],
     ["swallows what its work rejects with", (work) => work("fails").then(noop, noop)],
-  ])("and %s is 503", async (_how, process) => {
+  ])("a transactional store that %s is 503", async (_how, process) => {
     const { response } = await deliver(process, async (tx) => {
       await Promise.resolve();
       if (tx === "fails") throw new Error("the handler fails");
@@ -77,7 +77,7 @@ describe("a store that says what cannot be", () => {
     expect(response).toMatchObject(UNAVAILABLE);
   });
 
-  it("is shown with the error of a handler that it has swallowed", async () => {
+  it("the report shows the handler's error that a transactional store has swallowed", async () => {
     const cause = new Error("the handler's own");
     const { response, error } = await deliver(
       (work) => work("tx").then(noop, noop),
@@ -87,7 +87,7 @@ describe("a store that says what cannot be", () => {
     expect(error).toMatchObject({ code: "unexpected_result", cause });
   });
 
-  it("does not get a discarded delivery acknowledged without its work", async () => {
+  it("a discarded delivery is not acknowledged if the transactional store does not run its work", async () => {
     let calls = 0;
     const { response } = await deliver(
       (work) => ((calls += 1) === 1 ? work("tx") : Promise.resolve(PROCESSED)),
@@ -104,14 +104,14 @@ describe("a store that says what cannot be", () => {
     ["not finite", Number.NaN, "10"],
     ["negative", -5, "1"],
     ["missing", undefined, "10"],
-  ])("and whose retryAfterMs is %s is 409 all the same", async (_what, retryAfterMs, header) => {
+  ])("in_flight whose retryAfterMs is %s is still 409", async (_what, retryAfterMs, header) => {
     const { response } = await deliver(() => Promise.resolve({ state: "in_flight", retryAfterMs }));
     expect(response).toMatchObject({ status: 409, headers: { "retry-after": header } });
   });
 });
 
-describe("a store that calls its work", () => {
-  it("beside itself runs one handler", async () => {
+describe("calls of the work", () => {
+  it("a transactional store that calls its work twice at once runs one handler", async () => {
     const refused: unknown[] = [];
     const { response, ran } = await deliver(async (work) => {
       const first = work("first");
@@ -130,7 +130,7 @@ describe("a store that calls its work", () => {
     ["has said that it failed", rejects],
     ["has said that it was processed", () => Promise.resolve(PROCESSED)],
     ["was given up", never],
-  ])("after it %s runs no handler", async (_when, process) => {
+  ])("a store that calls its work after it %s runs no handler", async (_when, process) => {
     let late: Work = () => Promise.resolve();
     const { response, ran } = await deliver((work) => {
       late = work;
@@ -141,7 +141,7 @@ describe("a store that calls its work", () => {
     expect(ran).toEqual([]);
   });
 
-  it("again for ever is given up once handlerTimeoutMs has passed", async () => {
+  it("a transactional store that repeats its work forever is given up after handlerTimeoutMs", async () => {
     const { response, ran, error } = await deliver(
       async (work) => {
         for (let attempt = 0; attempt < 1_000; attempt++) {
@@ -157,7 +157,7 @@ describe("a store that calls its work", () => {
     expect(ran).toHaveLength(4);
   });
 
-  it("too late to be run is not believed that it was processed", async () => {
+  it("a transactional store that repeats its work too late cannot report processed", async () => {
     const { response } = await deliver(async (work) => {
       await work("tx");
       for (let ms = 0; ms < 2_100; ms += 300) {
@@ -170,7 +170,7 @@ describe("a store that calls its work", () => {
   });
 });
 
-describe("a transaction that is lost while its handler runs", () => {
+describe("lost transactions", () => {
   it.each([
     ["that is cut", rejects, DOWN],
     ["that ends as if all were well", () => Promise.resolve(PROCESSED), expect.any(TypeError)],
@@ -179,7 +179,7 @@ describe("a transaction that is lost while its handler runs", () => {
       () => Promise.resolve({ state: "completed" }),
       expect.any(TypeError),
     ],
-  ])("%s aborts the signal, and is 503 when the handler has ended", async (_how, end, error) => {
+  ])("a transaction %s aborts the signal and ends as 503", async (_how, end, error) => {
     const aborted = deferred<unknown>();
     const { response, ...scene } = await deliver(
       (work) => {

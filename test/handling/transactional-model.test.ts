@@ -59,7 +59,7 @@ const plan: fc.Arbitrary<TransactionPlan> = fc.record({
   runs: fc.array(run, { maxLength: 8, size: "max" }),
 });
 
-/** What must hold of every plan. */
+/** The property of every plan. */
 function property(mistake?: TransactionMistake, onResponse?: (response: WebhookResponse) => void) {
   const advance = (ms: number) => {
     vi.advanceTimersByTime(ms);
@@ -81,14 +81,14 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("whatever happens to transactions, in whatever order", () => {
-  it("what is acknowledged has exactly one effect, and what is not gets through", async () => {
+describe("model", () => {
+  it("in any order of transactions, faults and crashes, an acknowledged delivery has exactly one effect", async () => {
     const seen = new Set<string>();
     await fc.assert(
       property(undefined, ({ outcome }) => seen.add(outcome)),
       { seed: 20_251_009, numRuns: 600 },
     );
-    // The plans are worth their time: they get everywhere that a genuine delivery can.
+    // The plans reach every outcome of a genuine delivery.
     expect([...seen].sort()).toEqual([
       ...["discarded", "duplicate", "handled", "handler_failed", "handler_timeout", "in_flight"],
       ...["retry_later", "store_unavailable"],
@@ -101,7 +101,7 @@ describe("whatever happens to transactions, in whatever order", () => {
     ["commits what has failed", "with 0 effects"],
     ["answers completed for what is in flight", "with 0 effects"],
     ["takes a COMMIT that was a ROLLBACK for done", "with 0 effects"],
-  ])("and a store that %s is caught", async (mistake, fault) => {
+  ])("the transaction model detects a store that %s", async (mistake, fault) => {
     const found = await fc.check(property(mistake), {
       seed: 20_251_009,
       numRuns: 3_000,

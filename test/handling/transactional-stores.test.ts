@@ -13,12 +13,12 @@ import {
   type SimulatedContext as Context,
 } from "../support/transactional/transactional-scene.js";
 
-describe("a database that fails", () => {
+describe("database faults", () => {
   it.each<[string, keyof DatabaseFaults, number, string]>([
     ["before the handler", "connect", 0, "handled"],
     ["at COMMIT, which is not done", "commit", 1, "handled"],
     ["after COMMIT, whose answer is lost", "committed", 1, "duplicate"],
-  ])("%s is 503, and the next copy tells", async (_when, step, runsBefore, outcome) => {
+  ])("a database fault %s is 503", async (_when, step, runsBefore, outcome) => {
     let runs = 0;
     const faults: DatabaseFaults = { [step]: rejects };
     const { receiver, effects, reports } = scene((context) => {
@@ -37,7 +37,7 @@ describe("a database that fails", () => {
     expect(effects).toEqual(["one"]);
   });
 
-  it("is 409 with the store's Retry-After where another process has the row", async () => {
+  it("a row that another process has locked is 409 with the store's Retry-After", async () => {
     const { store } = createDatabase();
     let release!: () => void;
     const elsewhere = store.process(
@@ -56,7 +56,7 @@ describe("a database that fails", () => {
   });
 });
 
-describe("a store that runs its work again", () => {
+describe("stores that repeat their work", () => {
   const conflict = Object.assign(new Error("could not serialize access"), { code: "40001" });
 
   /** Tries twice, as stores do after a serialization failure. */
@@ -78,7 +78,7 @@ describe("a store that runs its work again", () => {
     };
   };
 
-  it("sees the error as the handler threw it, and the last run counts", async () => {
+  it("a store that repeats its work gets the handler's own error, and the last run counts", async () => {
     const contexts: Context[] = [];
     const { store, effects } = retrying();
     const receiver = transactionalReceiver(store, async (context) => {
@@ -96,7 +96,7 @@ describe("a store that runs its work again", () => {
     expect(contexts[0]?.tx).not.toBe(contexts[1]?.tx);
   });
 
-  it("and whose last run fails has failed", async () => {
+  it("a store that repeats its work reports handler_failed if the last run fails", async () => {
     const { store, effects } = retrying();
     const receiver = transactionalReceiver(store, (context) => {
       writes(context);
@@ -106,7 +106,7 @@ describe("a store that runs its work again", () => {
     expect(effects).toEqual([]);
   });
 
-  it("and finds that another process was faster is a duplicate", async () => {
+  it("a store that repeats its work reports a duplicate if another process was faster", async () => {
     const { store, effects } = retrying(() =>
       store.process("one", () => Promise.resolve(), { retentionMs: 1 }),
     );
@@ -132,7 +132,7 @@ describe("the store of a receiver", () => {
     ["neither kind", {}, /claim.*process/],
     ["a misspelt one", { proces: process }, /claim.*process/],
     ["one whose process is no function", { process: true }, /claim.*process/],
-  ])("may not be %s", (_what, store, message) => {
+  ])("the store of a receiver may not be %s", (_what, store, message) => {
     const options = { secret: "s", handlers, store } as unknown as Parameters<
       typeof createWebhookReceiver
     >[0];
@@ -145,7 +145,7 @@ describe("the store of a receiver", () => {
     );
   });
 
-  it("may be an instance of a class, and is called as one", async () => {
+  it("the transactional store may be an instance of a class and is called as a method", async () => {
     class Store {
       readonly #keys: string[] = [];
       async process(key: string, work: (tx: string[]) => Promise<void>) {
@@ -160,7 +160,7 @@ describe("the store of a receiver", () => {
     expect(seen).toEqual(["one"]);
   });
 
-  it("sees ids that were signed, and nothing else of a request", async () => {
+  it("the transactional store receives only verified ids and nothing else of the request", async () => {
     const { receiver, calls } = scene(writes);
     const genuine = await delivery({ id: "one" });
     const forged = { ...genuine, headers: { ...genuine.headers, "x-webhook-id": "two" } };

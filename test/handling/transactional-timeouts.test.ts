@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a handler that outlives handlerTimeoutMs in its transaction", () => {
+describe("late transactional handlers", () => {
   async function timedOut(faults: DatabaseFaults = {}) {
     const scene = heldScene(faults);
     const copy = await delivery({ id: "one" });
@@ -32,7 +32,7 @@ describe("a handler that outlives handlerTimeoutMs in its transaction", () => {
     return { ...scene, copy, run };
   }
 
-  it("and then succeeds is committed: the next copy is 200 duplicate", async () => {
+  it("a late transactional handler that succeeds is committed, and the redelivery is a 200 duplicate", async () => {
     const { receiver, copy, run, effects, lines } = await timedOut();
     run.resolve();
     await vi.advanceTimersByTimeAsync(0);
@@ -48,7 +48,7 @@ describe("a handler that outlives handlerTimeoutMs in its transaction", () => {
   it.each([
     ["fails", "handler_failed", "error", new Error("late")],
     ["asks to retry later", "retry_later", "warn", new RetryLater()],
-  ])("and then %s is rolled back: the next copy runs", async (_how, outcome, level, error) => {
+  ])("a late transactional handler that %s is rolled back", async (_how, outcome, level, error) => {
     const { receiver, copy, run, start, effects, lines } = await timedOut();
     run.reject(error);
     await vi.advanceTimersByTimeAsync(0);
@@ -60,7 +60,7 @@ describe("a handler that outlives handlerTimeoutMs in its transaction", () => {
     expect(effects).toEqual(["one"]);
   });
 
-  it("and then discards is remembered", async () => {
+  it("a late transactional handler that discards is remembered", async () => {
     const { receiver, copy, run, effects, lines } = await timedOut();
     run.reject(new DiscardDelivery({ reason: "too late to matter" }));
     await vi.advanceTimersByTimeAsync(0);
@@ -69,7 +69,7 @@ describe("a handler that outlives handlerTimeoutMs in its transaction", () => {
     expect(effects).toEqual([]);
   });
 
-  it("and then cannot be committed is sent again", async () => {
+  it("a late transactional handler that cannot be committed runs again on a redelivery", async () => {
     const faults: DatabaseFaults = { commit: rejects };
     const { receiver, copy, run, start, lines } = await timedOut(faults);
     run.resolve();
@@ -84,8 +84,8 @@ describe("a handler that outlives handlerTimeoutMs in its transaction", () => {
   });
 });
 
-describe("a transaction that does not begin in time", () => {
-  it("is 503 after dependencyTimeoutMs, and its handler never runs", async () => {
+describe("transactions that do not begin", () => {
+  it("a transaction that does not begin is 503 after dependencyTimeoutMs, and its handler never runs", async () => {
     const connection = deferred();
     const connecting = deferred();
     const faults: DatabaseFaults = {
@@ -118,7 +118,7 @@ describe("a transaction that does not begin in time", () => {
     expect(await next.answer).toMatchObject({ status: 200, outcome: "handled" });
   });
 
-  it("keeps no later copy out, and drain does not wait for it", async () => {
+  it("a transaction that does not begin keeps out no redelivery, and drain does not wait for it", async () => {
     const connecting = deferred();
     const faults: DatabaseFaults = {
       connect() {
@@ -140,8 +140,8 @@ describe("a transaction that does not begin in time", () => {
   });
 });
 
-describe("a transaction that does not end in time", () => {
-  it("is 503 after dependencyTimeoutMs, and may yet be committed", async () => {
+describe("transactions that do not end", () => {
+  it("a transaction that does not end is 503 after dependencyTimeoutMs and may still be committed", async () => {
     const commit = deferred();
     const { receiver, start, reports, effects } = heldScene({ commit: () => commit.promise });
     const copy = await delivery({ id: "one" });
@@ -154,7 +154,7 @@ describe("a transaction that does not end in time", () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(await run.answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
     expect(run.context.signal.aborted).toBe(false);
-    // From now on the store is asked, which has the row locked.
+    // From now on the store decides: it has the row locked.
     expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
     commit.resolve();
     await vi.advanceTimersByTimeAsync(0);
@@ -162,7 +162,7 @@ describe("a transaction that does not end in time", () => {
     expect(effects).toEqual(["one"]);
   });
 
-  it("is bounded from each run's end, and not by the handler's own time", async () => {
+  it("the time limit of COMMIT begins when the handler ends and does not include the handler's time", async () => {
     const { receiver, start } = heldScene({ commit: () => new Promise((r) => setTimeout(r, 499)) });
     const run = await start(receiver, await delivery());
     await vi.advanceTimersByTimeAsync(1_999);

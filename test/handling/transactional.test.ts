@@ -20,7 +20,7 @@ import {
   type SimulatedContext as Context,
 } from "../support/transactional/transactional-scene.js";
 
-describe("a handler in a transaction", () => {
+describe("transactional handlers", () => {
   it.each<[string, (context: Context) => unknown]>([
     ["returns", writes],
     [
@@ -39,7 +39,7 @@ describe("a handler in a transaction", () => {
         },
       }),
     ],
-  ])("that %s is committed with the memory of its delivery", async (_how, handler) => {
+  ])("a transactional handler that %s is committed with its id", async (_how, handler) => {
     const { receiver, effects, remembered, reports } = scene(handler);
     const copy = await delivery({ id: "one" });
     expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
@@ -51,7 +51,7 @@ describe("a handler in a transaction", () => {
     expect(reports[0]).not.toHaveProperty("takeover");
   });
 
-  it("is given the transaction beside what every handler is given", async () => {
+  it("a transactional handler receives tx in addition to the usual context", async () => {
     let seen: Context | undefined;
     const { receiver } = scene((context) => (seen = context));
     const copy = await delivery({ id: "one" });
@@ -75,7 +75,7 @@ describe("a handler in a transaction", () => {
     [{}, false],
     [null, false],
     [undefined, false],
-  ])("is told whether it takes over where its store says %j", async (facts, takeover) => {
+  ])("takeover is true only if the store says so: %j", async (facts, takeover) => {
     const seen: unknown[] = [];
     const { options, reports } = createCollector();
     const store: TransactionalStore<undefined> = {
@@ -92,7 +92,7 @@ describe("a handler in a transaction", () => {
     expect(reports.map((report) => report.takeover)).toEqual([takeover || undefined]);
   });
 
-  it("is any of them: events by type, and what is not recognized", async () => {
+  it("event handlers and handlers.unrecognized receive tx too", async () => {
     const { store, effects } = createDatabase();
     const { receive } = createWebhookReceiver({
       secret: TEST_SECRET,
@@ -120,7 +120,7 @@ describe("a handler in a transaction", () => {
     expect(effects).toEqual(["Example Broker", "DATA_REAPPEARED", "1 issues"]);
   });
 
-  it("does not exist where the store is no transactional one", async () => {
+  it("the context has no tx if the store is not transactional", async () => {
     let seen: object | undefined;
     const { receive } = createWebhookReceiver({
       secret: TEST_SECRET,
@@ -133,7 +133,7 @@ describe("a handler in a transaction", () => {
   });
 });
 
-describe("a handler that fails", () => {
+describe("failed transactional handlers", () => {
   it.each<[string, unknown, object, object]>([
     ["throws", new Error("no"), { status: 500, outcome: "handler_failed" }, {}],
     ["throws undefined", undefined, { status: 500, outcome: "handler_failed" }, {}],
@@ -143,7 +143,7 @@ describe("a handler that fails", () => {
       { status: 503, outcome: "retry_later" },
       { "retry-after": "5" },
     ],
-  ])("is rolled back where it %s, and the next copy runs", async (_how, error, answer, headers) => {
+  ])("a handler that %s is rolled back and runs again", async (_how, error, answer, headers) => {
     let runs = 0;
     const { receiver, effects, remembered, reports } = scene((context) => {
       writes(context);
@@ -161,7 +161,7 @@ describe("a handler that fails", () => {
     expect(effects).toEqual(["one"]);
   });
 
-  it("has failed by its own fault also where the ROLLBACK fails", async () => {
+  it("a handler's failure is reported as its own even if the ROLLBACK fails", async () => {
     const error = new Error("the handler's own");
     const { receiver, reports } = scene(() => Promise.reject(error), { rollback: rejects });
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "handler_failed" });
@@ -169,8 +169,8 @@ describe("a handler that fails", () => {
   });
 });
 
-describe("a handler that discards", () => {
-  it("is rolled back, and its delivery is remembered", async () => {
+describe("discarding transactional handlers", () => {
+  it("a discarded delivery is rolled back and remembered", async () => {
     const error = new DiscardDelivery({ reason: "account is closed" });
     const { receiver, effects, remembered, reports, calls } = scene((context) => {
       writes(context);
@@ -185,7 +185,7 @@ describe("a handler that discards", () => {
     expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
   });
 
-  it("is remembered too where another process was faster", async () => {
+  it("a discarded delivery stays discarded if another process remembered it first", async () => {
     const faults: DatabaseFaults = {};
     const { receiver, store, effects } = scene(async ({ id }) => {
       await Promise.resolve();
@@ -206,7 +206,7 @@ describe("a handler that discards", () => {
     ["has no connection", "connect"],
     ["cannot commit", "commit"],
     ["loses the answer to COMMIT", "committed"],
-  ])("is 503 where the database then %s", async (_how, step) => {
+  ])("a discarded delivery is 503 if the database then %s", async (_how, step) => {
     const faults: DatabaseFaults = {};
     const { receiver, remembered, reports } = scene(() => {
       faults[step] = rejects;

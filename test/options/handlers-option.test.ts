@@ -4,7 +4,7 @@ import { optionsWith, refusalOf } from "./refusal.js";
 
 const noop = () => undefined;
 
-describe("handlers may be", () => {
+describe("accepted handlers", () => {
   test.each<[string, object]>([
     ["one for alarms", { new_alarm: noop }],
     ["one for events", { delete_my_data_event: noop }],
@@ -19,12 +19,12 @@ describe("handlers may be", () => {
       { delete_my_data_event: { DATA_DELETED: undefined, "*": noop } },
     ],
     ["without a prototype", Object.assign(Object.create(null) as object, { new_alarm: noop })],
-  ])("%s", (_, handlers) => {
+  ])("handlers may be %s", (_, handlers) => {
     expect(() => createWebhookReceiver(optionsWith({ handlers }))).not.toThrow();
   });
 });
 
-describe("handlers are missing when they are", () => {
+describe("missing handlers", () => {
   test.each<[string, unknown]>([
     ["left out", undefined],
     ["null", null],
@@ -36,16 +36,16 @@ describe("handlers are missing when they are", () => {
     ["an empty map", { delete_my_data_event: {} }],
     ["a map of undefined", { delete_my_data_event: { DATA_DELETED: undefined, "*": undefined } }],
     ["an empty map beside a handler", { new_alarm: noop, delete_my_data_event: {} }],
-  ])("%s", (_, handlers) => {
+  ])("handlers are missing if they are %s", (_, handlers) => {
     const { code, message } = refusalOf(optionsWith({ handlers }));
     expect(code).toBe("missing_handlers");
     expect(message).toContain("handlers");
   });
 });
 
-describe("handlers that would never be called are refused:", () => {
+describe("unknown handlers", () => {
   test.each(["new_alarms", "New_Alarm", "alarm", "delete_my_data_events", "*", "toString"])(
-    "%s",
+    "an unknown key in handlers is refused: %s",
     (name) => {
       const { code, message } = refusalOf(
         optionsWith({ handlers: { new_alarm: noop, [name]: noop } }),
@@ -57,7 +57,7 @@ describe("handlers that would never be called are refused:", () => {
   );
 
   test.each(["DATA_DELETD", "data_deleted", "new_alarm", "**", "constructor", ""])(
-    "the event type %j",
+    "an unknown event type in an event map is refused: %j",
     (type) => {
       const handlers = { delete_my_data_event: { DATA_DELETED: noop, [type]: noop } };
       const { code, message } = refusalOf(optionsWith({ handlers }));
@@ -69,15 +69,15 @@ describe("handlers that would never be called are refused:", () => {
     },
   );
 
-  test("a list of functions", () => {
+  test("a list of functions is refused as handlers and as an event map", () => {
     expect(refusalOf(optionsWith({ handlers: [noop] })).code).toBe("unknown_handler");
     const handlers = { delete_my_data_event: [noop] };
     expect(refusalOf(optionsWith({ handlers })).code).toBe("unknown_handler");
   });
 });
 
-describe("a handler may not be", () => {
-  test.each([null, "notify", 5, true, {}, []])("%j", (handler) => {
+describe("invalid handlers", () => {
+  test.each([null, "notify", 5, true, {}, []])("a handler may not be %j", (handler) => {
     for (const name of ["new_alarm", "unrecognized"]) {
       const { code, message } = refusalOf(optionsWith({ handlers: { [name]: handler } }));
       expect(code).toBe("invalid_handler");
@@ -85,12 +85,12 @@ describe("a handler may not be", () => {
     }
   });
 
-  test.each([null, "record", 5, true])("%j for events", (handler) => {
+  test.each([null, "record", 5, true])("a handler for events may not be %j", (handler) => {
     const { code } = refusalOf(optionsWith({ handlers: { delete_my_data_event: handler } }));
     expect(code).toBe("invalid_handler");
   });
 
-  test.each([null, "record", 5, true, {}, []])("%j in a map", (handler) => {
+  test.each([null, "record", 5, true, {}, []])("an event map may not contain %j", (handler) => {
     for (const type of ["DATA_DELETED", "*"]) {
       const handlers = { delete_my_data_event: { [type]: handler } };
       const { code, message } = refusalOf(optionsWith({ handlers }));

@@ -46,7 +46,7 @@ const constructors: readonly (readonly [name: string, make: Constructor])[] = [
 ];
 
 describe("the options of every constructor", () => {
-  test.each(constructors)("%s refuses options that are no object", (name, make) => {
+  test.each(constructors)("%s refuses options that are not an object", (name, make) => {
     for (const options of [5, null, "redis://127.0.0.1", true, noop, ["text"], []]) {
       const { code, message } = configurationErrorOf(() => make(options as never));
       expect(code).toBe("invalid_options");
@@ -76,14 +76,14 @@ describe("a polluted Object.prototype", () => {
     });
   }
 
-  test("cannot switch signatures off", () => {
+  test("a polluted Object.prototype cannot switch signatures off", () => {
     pollute("acceptUnsignedDeliveries", true);
     const handlers = { new_alarm: noop };
     expect(refusalOf({ handlers, logger: false }).code).toBe("missing_secret");
     expect(() => createWebhookReceiver(optionsWith())).not.toThrow();
   });
 
-  test("cannot bring a secret, nor one for a type that has none", () => {
+  test("a polluted Object.prototype cannot add a secret, also not for a type without one", () => {
     pollute("secret", "of-a-stranger");
     pollute("new_alarm", "of-a-stranger");
     const handlers = { delete_my_data_event: noop };
@@ -92,7 +92,7 @@ describe("a polluted Object.prototype", () => {
     expect(refusalOf({ handlers, logger: false, secret }).code).toBe("missing_secret");
   });
 
-  test("changes no status, silences no log and sees no delivery", async () => {
+  test("a polluted Object.prototype changes no status, silences no log and receives no delivery", async () => {
     const { options, lines } = createCollector();
     const seen: unknown[] = [];
     pollute("unverifiable", "reject");
@@ -107,7 +107,7 @@ describe("a polluted Object.prototype", () => {
     expect(seen).toEqual([]);
   });
 
-  test("cannot run a handler of a stranger", async () => {
+  test("a polluted Object.prototype cannot add a handler", async () => {
     const seen: unknown[] = [];
     pollute("new_alarm", (alarm: unknown) => seen.push(alarm));
     pollute("unrecognized", (record: unknown) => seen.push(record));
@@ -117,7 +117,7 @@ describe("a polluted Object.prototype", () => {
     expect(seen).toEqual([]);
   });
 
-  test.each(Object.entries(adapters))("sets no option of %s", (_name, mount) => {
+  test.each(Object.entries(adapters))("a polluted prototype sets no %s option", (_name, mount) => {
     pollute("bodyTimeoutMs", "a text, which would be refused");
     pollute("maxEntries", "a text, which would be refused");
     expect(() => mount(receiver)).not.toThrow();
@@ -125,7 +125,7 @@ describe("a polluted Object.prototype", () => {
   });
 });
 
-describe("an adapter is mounted with a receiver", () => {
+describe("adapters without a receiver", () => {
   const { receive } = receiver;
   const wrong: readonly (readonly [name: string, given: unknown])[] = [
     ["the receiver's options", optionsWith()],
@@ -137,14 +137,14 @@ describe("an adapter is mounted with a receiver", () => {
   ];
 
   describe.each(Object.entries(adapters))("%s", (name, mount) => {
-    test.each(wrong)("refuses %s when it is mounted", (_what, given) => {
+    test.each(wrong)(`${name} refuses %s when it is mounted`, (_what, given) => {
       const error = configurationErrorOf(() => mount(given as typeof receiver));
       expect(error.code).toBe("invalid_receiver");
       expect(error.message).toContain(name);
       expect(error.message).toContain("createWebhookReceiver");
     });
 
-    test("takes a receiver that is wrapped", () => {
+    test(`${name} accepts a wrapped receiver`, () => {
       expect(() => mount({ ...receiver, receive: (request) => receive(request) })).not.toThrow();
     });
   });

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Whether a promise has settled by now. */
+/** Tells whether a promise has settled. */
 function watch(promise: Promise<unknown>): () => boolean {
   let settled = false;
   void promise.finally(() => (settled = true));
@@ -31,7 +31,7 @@ test.each([
   expect((await receiver.receive(await delivery())).outcome).toBe(outcome);
 });
 
-test("leaseMs is 30 seconds and retentionMs 7 days, as the store is told", async () => {
+test("leaseMs defaults to 30 seconds and retentionMs to 7 days in the store's calls", async () => {
   const claim = vi.fn<DeliveryStore["claim"]>(() => ({ state: "claimed", takeover: false }));
   const complete = vi.fn<DeliveryStore["complete"]>();
   const store: DeliveryStore = { claim, complete, renew: () => true, release: () => undefined };
@@ -44,7 +44,7 @@ test("leaseMs is 30 seconds and retentionMs 7 days, as the store is told", async
   expect(complete.mock.calls).toEqual([[id, owner, { retentionMs: 604_800_000 }]]);
 });
 
-test("handlerTimeoutMs is 20 seconds", async () => {
+test("handlerTimeoutMs defaults to 20 seconds", async () => {
   let begin: () => void = () => undefined;
   const begun = new Promise<void>((resolve) => (begin = resolve));
   const handlers = {
@@ -63,7 +63,7 @@ test("handlerTimeoutMs is 20 seconds", async () => {
   expect((await answer).outcome).toBe("handler_timeout");
 });
 
-test("dependencyTimeoutMs is 5 seconds", async () => {
+test("dependencyTimeoutMs defaults to 5 seconds", async () => {
   const receiver = createWebhookReceiver(optionsWith({ secret: never }));
   const answer = receiver.receive(await delivery());
   const isAnswered = watch(answer);
@@ -73,7 +73,7 @@ test("dependencyTimeoutMs is 5 seconds", async () => {
   expect((await answer).outcome).toBe("secret_unavailable");
 });
 
-describe("maxBodyBytes is 1 MiB", () => {
+describe("maxBodyBytes", () => {
   const empty = JSON.stringify({ alarm: alarm({ text: "" }) }).length;
   const bodyOf = (bytes: number) =>
     JSON.stringify({ alarm: alarm({ text: "a".repeat(bytes - empty) }) });
@@ -81,7 +81,7 @@ describe("maxBodyBytes is 1 MiB", () => {
   test.each([
     [1_048_576, "handled"],
     [1_048_577, "body_too_large"],
-  ])("%i bytes are %s", async (bytes, outcome) => {
+  ])("maxBodyBytes defaults to 1 MiB: %i bytes are %s", async (bytes, outcome) => {
     const receiver = createWebhookReceiver(optionsWith());
     const body = bodyOf(bytes);
     for (const form of [body, Buffer.from(body)]) {
@@ -90,7 +90,7 @@ describe("maxBodyBytes is 1 MiB", () => {
     }
   });
 
-  test("bytes and not characters are counted", async () => {
+  test("maxBodyBytes counts bytes and not characters", async () => {
     const receiver = createWebhookReceiver(optionsWith());
     const body = bodyOf(1_048_576).replace("aa", "Å");
     expect((await receiver.receive(await delivery({ body }))).outcome).toBe("handled");
@@ -102,13 +102,13 @@ describe("maxBodyBytes is 1 MiB", () => {
   });
 });
 
-test("unverifiable is retry", async () => {
+test("unverifiable defaults to retry", async () => {
   const receiver = createWebhookReceiver(optionsWith());
   const answer = await receiver.receive(await delivery({ secret: "whsec_another" }));
   expect(answer).toMatchObject({ outcome: "signature_mismatch", status: 409 });
 });
 
-test("the store is one that remembers, of each receiver its own", async () => {
+test("the store defaults to a memory store of each receiver's own", async () => {
   const first = createWebhookReceiver(optionsWith());
   const second = createWebhookReceiver(optionsWith());
   const request = await delivery();
@@ -117,7 +117,7 @@ test("the store is one that remembers, of each receiver its own", async () => {
   expect((await second.receive(request)).outcome).toBe("handled");
 });
 
-test("unsigned deliveries are refused", async () => {
+test("unsigned deliveries are refused by default", async () => {
   const receiver = createWebhookReceiver(optionsWith());
   const { headers, body } = await delivery();
   const answer = await receiver.receive({
@@ -127,7 +127,7 @@ test("unsigned deliveries are refused", async () => {
   expect(answer).toMatchObject({ outcome: "unsigned", status: 409 });
 });
 
-test("the logger is the console, one line an entry", async () => {
+test("the logger defaults to the console, one line per entry", async () => {
   const warn = vi.spyOn(console, "warn").mockReturnValue();
   const receiver = createWebhookReceiver(optionsWith({ logger: undefined }));
   await receiver.receive(await delivery({ secret: "whsec_another" }));
@@ -140,14 +140,14 @@ test("the logger is the console, one line an entry", async () => {
   ]);
 });
 
-test("the clock is Date.now, read at each delivery", async () => {
+test("now defaults to Date.now, read at each delivery", async () => {
   const receiver = createWebhookReceiver(optionsWith({ now: undefined }));
   expect((await receiver.receive(await delivery({ id: "a" }))).outcome).toBe("handled");
   vi.setSystemTime(NOW_MS + 3_600_000);
   expect((await receiver.receive(await delivery({ id: "b" }))).outcome).toBe("stale");
 });
 
-test("the method is POST", async () => {
+test("the method of a request defaults to POST", async () => {
   const receiver = createWebhookReceiver(optionsWith());
   const { headers, body } = await delivery({ secret: TEST_SECRET });
   expect((await receiver.receive({ headers, body })).outcome).toBe("handled");

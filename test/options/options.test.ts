@@ -31,7 +31,7 @@ describe.each([
 ])("$name", ({ name, min, max, others }) => {
   const refused = (value: unknown) => refusalOf(optionsWith({ ...others, [name]: value }));
 
-  test("may be either bound, and left out", () => {
+  test(`${name} may be either bound or undefined`, () => {
     for (const value of [min, max, undefined]) {
       expect(() => createWebhookReceiver(optionsWith({ ...others, [name]: value }))).not.toThrow();
     }
@@ -52,7 +52,7 @@ describe.each([
     ["a list", [min]],
     ["a big integer", BigInt(min)],
     ["a Date", new Date(min)],
-  ])("may not be %s", (_, value) => {
+  ])(`${name} may not be %s`, (_, value) => {
     const { code, message } = refused(value);
     expect(code).toBe("invalid_option");
     expect(message).toContain(name);
@@ -61,14 +61,14 @@ describe.each([
   });
 });
 
-test("the tolerance may be the whole retention, and no more", () => {
+test("timestampToleranceMs may be as long as retentionMs but not longer", () => {
   const retentionMs = 72 * HOUR_MS;
   const longest = optionsWith({ retentionMs, timestampToleranceMs: retentionMs });
   expect(() => createWebhookReceiver(longest)).not.toThrow();
   const { code, message } = refusalOf({ ...longest, timestampToleranceMs: retentionMs + 1 });
   expect(code).toBe("invalid_option");
   expect(message).toMatch(/timestampToleranceMs.*retentionMs/);
-  // The default retention bounds it, too.
+  // The default retention limits it too.
   expect(refusalOf(optionsWith({ timestampToleranceMs: 168 * HOUR_MS + 1 })).code).toBe(
     "invalid_option",
   );
@@ -84,14 +84,14 @@ describe("bodyTimeoutMs of the adapters", () => {
     ["nodeHandler", (options) => nodeHandler(receiver, options)],
   ];
 
-  test.each(adapters)("of %s may be either bound, and left out", (_, mount) => {
+  test.each(adapters)("bodyTimeoutMs of %s may be either bound or undefined", (_, mount) => {
     for (const bodyTimeoutMs of [1, MAX_TIMER_MS, undefined]) {
       expect(() => mount({ bodyTimeoutMs })).not.toThrow();
     }
     expect(() => mount({})).not.toThrow();
   });
 
-  test.each(adapters)("of %s may be nothing else", (_, mount) => {
+  test.each(adapters)("bodyTimeoutMs of %s may not be outside its bounds", (_, mount) => {
     for (const value of [0, -1, 1.5, MAX_TIMER_MS + 1, Number.NaN, Infinity, "10000", null]) {
       const error = configurationErrorOf(() => mount({ bodyTimeoutMs: value as number }));
       expect(error.code).toBe("invalid_option");
@@ -100,7 +100,7 @@ describe("bodyTimeoutMs of the adapters", () => {
   });
 });
 
-describe("the other options", () => {
+describe("other options", () => {
   test.each([
     ["unverifiable", ["retry", "reject", undefined], ["ignore", "", "RETRY", null, true, 401]],
     ["onOutcome", [noop, undefined], [null, {}, "log", true]],
@@ -119,7 +119,7 @@ describe("the other options", () => {
       ],
     ],
     ["now", [Date.now, undefined], [null, 0, new Date(0), "now"]],
-  ])("%s", (name, accepted, refused) => {
+  ])("the option %s accepts its documented values and no others", (name, accepted, refused) => {
     for (const value of accepted) {
       expect(() => createWebhookReceiver(optionsWith({ [name]: value }))).not.toThrow();
     }
@@ -130,7 +130,7 @@ describe("the other options", () => {
     }
   });
 
-  test("a store needs all four methods, and the error names the one that is missing", () => {
+  test("a store needs all four methods, and the error names the missing one", () => {
     for (const method of ["claim", "renew", "complete", "release"]) {
       for (const value of [undefined, null, "x", {}]) {
         const store = { ...memoryStore({ maxEntries: 1 }), [method]: value };
@@ -163,7 +163,7 @@ describe("the other options", () => {
   );
 
   test.each(["secrets", "tolerance", "timeoutMs", "Handlers", "toString", "__proto__"])(
-    "%s is no option",
+    "%s is not an option",
     (name) => {
       const options = JSON.parse(`{"${name}":1}`) as object;
       const given = Object.defineProperties(
@@ -182,7 +182,7 @@ describe("the other options", () => {
     expect(message).not.toContain("whsec_a");
   });
 
-  test("undefined counts as left out, for every option", () => {
+  test("undefined counts as absent for every option", () => {
     const optional = [
       "acceptUnsignedDeliveries",
       "store",

@@ -5,7 +5,7 @@ import {
 } from "../../src/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
-/** Options that work, with `overrides`, which a type checker need not agree with. */
+/** Valid options with `overrides` of any type. */
 export function optionsWith(overrides: Record<string, unknown> = {}): WebhookReceiverOptions {
   return {
     secret: TEST_SECRET,
@@ -20,7 +20,7 @@ export function refusalOf(options: unknown): ConfigurationError {
   return configurationErrorOf(() => createWebhookReceiver(options as WebhookReceiverOptions));
 }
 
-/** The `ConfigurationError` that `make` throws. Whatever else it does fails the test. */
+/** The `ConfigurationError` that `make` throws. Any other result fails the test. */
 export function configurationErrorOf(make: () => unknown): ConfigurationError {
   try {
     make();

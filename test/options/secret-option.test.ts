@@ -7,7 +7,7 @@ const accepts = (secret: unknown, more: Record<string, unknown> = {}) => {
   expect(() => createWebhookReceiver(optionsWith({ secret, ...more }))).not.toThrow();
 };
 
-describe("secret may be", () => {
+describe("accepted secrets", () => {
   test.each<[string, unknown]>([
     ["a text", TEST_SECRET],
     ["one character", "x"],
@@ -23,12 +23,12 @@ describe("secret may be", () => {
     ],
     ["a function", () => TEST_SECRET],
     ["an async function", () => Promise.resolve(TEST_SECRET)],
-  ])("%s", (_, secret) => {
+  ])("secret may be %s", (_, secret) => {
     accepts(secret);
   });
 });
 
-/** Accidents of deploys. Each also inside a list and under a webhook type. */
+/** Accidents of deployments. Each is tried alone, inside a list and under a webhook type. */
 const UNUSABLE: [string, unknown, RegExp][] = [
   ["empty", "", /empty/],
   ["a space", " ", /white space/],
@@ -42,8 +42,8 @@ const UNUSABLE: [string, unknown, RegExp][] = [
   ['the text "null"', "null", /not set/],
 ];
 
-describe("secret may not be", () => {
-  test.each(UNUSABLE)("%s", (_, secret, advice) => {
+describe("refused secrets", () => {
+  test.each(UNUSABLE)("secret may not be %s", (_, secret, advice) => {
     const places: [unknown, string][] = [
       [secret, "secret "],
       [[secret], "secret[0] "],
@@ -67,7 +67,7 @@ describe("secret may not be", () => {
     ["left out", undefined],
     ["null", null],
     ["an empty list", []],
-  ])("%s", (_, secret) => {
+  ])("secret may not be missing: %s", (_, secret) => {
     const { code, message } = refusalOf(optionsWith({ secret }));
     expect(code).toBe("missing_secret");
     expect(message).toContain("secret");
@@ -79,7 +79,7 @@ describe("secret may not be", () => {
     ["false", false],
     ["a symbol", Symbol("whsec")],
     ["a big integer", 5n],
-  ])("%s", (_, secret) => {
+  ])("secret may not be of another type: %s", (_, secret) => {
     expect(refusalOf(optionsWith({ secret })).code).toBe("unusable_secret");
   });
 
@@ -90,11 +90,11 @@ describe("secret may not be", () => {
     ["a list", [[TEST_SECRET]]],
     ["bytes", [Buffer.from(TEST_SECRET)]],
     ["an object of secrets", [{ new_alarm: TEST_SECRET }]],
-  ])("a list with %s", (_, secret) => {
+  ])("secret may not be a list with %s", (_, secret) => {
     expect(refusalOf(optionsWith({ secret })).code).toBe("unusable_secret");
   });
 
-  test("a list with a hole, behind which no secret would ever be tried", () => {
+  test("secret may not be a list with a hole, after which no secret would ever be tried", () => {
     const holed: string[] = [];
     holed[1] = TEST_SECRET;
     expect(refusalOf(optionsWith({ secret: holed })).code).toBe("unusable_secret");
@@ -108,7 +108,7 @@ describe("secret may not be", () => {
     ["a Map", new Map([["new_alarm", TEST_SECRET]])],
     ["a Set", new Set([TEST_SECRET])],
     ["an empty object", {}],
-  ])("%s", (_, secret) => {
+  ])("secret may not be an object without texts: %s", (_, secret) => {
     const { code, message } = refusalOf(optionsWith({ secret }));
     expect(["missing_secret", "unusable_secret"]).toContain(code);
     expect(message).toContain("secret");
@@ -119,7 +119,7 @@ describe("secret may not be", () => {
 describe("secrets per webhook type", () => {
   const both = { new_alarm: "whsec_a", delete_my_data_event: "whsec_b" };
 
-  test.each(["new_alarm", "delete_my_data_event"])("lack %s", (type) => {
+  test.each(["new_alarm", "delete_my_data_event"])("secrets per type may not lack %s", (type) => {
     for (const value of [undefined, null, []]) {
       const { code, message } = refusalOf(optionsWith({ secret: { ...both, [type]: value } }));
       expect(code).toBe("missing_secret");
@@ -127,13 +127,13 @@ describe("secrets per webhook type", () => {
     }
   });
 
-  test.each(["added_later", "New_Alarm", "unrecognized", "*"])("have one for %s", (type) => {
+  test.each(["added_later", "New_Alarm", "unrecognized", "*"])("secret.%s is refused", (type) => {
     const { code, message } = refusalOf(optionsWith({ secret: { ...both, [type]: "whsec_c" } }));
     expect(code).toBe("unusable_secret");
     expect(message).toContain("new_alarm and delete_my_data_event");
   });
 
-  test("are not taken from a prototype", () => {
+  test("secrets per webhook type are not read from a prototype", () => {
     const secret: unknown = Object.create(
       { added_later: "whsec_c" },
       Object.getOwnPropertyDescriptors(both),
@@ -141,7 +141,7 @@ describe("secrets per webhook type", () => {
     accepts(secret);
   });
 
-  test("given the wrong way round are not printed", () => {
+  test("secrets per webhook type with key and value swapped are not printed", () => {
     const secret = { [TEST_SECRET]: "new_alarm", whsec_b: "delete_my_data_event" };
     const { code, message } = refusalOf(optionsWith({ secret }));
     expect(code).toBe("unusable_secret");
@@ -151,7 +151,7 @@ describe("secrets per webhook type", () => {
 });
 
 describe("acceptUnsignedDeliveries", () => {
-  test("is the only way without a secret", () => {
+  test("acceptUnsignedDeliveries is the only way to omit the secret", () => {
     accepts(undefined, { acceptUnsignedDeliveries: true });
     for (const acceptUnsignedDeliveries of [false, undefined]) {
       const options = optionsWith({ secret: undefined, acceptUnsignedDeliveries });
@@ -166,23 +166,26 @@ describe("acceptUnsignedDeliveries", () => {
     ["null", null],
     ["a list", [TEST_SECRET]],
     ["a function", () => TEST_SECRET],
-  ])("refuses a secret beside it: %s", (_, secret) => {
+  ])("acceptUnsignedDeliveries refuses a secret: %s", (_, secret) => {
     const { code, message } = refusalOf(optionsWith({ secret, acceptUnsignedDeliveries: true }));
     expect(code).toBe("conflicting_secret");
     expect(message).toMatch(/secret.*acceptUnsignedDeliveries/);
     expect(message).not.toContain(TEST_SECRET);
   });
 
-  test.each(["true", "false", 1, 0, "", {}, []])("may not be %j", (acceptUnsignedDeliveries) => {
-    for (const secret of [undefined, TEST_SECRET]) {
-      const { code, message } = refusalOf(optionsWith({ secret, acceptUnsignedDeliveries }));
-      expect(code).toBe("invalid_option");
-      expect(message).toContain("acceptUnsignedDeliveries");
-    }
-  });
+  test.each(["true", "false", 1, 0, "", {}, []])(
+    "acceptUnsignedDeliveries may not be %j",
+    (acceptUnsignedDeliveries) => {
+      for (const secret of [undefined, TEST_SECRET]) {
+        const { code, message } = refusalOf(optionsWith({ secret, acceptUnsignedDeliveries }));
+        expect(code).toBe("invalid_option");
+        expect(message).toContain("acceptUnsignedDeliveries");
+      }
+    },
+  );
 });
 
-test("the bytes of a secret file are refused with the hint to pass text", () => {
+test("a secret given as bytes is refused, and the error says to pass text", () => {
   const secret = new TextEncoder().encode(TEST_SECRET);
   const { code, message } = refusalOf(optionsWith({ secret }));
   expect(code).toBe("unusable_secret");

@@ -197,7 +197,7 @@ describe("npm run demo with a folder", () => {
     expect(await runDemo([folder])).toEqual({
       code: 2,
       stdout: "",
-      stderr: `${join(folder, "alarm-email-hacked.json")} is no fixture: it has no field of the name expects\n`,
+      stderr: `${join(folder, "alarm-email-hacked.json")} is not a fixture: it must not have the unknown field expects\n`,
     });
   });
 });

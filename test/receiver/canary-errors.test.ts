@@ -36,7 +36,7 @@ describe("the library's own errors", () => {
       "an asynchronous schema",
       () => parseAlarmPayload({ payload: `"${iban}"` }, schema(Promise.reject(new Error(iban)))),
     ],
-  ])("for %s hold no canary in what is printed of them", (_why, run) => {
+  ])("the error for %s quotes no canary when printed", (_why, run) => {
     const error = thrownBy(run);
     expect(error).toBeInstanceOf(AlarmPayloadError);
     const shown = [String(error), JSON.stringify(error), inspect(error, { depth: 20 })];
@@ -69,7 +69,7 @@ describe("the library's own errors", () => {
       "verifying with an impossible secret",
       () => verifySignature({ secret: [secret, `${oldSecret} `], headers: {}, body: nationalId }),
     ],
-  ])("for %s hold no canary at all", async (_why, run) => {
+  ])("the error for %s quotes no canary at all", async (_why, run) => {
     const error = await rejectionOf(run);
     expect(error).toBeInstanceOf(Error);
     expect(canariesIn(shownOf(error))).toEqual([]);

@@ -22,7 +22,7 @@ import { spiedStore } from "../support/spied-store.js";
 const LEVELS = ["log", "info", "debug", "warn", "error", "trace"] as const;
 const { secret, oldSecret, authorization, cookie, unsignedId, unsignedType } = CANARIES;
 
-/** A genuine delivery full of canaries, also in headers that are none of ours. */
+/** A genuine delivery full of canaries, also in headers that the library does not read. */
 async function canaryDelivery(overrides: DeliveryOverrides = {}) {
   const body = JSON.stringify({ alarm: canaryAlarm() });
   const { headers, ...rest } = await delivery({ secret, body, ...overrides });
@@ -31,7 +31,7 @@ async function canaryDelivery(overrides: DeliveryOverrides = {}) {
 
 type Canary = Awaited<ReturnType<typeof canaryDelivery>>;
 
-/** The same, as somebody without the secret might send it: id and type are not to be trusted. */
+/** The same delivery from a sender without the secret: its id and type are not trustworthy. */
 async function forged(overrides: DeliveryOverrides = {}, changes: Record<string, unknown> = {}) {
   const { headers, ...rest } = await canaryDelivery({
     id: unsignedId,
@@ -56,7 +56,7 @@ const handling = (handler: () => unknown): Scene => ({
   play: receiving(canaryDelivery),
 });
 
-/** How to bring each outcome about, with canaries in everything that is sent. */
+/** How to cause each outcome, with canaries in everything that is sent. */
 const SCENES: Readonly<Record<Outcome, Scene>> = {
   handled: handling(() => undefined),
   duplicate: {
@@ -211,7 +211,7 @@ let consoleSpies: MockInstance[] = [];
 let held = deferred();
 let claimed = deferred();
 
-/** Plays a scene and collects all that gets out of the receiver. */
+/** Plays a scene and collects everything that leaves the receiver. */
 async function collect({ options = {}, play }: Scene) {
   const collector = createCollector();
   const spy = spiedStore({}, options.store ?? watchedStore());
@@ -238,7 +238,7 @@ function watchedStore(): DeliveryStore {
   };
 }
 
-/** The hex digits of every signature that a scene may have sent. */
+/** The hexadecimal digits of every signature that a scene may have sent. */
 async function signaturesOf(): Promise<string[]> {
   const sent = [await canaryDelivery(), await forged(), await canaryDelivery({ body: "" })];
   return sent.map(({ headers }) => headers["x-webhook-signature"].slice("v1=".length));
@@ -256,8 +256,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe("no canary", () => {
-  it.each(Object.keys(SCENES) as Outcome[])("gets out where the outcome is %s", async (outcome) => {
+describe("canaries", () => {
+  it.each(Object.keys(SCENES) as Outcome[])("no canary leaves with outcome %s", async (outcome) => {
     const { response, lines, reports, spy: store } = await collect(SCENES[outcome]);
     expect(response.outcome).toBe(outcome);
     expect(reports.some((report) => report.outcome === outcome)).toBe(true);
@@ -267,7 +267,7 @@ describe("no canary", () => {
   });
 
   it.each(Object.keys(SCENES) as Outcome[])(
-    "gets to the console where it is %s",
+    "no canary is printed to the console if the outcome is %s",
     async (outcome) => {
       const scene = SCENES[outcome];
       await collect({ ...scene, options: { ...scene.options, logger: console } });
@@ -276,7 +276,7 @@ describe("no canary", () => {
     },
   );
 
-  it("gets out where the store fails after the handler", async () => {
+  it("no canary leaves the receiver if the store fails after the handler", async () => {
     const fail = () => Promise.reject(new Error("no route"));
     const store: DeliveryStore = { ...memoryStore(), complete: fail, release: fail };
     const done = await collect({ options: { store }, play: receiving(canaryDelivery) });
@@ -298,7 +298,7 @@ describe("no canary", () => {
     expect(canariesIn(shown, await signaturesOf())).toEqual([]);
   });
 
-  it("gets out with the conventional statuses, nor with unsigned deliveries", async () => {
+  it("no canary leaves the receiver with unverifiable: reject or with unsigned deliveries", async () => {
     const strict = { unverifiable: "reject" } as const;
     const refused = [
       "malformed",
@@ -321,7 +321,7 @@ describe("no canary", () => {
     expect(canariesIn(shownOf(response, lines, reports), await signaturesOf())).toEqual([]);
   });
 
-  it("is what the tests would miss: each is found where it is put", async () => {
+  it("the canary search finds each canary in an error's hidden property", async () => {
     for (const canary of Object.values(CANARIES)) {
       const error = new Error("outer", {
         cause: Object.defineProperty({}, "hidden", { value: canary }),
@@ -334,7 +334,7 @@ describe("no canary", () => {
 });
 
 describe("a handler's own error", () => {
-  it("reaches onOutcome and the logger as the object it is, and nothing else", async () => {
+  it("a handler's error reaches onOutcome and the logger as the same object, and appears nowhere else", async () => {
     const error = new Error(`no account for ${CANARIES.nationalId}`);
     const { response, lines, reports } = await collect(
       handling(() => {

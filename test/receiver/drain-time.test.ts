@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 describe("drain({ timeoutMs })", () => {
-  it("resolves when the time is over, with how many deliveries still run", async () => {
+  it("drain({ timeoutMs }) resolves after its time with the number of running deliveries", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler);
     const runs = [
@@ -32,7 +32,7 @@ describe("drain({ timeoutMs })", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("spends no more than its time on completions that the store does not take", async () => {
+  it("drain({ timeoutMs }) stays within its time if the store does not answer completions", async () => {
     const store = { ...memoryStore(), complete: () => never<undefined>() };
     const receiver = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 1_000 });
     const completing = firstCall(store, "complete");
@@ -48,7 +48,7 @@ describe("drain({ timeoutMs })", () => {
     expect(isDrained).toBe(true);
   });
 
-  it("completes what is already handled although one handler hangs until the time is over", async () => {
+  it("drain({ timeoutMs }) completes handled deliveries even if one handler hangs until the time ends", async () => {
     const inner = memoryStore();
     let isDown = true;
     const complete: typeof inner.complete = async (...call) => {
@@ -81,7 +81,7 @@ describe("drain({ timeoutMs })", () => {
     ["Infinity", { timeoutMs: Number.POSITIVE_INFINITY }],
     ["longer than a timer", { timeoutMs: 2 ** 31 }],
     ["null", null],
-  ])("waits for all deliveries where its time is %s", async (_what, options) => {
+  ])("drain waits for all deliveries if timeoutMs is %s", async (_what, options) => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler);
     const run = await start(receiver, await delivery());
@@ -94,7 +94,7 @@ describe("drain({ timeoutMs })", () => {
     expect(isDrained).toBe(true);
   });
 
-  it.each([0, -1])("does not wait at all where its time is %s", async (timeoutMs) => {
+  it.each([0, -1])("drain does not wait if timeoutMs is %s", async (timeoutMs) => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler);
     const run = await start(receiver, await delivery());

@@ -6,7 +6,7 @@ import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { spiedStore } from "../support/spied-store.js";
 
-/** Notes when a promise has resolved. */
+/** Records when a promise has resolved. */
 function watch(promise: Promise<unknown>) {
   const state = { resolved: false };
   const done = promise.then(() => {
@@ -24,19 +24,19 @@ afterEach(() => {
 });
 
 describe("drain", () => {
-  it("resolves with nothing running, and any number of times", async () => {
+  it("drain resolves if nothing is running, any number of times", async () => {
     const receiver = alarmReceiver(() => undefined);
     await expect(receiver.drain()).resolves.toEqual({ idle: true, running: 0 });
     await expect(Promise.all([receiver.drain(), receiver.drain()])).resolves.toHaveLength(2);
   });
 
-  it("resolves after deliveries that were all settled", async () => {
+  it("drain resolves after all deliveries have settled", async () => {
     const receiver = alarmReceiver(() => undefined);
     await receiver.receive(await delivery());
     await expect(receiver.drain()).resolves.toEqual({ idle: true, running: 0 });
   });
 
-  it("refuses new deliveries with 503 and Retry-After, before anything is read of them", async () => {
+  it("drain makes new deliveries 503 with Retry-After before anything is read from them", async () => {
     let runs = 0;
     const spy = spiedStore();
     const { options, lines, reports } = createCollector();
@@ -59,7 +59,7 @@ describe("drain", () => {
     ]);
   });
 
-  it("answers probes 503 while it drains, so that a load balancer sends its traffic elsewhere", async () => {
+  it("drain makes probes 503, so that a load balancer sends its traffic elsewhere", async () => {
     const receiver = alarmReceiver(() => undefined);
     const probe = (method: string) => receiver.receive({ method, headers: {}, body: "" });
     expect(await probe("GET")).toMatchObject({ status: 200, outcome: "reachable" });
@@ -70,7 +70,7 @@ describe("drain", () => {
     expect(await probe("PUT")).toMatchObject({ status: 405, outcome: "method_not_allowed" });
   });
 
-  it("refuses at once, and resolves only when the running handler has ended", async () => {
+  it("drain refuses deliveries at once and resolves when the running handler has ended", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler);
     const copy = await delivery();
@@ -85,7 +85,7 @@ describe("drain", () => {
     expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
   });
 
-  it("waits for each of several", async () => {
+  it("drain waits for each of several handlers", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler);
     const one = await delivery({ id: "one" });
@@ -100,7 +100,7 @@ describe("drain", () => {
     await done;
   });
 
-  it("waits for a request that was let in before, wherever it is on its way", async () => {
+  it("drain waits for a request that arrived before it, at any step", async () => {
     const claimed = deferred();
     const asked = deferred();
     const inner = memoryStore();
@@ -124,7 +124,7 @@ describe("drain", () => {
     expect(await first).toMatchObject({ outcome: "handled" });
   });
 
-  it.each(["succeeds", "fails"])("waits for a handler past its time that %s", async (how) => {
+  it.each(["succeeds", "fails"])("drain waits for a late handler that %s", async (how) => {
     const spy = spiedStore();
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, {
@@ -147,7 +147,7 @@ describe("drain", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("tries what could not be completed once more", async () => {
+  it("drain tries pending completions once more", async () => {
     const inner = memoryStore();
     let isDown = true;
     const spy = spiedStore(
@@ -166,7 +166,7 @@ describe("drain", () => {
         state: "completed",
       });
     }
-    // The timer that was set for it finds nothing left to do.
+    // The timer of the retry finds nothing left to do.
     await vi.advanceTimersByTimeAsync(600_000);
     expect(spy.count("complete")).toBe(4);
     expect(vi.getTimerCount()).toBe(0);
@@ -181,7 +181,7 @@ describe("drain", () => {
     ],
     ["rejects", () => Promise.reject(new Error("down"))],
     ["hangs", never<void>],
-  ])("never rejects nor hangs where the store %s for good", async (_how, complete) => {
+  ])("drain neither rejects nor hangs if the store %s for good", async (_how, complete) => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { store: { ...memoryStore(), complete } });
     const copy = await delivery();
@@ -193,7 +193,7 @@ describe("drain", () => {
     await done;
   });
 
-  it("completes what the store takes, although it refuses another before", async () => {
+  it("drain completes each delivery that the store accepts, even if the store refuses an earlier one", async () => {
     const inner = memoryStore();
     let isDown = true;
     const complete: DeliveryStore["complete"] = (key, ...rest) =>
@@ -211,7 +211,7 @@ describe("drain", () => {
     }
   });
 
-  it("waits for dependencyTimeoutMs at most on a store that is away", async () => {
+  it("drain waits at most dependencyTimeoutMs for a store that does not answer", async () => {
     const allThere = deferred();
     let completions = 0;
     const complete = () => {

@@ -9,10 +9,10 @@ import { spiedStore } from "../support/spied-store.js";
 
 const RUNS = Number(process.env["FUZZ_RUNS"] ?? 20_000);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_251_009);
-/** Far slower than it is, so that only a hang is too slow. */
+/** Far above the real duration, so that only a hang exceeds it. */
 const TIMEOUT_MS = 60_000 + RUNS;
 
-/** What is left of the heap once garbage is gone. */
+/** Bytes of the heap after garbage collection. */
 function heapBytes(): number {
   setFlagsFromString("--expose-gc");
   (runInNewContext("gc") as () => void)();
@@ -30,7 +30,7 @@ function fail(what: string, run: number, { request, mutations }: FuzzedRequest):
 
 describe("hostile requests", () => {
   it(
-    "run no handler, reach no store, are never 5xx and leave nothing behind",
+    "hostile requests run no handler, reach no store, are never 5xx and leave nothing in memory",
     async () => {
       const fuzzer = await createFuzzer(SEED);
       const spy = spiedStore();
@@ -74,9 +74,9 @@ describe("hostile requests", () => {
 
       expect(spy.calls).toEqual([]);
       expect(grown).toBeLessThan(8 * 1_048_576);
-      // One line for each outcome and minute, whatever is sent.
+      // One line per outcome and minute, for any number of requests.
       expect(lines.length).toBeLessThanOrEqual(outcomes.size * (1 + TIMEOUT_MS / 60_000));
-      // The mutations are worth their time: most are hostile, and they get everywhere.
+      // The mutations are useful: most are hostile, and together they reach every outcome.
       expect(leftOut).toBeLessThan(RUNS / 5);
       expect([...outcomes.keys()].sort()).toEqual([
         ...["body_too_large", "malformed", "method_not_allowed", "reachable", "signature_mismatch"],
@@ -89,7 +89,7 @@ describe("hostile requests", () => {
     TIMEOUT_MS,
   );
 
-  it("are the same for the same seed", async () => {
+  it("the fuzzer gives the same requests for the same seed", async () => {
     const [one, same, other] = await Promise.all([7, 7, 8].map(createFuzzer));
     const take = async (fuzzer = one) => {
       const taken: unknown[] = [];
@@ -104,7 +104,7 @@ describe("hostile requests", () => {
 
 describe("authentic requests with odd bodies", () => {
   it(
-    "are handled or unrecognized, never an error of ours",
+    "authentic requests with odd bodies are handled or unrecognized, never an internal error",
     async () => {
       const runs = Math.max(2_000, Math.floor(RUNS / 20));
       const fuzzer = await createAuthenticFuzzer(SEED);

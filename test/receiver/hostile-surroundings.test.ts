@@ -12,7 +12,7 @@ import { NOW_MS, TEST_SECRET, delivery, eventDelivery } from "../support/deliver
 import { rawDelivery } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
-// What other code of the process may do to the receiver, by accident or not.
+// What other code of the process may do to the receiver, by accident or on purpose.
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -56,7 +56,7 @@ describe.each(SECRETS)("with a polluted prototype and %s", (_what, secret) => {
     secretIndex: 0,
   };
 
-  test("a forgery is refused", async () => {
+  test("a forgery is refused under a polluted Object.prototype", async () => {
     pollute(everything);
     const { receive, handled } = recordingReceiver({ secret });
     expect((await receive(forged())).outcome).toBe("signature_mismatch");
@@ -68,7 +68,7 @@ describe.each(SECRETS)("with a polluted prototype and %s", (_what, secret) => {
     expect(handled).toEqual([]);
   });
 
-  test("a delivery is handled once, and its copy a duplicate", async () => {
+  test("a delivery is handled once under a polluted Object.prototype, and its redelivery is a duplicate", async () => {
     pollute(everything);
     const { receive, handled } = recordingReceiver({ secret });
     expect((await receive(rawDelivery())).outcome).toBe("handled");
@@ -76,7 +76,7 @@ describe.each(SECRETS)("with a polluted prototype and %s", (_what, secret) => {
     expect(handled).toHaveLength(1);
   });
 
-  test("what its handler rejects with is no success", async () => {
+  test("a handler that rejects is no success under a polluted Object.prototype", async () => {
     pollute(everything);
     const { receive } = recordingReceiver({
       secret,
@@ -88,7 +88,7 @@ describe.each(SECRETS)("with a polluted prototype and %s", (_what, secret) => {
   });
 });
 
-test("what a store answers may be a proxy", async () => {
+test("a store may answer with a Proxy", async () => {
   const bare = (state: string) =>
     new Proxy({}, { get: (_, name) => (name === "state" ? state : undefined) });
   for (const [state, outcome] of [
@@ -101,7 +101,7 @@ test("what a store answers may be a proxy", async () => {
   }
 });
 
-test("no small buffer of the process shares memory with what a signature is compared with", async () => {
+test("pooled buffers of the process share no memory with the expected signature", async () => {
   const { receive } = recordingReceiver();
   const request = forged();
   await receive(request);
@@ -109,13 +109,13 @@ test("no small buffer of the process shares memory with what a signature is comp
   const pools = new Set([Buffer.from("a").buffer, Buffer.allocUnsafe(1).buffer]);
   for (const pool of pools) {
     expect(Buffer.from(pool).toString("latin1")).not.toContain(right.slice(3, 20));
-    // The usual mistake of code that wipes a secret of its own.
+    // A common mistake of code that wipes its own secret.
     new Uint8Array(pool).fill(0);
   }
   expect((await receive(rawDelivery())).outcome).toBe("handled");
 });
 
-test("what a caller does to the promise of its answer meets no other", async () => {
+test("a caller that changes the promise of its answer does not affect other answers", async () => {
   const receiver = alarmReceiver(() => undefined);
   const first = receiver.receive(await delivery({ id: "a" }));
   Reflect.set(first, "then", undefined);
@@ -123,7 +123,7 @@ test("what a caller does to the promise of its answer meets no other", async () 
   expect((await receiver.receive(await delivery({ id: "b" }))).outcome).toBe("handled");
 });
 
-test("hooks that mark every promise, as tracers have them, find one that can be marked", async () => {
+test("async hooks that mark every promise find promises that can be marked", async () => {
   const seen: string[] = [];
   const hook = createHook({
     init: (_id, type) => {
@@ -140,7 +140,7 @@ test("hooks that mark every promise, as tracers have them, find one that can be 
   expect(seen).toContain("PROMISE");
 });
 
-test("where nothing can be reported nothing is thrown, and a drain ends", async () => {
+test("a failing clock during a report rejects receive, and drain still resolves", async () => {
   const receiver = alarmReceiver(() => undefined, { onOutcome: () => undefined });
   const request = await delivery();
   const clock = vi.spyOn(performance, "now");
@@ -154,7 +154,7 @@ test("where nothing can be reported nothing is thrown, and a drain ends", async 
   await receiver.drain();
 });
 
-describe("a handler that returns a promise with a then of its own", () => {
+describe("promises with their own then", () => {
   test.each<[string, (promise: Promise<void>) => PromiseLike<void>["then"]]>([
     ["calls back and returns a number", () => (done) => (void done?.(), 5 as never)],
     ["calls back and returns nothing", () => (done) => void done?.() as never],
@@ -170,7 +170,7 @@ describe("a handler that returns a promise with a then of its own", () => {
       ),
     ],
     ["is that of the promise", (promise) => promise.then.bind(promise)],
-  ])("is handled once where that %s", async (_what, thenOf) => {
+  ])("a handler's promise is handled once if its own then %s", async (_what, thenOf) => {
     let runs = 0;
     const receiver = alarmReceiver(() => {
       runs += 1;
@@ -193,7 +193,7 @@ test.each([
   ],
   ["rejects with", async (value: unknown) => Promise.reject(value as Error)],
 ])(
-  "a handler that %s a proxy that was revoked has failed, and its copy is taken",
+  "a handler that %s a revoked Proxy is handler_failed and releases its claim",
   async (_how, fail) => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
@@ -209,7 +209,7 @@ test.each([
   },
 );
 
-test("what is not recognized is given anew to each run of a transaction that is run again", async () => {
+test("handlers.unrecognized gets a fresh body in each run of a repeated transaction", async () => {
   const twice: TransactionalStore<undefined> = {
     async process(_key, work) {
       await work(undefined).catch(() => undefined);

@@ -55,7 +55,7 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   isRemote: fc.boolean(),
 });
 
-/** What must hold of every plan, on stores of one kind. */
+/** The property of every plan, on stores of one kind. */
 function property(makeStore: MakeStore, onResponse: (response: WebhookResponse) => void) {
   return fc.asyncProperty(plan, fc.scheduler(), async (given, scheduler) => {
     const clock = {
@@ -80,17 +80,17 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("whatever happens, in whatever order", () => {
+describe("model", () => {
   it.each<[string, MakeStore]>([
     ["the memory store", (now) => memoryStore({ maxEntries: 100, now })],
     ["another store that keeps the contract", (now) => naiveStore(now)],
-  ])("a delivery is handled once or sent again, on %s", async (_which, makeStore) => {
+  ])("a delivery is handled once or sent again in any order on %s", async (_which, makeStore) => {
     const seen = new Set<string>();
     await fc.assert(
       property(makeStore, ({ outcome }) => seen.add(outcome)),
       { seed: 20_251_009, numRuns: 400 },
     );
-    // The plans are worth their time: they get everywhere that a genuine delivery can.
+    // The plans reach every outcome of a genuine delivery.
     expect([...seen].sort()).toEqual([
       ...["discarded", "duplicate", "handled", "handler_failed", "handler_timeout", "in_flight"],
       ...["retry_later", "store_unavailable"],
@@ -106,7 +106,7 @@ describe("whatever happens, in whatever order", () => {
     ["never ends a lease", "is never handled"],
     ["hides a takeover", "is claimed as no takeover"],
     ["forgets a takeover that is released", "is claimed as no takeover"],
-  ])("and a store that %s is caught", async (mistake, fault) => {
+  ])("the model detects a store that %s", async (mistake, fault) => {
     const found = await fc.check(
       property(
         (now) => naiveStore(now, mistake),

@@ -39,7 +39,7 @@ const withHeaders = (request: Genuine, headers: HeaderChanges): WebhookRequest =
   headers: { ...request.headers, ...headers },
 });
 
-/** Requests that are refused, each with the outcome that it has. All carry the genuine one's id. */
+/** Requests that are refused, with their outcome. All carry the id of the genuine delivery. */
 const REFUSED: readonly [
   string,
   Outcome,
@@ -91,8 +91,8 @@ const REFUSED: readonly [
   ["an event nobody handles, signed", "unhandled", () => eventDelivery("DATA_DELETED")],
 ];
 
-describe("a request that is refused", () => {
-  it.each(REFUSED)("for %s (%s) never reaches the store", async (_why, outcome, forge) => {
+describe("refused requests", () => {
+  it.each(REFUSED)("%s (%s) never reaches the store", async (_why, outcome, forge) => {
     const { receiver, spy, handled } = receiverOnSpy();
     const genuine = await delivery();
     const response = await receiver.receive(await forge(genuine));
@@ -101,7 +101,7 @@ describe("a request that is refused", () => {
     expect(handled).toEqual([]);
   });
 
-  it.each(REFUSED)("for %s (%s) does not block the genuine delivery", async (_why, _as, forge) => {
+  it.each(REFUSED)("%s (%s) does not block the genuine delivery", async (_why, _as, forge) => {
     const { receiver, handled } = receiverOnSpy();
     const genuine = await delivery();
     const forged = await forge(genuine);
@@ -113,7 +113,7 @@ describe("a request that is refused", () => {
   });
 
   it.each(["throws", "rejects", "gives nothing"])(
-    "because the secret function %s never reaches the store",
+    "a request refused because the secret function %s never reaches the store",
     async (how) => {
       const { receiver, spy } = receiverOnSpy({
         secret: () => {
@@ -127,14 +127,14 @@ describe("a request that is refused", () => {
     },
   );
 
-  it("while draining never reaches the store", async () => {
+  it("a request refused while draining never reaches the store", async () => {
     const { receiver, spy } = receiverOnSpy();
     await receiver.drain();
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "draining" });
     expect(spy.calls).toEqual([]);
   });
 
-  it("because the clock fails never reaches the store", async () => {
+  it("a request refused because the clock fails never reaches the store", async () => {
     const { receiver, spy } = receiverOnSpy({
       now: () => {
         throw new Error("no clock");
@@ -149,7 +149,7 @@ describe("a request that is refused", () => {
 });
 
 describe("the store", () => {
-  it("sees an id that was signed, as its key, and nothing else of the request", async () => {
+  it("the store receives the signed id as its key and nothing else from the request", async () => {
     const { receiver, spy } = receiverOnSpy();
     await receiver.receive(await delivery({ id: "signed-id" }));
     expect(spy.calls.map(({ method, key }) => [method, key])).toEqual([
@@ -159,7 +159,7 @@ describe("the store", () => {
     for (const { owner } of spy.calls) expect(owner).toMatch(/^[0-9a-f-]{36}-\d+$/);
   });
 
-  it("sees another owner with each claim, and another prefix with each receiver", async () => {
+  it("the store receives a new owner with each claim and another prefix from each receiver", async () => {
     const owners: string[] = [];
     for (let n = 0; n < 3; n++) {
       const { receiver, spy } = receiverOnSpy();
@@ -169,7 +169,7 @@ describe("the store", () => {
     expect(new Set(owners).size).toBe(9);
   });
 
-  it("is not filled by a thousand forged ids", async () => {
+  it("the store does not grow from a thousand forged ids", async () => {
     const { receiver, spy, handled } = receiverOnSpy();
     const genuine = await delivery();
     for (let n = 0; n < 1_000; n++) {

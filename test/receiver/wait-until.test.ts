@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A delivery of a platform that waits for what it is given. */
+/** A delivery on a platform that keeps running until the given work settles. */
 async function heldOpen(overrides: Parameters<typeof delivery>[0] = {}) {
   const state = { given: 0, settled: 0 };
   const waitUntil: WebhookRequest["waitUntil"] = (work) => {
@@ -24,7 +24,7 @@ async function heldOpen(overrides: Parameters<typeof delivery>[0] = {}) {
 }
 
 describe("waitUntil", () => {
-  it("is given nothing for a delivery whose work ends with the answer", async () => {
+  it("waitUntil is not called for a delivery whose work ends with the answer", async () => {
     const receiver = alarmReceiver(() => Promise.resolve());
     const { request, state } = await heldOpen();
     await receiver.receive(request);
@@ -33,7 +33,7 @@ describe("waitUntil", () => {
     expect(state.given).toBe(0);
   });
 
-  it("is given a handler past its time, before the answer, until the success is remembered", async () => {
+  it("waitUntil receives a late handler before the answer, until its success is stored", async () => {
     const completed = deferred();
     const spy = spiedStore({ complete: () => completed.promise });
     const { handler, start } = heldHandler();
@@ -53,7 +53,7 @@ describe("waitUntil", () => {
     expect(state).toEqual({ given: 1, settled: 1 });
   });
 
-  it("is given a completion that the store has not taken, until it takes it", async () => {
+  it("waitUntil receives a completion that failed, until the store accepts it", async () => {
     let isDown = true;
     const inner = memoryStore();
     const spy = spiedStore(
@@ -74,7 +74,7 @@ describe("waitUntil", () => {
     expect(state.settled).toBe(1);
   });
 
-  it("is given a claim that arrives late, until it is released", async () => {
+  it("waitUntil receives a late claim, until it is released", async () => {
     const slow = deferred<ClaimResult>();
     const spy = spiedStore({ claim: () => slow.promise });
     const receiver = alarmReceiver(() => undefined, { store: spy.store, dependencyTimeoutMs: 100 });
@@ -91,7 +91,7 @@ describe("waitUntil", () => {
     expect(spy.count("release")).toBe(1);
   });
 
-  it("is given what onOutcome and onAuthenticDelivery return", async () => {
+  it("waitUntil receives the promises of onOutcome and onAuthenticDelivery", async () => {
     const audited = deferred();
     const counted = deferred();
     const receiver = alarmReceiver(() => undefined, {
@@ -116,7 +116,7 @@ describe("waitUntil", () => {
     ],
     ["rejects", () => Promise.reject(new Error("no context"))],
     ["is no function", 5],
-  ])("that %s changes nothing", async (_how, waitUntil) => {
+  ])("a waitUntil that %s changes nothing", async (_how, waitUntil) => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { handlerTimeoutMs: 1_000 });
     const request = { ...(await delivery()), waitUntil } as WebhookRequest;
@@ -128,7 +128,7 @@ describe("waitUntil", () => {
     expect(await receiver.receive(request)).toMatchObject({ outcome: "duplicate" });
   });
 
-  it("that cannot be read is an internal error, and no rejection", async () => {
+  it("a waitUntil that cannot be read is an internal error and does not reject receive", async () => {
     const request = Object.defineProperty(await delivery(), "waitUntil", {
       get() {
         throw new Error("revoked");

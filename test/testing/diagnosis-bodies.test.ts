@@ -24,28 +24,33 @@ const BROKEN: readonly Broken[] = [
     signed: `${ALARM_BODY}\n`,
   },
   { what: "blanks added", code: "body_whitespace", captured: ` ${ALARM_BODY} \t` },
-  { what: "a mark added", code: "body_bom", captured: `\uFEFF${ALARM_BODY}` },
-  { what: "a mark and LF added", code: "body_bom", captured: `\uFEFF${ALARM_BODY}\n` },
-  { what: "a mark lost", code: "body_bom", captured: ALARM_BODY, signed: `\uFEFF${ALARM_BODY}` },
+  { what: "a byte order mark added", code: "body_bom", captured: `\uFEFF${ALARM_BODY}` },
+  { what: "a byte order mark and LF added", code: "body_bom", captured: `\uFEFF${ALARM_BODY}\n` },
   {
-    what: "LF made CRLF",
+    what: "a byte order mark lost",
+    code: "body_bom",
+    captured: ALARM_BODY,
+    signed: `\uFEFF${ALARM_BODY}`,
+  },
+  {
+    what: "LF changed to CRLF",
     code: "body_line_ends",
     captured: WITH_LINES.replaceAll("\n", "\r\n"),
     signed: WITH_LINES,
   },
   {
-    what: "CRLF made LF",
+    what: "CRLF changed to LF",
     code: "body_line_ends",
     captured: WITH_LINES,
     signed: WITH_LINES.replaceAll("\n", "\r\n"),
   },
   {
-    what: "cut to lines by a mailer",
+    what: "wrapped into lines by a mailer",
     code: "body_line_ends",
     captured: ALARM_BODY.replace(/(.{76})/g, "$1\r\n"),
   },
   {
-    what: "bytes of the next request behind it",
+    what: "followed by bytes of the next request",
     code: "body_extra_bytes",
     captured: `${ALARM_BODY}POST / HTTP/1.1`,
     headers: { "Content-Length": String(BYTES.length) },
@@ -87,7 +92,7 @@ const BROKEN: readonly Broken[] = [
     captured: Buffer.from(BYTES.toString("latin1"), "utf8"),
   },
   {
-    what: "encoded twice by way of Windows-1252",
+    what: "encoded twice through Windows-1252",
     code: "body_charset",
     captured: Buffer.from(new TextDecoder("windows-1252").decode(BYTES), "utf8"),
   },
@@ -148,7 +153,7 @@ const BROKEN: readonly Broken[] = [
     captured: JSON.stringify(new Uint8Array(BYTES)),
   },
   {
-    what: "a Uint8Array made text",
+    what: "a Uint8Array as text",
     code: "body_bytes_listed",
     captured: String(new Uint8Array(BYTES)),
   },
@@ -172,7 +177,7 @@ const BROKEN: readonly Broken[] = [
     signed: '{"alarm":"it\'s"}',
   },
   {
-    what: "HTML entities beside one that was signed",
+    what: "HTML entities in addition to a signed one",
     code: "body_html_escaped",
     captured: "{&quot;alarm&quot;:&quot;a&nbsp;&lt;b&gt;&quot;}",
     signed: '{"alarm":"a&nbsp;<b>"}',
@@ -193,7 +198,7 @@ const BROKEN: readonly Broken[] = [
     captured: JSON.stringify({ body: BYTES.toString("base64"), isBase64Encoded: true }),
   },
   {
-    what: "the record alone",
+    what: "the record without its wrapper",
     code: "body_unwrapped",
     captured: ALARM_BODY.slice('{"alarm":'.length, -1),
   },
@@ -212,18 +217,21 @@ const BROKEN: readonly Broken[] = [
   },
 ];
 
-describe("a body that was changed is found", () => {
-  test.each(BROKEN)("$what", async ({ code, captured, signed = ALARM_BODY, headers = {} }) => {
-    const { verdict, findings, secretIndex } = await diagnose(
-      { body: signed },
-      { body: captured, change: headers },
-    );
-    expect(verdict).toBe("bad");
-    expect(findings).toMatchObject([{ code, certainty: "proven" }]);
-    expect(secretIndex).toBe(0);
-  });
+describe("changed bodies", () => {
+  test.each(BROKEN)(
+    "diagnoseSignature finds the change of the body: $what",
+    async ({ code, captured, signed = ALARM_BODY, headers = {} }) => {
+      const { verdict, findings, secretIndex } = await diagnose(
+        { body: signed },
+        { body: captured, change: headers },
+      );
+      expect(verdict).toBe("bad");
+      expect(findings).toMatchObject([{ code, certainty: "proven" }]);
+      expect(secretIndex).toBe(0);
+    },
+  );
 
-  test("with the place where the two part, and their sizes", async () => {
+  test("diagnoseSignature reports where the captured and the signed body first differ, and their sizes", async () => {
     const { findings } = await diagnose({}, { body: `${ALARM_BODY}\r\n` });
     expect(findings[0]).toMatchObject({
       offsetBytes: BYTES.length,
@@ -232,7 +240,7 @@ describe("a body that was changed is found", () => {
     });
   });
 
-  test("together with a secret that is wrong", async () => {
+  test("diagnoseSignature finds a changed body and a wrong secret together", async () => {
     const secret = "whsec_of_its_own";
     const codes = await codesOf({ secret }, { secret: `${secret}\n`, body: `${ALARM_BODY}\n` });
     expect(codes).toEqual(["secret_whitespace", "body_trailing_newline"]);

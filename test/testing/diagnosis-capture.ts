@@ -5,13 +5,13 @@ import {
 } from "../../src/testing/diagnosis/diagnose-signature.js";
 import { alarm, NOW_MS, NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
 
-/** A secret that is no published one, so that nothing finds it among the known. */
+/** A secret that is not published, so that it is not found among the known secrets. */
 export const SECRET = "whsec_Q2FuYXJ5U2VjcmV0MDEyMw";
 export const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 export const TIMESTAMP = String(NOW_SECONDS);
 export { NOW_MS, TEST_SECRET };
 
-/** Has what encodings differ in: letters outside ASCII, slashes, <, &, quotes, a number with a zero. */
+/** Contains what encodings change: letters outside ASCII, slashes, <, &, quotes, a number that ends in zero. */
 export const ALARM_BODY = JSON.stringify({
   alarm: alarm({
     text: 'Ålarm – <b>"canary" & co</b>, it\'s = at https://shop.example/å',
@@ -19,31 +19,31 @@ export const ALARM_BODY = JSON.stringify({
   }),
 }).replace('"category_id":3', '"category_id":3,"score":1.50,"big":12345678901234567890');
 
-/** What of a delivery a test has otherwise than the gateway, and what of its capture. */
+/** Options of the diagnosis, and changes of the captured headers. */
 export interface Capture extends Partial<DiagnoseSignatureOptions> {
-  /** Names and values that replace those of the delivery; undefined takes one away. */
+  /** Header values that replace those of the delivery; undefined removes a header. */
   readonly change?: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-/** What is signed, and by which secret. */
+/** What is signed, and with which secret. */
 export interface Signed {
   readonly secret?: string | Uint8Array;
   readonly body?: string | Uint8Array;
   readonly id?: string;
   readonly timestamp?: string;
-  /** In place of the scheme's own string in front of the body. */
+  /** Replaces the scheme's own string before the body. */
   readonly prefix?: string;
   readonly hash?: string;
 }
 
-/** The MAC of what is signed, by a way of its own: no test follows a mistake of the library. */
+/** The MAC of what is signed. Uses node:crypto, so that a bug of the library cannot hide itself. */
 export function macOf(signed: Signed = {}): Buffer {
   const { secret = SECRET, body = ALARM_BODY, id = ID, timestamp = TIMESTAMP } = signed;
   const { prefix = `v1:${timestamp}:${id}:`, hash = "sha256" } = signed;
   return createHmac(hash, secret).update(prefix).update(body).digest();
 }
 
-/** A delivery that is signed in one way and captured in another, as options of a diagnosis. */
+/** Options of a diagnosis for a delivery that is signed as `signed` and captured as `capture`. */
 export function captured(signed: Signed = {}, capture: Capture = {}): DiagnoseSignatureOptions {
   const { change = {}, ...options } = capture;
   const { body = ALARM_BODY, id = ID, timestamp = TIMESTAMP } = signed;
@@ -63,7 +63,7 @@ export function captured(signed: Signed = {}, capture: Capture = {}): DiagnoseSi
   };
 }
 
-/** The diagnosis of a delivery that is signed in one way and captured in another. */
+/** Diagnoses a delivery that is signed as `signed` and captured as `capture`. */
 export function diagnose(signed: Signed = {}, capture: Capture = {}) {
   return diagnoseSignature(captured(signed, capture));
 }

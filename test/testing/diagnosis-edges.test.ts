@@ -5,16 +5,16 @@ import { JSON_KEY_ORDERS, orderKeys } from "../../src/testing/diagnosis/json-key
 import { JSON_LAYOUTS, writeJson } from "../../src/testing/diagnosis/json-layouts.js";
 import { jsonSpellings } from "../../src/testing/diagnosis/json-spellings.js";
 import { readJsonTokens, type JsonToken } from "../../src/testing/diagnosis/json-tokens.js";
-import { parseCapturedRequest } from "../../src/testing/diagnosis/captured-request.js";
+import { parseCapturedRequest } from "../../src/testing/diagnosis/parse-captured-request.js";
 import { readCapturedBody } from "../../src/testing/diagnosis/captured-body.js";
-import { createSearchBudget } from "../../src/testing/diagnosis/search-budget.js";
+import { SearchBudget } from "../../src/testing/diagnosis/search-budget.js";
 import { unexplained } from "../../src/testing/diagnosis/unexplained.js";
 import { readWebhookHeaders } from "../../src/testing/diagnosis/webhook-header-texts.js";
 import { ALARM_BODY, captured, codesOf, diagnose } from "./diagnosis-capture.js";
 
 const unchanged = ({ text }: JsonToken): string => text;
 
-describe("a duration in words", () => {
+describe("durations", () => {
   test.each([
     [0, "0 ms"],
     [-499, "499 ms"],
@@ -25,20 +25,20 @@ describe("a duration in words", () => {
     [-7_260_000, "2 h 1 min"],
     [86_400_000, "1 day"],
     [2 * 86_400_000 + 3_600_000, "2 days 1 h"],
-  ])("%i ms is %s", (ms, words) => {
+  ])("a duration of %i ms is shown as %s", (ms, words) => {
     expect(inWords(ms)).toBe(words);
   });
 
-  test("of a timestamp that is none, there is no skew", () => {
+  test("a timestamp that is not a number of seconds has no clock skew", () => {
     for (const text of ["", "soon", "-5", "1".repeat(16)])
       expect(skewClue(text, 0, 0)).toBeUndefined();
   });
 });
 
-describe("chunks", () => {
+describe("chunked bodies", () => {
   const bytes = (text: string) => Buffer.from(text);
 
-  test("are read with LF, extensions and trailers", () => {
+  test("a chunked body is read with LF, extensions and trailers", () => {
     const whole = bytes("3\nabc\n2;name=value\r\nde\r\n0\r\nTrailer: x\r\n\r\n");
     expect(Buffer.from(readChunks(whole) ?? []).toString()).toBe("abcde");
   });
@@ -52,12 +52,12 @@ describe("chunks", () => {
     "x\r\n",
     "3\r\nabc\r\n",
     `${"0".repeat(200)}\n`,
-  ])("are none in %j", (text) => {
+  ])("%j is not a chunked body", (text) => {
     expect(readChunks(bytes(text))).toBeUndefined();
   });
 });
 
-describe("the tokens of JSON", () => {
+describe("JSON tokens", () => {
   const texts = [
     ALARM_BODY,
     '"a\\\\"',
@@ -66,7 +66,7 @@ describe("the tokens of JSON", () => {
     "7",
   ];
 
-  test("are written without a loss, in every layout", () => {
+  test("JSON tokens are written without loss in every layout", () => {
     for (const text of texts) {
       const tokens = readJsonTokens(text) ?? [];
       expect(tokens.map((token) => text.slice(token.at, token.at + token.text.length))).toEqual(
@@ -82,12 +82,12 @@ describe("the tokens of JSON", () => {
     }
   });
 
-  test("are none of what is no JSON", () => {
+  test("a text that is not JSON has no tokens", () => {
     for (const text of ["", "{", '{"a":}', "\uFEFF{}"])
       expect(readJsonTokens(text)).toBeUndefined();
   });
 
-  test("are in another order with every member and the same value", () => {
+  test("sorting the keys keeps every member and its value", () => {
     const text = '{"b":1,"aa":[{"d":{},"c":2}],"a":{"z":1,"y":"\\"{"}}';
     const [sorted, byLength] = JSON_KEY_ORDERS.map((order) =>
       orderKeys(readJsonTokens(text) ?? [], order)
@@ -98,7 +98,7 @@ describe("the tokens of JSON", () => {
     expect(byLength).toBe('{"a":{"y":"\\"{","z":1},"b":1,"aa":[{"c":2,"d":{}}]}');
   });
 
-  test("nested deeper than sorting goes stay as they are", () => {
+  test("keys that are nested deeper than the sorter goes keep their order", () => {
     const deep = `${"[".repeat(60)}{"b":1,"a":2}${"]".repeat(60)}`;
     const tokens = readJsonTokens(`{"b":${deep},"a":1}`) ?? [];
     const [order] = JSON_KEY_ORDERS;
@@ -110,7 +110,7 @@ describe("the tokens of JSON", () => {
     expect(text).toBe(`{"a":1,"b":${deep}}`);
   });
 
-  test("are not written beyond a length that indentation may reach", () => {
+  test("JSON is not written beyond the length limit, even if indentation would exceed it", () => {
     const tokens = readJsonTokens(`${"[".repeat(2_000)}${"]".repeat(2_000)}`) ?? [];
     const indented = JSON_LAYOUTS.filter(({ indent }) => indent.length > 1);
     for (const layout of indented) {
@@ -121,21 +121,21 @@ describe("the tokens of JSON", () => {
   });
 });
 
-describe("spellings of JSON", () => {
-  test("end where a string alone is beyond the length", () => {
+describe("JSON spellings", () => {
+  test("a JSON text is not written if one string is longer than the limit", () => {
     const [layout] = JSON_LAYOUTS;
     const tokens = readJsonTokens('"abc"') ?? [];
     const write = (maxLength: number) => layout && writeJson(tokens, unchanged, layout, maxLength);
     expect([write(4), write(5)]).toEqual([undefined, '"abc"']);
   });
 
-  test("are none where the budget is not enough to read it", () => {
-    expect([...jsonSpellings('{"a":1}', createSearchBudget(100))]).toEqual([]);
-    expect([...jsonSpellings('{"a":1}', createSearchBudget(10_000))]).not.toEqual([]);
+  test("a budget that is too small to read the JSON gives no spellings", () => {
+    expect([...jsonSpellings('{"a":1}', new SearchBudget(100))]).toEqual([]);
+    expect([...jsonSpellings('{"a":1}', new SearchBudget(10_000))]).not.toEqual([]);
   });
 });
 
-describe("odd text is no explanation, and no failure", () => {
+describe("odd texts", () => {
   test.each([
     ["a broken escape of a percent-encoding", "%7B%22alarm%22%3A%E0%A4%A"],
     ["half a surrogate pair in escapes", '{"alarm":"\\ud800"}'],
@@ -145,23 +145,26 @@ describe("odd text is no explanation, and no failure", () => {
     ["an odd number of UTF-16 bytes", Buffer.of(0xff, 0xfe, 0x7b)],
     ["UTF-16 of another body", Buffer.from("{}", "utf16le")],
     ["one byte", Buffer.of(0)],
-    ["blanks alone", " \n\t "],
-    ["newlines alone", "\n\n"],
-  ])("%s", async (_, body) => {
+    ["only blanks", " \n\t "],
+    ["only newlines", "\n\n"],
+  ])("diagnoseSignature explains nothing and does not fail for %s", async (_, body) => {
     const { findings } = await diagnose({ secret: "whsec_unknown" }, { body });
     expect(findings.at(-1)).toMatchObject({ code: "unexplained", certainty: "possible" });
   });
 
-  test.each(["%zz", "\ud800", "a\\", "=", "whsec_"])("a secret of %j", async (secret) => {
-    expect(await codesOf({}, { secret })).toEqual(["unexplained"]);
-  });
+  test.each(["%zz", "\ud800", "a\\", "=", "whsec_"])(
+    "diagnoseSignature explains nothing and does not fail for the secret %j",
+    async (secret) => {
+      expect(await codesOf({}, { secret })).toEqual(["unexplained"]);
+    },
+  );
 
-  test("a form's = behind the body", async () => {
+  test("diagnoseSignature finds the = that a form parser adds after the body", async () => {
     expect(await codesOf({}, { body: `${ALARM_BODY}=` })).toEqual(["body_form_encoded"]);
   });
 });
 
-test("HAR with one request alone is read, webhook or not", () => {
+test("the only request in a HAR file is read, even if it is not a webhook", () => {
   const request = {
     headers: [{ name: "a", value: "b" }],
     postData: { text: "YQ==", encoding: "base64" },
@@ -172,7 +175,7 @@ test("HAR with one request alone is read, webhook or not", () => {
   expect([Buffer.from(body).toString(), method, receivedAt]).toEqual(["a", undefined, undefined]);
 });
 
-test("UTF-16 of either order is read, and an event without a body", async () => {
+test("UTF-16 of either byte order is read, and an event without a body", async () => {
   const lines = Object.entries(captured().headers as object).map(
     ([name, value]) => `${name}: ${String(value)}`,
   );
@@ -183,7 +186,7 @@ test("UTF-16 of either order is read, and an event without a body", async () => 
   expect(await codesOf({}, parseCapturedRequest(event))).toEqual(["body_empty", "unexplained"]);
 });
 
-test("a body that is too large for a single try is not passed over in silence", () => {
+test("a body that is too large for a single attempt is reported", () => {
   const headers = readWebhookHeaders(Object.entries(captured().headers as Record<string, string>));
   const counts = { signatures: 0, keys: 1, prefixes: 1, bodies: 1 };
   const body = readCapturedBody("", []);

@@ -16,7 +16,7 @@ const HEX = macOf().toString("hex");
 
 type Change = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The delivery as the gateway signs it, with headers that something changed. */
+/** The delivery as the gateway signs it, with one header changed. */
 const CHANGED: readonly [what: string, code: string, change: Change][] = [
   ["id under CGI's name", "header_renamed", { "X-Webhook-Id": undefined, HTTP_X_WEBHOOK_ID: ID }],
   ["id with underscores", "header_renamed", { "X-Webhook-Id": undefined, x_webhook_id: ID }],
@@ -59,9 +59,9 @@ const CHANGED: readonly [what: string, code: string, change: Change][] = [
   ],
 ];
 
-describe("a header that was changed is found", () => {
+describe("changed headers", () => {
   test.each(CHANGED.map(([what, code, change]) => ({ what, code, change })))(
-    "$what",
+    "diagnoseSignature finds the changed header: $what",
     async ({ code, change }) => {
       const { verdict, findings } = await diagnose({}, { change });
       expect(verdict).toBe("bad");
@@ -70,26 +70,26 @@ describe("a header that was changed is found", () => {
     },
   );
 
-  test("and which of two values is signed", async () => {
+  test("diagnoseSignature names the signed value of a header with two values", async () => {
     const change = { "X-Webhook-Id": `other, ${ID}` };
     const [finding] = (await diagnose({}, { change })).findings;
     expect(finding).toMatchObject({ header: "X-Webhook-Id" });
     expect(finding?.message).toMatch(/2 values.*value 2/);
   });
 
-  test("together with a body that was changed", async () => {
+  test("diagnoseSignature finds a changed header and a changed body together", async () => {
     const change = { "X-Webhook-Timestamp": "1760000000000" };
     const codes = await codesOf({}, { change, body: `\uFEFF${ALARM_BODY}` });
     expect(codes).toEqual(["timestamp_unit", "body_bom"]);
   });
 
-  test("not where it is only in upper case, which is good", async () => {
+  test("diagnoseSignature accepts a signature in upper case", async () => {
     const change = { "X-Webhook-Signature": `v1=${HEX.toUpperCase()}` };
     expect(await codesOf({}, { change })).toEqual([]);
   });
 });
 
-test("headers are found behind hundreds of others, each one line", async () => {
+test("webhook headers are found after hundreds of other header lines, up to 1 000 lines", async () => {
   const others = Array.from({ length: 990 }, (_, at) => [`x-other-${String(at)}`, "a"] as const);
   const found = { ...Object.fromEntries(others), ...(captured().headers as object) };
   expect(await codesOf({}, { headers: found })).toEqual([]);
@@ -97,9 +97,9 @@ test("headers are found behind hundreds of others, each one line", async () => {
   expect(await codesOf({}, { headers: many })).toEqual(["all_headers_missing"]);
 });
 
-describe("a header that is missing is named", () => {
+describe("missing headers", () => {
   test.each(["X-Webhook-Id", "X-Webhook-Timestamp", "X-Webhook-Type", "X-Webhook-Signature"])(
-    "%s",
+    "diagnoseSignature names the missing header %s",
     async (header) => {
       const { verdict, findings } = await diagnose({}, { change: { [header]: undefined } });
       expect(verdict).toBe("bad");
@@ -107,7 +107,7 @@ describe("a header that is missing is named", () => {
     },
   );
 
-  test("or outside of its grammar, be it not signed as the type is", async () => {
+  test("diagnoseSignature names a malformed type header, which is not signed", async () => {
     const change = { "X-Webhook-Type": "new alarm" };
     const { findings } = await diagnose({}, { change });
     expect(findings).toMatchObject([
@@ -117,13 +117,13 @@ describe("a header that is missing is named", () => {
     expect(findings[0]?.message).toContain("1 to 128 characters");
   });
 
-  test("all of them, once", async () => {
+  test("diagnoseSignature reports one finding if all webhook headers are missing", async () => {
     expect(await codesOf({}, { headers: { Host: "a.example" } })).toEqual(["all_headers_missing"]);
     expect(await codesOf({}, { headers: null })).toEqual(["all_headers_missing"]);
   });
 });
 
-/** Signed in another way than the gateway's. */
+/** Signed in another way than the gateway signs. */
 const SCHEMES: readonly [what: string, code: string, prefix: string, hash?: string][] = [
   ["no v1:", "other_scheme", `${TIMESTAMP}:${ID}:`],
   ["Standard Webhooks", "other_scheme", `${ID}.${TIMESTAMP}.`],
@@ -137,9 +137,9 @@ const SCHEMES: readonly [what: string, code: string, prefix: string, hash?: stri
   ["sha1", "other_digest", `v1:${TIMESTAMP}:${ID}:`, "sha1"],
 ];
 
-describe("another scheme is found", () => {
+describe("other schemes", () => {
   test.each(SCHEMES.map(([what, code, prefix, hash]) => ({ what, code, prefix, hash })))(
-    "$what",
+    "diagnoseSignature recognizes the other signing scheme: $what",
     async ({ code, prefix, hash }) => {
       const { findings } = await diagnose({ prefix, ...(hash === undefined ? {} : { hash }) });
       expect(findings[0]).toMatchObject({ code, certainty: "proven" });
@@ -147,23 +147,23 @@ describe("another scheme is found", () => {
   );
 });
 
-describe("what a receiver refuses though the signature is good is named", () => {
+describe("well-signed deliveries that a receiver refuses", () => {
   const signed = async (id: string, timestamp: number, body = ALARM_BODY) => ({
     "X-Webhook-Signature": await signDelivery({ secret: SECRET, id, timestamp, body }),
   });
 
-  test("an id with a colon: the body's start moved into it", async () => {
+  test("diagnoseSignature names an id with a colon that contains the start of the body", async () => {
     const cut = ALARM_BODY.indexOf(":");
     const change = { "X-Webhook-Id": `${ID}:${ALARM_BODY.slice(0, cut)}` };
     const { findings } = await diagnose({}, { change, body: ALARM_BODY.slice(cut + 1) });
     expect(findings).toMatchObject([{ code: "header_malformed", header: "X-Webhook-Id" }]);
   });
 
-  test("a timestamp that was signed in milliseconds", async () => {
+  test("diagnoseSignature names a timestamp that was signed in milliseconds", async () => {
     expect(await codesOf({ timestamp: String(NOW_MS) })).toEqual(["timestamp_unit"]);
   });
 
-  test("a header type that the signed body is not of", async () => {
+  test("diagnoseSignature names a type header that differs from the type of the signed body", async () => {
     const change = { "X-Webhook-Type": "delete_my_data_event" };
     const { verdict, findings } = await diagnose({}, { change });
     expect(verdict).toBe("bad");
@@ -175,7 +175,7 @@ describe("what a receiver refuses though the signature is good is named", () => 
     [-(3 * 86_400 + 7_205), "timestamp_behind", "3 days 2 h behind"],
     [601, "timestamp_ahead", "10 min 1 s ahead of"],
     [2 * 3_600 + 30, "timestamp_ahead", "local time taken for UTC"],
-  ])("a clock that is off by %i s", async (seconds, code, words) => {
+  ])("diagnoseSignature names a clock that is off by %i s", async (seconds, code, words) => {
     const timestamp = NOW_MS / 1000 + seconds;
     const change = { "X-Webhook-Timestamp": String(timestamp), ...(await signed(ID, timestamp)) };
     const { findings } = await diagnose({}, { change });
@@ -183,7 +183,7 @@ describe("what a receiver refuses though the signature is good is named", () => 
     expect(findings[0]?.message).toContain(words);
   });
 
-  test("but not at the end of the tolerance, nor at the moment of capture", async () => {
+  test("diagnoseSignature accepts a timestamp at the limit of the tolerance and at the time of capture", async () => {
     expect(await codesOf({}, { now: NOW_MS + 300_000 })).toEqual([]);
     expect(await codesOf({}, { now: NOW_MS + 300_001 })).toEqual(["timestamp_behind"]);
     expect(await codesOf({}, { now: undefined, receivedAt: new Date(NOW_MS) })).toEqual([]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ALARM_BODY, codesOf, diagnose } from "./diagnosis-capture.js";
 
-/** One JSON value as different programs write it, but for its numbers, which stay as they were sent. */
+/** One JSON value as different programs write it. Its numbers stay as they were sent. */
 const JSON_OF = {
   javascript:
     '{"alarm":{"id":1,"text":"Åsa – <b>\\"x\\" & y</b> it\'s = a/b","score":1.50,"big":12345678901234567890,"list":[1,{"b":null},[]],"none":{}}}',
@@ -60,16 +60,19 @@ const PAIRS = PROGRAMS.filter((signer) => !SORTED.includes(signer)).flatMap((sig
   })),
 );
 
-describe("a body that was written anew is found, whoever signed and whoever wrote", () => {
-  test.each(PAIRS)("signed by $signer, captured by $captor", async ({ signer, captor }) => {
-    const { findings } = await diagnose({ body: JSON_OF[signer] }, { body: JSON_OF[captor] });
-    expect(findings).toHaveLength(1);
-    expect(findings[0]?.code).toMatch(/^body_(?:reserialised|escapes)$/);
-    expect(findings[0]?.certainty).toBe("proven");
-  });
+describe("re-serialized bodies", () => {
+  test.each(PAIRS)(
+    "a body signed by $signer and written again by $captor is recognized",
+    async ({ signer, captor }) => {
+      const { findings } = await diagnose({ body: JSON_OF[signer] }, { body: JSON_OF[captor] });
+      expect(findings).toHaveLength(1);
+      expect(findings[0]?.code).toMatch(/^body_(?:reserialised|escapes)$/);
+      expect(findings[0]?.certainty).toBe("proven");
+    },
+  );
 
   test.each(PROGRAMS.filter((captor) => captor !== "sorted"))(
-    "signed with sorted keys, captured by %s",
+    "a body signed with sorted keys and written by %s is recognized by its key order",
     async (captor) => {
       expect(await codesOf({ body: JSON_OF.sorted }, { body: JSON_OF[captor] })).toEqual([
         "body_key_order",
@@ -78,7 +81,7 @@ describe("a body that was written anew is found, whoever signed and whoever wrot
   );
 
   test.each(PROGRAMS.filter((captor) => captor !== "postgres"))(
-    "signed as PostgreSQL keeps it, captured by %s",
+    "a body signed in PostgreSQL's key order and written by %s is recognized",
     async (captor) => {
       expect(await codesOf({ body: JSON_OF.postgres }, { body: JSON_OF[captor] })).toEqual([
         "body_key_order",
@@ -87,18 +90,21 @@ describe("a body that was written anew is found, whoever signed and whoever wrot
   );
 });
 
-describe("the spelling is told apart", () => {
-  test.each([2, 4, "\t", 1])("JSON.stringify with %j", async (indent) => {
-    const value: unknown = JSON.parse(
-      JSON_OF.javascript.replace("1.50", "2").replace(/1\d{19}/, "3"),
-    );
-    const compact = JSON.stringify(value);
-    const pretty = JSON.stringify(value, null, indent);
-    expect(await codesOf({ body: compact }, { body: pretty })).toEqual(["body_reserialised"]);
-    expect(await codesOf({ body: pretty }, { body: compact })).toEqual(["body_reserialised"]);
-  });
+describe("spellings", () => {
+  test.each([2, 4, "\t", 1])(
+    "a body written by JSON.stringify with %j is recognized, on either side",
+    async (indent) => {
+      const value: unknown = JSON.parse(
+        JSON_OF.javascript.replace("1.50", "2").replace(/1\d{19}/, "3"),
+      );
+      const compact = JSON.stringify(value);
+      const pretty = JSON.stringify(value, null, indent);
+      expect(await codesOf({ body: compact }, { body: pretty })).toEqual(["body_reserialised"]);
+      expect(await codesOf({ body: pretty }, { body: compact })).toEqual(["body_reserialised"]);
+    },
+  );
 
-  test("letters alone were escaped, or their escapes were read", async () => {
+  test("escaped letters are recognized, on either side", async () => {
     const escaped = ALARM_BODY.replace(
       /[\u007f-\uffff]/g,
       (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -107,13 +113,13 @@ describe("the spelling is told apart", () => {
     expect(await codesOf({ body: escaped }, { body: ALARM_BODY })).toEqual(["body_escapes"]);
   });
 
-  test("with a newline behind it, as Go's encoder writes", async () => {
+  test("the newline that Go's encoder adds is named", async () => {
     const { findings } = await diagnose({ body: `${JSON_OF.go}\n` }, { body: JSON_OF.jackson });
     expect(findings[0]?.code).toBe("body_reserialised");
     expect(findings[0]?.message).toMatch(/Go .*newline at its end\.$/);
   });
 
-  test("an object in place of a body, as req.body is", async () => {
+  test("an object such as req.body in place of the body is recognized", async () => {
     const value: unknown = { alarm: { id: 1, text: "Åsa" } };
     const parsed = await codesOf({ body: JSON.stringify(value) }, { body: value });
     expect(parsed).toEqual(["body_parsed"]);
@@ -123,7 +129,7 @@ describe("the spelling is told apart", () => {
     expect(lost[0]).toBe("body_parsed");
   });
 
-  test("together with a newline in the secret", async () => {
+  test("a newline in the secret and a re-serialized body are found together", async () => {
     const secret = "whsec_of_its_own";
     expect(
       await codesOf(
@@ -133,7 +139,7 @@ describe("the spelling is told apart", () => {
     ).toEqual(["secret_whitespace", "body_reserialised"]);
   });
 
-  test("nothing is claimed for a value that was changed", async () => {
+  test("diagnoseSignature explains nothing if a value was changed", async () => {
     const changed = JSON_OF.python.replace('"id": 1', '"id": 2');
     expect(await codesOf({ body: JSON_OF.javascript }, { body: changed })).toEqual(["unexplained"]);
   });

@@ -13,7 +13,7 @@ interface Lost {
   readonly details?: object;
 }
 
-/** What shows that the signed bytes are lost. */
+/** Bodies that show that the signed bytes are lost. */
 const LOST: readonly Lost[] = [
   { what: "nothing left", code: "body_empty", captured: "" },
   { what: "no body given", code: "body_empty", captured: undefined },
@@ -49,9 +49,9 @@ const LOST: readonly Lost[] = [
   },
 ];
 
-describe("a body whose bytes are lost is named", () => {
+describe("lost bodies", () => {
   test.each(LOST)(
-    "$what",
+    "diagnoseSignature names a body whose bytes are lost: $what",
     async ({ code, captured, signed = ALARM_BODY, headers = {}, details }) => {
       const { verdict, findings } = await diagnose(
         { body: signed },
@@ -62,7 +62,7 @@ describe("a body whose bytes are lost is named", () => {
     },
   );
 
-  test("a length that was declared and is there speaks for a wrong secret", async () => {
+  test("a body as long as Content-Length says points to a wrong secret", async () => {
     const change = { "Content-Length": String(BYTES.length) };
     const { findings } = await diagnose({ secret: "whsec_unknown" }, { change });
     expect(findings[0]?.message).toContain("as long as Content-Length says");

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { parseCapturedRequest } from "../../src/testing/diagnosis/captured-request.js";
+import { parseCapturedRequest } from "../../src/testing/diagnosis/parse-captured-request.js";
 import { diagnoseSignature } from "../../src/testing/diagnosis/diagnose-signature.js";
 import { ALARM_BODY, captured, ID, NOW_MS, SECRET, TEST_SECRET } from "./diagnosis-capture.js";
 
@@ -13,7 +13,7 @@ async function verdictOf(capture: string | Uint8Array, now?: number): Promise<st
   return (await diagnoseSignature({ ...request, ...at, secret: SECRET })).verdict;
 }
 
-/** The same delivery in every form that is read, byte for byte. */
+/** The same delivery in every supported form, byte for byte. */
 const CAPTURES: readonly [what: string, capture: string | Uint8Array][] = [
   ["HTTP with CRLF", ["POST /hook HTTP/1.1", ...LINES, "", ALARM_BODY].join("\r\n")],
   ["HTTP with LF", ["POST /hook HTTP/1.1", ...LINES, "", ALARM_BODY].join("\n")],
@@ -43,7 +43,7 @@ const CAPTURES: readonly [what: string, capture: string | Uint8Array][] = [
     ].join("\n"),
   ],
   [
-    "curl -v with the body behind it",
+    "curl -v followed by the body",
     ["> POST / HTTP/1.1", ...LINES.map((line) => `> ${line}`), ">", ALARM_BODY].join("\r\n"),
   ],
   [
@@ -103,13 +103,16 @@ function harEntry() {
   };
 }
 
-describe("a capture is read to the same delivery", () => {
-  test.each(CAPTURES)("%s", async (_, capture) => {
-    expect(Buffer.from(parseCapturedRequest(capture).body).toString()).toBe(ALARM_BODY);
-    expect(await verdictOf(capture, NOW_MS)).toBe("good");
-  });
+describe("parseCapturedRequest", () => {
+  test.each(CAPTURES)(
+    "parseCapturedRequest reads the same delivery from %s",
+    async (_, capture) => {
+      expect(Buffer.from(parseCapturedRequest(capture).body).toString()).toBe(ALARM_BODY);
+      expect(await verdictOf(capture, NOW_MS)).toBe("good");
+    },
+  );
 
-  test("with the moment of capture where it is told", async () => {
+  test("parseCapturedRequest reads the time of capture if the capture contains it", async () => {
     const event = { headers: HEADERS, body: ALARM_BODY, requestContext: { timeEpoch: NOW_MS } };
     const fixture = { headers: HEADERS, body: ALARM_BODY, receivedAt: "2025-10-09T08:53:20Z" };
     for (const capture of [event, fixture, harEntry()]) {
@@ -119,21 +122,21 @@ describe("a capture is read to the same delivery", () => {
     }
   });
 
-  test("with its method, and a header given twice as a list", () => {
+  test("parseCapturedRequest reads the method, and a repeated header as a list", () => {
     const capture = `PUT /hook HTTP/1.1\nX-Webhook-Id: ${ID}\nX-Webhook-Id: other\n\n`;
     const { method, headers, body } = parseCapturedRequest(capture);
     expect([method, headers["X-Webhook-Id"], body.length]).toEqual(["PUT", [ID, "other"], 0]);
   });
 
-  test("with the blanks around a value taken off, and none within", () => {
+  test("parseCapturedRequest trims the blanks around a header value and keeps those inside", () => {
     const capture = `A:b\nB: \t \nC:\t c  d \t\nD:: \n\n`;
     const { headers } = parseCapturedRequest(capture);
     expect(headers).toEqual({ A: "b", B: "", C: "c  d", D: ":" });
   });
 
-  // A quadratic search for the blanks at the end takes minutes.
+  // Without a linear trim this takes minutes.
   test.each([" ", "\t", " \t"])(
-    "with a long row of %j in a value",
+    "parseCapturedRequest reads a long run of %j in a header value in linear time",
     { timeout: 20_000 },
     (blank) => {
       const value = `a${blank.repeat(300_000)}b`;
@@ -142,7 +145,7 @@ describe("a capture is read to the same delivery", () => {
     },
   );
 
-  test("with the first thousand header lines, and no more", () => {
+  test("parseCapturedRequest keeps the first thousand header lines", () => {
     const head = "A: b\r\n".repeat(30_000);
     const { headers, body } = parseCapturedRequest(`Host: x\r\n${head}\r\nbody`);
     expect(headers["Host"]).toBe("x");
@@ -150,13 +153,13 @@ describe("a capture is read to the same delivery", () => {
     expect(Buffer.from(body).toString()).toBe("body");
   });
 
-  test("with bytes that are no UTF-8, and the newline that ends the file", () => {
+  test("parseCapturedRequest keeps bytes that are not UTF-8 and the newline that ends the file", () => {
     const bytes = Buffer.of(0xff, 0x00, 0x0d, 0x0a, 0x0a, 0xe5, 0x0a);
     const capture = Buffer.concat([Buffer.from(`${LINES.join("\r\n")}\r\n\r\n`), bytes]);
     expect(Buffer.from(parseCapturedRequest(capture).body).equals(bytes)).toBe(true);
   });
 
-  test("our own fixtures, the hostile ones too", async () => {
+  test("diagnoseSignature gives the documented finding for the package's own fixtures", async () => {
     for (const name of [
       "golden-vector",
       "alarm-200-kb",
@@ -187,14 +190,14 @@ describe("a capture is read to the same delivery", () => {
   });
 });
 
-describe("what is no capture is refused by what it lacks", () => {
+describe("refused captures", () => {
   test.each([
     ["nothing", " \r\n\t", "empty_capture"],
     ["a response", `HTTP/1.1 200 OK\n${LINES.join("\n")}\n\n`, "not_a_request"],
     ["a line without a colon", `${LINES.join("\n")}\nX-Webhook\n\n`, "invalid_header_line"],
     ["no headers", "POST / HTTP/1.1\n\nbody", "missing_headers"],
     ["no blank line", LINES.join("\n"), "missing_blank_line"],
-    ["a body alone", ALARM_BODY, "missing_headers"],
+    ["only a body", ALARM_BODY, "missing_headers"],
     ["broken JSON", ALARM_BODY.slice(0, -1), "invalid_json"],
     ["a list", "[1]", "missing_headers"],
     ["an event without body", JSON.stringify({ headers: HEADERS }), "missing_body"],
@@ -203,13 +206,13 @@ describe("what is no capture is refused by what it lacks", () => {
     ["HAR without a list", JSON.stringify({ log: { entries: 1 } }), "no_delivery_in_har"],
     ["HAR without headers", JSON.stringify({ request: {} }), "missing_headers"],
     ["HAR without a body", JSON.stringify({ request: { headers: HEADERS } }), "missing_body"],
-  ])("%s", (_, capture, code) => {
+  ])("parseCapturedRequest refuses this capture by what it lacks: %s", (_, capture, code) => {
     expect(() => parseCapturedRequest(capture)).toThrow(
       expect.objectContaining({ name: "CaptureError", code }) as Error,
     );
   });
 
-  test("and the line is named", () => {
+  test("parseCapturedRequest names the line of an invalid header", () => {
     expect(() => parseCapturedRequest("POST / HTTP/1.1\nHost: a\noops\n\n")).toThrow(/^line 3 /);
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { SignatureDiagnosis } from "../../src/testing/diagnosis/diagnose-signature.js";
 import { ALARM_BODY, diagnose, ID, macOf, SECRET, TIMESTAMP } from "./diagnosis-capture.js";
-import { parseCapturedRequest } from "../../src/testing/diagnosis/captured-request.js";
+import { parseCapturedRequest } from "../../src/testing/diagnosis/parse-captured-request.js";
 
-/** Pieces of what a diagnosis is given: a finding that held a part of it would hold one of these. */
+/** Pieces of the input. A finding that quoted a part of it would contain one of these. */
 const CANARIES = [
   ...["Q2FuYXJ5", "whsec_Q2", "rotated", "of_the_other"],
   ...[
@@ -24,7 +24,7 @@ function leaksOf(diagnosis: SignatureDiagnosis): string[] {
   return CANARIES.filter((canary) => shown.includes(canary));
 }
 
-describe("a diagnosis holds nothing of what it is given", () => {
+describe("privacy", () => {
   const secrets = [`${SECRET}_rotated`, `${SECRET}\n`];
   const otherSecrets = ["whsec_of_the_other"];
   const signings = [
@@ -51,7 +51,7 @@ describe("a diagnosis holds nothing of what it is given", () => {
     { "X-Webhook-Id": undefined, "Content-Length": "7", "Content-Encoding": "canary" },
   ];
 
-  test("whatever is wrong", async () => {
+  test("a diagnosis quotes nothing of headers, body and secrets", async () => {
     const codes = new Set<string>();
     for (const signed of signings) {
       for (const body of bodies) {
@@ -67,11 +67,11 @@ describe("a diagnosis holds nothing of what it is given", () => {
       expect(leaksOf(diagnosis)).toEqual([]);
       for (const { code } of diagnosis.findings) codes.add(code);
     }
-    // Else the search would have looked at little.
+    // Otherwise the deliveries above would reach too few findings.
     expect(codes.size).toBeGreaterThan(10);
   });
 
-  test("nor does the refusal of a capture", () => {
+  test("a refused capture is not quoted in the error", () => {
     const head = `POST /canary HTTP/1.1\r\nX-Webhook-Id: ${ID}\r\n`;
     const texts = [
       `${head}canary without a colon\r\n\r\n${ALARM_BODY}`,

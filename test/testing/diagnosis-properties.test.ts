@@ -13,11 +13,11 @@ const body = fc.oneof(
   fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
 );
 
-/** The parts of a search are bounded, but each of these runs a whole one. */
+/** Few runs, because each one is a whole search. */
 const FEW = { numRuns: 40, seed: 20_261_121 };
 
-describe("a good delivery is good", () => {
-  test("whatever its id, timestamp, secret and bytes", async () => {
+describe("good deliveries", () => {
+  test("diagnoseSignature accepts a good delivery with any id, timestamp, secret and bytes", async () => {
     await fc.assert(
       fc.asyncProperty(id, timestamp, secret, body, async (anId, aTimestamp, aSecret, bytes) => {
         const signed = { id: anId, timestamp: aTimestamp, secret: aSecret, body: bytes };
@@ -53,28 +53,28 @@ describe("a good delivery is good", () => {
         Object.fromEntries(Object.entries(record).map(([n, value]) => [n.toUpperCase(), value])),
     ],
     [
-      "a get alone",
+      "an object with only get",
       (record: Record<string, string>) => {
         const headers = new Headers(record);
         return { get: (name: string) => headers.get(name) };
       },
     ],
-  ])("with headers as %s", async (_, shape) => {
+  ])("diagnoseSignature accepts a good delivery with headers as %s", async (_, shape) => {
     const options = captured();
     const headers = shape(options.headers as Record<string, string>);
     expect(await diagnoseSignature({ ...options, headers })).toMatchObject({ verdict: "good" });
   });
 });
 
-describe("what is proven gives the signature", () => {
-  /** Something done to one byte, one length or one place: seldom what a hypothesis undoes. */
+describe("false explanations", () => {
+  /** A change of one byte, the length or one position. The search rarely tries the inverse. */
   const tampering = fc.record({
     at: fc.nat(ALARM_BODY.length - 1),
     byte: fc.nat(255),
     how: fc.constantFrom("replace", "insert", "delete", "cut"),
   });
 
-  test("so that tampering is explained by nothing but what undoes it", async () => {
+  test("diagnoseSignature proves nothing for a tampered body", async () => {
     const bytes = Buffer.from(ALARM_BODY);
     await fc.assert(
       fc.asyncProperty(tampering, async ({ at, byte, how }) => {
@@ -92,7 +92,7 @@ describe("what is proven gives the signature", () => {
     );
   });
 
-  test("and a signature of random bytes is explained by nothing", async () => {
+  test("diagnoseSignature proves nothing for a signature of random bytes", async () => {
     const mac = fc.uint8Array({ minLength: 8, maxLength: 64 });
     await fc.assert(
       fc.asyncProperty(mac, async (bytes) => {
@@ -104,14 +104,14 @@ describe("what is proven gives the signature", () => {
     );
   });
 
-  test("a beginning of a few digits proves nothing", async () => {
+  test("diagnoseSignature proves nothing for a signature of a few digits", async () => {
     const digits = macOf().toString("hex").slice(0, 14);
     const { findings } = await diagnose({}, { change: { "X-Webhook-Signature": `v1=${digits}` } });
     expect(findings).toMatchObject([{ code: "header_malformed", certainty: "seen" }]);
   });
 });
 
-describe("a diagnosis never rejects for headers and body", () => {
+describe("odd input", () => {
   const hostile: readonly unknown[] = [
     undefined,
     7,
@@ -131,7 +131,7 @@ describe("a diagnosis never rejects for headers and body", () => {
     (function* () {
       for (;;) yield ["x-webhook-id", "a"];
     })(),
-    // Names that are none count as lines, and half a pair as none.
+    // Invalid names count as header lines; a lone value counts as no line.
     (function* () {
       for (;;) yield [7, "a"];
     })(),
@@ -145,7 +145,7 @@ describe("a diagnosis never rejects for headers and body", () => {
     },
   ];
 
-  test("of any shape", async () => {
+  test("diagnoseSignature does not reject for headers and bodies of any shape", async () => {
     for (const headers of hostile) {
       const { verdict } = await diagnoseSignature({ headers, body: ALARM_BODY, secret: SECRET });
       expect(verdict).toBe("bad");
@@ -157,7 +157,7 @@ describe("a diagnosis never rejects for headers and body", () => {
     }
   });
 
-  test("drawn at random", async () => {
+  test("diagnoseSignature does not reject for random headers and bodies", async () => {
     const anything = fc.anything({ withNullPrototype: true, withMap: true, withTypedArray: true });
     await fc.assert(
       fc.asyncProperty(anything, anything, async (headers, odd) => {
@@ -172,7 +172,7 @@ describe("a diagnosis never rejects for headers and body", () => {
     );
   });
 
-  test("but for an option that cannot work", async () => {
+  test("diagnoseSignature rejects for an option that cannot work", async () => {
     const options = captured();
     for (const wrong of [{ now: Number.NaN }, { timestampToleranceMs: -1 }, { tolerance: 1 }]) {
       await expect(diagnoseSignature({ ...options, ...wrong })).rejects.toMatchObject({

@@ -11,7 +11,7 @@ import {
   TIMESTAMP,
 } from "./diagnosis-capture.js";
 
-/** What a receiver with the same secret, moment and bound answers. */
+/** The outcome of a receiver with the same secret, clock and size limit. */
 async function outcomeOf(request: unknown, maxBodyBytes?: number): Promise<string> {
   const receiver = createWebhookReceiver({
     secret: SECRET,
@@ -23,21 +23,27 @@ async function outcomeOf(request: unknown, maxBodyBytes?: number): Promise<strin
   return (await receiver.receive(request as WebhookRequest)).outcome;
 }
 
-describe("what a receiver refuses beside the signature is seen", () => {
-  test.each(["PUT", "", "post ", "\u0000"])("a method that is %j", async (method) => {
-    const options = { ...captured(), method };
-    const { verdict, findings } = await diagnoseSignature(options);
-    expect(verdict).toBe("bad");
-    expect(findings).toMatchObject([{ code: "method_not_post", certainty: "seen" }]);
-    expect(await outcomeOf(options)).toBe("method_not_allowed");
-  });
+describe("the receiver's own refusals", () => {
+  test.each(["PUT", "", "post ", "\u0000"])(
+    "diagnoseSignature reports the method %j, which a receiver refuses",
+    async (method) => {
+      const options = { ...captured(), method };
+      const { verdict, findings } = await diagnoseSignature(options);
+      expect(verdict).toBe("bad");
+      expect(findings).toMatchObject([{ code: "method_not_post", certainty: "seen" }]);
+      expect(await outcomeOf(options)).toBe("method_not_allowed");
+    },
+  );
 
-  test.each(["POST", "post", undefined])("but not %j", async (method) => {
-    expect(await codesOf({}, { method })).toEqual([]);
-    expect(await outcomeOf({ ...captured(), method })).toBe("handled");
-  });
+  test.each(["POST", "post", undefined])(
+    "diagnoseSignature accepts the method %j, as a receiver does",
+    async (method) => {
+      expect(await codesOf({}, { method })).toEqual([]);
+      expect(await outcomeOf({ ...captured(), method })).toBe("handled");
+    },
+  );
 
-  test("a body beyond the bound, and none at it", async () => {
+  test("diagnoseSignature reports a body above maxBodyBytes and accepts one at the limit", async () => {
     const bytes = Buffer.byteLength(ALARM_BODY);
     expect(await codesOf({}, { maxBodyBytes: bytes })).toEqual([]);
     expect(await outcomeOf(captured(), bytes)).toBe("handled");
@@ -49,7 +55,7 @@ describe("what a receiver refuses beside the signature is seen", () => {
     expect(await outcomeOf(captured(), bytes - 1)).toBe("body_too_large");
   });
 
-  test("with the receiver's bound as default", async () => {
+  test("diagnoseSignature has the receiver's default of maxBodyBytes", async () => {
     for (const [length, codes] of [
       [1_048_576, []],
       [1_048_577, ["body_too_large"]],
@@ -60,13 +66,13 @@ describe("what a receiver refuses beside the signature is seen", () => {
     }
   });
 
-  test("and the body as it was sent counts, where the capture is longer", async () => {
+  test("diagnoseSignature compares the signed body with maxBodyBytes, not a longer capture", async () => {
     const body = Buffer.from(ALARM_BODY).toString("base64");
     const maxBodyBytes = Buffer.byteLength(ALARM_BODY);
     expect(await codesOf({}, { body, maxBodyBytes })).toEqual(["body_base64"]);
   });
 
-  test("all of it together with a signature that nothing explains", async () => {
+  test("diagnoseSignature reports method and body size in addition to an unexplained signature", async () => {
     const codes = await codesOf({ secret: "whsec_unknown" }, { method: "GET", maxBodyBytes: 1 });
     expect(codes).toEqual(["method_not_post", "body_too_large", "unexplained"]);
   });
@@ -74,27 +80,30 @@ describe("what a receiver refuses beside the signature is seen", () => {
   test.each([
     ["a number", Number(TIMESTAMP)],
     ["a number in a list", [Number(TIMESTAMP)]],
-  ])("a timestamp that is %s", async (_, timestamp) => {
-    const options = captured();
-    const headers = { ...(options.headers as object), "X-Webhook-Timestamp": timestamp };
-    const { verdict, findings } = await diagnoseSignature({ ...options, headers });
-    expect(verdict).toBe("bad");
-    expect(findings).toMatchObject([
-      { code: "header_malformed", certainty: "proven", header: "X-Webhook-Timestamp" },
-    ]);
-    expect(await outcomeOf({ ...options, headers })).toBe("malformed");
-    const unexplained = await diagnoseSignature({ ...options, headers, secret: "whsec_unknown" });
-    expect(unexplained.findings).toMatchObject([
-      { code: "header_malformed", certainty: "seen" },
-      { code: "unexplained" },
-    ]);
-  });
+  ])(
+    "diagnoseSignature reports a timestamp that is %s, as a receiver refuses it",
+    async (_, timestamp) => {
+      const options = captured();
+      const headers = { ...(options.headers as object), "X-Webhook-Timestamp": timestamp };
+      const { verdict, findings } = await diagnoseSignature({ ...options, headers });
+      expect(verdict).toBe("bad");
+      expect(findings).toMatchObject([
+        { code: "header_malformed", certainty: "proven", header: "X-Webhook-Timestamp" },
+      ]);
+      expect(await outcomeOf({ ...options, headers })).toBe("malformed");
+      const unexplained = await diagnoseSignature({ ...options, headers, secret: "whsec_unknown" });
+      expect(unexplained.findings).toMatchObject([
+        { code: "header_malformed", certainty: "seen" },
+        { code: "unexplained" },
+      ]);
+    },
+  );
 
   test.each([
     ["method", 7],
     ["maxBodyBytes", 0],
     ["maxBodyBytes", 1.5],
-  ])("an option %s of %j is refused", async (name, value) => {
+  ])("diagnoseSignature refuses the option %s of %j", async (name, value) => {
     await expect(diagnoseSignature({ ...captured(), [name]: value })).rejects.toMatchObject({
       code: "invalid_option",
     });
@@ -105,7 +114,7 @@ function thrower(): never {
   throw new Error("hostile");
 }
 
-/** All traps of a Proxy, each of which throws. */
+/** All traps of a Proxy. Each throws. */
 const THROWS = Object.fromEntries(
   Object.getOwnPropertyNames(Reflect).map((trap) => [trap, thrower]),
 );
@@ -122,7 +131,7 @@ function detached<T extends ArrayBuffer | ArrayBufferView<ArrayBuffer>>(given: T
   return given;
 }
 
-describe("whatever the body is, a diagnosis is made", () => {
+describe("hostile input", () => {
   test.each<[string, () => unknown]>([
     ["a revoked Proxy", revoked],
     ["a Proxy that throws", () => new Proxy({}, THROWS)],
@@ -142,13 +151,13 @@ describe("whatever the body is, a diagnosis is made", () => {
     ["a symbol", () => Symbol("body")],
     ["a function", () => thrower],
     ["a bigint", () => 7n],
-  ])("%s", async (_, bodyOf) => {
+  ])("diagnoseSignature diagnoses a body that is %s", async (_, bodyOf) => {
     const { verdict, findings } = await diagnose({}, { body: bodyOf() });
     expect(verdict).toBe("bad");
     expect(findings.map(({ code }) => code)).toEqual(["body_empty", "unexplained"]);
   });
 
-  test("and the bytes are those of the call, though their buffer is transferred then", async () => {
+  test("diagnoseSignature reads the bytes at the call, even if their buffer is transferred later", async () => {
     const body = new TextEncoder().encode(ALARM_BODY);
     const diagnosis = diagnose({ body: `${ALARM_BODY}\n` }, { body });
     detached(body);
@@ -160,7 +169,7 @@ describe("whatever the body is, a diagnosis is made", () => {
     ["a Proxy that throws", () => new Proxy({}, THROWS)],
     ["a list of revoked Proxies", () => [revoked()]],
     ["values that throw", () => ({ "X-Webhook-Id": revoked() })],
-  ])("nor do headers that are %s make it fail", async (_, headersOf) => {
+  ])("diagnoseSignature does not reject for headers that are %s", async (_, headersOf) => {
     expect((await codesOf({}, { headers: headersOf() }))[0]).toBe("all_headers_missing");
   });
 });

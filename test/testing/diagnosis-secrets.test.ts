@@ -3,25 +3,25 @@ import { codesOf, diagnose, SECRET, TEST_SECRET } from "./diagnosis-capture.js";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** Signed with the first, configured with the second. */
+/** Signed with the first secret, configured with the second. */
 const ACCIDENTS: readonly [
   what: string,
   code: string,
   signing: string | Uint8Array,
   given: string,
 ][] = [
-  ["a newline at the end of the given one", "secret_whitespace", SECRET, `${SECRET}\n`],
-  ["CRLF at the end of the given one", "secret_whitespace", SECRET, `${SECRET}\r\n`],
-  ["spaces around the given one", "secret_whitespace", SECRET, `  ${SECRET} `],
-  ["a newline at the end of the registered one", "secret_whitespace", `${SECRET}\n`, SECRET],
-  ["a space at the end of the registered one", "secret_whitespace", `${SECRET} `, SECRET],
+  ["a newline at the end of the configured secret", "secret_whitespace", SECRET, `${SECRET}\n`],
+  ["CRLF at the end of the configured secret", "secret_whitespace", SECRET, `${SECRET}\r\n`],
+  ["spaces around the configured secret", "secret_whitespace", SECRET, `  ${SECRET} `],
+  ["a newline at the end of the registered secret", "secret_whitespace", `${SECRET}\n`, SECRET],
+  ["a space at the end of the registered secret", "secret_whitespace", `${SECRET} `, SECRET],
   ["CRLF on one side and LF on the other", "secret_whitespace", `${SECRET}\r\n`, `${SECRET}\n`],
   ["a byte order mark", "secret_bom", SECRET, `\uFEFF${SECRET}`],
   ["a byte order mark read as Latin-1", "secret_bom", SECRET, `ï»¿${SECRET}`],
   ["a byte order mark and a newline", "secret_bom", SECRET, `\uFEFF${SECRET}\r\n`],
   ["double quotes", "secret_quoted", SECRET, `"${SECRET}"`],
   ["single quotes", "secret_quoted", SECRET, `'${SECRET}'`],
-  ["quotes in the registered one", "secret_quoted", `"${SECRET}"`, SECRET],
+  ["quotes in the registered secret", "secret_quoted", `"${SECRET}"`, SECRET],
   ["its variable's name", "secret_assignment", SECRET, `GATEWAY_WEBHOOK_SECRET=${SECRET}`],
   ["its export line", "secret_assignment", SECRET, `export SECRET="${SECRET}"\n`],
   ["two in one text", "secret_joined", SECRET, `whsec_old,${SECRET}`],
@@ -39,7 +39,7 @@ const ACCIDENTS: readonly [
     SECRET,
   ],
   ["no whsec_ by the sender", "secret_encoded", SECRET.slice(6), SECRET],
-  ["no whsec_ in the given one", "secret_encoded", SECRET, SECRET.slice(6)],
+  ["no whsec_ in the configured secret", "secret_encoded", SECRET, SECRET.slice(6)],
   ["percent-encoding", "secret_encoded", "a b+c/d%", encodeURIComponent("a b+c/d%")],
   ["percent-encoding by the sender", "secret_encoded", encodeURIComponent("a b/c"), "a b/c"],
   ["upper case", "secret_letter_case", SECRET, SECRET.toUpperCase()],
@@ -53,10 +53,10 @@ const ACCIDENTS: readonly [
   ["UTF-8 read as Latin-1", "secret_charset", "nøkkel", Buffer.from("nøkkel").toString("latin1")],
 ];
 
-describe("a secret that went wrong is found", () => {
-  // Letter case of base64 cannot be undone, but that of one in lower case can.
+describe("damaged secrets", () => {
+  // Lower case in base64 cannot be restored, but a lower-case secret can.
   test.each(ACCIDENTS.map(([what, ...rest]) => ({ what, rest })))(
-    "$what",
+    "diagnoseSignature finds what happened to the secret: $what",
     async ({ what, rest }) => {
       const [code, signing, given] = rest;
       const secret = what === "upper case" ? SECRET.toLowerCase() : signing;
@@ -64,12 +64,12 @@ describe("a secret that went wrong is found", () => {
       expect(verdict).toBe("bad");
       expect(findings[0]).toMatchObject({ code, certainty: "proven", secretIndex: 0 });
       expect(secretIndex).toBe(0);
-      // One cause, one finding: that a receiver refuses the text as well is the same.
+      // One cause is one finding, although a receiver refuses this secret as well.
       expect(findings).toHaveLength(1);
     },
   );
 
-  test("among several, by its place", async () => {
+  test("diagnoseSignature names the index of a damaged secret among several", async () => {
     const secret = ["whsec_first", `${SECRET}\n`, "whsec_third"];
     const { findings, secretIndex } = await diagnose({}, { secret });
     expect(findings[0]).toMatchObject({ code: "secret_whitespace", secretIndex: 1 });
@@ -78,8 +78,8 @@ describe("a secret that went wrong is found", () => {
   });
 });
 
-describe("another secret is found", () => {
-  test("one of several that is right makes it good, by its place", async () => {
+describe("other secrets", () => {
+  test("diagnoseSignature accepts a delivery if one of several secrets matches, and names its index", async () => {
     const secret = ["whsec_first", "whsec_second", SECRET];
     expect(await diagnose({}, { secret })).toMatchObject({
       verdict: "good",
@@ -88,7 +88,7 @@ describe("another secret is found", () => {
     });
   });
 
-  test("that of the other type, by its place among the others", async () => {
+  test("diagnoseSignature finds the secret of the other type in otherSecrets and names its index", async () => {
     const otherSecrets = ["whsec_old", "whsec_events"];
     const { verdict, findings, secretIndex } = await diagnose(
       { secret: "whsec_events" },
@@ -103,21 +103,24 @@ describe("another secret is found", () => {
     expect(secretIndex).toBeUndefined();
   });
 
-  test("the published test secret", async () => {
+  test("diagnoseSignature recognizes the published test secret", async () => {
     expect(await codesOf({ secret: TEST_SECRET })).toEqual(["test_secret"]);
   });
 
-  test.each(["", "undefined", "null", "None"])("none at all: %j", async (secret) => {
-    expect(await codesOf({ secret })).toEqual(["secret_unset"]);
-  });
+  test.each(["", "undefined", "null", "None"])(
+    "diagnoseSignature recognizes a sender that signed with the unset secret %j",
+    async (secret) => {
+      expect(await codesOf({ secret })).toEqual(["secret_unset"]);
+    },
+  );
 
-  test("an unknown one is not found, and what was tried is said", async () => {
+  test("diagnoseSignature cannot find an unknown secret and reports what it tried", async () => {
     const { verdict, findings, tried } = await diagnose({ secret: "whsec_unknown" });
     expect(verdict).toBe("bad");
     expect(findings).toHaveLength(1);
     expect(findings[0]).toMatchObject({ code: "unexplained", certainty: "possible" });
     expect(findings[0]?.message).toContain(`${tried.signatures} signatures`);
-    expect(findings[0]?.message).toContain("most likely the secret is another one".slice(1));
+    expect(findings[0]?.message).toContain("most likely the secret is wrong".slice(1));
     expect(tried.isComplete).toBe(true);
     expect(tried.signatures).toBeGreaterThan(5_000);
   });
@@ -126,7 +129,7 @@ describe("another secret is found", () => {
 describe("a secret as long as a file", () => {
   const long = "whsec_line of a file\n".repeat(500_000);
 
-  test("is named, among the others by its place, and the right one is still found", async () => {
+  test("diagnoseSignature names a secret as long as a file and still finds the right one beside it", async () => {
     const { verdict, findings } = await diagnose({ secret: "whsec_unknown" }, { secret: long });
     expect(verdict).toBe("bad");
     expect(findings.map(({ code }) => code)).toEqual([
@@ -145,12 +148,12 @@ describe("a secret as long as a file", () => {
     });
   });
 
-  test("is good where it is what signs, as for a receiver", async () => {
+  test("diagnoseSignature accepts a secret as long as a file if it signs, as a receiver does", async () => {
     const secret = long.trim();
     expect(await diagnose({ secret }, { secret })).toMatchObject({ verdict: "good", findings: [] });
   });
 
-  test("is one of more than 65 536 characters", async () => {
+  test("diagnoseSignature reports secret_long above 65 536 characters", async () => {
     const codes = (characters: number) =>
       codesOf({ secret: "whsec_unknown" }, { secret: "s".repeat(characters) });
     expect(await codes(65_536)).not.toContain("secret_long");
@@ -158,13 +161,20 @@ describe("a secret as long as a file", () => {
   });
 });
 
-describe("a secret that no receiver takes is named", () => {
-  test.each(["", "undefined", "null"])("%j", async (secret) => {
-    const { findings } = await diagnose({}, { secret });
-    expect(findings[0]).toMatchObject({ code: "secret_unset", certainty: "seen", secretIndex: 0 });
-  });
+describe("refused secrets", () => {
+  test.each(["", "undefined", "null"])(
+    "diagnoseSignature names the secret %j, which no receiver accepts",
+    async (secret) => {
+      const { findings } = await diagnose({}, { secret });
+      expect(findings[0]).toMatchObject({
+        code: "secret_unset",
+        certainty: "seen",
+        secretIndex: 0,
+      });
+    },
+  );
 
-  test("that has white space and gives the signature all the same", async () => {
+  test("diagnoseSignature names a secret with white space even if it gives the signature", async () => {
     const { verdict, findings, secretIndex } = await diagnose(
       { secret: `${SECRET}\n` },
       { secret: `${SECRET}\n` },
@@ -179,7 +189,7 @@ describe("a secret that no receiver takes is named", () => {
     ["a number", 7, "unusable_secret"],
     ["a list with a hole", [undefined], "unusable_secret"],
     ["bytes", Buffer.from(SECRET), "unusable_secret"],
-  ])("and refused where it is %s", async (_, secret, code) => {
+  ])("diagnoseSignature refuses a secret that is %s", async (_, secret, code) => {
     await expect(diagnose({}, { secret: secret as unknown as string })).rejects.toMatchObject({
       name: "ConfigurationError",
       code,

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FixtureError } from "../../src/testing/fixtures/fixture-error.js";
+import { FixtureError } from "../../src/testing/fixtures/fixture.js";
 import { formatFixture, parseFixture, type Fixture } from "../../src/testing/fixtures/fixture.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
 
@@ -18,12 +18,12 @@ const FILE = {
 
 const parsed = (file: unknown) => parseFixture(JSON.stringify(file), "a", "folder/a.json");
 
-/** Bytes that are text, and bytes that are none. */
+/** Bodies that are UTF-8, and bodies that are not. */
 const bodies = fc.oneof(
   fc.string({ unit: "binary" }).map((text) => Buffer.from(text)),
   fc.string().map((text) => Buffer.from(`\uFEFF${text}`)),
   fc.uint8Array({ maxLength: 40 }),
-  // A part of a larger buffer, as a Node server may hand it in.
+  // A view of a larger buffer, such as a Node server may pass.
   fc.uint8Array({ minLength: 2, maxLength: 40 }).map((bytes) => bytes.subarray(1)),
 );
 const headers = fc.dictionary(
@@ -36,13 +36,16 @@ const expectations = fc.record(
   { requiredKeys: ["status"], noNullPrototype: true },
 );
 
-describe("a fixture's file", () => {
-  it.each(fixtures)("$name is written as it is", async ({ name }) => {
-    const text = await readFile(join(fixturesFolder, `${name}.json`), "utf8");
-    expect(formatFixture(parseFixture(text, name))).toBe(text);
-  });
+describe("fixture files", () => {
+  it.each(fixtures)(
+    "the published fixture $name is formatted to exactly its own file",
+    async ({ name }) => {
+      const text = await readFile(join(fixturesFolder, `${name}.json`), "utf8");
+      expect(formatFixture(parseFixture(text, name))).toBe(text);
+    },
+  );
 
-  it("is read back to the same fixture, whatever its bytes", () => {
+  it("a fixture with any bytes survives formatFixture and parseFixture", () => {
     fc.assert(
       fc.property(
         fc.record(
@@ -73,7 +76,7 @@ describe("a fixture's file", () => {
     );
   });
 
-  it("may begin with a byte order mark, and leave out what is expected", () => {
+  it("a fixture file may begin with a byte order mark and may omit expect", () => {
     const { description, receivedAt, headers: recorded, body } = FILE;
     const text = JSON.stringify({ description, receivedAt, headers: recorded, body });
     expect(parseFixture(`\uFEFF${text}`, "a")).toStrictEqual({
@@ -87,50 +90,53 @@ describe("a fixture's file", () => {
   });
 });
 
-describe("what is no fixture", () => {
+describe("files that are not a fixture", () => {
   const without = (field: keyof typeof FILE) => ({ ...FILE, [field]: undefined });
-  const STATUS = "expect.status has to be an HTTP status, from 100 to 599";
-  const MOMENT = "receivedAt has to be a moment in ISO 8601, such as 2026-07-08T10:00:06.000Z";
-  const VALUES = "has to be a string, or a list of strings";
-  const ONE_BODY = "it has to have one of body and bodyBase64";
+  const STATUS = "expect.status must be an HTTP status from 100 to 599";
+  const TIME = "receivedAt must be an ISO 8601 time, such as 2026-07-08T10:00:06.000Z";
+  const VALUES = "must be a string or a list of strings";
+  const ONE_BODY = "it must have either body or bodyBase64";
 
   it.each<[unknown, string]>([
-    [[CANARY], "it has to be an object"],
-    [null, "it has to be an object"],
-    [without("description"), "description has to be a string"],
-    [without("receivedAt"), MOMENT],
-    [{ ...FILE, receivedAt: "yesterday" }, MOMENT],
-    [{ ...FILE, receivedAt: "2026-02-30T10:00:00Z" }, MOMENT],
-    [{ ...FILE, expect: "handled" }, "expect has to be an object"],
+    [[CANARY], "it must be an object"],
+    [null, "it must be an object"],
+    [without("description"), "description must be a string"],
+    [without("receivedAt"), TIME],
+    [{ ...FILE, receivedAt: "yesterday" }, TIME],
+    [{ ...FILE, receivedAt: "2026-02-30T10:00:00Z" }, TIME],
+    [{ ...FILE, expect: "handled" }, "expect must be an object"],
     [{ ...FILE, expect: { outcome: "handled" } }, STATUS],
     [{ ...FILE, expect: { status: 99 } }, STATUS],
     [{ ...FILE, expect: { status: 200.5 } }, STATUS],
     [
       { ...FILE, expect: { status: 200, outcome: 1 } },
-      "expect.outcome has to be an outcome's name",
+      "expect.outcome must be the name of an outcome",
     ],
-    [{ ...FILE, expect: { status: 200, outcom: "" } }, "expect has no field of the name outcom"],
-    [{ ...FILE, expects: {} }, "it has no field of the name expects"],
-    [without("headers"), "headers has to be an object"],
+    [
+      { ...FILE, expect: { status: 200, outcom: "" } },
+      "expect must not have the unknown field outcom",
+    ],
+    [{ ...FILE, expects: {} }, "it must not have the unknown field expects"],
+    [without("headers"), "headers must be an object"],
     [{ ...FILE, headers: { "X-Webhook-Id": 1 } }, `headers.X-Webhook-Id ${VALUES}`],
     [{ ...FILE, headers: { "X-Webhook-Id": ["a", 1] } }, `headers.X-Webhook-Id ${VALUES}`],
     [{ ...FILE, headers: { "X-Webhook-Id": [] } }, `headers.X-Webhook-Id ${VALUES}`],
     [without("body"), ONE_BODY],
     [{ ...FILE, bodyBase64: "" }, ONE_BODY],
-    [{ ...FILE, body: { alarm: CANARY } }, "body has to be a string"],
+    [{ ...FILE, body: { alarm: CANARY } }, "body must be a string"],
     [
       { ...FILE, body: `${CANARY}\ud800` },
-      "body has half a surrogate pair, which UTF-8 cannot write: use bodyBase64",
+      "body has a lone surrogate, which UTF-8 cannot encode: use bodyBase64",
     ],
-    [{ ...without("body"), bodyBase64: "e30" }, "bodyBase64 has to be base64, padded"],
-    [{ ...without("body"), bodyBase64: CANARY }, "bodyBase64 has to be base64, padded"],
-  ])("is refused by file and field (%#)", (file, message) => {
+    [{ ...without("body"), bodyBase64: "e30" }, "bodyBase64 must be padded base64"],
+    [{ ...without("body"), bodyBase64: CANARY }, "bodyBase64 must be padded base64"],
+  ])("parseFixture names the file and the field that is wrong (%#)", (file, message) => {
     expect(() => parsed(file)).toThrow(
-      new FixtureError("invalid_fixture", `folder/a.json is no fixture: ${message}`),
+      new FixtureError("invalid_fixture", `folder/a.json is not a fixture: ${message}`),
     );
   });
 
-  it("is never quoted, wherever its JSON breaks", () => {
+  it("parseFixture never quotes a file that is not JSON", () => {
     const text = formatFixture(parsed(FILE));
     fc.assert(
       fc.property(
@@ -145,7 +151,7 @@ describe("what is no fixture", () => {
             error = thrown;
           }
           expect(error).toEqual(
-            new FixtureError("invalid_fixture", "folder/a.json is no fixture: it is no JSON"),
+            new FixtureError("invalid_fixture", "folder/a.json is not a fixture: it is not JSON"),
           );
           expect(error).not.toHaveProperty("cause");
         },

@@ -4,7 +4,7 @@ import { isGlob, parseGlob } from "../../src/testing/fixtures/glob.js";
 
 const matches = (pattern: string, file: string) => parseGlob(pattern).matches(file);
 
-/** What a pattern without braces means, by trying every way, segment by segment. */
+/** The meaning of a pattern without braces: tries every way, segment by segment. */
 function matchesSegments(pattern: readonly string[], file: readonly string[]): boolean {
   const [segment, ...rest] = pattern;
   const [name, ...below] = file;
@@ -32,11 +32,11 @@ const nameOf = (...characters: string[]) =>
 const files = fc.array(nameOf("a", "b", "-"), { minLength: 1, maxLength: 4 });
 const patterns = fc
   .array(fc.oneof(nameOf("a", "b", "*", "?"), fc.constant("**")), { minLength: 1, maxLength: 4 })
-  // The first segment has a wildcard, so that the pattern is all of it and its folder is "here".
+  // The first segment contains a wildcard, so that the pattern has no folder part.
   .filter(([first = ""]) => isGlob(first));
 
-describe("a glob", () => {
-  it("matches what trying every way matches", () => {
+describe("parseGlob", () => {
+  it("a glob matches the same files as a model that tries every way", () => {
     fc.assert(
       fc.property(patterns, files, (pattern, file) => {
         const expected = matchesSegments(pattern, file);
@@ -46,7 +46,7 @@ describe("a glob", () => {
     );
   });
 
-  it("matches a file by its own path with any parts of it left open", () => {
+  it("a glob matches a file by its own path with any segment replaced by a wildcard", () => {
     fc.assert(
       fc.property(files, fc.nat(3), (file, at) => {
         const name = file[at % file.length] ?? "";
@@ -79,7 +79,7 @@ describe("a glob", () => {
     ["**/*.json", ".hidden.json", false],
     ["**/*.json", ".hidden/a.json", false],
     ["{.hidden,*}.json", ".hidden.json", false],
-  ])("%s and %s: %s", (pattern, file, expected) => {
+  ])("the glob %s against the file %s gives %s", (pattern, file, expected) => {
     expect(matches(pattern, file)).toBe(expected);
   });
 
@@ -90,11 +90,11 @@ describe("a glob", () => {
     ["/*.json", "/"],
     ["C:/a/?.json", "C:/a/"],
     ["../a/**/b.json", "../a/"],
-  ])("%s looks in %s", (pattern, folder) => {
+  ])("the glob %s searches the folder %s", (pattern, folder) => {
     expect(parseGlob(pattern).folder).toBe(folder);
   });
 
-  it("has a wildcard", () => {
+  it("isGlob recognizes wildcards", () => {
     expect(["*", "a?", "{a,b}", "a", "[a]", "a.json"].map(isGlob)).toEqual([
       true,
       true,

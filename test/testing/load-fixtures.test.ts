@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FixtureError } from "../../src/testing/fixtures/fixture-error.js";
+import { FixtureError } from "../../src/testing/fixtures/fixture.js";
 import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
 
@@ -37,14 +37,14 @@ afterAll(async () => {
 });
 
 describe("loadFixtures", () => {
-  it("loads a folder with all that is in it", async () => {
+  it("loadFixtures loads a folder with its subfolders", async () => {
     expect(await namesOf(folder)).toEqual(["a-1", "a", "b", "deep/d", "deep/deeper/e", "{odd}/g"]);
     const published = await loadFixtures(fixturesFolder);
     expect(published).toHaveLength(52);
     expect(published.map(({ name }) => name)).toEqual(fixtures.map(({ name }) => name));
   });
 
-  it("loads a file, of whatever name", async () => {
+  it("loadFixtures loads a single file with any name", async () => {
     expect(await namesOf(inFolder("deep/d.json"))).toEqual(["d"]);
     expect(await namesOf(inFolder("c.txt"))).toEqual(["c.txt"]);
     expect(await namesOf(inFolder(".hidden.json"))).toEqual([".hidden"]);
@@ -60,28 +60,28 @@ describe("loadFixtures", () => {
     ["d*/*.json", ["deep/d"]],
     ["{a,b,missing}.json", ["a", "b"]],
     [".git/*.json", ["f"]],
-  ])("loads the pattern %s", async (pattern, names) => {
+  ])("loadFixtures loads the pattern %s", async (pattern, names) => {
     expect(await namesOf(`${folder}/${pattern}`)).toEqual(names);
     const here = relative(process.cwd(), folder).replaceAll("\\", "/");
     expect(await namesOf(`${here}/${pattern}`)).toEqual(names);
   });
 
-  it("takes a path as it is where it is there, wildcards and all", async () => {
+  it("loadFixtures takes a path literally if it exists, even with wildcards in it", async () => {
     expect(await namesOf(inFolder("{odd}"))).toEqual(["g"]);
     expect(await namesOf(inFolder("{odd}/g.json"))).toEqual(["g"]);
   });
 
-  it("takes the separators of Windows", async () => {
+  it("loadFixtures accepts the path separators of Windows", async () => {
     expect(await namesOf(`${folder}\\deep\\d.json`)).toEqual(["d"]);
     expect(await namesOf(`${folder}\\deep\\**\\*.json`)).toEqual(["d", "deeper/e"]);
   });
 
-  it("keeps the order of a list, and loads a file once that is found twice", async () => {
+  it("loadFixtures keeps the order of a list and loads a file that is found twice once", async () => {
     const list = ["b.json", "deep", "*.json", "./b.json"].map((path) => `${folder}/${path}`);
     expect(await namesOf(list)).toEqual(["b", "d", "deeper/e", "a-1", "a"]);
   });
 
-  it("gives the bytes, the clock and the expectation", async () => {
+  it("loadFixtures returns the bytes, the time and the expectation", async () => {
     const [loaded] = await loadFixtures(inFolder("a.json"));
     const published = fixtures.find(({ name }) => name === "alarm-email-hacked");
     expect(loaded?.body).toEqual(published?.body);
@@ -90,7 +90,7 @@ describe("loadFixtures", () => {
   });
 });
 
-describe("loadFixtures and links", () => {
+describe("links", () => {
   let linked: string;
   beforeAll(async () => {
     linked = await mkdtemp(join(tmpdir(), "fixtures-"));
@@ -104,12 +104,12 @@ describe("loadFixtures and links", () => {
     await rm(linked, { recursive: true });
   });
 
-  it("loads what is behind them", async () => {
+  it("loadFixtures follows links to files and folders", async () => {
     expect(await namesOf(linked)).toEqual(["link", "other/d", "other/deeper/e", "own/a"]);
     expect(await namesOf(`${linked}/**/e.json`)).toEqual(["other/deeper/e"]);
   });
 
-  it("reads a folder once, in its own place, also where they lead round in a circle", async () => {
+  it("loadFixtures reads a folder once, at its own path, even if links form a cycle", async () => {
     await symlink(linked, join(linked, "own", "back.json"));
     await symlink(join(linked, "own"), join(linked, "again"));
     await symlink(join(linked, "nowhere"), join(linked, "broken"));
@@ -117,21 +117,21 @@ describe("loadFixtures and links", () => {
     expect(await namesOf(join(linked, "again"))).toContain("a");
   });
 
-  it("names one that leads nowhere", async () => {
+  it("loadFixtures names a link that leads nowhere", async () => {
     const broken = join(linked, "own", "broken.json");
     await symlink(join(linked, "nowhere"), broken);
     await expect(namesOf(linked)).rejects.toThrow(`there is no ${broken}`);
   });
 });
 
-describe("loadFixtures rejects", () => {
+describe("errors", () => {
   const refusal = (paths: string | readonly string[]) =>
     loadFixtures(paths).then(
       () => undefined,
       (error: unknown) => error,
     );
 
-  it("a path, a pattern and a folder that give nothing, by what was given", async () => {
+  it("loadFixtures names the path, pattern or folder that gives no file", async () => {
     const empty = inFolder("empty");
     await mkdir(empty);
     const cases = [
@@ -142,7 +142,7 @@ describe("loadFixtures rejects", () => {
       [inFolder("missing/*"), `${inFolder("missing/*")} matches no file that ends in .json`],
       [inFolder("a.json/*"), `${inFolder("a.json/*")} matches no file that ends in .json`],
       [empty, `${empty} has no file that ends in .json`],
-      [[], "give a path of fixtures"],
+      [[], "give at least one path of fixtures"],
       [["", folder], "there is no "],
     ] as const;
     for (const [given, message] of cases) {
@@ -150,27 +150,27 @@ describe("loadFixtures rejects", () => {
     }
   });
 
-  it("one that is no fixture, by its file and field, without a word of what is in it", async () => {
+  it("loadFixtures names the file and field that is wrong and quotes nothing from the file", async () => {
     const file = inFolder("wrong.txt");
     const refused = async (content: string | Buffer) => {
       await writeFile(file, content);
       return refusal(file);
     };
     expect(await refused("secret")).toEqual(
-      new FixtureError("invalid_fixture", `${file} is no fixture: it is no JSON`),
+      new FixtureError("invalid_fixture", `${file} is not a fixture: it is not JSON`),
     );
     expect(await refused('{"description":"a"}')).toEqual(
       new FixtureError(
         "invalid_fixture",
-        `${file} is no fixture: receivedAt has to be a moment in ISO 8601, such as 2026-07-08T10:00:06.000Z`,
+        `${file} is not a fixture: receivedAt must be an ISO 8601 time, such as 2026-07-08T10:00:06.000Z`,
       ),
     );
     expect(await refused(Buffer.from([0x22, 0xe5, 0x22]))).toEqual(
-      new FixtureError("invalid_fixture", `${file} is no fixture: it is no UTF-8`),
+      new FixtureError("invalid_fixture", `${file} is not a fixture: it is not UTF-8`),
     );
   });
 
-  it("what the disk refuses to read", async () => {
+  it("loadFixtures names a file that cannot be read", async () => {
     const link = inFolder("circle/link.json");
     await mkdir(inFolder("circle"));
     await symlink("link.json", link);

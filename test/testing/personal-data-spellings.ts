@@ -13,11 +13,11 @@ import {
 const inGroups = (text: string, separator: string, size = 4): string =>
   (text.match(new RegExp(`.{1,${String(size)}}`, "g")) ?? []).join(separator);
 
-/** A birth date of six digits with its year in four. */
+/** A six-digit birth date with a four-digit year. */
 const dated = (birth: string, century: string, separator = "."): string =>
   [birth.slice(0, 2), birth.slice(2, 4), century + birth.slice(4)].join(separator);
 
-/** Ways in which each kind is written. */
+/** The ways in which each kind is written. */
 export const SPELLINGS: Record<PersonalDataKind, (random: Random) => readonly string[]> = {
   email: (random) => {
     const local = random.pick(["anna", "anna.b-svensson", "a_b+tag", "åsa", "o'neil", '"a b"']);
@@ -113,7 +113,7 @@ export const SPELLINGS: Record<PersonalDataKind, (random: Random) => readonly st
   },
 };
 
-/** What may stand around a number, and may not hide it. */
+/** Texts around a number that must not hide it. */
 export const SURROUNDINGS = [
   (text: string) => text,
   (text: string) => `found: ${text}.`,

@@ -10,7 +10,7 @@ import { SPELLINGS, SURROUNDINGS } from "./personal-data-spellings.js";
 const KINDS = Object.keys(SPELLINGS) as PersonalDataKind[];
 
 describe("findPersonalData", () => {
-  test.each(KINDS)("finds %s in every usual spelling and surrounding", (kind) => {
+  test.each(KINDS)("findPersonalData finds %s in every usual spelling and context", (kind) => {
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         for (const spelling of SPELLINGS[kind](createRandom(seed))) {
@@ -24,29 +24,29 @@ describe("findPersonalData", () => {
     );
   });
 
-  test("reads references of HTML, and leaves those that are no character", () => {
+  test("findPersonalData decodes HTML character references and ignores invalid ones", () => {
     expect(findPersonalData("anna&#64;exempel.se")).toEqual(["email"]);
     expect(findPersonalData("anna&#x40;exempel.se")).toEqual(["email"]);
     expect(findPersonalData("anna&#x110000;exempel.se")).toEqual([]);
     expect(findPersonalData("&#x110000; anna&#64;exempel.se")).toEqual(["email"]);
   });
 
-  test("knows the published examples", () => {
+  test("findPersonalData finds the published examples", () => {
     expect(findPersonalData("811218-9876")).toContain("swedish_number");
     expect(findPersonalData("701063-2391")).toContain("swedish_number"); // samordningsnummer
     expect(findPersonalData("SE45 5000 0000 0583 9825 7466")).toContain("iban");
     expect(findPersonalData("131052-308T")).toEqual(["finnish_number"]);
     expect(findPersonalData("5555 5555 5555 4444")).toEqual(["card"]);
     expect(findPersonalData("070362-6131")).toContain("danish_number");
-    expect(findPersonalData("01010750160")).toContain("norwegian_number"); // first check digit of 2032
+    expect(findPersonalData("01010750160")).toContain("norwegian_number"); // first check digit as of 2032
   });
 
   test.each<[string, PersonalDataKind]>([
     ["1981-12-18-9876", "swedish_number"],
     ["1981-12-18 9876", "swedish_number"],
-    ["1949-10-05-2044", "swedish_number"], // 10-05-2044 is a day too
+    ["1949-10-05-2044", "swedish_number"], // 10-05-2044 is a date too
     ["01.01.2007-1234", "danish_number"],
-    ["12 25 01 2007 1234", "danish_number"], // behind what could be the beginning of one
+    ["12 25 01 2007 1234", "danish_number"], // after what could be the beginning of a number
     ["0701-12-34-56", "phone"],
     ["0480-10-20-30", "phone"],
     ["+45 2012-10-20", "phone"],
@@ -54,7 +54,7 @@ describe("findPersonalData", () => {
     ["Storgatan 1,070-123 45 67", "phone"],
     ["Tel.070-123 45 67", "phone"],
     ["tel.0046701234567", "phone"],
-  ])("finds %s, which a date could be seen in", (text, kind) => {
+  ])("findPersonalData finds %s although it could contain a date", (text, kind) => {
     expect(findPersonalData(text)).toContain(kind);
   });
 
@@ -87,11 +87,11 @@ describe("findPersonalData", () => {
     "https://example.com/a/b?c=d",
     "brdb-000001 4242",
     "",
-  ])("finds nothing in %s", (text) => {
+  ])("findPersonalData finds nothing in %s", (text) => {
     expect(findPersonalData(text)).toEqual([]);
   });
 
-  test("is linear in hostile text", () => {
+  test("findPersonalData takes linear time for hostile text", () => {
     const hostile = [
       "a@",
       "9 ",

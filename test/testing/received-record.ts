@@ -1,7 +1,7 @@
 import { createWebhookReceiver, type Alarm, type OnlineDataEvent } from "../../src/index.js";
 import { signedDelivery, TEST_SECRET } from "../../src/testing/signed-delivery.js";
 
-/** What a real receiver makes of a record, and what it hands to its handler. */
+/** The outcome of a real receiver for a record, and the records that its handlers get. */
 export async function receivedRecord(record: { alarm: Alarm } | { event: OnlineDataEvent }) {
   const records: unknown[] = [];
   const handle = (one: unknown) => records.push(one);

@@ -16,7 +16,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** As a FAT drive answers. */
+/** Throws as a FAT drive does, which has no hard links. */
 const noLinks: LinkFile = () =>
   Promise.reject(Object.assign(new Error("not permitted"), { code: "EPERM" }));
 
@@ -24,14 +24,14 @@ const textOf = (name: string): Promise<string> => readFile(join(directory, name)
 
 describe.each([
   ["with links", undefined],
-  ["where there are no links", noLinks],
-])("a fixture folder %s", (_, linkFile) => {
-  test("overwrites nothing, and goes on behind the highest number", async () => {
+  ["without links", noLinks],
+])("fixture folder %s", (_, linkFile) => {
+  test("a fixture folder overwrites nothing and continues after the highest number", async () => {
     await writeFile(join(directory, "000007-a.json"), "mine");
     await writeFile(join(directory, "notes.txt"), "mine");
     const folder = createFixtureFolder(directory, linkFile);
     expect(await folder.add("a", "new")).toBe(join(directory, "000008-a.json"));
-    // Somebody else has taken the next name meanwhile.
+    // Another process has taken the next name in the meantime.
     await writeFile(join(directory, "000009-a.json"), "theirs");
     expect(await folder.add("a", "newer")).toBe(join(directory, "000010-a.json"));
     expect(await textOf("000007-a.json")).toBe("mine");
@@ -39,7 +39,7 @@ describe.each([
     expect(await readdir(directory)).toHaveLength(5);
   });
 
-  test("shared by many, has every text once, and at each moment only whole files", async () => {
+  test("a fixture folder shared by several writers keeps every text once and shows only complete files", async () => {
     const text = (writer: number, index: number) =>
       JSON.stringify({ writer, index, filling: "x".repeat(200_000) });
     let isWriting = true;
@@ -68,7 +68,7 @@ describe.each([
     expect(new Set(texts).size).toBe(40);
   });
 
-  test("leaves nothing behind where it is not there", async () => {
+  test("a fixture folder that does not exist fails to add a file and leaves nothing behind", async () => {
     const folder = createFixtureFolder(join(directory, "missing"), linkFile);
     await expect(folder.add("a", "text")).rejects.toMatchObject({ code: "ENOENT" });
     await folder.open();
@@ -77,7 +77,7 @@ describe.each([
   });
 });
 
-test("a lock that cannot be made ends where it is not because of another's", async () => {
+test("a fixture folder that is removed during the lock ends with ENOENT instead of waiting", async () => {
   const linkFile: LinkFile = async (...paths) => {
     await rm(directory, { recursive: true });
     return noLinks(...paths);
@@ -87,8 +87,8 @@ test("a lock that cannot be made ends where it is not because of another's", asy
   await folder.open();
 });
 
-describe("the queue", () => {
-  test("does one job after the other, and refuses beyond each bound", async () => {
+describe("the recording queue", () => {
+  test("the recording queue runs one job at a time and refuses jobs above each limit", async () => {
     const queue = createRecordingQueue({ maxJobs: 2, maxBytes: 10 });
     const gate = deferred();
     const done: string[] = [];

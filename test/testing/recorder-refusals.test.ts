@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ConfigurationError, type AuthenticDelivery } from "../../src/index.js";
 import type { FixtureRefusal } from "../../src/testing/recorder/fixture-refusal.js";
 import { recordFixtures } from "../../src/testing/recorder/record-fixtures.js";
-import { refusalSentence } from "../../src/testing/recorder/refusal-sentence.js";
+import { refusalSentence } from "../../src/testing/recorder/fixture-refusal.js";
 import { NOW_MS, alarm } from "../support/deliveries.js";
 import { partnersDelivery, recordedReceiver } from "../support/testing/recorded-receiver.js";
 
@@ -22,8 +22,8 @@ afterEach(async () => {
   await rm(parent, { recursive: true });
 });
 
-describe("a recorder refuses", () => {
-  test("does not write what still looks personal, and names the place and not the value", async () => {
+describe("refusals of the recorder", () => {
+  test("the recorder refuses a fixture that still looks personal and reports the place without the value", async () => {
     const keepValues = ["alarm.text", "alarm.payload.*.*", "alarm.payload.list.*.note"];
     const { recorder, receiver, refusals } = recordedReceiver({
       directory,
@@ -57,7 +57,7 @@ describe("a recorder refuses", () => {
   });
 
   test.each(["1981-12-18-9876", "Anna,070-123 45 67,Stockholm", "Tel.070-123 45 67"])(
-    "does not write %s, which is kept by a rule",
+    "the recorder does not write %s, although a rule keeps the value",
     async (note) => {
       const redact = { keepValues: ["alarm.payload.note"] };
       const { recorder, receiver, refusals } = recordedReceiver({ directory, redact });
@@ -71,7 +71,7 @@ describe("a recorder refuses", () => {
     },
   );
 
-  test("by default says each reason once on the console, without a part of the body", async () => {
+  test("the recorder warns once per reason on the console by default and quotes nothing from the body", async () => {
     const warn = vi.spyOn(console, "warn").mockReturnValue();
     const { recorder, receiver } = recordedReceiver({
       directory,
@@ -83,11 +83,11 @@ describe("a recorder refuses", () => {
     await receiver.receive(await partnersDelivery({ id: "b", body }));
     await recorder.flush();
     expect(warn).toHaveBeenCalledTimes(1);
-    expect(warn.mock.calls[0]?.[0]).toMatch(/email at alarm\.text\. Keep less by redact\. /);
+    expect(warn.mock.calls[0]?.[0]).toMatch(/email at alarm\.text\. Keep less with redact\. /);
     expect(String(warn.mock.calls)).not.toContain("exempel");
   });
 
-  test("by default gives the advice to keep less where that is of use alone", async () => {
+  test("the recorder's default warning gives advice on redact only for personal data", async () => {
     const warn = vi.spyOn(console, "warn").mockReturnValue();
     await writeFile(join(parent, "file"), "");
     const { recorder, receiver } = recordedReceiver({
@@ -96,10 +96,12 @@ describe("a recorder refuses", () => {
     });
     await receiver.receive(await partnersDelivery());
     await recorder.flush();
-    expect(warn.mock.calls[0]?.[0]).toMatch(/could not be written: EEXIST\. Said once/);
+    expect(warn.mock.calls[0]?.[0]).toMatch(
+      /could not be written: EEXIST\. Each reason is written once/,
+    );
   });
 
-  test("has no say in the answer where the folder cannot be written to", async () => {
+  test("a folder that cannot be written to does not change the receiver's answer", async () => {
     await writeFile(join(parent, "file"), "");
     const { recorder, receiver, refusals } = recordedReceiver({
       directory: join(parent, "file"),
@@ -115,7 +117,7 @@ describe("a recorder refuses", () => {
     ]);
   });
 
-  test("refuses what is beyond its room, and takes more when there is room again", async () => {
+  test("the recorder refuses deliveries while its queue is full and accepts new ones afterwards", async () => {
     await writeFile(join(parent, "file"), "");
     const { recorder, refusals } = recordedReceiver({ directory: join(parent, "file") });
     const request = await partnersDelivery({ body: new Uint8Array(1_048_576) });
@@ -138,9 +140,9 @@ describe("a recorder refuses", () => {
   });
 
   test.each([
-    ["a clock without a moment", { receivedAt: new Date(Number.NaN) }],
-    ["a clock beyond the year 9999", { receivedAt: new Date(8_640_000_000_000_000) }],
-    ["headers that were taken away", { request: { headers: {}, body: "{}" } }],
+    ["an invalid date", { receivedAt: new Date(Number.NaN) }],
+    ["a date after the year 9999", { receivedAt: new Date(8_640_000_000_000_000) }],
+    ["headers that were removed", { request: { headers: {}, body: "{}" } }],
     [
       "headers that throw",
       {
@@ -154,7 +156,7 @@ describe("a recorder refuses", () => {
         },
       },
     ],
-  ])("refuses %s and does not throw", async (_, change) => {
+  ])("the recorder refuses %s and does not throw", async (_, change) => {
     const { recorder, refusals } = recordedReceiver({ directory });
     const base = {
       request: await partnersDelivery(),
@@ -176,7 +178,7 @@ describe("a recorder refuses", () => {
     [{ directory: "a", secret: "" }],
     [{ directory: "a", redact: { allow: [] } }],
     [null],
-  ])("refuses the options %j", (options) => {
+  ])("recordFixtures refuses the options %j", (options) => {
     const given = options as unknown as Parameters<typeof recordFixtures>[0];
     expect(() => recordFixtures(given)).toThrow(ConfigurationError);
   });
@@ -189,7 +191,7 @@ test.each<[FixtureRefusal, string]>([
       reason: "personal_data",
       findings: [{ kind: "iban", path: "alarm.text" }],
     },
-    "what is left of it still looks personal: iban at alarm.text",
+    "the redacted text still looks personal: iban at alarm.text",
   ],
   [
     { type: "new_alarm", reason: "write_failed", error: { code: "ENOSPC" } },
@@ -199,9 +201,9 @@ test.each<[FixtureRefusal, string]>([
     { type: "new_alarm", reason: "write_failed", error: null },
     "its file could not be written: unknown error",
   ],
-  [{ type: "new_alarm", reason: "overloaded" }, "too many wait to be written"],
-  [{ type: "new_alarm", reason: "unreadable" }, "its headers or its moment cannot be read"],
+  [{ type: "new_alarm", reason: "overloaded" }, "too many deliveries wait to be written"],
+  [{ type: "new_alarm", reason: "unreadable" }, "its headers or its time cannot be read"],
   [{ type: "new_alarm", reason: "internal_error" }, "the recorder failed"],
-])("a refusal has a sentence: %#", (refusal, sentence) => {
+])("refusalSentence describes each reason: %#", (refusal, sentence) => {
   expect(refusalSentence(refusal)).toBe(sentence);
 });

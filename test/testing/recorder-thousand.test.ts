@@ -20,12 +20,12 @@ import {
 const COUNT = 1_000;
 const SECRET = "whsec_of_the_partner_5521";
 
-/** The id and the signature of a fixture: a UUID, and a hash. */
+/** The id and the signature of a fixture: a UUID and a hash. */
 const MADE_UP = /"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"|"v1=[0-9a-f]{64}"/g;
 
 const GRAM = 6;
 
-/** The parts that a text holds, in any letter case. By what is there of six characters first: millions of searches. */
+/** The parts that a text contains in any letter case. Compares six characters first: there are millions of searches. */
 function partsFoundIn(text: string, parts: Iterable<string>): string[] {
   const lower = text.toLowerCase();
   const grams = new Set<string>();
@@ -37,13 +37,13 @@ function partsFoundIn(text: string, parts: Iterable<string>): string[] {
   });
 }
 
-/** Records a thousand deliveries: most are handled, some are old, broken, mistyped, failed or repeated. */
+/** Records a thousand deliveries: most are handled, some are stale, broken, mistyped, failed or repeated. */
 async function recordThousand(directory: string) {
   const random = createRandom(1_000);
   const refusals: FixtureRefusal[] = [];
   const recorder = recordFixtures({
     directory,
-    // So that values within the payload and in unknown fields are written too, as placeholders.
+    // So that values in the payload and in unknown fields are written too, as placeholders.
     redact: {
       keepKeys: [
         "alarm.owner.name",
@@ -121,7 +121,7 @@ describe("a thousand recorded alarms full of personal data", () => {
     await rm(directory, { recursive: true });
   });
 
-  test("are all written, of every kind", () => {
+  test("a thousand recorded alarms are all written, with every outcome", () => {
     expect(recorded.refusals).toEqual([]);
     expect(files).toHaveLength(recorded.outcomes.length);
     expect(files.length).toBeGreaterThan(COUNT);
@@ -135,8 +135,8 @@ describe("a thousand recorded alarms full of personal data", () => {
     ]);
   });
 
-  test("hold none of it, in no disguise", () => {
-    // Random each time, so that digits of somebody's turn up in one of many runs.
+  test("a thousand recorded alarms contain no personal data in any disguise", () => {
+    // Removed because they are random: in one of many runs they contain a person's digits.
     const all = files.join("\n").replace(MADE_UP, '""');
     const bodies = files.map((file) => {
       const { body = "", bodyBase64 = "" } = JSON.parse(file) as Record<string, string>;
@@ -147,14 +147,14 @@ describe("a thousand recorded alarms full of personal data", () => {
     expect(partsFoundIn(`${all}\n${bodies.join("\n")}`, disguises)).toEqual([]);
   });
 
-  test("the search would find what is there", () => {
+  test("the search for personal data finds it if it is there", () => {
     const [datum = ""] = [...recorded.data].slice(1);
     const hidden = JSON.stringify({ payload: JSON.stringify({ name: datum }) });
     expect(partsFoundIn(hidden.toUpperCase(), disguisesOf(datum))).not.toEqual([]);
     expect(findPersonalData([...recorded.data].join("\n")).length).toBeGreaterThan(6);
   });
 
-  test("replay with the same outcomes, in their order", async () => {
+  test("a thousand recorded alarms replay with the same outcomes in the same order", async () => {
     const fixtures = await loadFixtures(directory);
     let nowMs = 0;
     const receiver = createWebhookReceiver({
@@ -169,7 +169,7 @@ describe("a thousand recorded alarms full of personal data", () => {
       },
     });
     expect(report.different).toBe(0);
-    // What the handler did is not in the fixture: its failures are told of, and not judged.
+    // The handler's work is not in the fixture: its failures are described and not judged.
     const failed = recorded.outcomes.filter((outcome) => outcome === "handler_failed").length;
     const repeated = recorded.outcomes.filter((outcome) => outcome === "duplicate").length;
     expect(report.notJudged).toBe(failed + repeated);

@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 describe("recordFixtures", () => {
-  test("writes an authentic delivery as a fixture that is signed with the test secret", async () => {
+  test("recordFixtures writes an authentic delivery as a fixture signed with the test secret", async () => {
     const { recorder, receiver, files, refusals } = recordedReceiver({ directory });
     const { headers, body } = await partnersDelivery();
     const more = { ...headers, authorization: "Bearer 1", cookie: "a=b", "x-forwarded-for": "1.2" };
@@ -55,7 +55,7 @@ describe("recordFixtures", () => {
     expect(await readdir(directory)).toHaveLength(1);
   });
 
-  test("names files by what is documented, in the order of the answers", async () => {
+  test("recordFixtures names files after documented values, in the order of the answers", async () => {
     const { recorder, receiver, files } = recordedReceiver({ directory });
     const body = JSON.stringify({ alarm: alarm({ event_type: "BureauCreditAEnquiry" }) });
     await receiver.receive(await partnersDelivery({ id: "a", body }));
@@ -85,7 +85,7 @@ describe("recordFixtures", () => {
     expect(fixtures[4]?.expect).toEqual({ outcome: "unrecognized", status: 503 });
   });
 
-  test("copies the body before it returns: the partner may use the buffer anew", async () => {
+  test("recordFixtures copies the body before it returns, so that the buffer can be reused", async () => {
     const { recorder, receiver } = recordedReceiver({ directory });
     const text = JSON.stringify({ alarm: alarm({ text: "four" }) });
     const bytes = Buffer.from(text);
@@ -96,7 +96,7 @@ describe("recordFixtures", () => {
     expect(Buffer.from(fixture?.body ?? []).toString()).toContain('"text":"xxxx"');
   });
 
-  test("tells attempts that were not handled from the one that was", async () => {
+  test("recordFixtures gives failed attempts other ids than the handled one", async () => {
     let isFailing = true;
     const handlers = {
       new_alarm: () => {
@@ -127,7 +127,7 @@ describe("recordFixtures", () => {
     ]);
   });
 
-  test("signs what came unsigned, and leaves an undocumented content type out", async () => {
+  test("recordFixtures signs unsigned deliveries and leaves out an undocumented content type", async () => {
     const { recorder, receiver } = recordedReceiver(
       { directory },
       {

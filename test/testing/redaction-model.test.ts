@@ -28,7 +28,7 @@ function decodeNow(body: Uint8Array, type: string): Decoded {
   return decoded;
 }
 
-/** What the receiver makes of a body, down to each issue. */
+/** How the receiver decodes a body, with each issue. */
 function judged(body: Uint8Array, type: string): unknown {
   const decoded = decodeNow(body, type);
   return decoded.kind === "unrecognized"
@@ -36,7 +36,7 @@ function judged(body: Uint8Array, type: string): unknown {
     : { kind: decoded.kind };
 }
 
-/** How a payload reads: the code of its error, or the type of its value. */
+/** How a payload is read: the code of its error or the type of its value. */
 function payloadForm(body: Uint8Array): string | undefined {
   const decoded = decodeNow(body, "new_alarm");
   if (decoded.kind !== "new_alarm") return undefined;
@@ -49,7 +49,7 @@ function payloadForm(body: Uint8Array): string | undefined {
   }
 }
 
-/** Numbers at the edges of what the schemas take, as JSON text. */
+/** Numbers at the limits of the schemas, as JSON text. */
 const numbers = fc.oneof(
   fc.maxSafeInteger().map(String),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
@@ -77,7 +77,7 @@ const fields = [
   "constructor",
 ];
 
-/** A documented body with some values replaced and some keys added, perhaps of both records. */
+/** A documented body with some values replaced and some keys added, sometimes with both records. */
 const bodies = fc
   .tuple(
     fc.constantFrom("alarm", "event", "meta"),
@@ -105,7 +105,7 @@ describe("redaction of any body", () => {
   test.each([
     ["with nothing kept", NOTHING_KEPT],
     ["with keys kept", KEYS_KEPT],
-  ])("%s leaves what the receiver makes of it", (_, rules) => {
+  ])("redaction %s does not change how the receiver decodes the body", (_, rules) => {
     fc.assert(
       fc.property(anyBody, types, (body, type) => {
         const { bytes } = redactBody(body, rules);
@@ -113,14 +113,14 @@ describe("redaction of any body", () => {
         expect(payloadForm(bytes)).toBe(payloadForm(body));
         expect(redactBody(body, rules).bytes).toEqual(bytes);
         expect(findPersonalData(Buffer.from(bytes).toString())).toEqual([]);
-        // What is redacted already does not change.
+        // Redacting again changes nothing.
         expect(redactBody(bytes, rules).bytes).toEqual(bytes);
       }),
       { numRuns: 3_000, seed: 4 },
     );
   });
 
-  test("lets no text through, as key or value, in any field", () => {
+  test("redaction removes any text from keys and values in every field", () => {
     const secret = fc.stringMatching(/^[B-WYZa-wyzåäö]{3}[0-8][B-WYZa-wyzåäö ]{2,10}$/);
     fc.assert(
       fc.property(secret, fc.constantFrom(...fields), fc.boolean(), (text, field, isNested) => {
@@ -138,7 +138,7 @@ describe("redaction of any body", () => {
   });
 });
 
-test("the fixtures of the package keep their outcomes and are not refused", async () => {
+test("redaction keeps the outcome of the published fixtures, and none of them looks personal", async () => {
   const fixtures = await loadFixtures("fixtures");
   expect(fixtures.length).toBeGreaterThan(50);
   for (const { name, headers, body, receivedAt } of fixtures) {

@@ -13,18 +13,18 @@ function redacted(body: string | Uint8Array, rules: RedactionRules = {}): string
   return Buffer.from(bytes).toString();
 }
 
-/** One field of an alarm, as JSON text. */
+/** One redacted field of an alarm, as JSON text. */
 const fieldOf = (json: string, field = "text", rules?: RedactionRules): string =>
   redacted(`{"alarm":{"${field}":${json}}}`, rules).slice(`{"alarm":{"${field}":`.length, -2);
 
-/** A payload's text. */
+/** The redacted text of a payload. */
 const payloadOf = (payload: string, rules?: RedactionRules): string =>
   JSON.parse(fieldOf(JSON.stringify(payload), "payload", rules)) as string;
 
 const EVERY_KEY: RedactionRules = { keepKeys: ["alarm.payload.*", "alarm.payload.*.*"] };
 
-describe("a redacted body", () => {
-  test("keeps documented values, dates and types, and nothing else", () => {
+describe("redactBody", () => {
+  test("a redacted body keeps only documented values, dates and types", () => {
     const body = JSON.stringify({ alarm: alarm({ account_id: "0042", text: "Åsa lost 3 €" }) });
     expect(JSON.parse(redacted(body))).toEqual({
       alarm: alarm({
@@ -69,7 +69,7 @@ describe("a redacted body", () => {
     ["null", "null"],
     ['{"name":"Anna"}', "{}"],
     ['["Anna", [true], {"a": 1}]', '["xxxx", [false], {}]'],
-  ])("makes %s %s", (json, expected) => {
+  ])("redaction of an alarm's text turns %s into %s", (json, expected) => {
     expect(fieldOf(json)).toBe(expected);
   });
 
@@ -87,24 +87,24 @@ describe("a redacted body", () => {
     ["created_at", '"2026-07-08T10:00:00Z"', '"2026-07-08T10:00:00Z"'],
     ["created_at", '"2026-07-08"', '"2001-02-03"'],
     ["created_at", '"2026-13-08 10:00:00"', '"xxxxxxxxxxxxxxxxxxx"'],
-  ])("%s: makes %s %s", (field, json, expected) => {
+  ])("redaction of %s turns %s into %s", (field, json, expected) => {
     expect(fieldOf(json, field)).toBe(expected);
   });
 
-  test("keeps white space, the order of keys, keys given twice and escaped keys", () => {
+  test("redaction keeps white space, key order, repeated keys and escaped keys", () => {
     expect(redacted('\uFEFF { "alarm" :\n{ "id":1 , "\\u0069d" : 22,"id":"333"}\t} ')).toBe(
       '\uFEFF { "alarm" :\n{ "id":9 , "\\u0069d" : 99,"id":"999"}\t} ',
     );
   });
 
-  test("drops what is not documented, wherever it stands", () => {
+  test("redaction drops undocumented keys at every depth", () => {
     const body = `{"anna@exempel.se":1,"alarm":{"x":{"y":[1,{"z":2}]},"id":1,"q":"a","text":"b","w":[]},"v":{}}`;
     const { bytes, dropped } = redactBody(Buffer.from(body), checkRedactionRules());
     expect(Buffer.from(bytes).toString()).toBe('{"alarm":{"id":9,"text":"x"}}');
     expect(dropped).toBe(5);
   });
 
-  test("__proto__ and constructor are keys like any other, and pollute nothing", () => {
+  test("redaction treats __proto__ and constructor as ordinary keys and pollutes no prototype", () => {
     expect(redacted('{"alarm":{"__proto__":{"a":"Anna"},"constructor":{"b":1},"id":1}}')).toBe(
       '{"alarm":{"id":9}}',
     );
@@ -123,11 +123,11 @@ describe("a redacted body", () => {
     [" \n", " \n"],
     ['"Anna"', '"xxxx"'],
     ["[1]", "[9]"],
-  ])("the body %j becomes %j", (body, expected) => {
+  ])("redaction turns the body %j into %j", (body, expected) => {
     expect(redacted(body)).toBe(expected);
   });
 
-  test("that is no UTF-8 stays none, byte for byte", () => {
+  test("redaction keeps a body that is not UTF-8 invalid, byte for byte", () => {
     const { bytes, text } = redactBody(
       Buffer.from([0x41, 0xff, 0xc3, 0x28, 0x00]),
       checkRedactionRules(),
@@ -136,7 +136,7 @@ describe("a redacted body", () => {
     expect(text).toBeUndefined();
   });
 
-  test("may be nested as deep as it is long, and large", () => {
+  test("redaction handles deeply nested and large bodies", () => {
     const deep = `${"[".repeat(20_000)}"Anna"${"]".repeat(20_000)}`;
     expect(fieldOf(deep)).toBe(deep.replace("Anna", "xxxx"));
     expect(payloadOf(deep)).toBe(deep.replace("Anna", "xxxx"));
@@ -146,7 +146,7 @@ describe("a redacted body", () => {
     expect(fieldOf(`"${large}"`)).toBe(`"${"·".repeat(500_000)}"`);
   });
 
-  test("keeps the first thousand elements of a list", () => {
+  test("redaction keeps the first thousand elements of a list", () => {
     const list = JSON.stringify(Array.from({ length: 1_002 }, (_, index) => index));
     const { text = "", dropped } = redactBody(
       Buffer.from(`{"alarm":{"id":${list}}}`),
@@ -158,7 +158,7 @@ describe("a redacted body", () => {
   });
 });
 
-describe("a redacted payload", () => {
+describe("payloads", () => {
   test.each([
     ['{"a":1}', "{}"],
     ['[1,"Anna",null]', '[9,"xxxx",null]'],
@@ -169,16 +169,16 @@ describe("a redacted payload", () => {
     ['{"a":"Ann', "xxxxxxxxx"],
     ["", ""],
     [" ", " "],
-  ])("%j becomes %j", (payload, expected) => {
+  ])("redaction turns the payload %j into %j", (payload, expected) => {
     expect(payloadOf(payload)).toBe(expected);
   });
 
-  test("is written in the manner of the sender", () => {
+  test("a redacted payload keeps the sender's style of escapes", () => {
     const php = '"{\\"a\\":\\"\\u00c5\\",\\"b\\":\\"x\\/y\\"}"';
     expect(fieldOf(php, "payload", { keepValues: ["alarm.payload.*"] })).toBe(php);
   });
 
-  test("keeps the keys that a rule names", () => {
+  test("redaction keeps the payload keys that keepKeys names", () => {
     const payload = '{"breach":{"name":"Shop","by":"Anna"},"Anna B":1,"n":{"name":true}}';
     expect(payloadOf(payload, { keepKeys: ["alarm.payload.breach.name"] })).toBe(
       '{"breach":{"name":"xxxx"}}',
@@ -188,7 +188,7 @@ describe("a redacted payload", () => {
     );
   });
 
-  test("keeps the values that a rule names, of lists and objects none", () => {
+  test("redaction keeps the payload values that keepValues names, except lists and objects", () => {
     const payload = '{"breach":{"name":"Shop","by":"Anna"},"list":["a",{"b":"c"}],"n":1.5}';
     const keepValues = ["alarm.payload.breach", "alarm.payload.list.*", "alarm.payload.n"];
     expect(payloadOf(payload, { keepValues })).toBe('{"breach":{},"list":["a",{}],"n":1.5}');
@@ -199,7 +199,7 @@ describe("a redacted payload", () => {
   });
 });
 
-describe("redaction rules that could never apply are refused", () => {
+describe("redaction rules", () => {
   test.each([
     [null],
     ["alarm.text"],
@@ -210,7 +210,7 @@ describe("redaction rules that could never apply are refused", () => {
     [{ keepKeys: [1] }],
     [{ keepKeys: ["alarm.**"] }],
     [{ keepKeys: ["alarm.te*t"] }],
-  ])("%j", (rules) => {
+  ])("redaction rules that can never apply are refused: %j", (rules) => {
     expect(() => checkRedactionRules(rules as unknown as RedactionRules)).toThrow(
       ConfigurationError,
     );

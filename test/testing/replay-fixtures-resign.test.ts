@@ -28,18 +28,18 @@ async function fixture(body: Uint8Array, ageMs: number): Promise<Fixture> {
 }
 
 const agesMs = fc.integer({ min: -1_000_000, max: 1_000_000 });
-const moments = fc.integer({ min: 2_000_000, max: 4_000_000_000_000 });
+const times = fc.integer({ min: 2_000_000, max: 4_000_000_000_000 });
 
-describe("a fixture that is signed anew", () => {
-  it("has a good signature of the new secret, and the age it had to the second", async () => {
+describe("resigning", () => {
+  it("a resigned fixture has a valid signature of the new secret and its old age to the second", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.uint8Array(), agesMs, moments, async (body, ageMs, nowMs) => {
+      fc.asyncProperty(fc.uint8Array(), agesMs, times, async (body, ageMs, nowMs) => {
         const one = await fixture(body, ageMs);
         const headers = await resignedHeaders(one, resigning(nowMs));
         expect(await verifySignature({ secret, headers, body })).toBe(true);
         const newAgeMs = nowMs - 1000 * Number(headers["X-Webhook-Timestamp"]);
         expect(Math.abs(newAgeMs - ageMs)).toBeLessThan(1000);
-        // Towards now, and never to the other side of it.
+        // Rounded towards now, and not beyond it.
         expect(Math.abs(newAgeMs)).toBeLessThanOrEqual(Math.max(Math.abs(ageMs), 999));
         if (ageMs >= 0) expect(newAgeMs).toBeGreaterThanOrEqual(0);
         else expect(newAgeMs).toBeLessThanOrEqual(999);
@@ -57,17 +57,20 @@ describe("a fixture that is signed anew", () => {
     [301_000, false],
     [-300_000, true],
     [-301_000, false],
-  ])("of %s ms is fresh: %s, at any moment of a second", async (ageMs, isFresh) => {
-    const one = await fixture(Uint8Array.of(1), ageMs);
-    for (const ms of [0, 1, 999]) {
-      const nowMs = 1_790_000_000_000 + ms;
-      const headers = await resignedHeaders(one, resigning(nowMs));
-      const newAgeMs = nowMs - 1000 * Number(headers["X-Webhook-Timestamp"]);
-      expect(Math.abs(newAgeMs) <= 300_000).toBe(isFresh);
-    }
-  });
+  ])(
+    "a resigned fixture with an age of %s ms is fresh: %s, at any fraction of a second",
+    async (ageMs, isFresh) => {
+      const one = await fixture(Uint8Array.of(1), ageMs);
+      for (const ms of [0, 1, 999]) {
+        const nowMs = 1_790_000_000_000 + ms;
+        const headers = await resignedHeaders(one, resigning(nowMs));
+        const newAgeMs = nowMs - 1000 * Number(headers["X-Webhook-Timestamp"]);
+        expect(Math.abs(newAgeMs) <= 300_000).toBe(isFresh);
+      }
+    },
+  );
 
-  it("keeps the names of its headers, their order and the case of its digits", async () => {
+  it("a resigned fixture keeps its header names, their order and the case of the hexadecimal digits", async () => {
     const body = Uint8Array.of(1, 2, 3);
     const one = await fixture(body, 0);
     const shouted = Object.fromEntries(
@@ -82,7 +85,7 @@ describe("a fixture that is signed anew", () => {
     expect(await verifySignature({ secret, headers, body })).toBe(true);
   });
 
-  it("keeps within the grammar, however far from now it was signed", async () => {
+  it("a resigned fixture has a valid timestamp, however far from now it was signed", async () => {
     const body = Uint8Array.of(1);
     for (const [receivedAt, expected] of [
       [new Date(SENT_MS + 8e15), "0"],
@@ -97,7 +100,7 @@ describe("a fixture that is signed anew", () => {
     }
   });
 
-  it("has the id that is wanted for its own", async () => {
+  it("a resigned fixture has the id that idFor returns", async () => {
     const one = await fixture(Uint8Array.of(1), 0);
     const headers = await resignedHeaders(one, {
       ...resigning(SENT_MS),
@@ -108,18 +111,18 @@ describe("a fixture that is signed anew", () => {
   });
 });
 
-describe("a fixture whose signature is not good", () => {
+describe("fixtures without a valid signature", () => {
   const refused = ["malformed", "unsigned", "signature_mismatch"];
 
   it.each(fixtures.filter(({ expect: { outcome } }) => refused.includes(outcome)))(
-    "is sent as it was recorded: $name",
+    "a fixture without a valid signature is sent unchanged: $name",
     async (published) => {
       const one = { ...published, receivedAt: new Date(published.receivedAt) };
       expect(await resignedHeaders(one, resigning(SENT_MS))).toEqual(published.headers);
     },
   );
 
-  it("under the secret that was named for the fixtures is sent so too", async () => {
+  it("a fixture that does not match fixtureSecret is sent unchanged", async () => {
     const one = await fixture(Uint8Array.of(1), 0);
     const named = { ...resigning(SENT_MS), fixtureSecret: "whsec_test_another_secret" };
     expect(await resignedHeaders(one, named)).toEqual(one.headers);

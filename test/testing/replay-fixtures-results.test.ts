@@ -27,13 +27,13 @@ async function fixture(name: string, expected?: Fixture["expect"]): Promise<Fixt
 
 const answering = (status: number, body: string) => () => new Response(body, { status });
 
-/** What becomes of one fixture that expects this, when it is answered that. */
+/** The verdict of a fixture with this expectation that gets this answer. */
 async function verdictOf(expected: Fixture["expect"], status: number, body: string) {
   const { results } = await replayFixtures(answering(status, body), [await fixture("a", expected)]);
   return results[0]?.verdict;
 }
 
-describe("a result", () => {
+describe("results", () => {
   const HANDLED = '{"outcome":"handled"}';
   const STALE = '{"error":{"code":"STALE","message":"."}}';
 
@@ -49,11 +49,14 @@ describe("a result", () => {
     [{ status: 200, outcome: "handled" }, 200, "<html>", "as_expected"],
     [{ status: 200, outcome: "handled" }, 200, '{"outcome":"toString"}', "as_expected"],
     [undefined, 500, STALE, "not_judged"],
-  ])("that expects %o and is answered %i %s is %s", async (expected, status, body, verdict) => {
-    expect(await verdictOf(expected, status, body)).toBe(verdict);
-  });
+  ])(
+    "a fixture that expects %o and is answered %i %s is %s",
+    async (expected, status, body, verdict) => {
+      expect(await verdictOf(expected, status, body)).toBe(verdict);
+    },
+  );
 
-  it("names all that is known of the fixture, and nothing that is not", async () => {
+  it("a replay result contains everything known about the fixture and nothing else", async () => {
     const fixtures = [
       await fixture("judged", { status: 200, outcome: "handled" }),
       await fixture("recorded"),
@@ -74,7 +77,7 @@ describe("a result", () => {
     expect(results.every((result) => result.ms >= 0)).toBe(true);
   });
 
-  it("comes one by one, in the order of the fixtures, and is counted", async () => {
+  it("replay results are reported one by one in fixture order and counted", async () => {
     const order: string[] = [];
     const shown: ReplayResult[] = [];
     const target = ({ headers }: Request) => {
@@ -110,7 +113,7 @@ describe("a result", () => {
   });
 });
 
-describe("a target that fails", () => {
+describe("failing targets", () => {
   const fixtures = async () => [
     await fixture("judged", { status: 200 }),
     await fixture("recorded"),
@@ -118,7 +121,7 @@ describe("a target that fails", () => {
   const verdictsAndErrors = ({ results }: { results: readonly ReplayResult[] }) =>
     results.map(({ verdict, error }) => [verdict, error]);
 
-  it("by throwing is a result with its error", async () => {
+  it("a target that throws gives a result with its error", async () => {
     const error = "the request failed: the handler is broken";
     const target = () => {
       throw new Error("the handler is broken");
@@ -133,14 +136,17 @@ describe("a target that fails", () => {
     ["the first of several", new AggregateError([new Error("::1 refused"), new Error("another")])],
     ["no reason", new AggregateError([])],
     ["no error", "a text"],
-  ])("for %s names a reason all the same", async (what, thrown: unknown) => {
-    const target = () => Promise.reject<Response>(thrown);
-    const [result] = (await replayFixtures(target, await fixtures())).results;
-    const reason = what === "the first of several" ? "::1 refused" : "no reason is given";
-    expect(result?.error).toBe(`the request failed: ${reason}`);
-  });
+  ])(
+    "a target that rejects with %s gives a result with an error message",
+    async (what, thrown: unknown) => {
+      const target = () => Promise.reject<Response>(thrown);
+      const [result] = (await replayFixtures(target, await fixtures())).results;
+      const reason = what === "the first of several" ? "::1 refused" : "no reason is given";
+      expect(result?.error).toBe(`the request failed: ${reason}`);
+    },
+  );
 
-  it("by never answering is one too, after the time-out", async () => {
+  it("a target that never answers gives a result with a time-out", async () => {
     const target = () => new Promise<Response>(() => undefined);
     const report = await replayFixtures(target, await fixtures(), { timeoutMs: 20 });
     expect(verdictsAndErrors(report)).toEqual([
@@ -149,7 +155,7 @@ describe("a target that fails", () => {
     ]);
   });
 
-  it("by not being there is one too", async () => {
+  it("a target that refuses the connection gives a result with its error", async () => {
     const port = String(await freePort());
     const report = await replayFixtures(`http://127.0.0.1:${port}/`, await fixtures());
     for (const { error, status } of report.results) {
@@ -159,7 +165,7 @@ describe("a target that fails", () => {
     expect(report).toMatchObject({ different: 1, notJudged: 1 });
   });
 
-  it("and a fixture that HTTP cannot send, is one too", async () => {
+  it("a fixture that HTTP cannot send gives a result too", async () => {
     const [whole] = await fixtures();
     if (whole === undefined) throw new Error("there is no fixture");
     const broken = { ...whole, headers: { ...whole.headers, "X-Odd": "a\nb" } };
@@ -168,7 +174,7 @@ describe("a target that fails", () => {
   });
 });
 
-describe("replayFixtures rejects", () => {
+describe("errors", () => {
   const target = createWebhookReceiver({
     secret: TEST_SECRET,
     handlers: { new_alarm: () => undefined },
@@ -181,14 +187,14 @@ describe("replayFixtures rejects", () => {
     ["resign with a secret that cannot be one", { resign: true, secret: " " }],
     ["fixtures whose secret cannot be one", { resign: true, secret: "s", fixtureSecret: "" }],
     ["fresh ids without resign", { secret: TEST_SECRET, freshIds: true }],
-    ["a clock that is no function", { resign: true, secret: "s", now: 0 }],
-    ["an onResult that is no function", { onResult: [] }],
-    ["a time-out of nothing", { timeoutMs: 0 }],
-  ])("%s", async (_, options) => {
+    ["a clock that is not a function", { resign: true, secret: "s", now: 0 }],
+    ["an onResult that is not a function", { onResult: [] }],
+    ["a time-out of 0", { timeoutMs: 0 }],
+  ])("replayFixtures rejects for %s", async (_, options) => {
     await expect(replayFixtures(target, [], options)).rejects.toThrow(ConfigurationError);
   });
 
-  it("a target that is no URL", async () => {
+  it("replayFixtures rejects for a target that is not a URL", async () => {
     await expect(replayFixtures("localhost:3000", [])).rejects.toThrow(ConfigurationError);
   });
 
@@ -199,7 +205,7 @@ describe("replayFixtures rejects", () => {
         throw error;
       },
     }),
-  ])("with what the test's own function throws (%#)", async (optionsOf) => {
+  ])("replayFixtures rejects with the error of the test's own callback (%#)", async (optionsOf) => {
     const error = new Error("the test is broken");
     const one = [await fixture("a")];
     await expect(replayFixtures(target, one, optionsOf(error))).rejects.toBe(error);

@@ -14,7 +14,7 @@ import { listen, type RunningServer } from "../support/servers.js";
 const fixtures = await loadFixtures(fixturesFolder);
 const ALL_AS_EXPECTED = { asExpected: 52, different: 0, notJudged: 0 };
 
-/** A receiver as the fixtures expect it, with the real clock until another time is set. */
+/** A receiver as the fixtures expect it. Uses the real clock until setClock is called. */
 function createTarget(secret = TEST_SECRET) {
   let nowMs: number | undefined;
   const receiver = createWebhookReceiver({
@@ -31,14 +31,14 @@ function createTarget(secret = TEST_SECRET) {
   };
 }
 
-/** Names of those that were answered otherwise: an assertion that fails shows them. */
+/** The fixtures with another answer than expected, readable in a failed assertion. */
 function differencesIn({ results }: ReplayReport): string[] {
   return results
     .filter(({ verdict }) => verdict !== "as_expected")
     .map(({ name, status, outcome, error }) => [name, status, outcome, error].join(" "));
 }
 
-/** The three kinds of target, of one receiver each. */
+/** The three kinds of target, each with one receiver. */
 const KINDS: readonly {
   readonly kind: string;
   readonly open: (receiver: WebhookReceiver) => Promise<{ target: Target; close?: () => unknown }>;
@@ -57,8 +57,8 @@ const KINDS: readonly {
   },
 ];
 
-describe.each(KINDS)("the published fixtures against $kind", ({ open }) => {
-  it("are answered as expected when they are sent as they were recorded", async () => {
+describe.each(KINDS)("replay against $kind", ({ open }) => {
+  it("published fixtures are answered as expected if they are sent as recorded", async () => {
     const { receiver, setClock } = createTarget();
     const { target, close } = await open(receiver);
     const report = await replayFixtures(target, fixtures, { beforeEach: setClock });
@@ -67,7 +67,7 @@ describe.each(KINDS)("the published fixtures against $kind", ({ open }) => {
     await close?.();
   });
 
-  it("are answered as expected when they are signed anew, for now and with another secret", async () => {
+  it("published fixtures are answered as expected if they are signed again for now with another secret", async () => {
     const secret = "whsec_of_another_endpoint";
     const { receiver } = createTarget(secret);
     const { target, close } = await open(receiver);
@@ -77,7 +77,7 @@ describe.each(KINDS)("the published fixtures against $kind", ({ open }) => {
     await close?.();
   });
 
-  it("are stale when they are neither", async () => {
+  it("published fixtures are stale if neither the clock is set nor they are signed again", async () => {
     const { target, close } = await open(createTarget().receiver);
     const { results } = await replayFixtures(target, fixtures);
     const handled = results.filter(({ expected }) => expected?.outcome === "handled");
@@ -85,7 +85,7 @@ describe.each(KINDS)("the published fixtures against $kind", ({ open }) => {
     await close?.();
   });
 
-  it("are duplicates the second time, except with fresh ids", async () => {
+  it("published fixtures are duplicates when they are replayed again, unless freshIds is set", async () => {
     const { receiver } = createTarget();
     const { target, close } = await open(receiver);
     const again = (freshIds: boolean) =>
@@ -104,7 +104,7 @@ describe.each(KINDS)("the published fixtures against $kind", ({ open }) => {
   });
 });
 
-describe("what is sent", () => {
+describe("sent requests", () => {
   let server: RunningServer;
   const requests: { lines: [string, string][]; body: Buffer; url: string | undefined }[] = [];
 
@@ -128,7 +128,7 @@ describe("what is sent", () => {
     await server.close();
   });
 
-  it("is every header line and every byte, to the path that was given", async () => {
+  it("replayFixtures sends every header line and every byte to the given path", async () => {
     await replayFixtures(`http://127.0.0.1:${String(server.port)}/gateway?a=1`, fixtures);
     const sent = requests.splice(0);
     expect(sent).toHaveLength(52);
@@ -143,7 +143,7 @@ describe("what is sent", () => {
     }
   });
 
-  it("leaves out what belonged to the connection on which it was recorded", async () => {
+  it("replayFixtures leaves out headers of the recorded connection", async () => {
     const [fixture] = fixtures;
     if (fixture === undefined) throw new Error("there is no fixture");
     const headers = {
@@ -165,7 +165,7 @@ describe("what is sent", () => {
     expect(sent?.body.equals(fixture.body)).toBe(true);
   });
 
-  it("is judged by the status alone where the receiver is of another make", async () => {
+  it("replayFixtures compares only the status if the answer is not the receiver's", async () => {
     const report = await replayFixtures(`http://127.0.0.1:${String(server.port)}/`, fixtures);
     requests.splice(0);
     for (const { expected, status, outcome, verdict } of report.results) {

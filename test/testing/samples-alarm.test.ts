@@ -12,7 +12,7 @@ import { ALARM_EVENT_TYPES, sampleAlarm } from "../../src/testing/samples/sample
 import type { DateFormat } from "../../src/testing/samples/sample-options.js";
 import { receivedRecord } from "./received-record.js";
 
-/** The tables of GATEWAY.md, "Alarm", and what category each trigger belongs to. */
+/** The tables of GATEWAY.md, "Alarm", with the category of each trigger. */
 const DOCUMENTED_ALARMS = [
   ["email_hacked", "BreachDb", 3],
   ["phone_hacked", "BreachDb", 3],
@@ -38,23 +38,23 @@ const seeds = fc.integer({ min: 0, max: 0xffff_ffff });
 const formats = fc.constantFrom<DateFormat>("legacy", "standardized");
 
 describe("sampleAlarm", () => {
-  it("knows every documented event type", () => {
+  it("sampleAlarm supports every documented event type", () => {
     expect(ALARM_EVENT_TYPES).toEqual(DOCUMENTED_ALARMS.map(([event_type]) => event_type));
   });
 
   describe.each(DOCUMENTED_ALARMS)("%s", (event_type, source, category_id) => {
-    it("has its source and category, and a payload of its own", () => {
+    it(`a sample alarm ${event_type} has its source, its category and a payload`, () => {
       const alarm = sampleAlarm({ event_type });
       expect(alarm).toMatchObject({ event_type, source, category_id, status: "NEW" });
       expect(["Low", "Medium", "High", "Info"]).toContain(alarm.severity);
       expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
     });
 
-    it("is valid and handled as it is, whatever the seed and the format", async () => {
+    it(`a sample alarm ${event_type} is valid and handled for any seed and format`, async () => {
       await fc.assert(
         fc.asyncProperty(seeds, formats, async (seed, format) => {
           const alarm = sampleAlarm({ event_type }, { seed, format });
-          // The output and not only its success: nothing had to be converted.
+          // Compares the output too: the schema converted nothing.
           expect(alarmSchema.parse(alarm)).toEqual(alarm);
           for (const field of ALARM_DATES) expect(alarm[field]).toMatch(FORMATS[format]);
           expect(await receivedRecord({ alarm })).toEqual({ outcome: "handled", records: [alarm] });
@@ -64,7 +64,7 @@ describe("sampleAlarm", () => {
     });
   });
 
-  it("has another payload shape for each bureau and another match for each breach", () => {
+  it("sample alarms have a payload shape per bureau and a match per breach type", () => {
     const shapes = ALARM_EVENT_TYPES.map((event_type) => {
       const payload = parseAlarmPayload(sampleAlarm({ event_type })) as { matched?: object };
       return JSON.stringify([Object.keys(payload), Object.entries(payload.matched ?? {})]);
@@ -72,7 +72,7 @@ describe("sampleAlarm", () => {
     expect(new Set(shapes).size).toBe(ALARM_EVENT_TYPES.length);
   });
 
-  it("is the same for the same seed, and has other ids for another", () => {
+  it("sampleAlarm gives the same alarm for the same seed and other ids for another seed", () => {
     fc.assert(
       fc.property(fc.uniqueArray(seeds, { minLength: 2, maxLength: 2 }), ([one, other]) => {
         const alarm = sampleAlarm({}, { seed: one });
@@ -85,12 +85,12 @@ describe("sampleAlarm", () => {
     expect(sampleAlarm()).toEqual(sampleAlarm({}, { seed: 0, format: "legacy" }));
   });
 
-  it("reaches every event type by its seed alone", () => {
+  it("sampleAlarm reaches every event type through the seed", () => {
     const types = Array.from({ length: 200 }, (_, seed) => sampleAlarm({}, { seed }).event_type);
     expect(new Set(types)).toEqual(new Set(ALARM_EVENT_TYPES));
   });
 
-  it("names the same moments in both formats, in the order in which they come", () => {
+  it("sampleAlarm gives the same times in both formats, in chronological order", () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const times = (format: DateFormat) =>
@@ -102,7 +102,7 @@ describe("sampleAlarm", () => {
     );
   });
 
-  it("lets the rest follow from the source, or from the category", () => {
+  it("sampleAlarm derives the other fields from the source or the category", () => {
     fc.assert(
       fc.property(fc.constantFrom(...DOCUMENTED_ALARMS), seeds, ([, source, category], seed) => {
         const documented = DOCUMENTED_ALARMS.map((row) => row.join());
@@ -117,7 +117,7 @@ describe("sampleAlarm", () => {
     );
   });
 
-  it("lets overrides win, those too that contradict each other or are not documented", () => {
+  it("sampleAlarm keeps overrides that contradict each other or are not documented", () => {
     expect(
       sampleAlarm({ event_type: "iban_hacked", source: "BureauIdentity", status: "CLOSED", id: 7 }),
     ).toMatchObject({
@@ -154,7 +154,7 @@ describe("sampleAlarm", () => {
     ["passport_hacked", /^XX000000\d$/],
     ["drivers_license_hacked", /^TEST-\d{6}$/],
     ["domain_hacked", /^example\.org$/],
-  ])("%s is about nobody", (event_type, reserved) => {
+  ])("a sample alarm %s matches only reserved test values", (event_type, reserved) => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const alarm = sampleAlarm({ event_type }, { seed });
@@ -166,7 +166,7 @@ describe("sampleAlarm", () => {
   });
 
   it.each(["BureauIdentity", "BureauCreditA", "BureauCreditAEnquiry", "BureauCreditB"])(
-    "%s is about nobody",
+    "a sample alarm of %s names no real person",
     (source) => {
       fc.assert(
         fc.property(seeds, (seed) => {
@@ -178,17 +178,17 @@ describe("sampleAlarm", () => {
     },
   );
 
-  it("takes overrides by the types of the fields", () => {
+  it("sampleAlarm checks the types of overrides", () => {
     // @ts-expect-error an id is a number
     expect(sampleAlarm({ id: "1" }).id).toBe("1");
   });
 
   it.each<[string, object]>([
-    ["a seed that is no whole number", { seed: 1.5 }],
+    ["a seed that is not a whole number", { seed: 1.5 }],
     ["a seed beyond 32 bits", { seed: 2 ** 32 }],
     ["an unknown format", { format: "iso" as DateFormat }],
     ["a misspelt option", { seeed: 1 }],
-  ])("refuses %s", (_, options) => {
+  ])("sampleAlarm refuses %s", (_, options) => {
     expect(() => sampleAlarm({}, options)).toThrow(ConfigurationError);
   });
 });

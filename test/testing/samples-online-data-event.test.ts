@@ -26,12 +26,12 @@ const seeds = fc.integer({ min: 0, max: 0xffff_ffff });
 const formats = fc.constantFrom<DateFormat>("legacy", "standardized");
 
 describe("sampleOnlineDataEvent", () => {
-  it("knows every documented type", () => {
+  it("sampleOnlineDataEvent supports every documented type", () => {
     expect(ONLINE_DATA_EVENT_TYPES).toEqual(DOCUMENTED_EVENTS.map(([type]) => type));
   });
 
   it.each(DOCUMENTED_EVENTS)(
-    "makes a %s of severity %s that is handled",
+    "a sample event %s has severity %s and is handled",
     async (type, severity) => {
       await fc.assert(
         fc.asyncProperty(seeds, fc.option(formats, { nil: undefined }), async (seed, format) => {
@@ -49,7 +49,7 @@ describe("sampleOnlineDataEvent", () => {
     },
   );
 
-  it("writes one moment in every form, by default with an offset as it is documented", () => {
+  it("sampleOnlineDataEvent gives the same time in every format, by default with the documented offset", () => {
     fc.assert(
       fc.property(seeds, (seed) => {
         const at = (format?: DateFormat) =>
@@ -63,14 +63,14 @@ describe("sampleOnlineDataEvent", () => {
     );
   });
 
-  it("is the same for the same seed, and another for another", () => {
+  it("sampleOnlineDataEvent gives the same event for the same seed and another for another seed", () => {
     const event = sampleOnlineDataEvent("DATA_REAPPEARED", {}, { seed: 3 });
     expect(sampleOnlineDataEvent("DATA_REAPPEARED", {}, { seed: 3 })).toEqual(event);
     const another = sampleOnlineDataEvent("DATA_REAPPEARED", {}, { seed: 4 });
     expect(another.account_id).not.toBe(event.account_id);
   });
 
-  it("takes overrides by the fields of its type", () => {
+  it("sampleOnlineDataEvent checks overrides against the fields of the type", () => {
     const event = sampleOnlineDataEvent("DATA_REAPPEARED", { site_id: 9, account_id: 42 });
     const site: number = event.site_id;
     expect([site, event.account_id]).toEqual([9, 42]);
@@ -81,7 +81,7 @@ describe("sampleOnlineDataEvent", () => {
     expect(sampleOnlineDataEvent("DATA_REAPPEARED", { site_id: null }).site_id).toBeNull();
   });
 
-  it("refuses a type that is not documented, and a misspelt option", () => {
+  it("sampleOnlineDataEvent refuses an undocumented type and a misspelt option", () => {
     const undocumented = "SCAN_SCHEDULED" as "DATA_DELETED";
     expect(() => sampleOnlineDataEvent(undocumented)).toThrow(ConfigurationError);
     expect(() => sampleOnlineDataEvent("DATA_DELETED", {}, { seeed: 1 } as object)).toThrow(

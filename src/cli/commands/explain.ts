@@ -1,5 +1,5 @@
 import { parseGatewayTime } from "../../records/gateway-time.js";
-import { parseCapturedRequest } from "../../testing/diagnosis/captured-request.js";
+import { parseCapturedRequest } from "../../testing/diagnosis/parse-captured-request.js";
 import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js";
 import { createCommand } from "../command.js";
 import { EXIT, UsageError } from "../exit.js";

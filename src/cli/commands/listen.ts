@@ -1,5 +1,5 @@
 import { recordFixtures } from "../../testing/recorder/record-fixtures.js";
-import { refusalSentence } from "../../testing/recorder/refusal-sentence.js";
+import { refusalSentence } from "../../testing/recorder/fixture-refusal.js";
 import { printableLine, writeJsonLine } from "../terminal/printable.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { createCommand } from "../command.js";

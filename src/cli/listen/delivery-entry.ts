@@ -109,7 +109,9 @@ async function reasonsOf(
   const { status, message } = OUTCOMES[outcome];
   if (status === 200) return [];
   const decoded =
-    outcome === "unrecognized" && body && authentic ? await decode(body, authentic.type) : undefined;
+    outcome === "unrecognized" && body && authentic
+      ? await decode(body, authentic.type)
+      : undefined;
   const issues = decoded?.kind === "unrecognized" ? decoded.issues : [];
   const causes = isSearched ? "" : usualCauses(outcome);
   return [message, ...issues.map(issueLine), ...(causes === "" ? [] : [causes])];

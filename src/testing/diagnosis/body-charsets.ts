@@ -1,10 +1,10 @@
 import { textOfUtf8, type BodyReading, type CapturedBody } from "./captured-body.js";
 
-/** Windows-1252 from 0x80 to 0x9F; elsewhere it is Latin-1, each byte its own code point. */
+/** The characters of Windows-1252 from 0x80 to 0x9F. All other bytes are as in Latin-1. */
 const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 const FIRST = 0x80;
 
-/** What a wrong character set does to a body, undone. */
+/** Bodies with the damage of a wrong character set undone. */
 export function* bodyCharsets({ bytes, text }: CapturedBody): Generator<BodyReading> {
   yield* utf16(bytes);
   const isAscii = bytes.every((byte) => byte < FIRST);
@@ -20,7 +20,7 @@ export function* bodyCharsets({ bytes, text }: CapturedBody): Generator<BodyRead
   else yield* otherUtf8(bytes, text);
 }
 
-/** What Windows PowerShell and some editors save. */
+/** UTF-16, as Windows PowerShell and some editors save it. */
 function* utf16(bytes: Uint8Array): Generator<BodyReading> {
   const [first, second] = bytes;
   const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0);
@@ -73,13 +73,13 @@ function* otherUtf8(bytes: Uint8Array, text: string): Generator<BodyReading> {
   }
 }
 
-/** The text in Windows-1252 or Latin-1; undefined where it has other letters. */
+/** The text in Windows-1252 or Latin-1; undefined if it has other letters. */
 function singleBytesOf(text: string): Uint8Array | undefined {
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
     const place = unit <= 0xff ? unit : FIRST + WINDOWS_1252.indexOf(text.charAt(at));
-    // Not found is one before the first.
+    // indexOf returns -1 for a character that is not in the table.
     if (place < FIRST && unit > 0xff) return undefined;
     bytes[at] = place;
   }

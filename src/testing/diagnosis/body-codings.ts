@@ -2,17 +2,17 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import type { BodyReading, CapturedBody } from "./captured-body.js";
 import { readChunks } from "./chunked-body.js";
 
-/** A small body can hold one that would fill the memory. */
+/** Limit of the decompressed size in bytes: a small compressed body can expand until memory is full. */
 const MAX_OUTPUT_BYTES = 16 * 1_048_576;
 
-/** A body in a coding of HTTP that was not undone: compressed, or in chunks. */
+/** The body with an HTTP coding undone that the capture still has: compression or chunks. */
 export function* bodyCodings({ bytes, contentEncoding }: CapturedBody): Generator<BodyReading> {
   const chunks = readChunks(bytes);
   if (chunks !== undefined) {
     yield {
       body: chunks,
       code: "body_chunked",
-      message: "The captured body has the chunk sizes of Transfer-Encoding in it.",
+      message: "The captured body still contains the chunk sizes of Transfer-Encoding.",
     };
   }
   const decompressed = decompress(bytes, contentEncoding);
@@ -20,12 +20,12 @@ export function* bodyCodings({ bytes, contentEncoding }: CapturedBody): Generato
     yield {
       body: decompressed,
       code: "body_compressed",
-      message: "The captured body is compressed; it was signed as it is without.",
+      message: "The captured body is compressed; the uncompressed body was signed.",
     };
   }
 }
 
-/** Whether bytes begin as gzip or zlib do. */
+/** Whether the bytes begin like gzip or zlib. */
 export function looksCompressed(bytes: Uint8Array): boolean {
   const [first, second] = bytes;
   const isZlib = first === 0x78 && (second === 0x01 || second === 0x9c || second === 0xda);

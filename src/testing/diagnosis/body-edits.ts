@@ -5,7 +5,7 @@ const LF = 0x0a;
 const BOM = Uint8Array.of(0xef, 0xbb, 0xbf);
 const BLANK = [0x20, 0x09, LF, CR];
 
-/** What editors, shells and text-mode transfers do to a body at its ends and line ends, undone. */
+/** Bodies with the changes undone that editors, shells and text-mode transfers make at ends and line ends. */
 export function* bodyEdits({ bytes, contentLength }: CapturedBody): Generator<BodyReading> {
   const isMarked = startsWith(bytes, BOM);
   yield* newlinesAtEnd(bytes);
@@ -27,7 +27,8 @@ export function* bodyEdits({ bytes, contentLength }: CapturedBody): Generator<Bo
     yield {
       body: trimmed,
       code: isMarked ? "body_bom" : "body_whitespace",
-      message: "The captured body has white space or a mark at its ends that was not signed.",
+      message:
+        "The captured body has white space or a byte order mark at an end that was not signed.",
     };
   }
   yield* lineEnds(bytes);
@@ -35,7 +36,7 @@ export function* bodyEdits({ bytes, contentLength }: CapturedBody): Generator<Bo
     yield {
       body: bytes.subarray(0, contentLength),
       code: "body_extra_bytes",
-      message: `The captured body goes on behind the ${contentLength} bytes that Content-Length declares and that were signed.`,
+      message: `The captured body continues after the ${contentLength} bytes that Content-Length declares and that were signed.`,
     };
   }
   yield {
@@ -68,14 +69,14 @@ function* newlinesAtEnd(bytes: Uint8Array): Generator<BodyReading> {
 function* lineEnds(bytes: Uint8Array): Generator<BodyReading> {
   if (!bytes.includes(LF) && !bytes.includes(CR)) return;
   const code = "body_line_ends";
-  // As Latin-1 each byte is a character and back.
+  // In Latin-1 each byte is one character, so nothing is lost on the way back.
   const text = Buffer.from(bytes).toString("latin1");
   const unix = text.replaceAll("\r\n", "\n");
   const changed: readonly (readonly [text: string, message: string])[] = [
     [unix, "The line ends became CRLF; they were signed as LF."],
     [unix.replaceAll("\n", "\r\n"), "The line ends became LF; they were signed as CRLF."],
     [unix.replaceAll("\r", "\n"), "The line ends became CR; they were signed as LF."],
-    [text.replace(/[\r\n]+/g, ""), "Line breaks were put in that were not signed."],
+    [text.replace(/[\r\n]+/g, ""), "Line breaks were inserted that were not signed."],
   ];
   for (const [one, message] of changed) {
     if (one !== text) yield { body: Buffer.from(one, "latin1"), code, message };

@@ -1,6 +1,6 @@
 import type { BodyReading, CapturedBody } from "./captured-body.js";
 
-/** A body that was made text byte by byte: base64, hexadecimal, or a list of numbers. */
+/** The body read from a text form of its bytes: base64, hexadecimal, or a list of numbers. */
 export function* bodyListings({ text, json }: CapturedBody): Generator<BodyReading> {
   if (text === undefined) return;
   const bare = text.trim();
@@ -26,17 +26,17 @@ export function* bodyListings({ text, json }: CapturedBody): Generator<BodyReadi
     yield {
       body: listed,
       code: "body_bytes_listed",
-      message: "The captured body is a list of byte values, as a Buffer becomes in JSON or text.",
+      message: "The captured body is a list of byte values, as a Buffer looks in JSON or text.",
     };
   }
 }
 
-/** The text of a Uint8Array: numbers with commas. */
+/** The text of a Uint8Array: numbers separated by commas. */
 function numbersOf(text: string): unknown {
   return /^[0-9]{1,3}(?:\s*,\s*[0-9]{1,3})+$/.test(text) ? text.split(",").map(Number) : undefined;
 }
 
-/** Of `[1, 2]`, `{ "type": "Buffer", "data": [1, 2] }` and `{ "0": 1, "1": 2 }`. */
+/** The bytes of `[1, 2]`, `{ "type": "Buffer", "data": [1, 2] }` or `{ "0": 1, "1": 2 }`. */
 function bytesOfList(json: unknown): Uint8Array | undefined {
   if (typeof json !== "object" || json === null) return undefined;
   const { data } = json as { data?: unknown };

@@ -14,7 +14,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 const PYTHON_ESCAPES: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 
-/** What a log, a shell or a page puts around and into a text, undone. */
+/** Bodies with the quoting of a log, a shell or a page undone. */
 export function* bodyQuotings({ text, json }: CapturedBody): Generator<BodyReading> {
   if (text === undefined) return;
   const code = "body_quoted";
@@ -22,7 +22,7 @@ export function* bodyQuotings({ text, json }: CapturedBody): Generator<BodyReadi
     yield {
       body: Buffer.from(json, "utf8"),
       code,
-      message: "The captured body is a JSON string that holds the signed one.",
+      message: "The captured body is a JSON string that contains the signed body.",
     };
   }
   const unescaped = unescape(text);
@@ -40,14 +40,14 @@ export function* bodyQuotings({ text, json }: CapturedBody): Generator<BodyReadi
   }
   const python = /^\s*b(["'])(.*)\1\s*$/s.exec(text)?.[2];
   if (python !== undefined) {
-    const message = "The captured body is as Python prints bytes.";
+    const message = "The captured body is in the form in which Python prints bytes.";
     yield { body: bytesOfPython(python), code, message };
   }
   if (text.includes("&")) {
     yield {
       body: Buffer.from(unescapeHtml(text), "utf8"),
       code: "body_html_escaped",
-      message: "The captured body has entities of HTML in it that were not signed.",
+      message: "The captured body contains HTML entities that were not signed.",
     };
   }
 }

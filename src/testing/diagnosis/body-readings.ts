@@ -9,7 +9,7 @@ import type { Clue } from "./finding.js";
 import { jsonSpellings } from "./json-spellings.js";
 import type { SearchBudget } from "./search-budget.js";
 
-/** A body to try, and what has to be assumed for it. */
+/** A body to try, with the clues that it assumes. */
 export interface TriedBody {
   readonly body: Uint8Array;
   readonly clues: readonly Clue[];
@@ -23,20 +23,20 @@ const FAMILIES: readonly ((captured: CapturedBody) => Iterable<BodyReading>)[] =
   bodyWrappings,
   bodyCharsets,
 ];
-/** What looking through a body for one family costs, in bytes hashed for each of its own. */
+/** Cost of searching a body for one family of readings, in hashed bytes per byte of the body. */
 const FAMILY_COST = 8;
 
-/** The body as it was captured. An object that a parser made has been written anew already. */
+/** The body as captured. A parsed object has already been serialized again. */
 export function capturedReading({ bytes, isParsed }: CapturedBody): TriedBody {
   if (!isParsed) return { body: bytes, clues: [] };
-  const message = "The body is what a parser made of it; written anew it gives the signature.";
+  const message = "The body is the result of a parser; serialized again it gives the signature.";
   return { body: bytes, clues: [{ code: "body_parsed", message }] };
 }
 
-/** The bodies that may have been signed in place of the captured one, likely ones first. */
+/** The bodies that may have been signed instead of the captured one, likely ones first. */
 export function* otherBodies(captured: CapturedBody, budget: SearchBudget): Generator<TriedBody> {
   const { bytes, text } = captured;
-  // Of an empty body nothing is left that could be spelled otherwise.
+  // An empty body has no other spelling.
   if (bytes.length === 0) return;
   for (const family of FAMILIES) {
     if (!budget.spend(FAMILY_COST * bytes.length)) return;
@@ -51,7 +51,7 @@ export function* otherBodies(captured: CapturedBody, budget: SearchBudget): Gene
   }
 }
 
-/** Where two bodies part, and their lengths. */
+/** Offset of the first difference of two bodies, and their lengths. */
 function differenceOf(captured: Uint8Array, signed: Uint8Array) {
   const shorter = Math.min(captured.length, signed.length);
   let offsetBytes = 0;

@@ -1,6 +1,6 @@
 import type { BodyReading, CapturedBody } from "./captured-body.js";
 
-/** What stands around a body where it was taken for a form, a field of an event or a record. */
+/** The body taken out of a form, an event or a record, or put back into one. */
 export function* bodyWrappings({ text, json }: CapturedBody): Generator<BodyReading> {
   if (text === undefined) return;
   yield* percentEncoded(text);
@@ -12,7 +12,7 @@ export function* bodyWrappings({ text, json }: CapturedBody): Generator<BodyRead
 function* percentEncoded(text: string): Generator<BodyReading> {
   const code = "body_percent_encoded";
   if (/^(?:%[0-9a-f]{2}|\+)/i.test(text)) {
-    const message = "The captured body is in percent-encoding; it was signed plain.";
+    const message = "The captured body is percent-encoded; it was signed without the encoding.";
     for (const one of percentDecodings(text.replace(/=$/, ""))) {
       yield { body: Buffer.from(one, "utf8"), code, message };
     }
@@ -23,7 +23,7 @@ function* percentEncoded(text: string): Generator<BodyReading> {
   } catch {
     return;
   }
-  const message = "The signature is over the body in percent-encoding.";
+  const message = "The signature is over the percent-encoded body.";
   yield { body: Buffer.from(encoded, "utf8"), code, message };
 }
 
@@ -50,7 +50,7 @@ function percentDecodings(text: string): readonly string[] {
   }
 }
 
-/** A serverless event, or an object of which a form parser made the whole body a name. */
+/** The body inside a serverless event, or inside an object where a form parser made the body a field name. */
 function* enveloped(json: unknown): Generator<BodyReading> {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return;
   const entries = Object.entries(json);
@@ -77,7 +77,7 @@ function* enveloped(json: unknown): Generator<BodyReading> {
   }
 }
 
-/** The record alone, of which the gateway sends `{ "alarm": … }` or `{ "event": … }`. */
+/** The record without its wrapper: the gateway sends `{ "alarm": … }` or `{ "event": … }`. */
 function* unwrapped(text: string, json: unknown): Generator<BodyReading> {
   if (typeof json !== "object" || json === null) return;
   for (const name of ["alarm", "event"]) {

@@ -2,22 +2,22 @@ import { types } from "node:util";
 import type { HeaderLine } from "../sending/wire.js";
 import type { FindingCode } from "./finding-codes.js";
 
-/** The body of a capture, and what a search needs to know of it. */
+/** The body of a capture, with the facts that a search needs. */
 export interface CapturedBody {
   readonly bytes: Uint8Array;
-  /** Undefined where the bytes are no UTF-8. A byte order mark stays in it. */
+  /** Undefined if the bytes are not UTF-8. Keeps a byte order mark. */
   readonly text: string | undefined;
-  /** Undefined where the text is no JSON. */
+  /** Undefined if the text is not JSON. */
   readonly json: unknown;
-  /** It was given as the object that a parser made, and written anew. */
+  /** Whether it was given as a parsed object, which was serialized again. */
   readonly isParsed: boolean;
-  /** Of the header of that name; undefined where it is none or no number. */
+  /** Value of that header; undefined if it is absent or not a number. */
   readonly contentLength: number | undefined;
-  /** In lower case. */
+  /** Value of that header in lower case. */
   readonly contentEncoding: string | undefined;
 }
 
-/** Another body that may be what was signed, and what is assumed with it. */
+/** Another body that may have been signed, with the clue that it assumes. */
 export interface BodyReading {
   readonly body: Uint8Array;
   readonly code: FindingCode;
@@ -27,7 +27,7 @@ export interface BodyReading {
 const EMPTY = new Uint8Array(0);
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The text of UTF-8, with its byte order mark; undefined where it is none. */
+/** The UTF-8 text with its byte order mark; undefined if the bytes are not UTF-8. */
 export function textOfUtf8(bytes: Uint8Array): string | undefined {
   try {
     return strict.decode(bytes);
@@ -36,7 +36,7 @@ export function textOfUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Reads whatever was given as the body of a capture. Never throws. */
+/** Reads any value that was given as the body of a capture. Never throws. */
 export function readCapturedBody(body: unknown, lines: readonly HeaderLine[]): CapturedBody {
   const raw = rawBytesOf(body);
   const bytes = raw ?? bytesOfParsed(body);
@@ -51,17 +51,17 @@ export function readCapturedBody(body: unknown, lines: readonly HeaderLine[]): C
   };
 }
 
-/** The bytes of what holds bytes; undefined for what a parser made of them. */
+/** The bytes of a value that holds bytes; undefined for the result of a parser. */
 function rawBytesOf(body: unknown): Uint8Array | undefined {
   if (body === undefined || body === null) return EMPTY;
   if (typeof body === "string") return Buffer.from(body, "utf8");
-  // Not by `instanceof`, which asks a Proxy for its prototype, and a Proxy may throw.
+  // Not `instanceof`: it reads the prototype, and a Proxy may throw there.
   return ArrayBuffer.isView(body) || types.isAnyArrayBuffer(body) ? copyOf(body) : undefined;
 }
 
 /**
- * A copy, since the search pauses, and the buffer may be transferred meanwhile. Of one that was
- * transferred before, nothing is left.
+ * A copy, because the search pauses and the buffer may be transferred in the meantime. A buffer that is
+ * already transferred is empty.
  */
 function copyOf(given: ArrayBufferView | ArrayBufferLike): Uint8Array {
   try {
@@ -76,7 +76,7 @@ function copyOf(given: ArrayBufferView | ArrayBufferLike): Uint8Array {
 
 function bytesOfParsed(body: unknown): Uint8Array {
   try {
-    // Undefined for a function or a symbol, whatever its type says.
+    // JSON.stringify returns undefined for a function or a symbol, although its type says string.
     const text = JSON.stringify(body) as string | undefined;
     return Buffer.from(text ?? "", "utf8");
   } catch {

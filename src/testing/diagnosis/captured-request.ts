@@ -1,58 +1,55 @@
-import { CaptureError } from "./capture-error.js";
-import { parseHttpCapture } from "./http-capture.js";
-import { parseJsonCapture } from "./json-capture.js";
-
 /**
  * Experimental: it may change in a minor version.
  *
- * A request that was captured, as plain values. Takes its place in `receive` and `diagnoseSignature`.
+ * A captured request as plain values. Can be passed to `receive` and `diagnoseSignature`.
  *
  * @experimental
  */
 export interface CapturedRequest {
-  /** Where the capture names it. */
+  /** HTTP method, if the capture has it. */
   readonly method?: string | undefined;
-  /** Names as captured; a list is a header that was given more than once. */
+  /** Headers under their captured names. A list means that the header was sent more than once. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  /** The exact bytes. */
+  /** The exact bytes of the body. */
   readonly body: Uint8Array;
-  /** When it came, where the capture says so. */
+  /** Time of arrival, if the capture has it. */
   readonly receivedAt?: Date | undefined;
 }
 
 /**
  * Experimental: it may change in a minor version.
  *
- * Reads a captured request: HTTP/1.1 as it goes over a socket (with or without the request line, line
- * ends of either kind), what `curl -v` prints, with the body behind it, a fixture file, an entry or a
- * whole file of HAR, or an event of AWS API Gateway. The body is kept byte for byte; only chunks of
- * Transfer-Encoding and base64 are undone, where the capture names them. Of the header lines the first
- * 1 000 are read. Bytes are better than a string, as a body need not be UTF-8.
- *
- * @throws CaptureError for a text that is none of these.
+ * The stable codes of `CaptureError`. A minor version may add members.
  *
  * @experimental
  */
-export function parseCapturedRequest(capture: Uint8Array | string): CapturedRequest {
-  const bytes = inUtf8(typeof capture === "string" ? Buffer.from(capture, "utf8") : capture);
-  const first = bytes.find((byte) => byte > SPACE);
-  if (first === undefined) throw new CaptureError("empty_capture", "the capture is empty");
-  return first === BRACE || first === BRACKET ? parseJsonCapture(bytes) : parseHttpCapture(bytes);
-}
+export type CaptureErrorCode =
+  | "empty_capture"
+  | "not_a_request"
+  | "invalid_header_line"
+  | "missing_headers"
+  | "missing_blank_line"
+  | "missing_body"
+  | "invalid_body"
+  | "invalid_json"
+  | "no_delivery_in_har";
 
-const SPACE = 0x20;
-const BRACE = 0x7b;
-const BRACKET = 0x5b;
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * The text is not a captured request. The message says what is missing and where. It quotes nothing, because a
+ * capture holds personal data and a signature.
+ *
+ * @experimental
+ */
+export class CaptureError extends Error {
+  override readonly name = "CaptureError";
 
-/** Without a byte order mark of the file, which is not the body's; UTF-16 of PowerShell is undone. */
-function inUtf8(bytes: Uint8Array): Buffer {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const [first, second, third] = buffer;
-  if (first === 0xef && second === 0xbb && third === 0xbf) return buffer.subarray(3);
-  const isBig = first === 0xfe && second === 0xff;
-  const isLittle = first === 0xff && second === 0xfe;
-  if (!isBig && !isLittle) return buffer;
-  const pairs = buffer.subarray(2, buffer.length - (buffer.length % 2));
-  const little = isBig ? Buffer.from(pairs).swap16() : pairs;
-  return Buffer.from(little.toString("utf16le"), "utf8");
+  constructor(
+    /** Which part could not be read. Stable, so that code can branch on it. */
+    readonly code: CaptureErrorCode,
+    message: string,
+  ) {
+    super(message);
+  }
 }

@@ -1,7 +1,7 @@
 const LF = 0x0a;
 const MAX_SIZE_LINE = 128;
 
-/** The content of a body in HTTP/1.1 chunks, or undefined where the bytes are no such body. */
+/** The content of an HTTP/1.1 chunked body; undefined if the bytes are not in chunks. */
 export function readChunks(bytes: Uint8Array): Uint8Array | undefined {
   const content: Uint8Array[] = [];
   let at = 0;

@@ -2,7 +2,7 @@ import { isFresh } from "../../signature/timestamps.js";
 import { readTimestamp } from "../../delivery/headers.js";
 import type { Clue } from "./finding.js";
 
-/** Each with its length in seconds, and how many of it make one of the next. */
+/** Units of time: length in seconds, and how many make one of the next larger unit. */
 const UNITS: readonly (readonly [one: string, many: string, seconds: number, limit: number])[] = [
   ["day", "days", 86_400, Number.POSITIVE_INFINITY],
   ["h", "h", 3_600, 24],
@@ -10,13 +10,13 @@ const UNITS: readonly (readonly [one: string, many: string, seconds: number, lim
   ["s", "s", 1, 60],
 ];
 const HALF_HOUR_MS = 1_800_000;
-/** How near a whole half hour a skew has to be to look like a time zone, and how far zones go. */
+/** A skew this close to a multiple of half an hour looks like a time zone; no zone goes further than this. */
 const ZONE_SLACK_MS = 120_000;
 const MAX_ZONE_MS = 14 * 3_600_000;
 
 /**
- * The clue of a timestamp outside of the tolerance, or undefined. A timestamp that can only be meant in
- * milliseconds is read so.
+ * The clue for a timestamp outside the tolerance, or undefined. A timestamp that only makes sense in
+ * milliseconds is read as milliseconds.
  */
 export function skewClue(timestamp: string, nowMs: number, toleranceMs: number): Clue | undefined {
   const text = timestamp.trim();
@@ -31,11 +31,11 @@ export function skewClue(timestamp: string, nowMs: number, toleranceMs: number):
     skewMs,
     message:
       `The timestamp is ${inWords(skewMs)} ${direction} the clock, and ${inWords(toleranceMs)} are allowed.` +
-      (looksLikeZone(skewMs) ? " So round a difference may be a local time taken for UTC." : ""),
+      (looksLikeZone(skewMs) ? " Such a round difference may be a local time taken for UTC." : ""),
   };
 }
 
-/** A duration in its two largest units: "12 min 40 s". The sign is left out. */
+/** A duration in its two largest units, without its sign: "12 min 40 s". */
 export function inWords(durationMs: number): string {
   const seconds = Math.round(Math.abs(durationMs) / 1_000);
   if (seconds === 0) return `${Math.round(Math.abs(durationMs))} ms`;

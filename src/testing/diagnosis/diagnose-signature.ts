@@ -8,47 +8,47 @@ import { skewClue } from "./clock-skew.js";
 import { findingOf, type Clue, type Finding } from "./finding.js";
 import { givenLinesOf, textLines } from "./header-lines.js";
 import { givenKeys, otherKeys } from "./key-readings.js";
-import { longSecrets } from "./long-secrets.js";
+import { longSecrets } from "./secret-clues.js";
 import { readMacs } from "./mac-readings.js";
-import { refusedHeaders } from "./refused-headers.js";
-import { refusedRequest } from "./refused-request.js";
-import { refusedSecrets } from "./refused-secrets.js";
+import { refusedHeaders } from "./receiver-refusals.js";
+import { refusedRequest } from "./receiver-refusals.js";
+import { refusedSecrets } from "./secret-clues.js";
 import { searchSignature, type SearchCounts, type SignatureMatch } from "./signature-search.js";
 import { documentedPrefixes, otherPrefixes } from "./signed-prefixes.js";
-import { spoiledBody } from "./spoiled-bodies.js";
+import { spoiledBody } from "./body-damage.js";
 import { unexplained } from "./unexplained.js";
 import { readWebhookHeaders, type WebhookHeaderTexts } from "./webhook-header-texts.js";
 
-/** What is diagnosed. Takes what `parseCapturedRequest` gives, with a secret. */
+/** Options of `diagnoseSignature`: a captured request, such as `parseCapturedRequest` returns, and a secret. */
 export interface DiagnoseSignatureOptions extends Pick<CapturedRequest, "method" | "receivedAt"> {
   /**
-   * Of whatever shape they were captured in: `Headers`, a record in any letter case, pairs, entries
-   * `{ name, value }`, Node's `rawHeaders`.
+   * Headers in any captured form: `Headers`, a record in any letter case, pairs, entries
+   * `{ name, value }`, or Node's `rawHeaders`.
    */
   readonly headers: unknown;
-  /** The exact bytes, or a string that is taken as UTF-8. Anything else is what a parser made of it. */
+  /** The exact bytes, or a string that is read as UTF-8. Any other value counts as the result of a parser. */
   readonly body: unknown;
-  /** The secret, or several, as they are configured: faulty ones are what is looked for. */
+  /** The secret or secrets exactly as configured. Faulty ones are allowed: finding them is the purpose. */
   readonly secret: string | readonly string[];
-  /** Secrets that it might be signed with by mistake: of the other webhook type, an old one, of a test system. */
+  /** Secrets that may have been used by mistake: an old one, or that of the other webhook type or a test system. */
   readonly otherSecrets?: readonly string[] | undefined;
-  /** The moment of capture, as a date or in Unix milliseconds. Default `receivedAt`, and else the clock. */
+  /** Time of the capture, as a date or in Unix milliseconds. Default: `receivedAt`, otherwise the current time. */
   readonly now?: Date | number | undefined;
-  /** As the receiver has it: from 0 to 604 800 000 ms, default 300 000. */
+  /** The receiver's option of that name. Milliseconds, from 0 to 604 800 000, default 300 000. */
   readonly timestampToleranceMs?: number | undefined;
-  /** As the receiver has it. Bytes, from 1 to 268 435 456, default 1 048 576 (1 MiB). */
+  /** The receiver's option of that name. Bytes, from 1 to 268 435 456, default 1 048 576 (1 MiB). */
   readonly maxBodyBytes?: number | undefined;
 }
 
-/** Why a receiver refuses a delivery, or that it does not. */
+/** Result of `diagnoseSignature`: why a receiver refuses a delivery, or that it accepts it. */
 export interface SignatureDiagnosis {
-  /** `good`: a receiver with these secrets takes the delivery as authentic and fresh; there are no findings. */
+  /** `good`: a receiver with these secrets accepts the delivery as authentic and fresh, and there are no findings. */
   readonly verdict: "good" | "bad";
-  /** The surest first; what is wrong, and how to mend it. */
+  /** What is wrong and how to fix it, the most certain finding first. */
   readonly findings: readonly Finding[];
-  /** Place in `secret` of the one that gives the signature, be it under what the findings say. */
+  /** Index in `secret` of the secret that gives the signature, possibly only after the changes in the findings. */
   readonly secretIndex?: number;
-  /** How much was tried. */
+  /** How many variants were tried. */
   readonly tried: SearchCounts;
 }
 
@@ -66,16 +66,21 @@ const OPTION_NAMES = [
 const TOLERANCE = { fallback: 300_000, min: 0, max: 604_800_000 };
 
 /**
- * Says why the signature of a captured delivery does not match (GATEWAY.md, "Authentication", rule 7),
- * or why a receiver refuses it all the same. Undoes, one or two at a time, what is known to happen to
- * secrets, headers and bodies, until a secret gives the very signature; so a proven finding is no guess.
- * The time is bounded: of a body of 1 MB some hundred readings are tried, of a small one thousands. A
- * secret of more than 65 536 characters is tried as it is alone.
+ * Explains why the signature of a captured delivery does not match (GATEWAY.md, "Authentication", rule 7), or
+ * why a receiver refuses the delivery although it matches. It undoes the usual damage to secrets, headers and
+ * bodies, one or two changes at a time, until a secret gives exactly the signature. So a proven finding is not
+ * a guess. The work is bounded: a body of 1 MB gets some hundred attempts, a small one thousands. A secret of
+ * more than 65 536 characters is only tried unchanged.
  *
- * Findings hold no secret, no signature and nothing of the body: codes, words of ours, sizes, offsets.
+ * Findings contain codes, our own words, sizes and offsets. They never contain a secret, a signature or a part
+ * of the body.
  *
- * Never rejects for whatever headers and body there may be; rejects with a `ConfigurationError` for an
- * option that cannot work.
+ * Rejects with `ConfigurationError` for an option that cannot work. No headers and no body make it reject.
+ *
+ * @example
+ * const request = parseCapturedRequest(await readFile("request.txt"));
+ * const { findings } = await diagnoseSignature({ ...request, secret });
+ * for (const { message } of findings) console.log(message);
  */
 export async function diagnoseSignature(
   given: DiagnoseSignatureOptions,
@@ -107,7 +112,7 @@ export async function diagnoseSignature(
     body,
   });
 
-  // The capture may be longer than the body was: one in base64, say.
+  // The captured body may be longer than the real one, for example in base64.
   const bodyBytes = (match?.body ?? body.bytes).length;
   const refused = [
     ...refusedRequest(method, bodyBytes, maxBodyBytes),
@@ -141,7 +146,7 @@ export async function diagnoseSignature(
   };
 }
 
-/** A fact that the match has named already is not named again. */
+/** The findings of `clues`, without facts that the match has already named. */
 function unnamed(clues: readonly Clue[], named: readonly Clue[]): readonly Finding[] {
   const isNamed = ({ code, header, secretIndex }: Clue): boolean =>
     named.some(
@@ -160,7 +165,7 @@ async function typeClues(
   const header = "X-Webhook-Type";
   const type = headers[header].at(-1)?.text;
   if (type === undefined || (await decode(body, type)).kind !== "type_mismatch") return [];
-  const message = "X-Webhook-Type names another type than the signed body is of.";
+  const message = "X-Webhook-Type names another type than the signed body has.";
   return [{ code: "type_mismatch", header, message }];
 }
 
@@ -170,21 +175,18 @@ function secretsOf(name: string, given: unknown): readonly string[] {
     if (typeof secret === "string") return secret;
     throw new ConfigurationError(
       "unusable_secret",
-      `${name} has to be a string, or a list of strings`,
+      `${name} must be a string or a list of strings`,
     );
   });
 }
 
 function checkMethod(method: unknown): string | undefined {
   if (method === undefined || typeof method === "string") return method;
-  throw new ConfigurationError("invalid_option", "method has to be a string, such as POST");
+  throw new ConfigurationError("invalid_option", "method must be a string, such as POST");
 }
 
 function millisecondsOfNow(now: unknown): number {
   const ms = now instanceof Date ? now.getTime() : now;
   if (typeof ms === "number" && Number.isFinite(ms)) return ms;
-  throw new ConfigurationError(
-    "invalid_option",
-    "now has to be a date, or Unix time in milliseconds",
-  );
+  throw new ConfigurationError("invalid_option", "now must be a date or Unix time in milliseconds");
 }

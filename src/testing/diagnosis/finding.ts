@@ -1,27 +1,27 @@
 import { FINDING_CODES, type FindingCode } from "./finding-codes.js";
 
 /**
- * How sure a finding is. `proven`: with this one undone, a secret gives the very signature of the header.
- * `seen`: a fact of the request or the configuration that a receiver refuses, or that spoils a signature.
- * `possible`: what is left when nothing else explains it.
+ * How certain a finding is. `proven`: with this change undone, a secret gives exactly the signature of the
+ * header. `seen`: a fact of the request or the configuration that a receiver refuses or that makes signatures
+ * fail. `possible`: what is left when nothing else explains the mismatch.
  */
 export type FindingCertainty = "proven" | "seen" | "possible";
 
-/** Numbers and names that belong to a finding. Never a text of the request, never a secret. */
+/** Numbers and names that belong to a finding. Never a text of the request and never a secret. */
 export interface FindingDetails {
-  /** The header concerned. */
+  /** The header that the finding is about. */
   readonly header?: DeliveryHeaderName;
-  /** Place in `secret`. */
+  /** Index in `secret`. */
   readonly secretIndex?: number;
-  /** Place in `otherSecrets`. */
+  /** Index in `otherSecrets`. */
   readonly otherSecretIndex?: number;
-  /** Byte of the captured body at which it begins to differ from the signed one, or at which the fault is. */
+  /** Offset in the captured body, in bytes, of the fault or of the first difference from the signed body. */
   readonly offsetBytes?: number;
-  /** Length of the captured body. */
+  /** Length of the captured body in bytes. */
   readonly capturedBytes?: number;
-  /** Length of the body that was signed, or that Content-Length declares. */
+  /** Length in bytes of the signed body, or the length that Content-Length declares. */
   readonly expectedBytes?: number;
-  /** How far the timestamp is from the clock, in milliseconds: negative is behind the clock. */
+  /** Timestamp minus clock, in milliseconds: negative means that the timestamp is in the past. */
   readonly skewMs?: number;
 }
 
@@ -29,7 +29,7 @@ export interface FindingDetails {
 export type DeliveryHeaderName =
   "X-Webhook-Id" | "X-Webhook-Timestamp" | "X-Webhook-Type" | "X-Webhook-Signature";
 
-/** One cause, in words that hold nothing of the request. */
+/** One cause, in words that quote nothing of the request. */
 export interface Finding extends FindingDetails {
   /** Stable, so that code can branch on it. */
   readonly code: FindingCode;
@@ -40,13 +40,13 @@ export interface Finding extends FindingDetails {
   readonly mend: string;
 }
 
-/** A cause that is assumed, and becomes a proven finding where the signature matches under it. */
+/** An assumed cause. It becomes a proven finding when the signature matches under it. */
 export interface Clue extends FindingDetails {
   readonly code: FindingCode;
   readonly message: string;
 }
 
-/** Makes a finding of a clue. */
+/** The finding for a clue. */
 export function findingOf(clue: Clue, certainty: FindingCertainty): Finding {
   const { code, message, ...details } = clue;
   return { code, certainty, message, mend: FINDING_CODES[code], ...details };

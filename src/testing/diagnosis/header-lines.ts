@@ -1,6 +1,6 @@
 import type { HeaderLine } from "../sending/wire.js";
 
-/** What a `get` alone is asked for: it cannot be listed. */
+/** The headers to read from an object that has `get` but cannot be iterated. */
 const ASKED = [
   "x-webhook-id",
   "x-webhook-timestamp",
@@ -9,16 +9,16 @@ const ASKED = [
   "content-length",
   "content-encoding",
 ];
-/** Far more than any server takes; a capture of another kind is not read to its end. */
+/** Far more lines than any server accepts. Bounds the work on input that is not a request. */
 export const MAX_HEADER_LINES = 1_000;
 
-/** A header as it was given: a number may stand in a record where a receiver takes text alone. */
+/** A header as given. Its value may be a number, which a receiver would not accept. */
 export type GivenLine = readonly [name: string, value: string | number];
 
 /**
- * The header lines of whatever a partner captured: `Headers`, a `Map`, a record in any letter case with
- * texts, numbers or lists, pairs, `{ name, value }` entries, or Node's `rawHeaders`. What is none of
- * these, or throws when it is read, has no lines.
+ * The header lines of any captured form: `Headers`, a `Map`, a record in any letter case with strings,
+ * numbers or lists, pairs, `{ name, value }` entries, or Node's `rawHeaders`. Another value, or one that
+ * throws while it is read, has no lines.
  */
 export function givenLinesOf(headers: unknown): readonly GivenLine[] {
   try {
@@ -28,12 +28,12 @@ export function givenLinesOf(headers: unknown): readonly GivenLine[] {
   }
 }
 
-/** The same with every value as the text that it was on its way: JSON may hold the timestamp as a number. */
+/** The header lines with every value as text. In JSON the timestamp may be a number. */
 export function headerLinesOf(headers: unknown): readonly HeaderLine[] {
   return textLines(givenLinesOf(headers));
 }
 
-/** The same lines with every value as text. */
+/** The lines with every value as text. */
 export function textLines(lines: readonly GivenLine[]): readonly HeaderLine[] {
   return lines.map(([name, value]) => [name, String(value)]);
 }
@@ -65,7 +65,7 @@ function* entriesOfList(list: Iterable<unknown>): Generator<Entry> {
   let name: string | undefined;
   let left = 2 * MAX_HEADER_LINES;
   for (const item of list) {
-    // An iterator need not end.
+    // An iterator may be endless.
     if (left-- === 0) return;
     if (Array.isArray(item)) {
       yield [item[0], item[1]];
@@ -73,7 +73,7 @@ function* entriesOfList(list: Iterable<unknown>): Generator<Entry> {
       const { name, value } = item as { name?: unknown; value?: unknown };
       yield [name, value];
     } else if (typeof item === "string") {
-      // rawHeaders: name and value in turn.
+      // rawHeaders alternates names and values.
       if (name === undefined) name = item;
       else {
         yield [name, item];

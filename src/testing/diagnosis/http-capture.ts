@@ -1,6 +1,5 @@
 import { recordOf, type HeaderLine } from "../sending/wire.js";
-import { CaptureError } from "./capture-error.js";
-import type { CapturedRequest } from "./captured-request.js";
+import { CaptureError, type CapturedRequest } from "./captured-request.js";
 import { readChunks } from "./chunked-body.js";
 import { MAX_HEADER_LINES } from "./header-lines.js";
 
@@ -8,19 +7,19 @@ const LF = 0x0a;
 const REQUEST_LINE = /^([A-Z]+) \S+(?: HTTP\/[0-9.]+)?$/;
 const STATUS_LINE = /^HTTP\/[0-9.]+ [0-9]{3}/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Pseudo-headers of HTTP/2 as tools print them. */
+/** HTTP/2 pseudo-headers as tools print them. */
 const PSEUDO_HEADER = /^:[a-z]+:/;
 
-/** What curl tells beside the request. */
+/** Lines that curl prints beside the request. */
 const NOTE = /^[*{}] /;
 
-/** One line of a capture, and where the next begins. */
+/** One line of a capture, and the offset of the next. */
 interface Line {
   readonly text: string;
   readonly end: number;
 }
 
-/** Reads a request as it goes over a socket, or as `curl -v` prints it. */
+/** Reads a request as it is sent over a socket or as `curl -v` prints it. */
 export function parseHttpCapture(bytes: Buffer): CapturedRequest {
   const isCurl = /^(?:[*{}] .*\r?\n)*> /.test(bytes.subarray(0, 65_536).toString("latin1"));
   const head: string[] = [];
@@ -34,13 +33,13 @@ export function parseHttpCapture(bytes: Buffer): CapturedRequest {
       );
     }
     const { text } = line;
-    // Without its `> ` no line belongs to curl's head.
+    // In curl's output only lines with `> ` belong to the request.
     if (isCurl && head.length > 0 && !/^(?:>|[*{}] |$)/.test(text)) break;
     at = line.end;
     if (isCurl && NOTE.test(text)) continue;
     const content = isCurl ? text.replace(/^> ?/, "") : text;
     if (content !== "") head.push(content);
-    // Blank lines may stand before a request.
+    // A request may follow blank lines.
     else if (head.length > 0) break;
   }
   const { method, lines } = readHead(head);
@@ -62,10 +61,7 @@ function lineAt(bytes: Buffer, start: number): Line | undefined {
 function readHead(head: readonly string[]): { method: string | undefined; lines: HeaderLine[] } {
   const [first = ""] = head;
   if (STATUS_LINE.test(first)) {
-    throw new CaptureError(
-      "not_a_request",
-      "this is a response: capture the request that it answers",
-    );
+    throw new CaptureError("not_a_request", "this is a response: capture the request instead");
   }
   const method = REQUEST_LINE.exec(first)?.[1];
   const lines: HeaderLine[] = [];
@@ -76,7 +72,7 @@ function readHead(head: readonly string[]): { method: string | undefined; lines:
     if (line !== undefined) {
       if (lines.push(line) === MAX_HEADER_LINES) break;
     } else if (/^[ \t]/.test(text) && before !== undefined) {
-      // A line that begins with white space goes on with the one before (RFC 9112, 5.2).
+      // A line that begins with white space continues the previous one (RFC 9112, 5.2).
       lines[lines.length - 1] = [before[0], `${before[1]} ${text.trim()}`];
     } else {
       throw new CaptureError(
@@ -89,12 +85,12 @@ function readHead(head: readonly string[]): { method: string | undefined; lines:
   return { method, lines };
 }
 
-/** `Name: value` without the blanks around the value; undefined for another line. */
+/** Name and trimmed value of a `Name: value` line; undefined for another line. */
 function headerLineOf(text: string): HeaderLine | undefined {
   const colon = text.indexOf(":");
   const name = text.slice(0, Math.max(colon, 0));
   if (!HEADER_NAME.test(name) || text.includes("\r")) return undefined;
-  // By hand: an expression that ends in blanks looks for them again behind each one of a long row.
+  // Not a regular expression: one that ends in blanks is quadratic on a long run of them.
   let start = colon + 1;
   let end = text.length;
   while (isBlank(text[start])) start++;
@@ -106,7 +102,7 @@ function isBlank(character: string | undefined): boolean {
   return character === " " || character === "\t";
 }
 
-/** What stands between the head and curl's next note, or the response. */
+/** The bytes between the head and curl's next note or the response. */
 function bodyOfCurl(bytes: Buffer): Buffer {
   const text = bytes.toString("latin1");
   const rest = text.replace(/^(?:[*{}] [^\n]*\n)+/, "");

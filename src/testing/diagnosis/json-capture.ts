@@ -1,20 +1,19 @@
 import { recordOf, type HeaderLine } from "../sending/wire.js";
-import { CaptureError } from "./capture-error.js";
-import type { CapturedRequest } from "./captured-request.js";
+import { CaptureError, type CapturedRequest } from "./captured-request.js";
 import { headerLinesOf } from "./header-lines.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Reads a fixture, an event of AWS API Gateway, or HAR. */
+/** Reads a fixture, an AWS API Gateway event, or a HAR file. */
 export function parseJsonCapture(bytes: Uint8Array): CapturedRequest {
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    // Without the cause, whose message quotes the text.
+    // Not with the parse error as cause: its message quotes the text.
     throw new CaptureError(
       "invalid_json",
-      "the capture begins as JSON and is none; a body alone is no capture: put the headers and a blank line before it",
+      "the capture begins like JSON but is not JSON; a body alone is not a capture: put the headers and a blank line before it",
     );
   }
   const capture = recordIn(json);
@@ -24,7 +23,7 @@ export function parseJsonCapture(bytes: Uint8Array): CapturedRequest {
   return request === undefined ? readEvent(capture) : readHarEntry(capture);
 }
 
-/** The first entry that has webhook headers, or the only one. */
+/** The first entry that has webhook headers, or the only entry. */
 function readHar(log: unknown): CapturedRequest {
   const entries: unknown = recordIn(log)?.["entries"];
   const list: readonly unknown[] = Array.isArray(entries) ? entries : [];
@@ -44,7 +43,7 @@ function readHarEntry(entry: Json): CapturedRequest {
   if (request === undefined || lines.length === 0) throw missingHeaders();
   const postData = recordIn(request["postData"]);
   if (postData === undefined) {
-    throw new CaptureError("missing_body", "the request of the HAR entry has no postData");
+    throw new CaptureError("missing_body", "the request in the HAR entry has no postData");
   }
   return {
     method: textIn(request["method"]),
@@ -74,19 +73,19 @@ function readEvent(event: Json): CapturedRequest {
   };
 }
 
-/** With `multiValueHeaders` where it is there: it shows what is given twice, which `headers` does not. */
+/** Prefers `multiValueHeaders`: unlike `headers` it shows a header that was sent twice. */
 function linesOfEvent({ headers, multiValueHeaders }: Json): readonly HeaderLine[] {
   const several = headerLinesOf(multiValueHeaders);
   return several.length > 0 ? several : headerLinesOf(headers);
 }
 
 function bytesOf(value: unknown, isBase64: boolean, field: string): Uint8Array {
-  // A serverless event has null where there is no body.
+  // A serverless event without a body has null.
   if (value === null) return new Uint8Array(0);
   if (typeof value === "string") return Buffer.from(value, isBase64 ? "base64" : "utf8");
   throw new CaptureError(
     "invalid_body",
-    `${field} has to be text: what a parser made of a body cannot be turned back into its bytes`,
+    `${field} must be text: a parsed body cannot be turned back into its bytes`,
   );
 }
 
@@ -109,6 +108,6 @@ function momentOf(value: unknown): Date | undefined {
 function missingHeaders(): CaptureError {
   return new CaptureError(
     "missing_headers",
-    "the JSON has no headers: it has to be { headers, body }, a serverless event, or HAR",
+    "the JSON has no headers: it must be { headers, body }, a serverless event, or HAR",
   );
 }

@@ -1,11 +1,11 @@
-/** How a program writes the strings of JSON. */
+/** How a program writes JSON strings. */
 export interface JsonEscapes {
-  /** The rest of "…was signed with strings …". */
+  /** Ends the sentence "… was signed with strings …". */
   readonly how: string;
   readonly quote: (value: string) => string;
 }
 
-// Each begins with JSON.stringify, which escapes what JSON has to have escaped and nothing else.
+// Each starts from JSON.stringify, which escapes only what JSON requires.
 const plain = (value: string): string => JSON.stringify(value);
 const ascii = (text: string): string => text.replace(/[\u007f-\uffff]/g, (c) => unit(c));
 const asciiUpper = (text: string): string =>
@@ -18,7 +18,7 @@ function unit(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** System.Text.Json escapes what could end a script, and the quote by its code. */
+/** System.Text.Json escapes characters that could end a script, and writes the quote as a code. */
 function dotNet(value: string): string {
   const inner = asciiUpper(plain(value).slice(1, -1));
   const escaped = inner
@@ -27,7 +27,7 @@ function dotNet(value: string): string {
   return `"${escaped}"`;
 }
 
-/** The ways in use, the commonest first. */
+/** The styles in use, the most common first. */
 export const JSON_ESCAPES: readonly JsonEscapes[] = [
   { how: "not escaped, as JavaScript, Ruby and Java write them", quote: plain },
   { how: "escaped to ASCII, as Python's json.dumps does", quote: (v) => ascii(plain(v)) },

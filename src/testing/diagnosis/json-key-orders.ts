@@ -1,8 +1,8 @@
 import type { JsonToken } from "./json-tokens.js";
 
-/** How a program orders the members of objects. */
+/** How a program orders the members of an object. */
 export interface JsonKeyOrder {
-  /** The rest of "…was signed with keys …". */
+  /** Ends the sentence "… was signed with keys …". */
   readonly how: string;
   readonly compare: (one: string, other: string) => number;
 }
@@ -12,18 +12,18 @@ const byText = (one: string, other: string): number => Number(one > other) - Num
 export const JSON_KEY_ORDERS: readonly JsonKeyOrder[] = [
   { how: "sorted", compare: byText },
   {
-    how: "sorted by length, as jsonb of PostgreSQL and MySQL keep them",
+    how: "sorted by length, as PostgreSQL's jsonb and MySQL store them",
     compare: (one, other) => one.length - other.length || byText(one, other),
   },
 ];
 
-/** Between members; all of them are the same but for their place in the text, which is not used. */
+/** The comma between members. All commas are equal; their offset is not used. */
 const COMMA: JsonToken = { kind: ",", text: ",", at: 0 };
 
-/** Deeper objects are left as they are: sorting goes down by recursion, and copies what is inside. */
+/** Deeper objects keep their order, because sorting is recursive and copies their content. */
 const MAX_DEPTH = 50;
 
-/** The tokens with the members of each object in another order, or undefined where that is the same one. */
+/** The tokens with the members of each object reordered; undefined if the order does not change. */
 export function orderKeys(
   tokens: readonly JsonToken[],
   { compare }: JsonKeyOrder,
@@ -33,12 +33,12 @@ export function orderKeys(
   let changes = 0;
 
   function copy(count: number): void {
-    // One by one: a spread of a hundred thousand arguments overflows the stack.
+    // One by one: spreading a hundred thousand arguments overflows the stack.
     for (const token of tokens.slice(at, at + count)) out.push(token);
     at += count;
   }
 
-  /** Copies the value at `at`, its objects in order. */
+  /** Copies the value at `at` with its objects reordered. */
   function copyValue(depth: number): void {
     const kind = tokens[at]?.kind;
     if (kind !== "{" && kind !== "[") copy(1);

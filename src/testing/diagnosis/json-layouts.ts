@@ -1,22 +1,22 @@
 import type { JsonToken } from "./json-tokens.js";
 
-/** How a program puts the tokens of JSON on lines. */
+/** How a program lays out JSON tokens on lines. */
 export interface JsonLayout {
-  /** The rest of "…was signed …". */
+  /** Ends the sentence "… was signed …". */
   readonly how: string;
-  /** Empty: all on one line. */
+  /** Empty if everything is on one line. */
   readonly newline: "" | "\n" | "\r\n";
   readonly indent: string;
   readonly comma: string;
   readonly colon: string;
-  /** The space inside of empty ones, and lists on one line: Jackson's. */
+  /** Jackson's style: a space inside empty objects and lists, and each list on one line. */
   readonly isJackson?: true;
 }
 
-/** The ways in use, the commonest first. */
+/** The layouts in use, the most common first. */
 export const JSON_LAYOUTS: readonly JsonLayout[] = [
   { how: "without spaces", newline: "", indent: "", comma: ",", colon: ":" },
-  { how: "with spaces behind , and :", newline: "", indent: "", comma: ", ", colon: ": " },
+  { how: "with spaces after , and :", newline: "", indent: "", comma: ", ", colon: ": " },
   { how: "indented by 2", newline: "\n", indent: "  ", comma: ",", colon: ": " },
   { how: "indented by 4", newline: "\n", indent: "    ", comma: ",", colon: ": " },
   { how: "indented by tabs", newline: "\n", indent: "\t", comma: ",", colon: ": " },
@@ -29,13 +29,13 @@ export const JSON_LAYOUTS: readonly JsonLayout[] = [
     colon: " : ",
     isJackson: true,
   },
-  { how: "with a space behind :", newline: "", indent: "", comma: ",", colon: ": " },
+  { how: "with a space after :", newline: "", indent: "", comma: ",", colon: ": " },
   { how: "indented by 1", newline: "\n", indent: " ", comma: ",", colon: ": " },
 ];
 
 /**
- * The tokens in a layout, each string as `quoted` has it. Undefined where the text grows beyond
- * `maxLength`: deep nesting makes indentation grow with the square of its depth.
+ * The tokens in a layout, with each string as `quoted` gives it. Undefined if the text exceeds `maxLength`:
+ * with deep nesting the indentation grows with the square of the depth.
  */
 export function writeJson(
   tokens: readonly JsonToken[],

@@ -5,21 +5,21 @@ import { JSON_LAYOUTS, writeJson, type JsonLayout } from "./json-layouts.js";
 import { readJsonTokens, type JsonToken } from "./json-tokens.js";
 import type { SearchBudget } from "./search-budget.js";
 
-/** Another spelling of the same JSON, and what is assumed with it. */
+/** Another spelling of the same JSON, with the clue that it assumes. */
 export interface JsonSpelling {
   readonly text: string;
   readonly clue: Clue;
 }
 
-/** Writing a byte takes about as long as hashing so many. */
+/** Writing one byte takes about as long as hashing this many. */
 const WRITING_COST = 16;
-/** How much longer than the captured text a spelling may be. */
+/** Maximum length of a spelling, as a multiple of the captured text. */
 const MAX_GROWTH = 8;
 const MAX_MORE = 65_536;
-/** An order of keys comes behind the layouts and escapes that are commoner. */
+/** Key orders are rarer than layouts and escapes, so they are tried later. */
 const KEY_ORDER_RANK = 3;
 
-/** A spelling's strings by token, those alone that are written otherwise than in the captured text. */
+/** The strings of a spelling by token. Contains only those that differ from the captured text. */
 type Rewritten = ReadonlyMap<JsonToken, string>;
 
 interface Plan {
@@ -29,8 +29,8 @@ interface Plan {
 }
 
 /**
- * The spellings that common programs give a JSON text, likely ones first, up to the end of the budget.
- * Numbers stay as they are written: what a parser has rounded away is lost.
+ * The spellings that common programs give a JSON text, likely ones first, until the budget is used up.
+ * Numbers stay as written: digits that a parser rounded away are lost.
  */
 export function* jsonSpellings(text: string, budget: SearchBudget): Generator<JsonSpelling> {
   const cost = WRITING_COST * text.length;
@@ -57,13 +57,13 @@ export function* jsonSpellings(text: string, budget: SearchBudget): Generator<Js
     if (spelled === undefined || spelled === text) continue;
     const clue = clueOf(plan);
     yield { text: spelled, clue };
-    // Go's encoder ends its JSON with one, as do println and echo.
+    // Go's encoder, println and echo end their output with a newline.
     const message = clue.message.replace(/\.$/, ", and with a newline at its end.");
     yield { text: `${spelled}\n`, clue: { ...clue, message } };
   }
 }
 
-/** Every layout with every way of escapes and every order of keys, by how common the three are. */
+/** Every combination of layout, escapes and key order, the most common first. */
 const PLANS: readonly Plan[] = allPlans();
 
 function allPlans(): readonly Plan[] {
@@ -73,7 +73,7 @@ function allPlans(): readonly Plan[] {
     escapes.flatMap((escape, escapeRank) => {
       const rank = layoutRank + escapeRank;
       const plain = { rank, plan: { layout, escapes: escape, order: undefined } };
-      // The captured layout is the white space between tokens, and says nothing of others' order.
+      // The captured layout is only white space between these tokens. It cannot be used for another key order.
       if (layout === undefined) return [plain];
       const ordered = JSON_KEY_ORDERS.map((order, orderRank) => ({
         rank: rank + KEY_ORDER_RANK + orderRank,
@@ -88,7 +88,7 @@ function allPlans(): readonly Plan[] {
     .filter(({ layout, escapes }) => layout !== undefined || escapes !== undefined);
 }
 
-/** Gives the strings of a way of escapes; undefined where it writes them as the capture or another does. */
+/** The strings in a style of escapes; undefined if they are equal to the capture or to another style. */
 function createRewritten(tokens: readonly JsonToken[]) {
   const strings = tokens.filter(({ kind }) => kind === "string");
   const none: Rewritten = new Map();
@@ -121,7 +121,7 @@ function valueOf({ text }: JsonToken): string {
   return text.includes("\\") ? String(JSON.parse(text)) : text.slice(1, -1);
 }
 
-/** Gives the tokens in an order of keys; undefined where it is the captured one. */
+/** The tokens in a key order; undefined if it is the captured order. */
 function createReordered(tokens: readonly JsonToken[]) {
   const made = new Map<JsonKeyOrder, readonly JsonToken[] | undefined>();
   return (order: JsonKeyOrder | undefined): readonly JsonToken[] | undefined => {
@@ -131,7 +131,7 @@ function createReordered(tokens: readonly JsonToken[]) {
   };
 }
 
-/** The captured text with its white space, and other strings. */
+/** The captured text with its white space and with other strings. */
 function rewriteInPlace(text: string, changes: Rewritten): string {
   let out = "";
   let end = 0;

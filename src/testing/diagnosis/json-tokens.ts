@@ -1,9 +1,9 @@
 /** One token of a JSON text. */
 export interface JsonToken {
   readonly kind: "string" | "scalar" | "{" | "}" | "[" | "]" | "," | ":";
-  /** As it is written: a number keeps its zeros and all its digits. */
+  /** The text as written. A number keeps its zeros and all its digits. */
   readonly text: string;
-  /** Where it begins in the text. */
+  /** Offset in the text. */
   readonly at: number;
 }
 
@@ -12,8 +12,8 @@ const BACKSLASH = 0x5c;
 const SCALAR_END = /[\s,:{}[\]"]/g;
 
 /**
- * The tokens of a JSON text, or undefined where it is none. Nothing is lost but the white space between
- * them: JSON.parse would round large numbers, make 1.0 a 1 and drop a key that is given twice.
+ * The tokens of a JSON text; undefined if the text is not JSON. Only the white space between tokens is lost:
+ * JSON.parse would round large numbers, turn 1.0 into 1 and drop a repeated key.
  */
 export function readJsonTokens(text: string): readonly JsonToken[] | undefined {
   try {
@@ -21,7 +21,7 @@ export function readJsonTokens(text: string): readonly JsonToken[] | undefined {
   } catch {
     return undefined;
   }
-  // What follows relies on the text being JSON.
+  // The loop below relies on valid JSON.
   const tokens: JsonToken[] = [];
   let at = 0;
   while (at < text.length) {

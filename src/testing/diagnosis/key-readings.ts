@@ -1,21 +1,21 @@
 import { TEST_SECRET } from "../signed-delivery.js";
 import type { Clue } from "./finding.js";
-import { isLong } from "./long-secrets.js";
-import { secretName } from "./secret-name.js";
+import { isLong } from "./secret-clues.js";
+import { secretName } from "./secret-clues.js";
 import { secretSpellings } from "./secret-spellings.js";
 
-/** A key to try, and what has to be assumed for it. */
+/** A key to try, with the clues that it assumes. */
 export interface KeyReading {
   readonly key: Uint8Array;
-  /** Place in `secret`, where it is made of one of these. */
+  /** Index in `secret`, if the key comes from there. */
   readonly secretIndex: number | undefined;
   readonly clues: readonly Clue[];
 }
 
-/** What a sender's program signs with where its secret is not set. */
+/** The keys that a sender uses when its secret is not set. */
 const UNSET = ["", "undefined", "null", "None"];
 
-/** The secrets as they are given. */
+/** The secrets as given. */
 export function givenKeys(secrets: readonly string[]): readonly KeyReading[] {
   return secrets.map((secret, secretIndex) => ({
     key: Buffer.from(secret, "utf8"),
@@ -24,7 +24,7 @@ export function givenKeys(secrets: readonly string[]): readonly KeyReading[] {
   }));
 }
 
-/** Other secrets, what a secret becomes by accident, and what a program without one signs with. */
+/** Other secrets, accidental spellings of a secret, and the keys of a sender without a secret. */
 export function otherKeys(
   secrets: readonly string[],
   otherSecrets: readonly string[],
@@ -33,13 +33,13 @@ export function otherKeys(
     withoutPlace(secret, {
       code: "other_secret",
       otherSecretIndex,
-      message: `It is signed with otherSecrets[${otherSecretIndex}], which is none of those given as secret.`,
+      message: `It is signed with otherSecrets[${otherSecretIndex}], not with a value of secret.`,
     }),
   );
   const unset = UNSET.map((secret) =>
     withoutPlace(secret, {
       code: "secret_unset",
-      message: "It is signed with no secret at all, or with the text that an unset one becomes.",
+      message: "It is signed without a secret, or with the text that an unset variable becomes.",
     }),
   );
   const test = withoutPlace(TEST_SECRET, {
@@ -59,7 +59,7 @@ function withoutPlace(secret: string, clue: Clue): KeyReading {
   return { key: Buffer.from(secret, "utf8"), secretIndex: undefined, clues: [clue] };
 }
 
-/** Each key once, under its first name, and none that is given as it is. */
+/** Each key once, under its first name, without the keys that are given unchanged. */
 function distinct(keys: readonly KeyReading[], secrets: readonly string[]): readonly KeyReading[] {
   const textOf = (key: Uint8Array): string => Buffer.from(key).toString("latin1");
   const seen = new Set(givenKeys(secrets).map(({ key }) => textOf(key)));

@@ -1,16 +1,16 @@
 import type { Clue } from "./finding.js";
 import type { TextReading } from "./webhook-header-texts.js";
 
-/** Bytes that a MAC has to begin with, and what has to be assumed of the header for it. */
+/** The first bytes of a MAC, with the clues about the header that it assumes. */
 export interface MacReading {
   readonly mac: Uint8Array;
   readonly clues: readonly Clue[];
 }
 
 const MAC_BYTES = 32;
-/** SHA-1, SHA-256, SHA-384, SHA-512. */
+/** Lengths in bytes of SHA-1, SHA-256, SHA-384 and SHA-512. */
 const DIGEST_BYTES = [20, MAC_BYTES, 48, 64];
-/** A beginning that is shorter would match by chance in a long search. */
+/** A shorter prefix would match by chance in a long search. */
 const MIN_BEGINNING_BYTES = 8;
 const MAX_PARTS = 8;
 const MAX_LENGTH = 4_096;
@@ -18,7 +18,7 @@ const HEX = /^[0-9a-f]+$/i;
 const BASE64 = /^[0-9A-Za-z+/_-]+={0,2}$/;
 const PROPER = /^v1=[0-9a-f]{64}$/i;
 
-/** The MACs that an X-Webhook-Signature can be meant to hold, the proper form first. */
+/** The MACs that X-Webhook-Signature may contain, the correct form first. */
 export function readMacs(texts: readonly TextReading[]): readonly MacReading[] {
   return texts
     .flatMap(({ text, clues }) => readText(text.slice(0, MAX_LENGTH), clues))
@@ -27,7 +27,7 @@ export function readMacs(texts: readonly TextReading[]): readonly MacReading[] {
 
 function readText(text: string, clues: readonly Clue[]): readonly MacReading[] {
   const whole = readPart(text, clues);
-  // What has white space around it comes again without.
+  // A value with white space around it is also tried trimmed.
   if (whole.length > 0 || text.trim() !== text) return whole;
   const parts = text.split(/[,;\s]+/, MAX_PARTS).map((part) => readPart(part, clues));
   const found = parts.filter((readings) => readings.length > 0);
@@ -38,7 +38,7 @@ function readText(text: string, clues: readonly Clue[]): readonly MacReading[] {
           header: "X-Webhook-Signature",
           message: `X-Webhook-Signature has ${found.length} values; value ${at + 1} matches.`,
         }
-      : signatureClue("signature_prefix", "has other fields beside the digest");
+      : signatureClue("signature_prefix", "has other fields next to the digest");
   return found.flatMap((readings, at) =>
     readings.map(({ mac, clues }) => ({ mac, clues: [clueOf(at), ...clues] })),
   );
@@ -49,7 +49,7 @@ function readPart(part: string, given: readonly Clue[]): readonly MacReading[] {
   const digest = part.slice(prefix.length);
   const clues = [...given];
   if (prefix !== "v1=") {
-    const what = prefix === "" ? "has no v1= before the digest" : "has another prefix than v1=";
+    const what = prefix === "" ? "has no v1= before the digest" : "has a prefix other than v1=";
     clues.push(signatureClue("signature_prefix", what));
   }
   if (HEX.test(digest)) return readHex(digest, clues);
@@ -62,19 +62,19 @@ function readPart(part: string, given: readonly Clue[]): readonly MacReading[] {
 }
 
 function readHex(digits: string, clues: readonly Clue[]): readonly MacReading[] {
-  // An odd digit at the end is no byte, and is left out.
+  // An odd last digit is not a whole byte and is left out.
   const bytes = Buffer.from(digits, "hex");
   if (bytes.length < MIN_BEGINNING_BYTES) return [];
   const isExact = digits.length === 2 * bytes.length;
   const readings: MacReading[] = [];
   if (isExact && DIGEST_BYTES.includes(bytes.length)) readings.push({ mac: bytes, clues });
   if (isExact && bytes.length === MAC_BYTES) return readings;
-  const what = `has ${digits.length} hexadecimal digits, not 64; those that there should be match`;
+  const what = `has ${digits.length} hexadecimal digits instead of 64; the digits in common match`;
   const mac = bytes.subarray(0, MAC_BYTES);
   return [...readings, { mac, clues: [...clues, signatureClue("signature_length", what)] }];
 }
 
-/** Whether a receiver takes a signature header of this text. */
+/** Whether a receiver accepts this text as a signature header. */
 export function isProperSignature(text: string): boolean {
   return PROPER.test(text);
 }

@@ -1,24 +1,27 @@
-/** Bounds the work of a search by what it costs, so that a large body is tried fewer times. */
-export interface SearchBudget {
-  /** Takes the cost of going over so many bytes; false where it is not left, and none is taken then. */
-  readonly spend: (bytes: number) => boolean;
-  /** Whether something was refused, so that the search is not complete. */
-  readonly isExceeded: () => boolean;
-}
+/**
+ * Limits how many bytes a search reads. A large body costs more for each attempt, so fewer readings of it
+ * are tried.
+ */
+export class SearchBudget {
+  #bytesLeft: number;
+  #isExceeded = false;
 
-/** Makes a budget of so many bytes. */
-export function createSearchBudget(totalBytes: number): SearchBudget {
-  let left = totalBytes;
-  let exceeded = false;
-  return {
-    spend(bytes) {
-      if (bytes > left) {
-        exceeded = true;
-        return false;
-      }
-      left -= bytes;
-      return true;
-    },
-    isExceeded: () => exceeded,
-  };
+  constructor(totalBytes: number) {
+    this.#bytesLeft = totalBytes;
+  }
+
+  /** Takes the cost of reading `bytes` bytes. Returns false, and takes nothing, if too little is left. */
+  spend(bytes: number): boolean {
+    if (bytes > this.#bytesLeft) {
+      this.#isExceeded = true;
+      return false;
+    }
+    this.#bytesLeft -= bytes;
+    return true;
+  }
+
+  /** Whether a cost was refused, so that the search is incomplete. */
+  isExceeded(): boolean {
+    return this.#isExceeded;
+  }
 }

@@ -1,10 +1,10 @@
 import type { FindingCode } from "./finding-codes.js";
 
-/** What a secret may have been on the other side. */
+/** What the sender may have used instead of a secret. */
 export interface SecretSpelling {
   readonly key: Uint8Array;
   readonly code: FindingCode;
-  /** The rest of a sentence that begins with the secret's name. */
+  /** Ends a sentence that begins with the secret's name. */
   readonly what: string;
 }
 
@@ -13,20 +13,24 @@ type Respelled = string | Uint8Array | undefined;
 const ENDS = ["\n", "\r\n", " ", "\r", "\t"];
 const PREFIX = "whsec_";
 const BOM = "\uFEFF";
-/** The same bytes are another text where they are read in another character set. */
+/** Character sets in which the bytes of a secret may have been read. */
 const NORMAL_FORMS = ["NFC", "NFD", "NFKC"] as const;
 
-/** What happens to secrets on their way into a configuration, undone and done. Likely ones first. */
+/** Accidents on the way of a secret into a configuration, each undone or repeated. Likely ones first. */
 const ACCIDENTS: readonly (readonly [
   code: FindingCode,
   what: string,
   respell: (secret: string) => Respelled | readonly Respelled[],
 ])[] = [
   ["secret_bom", "begins with a byte order mark", withoutMark],
-  ["secret_whitespace", "has white space around it that the signing one has not", (s) => s.trim()],
   [
     "secret_whitespace",
-    "was registered or signed with white space at an end, such as a newline, and is given without",
+    "has white space around it that the signing secret does not have",
+    (s) => s.trim(),
+  ],
+  [
+    "secret_whitespace",
+    "was registered or used with white space at an end, such as a newline, and is given without it",
     (s) => [...ENDS.map((end) => s + end), ...ENDS.map((end) => s.trim() + end), ` ${s}`, ` ${s} `],
   ],
   ["secret_bom", "was registered with a byte order mark in front", (s) => BOM + s],
@@ -36,14 +40,14 @@ const ACCIDENTS: readonly (readonly [
     "was registered with quotes around it",
     (s) => [`"${s}"`, `'${s}'`, `"${s.trim()}"`],
   ],
-  ["secret_assignment", "is given with the name of its variable in front", afterEquals],
-  ["secret_joined", "is several secrets in one text, one of which matches", partsOf],
-  ["secret_escaped", "has a newline or another character in escapes", unescape],
-  ["secret_encoded", "is given in base64 of the signing one", (s) => decoded(s, "base64")],
-  ["secret_encoded", "is given in hexadecimal of the signing one", (s) => decoded(s, "hex")],
+  ["secret_assignment", "is given with the name of its variable before it", afterEquals],
+  ["secret_joined", "contains several secrets, and one of them matches", partsOf],
+  ["secret_escaped", "has a newline or another character as an escape", unescape],
+  ["secret_encoded", "is the base64 form of the signing secret", (s) => decoded(s, "base64")],
+  ["secret_encoded", "is the hexadecimal form of the signing secret", (s) => decoded(s, "hex")],
   [
     "secret_encoded",
-    "was decoded from base64 behind whsec_, as Standard Webhooks has it",
+    "was decoded from base64 after whsec_, as in Standard Webhooks",
     (s) => (s.startsWith(PREFIX) ? decoded(s.slice(PREFIX.length), "base64") : undefined),
   ],
   [
@@ -53,10 +57,10 @@ const ACCIDENTS: readonly (readonly [
   ],
   [
     "secret_encoded",
-    "was decoded from hexadecimal behind whsec_",
+    "was decoded from hexadecimal after whsec_",
     (s) => (s.startsWith(PREFIX) ? decoded(s.slice(PREFIX.length), "hex") : undefined),
   ],
-  ["secret_encoded", "was used with whsec_ in front, and is given without", (s) => PREFIX + s],
+  ["secret_encoded", "was used with whsec_ before it, and is given without it", (s) => PREFIX + s],
   [
     "secret_encoded",
     "was encoded in base64 or hexadecimal before it was used",
@@ -64,14 +68,14 @@ const ACCIDENTS: readonly (readonly [
   ],
   [
     "secret_encoded",
-    "was encoded in base64 with a newline at its end, as by echo",
+    "was encoded in base64 with a newline at its end, as echo adds",
     (s) => Buffer.from(`${s}\n`).toString("base64"),
   ],
-  ["secret_encoded", "is given in percent-encoding", percentDecoded],
+  ["secret_encoded", "is given percent-encoded", percentDecoded],
   ["secret_encoded", "was percent-encoded before it was used", percentEncoded],
   [
     "secret_letter_case",
-    "has other letter case than the signing one",
+    "differs from the signing secret in letter case",
     (s) => [s.toLowerCase(), s.toUpperCase()],
   ],
   [
@@ -86,7 +90,7 @@ const ACCIDENTS: readonly (readonly [
   ],
 ];
 
-/** The spellings of one secret, those that are the same left out by whoever tries them. */
+/** The spellings of one secret. The caller skips equal ones. */
 export function secretSpellings(secret: string): readonly SecretSpelling[] {
   return ACCIDENTS.flatMap(([code, what, respell]) => {
     const made = respell(secret);
@@ -99,7 +103,7 @@ export function secretSpellings(secret: string): readonly SecretSpelling[] {
   });
 }
 
-/** A mark is also white space to `trim`, and three letters where UTF-8 was read as Latin-1. */
+/** `trim` removes a byte order mark too. In Latin-1 the mark is three letters. */
 function withoutMark(secret: string): Respelled {
   const bare = secret.trim();
   if (bare.startsWith("ï»¿")) return bare.slice(3);
@@ -110,7 +114,7 @@ function unquote(secret: string): Respelled {
   return /^(["'`])(.*)\1$/s.exec(secret.trim())?.[2];
 }
 
-/** The line of an .env file or of a shell, in place of the value. */
+/** The value of a line of an .env file or a shell. */
 function afterEquals(secret: string): readonly Respelled[] {
   const value = /^\s*(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*[=:]\s*(.+)$/s
     .exec(secret)?.[1]
@@ -137,7 +141,7 @@ function unescape(secret: string): readonly Respelled[] {
   return [plain, plain.trim()];
 }
 
-/** A secret of Kubernetes is base64, and often of a text with a newline. */
+/** Kubernetes stores secrets in base64, often with a newline inside. */
 function decoded(text: string, encoding: "base64" | "hex"): readonly Respelled[] {
   const bare = text.trim();
   const isEncoded =
@@ -162,7 +166,7 @@ function percentEncoded(secret: string): readonly Respelled[] {
     const encoded = encodeURIComponent(secret);
     return [encoded, encoded.replaceAll("%20", "+")];
   } catch {
-    // Half a surrogate pair cannot be encoded.
+    // A lone surrogate cannot be encoded.
     return [];
   }
 }

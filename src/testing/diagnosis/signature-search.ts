@@ -5,10 +5,10 @@ import type { CapturedBody } from "./captured-body.js";
 import type { Clue } from "./finding.js";
 import type { KeyReading } from "./key-readings.js";
 import type { MacReading } from "./mac-readings.js";
-import { createSearchBudget } from "./search-budget.js";
+import { SearchBudget } from "./search-budget.js";
 import type { SignedPrefix } from "./signed-prefixes.js";
 
-/** Everything that a signature can be made of. `given` is as captured, `other` assumes one thing more. */
+/** All candidates for the parts of a signature. `given` are the captured ones, `other` assume one more change. */
 export interface SearchSpace {
   readonly macs: readonly MacReading[];
   readonly keys: { readonly given: readonly KeyReading[]; readonly other: readonly KeyReading[] };
@@ -19,12 +19,12 @@ export interface SearchSpace {
   readonly body: CapturedBody;
 }
 
-/** What gives the signature of the header. */
+/** The parts that give the signature in the header. */
 export interface SignatureMatch {
-  /** What had to be assumed for it: none where all is as it should be. */
+  /** The assumed changes; empty if nothing is wrong. */
   readonly clues: readonly Clue[];
   readonly secretIndex: number | undefined;
-  /** The signed timestamp's text. */
+  /** Text of the signed timestamp. */
   readonly timestamp: string | undefined;
   readonly body: Uint8Array;
 }
@@ -32,33 +32,34 @@ export interface SignatureMatch {
 /**
  * Experimental: it may change in a minor version.
  *
- * How much was tried.
+ * How many variants were tried.
  *
  * @experimental
  */
 export interface SearchCounts {
-  /** Signatures computed. */
+  /** Number of computed signatures. */
   readonly signatures: number;
-  /** Keys: the secrets and their other readings. */
+  /** Number of keys: the secrets and their other spellings. */
   readonly keys: number;
-  /** Beginnings of the signed string: readings of the headers, and other schemes. */
+  /** Number of prefixes of the signed string: readings of the headers, and other schemes. */
   readonly prefixes: number;
-  /** Bodies: the captured one and its other spellings. */
+  /** Number of bodies: the captured one and its other spellings. */
   readonly bodies: number;
-  /** False where the body or a secret is so large that the search ended before all was tried. */
+  /** False if the body or a secret is so large that the search ended early. */
   readonly isComplete: boolean;
 }
 
-/** Bytes hashed, a second at most on a slow machine; for a body of 1 KB that is more than there is to try. */
+/** Limit of hashed bytes: at most a second on a slow machine, and enough for all variants of a body of 1 KB. */
 const MAX_HASHED_BYTES = 640 * 1_048_576;
-/** Another hash is not tried where the header holds no digest of its length. */
+/** Hashes by digest length. A hash is only tried if the header has a digest of its length. */
 const DIGEST_BYTES = { sha1: 20, sha384: 48, sha512: 64 };
-/** What a MAC costs beside its bytes, as bytes: 2.5 µs. */
+/** Fixed cost of a MAC, in bytes: 2.5 µs. */
 const MAC_COST = 4_096;
 
 /**
- * Looks for what gives the signature: all as captured, then with one thing assumed, then with two. Ends
- * with the budget, so the time is bounded whatever the size. A match is no guess: by chance there is none.
+ * Searches for parts that give the signature: first everything as captured, then with one assumed change, then
+ * with two. The budget bounds the time for any size. A match is not a guess: a match by chance is practically
+ * impossible.
  */
 export async function searchSignature(
   space: SearchSpace,
@@ -70,7 +71,7 @@ export async function searchSignature(
     given: space.prefixes.given,
     other: space.prefixes.other.filter((prefix) => fits(prefix)),
   };
-  const budget = createSearchBudget(MAX_HASHED_BYTES);
+  const budget = new SearchBudget(MAX_HASHED_BYTES);
   const captured = capturedReading(space.body);
   let signatures = 0;
   let bodies = 1;
@@ -116,7 +117,7 @@ export async function searchSignature(
   const twoAssumed = (): SignatureMatch | undefined => {
     const match = tryAll(keys.other, prefixes.other, captured);
     if (match !== undefined) return match;
-    // Made a second time, as all of them at once would fill the memory.
+    // Generated a second time: keeping all of them would fill the memory.
     for (const tried of otherBodies(space.body, budget)) {
       const found =
         tryAll(keys.other, prefixes.given, tried) ?? tryAll(keys.given, prefixes.other, tried);
@@ -134,7 +135,7 @@ export async function searchSignature(
     ]) {
       match = step();
       if (match !== undefined || budget.isExceeded()) break;
-      // Each step computes without a pause, which a program with other work feels.
+      // Each step blocks the event loop, so the search yields between steps.
       await setImmediate();
     }
   }
@@ -148,7 +149,7 @@ export async function searchSignature(
   return { match, counts };
 }
 
-/** Of equal length but where a header was cut. Not in constant time: nothing is admitted by it. */
+/** Compares a MAC with the header's prefix. Not in constant time: no request is accepted because of it. */
 function beginsWith(digest: Buffer, mac: Uint8Array): boolean {
   return digest.subarray(0, mac.length).equals(mac);
 }

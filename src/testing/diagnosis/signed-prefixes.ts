@@ -2,16 +2,16 @@ import { isDeliveryTimestamp } from "../../delivery/headers.js";
 import type { Clue, DeliveryHeaderName } from "./finding.js";
 import type { TextReading, WebhookHeaderTexts } from "./webhook-header-texts.js";
 
-/** What is hashed before the body, and by which hash. */
+/** The signed text before the body, and the hash. */
 export interface SignedPrefix {
   readonly text: string;
   readonly hash: "sha256" | "sha1" | "sha384" | "sha512";
-  /** The readings that it is made of; undefined where the header is missing or not used. */
+  /** The header readings in it; undefined if the header is missing or not part of it. */
   readonly timestamp: string | undefined;
   readonly clues: readonly Clue[];
 }
 
-/** The prefixes as the gateway makes them, of each reading of the two headers. */
+/** The gateway's prefixes for every reading of the two headers. */
 export function documentedPrefixes(headers: WebhookHeaderTexts): readonly SignedPrefix[] {
   return headers["X-Webhook-Timestamp"].flatMap((timestamp) =>
     headers["X-Webhook-Id"].map((id) => prefixOf(timestamp, id, [])),
@@ -32,7 +32,7 @@ function prefixOf(
   };
 }
 
-/** Prefixes of which one more thing has to be assumed: a header was changed, or the scheme is another. */
+/** Prefixes that assume one more change: a changed header, or another signature scheme. */
 export function otherPrefixes(headers: WebhookHeaderTexts): readonly SignedPrefix[] {
   const ids = headers["X-Webhook-Id"];
   const timestamps = headers["X-Webhook-Timestamp"];
@@ -40,7 +40,7 @@ export function otherPrefixes(headers: WebhookHeaderTexts): readonly SignedPrefi
     ids.flatMap((id) => [
       ...timestampsBefore(timestamp).map((before) => prefixOf(before, id, [])),
       ...idsBefore(id).map((before) => prefixOf(timestamp, before, [])),
-      // Elsewhere the same string is a sender's order, which is another scheme.
+      // With other values the same string is a different order of the parts, which is another scheme.
       ...(isDeliveryTimestamp(id.text) ? [prefixOf(id, timestamp, [SWAPPED])] : []),
       ...OTHER_HASHES.map((hash) => prefixOf(timestamp, id, [hashClue(hash)], hash)),
     ]),
@@ -50,7 +50,7 @@ export function otherPrefixes(headers: WebhookHeaderTexts): readonly SignedPrefi
 
 const SWAPPED: Clue = {
   code: "headers_swapped",
-  message: "X-Webhook-Id and X-Webhook-Timestamp hold each other's value.",
+  message: "X-Webhook-Id and X-Webhook-Timestamp have each other's value.",
 };
 
 const OTHER_HASHES = ["sha1", "sha384", "sha512"] as const;
@@ -59,7 +59,7 @@ function hashClue(hash: string): Clue {
   return { code: "other_digest", message: `The digest is HMAC with ${hash}, not with sha256.` };
 }
 
-/** What the timestamp can have been when it was signed. */
+/** The timestamps that may have been signed. */
 function timestampsBefore({ text, clues }: TextReading): readonly TextReading[] {
   const header = "X-Webhook-Timestamp";
   const before = (code: Clue["code"], what: string, texts: readonly string[]): TextReading[] => {
@@ -88,7 +88,7 @@ function timestampsBefore({ text, clues }: TextReading): readonly TextReading[] 
   const seconds = isNumber ? Number(text) : Date.parse(text) / 1000;
   if (!Number.isFinite(seconds)) return [];
   const what = isNumber
-    ? "is a number written otherwise than the whole seconds that were signed"
+    ? "is a number in another form than the whole seconds that were signed"
     : "is a date, and the signature is over Unix seconds";
   return before("timestamp_format", what, [
     String(Math.floor(seconds)),
@@ -96,7 +96,7 @@ function timestampsBefore({ text, clues }: TextReading): readonly TextReading[] 
   ]);
 }
 
-/** What the id can have been when it was signed: frameworks that read a UUID write it anew. */
+/** The ids that may have been signed: a framework that parses a UUID may write it in another form. */
 function idsBefore({ text, clues }: TextReading): readonly TextReading[] {
   const bare = text.replace(/^urn:uuid:/i, "").replace(/^\{(.*)\}$/s, "$1");
   const dashed = text.replace(
@@ -108,8 +108,7 @@ function idsBefore({ text, clues }: TextReading): readonly TextReading[] {
   const clue: Clue = {
     code: "id_respelled",
     header: "X-Webhook-Id",
-    message:
-      "X-Webhook-Id is spelled otherwise than the one that was signed: case, dashes or braces.",
+    message: "X-Webhook-Id differs from the signed id in case, dashes or braces.",
   };
   return [...new Set(cased)]
     .filter((one) => one !== text)
@@ -118,23 +117,23 @@ function idsBefore({ text, clues }: TextReading): readonly TextReading[] {
 
 type SchemeTexts = Readonly<Record<"timestamp" | "id" | "type", string>>;
 
-/** How others sign, and how ours is mistaken. */
+/** Signature schemes of other services, and common mistakes with this one. */
 const OTHER_SCHEMES: readonly (readonly [how: string, prefix: (texts: SchemeTexts) => string])[] = [
-  ["without v1: in front", ({ timestamp, id }) => `${timestamp}:${id}:`],
+  ["without v1: at the start", ({ timestamp, id }) => `${timestamp}:${id}:`],
   ["id before timestamp", ({ timestamp, id }) => `v1:${id}:${timestamp}:`],
   ["id before timestamp, without v1:", ({ timestamp, id }) => `${id}:${timestamp}:`],
-  ["id.timestamp.body, as Standard Webhooks has it", ({ timestamp, id }) => `${id}.${timestamp}.`],
+  ["id.timestamp.body, as in Standard Webhooks", ({ timestamp, id }) => `${id}.${timestamp}.`],
   ["timestamp.id.body", ({ timestamp, id }) => `${timestamp}.${id}.`],
-  ["dots in place of colons", ({ timestamp, id }) => `v1.${timestamp}.${id}.`],
-  ["timestamp.body, as Stripe has it", ({ timestamp }) => `${timestamp}.`],
+  ["dots instead of colons", ({ timestamp, id }) => `v1.${timestamp}.${id}.`],
+  ["timestamp.body, as Stripe does", ({ timestamp }) => `${timestamp}.`],
   ["timestamp:body", ({ timestamp }) => `${timestamp}:`],
-  ["v0:timestamp:body, as Slack has it", ({ timestamp }) => `v0:${timestamp}:`],
+  ["v0:timestamp:body, as Slack does", ({ timestamp }) => `v0:${timestamp}:`],
   ["without the id", ({ timestamp }) => `v1:${timestamp}:`],
   ["without the timestamp", ({ id }) => `v1:${id}:`],
-  ["the body alone, as GitHub has it", () => ""],
+  ["only the body, as GitHub does", () => ""],
   ["no colon before the body", ({ timestamp, id }) => `v1:${timestamp}:${id}`],
   ["nothing between the parts", ({ timestamp, id }) => `${timestamp}${id}`],
-  ["v1= in place of v1:", ({ timestamp, id }) => `v1=${timestamp}:${id}:`],
+  ["v1= instead of v1:", ({ timestamp, id }) => `v1=${timestamp}:${id}:`],
   [
     "with the type, which is not signed",
     ({ timestamp, id, type }) => `v1:${timestamp}:${id}:${type}:`,
@@ -147,18 +146,21 @@ const OTHER_SCHEMES: readonly (readonly [how: string, prefix: (texts: SchemeText
     "with the type, which is not signed",
     ({ timestamp, id, type }) => `v1:${type}:${timestamp}:${id}:`,
   ],
-  ["with the type in the id's place", ({ timestamp, type }) => `v1:${timestamp}:${type}:`],
+  ["with the type instead of the id", ({ timestamp, type }) => `v1:${timestamp}:${type}:`],
 ];
 
 function otherSchemes(headers: WebhookHeaderTexts): readonly SignedPrefix[] {
-  // The last reading is the one with everything taken off that does not belong.
+  // The last reading is the cleanest: all white space and quotes are removed.
   const readingOf = (name: DeliveryHeaderName): TextReading =>
     headers[name].at(-1) ?? { text: "", clues: [] };
   const timestamp = readingOf("X-Webhook-Timestamp");
   const id = readingOf("X-Webhook-Id");
   const texts = { timestamp: timestamp.text, id: id.text, type: readingOf("X-Webhook-Type").text };
   return OTHER_SCHEMES.flatMap(([how, prefix]) => {
-    const clue: Clue = { code: "other_scheme", message: `It is signed otherwise: ${how}.` };
+    const clue: Clue = {
+      code: "other_scheme",
+      message: `It is signed with another scheme: ${how}.`,
+    };
     const one = { text: prefix(texts), timestamp: timestamp.text, clues: [clue] };
     const hashes =
       prefix(texts) === "" ? (["sha256", ...OTHER_HASHES] as const) : (["sha256"] as const);

@@ -1,13 +1,13 @@
 import type { Clue, DeliveryHeaderName } from "./finding.js";
 import type { GivenLine } from "./header-lines.js";
 
-/** One way to read a header's text, and what has to be assumed for it. */
+/** One reading of a header's text, with the clues that it assumes. */
 export interface TextReading {
   readonly text: string;
   readonly clues: readonly Clue[];
 }
 
-/** The webhook headers, each with its readings, the text as it stands first. None: it is missing. */
+/** The readings of each webhook header, the unchanged text first. An empty list means that the header is missing. */
 export type WebhookHeaderTexts = Readonly<Record<DeliveryHeaderName, readonly TextReading[]>>;
 
 /** The names in the order of GATEWAY.md, "Events". */
@@ -18,10 +18,10 @@ export const WEBHOOK_HEADER_NAMES: readonly DeliveryHeaderName[] = [
   "X-Webhook-Signature",
 ];
 
-/** More is no accident, and each value multiplies the search. */
+/** More values are no accident, and each one multiplies the search. */
 const MAX_VALUES = 4;
 
-/** Finds the webhook headers among the lines of a request, under their names or what became of these. */
+/** Finds the webhook headers in the lines of a request, also under names that a proxy has changed. */
 export function readWebhookHeaders(lines: readonly GivenLine[]): WebhookHeaderTexts {
   const of = (name: DeliveryHeaderName): readonly TextReading[] => readHeader(name, lines);
   return {
@@ -43,7 +43,7 @@ function readHeader(
   const clue: Clue = {
     code: "header_renamed",
     header,
-    message: `${header} came under another name, such as one with underscores or without X-.`,
+    message: `${header} has another name, such as one with underscores or without X-.`,
   };
   const clues = [clue, ...numberClues(header, renamed)];
   return readValues(header, renamed.map(textOf), clues);
@@ -53,14 +53,14 @@ function textOf([, value]: GivenLine): string {
   return String(value);
 }
 
-/** A receiver takes text alone, whatever a number would read as. */
+/** A receiver accepts only text, even if a number has the right digits. */
 function numberClues(header: DeliveryHeaderName, lines: readonly GivenLine[]): readonly Clue[] {
   if (lines.every(([, value]) => typeof value === "string")) return [];
-  const message = `${header} is a number, and has to be text.`;
+  const message = `${header} is a number and must be text.`;
   return [{ code: "header_malformed", header, message }];
 }
 
-/** Undoes what CGI, AWS and proxies do to names; `webhook-id` is the name in Standard Webhooks. */
+/** Undoes the changes that CGI, AWS and proxies make to names. `webhook-id` is the name in Standard Webhooks. */
 function originalName(name: string): string {
   const plain = name
     .trim()
@@ -88,11 +88,11 @@ function readValues(
   });
 }
 
-/** The values that were joined to one text. A signature's own grammar may have commas, so it is left whole. */
+/** The values that were joined into one text. Not for signatures, since some schemes use commas. */
 function partsOf(header: DeliveryHeaderName, value: string): readonly string[] {
   if (header === "X-Webhook-Signature") return [value];
   const parts = value.split(/[,;\n]/, MAX_VALUES + 1).map((part) => part.trim());
-  // An empty part is a stray comma, which a date has too.
+  // An empty part comes from a stray comma. A date has commas too.
   return parts.length > 1 && parts.every((part) => isToken(part)) ? parts : [value];
 }
 
@@ -100,7 +100,7 @@ function isToken(text: string): boolean {
   return /^[0-9A-Za-z._-]{1,128}$/.test(text);
 }
 
-/** The text as it stands, then without what came around it. */
+/** The unchanged text, then the text without white space and quotes around it. */
 function cleaned(
   header: DeliveryHeaderName,
   value: string,

@@ -5,17 +5,17 @@ import type { Outcome } from "../../answer/outcome.js";
 import { readBody } from "../../delivery/request.js";
 import { isGatewayTime } from "./placeholder-date.js";
 
-/** What of a delivery is needed later, when the request may have been changed or used anew. */
+/** The parts of a delivery that the recorder needs later, when the request may have changed. */
 export interface CapturedDelivery {
-  /** X-Webhook-Id as it came. */
+  /** X-Webhook-Id as received. */
   readonly id: string;
   /** Unix seconds. */
   readonly timestamp: number;
-  /** X-Webhook-Type, or `unknown_type`: an undocumented one may say anything. */
+  /** X-Webhook-Type if it is documented, otherwise `unknown_type`: an undocumented type may contain anything. */
   readonly type: string;
-  /** The documented one, as it was written; undefined for any other. */
+  /** Content-Type as received if it is documented; undefined for any other. */
   readonly contentType: string | undefined;
-  /** A copy. */
+  /** A copy of the bytes. */
   readonly body: Uint8Array;
   readonly receivedAt: Date;
   readonly outcome: Outcome;
@@ -24,12 +24,12 @@ export interface CapturedDelivery {
 
 const DOCUMENTED_CONTENT_TYPE = /^application\/json(?: ?; ?charset="?utf-8"?)?$/i;
 
-/** X-Webhook-Type where it is documented. */
+/** X-Webhook-Type if it is documented. */
 export function recordedType(type: string): string {
   return isWebhookType(type) ? type : "unknown_type";
 }
 
-/** Copies what is needed; undefined where it can no longer be read. */
+/** Copies the needed parts; undefined if the request can no longer be read. */
 export function captureDelivery(delivery: AuthenticDelivery): CapturedDelivery | undefined {
   const { request, id, type, outcome, status } = delivery;
   const timestamp = readSignedHeaders(request.headers)?.timestamp;
@@ -48,7 +48,7 @@ export function captureDelivery(delivery: AuthenticDelivery): CapturedDelivery |
   };
 }
 
-/** Whether a fixture's reader would take the moment back: not one beyond the year 9999. */
+/** Whether a fixture can hold the time: the reader accepts years up to 9999. */
 function isWritable(date: Date): boolean {
   return !Number.isNaN(date.getTime()) && isGatewayTime(date.toISOString());
 }

@@ -10,12 +10,12 @@ import {
 } from "../../records/online-data-event.js";
 
 /**
- * What a documented field keeps: a date in a format of the gateway, one of the documented values, the
- * JSON inside a text (redacted in its turn), or nothing but its shape.
+ * What a documented field keeps: a date in a format of the gateway, one of the documented values, the JSON
+ * inside a text (which is redacted too), or only its shape.
  */
 export type FieldRule = "date" | "payload" | "shape" | ReadonlySet<string>;
 
-/** Written as records, so that the compiler finds a value that is missing. */
+/** Records and not lists, so that the compiler finds a missing value. */
 const SEVERITIES: Record<AlarmSeverity, true> = { Low: true, Medium: true, High: true, Info: true };
 const STATUSES: Record<AlarmStatus, true> = { NEW: true, CLOSED: true };
 const SOURCES: Record<AlarmSource, true> = {

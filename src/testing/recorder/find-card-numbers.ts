@@ -1,16 +1,14 @@
-import { passesLuhn } from "./luhn.js";
-
 const MIN_LENGTH = 13;
 const MAX_LENGTH = 19;
 
 /**
- * Whether a payment card's number stands in a text: 13 to 19 digits, in one piece or in groups with up
- * to three separators between, that pass Luhn. None begins with 0, and with 1 only those of 15 digits
- * (UATP), which leaves out the milliseconds, microseconds and nanoseconds of a Unix time.
+ * Whether a text contains a payment card number: 13 to 19 digits that pass the Luhn formula, in one piece or in
+ * groups with up to three separators between them. No number begins with 0, and only numbers of 15 digits
+ * (UATP) begin with 1. That excludes Unix times in milliseconds, microseconds and nanoseconds.
  */
 export function hasCardNumber(text: string): boolean {
   for (const [run] of text.matchAll(/[0-9](?:[ ._\n-]{0,3}[0-9]){12,}/g)) {
-    // Another number may stand beside it, so each row of whole groups is tried.
+    // Other digits may stand next to the number, so each sequence of whole groups is tried.
     const groups = run.split(/[ ._\n-]+/);
     for (let first = 0; first < groups.length; first++) {
       if (beginsWithCard(groups.slice(first, first + MAX_LENGTH))) return true;
@@ -32,4 +30,15 @@ function isCardNumber(digits: string): boolean {
   const { length } = digits;
   if (length < MIN_LENGTH || length > MAX_LENGTH || digits.startsWith("0")) return false;
   return (!digits.startsWith("1") || length === 15) && passesLuhn(digits);
+}
+
+/** Whether digits pass the Luhn formula. The last one is the check digit. */
+export function passesLuhn(digits: string): boolean {
+  let sum = 0;
+  for (let place = 0; place < digits.length; place++) {
+    const digit = Number(digits[digits.length - 1 - place]);
+    const weighted = place % 2 === 0 ? digit : 2 * digit;
+    sum += weighted > 9 ? weighted - 9 : weighted;
+  }
+  return sum % 10 === 0;
 }

@@ -1,4 +1,4 @@
-/** Countries of the SWIFT IBAN registry, each with the length of its numbers. */
+/** Length of the IBAN of each country (SWIFT IBAN registry). */
 const REGISTRY =
   "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BI27BR29BY28CH21CR22CY28CZ24DE22DJ27DK18DO28EE20EG29ES24FI18FK18" +
   "FO18FR27GB22GE22GI23GL18GR27GT28HN28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21" +
@@ -8,13 +8,13 @@ const REGISTRY =
 const LENGTHS = new Map(
   Array.from(REGISTRY.matchAll(/.{4}/g), ([entry]) => [entry.slice(0, 2), Number(entry.slice(2))]),
 );
-/** Longer than any number with three separators between all characters. */
+/** Longer than any IBAN with three separators between all characters. */
 const MAX_SPELLING_LENGTH = 136;
 
-/** Country and check digits, at a word's beginning or behind the word itself: IBANSE45. */
+/** Country and check digits, at the start of a word or after the word IBAN: IBANSE45. */
 const START = /(?<=^|[^0-9A-Z]|IBAN)[A-Z]{2}[0-9]{2}/gi;
 
-/** Whether an IBAN stands in a text, in one piece or in groups, by its country's length and modulo 97. */
+/** Whether a text contains an IBAN, in one piece or in groups: right length for its country and modulo 97. */
 export function hasIban(text: string): boolean {
   for (const { 0: start, index } of text.matchAll(START)) {
     const length = LENGTHS.get(start.slice(0, 2).toUpperCase());
@@ -30,7 +30,7 @@ export function hasIban(text: string): boolean {
   return false;
 }
 
-/** ISO 13616: the first four characters moved to the end, letters as 10 to 35, modulo 97 is 1. */
+/** ISO 13616: with the first four characters moved to the end and letters as 10 to 35, modulo 97 is 1. */
 function isModulo97(iban: string): boolean {
   let rest = 0;
   for (const character of iban.slice(4) + iban.slice(0, 4)) {

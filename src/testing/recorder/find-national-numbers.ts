@@ -1,7 +1,6 @@
-import { isCalendarDay } from "./calendar-day.js";
-import { passesLuhn } from "./luhn.js";
+import { passesLuhn } from "./find-card-numbers.js";
 
-/** Birth dates, in one piece or with the same mark between the parts: 811218, 1981-12-18, 18.12.1981. */
+/** Birth dates in one piece or with one kind of separator: 811218, 1981-12-18, 18.12.1981. */
 const YEAR_FIRST =
   "(?:18|19|20)?(?<year>[0-9]{2})(?<mark>[-./ ]?)(?<month>[0-9]{2})\\k<mark>(?<day>[0-9]{2})";
 const DAY_FIRST =
@@ -15,8 +14,8 @@ const DANISH = spellingOf(`${DAY_FIRST} ?[-./_ ]? ?(?<end>[0-9]{4})(?![0-9])`);
 const FINNISH = spellingOf(`${DAY_FIRST} ?[-+A-FU-Y] ?(?<end>[0-9]{3}[0-9A-Y])(?![0-9A-Za-z])`);
 
 /**
- * Whether a Swedish personnummer stands in a text, or a samordningsnummer, whose day has 60 added:
- * `(YY)YYMMDD-NNNC` with Luhn over ten digits; also as VAT number, `SE` and `01` around it.
+ * Whether a text contains a Swedish personnummer, or a samordningsnummer (day plus 60): `(YY)YYMMDD-NNNC` with
+ * Luhn over ten digits. Also as a VAT number, between `SE` and `01`.
  */
 export function hasSwedishNumber(text: string): boolean {
   return [SWEDISH, SWEDISH_VAT].some((spelling) =>
@@ -30,9 +29,9 @@ const FIRST_WEIGHTS = [3, 7, 6, 1, 8, 9, 4, 5, 2, 1];
 const SECOND_WEIGHTS = [5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1];
 
 /**
- * Whether a Norwegian fødselsnummer stands in a text: `DDMMYYNNNCC`, modulo 11. Or a D number (day and
- * 40), an H number (month and 40) or one of the test population (month and 65 or 80). The first check
- * digit may be off by up to 3, as in the numbers that are given out from 2032 on.
+ * Whether a text contains a Norwegian fødselsnummer: `DDMMYYNNNCC`, modulo 11. Also a D number (day plus 40), an
+ * H number (month plus 40) or one of the test population (month plus 65 or 80). The first check digit may be
+ * off by up to 3, as in the numbers issued from 2032 on.
  */
 export function hasNorwegianNumber(text: string): boolean {
   return anyMatch(text, NORWEGIAN, ({ year, month, day, end }) => {
@@ -47,8 +46,8 @@ export function hasNorwegianNumber(text: string): boolean {
 }
 
 /**
- * Whether a Danish CPR number stands in a text: `DDMMYY-NNNN`, a day (with 60 added in the replacement
- * numbers of hospitals). By the day alone: since 2007 numbers are given out that modulo 11 would refuse.
+ * Whether a text contains a Danish CPR number: `DDMMYY-NNNN` with a real day (plus 60 in the replacement numbers
+ * of hospitals). Only the day is checked: numbers issued since 2007 may fail modulo 11.
  */
 export function hasDanishNumber(text: string): boolean {
   return anyMatch(text, DANISH, ({ month, day }) => isDay(Number(month), Number(day), 60));
@@ -57,8 +56,8 @@ export function hasDanishNumber(text: string): boolean {
 const CHECK_CHARACTERS = "0123456789ABCDEFHJKLMNPRSTUVWXY";
 
 /**
- * Whether a Finnish henkilötunnus stands in a text: `DDMMYY`, the sign of the century (those added in
- * 2023 too), three digits and a check character, modulo 31.
+ * Whether a text contains a Finnish henkilötunnus: `DDMMYY`, a century sign (including those added in 2023),
+ * three digits and a check character, modulo 31.
  */
 export function hasFinnishNumber(text: string): boolean {
   return anyMatch(text, FINNISH, ({ year, month, day, end }) => {
@@ -67,12 +66,12 @@ export function hasFinnishNumber(text: string): boolean {
   });
 }
 
-/** Within a lookahead, so that no number is hidden by digits in front that look like its beginning. */
+/** In a lookahead, so that digits before a number that look like its start do not hide it. */
 function spellingOf(source: string): RegExp {
   return new RegExp(`(?<![0-9])(?=${source})`, "gi");
 }
 
-/** The digits of a number; two each of the birth date, and what stands behind it without spaces. */
+/** The parts of a number: two digits each for the birth date, and the rest without spaces. */
 interface Parts {
   readonly year: string;
   readonly month: string;
@@ -80,7 +79,7 @@ interface Parts {
   readonly end: string;
 }
 
-/** Whether the parts of one of the matches pass the check. */
+/** Whether the parts of any match pass the check. */
 function anyMatch(text: string, spelling: RegExp, passes: (parts: Parts) => boolean): boolean {
   for (const { groups = {} } of text.matchAll(spelling)) {
     const { year = "", month = "", day = "", end = "" } = groups;
@@ -89,11 +88,18 @@ function anyMatch(text: string, spelling: RegExp, passes: (parts: Parts) => bool
   return false;
 }
 
-/** Whether it is a day, or one with so much added. */
+/** Whether the number is a day of the month, possibly with `added` on top. */
 function isDay(month: number, day: number, added: number): boolean {
   return isCalendarDay(month, day > added ? day - added : day);
 }
 
 function weighted(digits: string, weights: readonly number[]): number {
   return weights.reduce((sum, weight, place) => sum + weight * Number(digits[place]), 0);
+}
+
+const LAST_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Whether the day exists in some year: the century is not known. */
+function isCalendarDay(month: number, day: number): boolean {
+  return day >= 1 && day <= (LAST_DAYS[month - 1] ?? 0);
 }

@@ -2,22 +2,22 @@ import { randomUUID } from "node:crypto";
 import { access, link, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A folder to which files are added. */
+/** A folder that the recorder adds files to. */
 export interface FixtureFolder {
-  /** Makes the folder where it is missing. */
+  /** Creates the folder if it is missing. */
   readonly open: () => Promise<void>;
-  /** Adds `<number>-<stem>.json` under the next free number and gives its path. */
+  /** Adds `<number>-<stem>.json` under the next free number. Resolves to its path. */
   readonly add: (stem: string, text: string) => Promise<string>;
 }
 
-/** Makes one more name of a file; rejects with the code EEXIST where the name is taken. */
+/** Gives a file one more name. Rejects with the code EEXIST if the name is taken. */
 export type LinkFile = (existing: string, path: string) => Promise<void>;
 
 /**
- * Adds files so that each is there whole or not at all and none is overwritten, whoever else writes into
- * the folder: the text goes to a hidden file, which is linked under its name (a link fails where the name
- * is taken, a rename would replace what is there). Numbered in the order in which they are added, from
- * behind the highest number that is there.
+ * Adds files to a folder. Each file appears complete or not at all, and none is overwritten, even if other
+ * programs write to the folder. The text goes to a hidden file that is then linked under its name: a link fails
+ * if the name is taken, but a rename would replace the other file. Files are numbered in the order in which they
+ * are added, after the highest existing number.
  */
 export function createFixtureFolder(directory: string, linkFile: LinkFile = link): FixtureFolder {
   let next: number | undefined;
@@ -48,7 +48,7 @@ async function highestNumber(directory: string): Promise<number> {
   return numbers.reduce((highest, number = "0") => Math.max(highest, Number(number)), 0);
 }
 
-/** False where the name is taken. */
+/** Returns false if the name is taken. */
 async function publish(
   hidden: string,
   directory: string,
@@ -60,12 +60,12 @@ async function publish(
     return true;
   } catch (error) {
     if (isTaken(error)) return false;
-    // FAT and some network drives know no links, and each says so by a code of its own.
+    // FAT and some network drives have no links, and each reports that with another code.
     return publishUnderLock(hidden, directory, name);
   }
 }
 
-/** Only who has made the lock file may rename, and only where there is nothing of the name. */
+/** Renames while holding a lock file, and only if the name is free. */
 async function publishUnderLock(hidden: string, directory: string, name: string): Promise<boolean> {
   const lock = join(directory, `.${name}.lock`);
   try {

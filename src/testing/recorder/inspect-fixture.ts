@@ -4,17 +4,17 @@ import { isJson } from "./json-text.js";
 import { findPersonalData } from "./personal-data.js";
 import { elementOf, memberOf, namesKey, type Place } from "./redaction-rules.js";
 
-/** Findings that one refusal names. */
+/** Maximum number of findings in one refusal. */
 const MAX_FINDINGS = 20;
-/** Levels of a path that are named. */
+/** Maximum number of levels in a path. */
 const MAX_DEPTH = 12;
 
 /**
- * The last look at what is to be written: what of it seems personal, and where. It takes no rule of the
- * redaction for granted but the names that it may repeat.
+ * The last check before a fixture is written: finds text that looks personal, and its path. It does not rely on
+ * the redaction rules, except for the names that it may repeat in a message.
  *
  * @param text the file.
- * @param body its body as text; undefined where that is none.
+ * @param body its body as text; undefined if the body is not text.
  */
 export function inspectFixture(
   text: string,
@@ -36,23 +36,23 @@ export function inspectFixture(
   return [...findings.values(), ...others.map((kind) => ({ kind, path: "fixture" }))];
 }
 
-/** A key, or a value that holds no others. */
+/** A key, or a value that contains no other values. */
 interface Leaf {
   readonly path: string;
   readonly text: string;
 }
 
-/** One level of a way to a leaf. */
+/** One level of the path to a leaf. */
 interface Level {
   readonly place: Place;
   readonly isList: boolean;
   next: number;
-  /** Empty where none has come, which no rule names. */
+  /** The current key; empty before the first key. */
   key: string;
   value: Place;
 }
 
-/** Keys and values of a body, those of JSON within a text too. */
+/** The keys and values of a body, including those of JSON inside a text. */
 function* leavesOf(body: string, root: Place, way: readonly string[] = []): Generator<Leaf> {
   const content = body.replace(/^\uFEFF/, "");
   if (!isJson(content)) {

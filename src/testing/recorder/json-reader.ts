@@ -1,16 +1,16 @@
-/** A piece of JSON text. `start` to `end` is its place; what lies between two of them is white space. */
+/** A token of JSON text, at `start` to `end`. Between two tokens there is only white space. */
 export interface JsonToken {
-  /** A bracket, brace, comma or colon by itself; a string; or a number, true, false or null. */
+  /** A bracket, brace, comma or colon; a string; or a literal: a number, true, false or null. */
   readonly kind: "{" | "}" | "[" | "]" | "," | ":" | "string" | "literal";
   readonly start: number;
   readonly end: number;
 }
 
-/** Reads JSON text piece by piece. */
+/** Reads JSON text token by token. */
 export interface JsonReader {
-  /** The next piece; undefined at the end. */
+  /** The next token; undefined at the end. */
   readonly next: () => JsonToken | undefined;
-  /** Passes over the rest of a value that begins with `first`, however deep. Gives the place behind it. */
+  /** Skips the rest of a value that begins with `first`, at any depth. Returns the offset after it. */
   readonly skipRest: (first: JsonToken | undefined) => number;
 }
 
@@ -18,8 +18,8 @@ const WHITE_SPACE = " \t\n\r";
 const PUNCTUATION = "{}[],:";
 
 /**
- * A reader of text that `JSON.parse` takes; of other text the pieces mean nothing. By a loop: a body may
- * be nested as deep as it is long, and each level of a recursion would take a part of the stack.
+ * Reads valid JSON; for other text the tokens have no meaning. A loop and not a recursion: a deeply nested body
+ * would overflow the stack.
  */
 export function createJsonReader(text: string): JsonReader {
   let at = 0;
@@ -59,7 +59,7 @@ function isEndOfLiteral(character: string): boolean {
   return WHITE_SPACE.includes(character) || PUNCTUATION.includes(character) || character === '"';
 }
 
-/** The place behind the closing quote. */
+/** The offset after the closing quote. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charAt(at) !== '"') at += text.charAt(at) === "\\" ? 2 : 1;

@@ -1,5 +1,5 @@
 import { hasCardNumber } from "./find-card-numbers.js";
-import { hasEmailAddress } from "./find-email-addresses.js";
+import { hasEmailAddress } from "./find-contact-details.js";
 import { hasIban } from "./find-ibans.js";
 import {
   hasDanishNumber,
@@ -7,11 +7,11 @@ import {
   hasNorwegianNumber,
   hasSwedishNumber,
 } from "./find-national-numbers.js";
-import { hasPhoneNumber } from "./find-phone-numbers.js";
+import { hasPhoneNumber } from "./find-contact-details.js";
 import { withoutMachineTexts, withoutMachineTextsButBirths } from "./machine-texts.js";
 import { readableForms } from "./readable-forms.js";
 
-/** Each kind and how it is found. Those of digits alone are looked for where no machine wrote them. */
+/** How each kind is found. Kinds that are only digits are searched after machine-written digits are removed. */
 const FINDERS = {
   email: hasEmailAddress,
   phone: (text: string) => hasPhoneNumber(withoutMachineTexts(text)),
@@ -23,7 +23,7 @@ const FINDERS = {
   card: (text: string) => hasCardNumber(withoutMachineTexts(text)),
 };
 
-/** What looks like a person's. */
+/** A kind of personal data. A minor version may add members. */
 export type PersonalDataKind = keyof typeof FINDERS;
 
 const KINDS = Object.keys(FINDERS) as PersonalDataKind[];
@@ -31,12 +31,12 @@ const KINDS = Object.keys(FINDERS) as PersonalDataKind[];
 /**
  * Experimental: it may change in a minor version.
  *
- * The kinds of personal data that a text seems to hold: e-mail addresses, phone numbers, IBANs, Swedish,
- * Norwegian, Danish and Finnish national numbers and payment cards, in their usual spellings and under
- * JSON escapes, percent encoding and HTML references.
+ * Finds kinds of personal data in a text: e-mail addresses, phone numbers, IBANs, payment cards, and Swedish,
+ * Norwegian, Danish and Finnish national numbers. Reads their usual notations, also in JSON escapes, percent
+ * encoding and HTML references.
  *
- * A net and no proof: names, addresses and bare numbers without a check digit pass through it. And where
- * only the form speaks it says yes: every 27th number of ten digits looks like a Danish one.
+ * This is a safety net and not a proof. It misses names, addresses and plain numbers without a check digit. It
+ * also reports false positives where only the notation decides: every 27th number of ten digits looks Danish.
  *
  * @experimental
  */

@@ -3,7 +3,7 @@ import { parseGatewayTime } from "../../records/gateway-time.js";
 const DATE =
   /^\d{4}-\d{2}-\d{2}(?:([ Tt])\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}(?::?)\d{2})?)?$/;
 
-/** Whether a text is a moment in one of the gateway's two formats. */
+/** Whether a text is a time in one of the gateway's two formats. */
 export function isGatewayTime(text: string): boolean {
   try {
     parseGatewayTime(text);
@@ -13,7 +13,7 @@ export function isGatewayTime(text: string): boolean {
   }
 }
 
-/** One fixed day in the format of `text`; undefined where that is no real day or moment. */
+/** A fixed day in the format of `text`; undefined if `text` is not a real day or time. */
 export function placeholderOfDate(text: string): string | undefined {
   const match = DATE.exec(text);
   if (match === null) return undefined;

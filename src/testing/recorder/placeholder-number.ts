@@ -2,10 +2,9 @@ const NUMBER = /^(-?)(\d+)(\.\d+)?(?:([eE][+-]?)(\d+))?$/;
 const MAX_EXPONENT_DIGITS = 3;
 
 /**
- * A number of the same shape, from its JSON text or from a text of digits: as many digits, the same sign
- * and, since the gateway's fields are read by it, whether it is whole, safe and finite. All nines: no day
- * or month begins with them, and from 13 to 19 of them are no card number. An exponent of at most three
- * digits stays.
+ * A number of the same shape as a JSON number or a text of digits. It has as many digits and the same sign, and
+ * it stays whole, safe or finite, because the receiver checks that. All digits are nines: no day or month begins
+ * with 99, and 13 to 19 nines are not a card number. An exponent of at most three digits stays.
  */
 export function placeholderOfNumber(text: string): string {
   const [, sign = "", whole = "", fraction = "", e = "", exponent = ""] = NUMBER.exec(text) ?? [];
@@ -13,14 +12,14 @@ export function placeholderOfNumber(text: string): string {
     (/^\.0*$/.test(fraction) ? fraction : fraction.replace(/\d/g, "9")) +
     (e === "" ? "" : e + (exponent.length > MAX_EXPONENT_DIGITS ? "999" : exponent));
   const nines = "9".repeat(whole.length);
-  // 9999999999999999 is beyond the safe range, of which half of the numbers of 16 digits are within.
+  // 9999999999999999 is not a safe integer, but most numbers of 16 digits are.
   const eight = `8${nines.slice(1)}`;
   const kind = kindOf(text);
   const similar = [nines, eight].map((digits) => sign + digits + tail);
   return similar.find((candidate) => kindOf(candidate) === kind) ?? sign + FALLBACKS[kind];
 }
 
-/** Where shape and kind do not go together, as in 1.50e1, which is whole, the kind decides. */
+/** If shape and kind do not fit, as in 1.50e1, which is whole, the kind decides. */
 const FALLBACKS = {
   safe: "9",
   unsafe: "9".repeat(17),

@@ -3,9 +3,9 @@ import { placeholderOfDate } from "./placeholder-date.js";
 import { placeholderOfNumber } from "./placeholder-number.js";
 
 /**
- * Text without meaning, of the same length in characters, UTF-16 units and UTF-8 bytes. Outside ASCII by
- * symbols that are part of no word, so that no name is left over. Half a surrogate pair stays half of
- * one. Text that is not JSON stays so; text of white space alone is kept, as it is read as no text.
+ * Text without meaning and of the same length in characters, UTF-16 units and UTF-8 bytes. Characters outside
+ * ASCII become symbols that are not part of any word. A lone surrogate stays a lone surrogate. Text that is not
+ * JSON stays invalid JSON. Text of only white space is kept, since it counts as empty.
  */
 export function placeholderOfText(text: string): string {
   if (text.trim() === "") return text;
@@ -16,7 +16,7 @@ export function placeholderOfText(text: string): string {
     );
 }
 
-/** For a UTF-16 unit outside ASCII. */
+/** The placeholder for a UTF-16 unit outside ASCII. */
 function placeholderOfUnit(code: number): string {
   if (code >= 0xd800 && code <= 0xdbff) return "\ud800";
   if (code >= 0xdc00 && code <= 0xdfff) return "\udc00";
@@ -24,8 +24,8 @@ function placeholderOfUnit(code: number): string {
 }
 
 /**
- * The same for what stands between the quotes of a JSON string, which stays escaped where it was: the
- * escapes of white space and punctuation as they are, a `\u0041` as another `\u`.
+ * The same for the content of a JSON string. Escapes stay escapes: those of white space and punctuation are kept,
+ * and `\u0041` becomes another `\u` escape.
  */
 export function placeholderOfJsonText(raw: string): string {
   return raw.replace(
@@ -41,7 +41,7 @@ export function placeholderOfJsonText(raw: string): string {
   );
 }
 
-/** A text whose form says more than its length: digits, a day or a moment, a web address. */
+/** A placeholder that keeps the form of digits, a day, a time or a web address; undefined for other text. */
 export function placeholderOfForm(text: string): string | undefined {
   if (/^-?\d+$/.test(text)) return placeholderOfNumber(text);
   const scheme = /^https?:\/\/(?=[\x21-\x7e]+$)/i.exec(text)?.[0];
@@ -49,7 +49,7 @@ export function placeholderOfForm(text: string): string | undefined {
   return placeholderOfDate(text);
 }
 
-/** A value of an enum that is not documented: letters stay letters, digits digits and `_` what it is. */
+/** A placeholder for an undocumented enum value: letters stay letters, digits stay digits and `_` stays. */
 export function placeholderOfEnum(text: string): string {
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(text)) return placeholderOfText(text);
   return text.replace(/[a-z]/g, "x").replace(/[A-Z]/g, "X").replace(/\d/g, "9");

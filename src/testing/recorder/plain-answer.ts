@@ -3,13 +3,13 @@ import { createWebhookReceiver } from "../../receiver.js";
 import type { WebhookRequest } from "../../delivery/request.js";
 import type { DeliveryStore } from "../../stores/delivery-store.js";
 
-/** What a receiver answers. */
+/** The answer of a receiver. */
 export interface PlainAnswer {
   readonly outcome: Outcome;
   readonly status: number;
 }
 
-/** Every delivery is the first. */
+/** A store in which every delivery is new. */
 const FORGETFUL: DeliveryStore = {
   claim: () => ({ state: "claimed", takeover: false }),
   renew: () => true,
@@ -18,8 +18,8 @@ const FORGETFUL: DeliveryStore = {
 };
 
 /**
- * Asks the receiver that a fixture's `expect` speaks of (fixtures/README.md): the secret, default settings
- * and handlers for both types that do nothing. One request at a time, as its clock is set for each.
+ * Sends a delivery to the receiver that `expect` of a fixture refers to (fixtures/README.md): the secret, default
+ * options and empty handlers for both types. One request at a time, since each sets the clock.
  */
 export function createPlainAnswer(
   secret: string,

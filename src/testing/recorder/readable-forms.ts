@@ -1,11 +1,11 @@
-/** JSON in JSON in JSON: more levels than anybody writes. */
+/** Maximum depth of JSON inside JSON. Real data has fewer levels. */
 const MAX_LEVELS = 8;
 
 const ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
 /**
- * A text as it stands, and as it reads with one level of JSON escapes after the other taken off, at last
- * also percent-decoded and with numeric HTML references resolved.
+ * The readings of a text: unchanged, then with one more level of JSON escapes undone each time, and finally
+ * percent-decoded and with numeric HTML references resolved.
  */
 export function readableForms(text: string): ReadonlySet<string> {
   const forms = new Set<string>();
@@ -44,7 +44,7 @@ function webDecoded(text: string): string {
   });
 }
 
-/** Full-width digits as ASCII, every hyphen and space as the plain one, nothing invisible. */
+/** The text with ASCII digits, plain hyphens and spaces, and without invisible characters. */
 function plain(text: string): string {
   return text
     .normalize("NFKC")

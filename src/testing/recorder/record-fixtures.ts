@@ -11,56 +11,56 @@ import type { FixtureRefusal } from "./fixture-refusal.js";
 import { inspectFixture } from "./inspect-fixture.js";
 import { createRecordedFixture, type RecordedFixture } from "./recorded-fixture.js";
 import { createRecordingQueue } from "./recording-queue.js";
-import { createRefusalWarning } from "./refusal-warning.js";
+import { createRefusalWarning } from "./fixture-refusal.js";
 import { checkRedactionRules, type RedactionRules } from "./redaction-rules.js";
 
 /** Options of `recordFixtures`. */
 export interface RecordFixturesOptions {
-  /** The folder for the files. Made when the first is written. */
+  /** Path of the folder for the files. It is created with the first file. */
   readonly directory: string;
-  /** What is kept beyond the documented fields. Default nothing. */
+  /** What to keep beyond the documented fields. Default: nothing. */
   readonly redact?: RedactionRules | undefined;
-  /** Hears of each delivery that is not recorded. Default: one `console.warn` for each reason. */
+  /** Called for each delivery that is not recorded. Default: one `console.warn` for each reason. */
   readonly onRefused?: ((refusal: FixtureRefusal) => unknown) | undefined;
-  /** Hears of each file that is written, by its path. */
+  /** Called with the path of each written file. */
   readonly onRecorded?: ((file: string) => unknown) | undefined;
-  /** What the fixtures are signed with. Default the published test secret; never a real one. */
+  /** Secret that signs the fixtures. Default: the published test secret. Never pass a real one. */
   readonly secret?: string | undefined;
 }
 
 /** An observer for the receiver's option `onAuthenticDelivery`. */
 export interface FixtureRecorder {
-  /** Takes a copy and returns; the file is written later. Never throws. */
+  /** Copies the delivery and returns. The file is written later. Never throws. */
   (delivery: AuthenticDelivery): void;
-  /** Resolves when all that was taken so far is written or refused. Never rejects. */
+  /** Resolves when every delivery so far is written or refused. Never rejects. */
   readonly flush: () => Promise<void>;
 }
 
-/** What may wait to be written. */
+/** Limits of the deliveries that wait to be written. */
 const BOUNDS = { maxJobs: 10_000, maxBytes: 67_108_864 };
 const OPTIONS = ["directory", "redact", "onRefused", "onRecorded", "secret"];
 
 /**
- * Records each authentic delivery as a fixture file (fixtures/README.md) of which nothing is left but what
- * is known to be harmless:
+ * Records each authentic delivery as a fixture file (fixtures/README.md). A file keeps only what is known to be
+ * harmless:
  *
  * - Documented enum values, gateway dates in documented date fields, the header timestamp, `null`, white
- *   space, escapes and the order of keys stay. All other values are replaced: texts by as many `x` (other
- *   symbols outside ASCII, of as many bytes), numbers and digit strings by as many nines, booleans by
- *   `false`, dates by one fixed day in the same format. So is the JSON inside a payload.
- * - Keys that GATEWAY.md does not name are dropped with their values, all keys of a payload among them,
- *   unless `redact` keeps them; and elements of a list beyond the first 1 000.
- * - A body that is no JSON or no UTF-8 becomes as many bytes that are not either. An undocumented
- *   X-Webhook-Type becomes `unknown_type`, and no other header of the request is kept but a documented
- *   Content-Type. The id is a new one, which duplicates share with the delivery that was handled.
- * - What still looks personal (`findPersonalData`) is not written.
+ *   space, escapes and the order of keys stay. All other values are replaced: texts by as many `x` (outside ASCII
+ *   by symbols of as many bytes), numbers and digit strings by as many nines, booleans by `false`, dates by one
+ *   fixed day in the same format. The JSON inside a payload is redacted in the same way.
+ * - Keys that GATEWAY.md does not name are dropped with their values, unless `redact` keeps them. That includes all
+ *   keys of a payload. Of a list only the first 1 000 elements stay.
+ * - A body that is not JSON or not UTF-8 becomes as many bytes of the same kind. An undocumented X-Webhook-Type
+ *   becomes `unknown_type`. Of the other headers only a documented Content-Type stays. The id is new; duplicates
+ *   share it with the delivery that was handled.
+ * - A fixture that still looks personal (`findPersonalData`) is not written.
  *
- * `expect` is set where the outcome is the one of a plain receiver that is given the fixture alone; an
- * outcome that was the handler's or the store's is in the description. Files are numbered in the order of
- * the answers, appear whole or not at all and overwrite nothing. At most 10 000 deliveries and 64 MiB of
- * bodies wait to be written; what is beyond is refused as `overloaded`.
+ * `expect` is set if a plain receiver gives the fixture the same outcome; an outcome of your handler or store is
+ * only in the description. Files are numbered in the order of the answers, appear complete or not at all, and
+ * overwrite nothing. At most 10 000 deliveries and 64 MiB of bodies wait to be written; more are refused as
+ * `overloaded`.
  *
- * @throws ConfigurationError where an option cannot work.
+ * @throws ConfigurationError for an option that cannot work.
  */
 export function recordFixtures(given: RecordFixturesOptions): FixtureRecorder {
   const options = checkOptions(given);
@@ -113,7 +113,7 @@ export function recordFixtures(given: RecordFixturesOptions): FixtureRecorder {
     try {
       captured = captureDelivery(delivery);
     } catch {
-      // A header object of the partner's that throws.
+      // A header object of the caller may throw.
     }
     if (captured === undefined) {
       refuse({ type: recordedType(delivery.type), reason: "unreadable" });
@@ -126,8 +126,8 @@ export function recordFixtures(given: RecordFixturesOptions): FixtureRecorder {
 }
 
 /**
- * The file without what the recorder or the clock wrote: signature, id and times are digits by chance, and
- * one fixture in a hundred would be refused for a card number that nobody has.
+ * The file without the values that the recorder or the clock wrote. The digits of signatures, ids and times are
+ * random: one fixture in a hundred would be refused because of an accidental card number.
  */
 function inspectedText({ fixture }: RecordedFixture): string {
   const foreign = ["Content-Type", "X-Webhook-Type"];
@@ -143,11 +143,11 @@ function checkOptions(given: RecordFixturesOptions): RecordFixturesOptions {
   const options = ownOptions("recordFixtures", given, OPTIONS);
   const { directory, onRefused, onRecorded } = options;
   if (typeof directory !== "string" || directory === "") {
-    throw new ConfigurationError("invalid_option", "directory has to be the path of a folder");
+    throw new ConfigurationError("invalid_option", "directory must be the path of a folder");
   }
   for (const [name, hook] of Object.entries({ onRefused, onRecorded })) {
     if (hook !== undefined && typeof hook !== "function") {
-      throw new ConfigurationError("invalid_option", `${name} has to be a function`);
+      throw new ConfigurationError("invalid_option", `${name} must be a function`);
     }
   }
   return options;

@@ -8,16 +8,16 @@ import { createRecordedIds } from "./recorded-ids.js";
 import { redactBody } from "./redact-body.js";
 import type { Place } from "./redaction-rules.js";
 
-/** A delivery as it is to be written. */
+/** A delivery ready to be written. */
 export interface RecordedFixture {
-  /** What its file is called, but for number and extension. */
+  /** Name of its file without number and extension. */
   readonly stem: string;
   readonly fixture: Omit<Fixture, "name">;
-  /** The body as text; undefined where it is none. */
+  /** The body as text; undefined if it is not text. */
   readonly text: string | undefined;
 }
 
-/** Redacts deliveries, one at a time, and signs them with `secret`. */
+/** Redacts deliveries one at a time and signs them with `secret`. */
 export function createRecordedFixture(
   secret: string,
   rules: Place,
@@ -41,7 +41,7 @@ export function createRecordedFixture(
     const description = [
       `Recorded ${event ?? type}, answered ${delivery.outcome} ${String(delivery.status)}`,
       ...(dropped === 0 ? [] : [`unknown keys and elements dropped: ${String(dropped)}`]),
-      ...(isSame ? [] : [`by itself it is ${answer.outcome}, so nothing is expected`]),
+      ...(isSame ? [] : [`on its own it is ${answer.outcome}, so nothing is expected`]),
     ].join("; ");
     const expect = isSame ? { expect: answer } : {};
     const fixture = { description, receivedAt, ...expect, headers, body: bytes };
@@ -49,7 +49,7 @@ export function createRecordedFixture(
   };
 }
 
-/** `event_type` of an alarm or `type` of an event, where it is documented. */
+/** `event_type` of an alarm or `type` of an event, if it is documented. */
 function eventOf(text: string | undefined): string | undefined {
   try {
     const body = Object(JSON.parse((text ?? "").replace(/^\uFEFF/, ""))) as Record<string, unknown>;

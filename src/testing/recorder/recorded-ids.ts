@@ -2,18 +2,18 @@ import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Outcome } from "../../answer/outcome.js";
 
-/** Ids that are known to have been handled. */
+/** Maximum number of handled ids that are remembered. */
 const MAX_HANDLED = 100_000;
 
 /**
- * Gives each attempt its X-Webhook-Id in the fixture: a UUID, and never the one it had.
+ * The X-Webhook-Id of each attempt in its fixture: a UUID, never the original id.
  *
- * An id that was handled and its duplicates share one, so that a replay in their order sees duplicates
- * too. All other attempts have one of their own, since a replay has other handlers: the first attempt
- * that failed would succeed, and turn the second, which was handled, into a duplicate.
+ * A handled delivery and its duplicates share an id, so that a replay in the same order sees duplicates too. All
+ * other attempts get their own id, because a replay has other handlers: an attempt that failed would succeed
+ * and turn the next attempt, which was handled, into a duplicate.
  *
- * The shared ones are made by a key that is drawn anew for each recorder and kept nowhere: nobody can
- * tell of an id whether a fixture is of it.
+ * Shared ids are made with a random key of the recorder that is never stored. So no one can tell from an original
+ * id which fixture belongs to it.
  */
 export function createRecordedIds(): (id: string, outcome: Outcome) => string {
   const key = randomBytes(32);
@@ -24,14 +24,14 @@ export function createRecordedIds(): (id: string, outcome: Outcome) => string {
     }
     const shared = uuidOf(createHmac("sha256", key).update(id).digest());
     if (outcome === "duplicate") return shared;
-    // Handled twice: by two receivers, or by one whose store has forgotten it.
+    // Handled twice: by two receivers, or by a receiver whose store forgot the id.
     if (handled.has(shared)) return randomUUID();
     handled.set(shared, true);
     return shared;
   };
 }
 
-/** A random UUID (version 4) of given bytes. */
+/** A UUID (version 4) made from the given bytes. */
 function uuidOf(random: Uint8Array): string {
   const bytes = Buffer.from(random.subarray(0, 16));
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);

@@ -1,18 +1,18 @@
-/** What a queue holds at most. */
+/** Limits of a queue. */
 export interface QueueBounds {
   readonly maxJobs: number;
   readonly maxBytes: number;
 }
 
-/** Does one job after the other. */
+/** Runs one job after the other. */
 export interface RecordingQueue {
-  /** Takes a job that holds so many bytes; false where there is no room. The job may not reject. */
+  /** Accepts a job that holds `bytes` bytes. Returns false if the queue is full. The job must not reject. */
   readonly add: (bytes: number, job: () => Promise<void>) => boolean;
-  /** Resolves when all jobs that were taken so far are done. */
+  /** Resolves when all jobs accepted so far are done. */
   readonly flush: () => Promise<void>;
 }
 
-/** Makes a queue that refuses what is beyond its bounds, so that a slow disk does not fill the memory. */
+/** A queue that refuses jobs beyond its limits, so that a slow disk does not fill the memory. */
 export function createRecordingQueue({ maxJobs, maxBytes }: QueueBounds): RecordingQueue {
   let jobs = 0;
   let held = 0;
@@ -20,7 +20,7 @@ export function createRecordingQueue({ maxJobs, maxBytes }: QueueBounds): Record
 
   return {
     add(bytes, job) {
-      // One that is larger than all room is taken when nothing else waits.
+      // A job larger than the limit is accepted if nothing else waits.
       if (jobs >= maxJobs || (jobs > 0 && held + bytes > maxBytes)) return false;
       jobs += 1;
       held += bytes;

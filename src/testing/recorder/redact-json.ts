@@ -4,31 +4,31 @@ import { placeholderOfText } from "./placeholder-text.js";
 import { redactLeaf } from "./redact-leaf.js";
 import { elementOf, fieldRuleOf, keepsValue, memberOf, type Place } from "./redaction-rules.js";
 
-/** Elements of one list that stay; the others are dropped. */
+/** Maximum number of elements that a list keeps. */
 const MAX_ELEMENTS = 1_000;
 
-/** What was made of a JSON text. */
+/** Result of redacting a JSON text. */
 export interface RedactedJson {
   readonly text: string;
-  /** Unknown keys, and elements beyond the bound, that were dropped with their values. */
+  /** Number of unknown keys and of elements over the limit that were dropped with their values. */
   readonly dropped: number;
 }
 
-/** An object or a list that is open at the moment. */
+/** An object or a list that is still open. */
 interface Container {
   readonly place: Place;
   readonly isList: boolean;
-  /** Members or elements that were met, and that were kept. */
+  /** Number of members or elements that were read, and that were kept. */
   met: number;
   kept: number;
-  /** The place of the value that comes next, once its key is known. */
+  /** The place of the next value, once its key is known. */
   value: Place | undefined;
 }
 
 /**
- * Redacts JSON text in place: white space, escapes, the order of keys and a key given twice stay, since
- * such details are why a delivery is recorded. `text` has to be JSON. Not by way of values: `JSON.parse`
- * keeps none of this, and a `__proto__` key would be a case of its own.
+ * Redacts JSON as text. White space, escapes, the order of keys and repeated keys stay, since such details are a
+ * reason to record a delivery. `JSON.parse` would lose them, and would treat a `__proto__` key specially. `text`
+ * must be JSON.
  */
 export function redactJson(text: string, root: Place): RedactedJson {
   const out: string[] = [];
@@ -90,7 +90,7 @@ export function redactJson(text: string, root: Place): RedactedJson {
   for (let token = reader.next(); token !== undefined; token = reader.next()) {
     const container = open.at(-1);
     if (token.kind === ",") {
-      // Written before the next one that stays.
+      // Written before the next element that stays.
       write(token, "");
     } else if (token.kind === ":") {
       write(token, ":");
@@ -113,7 +113,7 @@ export function redactJson(text: string, root: Place): RedactedJson {
   return { text: out.join(""), dropped };
 }
 
-/** A payload with the JSON inside redacted; undefined for a text of another field. */
+/** A payload with its JSON redacted; undefined for the text of another field. */
 function redactPayload(json: string, place: Place): RedactedJson | undefined {
   if (fieldRuleOf(place) !== "payload") return undefined;
   const text = JSON.parse(json) as string;
@@ -121,7 +121,7 @@ function redactPayload(json: string, place: Place): RedactedJson | undefined {
     const isKept = keepsValue(place) || text.trim() === "";
     return { text: isKept ? json : encodeLike(json, placeholderOfText(text)), dropped: 0 };
   }
-  // Inside, the payload's own rule holds no longer: a text in it that holds JSON again is a text.
+  // The payload's rule does not apply inside it: JSON in a text of the payload is only a text.
   const inside = place.map((node) => ({ ...node, field: undefined }));
   const { text: redacted, dropped } = redactJson(text, inside);
   return { text: encodeLike(json, redacted), dropped };

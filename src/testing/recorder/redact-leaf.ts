@@ -5,8 +5,8 @@ import { placeholderOfEnum, placeholderOfForm, placeholderOfJsonText } from "./p
 import { fieldRuleOf, keepsValue, type Place } from "./redaction-rules.js";
 
 /**
- * The JSON of a text, number, boolean or null without what it says. `null` stays; a boolean is `false`,
- * as it may say something of a person that its place does not.
+ * Redacts the JSON of a text, number, boolean or null. `null` stays. A boolean becomes `false`, because its value may
+ * tell something about a person.
  */
 export function redactLeaf(json: string, place: Place): string {
   if (json === "null" || keepsValue(place)) return json;

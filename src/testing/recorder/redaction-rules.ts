@@ -3,23 +3,23 @@ import { ownOptions } from "../../common/option-checks.js";
 import { DOCUMENTED_FIELDS, type FieldRule } from "./documented-fields.js";
 
 /**
- * What a recorded fixture keeps beyond the documented fields. Both are lists of dotted paths from the
- * body's root, which go on into the JSON of a payload: `alarm.payload.breach.name`, `alarm.tags.0`. `*`
- * stands for any index, and for any key that is a plain name (`[A-Za-z_][A-Za-z0-9_-]*`, at most 64
- * characters), whatever it says: where the keys are data, name those that are none. A key with a dot in
- * it cannot be named.
+ * What a recorded fixture keeps beyond the documented fields. Both lists contain dotted paths from the body's
+ * root, which continue into the JSON of a payload: `alarm.payload.breach.name`, `alarm.tags.0`. `*` matches any
+ * index, and any key that is a plain name (`[A-Za-z_][A-Za-z0-9_-]*`, at most 64 characters). If the keys of an
+ * object are data themselves, name the harmless keys instead of using `*`. A key that contains a dot cannot be
+ * named.
  */
 export interface RedactionRules {
-  /** Unknown keys that stay, with placeholders for values, and the keys on the way to them. Default none. */
+  /** Unknown keys to keep, with the keys above them. Their values become placeholders. Default: none. */
   readonly keepKeys?: readonly string[] | undefined;
   /**
-   * Texts, numbers and booleans that stay as they are, and the keys on the way to them. A path to an
-   * object or a list keeps its key alone. Default none.
+   * Texts, numbers and booleans to keep unchanged, with the keys above them. A path to an object or a list keeps
+   * only its key. Default: none.
    */
   readonly keepValues?: readonly string[] | undefined;
 }
 
-/** A place in the tree of what is allowed. */
+/** A node in the tree of allowed paths. */
 interface RuleNode {
   readonly named: Map<string, RuleNode>;
   any: RuleNode | undefined;
@@ -27,7 +27,7 @@ interface RuleNode {
   keepsValue: boolean;
 }
 
-/** Where a value lies: every rule that leads there. Without any, nothing of it is known. */
+/** The place of a value: every rule that leads to it. Without a rule the value is unknown. */
 export type Place = readonly RuleNode[];
 
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
@@ -35,7 +35,7 @@ const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 /**
  * The place of the body's root.
  *
- * @throws ConfigurationError for a rule that could never apply.
+ * @throws ConfigurationError for a rule that can never apply.
  */
 export function checkRedactionRules(given: RedactionRules = {}): Place {
   const rules = ownOptions("redact", given, ["keepKeys", "keepValues"]);
@@ -50,12 +50,12 @@ export function checkRedactionRules(given: RedactionRules = {}): Place {
   return [root];
 }
 
-/** The place of a member; without any rule the key is not allowed. */
+/** The place of a member. Without a rule the key is not allowed. */
 export function memberOf(place: Place, key: string): Place {
   return childOf(place, key, PLAIN_NAME.test(key));
 }
 
-/** The place of a list's element, which stays in any case. */
+/** The place of an element of a list. Elements always stay. */
 export function elementOf(place: Place, index: number): Place {
   return childOf(place, String(index), true);
 }
@@ -70,12 +70,12 @@ export function fieldRuleOf(place: Place): FieldRule | undefined {
   return place.find(({ field }) => field !== undefined)?.field;
 }
 
-/** Whether a value stays as it is. */
+/** Whether a value stays unchanged. */
 export function keepsValue(place: Place): boolean {
   return place.some((node) => node.keepsValue);
 }
 
-/** Whether a key is written in a rule itself, so that it may be named in a message. */
+/** Whether a rule names the key, so that a message may repeat it. */
 export function namesKey(place: Place, key: string): boolean {
   return place.some(({ named }) => named.has(key));
 }
@@ -98,14 +98,14 @@ function nodeAt(root: RuleNode, path: readonly string[]): RuleNode {
 
 function pathsOf(name: string, paths: readonly string[] | undefined): readonly string[][] {
   if (paths === undefined) return [];
-  if (!Array.isArray(paths)) throw invalid(`redact.${name} has to be a list of dotted paths`);
+  if (!Array.isArray(paths)) throw invalid(`redact.${name} must be a list of dotted paths`);
   return paths.map((path: unknown) => {
     const segments = typeof path === "string" ? path.split(".") : [];
     if (segments.length === 0 || segments.includes("")) {
-      throw invalid(`redact.${name} has to hold dotted paths, such as alarm.payload.breach.name`);
+      throw invalid(`redact.${name} must contain dotted paths, such as alarm.payload.breach.name`);
     }
     if (segments.some((segment) => segment !== "*" && segment.includes("*"))) {
-      throw invalid(`redact.${name}: a * stands for one whole key, as in alarm.payload.*.name`);
+      throw invalid(`redact.${name}: a * matches one whole key, as in alarm.payload.*.name`);
     }
     return segments;
   });

@@ -2,14 +2,14 @@ import type { AlarmEventType, AlarmSeverity, AlarmSource } from "../../records/a
 import type { Random } from "../random.js";
 import type { SampleSubject } from "./sample-subject.js";
 
-/** What a sample of one `event_type` says, and how it is made. */
+/** Content of the samples of one `event_type`. */
 export interface SampleAlarmKind {
   readonly event_type: AlarmEventType;
   readonly source: AlarmSource;
-  /** Of 1 to 7 (GATEWAY.md, "Alarm"). */
+  /** From 1 to 7 (GATEWAY.md, "Alarm"). */
   readonly category_id: number;
   readonly severity: AlarmSeverity;
-  /** `payload` becomes the alarm's JSON text. Its shape is the vendor's, and another for each type. */
+  /** Makes text and payload. `payload` becomes the alarm's JSON text; its shape depends on vendor and type. */
   readonly describe: (
     subject: SampleSubject,
     random: Random,

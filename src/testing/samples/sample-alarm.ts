@@ -20,21 +20,21 @@ export const ALARM_EVENT_TYPES: readonly AlarmEventType[] = KINDS.map(
   ({ event_type }) => event_type,
 );
 
-/** The first id, to which the seed is added. */
+/** The id of the sample with seed 0. The seed is added to it. */
 const FIRST_ID = 1_000;
 
 /**
- * An alarm that the gateway might have sent, about nobody (GATEWAY.md, "Alarm"). Text, `payload`,
- * `severity` and `category_id` are those of its `event_type`. Another seed gives another `id` and
- * `original_event_id`, and any of the documented event types.
+ * A synthetic alarm as the gateway could send it (GATEWAY.md, "Alarm"). Text, `payload`, `severity` and
+ * `category_id` fit its `event_type`. Each seed gives another `id` and `original_event_id`, and one of the
+ * documented event types.
  *
  * ```ts
  * sampleAlarm({ event_type: "iban_hacked", account_id: 42 }, { seed: 7 });
  * ```
  *
- * Overrides stand in the record as they are, and the rest follows from them: `event_type` decides
- * `source` and `category_id`, and either of those alone picks an event type that has it. An `event_type`
- * or a `source` that is not documented is taken too.
+ * Overrides appear in the record unchanged, and the other fields fit them: `event_type` decides `source` and
+ * `category_id`, and one of those alone picks an event type that has it. Undocumented values of `event_type` and
+ * `source` are accepted.
  *
  * @throws ConfigurationError for an option that cannot work.
  */
@@ -51,7 +51,7 @@ export function sampleAlarm(overrides: Partial<Alarm> = {}, options: SampleOptio
     text,
     account_id: 1 + random.below(100_000),
     severity: kind.severity,
-    // A webhook fires when an alarm is created, and so never for a closed one.
+    // The gateway sends a webhook when it creates an alarm, so the alarm is never closed.
     status: "NEW",
     ...namesOf(overrides, kind),
     category_id: kind.category_id,
@@ -71,13 +71,13 @@ function kindOf({ event_type, source, category_id }: Partial<Alarm>, random: Ran
     return KINDS.find((kind) => kind.event_type === event_type) ?? random.pick(similar);
   }
   const ofSource = KINDS.filter((kind) => kind.source === (source ?? kind.source));
-  // An undocumented source is a bureau's: there is one breach database.
+  // An undocumented source is a bureau: there is only one breach database.
   if (ofSource.length === 0) return random.pick(BUREAU_KINDS);
   const ofBoth = ofSource.filter((kind) => kind.category_id === (category_id ?? kind.category_id));
   return random.pick(ofBoth.length === 0 ? ofSource : ofBoth);
 }
 
-/** A bureau's alarm carries the same value in both fields, be it documented or not. */
+/** A bureau's alarm has the same value in both fields, documented or not. */
 function namesOf({ event_type, source }: Partial<Alarm>, kind: SampleAlarmKind) {
   const isBureaus = kind.source !== "BreachDb";
   return {

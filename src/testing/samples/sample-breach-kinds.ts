@@ -7,9 +7,9 @@ interface BreachRow {
   readonly event_type: AlarmEventType;
   readonly category_id: number;
   readonly severity: AlarmSeverity;
-  /** The beginning of the text. */
+  /** Start of the text: what was found of the watchlist. */
   readonly what: (subject: SampleSubject) => string;
-  /** What of the watchlist was found. */
+  /** The match in the payload. */
   readonly matched: (subject: SampleSubject, random: Random) => object;
   readonly exposed: readonly string[];
 }
@@ -87,7 +87,7 @@ const ROWS: readonly BreachRow[] = [
   },
 ];
 
-/** The alarms of the breach database (GATEWAY.md, "Alarm"), one kind for each `event_type`. */
+/** The alarms of the breach database (GATEWAY.md, "Alarm"), one kind per `event_type`. */
 export const BREACH_KINDS: readonly SampleAlarmKind[] = ROWS.map(
   ({ event_type, category_id, severity, what, matched, exposed }) => ({
     event_type,

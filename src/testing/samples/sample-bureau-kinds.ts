@@ -82,7 +82,7 @@ const ROWS: readonly BureauRow[] = [
   },
 ];
 
-/** The alarms of the bureaus (GATEWAY.md, "Alarm"): `source` and `event_type` carry the same value. */
+/** The alarms of the bureaus (GATEWAY.md, "Alarm"): `source` and `event_type` have the same value. */
 export const BUREAU_KINDS: readonly SampleAlarmKind[] = ROWS.map((row) => ({
   ...row,
   event_type: row.source,

@@ -10,7 +10,7 @@ import { createRandom } from "../random.js";
 import { checkSampleOptions, type SampleOptions } from "./sample-options.js";
 import { sampleMoment, writeTime, writeTimeAt } from "./sample-times.js";
 
-/** The event of one type, with the site fields that it has. */
+/** The event of one type, with the site fields of that type. */
 export type OnlineDataEventOf<T extends OnlineDataEventType> = Extract<
   KnownOnlineDataEvent,
   { type: T }
@@ -35,15 +35,15 @@ const SITES = [
 const NO_SITE = { site_id: null, site_name: null, site_base_url: null };
 
 /**
- * An Online Data event that the gateway might have sent, about nobody (GATEWAY.md, "Online Data event"):
- * with the severity of its type, and the site fields set or null as the type has them. Another seed gives
- * another `account_id`. Overrides stand in the record as they are.
+ * A synthetic Online Data event as the gateway could send it (GATEWAY.md, "Online Data event"), with the severity
+ * of its type and with site fields or null, as the type requires. Each seed gives another `account_id`. Overrides
+ * appear in the record unchanged.
  *
  * ```ts
  * sampleOnlineDataEvent("DATA_REAPPEARED", { account_id: 42 }).site_id; // number
  * ```
  *
- * @throws ConfigurationError for a type that is not documented and for an option that cannot work.
+ * @throws ConfigurationError for an undocumented type, and for an option that cannot work.
  */
 export function sampleOnlineDataEvent<T extends OnlineDataEventType>(
   type: T,
@@ -53,7 +53,7 @@ export function sampleOnlineDataEvent<T extends OnlineDataEventType>(
   if (!isOnlineDataEventType(type)) {
     throw new ConfigurationError(
       "invalid_option",
-      `type has to be one of ${ONLINE_DATA_EVENT_TYPES.join(", ")}`,
+      `type must be one of ${ONLINE_DATA_EVENT_TYPES.join(", ")}`,
     );
   }
   const { seed, format } = checkSampleOptions("sampleOnlineDataEvent", options);

@@ -1,17 +1,17 @@
 import type { Random } from "../random.js";
 
-/** Everything personal that a sample says, all of it about nobody. */
+/** The personal data of a sample. All of it is made up and belongs to no real person. */
 export interface SampleSubject {
   readonly name: string;
-  /** At example.com, which is reserved (RFC 2606). */
+  /** Address at example.com, which is reserved (RFC 2606). */
   readonly email: string;
-  /** Of the numbers that the Swedish regulator keeps for fiction, 070-1740605 to 070-1740699. */
+  /** From 070-1740605 to 070-1740699, which the Swedish regulator reserves for fiction. */
   readonly phone: string;
-  /** A month and a day of zero, or all zeros: nobody's. */
+  /** Month and day are zero, or all digits are zero, so it belongs to no one. */
   readonly nationalId: { readonly country: string; readonly value: string };
-  /** With check digits of 00, which no IBAN has. */
+  /** With the check digits 00, which no IBAN has. */
   readonly iban: string;
-  /** A card for tests. */
+  /** A test card number. */
   readonly card: string;
   readonly passport: { readonly country: string; readonly value: string };
   readonly driversLicense: { readonly country: string; readonly value: string };
@@ -29,7 +29,7 @@ const IBANS = ["GB00TEST00000000000000", "SE0000000000000000000000", "DE00000000
 const CARDS = ["4242424242424242", "4111111111111111", "5555555555554444"];
 const COUNTRIES = ["SE", "NO", "DK", "FI"];
 
-/** Makes somebody up. */
+/** Makes up a person. */
 export function sampleSubject(random: Random): SampleSubject {
   const phone = 605 + random.below(95);
   return {

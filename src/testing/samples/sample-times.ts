@@ -1,27 +1,27 @@
 import type { Random } from "../random.js";
 import type { DateFormat } from "./sample-options.js";
 
-/** 2026-07-08, the day on which the gateway began to send webhooks (GATEWAY.md, "Versioning", rule 7). */
+/** 2026-07-08: the gateway sends webhooks since that day (GATEWAY.md, "Versioning", rule 7). */
 const FIRST_MS = Date.UTC(2026, 6, 8);
 const SECONDS_IN_90_DAYS = 90 * 86_400;
 
-/** A moment in the 90 days after webhooks began, whole seconds. */
+/** A time within 90 days after that day, in whole seconds. */
 export function sampleMoment(random: Random): Date {
   return new Date(FIRST_MS + 1000 * random.below(SECONDS_IN_90_DAYS));
 }
 
-/** That many seconds before a moment. */
+/** The time `seconds` before another time. */
 export function secondsBefore(moment: Date, seconds: number): Date {
   return new Date(moment.getTime() - 1000 * seconds);
 }
 
-/** A moment as the gateway writes it, without fractions. */
+/** A time in the gateway's format, without fractions of a second. */
 export function writeTime(moment: Date, format: DateFormat): string {
   const text = moment.toISOString().slice(0, "2026-07-08T10:00:00".length);
   return format === "legacy" ? text.replace("T", " ") : `${text}Z`;
 }
 
-/** A moment in ISO 8601 at an offset of whole hours, as in `2026-07-08T12:00:00+02:00`. */
+/** A time in ISO 8601 with an offset in hours, such as `2026-07-08T12:00:00+02:00`. */
 export function writeTimeAt(moment: Date, offsetHours: number): string {
   const local = secondsBefore(moment, -3600 * offsetHours);
   return `${writeTime(local, "standardized").slice(0, -1)}+${String(offsetHours).padStart(2, "0")}:00`;

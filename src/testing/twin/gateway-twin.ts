@@ -11,7 +11,13 @@ import { sendOnce } from "./send-once.js";
 import { Shutdown } from "./shutdown.js";
 import type { TwinAttempt, TwinDelivery } from "./twin-delivery.js";
 import { bodyOf, type TwinEvent } from "./twin-event.js";
-import type { DeliverManyOptions, DeliverOptions, GatewayTwinOptions, SingleTargetTwinOptions, WebhooksTwinOptions } from "./twin-options.js";
+import type {
+  DeliverManyOptions,
+  DeliverOptions,
+  GatewayTwinOptions,
+  SingleTargetTwinOptions,
+  WebhooksTwinOptions,
+} from "./twin-options.js";
 import { reportOn, type TwinReport } from "./twin-report.js";
 import { checkTwinOptions } from "./twin-settings.js";
 

@@ -4,7 +4,7 @@ import type { Clue } from "./finding.js";
 
 const REPLACEMENT = Uint8Array.of(0xef, 0xbf, 0xbd);
 
-/** What shows in a body that its signed bytes are lost, where no reading of it gave the signature. */
+/** Signs that the signed bytes of a body are lost. Used when no reading of the body gives the signature. */
 export function spoiledBody(captured: CapturedBody): readonly Clue[] {
   const { bytes, contentLength, isParsed } = captured;
   const capturedBytes = bytes.length;
@@ -24,20 +24,17 @@ export function spoiledBody(captured: CapturedBody): readonly Clue[] {
     add("body_extra_bytes", message, { expectedBytes: contentLength });
   }
   if (capturedBytes === 0) add("body_empty", "The body is empty.");
-  else if (isParsed) add("body_parsed", "The body is what a parser made of it, not bytes or text.");
+  else if (isParsed) add("body_parsed", "The body is the result of a parser, not bytes or text.");
   const text = capturedBytes < 64 ? textOfUtf8(bytes)?.trim() : undefined;
   if (text === "{}" && !isParsed) {
-    add("body_empty", "The body is {}, which body parsers leave where they read nothing.");
+    add("body_empty", "The body is {}, which body parsers leave when they read nothing.");
   }
   if (text !== undefined && /^\[object \w+\]$/.test(text)) {
-    add(
-      "body_object_text",
-      "The body is the text that an object becomes, such as [object Object].",
-    );
+    add("body_object_text", "The body is an object converted to text, such as [object Object].");
   }
   const { count, first } = countOf(bytes, REPLACEMENT);
   if (count > 0) {
-    const message = `The body has ${count} replacement characters (U+FFFD), the first at byte ${first}: unless the sender wrote them, bytes that were no UTF-8 stood there.`;
+    const message = `The body has ${count} replacement characters (U+FFFD), the first at byte ${first}: unless the sender wrote them, they replaced bytes that were not UTF-8.`;
     add("body_replacement_characters", message, { offsetBytes: first });
   }
   const coding = codingClue(captured);
@@ -47,10 +44,10 @@ export function spoiledBody(captured: CapturedBody): readonly Clue[] {
 
 function codingClue({ bytes, contentEncoding, json }: CapturedBody): string | undefined {
   if (looksCompressed(bytes))
-    return "The body is compressed, and could not be read or is not what was signed.";
+    return "The body is compressed, and either cannot be read or is not what was signed.";
   const isDeclared = contentEncoding !== undefined && contentEncoding !== "identity";
   if (!isDeclared || json === undefined) return undefined;
-  return "Content-Encoding names a compression and the body has none: something decompressed it.";
+  return "Content-Encoding names a compression, but the body is not compressed: something decompressed it.";
 }
 
 function countOf(bytes: Uint8Array, wanted: Uint8Array): { count: number; first: number } {

@@ -1,0 +1,40 @@
+import { CaptureError, type CapturedRequest } from "./captured-request.js";
+import { parseHttpCapture } from "./http-capture.js";
+import { parseJsonCapture } from "./json-capture.js";
+
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * Reads a captured request. Accepts HTTP/1.1 as sent over a socket (with or without the request line, with LF
+ * or CRLF), the output of `curl -v` followed by the body, a fixture file, a HAR file or one of its entries, or
+ * an AWS API Gateway event. The body is kept byte for byte; only chunked Transfer-Encoding and base64 are
+ * undone, if the capture names them. At most 1 000 header lines are read. Pass bytes if you have them: a
+ * body does not have to be UTF-8.
+ *
+ * @throws CaptureError if the text is none of these.
+ *
+ * @experimental
+ */
+export function parseCapturedRequest(capture: Uint8Array | string): CapturedRequest {
+  const bytes = inUtf8(typeof capture === "string" ? Buffer.from(capture, "utf8") : capture);
+  const first = bytes.find((byte) => byte > SPACE);
+  if (first === undefined) throw new CaptureError("empty_capture", "the capture is empty");
+  return first === BRACE || first === BRACKET ? parseJsonCapture(bytes) : parseHttpCapture(bytes);
+}
+
+const SPACE = 0x20;
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+
+/** The capture without the file's byte order mark. Converts UTF-16, which PowerShell writes. */
+function inUtf8(bytes: Uint8Array): Buffer {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const [first, second, third] = buffer;
+  if (first === 0xef && second === 0xbb && third === 0xbf) return buffer.subarray(3);
+  const isBig = first === 0xfe && second === 0xff;
+  const isLittle = first === 0xff && second === 0xfe;
+  if (!isBig && !isLittle) return buffer;
+  const pairs = buffer.subarray(2, buffer.length - (buffer.length % 2));
+  const little = isBig ? Buffer.from(pairs).swap16() : pairs;
+  return Buffer.from(little.toString("utf16le"), "utf8");
+}
