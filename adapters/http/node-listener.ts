@@ -56,7 +56,7 @@ export function nodeListener(
   };
 }
 
-/** Writes the answer if the response is still ours. Returns a promise if the connection has to be closed. */
+/** Writes the answer if the response is still ours. Returns a promise if the connection must be closed. */
 function write(
   req: NodeRequest,
   res: NodeResponse,

@@ -66,10 +66,10 @@ export function targetOf(name: TargetName): Target {
 }
 
 /** The result of a comparison with the bounds. */
-export type Verdict = "met aim" | "met must" | "MISSED";
+export type TargetResult = "met aim" | "met must" | "MISSED";
 
 /** Compares the rounded value that the report shows, so that it never shows 1.05 as "at most 1.05, MISSED". */
-export function judge({ must, aim }: Target, value: number): Verdict {
+export function judge({ must, aim }: Target, value: number): TargetResult {
   const shown = Math.round(value * 100) / 100;
   if (shown > must) return "MISSED";
   return aim !== undefined && shown <= aim ? "met aim" : "met must";

@@ -16,7 +16,7 @@ export interface Row extends Answer {
   readonly requests: number;
   /** Absent if a fixture expects nothing. */
   readonly expected?: Answer;
-  readonly verdict: ReplayResult["verdict"];
+  readonly result: ReplayResult["result"];
   readonly ms: number;
 }
 

@@ -29,7 +29,7 @@ export function rowsOf(
       ...{ delivery, done, expected, ms, requests: requests.length },
       ...(status === undefined ? {} : { status }),
       ...(outcome === undefined ? {} : { outcome }),
-      verdict: isMade && different === undefined ? "as_expected" : "different",
+      result: isMade && different === undefined ? "as_expected" : "different",
     };
   });
 }

@@ -27,7 +27,7 @@ const MARKS = {
 /** How many answers and run counts differ from the expected ones. */
 export function countDifferences({ sections, miscounts }: Result): number {
   const rows = sections.flatMap((section) => section.rows);
-  return rows.filter(({ verdict }) => verdict === "different").length + miscounts.length;
+  return rows.filter(({ result }) => result === "different").length + miscounts.length;
 }
 
 /** The result as a table, with colours if standard output shows them. */
@@ -53,7 +53,7 @@ export function renderSummary(result: Result): string {
     const text = `${differences} differences from what is expected, in ${requests} requests.`;
     return styleText("bold", styleText("red", text));
   }
-  const unjudged = countWhere(({ verdict }) => verdict === "not_judged");
+  const unjudged = countWhere(({ result }) => result === "not_judged");
   const handled = countWhere(({ outcome }) => outcome === "handled");
   const lost = result.sections.flatMap((section) => section.lost ?? []).length;
   const text =
@@ -63,12 +63,12 @@ export function renderSummary(result: Result): string {
   return styleText("bold", styleText("green", text));
 }
 
-function renderRow({ delivery, done, expected, status, outcome, verdict, ms }: Row): string {
+function renderRow({ delivery, done, expected, status, outcome, result, ms }: Row): string {
   const colour = status !== undefined && status < 300 ? "green" : "yellow";
   const answer = status === undefined ? ["–", "no answer"] : [String(status), outcome ?? "–"];
   const cells = [delivery, done, ...answer, ms.toFixed(1).padStart(6)];
-  const text = `${MARKS[verdict]} ${renderCells(cells, [undefined, "dim", colour, colour, "dim"])}`;
-  if (verdict !== "different") return text;
+  const text = `${MARKS[result]} ${renderCells(cells, [undefined, "dim", colour, colour, "dim"])}`;
+  if (result !== "different") return text;
   const wanted = `${expected?.status ?? "no answer"} ${expected?.outcome ?? ""}`.trimEnd();
   return `${text}\n${styleText("red", `${GAP}expected ${wanted}`)}`;
 }

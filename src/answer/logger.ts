@@ -59,7 +59,7 @@ export function createLog(logger: Logger | false): Log {
 export function loggerFault(logger: unknown): string | undefined {
   const { warn, error, bindings } = (logger ?? {}) as Record<string, unknown>;
   if (typeof warn !== "function" || typeof error !== "function") {
-    return "logger has to have the methods warn and error, or be false";
+    return "logger must have the methods warn and error, or be false";
   }
   // Only pino has `bindings`. It would take the message for a format and drop the error.
   return typeof bindings === "function"

@@ -17,10 +17,10 @@ const CERTAINTIES = {
 /** Shows a diagnosis. */
 export function describeDiagnosis(
   output: Output,
-  { verdict, findings, secretIndex }: SignatureDiagnosis,
+  { result, findings, secretIndex }: SignatureDiagnosis,
   secrets: number,
 ): void {
-  const isGood = verdict === "good";
+  const isGood = result === "good";
   const which =
     secretIndex === undefined || secrets === 1
       ? ""
@@ -35,12 +35,12 @@ export function describeDiagnosis(
   output.write(`\n  Usual causes:\n${indented(output, causes).join("\n")}\n`);
 }
 
-function linesOf(output: Output, { code, certainty, message, mend }: Finding): readonly string[] {
+function linesOf(output: Output, { code, certainty, message, fix }: Finding): readonly string[] {
   const { style } = output;
   return [
     `  ${style("bold", code)} ${style("dim", `(${CERTAINTIES[certainty]})`)}`,
     ...indented(output, [message]),
-    ...indented(output, [mend]).map((line) => style("cyan", line)),
+    ...indented(output, [fix]).map((line) => style("cyan", line)),
   ];
 }
 

@@ -34,24 +34,24 @@ export function describeReplay(
   write(`${summaryOf(output, results, total)}\n`);
 }
 
-function cellsOf({ name, status, outcome, error, expected, verdict, ms }: ReplayResult) {
+function cellsOf({ name, status, outcome, error, expected, result, ms }: ReplayResult) {
   const wanted = expected && [expected.status, expected.outcome].join(" ").trimEnd();
   return [
-    MARKS[verdict],
+    MARKS[result],
     printableLine(name),
     {
       text: status === undefined ? "–" : String(status),
       format: READINGS[readingOf(status)].format,
     },
     error === undefined ? (outcome ?? "–") : { text: "no answer", format: "red" },
-    { text: wanted ?? "–", format: verdict === "different" ? "red" : undefined },
+    { text: wanted ?? "–", format: result === "different" ? "red" : undefined },
     ms.toFixed(1),
   ] satisfies readonly Cell[];
 }
 
 function summaryOf(output: Output, results: readonly ReplayResult[], total: number): string {
-  const count = (verdict: ReplayResult["verdict"]): number =>
-    results.filter((result) => result.verdict === verdict).length;
+  const count = (wanted: ReplayResult["result"]): number =>
+    results.filter(({ result }) => result === wanted).length;
   const errors = results.flatMap(({ error }) => (error === undefined ? [] : [error]));
   const [error] = errors;
   const different = count("different");

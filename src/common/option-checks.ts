@@ -45,7 +45,7 @@ export function integerOption(
     const bounds = `${String(min)} to ${String(max)}`;
     throw new ConfigurationError(
       "invalid_option",
-      `${name} has to be a whole number from ${bounds}; leave it out for ${String(fallback)}`,
+      `${name} must be a whole number from ${bounds}; leave it out for ${String(fallback)}`,
     );
   }
   return value;

@@ -2,7 +2,13 @@ import { ConfigurationError } from "../common/errors.js";
 import type { DeliveryIssue } from "../records/decoded.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import type { Alarm } from "../records/alarm.js";
-import { ONLINE_DATA_EVENT_TYPES, isOnlineDataEventType, type KnownOnlineDataEvent, type OnlineDataEvent, type OnlineDataEventType } from "../records/online-data-event.js";
+import {
+  ONLINE_DATA_EVENT_TYPES,
+  isOnlineDataEventType,
+  type KnownOnlineDataEvent,
+  type OnlineDataEvent,
+  type OnlineDataEventType,
+} from "../records/online-data-event.js";
 
 /**
  * Handles one record. It must await all its work: its return value is awaited and then ignored, and the
@@ -93,7 +99,7 @@ function checkEventHandlers(handlers: object): void {
 
 function checkFunction(name: string, handler: unknown): void {
   if (typeof handler !== "function") {
-    throw new ConfigurationError("invalid_handler", `${name} has to be a function`);
+    throw new ConfigurationError("invalid_handler", `${name} must be a function`);
   }
   // By its tag, because it may come from another realm. A call of it returns before its first line.
   if (Object.prototype.toString.call(handler).endsWith("GeneratorFunction]")) {

@@ -46,17 +46,17 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
   const { unverifiable = "retry", logger = consoleLines, now = Date.now } = options;
   const { onOutcome, onAuthenticDelivery } = options;
   if ((unverifiable as string) !== "retry" && unverifiable !== "reject") {
-    throw invalid("unverifiable", 'has to be "retry" or "reject"');
+    throw invalid("unverifiable", 'must be "retry" or "reject"');
   }
   for (const [name, observer] of Object.entries({ onOutcome, onAuthenticDelivery })) {
     if (observer !== undefined && typeof observer !== "function") {
-      throw invalid(name, "has to be a function");
+      throw invalid(name, "must be a function");
     }
   }
   const fault = logger === false ? undefined : loggerFault(logger);
   if (fault !== undefined) throw new ConfigurationError("invalid_option", fault);
   if (typeof now !== "function") {
-    throw invalid("now", "has to be a function that returns Unix time in milliseconds");
+    throw invalid("now", "must be a function that returns Unix time in milliseconds");
   }
   // The type of their context follows from the store, and so does the class that makes it.
   const handlers = options.handlers as Handlers;
@@ -90,10 +90,10 @@ function checkIntegers(
   ) as Record<IntegerOption, number>;
   const { timestampToleranceMs, retentionMs, handlerTimeoutMs, handlerMaxMs } = integers;
   if (options.handlerMaxMs !== undefined && handlerMaxMs < handlerTimeoutMs) {
-    throw invalid("handlerMaxMs", "has to be at least handlerTimeoutMs");
+    throw invalid("handlerMaxMs", "must be at least handlerTimeoutMs");
   }
   if (timestampToleranceMs > retentionMs) {
-    throw invalid("timestampToleranceMs", "has to be at most retentionMs");
+    throw invalid("timestampToleranceMs", "must be at most retentionMs");
   }
   // A timestamp ahead of the clock stays fresh for twice the tolerance. A delivery that is fresh but no
   // longer remembered would be handled again.
@@ -114,7 +114,7 @@ function checkSecret(
 ): Keyring | undefined {
   const acceptUnsigned: unknown = acceptUnsignedDeliveries;
   if (typeof acceptUnsigned !== "boolean") {
-    throw invalid("acceptUnsignedDeliveries", "has to be true or false");
+    throw invalid("acceptUnsignedDeliveries", "must be true or false");
   }
   if (acceptUnsigned) {
     if (secret === undefined) return undefined;
@@ -133,7 +133,7 @@ function checkSecret(
   if (typeof given !== "string" && typeof given !== "function" && typeof given !== "object") {
     throw new ConfigurationError(
       "unusable_secret",
-      "secret has to be a string, a list of strings, one of these per webhook type, or a function",
+      "secret must be a string, a list of strings, one of these per webhook type, or a function",
     );
   }
   return createKeyring(given as SecretOption, limits, onSecret);
@@ -145,14 +145,14 @@ function checkStore(store: Settings["store"] | undefined): Settings["store"] {
     if (!hasMethod(store, "claim")) return store;
     throw new ConfigurationError(
       "invalid_store",
-      "store has process and claim: it has to be a TransactionalStore or a DeliveryStore, not both",
+      "store has process and claim: it must be a TransactionalStore or a DeliveryStore, not both",
     );
   }
   const missing = STORE_METHODS.find((method) => !hasMethod(store, method));
   if (missing !== undefined) {
     throw new ConfigurationError(
       "invalid_store",
-      `store has to have the method ${missing}, or as a TransactionalStore the method process`,
+      `store must have the method ${missing}, or as a TransactionalStore the method process`,
     );
   }
   return store;

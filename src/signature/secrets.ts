@@ -6,7 +6,7 @@ import type { MaybeLater, MaybePromise } from "../common/promises.js";
 import { limitLookups, type LookupLimits } from "./secret-lookups.js";
 import { createSecretKey, type SecretKey, type Secrets } from "./signature.js";
 
-/** One secret, or several during a rotation, of which one has to match. */
+/** One secret, or several during a rotation, of which one must match. */
 export type SecretList = string | readonly string[];
 
 /** What a secret function is asked for. Nothing of it is verified yet, so use it for a look-up alone. */

@@ -30,12 +30,12 @@ export async function signDelivery(options: SignDeliveryOptions): Promise<string
   if (!isDeliveryId(id))
     throw new InvalidValueError(
       "invalid_delivery_id",
-      "id has to be 1 to 128 characters of [0-9A-Za-z._-]",
+      "id must be 1 to 128 characters of [0-9A-Za-z._-]",
     );
   if (!isDeliveryTimestamp(text)) {
     throw new InvalidValueError(
       "invalid_timestamp",
-      "timestamp has to be whole Unix seconds, from 0 to 999999999999",
+      "timestamp must be whole Unix seconds, from 0 to 999999999999",
     );
   }
   return sign(key, { id, timestamp: text }, bytesOfBody(body));

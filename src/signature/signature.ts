@@ -9,7 +9,7 @@ export interface SecretKey {
   readonly index: number;
 }
 
-/** Secrets of which one has to match. */
+/** Secrets of which one must match. */
 export interface Secrets {
   /** The one that matched last comes first. A new list at each change: a request may be in the old one. */
   order: readonly SecretKey[];

@@ -5,7 +5,7 @@ import { matchSecret } from "./signature.js";
 
 /** What is verified. */
 export interface VerifySignatureOptions {
-  /** The webhook's secret, or several, of which one has to match. */
+  /** The webhook's secret, or several, of which one must match. */
   secret: SecretList;
   /** `Headers`, or a record in any letter case. */
   headers: WebhookHeaders;

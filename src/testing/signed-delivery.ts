@@ -113,7 +113,7 @@ function contentOf(
     return { type: typeOf("delete_my_data_event", type), body: JSON.stringify({ event }) };
   }
   if (typeof (type as unknown) !== "string") {
-    throw new ConfigurationError("invalid_option", "type has to be given with a body");
+    throw new ConfigurationError("invalid_option", "type must be given with a body");
   }
   return { type, body: typeof body === "string" ? body : textOrBytes(body) };
 }
@@ -130,6 +130,6 @@ function typeOf<T extends string>(type: T, given: string | undefined): T {
   if (given === undefined || given === type) return type;
   throw new ConfigurationError(
     "invalid_option",
-    `type has to be ${type} here; to send another type, give the JSON as body`,
+    `type must be ${type} here; to send another type, give the JSON as body`,
   );
 }

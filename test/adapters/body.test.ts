@@ -256,7 +256,7 @@ describe.each([
         const end = res.end.bind(res) as (chunk?: unknown) => unknown;
         // As in express-session and compression, which take a callback for the chunk.
         res.end = ((chunk?: unknown) => {
-          if (typeof chunk === "function") throw new TypeError("a chunk has to be text or bytes");
+          if (typeof chunk === "function") throw new TypeError("a chunk must be text or bytes");
           return wrap(end, chunk);
         }) as typeof res.end;
         next();

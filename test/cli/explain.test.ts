@@ -85,9 +85,9 @@ test("explain names the secret that matches by its place in the list", async () 
 
   const other = ["--secret", "wrong", "--other-secret", TEST_SECRET];
   const wrong = await runCommand(["explain", ...other, ...NOW, "--json"], { stdin: capture(text) });
-  const diagnosis = JSON.parse(wrong.stdout) as { verdict: string; findings: { code: string }[] };
+  const diagnosis = JSON.parse(wrong.stdout) as { result: string; findings: { code: string }[] };
   expect(wrong.code).toBe(1);
-  expect(diagnosis).toMatchObject({ verdict: "bad", findings: [{ certainty: "proven" }] });
+  expect(diagnosis).toMatchObject({ result: "bad", findings: [{ certainty: "proven" }] });
 });
 
 test("explain finds a newline that was read with the secret", async () => {

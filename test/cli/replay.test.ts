@@ -70,13 +70,13 @@ test("a fixture without an expectation is shown and not judged", async () => {
   const { url } = await receiver();
   const { code, stdout } = await runCommand(["replay", folder, "--to", url, "--json"]);
   const { results, passed } = JSON.parse(stdout) as {
-    results: { name: string; verdict: string; status: number }[];
+    results: { name: string; result: string; status: number }[];
     passed: boolean;
   };
   expect({ code, passed }).toEqual({ code: 0, passed: true });
   expect(results).toMatchObject([
-    { name: "alarm-email-hacked", verdict: "as_expected", status: 200 },
-    { name: "unjudged", verdict: "not_judged", status: 200 },
+    { name: "alarm-email-hacked", result: "as_expected", status: 200 },
+    { name: "unjudged", result: "not_judged", status: 200 },
   ]);
   const shown = await runCommand(["replay", folder, "--to", url]);
   expect(shown.stdout).toContain("✓ 1 as expected, 1 not judged");

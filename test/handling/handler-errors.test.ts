@@ -143,20 +143,26 @@ describe("RetryLater and DiscardDelivery", () => {
     ["a reason that is no text", { reason: Symbol("closed") }],
     ["a delay that is no number", { afterMs: "soon" }],
     ["options that throw", throwing],
-  ])("RetryLater and DiscardDelivery keep the handler's intent if their argument is %s", async (_what, argument) => {
-    const discarding = () => {
-      throw new DiscardDelivery(argument as object);
-    };
-    const discarded = await receiveTwice(discarding);
-    expect(discarded.first).toMatchObject({ status: 200, outcome: "discarded" });
-    expect(discarded.reports[0]?.error).toMatchObject({ message: "discarded" });
-    const retrying = () => {
-      throw new RetryLater(argument as object);
-    };
-    const retried = await receiveTwice(retrying);
-    expect(retried.first).toMatchObject({ status: 503, headers: { "retry-after": "60" } });
-    expect(retried.reports[0]?.error).toMatchObject({ message: "retry later", afterMs: undefined });
-  });
+  ])(
+    "RetryLater and DiscardDelivery keep the handler's intent if their argument is %s",
+    async (_what, argument) => {
+      const discarding = () => {
+        throw new DiscardDelivery(argument as object);
+      };
+      const discarded = await receiveTwice(discarding);
+      expect(discarded.first).toMatchObject({ status: 200, outcome: "discarded" });
+      expect(discarded.reports[0]?.error).toMatchObject({ message: "discarded" });
+      const retrying = () => {
+        throw new RetryLater(argument as object);
+      };
+      const retried = await receiveTwice(retrying);
+      expect(retried.first).toMatchObject({ status: 503, headers: { "retry-after": "60" } });
+      expect(retried.reports[0]?.error).toMatchObject({
+        message: "retry later",
+        afterMs: undefined,
+      });
+    },
+  );
 });
 
 describe("returned values", () => {

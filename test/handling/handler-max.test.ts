@@ -167,7 +167,7 @@ describe("transactional handlers that never settle", () => {
 describe("handlerMaxMs", () => {
   it("handlerMaxMs below handlerTimeoutMs is refused, and its default is never below", async () => {
     expect(() => alarmReceiver(() => undefined, { handlerMaxMs: 19_999 })).toThrow(
-      new ConfigurationError("invalid_option", "handlerMaxMs has to be at least handlerTimeoutMs"),
+      new ConfigurationError("invalid_option", "handlerMaxMs must be at least handlerTimeoutMs"),
     );
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { handlerTimeoutMs: 1_000_000 });

@@ -174,7 +174,7 @@ describe("maxConcurrentDeliveries", () => {
 
   it.each([0, -1, 1.5, 1_000_001, "10"])("concurrency %j is refused", (maxConcurrentDeliveries) => {
     expect(() => alarmReceiver(() => undefined, { maxConcurrentDeliveries } as object)).toThrow(
-      "maxConcurrentDeliveries has to be a whole number from 1 to 1000000",
+      "maxConcurrentDeliveries must be a whole number from 1 to 1000000",
     );
   });
 });

@@ -69,7 +69,7 @@ describe("invalid options", () => {
     [
       "a logger without methods",
       () => pgBossConsume({ boss, handlers, logger: {} as never }),
-      "logger has to have",
+      "logger must have",
     ],
     ["no queue", () => bullmqEnqueue({ queue: undefined as never }), "queue must be a Queue"],
     [

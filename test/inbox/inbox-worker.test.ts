@@ -137,7 +137,7 @@ describe("inboxWorker", () => {
     "a worker refuses %j as its logger",
     (logger: unknown) => {
       const options = { handlers: { new_alarm: () => undefined }, logger: logger as false };
-      expect(() => inboxWorker(options)).toThrow("logger has to have the methods warn and error");
+      expect(() => inboxWorker(options)).toThrow("logger must have the methods warn and error");
     },
   );
 

@@ -103,7 +103,9 @@ describe("an error of the user's own enqueue", () => {
 
   it("RetryLater and DiscardDelivery of an enqueue keep their meaning", async () => {
     const later = await deliver(() => Promise.reject(new RetryLater()));
-    const never = await deliver(() => Promise.reject(new DiscardDelivery({ reason: "a test account" })));
+    const never = await deliver(() =>
+      Promise.reject(new DiscardDelivery({ reason: "a test account" })),
+    );
     expect([later.outcome, never.outcome]).toEqual(["retry_later", "discarded"]);
   });
 });

@@ -44,7 +44,7 @@ describe.each(["express.ts", "hono.ts", "node.ts", "fetch.ts"])("examples/%s", (
   let example: Example;
   let url: string;
   const printed: string[] = [];
-  /** What the handlers have to print, in order. */
+  /** What the handlers must print, in order. */
   const expected: string[] = [];
 
   beforeAll(async () => {

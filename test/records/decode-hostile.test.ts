@@ -74,7 +74,7 @@ test.each(["new_alarm", "delete_my_data_event", "added_later"])(
   },
 );
 
-describe("the type header, which nobody signed, has to agree with the body", () => {
+describe("the type header, which nobody signed, must agree with the body", () => {
   const alarmBody = JSON.stringify({ alarm: alarm() });
   const eventBody = JSON.stringify({ event: onlineDataEvent("DATA_DELETED") });
 

@@ -6,7 +6,7 @@ import { backend as node, createNodeBackend } from "../../src/signature/crypto/n
 import { headText, type SignedHead } from "../../src/signature/crypto/signed-head.js";
 import { backend as web } from "../../src/signature/crypto/web.js";
 
-// What any backend has to do. RFC 4231's MACs have no head in front: `one-shot-hmac.test.ts` holds them.
+// What any backend must do. RFC 4231's MACs have no head in front: `one-shot-hmac.test.ts` holds them.
 
 const SETTINGS = { seed: 20_260_708, numRuns: 200 };
 const SECRET = "whsec_test";

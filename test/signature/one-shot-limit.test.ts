@@ -143,7 +143,7 @@ describe("how often the one-shot hash is asked", () => {
 });
 
 describe("the one-shot hash is tried first, and left alone where it would be wrong", () => {
-  /** Whether a backend made now uses its hash. What it signs once all is well again has to be right. */
+  /** Whether a backend made now uses its hash. What it signs once all is well again must be right. */
   function isUsed(given: OneShotHash): boolean {
     const spied = vi.fn(given);
     const node = createNodeBackend(spied);

@@ -39,7 +39,7 @@ describe("a failure", () => {
     const failure = await failureOf("alarm", { handled: broken });
     expect(failure.message).toBe("the option handled failed: no database");
     const odd = await failureOf("alarm", { handled: () => undefined as unknown as number });
-    expect(odd.message).toBe("the option handled has to return a whole number");
+    expect(odd.message).toBe("the option handled must return a whole number");
   });
 
   it("a receiver that acknowledges a delivery and never handles it fails", async () => {
@@ -94,15 +94,15 @@ describe("runConformance", () => {
 it.each<[string, object]>([
   ["the target", { target: "ftp://127.0.0.1" }],
   ["secret", { secret: "" }],
-  ["types has to be", { types: [] }],
-  ["types has to be", { types: ["new_alarms"] }],
-  ["types has to be", { types: ["new_alarm", "new_alarms"] }],
-  ["types has to be", { types: "new_alarm" }],
-  ["handled has to be a function", { handled: 3 }],
-  ["whileFailing has to be a function", { whileFailing: true }],
-  ["now has to be a function", { now: 0 }],
-  ["timeoutMs has to be", { timeoutMs: 0 }],
-  ["maxBodyBytes has to be", { maxBodyBytes: 0.5 }],
+  ["types must be", { types: [] }],
+  ["types must be", { types: ["new_alarms"] }],
+  ["types must be", { types: ["new_alarm", "new_alarms"] }],
+  ["types must be", { types: "new_alarm" }],
+  ["handled must be a function", { handled: 3 }],
+  ["whileFailing must be a function", { whileFailing: true }],
+  ["now must be a function", { now: 0 }],
+  ["timeoutMs must be", { timeoutMs: 0 }],
+  ["maxBodyBytes must be", { maxBodyBytes: 0.5 }],
   ["seed is no option", { seed: 1 }],
 ])("receiverConformance refuses an invalid option: %s", (message, options) => {
   const make = () =>

@@ -72,7 +72,7 @@ describe("whileSlow", () => {
 
   it.each<[string, () => Promise<unknown>]>([
     ["the option whileSlow failed: no switch", () => Promise.reject(new Error("no switch"))],
-    ["the option whileSlow has to call and await its argument", () => Promise.resolve()],
+    ["the option whileSlow must call and await its argument", () => Promise.resolve()],
   ])("a broken whileSlow is named: %s", async (message, option) => {
     const failure = await failureOf(CASE, { whileSlow: option as WhileSlow });
     expect(failure.message).toContain(message);

@@ -221,11 +221,11 @@ describe("changed bodies", () => {
   test.each(BROKEN)(
     "diagnoseSignature finds the change of the body: $what",
     async ({ code, captured, signed = ALARM_BODY, headers = {} }) => {
-      const { verdict, findings, secretIndex } = await diagnose(
+      const { result, findings, secretIndex } = await diagnose(
         { body: signed },
         { body: captured, change: headers },
       );
-      expect(verdict).toBe("bad");
+      expect(result).toBe("bad");
       expect(findings).toMatchObject([{ code, certainty: "proven" }]);
       expect(secretIndex).toBe(0);
     },

@@ -63,8 +63,8 @@ describe("changed headers", () => {
   test.each(CHANGED.map(([what, code, change]) => ({ what, code, change })))(
     "diagnoseSignature finds the changed header: $what",
     async ({ code, change }) => {
-      const { verdict, findings } = await diagnose({}, { change });
-      expect(verdict).toBe("bad");
+      const { result, findings } = await diagnose({}, { change });
+      expect(result).toBe("bad");
       expect(findings[0]).toMatchObject({ code, certainty: "proven" });
       expect(findings.filter(({ certainty }) => certainty === "possible")).toEqual([]);
     },
@@ -101,8 +101,8 @@ describe("missing headers", () => {
   test.each(["X-Webhook-Id", "X-Webhook-Timestamp", "X-Webhook-Type", "X-Webhook-Signature"])(
     "diagnoseSignature names the missing header %s",
     async (header) => {
-      const { verdict, findings } = await diagnose({}, { change: { [header]: undefined } });
-      expect(verdict).toBe("bad");
+      const { result, findings } = await diagnose({}, { change: { [header]: undefined } });
+      expect(result).toBe("bad");
       expect(findings).toMatchObject([{ code: "header_missing", certainty: "seen", header }]);
     },
   );
@@ -165,8 +165,8 @@ describe("well-signed deliveries that a receiver refuses", () => {
 
   test("diagnoseSignature names a type header that differs from the type of the signed body", async () => {
     const change = { "X-Webhook-Type": "delete_my_data_event" };
-    const { verdict, findings } = await diagnose({}, { change });
-    expect(verdict).toBe("bad");
+    const { result, findings } = await diagnose({}, { change });
+    expect(result).toBe("bad");
     expect(findings).toMatchObject([{ code: "type_mismatch", certainty: "seen" }]);
   });
 

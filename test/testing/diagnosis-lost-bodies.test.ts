@@ -53,11 +53,11 @@ describe("lost bodies", () => {
   test.each(LOST)(
     "diagnoseSignature names a body whose bytes are lost: $what",
     async ({ code, captured, signed = ALARM_BODY, headers = {}, details }) => {
-      const { verdict, findings } = await diagnose(
+      const { result, findings } = await diagnose(
         { body: signed },
         { body: captured, change: headers },
       );
-      expect(verdict).toBe("bad");
+      expect(result).toBe("bad");
       expect(findings[0]).toMatchObject({ code, certainty: "seen", ...details });
     },
   );

@@ -7,10 +7,10 @@ import { ALARM_BODY, captured, ID, NOW_MS, SECRET, TEST_SECRET } from "./diagnos
 const HEADERS = captured().headers as Record<string, string>;
 const LINES = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`);
 
-async function verdictOf(capture: string | Uint8Array, now?: number): Promise<string> {
+async function resultOf(capture: string | Uint8Array, now?: number): Promise<string> {
   const request = parseCapturedRequest(capture);
   const at = now === undefined ? {} : { now };
-  return (await diagnoseSignature({ ...request, ...at, secret: SECRET })).verdict;
+  return (await diagnoseSignature({ ...request, ...at, secret: SECRET })).result;
 }
 
 /** The same delivery in every supported form, byte for byte. */
@@ -108,7 +108,7 @@ describe("parseCapturedRequest", () => {
     "parseCapturedRequest reads the same delivery from %s",
     async (_, capture) => {
       expect(Buffer.from(parseCapturedRequest(capture).body).toString()).toBe(ALARM_BODY);
-      expect(await verdictOf(capture, NOW_MS)).toBe("good");
+      expect(await resultOf(capture, NOW_MS)).toBe("good");
     },
   );
 
@@ -118,7 +118,7 @@ describe("parseCapturedRequest", () => {
     for (const capture of [event, fixture, harEntry()]) {
       const text = JSON.stringify(capture);
       expect(parseCapturedRequest(text).receivedAt).toEqual(new Date(NOW_MS));
-      expect(await verdictOf(text)).toBe("good");
+      expect(await resultOf(text)).toBe("good");
     }
   });
 
@@ -168,7 +168,7 @@ describe("parseCapturedRequest", () => {
     ]) {
       const request = parseCapturedRequest(readFileSync(`fixtures/${name}.json`));
       expect(await diagnoseSignature({ ...request, secret: TEST_SECRET }), name).toMatchObject({
-        verdict: "good",
+        result: "good",
       });
     }
     const codes = {

@@ -21,9 +21,9 @@ describe("good deliveries", () => {
     await fc.assert(
       fc.asyncProperty(id, timestamp, secret, body, async (anId, aTimestamp, aSecret, bytes) => {
         const signed = { id: anId, timestamp: aTimestamp, secret: aSecret, body: bytes };
-        const { verdict, findings, secretIndex } = await diagnose(signed, { secret: aSecret });
-        expect({ verdict, findings, secretIndex }).toEqual({
-          verdict: "good",
+        const { result, findings, secretIndex } = await diagnose(signed, { secret: aSecret });
+        expect({ result, findings, secretIndex }).toEqual({
+          result: "good",
           findings: [],
           secretIndex: 0,
         });
@@ -62,7 +62,7 @@ describe("good deliveries", () => {
   ])("diagnoseSignature accepts a good delivery with headers as %s", async (_, shape) => {
     const options = captured();
     const headers = shape(options.headers as Record<string, string>);
-    expect(await diagnoseSignature({ ...options, headers })).toMatchObject({ verdict: "good" });
+    expect(await diagnoseSignature({ ...options, headers })).toMatchObject({ result: "good" });
   });
 });
 
@@ -84,8 +84,8 @@ describe("false explanations", () => {
         const tampered = Buffer.concat([bytes.subarray(0, at), Buffer.from(inserted), kept]);
         const isBlankBetween = JSON.stringify(parsed(tampered)) === JSON.stringify(parsed(bytes));
         fc.pre(!tampered.equals(bytes) && !isBlankBetween);
-        const { verdict, findings } = await diagnose({}, { body: tampered });
-        expect(verdict).toBe("bad");
+        const { result, findings } = await diagnose({}, { body: tampered });
+        expect(result).toBe("bad");
         expect(findings.filter(({ certainty }) => certainty === "proven")).toEqual([]);
       }),
       FEW,
@@ -147,13 +147,13 @@ describe("odd input", () => {
 
   test("diagnoseSignature does not reject for headers and bodies of any shape", async () => {
     for (const headers of hostile) {
-      const { verdict } = await diagnoseSignature({ headers, body: ALARM_BODY, secret: SECRET });
-      expect(verdict).toBe("bad");
+      const { result } = await diagnoseSignature({ headers, body: ALARM_BODY, secret: SECRET });
+      expect(result).toBe("bad");
     }
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
     for (const odd of [Symbol("x"), () => 1, 7n, cycle, new Date(Number.NaN), [undefined], 1e6]) {
-      expect(await diagnose({}, { body: odd })).toMatchObject({ verdict: "bad" });
+      expect(await diagnose({}, { body: odd })).toMatchObject({ result: "bad" });
     }
   });
 
@@ -161,12 +161,12 @@ describe("odd input", () => {
     const anything = fc.anything({ withNullPrototype: true, withMap: true, withTypedArray: true });
     await fc.assert(
       fc.asyncProperty(anything, anything, async (headers, odd) => {
-        const { verdict, findings } = await diagnoseSignature({
+        const { result, findings } = await diagnoseSignature({
           headers,
           body: odd,
           secret: SECRET,
         });
-        expect([verdict, findings.length > 0]).toEqual(["bad", true]);
+        expect([result, findings.length > 0]).toEqual(["bad", true]);
       }),
       { seed: 20_261_121 },
     );

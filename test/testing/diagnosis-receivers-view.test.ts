@@ -28,8 +28,8 @@ describe("the receiver's own refusals", () => {
     "diagnoseSignature reports the method %j, which a receiver refuses",
     async (method) => {
       const options = { ...captured(), method };
-      const { verdict, findings } = await diagnoseSignature(options);
-      expect(verdict).toBe("bad");
+      const { result, findings } = await diagnoseSignature(options);
+      expect(result).toBe("bad");
       expect(findings).toMatchObject([{ code: "method_not_post", certainty: "seen" }]);
       expect(await outcomeOf(options)).toBe("method_not_allowed");
     },
@@ -47,8 +47,8 @@ describe("the receiver's own refusals", () => {
     const bytes = Buffer.byteLength(ALARM_BODY);
     expect(await codesOf({}, { maxBodyBytes: bytes })).toEqual([]);
     expect(await outcomeOf(captured(), bytes)).toBe("handled");
-    const { verdict, findings } = await diagnose({}, { maxBodyBytes: bytes - 1 });
-    expect(verdict).toBe("bad");
+    const { result, findings } = await diagnose({}, { maxBodyBytes: bytes - 1 });
+    expect(result).toBe("bad");
     expect(findings).toMatchObject([
       { code: "body_too_large", certainty: "seen", capturedBytes: bytes },
     ]);
@@ -85,8 +85,8 @@ describe("the receiver's own refusals", () => {
     async (_, timestamp) => {
       const options = captured();
       const headers = { ...(options.headers as object), "X-Webhook-Timestamp": timestamp };
-      const { verdict, findings } = await diagnoseSignature({ ...options, headers });
-      expect(verdict).toBe("bad");
+      const { result, findings } = await diagnoseSignature({ ...options, headers });
+      expect(result).toBe("bad");
       expect(findings).toMatchObject([
         { code: "header_malformed", certainty: "proven", header: "X-Webhook-Timestamp" },
       ]);
@@ -152,8 +152,8 @@ describe("hostile input", () => {
     ["a function", () => thrower],
     ["a bigint", () => 7n],
   ])("diagnoseSignature diagnoses a body that is %s", async (_, bodyOf) => {
-    const { verdict, findings } = await diagnose({}, { body: bodyOf() });
-    expect(verdict).toBe("bad");
+    const { result, findings } = await diagnose({}, { body: bodyOf() });
+    expect(result).toBe("bad");
     expect(findings.map(({ code }) => code)).toEqual(["body_empty", "unexplained"]);
   });
 

@@ -60,8 +60,8 @@ describe("damaged secrets", () => {
     async ({ what, rest }) => {
       const [code, signing, given] = rest;
       const secret = what === "upper case" ? SECRET.toLowerCase() : signing;
-      const { verdict, findings, secretIndex } = await diagnose({ secret }, { secret: given });
-      expect(verdict).toBe("bad");
+      const { result, findings, secretIndex } = await diagnose({ secret }, { secret: given });
+      expect(result).toBe("bad");
       expect(findings[0]).toMatchObject({ code, certainty: "proven", secretIndex: 0 });
       expect(secretIndex).toBe(0);
       // One cause is one finding, although a receiver refuses this secret as well.
@@ -82,7 +82,7 @@ describe("other secrets", () => {
   test("diagnoseSignature accepts a delivery if one of several secrets matches, and names its index", async () => {
     const secret = ["whsec_first", "whsec_second", SECRET];
     expect(await diagnose({}, { secret })).toMatchObject({
-      verdict: "good",
+      result: "good",
       findings: [],
       secretIndex: 2,
     });
@@ -90,11 +90,11 @@ describe("other secrets", () => {
 
   test("diagnoseSignature finds the secret of the other type in otherSecrets and names its index", async () => {
     const otherSecrets = ["whsec_old", "whsec_events"];
-    const { verdict, findings, secretIndex } = await diagnose(
+    const { result, findings, secretIndex } = await diagnose(
       { secret: "whsec_events" },
       { otherSecrets },
     );
-    expect(verdict).toBe("bad");
+    expect(result).toBe("bad");
     expect(findings[0]).toMatchObject({
       code: "other_secret",
       certainty: "proven",
@@ -115,8 +115,8 @@ describe("other secrets", () => {
   );
 
   test("diagnoseSignature cannot find an unknown secret and reports what it tried", async () => {
-    const { verdict, findings, tried } = await diagnose({ secret: "whsec_unknown" });
-    expect(verdict).toBe("bad");
+    const { result, findings, tried } = await diagnose({ secret: "whsec_unknown" });
+    expect(result).toBe("bad");
     expect(findings).toHaveLength(1);
     expect(findings[0]).toMatchObject({ code: "unexplained", certainty: "possible" });
     expect(findings[0]?.message).toContain(`${tried.signatures} signatures`);
@@ -130,8 +130,8 @@ describe("a secret as long as a file", () => {
   const long = "whsec_line of a file\n".repeat(500_000);
 
   test("diagnoseSignature names a secret as long as a file and still finds the right one beside it", async () => {
-    const { verdict, findings } = await diagnose({ secret: "whsec_unknown" }, { secret: long });
-    expect(verdict).toBe("bad");
+    const { result, findings } = await diagnose({ secret: "whsec_unknown" }, { secret: long });
+    expect(result).toBe("bad");
     expect(findings.map(({ code }) => code)).toEqual([
       "secret_refused",
       "secret_long",
@@ -150,7 +150,7 @@ describe("a secret as long as a file", () => {
 
   test("diagnoseSignature accepts a secret as long as a file if it signs, as a receiver does", async () => {
     const secret = long.trim();
-    expect(await diagnose({ secret }, { secret })).toMatchObject({ verdict: "good", findings: [] });
+    expect(await diagnose({ secret }, { secret })).toMatchObject({ result: "good", findings: [] });
   });
 
   test("diagnoseSignature reports secret_long above 65 536 characters", async () => {
@@ -175,11 +175,11 @@ describe("refused secrets", () => {
   );
 
   test("diagnoseSignature names a secret with white space even if it gives the signature", async () => {
-    const { verdict, findings, secretIndex } = await diagnose(
+    const { result, findings, secretIndex } = await diagnose(
       { secret: `${SECRET}\n` },
       { secret: `${SECRET}\n` },
     );
-    expect(verdict).toBe("bad");
+    expect(result).toBe("bad");
     expect(findings).toMatchObject([{ code: "secret_refused", certainty: "seen" }]);
     expect(secretIndex).toBe(0);
   });

@@ -27,10 +27,10 @@ async function fixture(name: string, expected?: Fixture["expect"]): Promise<Fixt
 
 const answering = (status: number, body: string) => () => new Response(body, { status });
 
-/** The verdict of a fixture with this expectation that gets this answer. */
-async function verdictOf(expected: Fixture["expect"], status: number, body: string) {
+/** The result of a fixture with this expectation that gets this answer. */
+async function resultOf(expected: Fixture["expect"], status: number, body: string) {
   const { results } = await replayFixtures(answering(status, body), [await fixture("a", expected)]);
-  return results[0]?.verdict;
+  return results[0]?.result;
 }
 
 describe("results", () => {
@@ -51,8 +51,8 @@ describe("results", () => {
     [undefined, 500, STALE, "not_judged"],
   ])(
     "a fixture that expects %o and is answered %i %s is %s",
-    async (expected, status, body, verdict) => {
-      expect(await verdictOf(expected, status, body)).toBe(verdict);
+    async (expected, status, body, result) => {
+      expect(await resultOf(expected, status, body)).toBe(result);
     },
   );
 
@@ -70,9 +70,9 @@ describe("results", () => {
         expected: { status: 200, outcome: "handled" },
         status: 503,
         ms,
-        verdict: "different",
+        result: "different",
       },
-      { name: "recorded", description: "What recorded is", status: 503, ms, verdict: "not_judged" },
+      { name: "recorded", description: "What recorded is", status: 503, ms, result: "not_judged" },
     ]);
     expect(results.every((result) => result.ms >= 0)).toBe(true);
   });
@@ -118,15 +118,15 @@ describe("failing targets", () => {
     await fixture("judged", { status: 200 }),
     await fixture("recorded"),
   ];
-  const verdictsAndErrors = ({ results }: { results: readonly ReplayResult[] }) =>
-    results.map(({ verdict, error }) => [verdict, error]);
+  const resultsAndErrors = ({ results }: { results: readonly ReplayResult[] }) =>
+    results.map(({ result, error }) => [result, error]);
 
   it("a target that throws gives a result with its error", async () => {
     const error = "the request failed: the handler is broken";
     const target = () => {
       throw new Error("the handler is broken");
     };
-    expect(verdictsAndErrors(await replayFixtures(target, await fixtures()))).toEqual([
+    expect(resultsAndErrors(await replayFixtures(target, await fixtures()))).toEqual([
       ["different", error],
       ["not_judged", error],
     ]);
@@ -149,7 +149,7 @@ describe("failing targets", () => {
   it("a target that never answers gives a result with a time-out", async () => {
     const target = () => new Promise<Response>(() => undefined);
     const report = await replayFixtures(target, await fixtures(), { timeoutMs: 20 });
-    expect(verdictsAndErrors(report)).toEqual([
+    expect(resultsAndErrors(report)).toEqual([
       ["different", "no answer within 20 ms"],
       ["not_judged", "no answer within 20 ms"],
     ]);
@@ -170,7 +170,7 @@ describe("failing targets", () => {
     if (whole === undefined) throw new Error("there is no fixture");
     const broken = { ...whole, headers: { ...whole.headers, "X-Odd": "a\nb" } };
     const report = await replayFixtures(answering(200, ""), [broken, whole]);
-    expect(report.results.map(({ verdict }) => verdict)).toEqual(["different", "as_expected"]);
+    expect(report.results.map(({ result }) => result)).toEqual(["different", "as_expected"]);
   });
 });
 

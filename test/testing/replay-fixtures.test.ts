@@ -34,7 +34,7 @@ function createTarget(secret = TEST_SECRET) {
 /** The fixtures with another answer than expected, readable in a failed assertion. */
 function differencesIn({ results }: ReplayReport): string[] {
   return results
-    .filter(({ verdict }) => verdict !== "as_expected")
+    .filter(({ result }) => result !== "as_expected")
     .map(({ name, status, outcome, error }) => [name, status, outcome, error].join(" "));
 }
 
@@ -92,7 +92,7 @@ describe.each(KINDS)("replay against $kind", ({ open }) => {
       replayFixtures(target, fixtures, { secret: TEST_SECRET, resign: true, freshIds });
     expect(await again(false)).toMatchObject(ALL_AS_EXPECTED);
     const { results } = await again(false);
-    const repeated = results.filter(({ verdict }) => verdict === "different");
+    const repeated = results.filter(({ result }) => result === "different");
     expect(repeated.map(({ name }) => name)).toEqual(
       fixtures
         .filter(({ expect: { outcome } = {} }) => outcome === "handled")
@@ -168,9 +168,9 @@ describe("sent requests", () => {
   it("replayFixtures compares only the status if the answer is not the receiver's", async () => {
     const report = await replayFixtures(`http://127.0.0.1:${String(server.port)}/`, fixtures);
     requests.splice(0);
-    for (const { expected, status, outcome, verdict } of report.results) {
+    for (const { expected, status, outcome, result } of report.results) {
       expect([status, outcome]).toEqual([409, undefined]);
-      expect(verdict).toBe(expected?.status === 409 ? "as_expected" : "different");
+      expect(result).toBe(expected?.status === 409 ? "as_expected" : "different");
     }
     expect(report.asExpected).toBe(fixtures.filter(({ expect: e }) => e?.status === 409).length);
   });

@@ -47,7 +47,7 @@ test.each([{}, null, { receive: "no function" }])(
   "createSender refuses the target %j",
   (target) => {
     expect(() => createSender(target as unknown as Target)).toThrow(
-      "the target has to be a URL, a receiver or a function from Request to Response",
+      "the target must be a URL, a receiver or a function from Request to Response",
     );
   },
 );

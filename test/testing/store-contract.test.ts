@@ -154,7 +154,7 @@ describe("the cases of the DeliveryStore contract", () => {
     for (const { run } of deliveryStoreContract(makeStore())) await run();
     expect([made, closed]).toEqual([cases.length, cases.length]);
     const [first] = deliveryStoreContract(makeStore("forgets the lease"));
-    await expect(first?.run()).rejects.toThrow("k has to be in flight for b");
+    await expect(first?.run()).rejects.toThrow("k must be in flight for b");
     expect([made, closed]).toEqual([cases.length + 1, cases.length + 1]);
   });
 
@@ -195,7 +195,7 @@ describe("the cases of the DeliveryStore contract", () => {
       const contract = deliveryStoreContract(makeStore, { leaseMs: 100 });
       const fenced = contract.find(({ id }) => id === "owners-apart");
       await expect(fenced?.run()).rejects.toThrow(
-        /^renew of k by A has to be false, but the store answered true/,
+        /^renew of k by A must be false, but the store answered true/,
       );
       expect([made, closed]).toEqual([1, 1]);
     },
@@ -209,7 +209,7 @@ describe("the cases of the DeliveryStore contract", () => {
     const contract = deliveryStoreContract(() => ({ store }), { leaseMs: 100 });
     const retryAfter = contract.find(({ id }) => id === "retry-after");
     await expect(retryAfter?.run()).rejects.toThrow(
-      /^retryAfterMs has to be above 0 and at most 1120, .* \(the calls took \d+ ms, .* lease of 1600 ms: give a longer leaseMs\)$/,
+      /^retryAfterMs must be above 0 and at most 1120, .* \(the calls took \d+ ms, .* lease of 1600 ms: give a longer leaseMs\)$/,
     );
   });
 

@@ -25,22 +25,22 @@ const REFUSED: readonly [what: string, make: () => unknown, message: string][] =
   ["an empty secret", single({ secret: "" }), "secret is empty"],
   ["a secret with a newline", single({ secret: "abc\n" }), "white space at an end"],
   ["a target with another scheme", single({ target: "ftp://example" }), "http or https URL"],
-  ["a time-out of 0", single({ timeoutMs: 0 }), "timeoutMs has to be"],
-  ["a seed with a fraction", single({ seed: 0.5 }), "seed has to be"],
-  ["an unlisted status rule", single({ unlistedStatus: "drop" }), "unlistedStatus has to be"],
-  ["no attempts", single({ retry: { attempts: 0 } }), "attempts has to be"],
-  ["a shrinking gap", single({ retry: { factor: 0.9 } }), "factor has to be"],
-  ["a factor that is no number", single({ retry: { factor: Number.NaN } }), "factor has to be"],
-  ["a factor in text", single({ retry: { factor: "2" } }), "factor has to be"],
-  ["too much jitter", single({ retry: { jitter: 1.1 } }), "jitter has to be"],
+  ["a time-out of 0", single({ timeoutMs: 0 }), "timeoutMs must be"],
+  ["a seed with a fraction", single({ seed: 0.5 }), "seed must be"],
+  ["an unlisted status rule", single({ unlistedStatus: "drop" }), "unlistedStatus must be"],
+  ["no attempts", single({ retry: { attempts: 0 } }), "attempts must be"],
+  ["a shrinking gap", single({ retry: { factor: 0.9 } }), "factor must be"],
+  ["a factor that is no number", single({ retry: { factor: Number.NaN } }), "factor must be"],
+  ["a factor in text", single({ retry: { factor: "2" } }), "factor must be"],
+  ["too much jitter", single({ retry: { jitter: 1.1 } }), "jitter must be"],
   ["a first gap over the longest", single({ retry: { maxDelayMs: 9_999 } }), "firstDelayMs has to"],
   ["a misspelt retry option", single({ retry: { delay: 1 } }), "delay is no option"],
-  ["a rate over 1", single({ faults: { duplicateRate: 2 } }), "duplicateRate has to be"],
+  ["a rate over 1", single({ faults: { duplicateRate: 2 } }), "duplicateRate must be"],
   ["a misspelt fault", single({ faults: { duplicates: 1 } }), "duplicates is no option"],
-  ["an unknown type", several({ type: "alarm", secret: "s" }), "type of webhook 1 has to be"],
+  ["an unknown type", several({ type: "alarm", secret: "s" }), "type of webhook 1 must be"],
   ["an unset secret", several({ secret: undefined }), "secret of webhook 1 is empty"],
   ["a misspelt field", several({ is_active: true }), "is_active is no option"],
-  ["a speed below 1", () => createScaledClock(0.5), "speed has to be"],
+  ["a speed below 1", () => createScaledClock(0.5), "speed must be"],
 ];
 
 test("createGatewayTwin accepts either form of options through one variable", async () => {
@@ -72,11 +72,11 @@ describe("invalid options", () => {
     await reject({ type: "new_alarm", body: {} }, {}, "{ type, body }");
     const noEvents: unknown[] = [null, undefined, 5, { alarm: undefined }, { event: null }];
     for (const odd of [...noEvents, { alarm: "text" }, { alarm: { id: 5n } }]) {
-      await reject(odd as object, {}, "the event has to be");
+      await reject(odd as object, {}, "the event must be");
       await expect(twin.deliverMany([odd as { alarm: Alarm }])).rejects.toThrow(ConfigurationError);
     }
-    await reject(event, { id: "a:b" }, "id has to be");
-    await reject(event, { copies: 0 }, "copies has to be");
+    await reject(event, { id: "a:b" }, "id must be");
+    await reject(event, { copies: 0 }, "copies must be");
     await reject(event, { parallel: true }, "parallel is no option");
     await expect(twin.deliverMany([event], { concurrency: 0 })).rejects.toThrow(
       "concurrency has to",

@@ -208,7 +208,7 @@ describe("the virtual clock", () => {
   });
 
   test("createVirtualClock refuses invalid options", () => {
-    expect(() => createVirtualClock({ startMs: -1 })).toThrow("startMs has to be");
+    expect(() => createVirtualClock({ startMs: -1 })).toThrow("startMs must be");
     expect(() => createVirtualClock(JSON.parse('{"start":1}') as object)).toThrow(
       "start is no option",
     );

@@ -173,7 +173,7 @@ createWebhookReceiver({
   handlers: { new_alarm: (_alarm: Alarm, { tx }: DeliveryContext<string>) => tx },
 });
 declare const either: DeliveryStore | TransactionalStore<Client>;
-// @ts-expect-error: whether there is a transaction has to be known
+// @ts-expect-error: whether there is a transaction must be known
 createWebhookReceiver({ secret, store: either, handlers: {} });
 createWebhookReceiver({
   secret,

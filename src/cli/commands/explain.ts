@@ -69,7 +69,7 @@ export const explain = createCommand({
     });
     if (json) writeJson(io.out, diagnosis);
     else describeDiagnosis(io.out, diagnosis, secrets.length);
-    return diagnosis.verdict === "good" ? EXIT.passed : EXIT.failed;
+    return diagnosis.result === "good" ? EXIT.passed : EXIT.failed;
   },
 });
 

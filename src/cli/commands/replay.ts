@@ -86,7 +86,7 @@ export const replay = createCommand({
       if (!values.json) describeReplay(io.out, url, results, fixtures.length);
     }
     const passed = results.every(
-      ({ verdict, error }) => verdict !== "different" && error === undefined,
+      ({ result, error }) => result !== "different" && error === undefined,
     );
     if (values.json) writeJson(io.out, { url: shownUrl(url), results, passed });
     return passed ? EXIT.passed : EXIT.failed;

@@ -23,7 +23,7 @@ export interface DeliveryEntry {
   /** Why the request was not handled. */
   readonly reasons: readonly string[];
   /** Why it is not authentic. */
-  readonly findings: readonly Pick<Finding, "code" | "certainty" | "message" | "mend">[];
+  readonly findings: readonly Pick<Finding, "code" | "certainty" | "message" | "fix">[];
   /** The app's answer, or the reason why there is none. */
   readonly forwarded?: {
     readonly status?: number;
@@ -97,7 +97,7 @@ async function findingsOf(
     maxBodyBytes,
     now: at.getTime(),
   });
-  return findings.map(({ code, certainty, message, mend }) => ({ code, certainty, message, mend }));
+  return findings.map(({ code, certainty, message, fix }) => ({ code, certainty, message, fix }));
 }
 
 /** The reasons, with the usual causes unless the cause itself was searched for. */

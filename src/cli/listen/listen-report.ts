@@ -33,7 +33,7 @@ export function describeEntry({ write, style, columns }: Output, entry: Delivery
 function detailsOf({ reasons, findings, forwarded }: DeliveryEntry): readonly string[] {
   return [
     ...reasons,
-    ...findings.flatMap(({ code, message, mend }) => [`${code}: ${message}`, `Fix: ${mend}`]),
+    ...findings.flatMap(({ code, message, fix }) => [`${code}: ${message}`, `Fix: ${fix}`]),
     ...(forwarded === undefined ? [] : [forwardedLine(forwarded)]),
   ].map((line) => printableLine(line, 1_000));
 }

@@ -3,7 +3,12 @@ import { within, repeat } from "../../common/timers.js";
 import { ignoreFailure } from "../../common/promises.js";
 import { JobRunner, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";
-import { checkQueueName, DEFAULT_QUEUE_NAME, ownQueueOptions, RETRY_OPTIONS } from "../queue-options.js";
+import {
+  checkQueueName,
+  DEFAULT_QUEUE_NAME,
+  ownQueueOptions,
+  RETRY_OPTIONS,
+} from "../queue-options.js";
 import { redisOf, type BullmqWorkerClass } from "./client.js";
 import { DeadJobWatch } from "./dead-job-watch.js";
 import { backoffDelay } from "./job-options.js";

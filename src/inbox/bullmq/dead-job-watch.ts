@@ -28,7 +28,7 @@ export class DeadJobWatch {
   /** Failures before this time have been checked. The first search checks all. */
   #checkedUntil = Number.NEGATIVE_INFINITY;
 
-  /** `graceMs`: how long the worker that wrote a failure has to report it. */
+  /** `graceMs` is the time in which the worker that wrote a failure reports it. */
   constructor(
     worker: BullmqWorker,
     graceMs: number,

@@ -3,7 +3,12 @@ import { repeat } from "../../common/timers.js";
 import { WorkerStoppingError } from "../job-errors.js";
 import { JobRunner, type InboxWorkerOptions } from "../job-runner.js";
 import { queueErrorOf } from "../queue-error.js";
-import { checkBoss, checkQueueName, DEFAULT_QUEUE_NAME, ownQueueOptions } from "../queue-options.js";
+import {
+  checkBoss,
+  checkQueueName,
+  DEFAULT_QUEUE_NAME,
+  ownQueueOptions,
+} from "../queue-options.js";
 import type { PgBossConsumer } from "./client.js";
 import { DeadJobWatch } from "./dead-job-watch.js";
 import { pollQueue } from "./poll.js";

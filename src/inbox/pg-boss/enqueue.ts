@@ -4,7 +4,14 @@ import { integerOption } from "../../common/option-checks.js";
 import type { Enqueue } from "../inbox.js";
 import { pgBossJobId } from "../job-id.js";
 import { QueueError } from "../queue-error.js";
-import { checkBoss, checkQueueName, DEFAULT_QUEUE_NAME, ownQueueOptions, RETRY_OPTIONS, type RetryOptions } from "../queue-options.js";
+import {
+  checkBoss,
+  checkQueueName,
+  DEFAULT_QUEUE_NAME,
+  ownQueueOptions,
+  RETRY_OPTIONS,
+  type RetryOptions,
+} from "../queue-options.js";
 import type { PgBossProducer } from "./client.js";
 
 /** Options of `pgBossEnqueue`. */

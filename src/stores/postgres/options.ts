@@ -28,7 +28,7 @@ export function poolOptions<Options extends { readonly pool: unknown }>(
   if (missing === undefined) return own;
   throw new ConfigurationError(
     "invalid_option",
-    `pool has to be a Pool of pg, with the method ${missing}`,
+    `pool must be a Pool of pg, with the method ${missing}`,
   );
 }
 
@@ -41,7 +41,7 @@ export function quotedTable(name: string = DEFAULT_TABLE): string {
   if (typeof name !== "string" || !TABLE_NAME.test(name)) {
     throw new ConfigurationError(
       "invalid_option",
-      "table has to be a name, or schema.name, each of 1 to 63 letters, digits and _, with no digit first",
+      "table must be a name, or schema.name, each of 1 to 63 letters, digits and _, with no digit first",
     );
   }
   return name

@@ -5,7 +5,7 @@ import { quotedTable } from "./options.js";
 /**
  * The name of the table's CHECK constraint ends with the number of its layout. A later release adds
  * columns, renames the constraint, and never changes what a column means. So this release works on a
- * table of a later layout, and a later release can tell what it has to add.
+ * table of a later layout, and a later release can tell what it must add.
  */
 const LAYOUT = "identity_gateway_webhooks_layout_";
 

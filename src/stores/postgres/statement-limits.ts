@@ -12,7 +12,7 @@ const HANG_UP_CHECK = "client_connection_check_interval";
 /** The milliseconds after which the server has noticed a closed connection. */
 export const HANG_UP_NOTICED_MS = HANG_UP_CHECK_MS + 500;
 
-/** When one call has to end. */
+/** When one call must end. */
 export interface Deadline {
   /** Whole milliseconds until then; at least 1. */
   readonly remainingMs: () => number;

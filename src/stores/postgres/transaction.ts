@@ -1,7 +1,12 @@
 import { DeadlineError } from "../../common/timers.js";
 import { TransactionMisuseError } from "../transactional-store.js";
 import { connect, lastResult } from "./connection.js";
-import { SQLSTATE, sqlStateOf, TransactionAbortedError, UnfinishedTransactionError } from "./errors.js";
+import {
+  SQLSTATE,
+  sqlStateOf,
+  TransactionAbortedError,
+  UnfinishedTransactionError,
+} from "./errors.js";
 import { guardClient } from "./guarded-client.js";
 import type { PostgresClient } from "./postgres-pool.js";
 import { inlineParameters, SYNCHRONOUS_COMMIT } from "./sql-text.js";

@@ -6,7 +6,18 @@ import { EvictionCheck, type RedisStoreLogger } from "./eviction-check.js";
 import type { RedisClient } from "./redis-client.js";
 import { connectionOf } from "./redis-connection.js";
 import { ForeignReplyError } from "./redis-errors.js";
-import { CLAIM, CLAIM_CODES, COMPLETE, COMPLETE_CODE, RELEASE, RELEASE_CODE, RENEW, RENEW_CODES, redisKey, type RedisScript } from "./redis-scripts.js";
+import {
+  CLAIM,
+  CLAIM_CODES,
+  COMPLETE,
+  COMPLETE_CODE,
+  RELEASE,
+  RELEASE_CODE,
+  RENEW,
+  RENEW_CODES,
+  redisKey,
+  type RedisScript,
+} from "./redis-scripts.js";
 import { ScriptRunner } from "./script-runner.js";
 
 /** Options of `redisStore`. */

@@ -21,7 +21,7 @@ export const TABLE_COLUMNS = ["key", "owner", "lease_ends_at", "takeover", "forg
  * CREATE TABLE, so it costs no page and no statement. A later release adds columns by ALTER TABLE, puts
  * its own number into the constraint of a new column, and never changes what a column means. The highest
  * number counts. So this release works on a table of a later layout, and a later release can tell what
- * it has to add.
+ * it must add.
  */
 const LAYOUT = "identity_gateway_webhooks_layout_";
 

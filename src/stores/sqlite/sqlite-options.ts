@@ -39,13 +39,13 @@ export function checkSqliteOptions(maker: string, options: SqliteOptions): Sqlit
   if (!hasMethods(database)) {
     throw new ConfigurationError(
       "invalid_option",
-      "database has to be an open handle of better-sqlite3 or node:sqlite, with exec and prepare",
+      "database must be an open handle of better-sqlite3 or node:sqlite, with exec and prepare",
     );
   }
   if (typeof table !== "string" || !TABLE_NAME.test(table) || /^sqlite_/i.test(table)) {
     throw new ConfigurationError(
       "invalid_option",
-      "table has to be 1 to 64 letters, digits and _, with no digit first and no sqlite_",
+      "table must be 1 to 64 letters, digits and _, with no digit first and no sqlite_",
     );
   }
   const waitTimeoutMs = integerOption("waitTimeoutMs", own.waitTimeoutMs, {

@@ -83,7 +83,7 @@ export class CaseContext {
       throw this.failure(`the option handled failed: ${errorText(error)}`);
     }
     if (Number.isInteger(runs) && (runs as number) >= 0) return runs as number;
-    throw this.failure("the option handled has to return a whole number");
+    throw this.failure("the option handled must return a whole number");
   }
 
   /** Like `runsOf`, but waits for a handler that finishes after the answer. */

@@ -89,11 +89,11 @@ export function checkConformanceOptions(given: ConformanceOptions): ConformanceS
   const [type, ...otherTypes] = listed.filter(isWebhookType);
   if (type === undefined || otherTypes.length + 1 < listed.length) {
     const known = WEBHOOK_TYPES.join(", ");
-    throw new ConfigurationError("invalid_option", `types has to be a list of: ${known}`);
+    throw new ConfigurationError("invalid_option", `types must be a list of: ${known}`);
   }
   for (const [name, hook] of Object.entries({ handled, whileFailing, whileSlow, now })) {
     if (hook !== undefined && typeof hook !== "function") {
-      throw new ConfigurationError("invalid_option", `${name} has to be a function`);
+      throw new ConfigurationError("invalid_option", `${name} must be a function`);
     }
   }
   return {

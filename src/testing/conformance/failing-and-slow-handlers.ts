@@ -78,7 +78,7 @@ async function whileHandler(
     throw context.failure(`the option ${option} failed: ${errorText(error)}`);
   }
   if (answers === undefined) {
-    throw context.failure(`the option ${option} has to call and await its argument`);
+    throw context.failure(`the option ${option} must call and await its argument`);
   }
   return answers;
 }

@@ -57,7 +57,7 @@ export class KeptConnection {
   async sendCutBody(request: WireRequest, missingBytes: number): Promise<void> {
     const { body = new Uint8Array(0) } = request;
     const req = this.#open(request, { "content-length": body.length + missingBytes });
-    // The server may answer, refuse or do nothing. The receiver only has to survive it.
+    // The server may answer, refuse or do nothing. The receiver must only survive it.
     req.on("error", () => undefined);
     await new Promise((resolve) => {
       req.once("close", resolve).write(body, resolve);

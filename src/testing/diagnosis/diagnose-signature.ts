@@ -43,7 +43,7 @@ export interface DiagnoseSignatureOptions extends Pick<CapturedRequest, "method"
 /** Result of `diagnoseSignature`: why a receiver refuses a delivery, or that it accepts it. */
 export interface SignatureDiagnosis {
   /** `good`: a receiver with these secrets accepts the delivery as authentic and fresh, and there are no findings. */
-  readonly verdict: "good" | "bad";
+  readonly result: "good" | "bad";
   /** What is wrong and how to fix it, the most certain finding first. */
   readonly findings: readonly Finding[];
   /** Index in `secret` of the secret that gives the signature, possibly only after the changes in the findings. */
@@ -139,7 +139,7 @@ export async function diagnoseSignature(
           ),
         ];
   return {
-    verdict: match !== undefined && findings.length === 0 ? "good" : "bad",
+    result: match !== undefined && findings.length === 0 ? "good" : "bad",
     findings,
     ...(match?.secretIndex === undefined ? {} : { secretIndex: match.secretIndex }),
     tried: counts,

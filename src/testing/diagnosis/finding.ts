@@ -36,8 +36,8 @@ export interface Finding extends FindingDetails {
   readonly certainty: FindingCertainty;
   /** What was found. */
   readonly message: string;
-  /** How to mend it. */
-  readonly mend: string;
+  /** How to fix it. */
+  readonly fix: string;
 }
 
 /** An assumed cause. It becomes a proven finding when the signature matches under it. */
@@ -49,5 +49,5 @@ export interface Clue extends FindingDetails {
 /** The finding for a clue. */
 export function findingOf(clue: Clue, certainty: FindingCertainty): Finding {
   const { code, message, ...details } = clue;
-  return { code, certainty, message, mend: FINDING_CODES[code], ...details };
+  return { code, certainty, message, fix: FINDING_CODES[code], ...details };
 }

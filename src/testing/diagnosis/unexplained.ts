@@ -24,6 +24,6 @@ export function unexplained(
     { code: "unexplained", message: `Tried ${tried}${bound} ${cause}` },
     "possible",
   );
-  const mend = `Compare the secret with the one that was chosen when the webhook of this type was registered. The gateway never shows it again, so if it is lost, register the webhook again. If the secret is right, the bytes are wrong. ${finding.mend}`;
-  return [{ ...finding, mend }];
+  const fix = `Compare the secret with the one that was chosen when the webhook of this type was registered. The gateway never shows it again, so if it is lost, register the webhook again. If the secret is right, the bytes are wrong. ${finding.fix}`;
+  return [{ ...finding, fix }];
 }

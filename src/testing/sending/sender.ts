@@ -47,7 +47,7 @@ function urlOf(target: string | URL): URL {
     // Refused below, together with other schemes.
   }
   if (url?.protocol === "http:" || url?.protocol === "https:") return url;
-  throw new ConfigurationError("invalid_option", "the target has to be an http or https URL");
+  throw new ConfigurationError("invalid_option", "the target must be an http or https URL");
 }
 
 function callingReceiver(target: Exclude<Target, string | URL | ((r: Request) => unknown)>) {
@@ -56,7 +56,7 @@ function callingReceiver(target: Exclude<Target, string | URL | ((r: Request) =>
   if (typeof (receive as unknown) !== "function") {
     throw new ConfigurationError(
       "invalid_option",
-      "the target has to be a URL, a receiver or a function from Request to Response",
+      "the target must be a URL, a receiver or a function from Request to Response",
     );
   }
   return ({ method, headers, body = new Uint8Array(0) }: WireRequest): Promise<Answer> =>

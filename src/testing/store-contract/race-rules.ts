@@ -30,8 +30,8 @@ export const raceRules: readonly StoreRule[] = [
         claimManyTimes(store, () => "a"),
         claimManyTimes(store, (index) => `b${index}`),
       ]);
-      every(repeated, "claimed", "the holder has to be granted its key again");
-      every(others, "in_flight", "the key has to be in flight for all other owners");
+      every(repeated, "claimed", "the holder must be granted its key again");
+      every(others, "in_flight", "the key must be in flight for all other owners");
     },
   },
   {
@@ -98,12 +98,12 @@ async function onlyOneClaims(store: StoreVerbs, takeover: boolean): Promise<void
   const refused = results.filter(({ state }) => state === "in_flight");
   ensure(
     granted.length === 1 && refused.length === RACERS - 1,
-    `one of ${RACERS} claims has to be granted`,
+    `one of ${RACERS} claims must be granted`,
     results,
   );
   ensure(
     granted.every((result) => result.takeover === takeover),
-    `the one that is granted has to be ${takeover ? "a" : "no"} takeover`,
+    `the one that is granted must be ${takeover ? "a" : "no"} takeover`,
     granted,
   );
 }

@@ -70,10 +70,10 @@ function verbsOf(
     takeover: boolean,
     result: ClaimResult,
   ): void => {
-    ensure(result.state === "claimed", `${key} has to be granted to ${owner}`, result);
+    ensure(result.state === "claimed", `${key} must be granted to ${owner}`, result);
     ensure(
       result.state === "claimed" && result.takeover === takeover,
-      `the claim of ${key} by ${owner} has to be ${takeover ? "a" : "no"} takeover`,
+      `the claim of ${key} by ${owner} must be ${takeover ? "a" : "no"} takeover`,
       result,
     );
   };
@@ -92,20 +92,20 @@ function verbsOf(
     },
     async inFlight(key, owner, withinMs = LONG_MS) {
       const result = await claim(key, owner);
-      ensure(result.state === "in_flight", `${key} has to be in flight for ${owner}`, result);
+      ensure(result.state === "in_flight", `${key} must be in flight for ${owner}`, result);
       ensure(
         result.state === "in_flight" && result.retryAfterMs > 0 && result.retryAfterMs <= withinMs,
-        `retryAfterMs has to be above 0 and at most ${withinMs}`,
+        `retryAfterMs must be above 0 and at most ${withinMs}`,
         result,
       );
     },
     async completed(key, owner) {
       const result = await claim(key, owner);
-      ensure(result.state === "completed", `${key} has to be completed for ${owner}`, result);
+      ensure(result.state === "completed", `${key} must be completed for ${owner}`, result);
     },
     async renewed(key, owner, held, forMs = LONG_MS) {
       const answer = await store.renew(key, owner, { leaseMs: forMs });
-      ensure(answer === held, `renew of ${key} by ${owner} has to be ${String(held)}`, answer);
+      ensure(answer === held, `renew of ${key} by ${owner} must be ${String(held)}`, answer);
     },
     async complete(key, owner, retentionMs = LONG_MS) {
       await store.complete(key, owner, { retentionMs });

@@ -158,7 +158,7 @@ function checkId(id: string | undefined, webhooks: number): void {
   if (!isDeliveryId(id)) {
     throw new ConfigurationError(
       "invalid_option",
-      "id has to be 1 to 128 characters of [0-9A-Za-z._-]",
+      "id must be 1 to 128 characters of [0-9A-Za-z._-]",
     );
   }
   if (webhooks > 1) {

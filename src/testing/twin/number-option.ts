@@ -18,7 +18,7 @@ export function numberOption(
     const bounds = `${String(min)} to ${String(max)}`;
     throw new ConfigurationError(
       "invalid_option",
-      `${name} has to be a number from ${bounds}; leave it out for ${String(fallback)}`,
+      `${name} must be a number from ${bounds}; leave it out for ${String(fallback)}`,
     );
   }
   return value;

@@ -50,7 +50,7 @@ export function checkRetrySchedule(given: RetryOptions = {}): RetrySchedule {
   const factor = numberOption("factor", options.factor, { fallback: 2.48, min: 1, max: 1000 });
   const jitter = numberOption("jitter", options.jitter, { fallback: 0, min: 0, max: 1 });
   if (firstDelayMs > maxDelayMs) {
-    throw new ConfigurationError("invalid_option", "firstDelayMs has to be at most maxDelayMs");
+    throw new ConfigurationError("invalid_option", "firstDelayMs must be at most maxDelayMs");
   }
   return { attempts, firstDelayMs, maxDelayMs, factor, jitter };
 }

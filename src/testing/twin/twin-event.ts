@@ -51,6 +51,6 @@ function jsonOf(envelope: object): Uint8Array {
 function noEvent(): ConfigurationError {
   return new ConfigurationError(
     "invalid_option",
-    "the event has to be { alarm }, { event } or { type, body }: a record that JSON can write, or a body that is a string or bytes",
+    "the event must be { alarm }, { event } or { type, body }: a record that JSON can write, or a body that is a string or bytes",
   );
 }

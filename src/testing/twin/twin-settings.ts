@@ -36,7 +36,7 @@ export function checkTwinOptions(given: GatewayTwinOptions) {
   const { refreshTimestamp = true, unlistedStatus = "give_up" } = options;
   const rule: string = unlistedStatus;
   if (rule !== "give_up" && rule !== "retry") {
-    throw new ConfigurationError("invalid_option", `unlistedStatus has to be "give_up" or "retry"`);
+    throw new ConfigurationError("invalid_option", `unlistedStatus must be "give_up" or "retry"`);
   }
   return {
     isSingle,

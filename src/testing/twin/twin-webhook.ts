@@ -49,7 +49,7 @@ export function activateWebhooks(
     if (!types.includes(type)) {
       throw new ConfigurationError(
         "invalid_option",
-        `type of ${title} has to be ${WEBHOOK_TYPES.join(" or ")}`,
+        `type of ${title} must be ${WEBHOOK_TYPES.join(" or ")}`,
       );
     }
     // `secret: undefined` is refused: an unset environment variable must not turn signatures off.

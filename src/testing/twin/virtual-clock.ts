@@ -119,7 +119,7 @@ export function createVirtualClock(options: VirtualClockOptions = {}): VirtualCl
   };
 
   const addTimer = (ms: number, run: () => void): (() => void) => {
-    if (!Number.isFinite(ms)) throw new RangeError("ms has to be a finite number of milliseconds");
+    if (!Number.isFinite(ms)) throw new RangeError("ms must be a finite number of milliseconds");
     return timers.add(time + Math.max(ms, 0), run);
   };
 

@@ -194,7 +194,7 @@ describe.each(STORES)("the options of %s", (_name, makeStore) => {
       const make = () => makeStore({ maxEntries: maxEntries as number });
       expect(make).toThrow(ConfigurationError);
       expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
-      expect(make).toThrow("maxEntries has to be a whole number from 1 to 10000000");
+      expect(make).toThrow("maxEntries must be a whole number from 1 to 10000000");
     },
   );
 

@@ -311,9 +311,7 @@ describePostgres("the table of the PostgreSQL stores", () => {
   it("purge() refuses a batchRows out of its bounds", async () => {
     const store = postgresStore({ pool, table: "many" });
     for (const batchRows of [0, -1, 1.5, 100_001, Number.NaN]) {
-      await expect(store.purge({ batchRows })).rejects.toThrow(
-        "batchRows has to be a whole number",
-      );
+      await expect(store.purge({ batchRows })).rejects.toThrow("batchRows must be a whole number");
     }
   });
 

@@ -183,13 +183,13 @@ describePostgres("the PostgreSQL store", () => {
         [null, 1, {}, ["a"]],
       ].flat(),
     )("postgresStore refuses the table %j", (table) => {
-      expect(() => postgresStore({ pool, table: table as string })).toThrow(/^table has to be/);
+      expect(() => postgresStore({ pool, table: table as string })).toThrow(/^table must be/);
     });
 
     it("postgresStore refuses anything but a pool, and an unknown option", () => {
       for (const notAPool of [undefined, null, "postgres://", {}, { query: 1 }]) {
         expect(() => postgresStore({ pool: notAPool as unknown as pg.Pool })).toThrow(
-          "pool has to be a Pool of pg, with the method query",
+          "pool must be a Pool of pg, with the method query",
         );
       }
       for (const nothing of [undefined, null]) {

@@ -220,11 +220,11 @@ describePostgres("postgresTransactions", () => {
   it("postgresTransactions refuses anything but a pool, and an unknown option", () => {
     for (const notAPool of [undefined, {}, { query: () => undefined }]) {
       expect(() => postgresTransactions({ pool: notAPool as unknown as pg.Pool })).toThrow(
-        /^pool has to be a Pool of pg, with the method (query|connect)$/,
+        /^pool must be a Pool of pg, with the method (query|connect)$/,
       );
     }
     const misspelt = { pool, tables: "a" };
     expect(() => postgresTransactions(misspelt)).toThrow("tables is no option");
-    expect(() => postgresTransactions({ pool, table: "a-b" })).toThrow("table has to be");
+    expect(() => postgresTransactions({ pool, table: "a-b" })).toThrow("table must be");
   });
 });

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { ConfigurationError } from "../../../src/common/errors.js";
 import { layoutOf } from "../../../src/stores/sqlite/deliveries-table.js";
-import { sqliteStore, sqliteTransactions, type SqliteOptions } from "../../../src/stores/sqlite/index.js";
+import {
+  sqliteStore,
+  sqliteTransactions,
+  type SqliteOptions,
+} from "../../../src/stores/sqlite/index.js";
 import { valueOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
 import { withSqliteFolder } from "./folder.js";
 import type { SqliteCase, SqliteCheck } from "./store-cases.js";
@@ -148,10 +152,10 @@ const checks: Record<string, SqliteCheck> = {
       "a".repeat(65),
       1 as unknown as string,
     ]) {
-      refused({ database, table }, /table has to be/);
+      refused({ database, table }, /table must be/);
     }
     for (const wrong of [undefined, null, "file.db", {}, { exec: 1, prepare: 1 }]) {
-      refused({ database: wrong as unknown as typeof database }, /database has to be/);
+      refused({ database: wrong as unknown as typeof database }, /database must be/);
     }
     refused({ database, waitTimeoutMs: -1 }, /waitTimeoutMs/);
     refused({ database, tables: "a" } as SqliteOptions, /tables is no option/);

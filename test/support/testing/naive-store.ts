@@ -28,14 +28,14 @@ export type StoreMistake =
 interface Entry {
   owner: string;
   leaseUntil: number;
-  /** Whether an earlier lease ended without a verdict. */
+  /** Whether an earlier lease ended without a result. */
   takeover: boolean;
   completedUntil: number;
 }
 
 /**
  * The `DeliveryStore` contract once more, written without a thought for memory, so that tests can
- * break it in one place: with a mistake it is a store that they have to catch.
+ * break it in one place: with a mistake it is a store that they must catch.
  */
 export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryStore {
   const entries = new Map<string, Entry>();
