@@ -6,12 +6,17 @@ import { spreadRetryAfterMs } from "./answer/retry-after.js";
 import { beginTrace, type Ending, type Trace } from "./answer/trace.js";
 import { ConcurrencyLimit } from "./common/concurrency-limit.js";
 import { InFlightCount } from "./common/in-flight-count.js";
-import type { MaybeLater } from "./common/promises.js";
 import { headerFaults } from "./delivery/header-faults.js";
 import { readDeliveryHeaders } from "./delivery/headers.js";
-import { isPost, isProbe, readBody, type WebhookRequest } from "./delivery/request.js";
-import { UnreadableBody } from "./delivery/request.js";
-import { holdOpen, waitUntilOf } from "./delivery/request.js";
+import {
+  isPost,
+  isProbe,
+  readBody,
+  type WebhookRequest,
+  UnreadableBody,
+  holdOpen,
+  waitUntilOf,
+} from "./delivery/request.js";
 import { isTransactional, type Handling } from "./handling/handling.js";
 import { LeasedHandling } from "./handling/leased-handling.js";
 import { Routes } from "./handling/routes.js";
@@ -24,10 +29,8 @@ import {
 } from "./options/options.js";
 import { checkOptions } from "./options/settings.js";
 import { decode } from "./records/decode.js";
-import type { Decoded } from "./records/decoded.js";
 import { createAuthenticate } from "./signature/authenticate.js";
-import { isFresh, staleness } from "./signature/timestamps.js";
-import { createTimestampWatch } from "./signature/timestamps.js";
+import { isFresh, staleness, createTimestampWatch } from "./signature/timestamps.js";
 import { giveWarn, tellTimeLimit } from "./stores/receiver-hooks.js";
 
 /** Receives deliveries. Mount it with an adapter, or call `receive` directly. */
@@ -117,7 +120,7 @@ export function createWebhookReceiver<Tx = never>(
       if (!isFresh(timestampMs, nowMs, timestampToleranceMs))
         return end(trace, stale(trace, nowMs));
 
-      const decoding = decode(rawBody, type) as MaybeLater<Decoded>;
+      const decoding = decode(rawBody, type);
       const decoded = "then" in decoding ? await decoding : decoding;
       if (decoded.kind === "type_mismatch") return end(trace, { outcome: "type_mismatch" });
       const route = routes.find(decoded, type);

@@ -1,6 +1,5 @@
 import type { Slot } from "../common/concurrency-limit.js";
-import type { WebhookRequest } from "../delivery/request.js";
-import type { WaitUntil } from "../delivery/request.js";
+import type { WebhookRequest, WaitUntil } from "../delivery/request.js";
 import type { Outcome } from "./outcome.js";
 
 /** What is known of a request so far. Each step adds what it learns; the report is made from it. */

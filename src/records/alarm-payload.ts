@@ -38,6 +38,7 @@ export class AlarmPayloadError extends Error {
  * if the alarm matters more than its details: thrown from a handler, it is answered 500 at every attempt.
  */
 export function parseAlarmPayload(alarm: { readonly payload: string }): unknown;
+/** With a synchronous Standard Schema: validates the payload and returns the schema's output type. */
 export function parseAlarmPayload<Output>(
   alarm: { readonly payload: string },
   schema: StandardSchema<Output>,

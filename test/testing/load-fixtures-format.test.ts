@@ -2,8 +2,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FixtureError } from "../../src/testing/fixtures/fixture.js";
-import { formatFixture, parseFixture, type Fixture } from "../../src/testing/fixtures/fixture.js";
+import {
+  FixtureError,
+  formatFixture,
+  parseFixture,
+  type Fixture,
+} from "../../src/testing/fixtures/fixture.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
 
 const CANARY = "astrid.exempel@example.com";

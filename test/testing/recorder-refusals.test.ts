@@ -3,9 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ConfigurationError, type AuthenticDelivery } from "../../src/index.js";
-import type { FixtureRefusal } from "../../src/testing/recorder/fixture-refusal.js";
+import {
+  type FixtureRefusal,
+  refusalSentence,
+} from "../../src/testing/recorder/fixture-refusal.js";
 import { recordFixtures } from "../../src/testing/recorder/record-fixtures.js";
-import { refusalSentence } from "../../src/testing/recorder/fixture-refusal.js";
 import { NOW_MS, alarm } from "../support/deliveries.js";
 import { partnersDelivery, recordedReceiver } from "../support/testing/recorded-receiver.js";
 

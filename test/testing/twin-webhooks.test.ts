@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { createWebhookReceiver, verifySignature } from "../../src/index.js";
+import { createWebhookReceiver, verifySignature, type OnlineDataEvent } from "../../src/index.js";
 import { createGatewayTwin } from "../../src/testing/twin/gateway-twin.js";
 import type { TwinAttempt, TwinDelivery } from "../../src/testing/twin/twin-delivery.js";
 import { createVirtualClock } from "../../src/testing/twin/virtual-clock.js";
 import { alarm, onlineDataEvent, TEST_SECRET } from "../support/deliveries.js";
 import { twinEndpoint } from "../support/testing/twin-endpoint.js";
-import type { OnlineDataEvent } from "../../src/index.js";
 
 const secret = TEST_SECRET;
 const removed: OnlineDataEvent = {

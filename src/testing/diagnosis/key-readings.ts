@@ -1,7 +1,6 @@
 import { TEST_SECRET } from "../signed-delivery.js";
 import type { Clue } from "./finding.js";
-import { isLong } from "./secret-clues.js";
-import { secretName } from "./secret-clues.js";
+import { isLong, secretName } from "./secret-clues.js";
 import { secretSpellings } from "./secret-spellings.js";
 
 /** A key to try, with the clues that it assumes. */

@@ -1,5 +1,5 @@
 import { hasCardNumber } from "./find-card-numbers.js";
-import { hasEmailAddress } from "./find-contact-details.js";
+import { hasEmailAddress, hasPhoneNumber } from "./find-contact-details.js";
 import { hasIban } from "./find-ibans.js";
 import {
   hasDanishNumber,
@@ -7,7 +7,6 @@ import {
   hasNorwegianNumber,
   hasSwedishNumber,
 } from "./find-national-numbers.js";
-import { hasPhoneNumber } from "./find-contact-details.js";
 import { withoutMachineTexts, withoutMachineTextsButBirths } from "./machine-texts.js";
 import { readableForms } from "./readable-forms.js";
 

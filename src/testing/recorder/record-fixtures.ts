@@ -7,11 +7,10 @@ import { formatFixture } from "../fixtures/fixture.js";
 import { TEST_SECRET } from "../signed-delivery.js";
 import { captureDelivery, recordedType, type CapturedDelivery } from "./captured-delivery.js";
 import { createFixtureFolder } from "./fixture-folder.js";
-import type { FixtureRefusal } from "./fixture-refusal.js";
+import { type FixtureRefusal, createRefusalWarning } from "./fixture-refusal.js";
 import { inspectFixture } from "./inspect-fixture.js";
 import { createRecordedFixture, type RecordedFixture } from "./recorded-fixture.js";
 import { createRecordingQueue } from "./recording-queue.js";
-import { createRefusalWarning } from "./fixture-refusal.js";
 import { checkRedactionRules, type RedactionRules } from "./redaction-rules.js";
 
 /** Options of `recordFixtures`. */

@@ -69,12 +69,15 @@ export interface GatewayTwin<Delivered = TwinDelivery> {
  * @throws ConfigurationError for an unknown or invalid option.
  */
 export function createGatewayTwin(options: SingleTargetTwinOptions): GatewayTwin;
+/** For several webhooks: each event gives one delivery per webhook of its type. */
 export function createGatewayTwin(
   options: WebhooksTwinOptions,
 ): GatewayTwin<readonly TwinDelivery[]>;
+/** For options whose form is only known at run time: one webhook or several. */
 export function createGatewayTwin(
   options: GatewayTwinOptions,
 ): GatewayTwin<TwinDelivery | readonly TwinDelivery[]>;
+/** For options whose form is only known at run time: one webhook or several. */
 export function createGatewayTwin(
   options: GatewayTwinOptions,
 ): GatewayTwin<TwinDelivery | readonly TwinDelivery[]> {
