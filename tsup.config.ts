@@ -6,6 +6,8 @@ export default defineConfig({
   entry: {
     index: "src/index.ts",
     schemas: "src/records/standard-schemas.ts",
+    // A fixed name: decode.ts requires the CommonJS file after a failed import.
+    validation: "src/records/validation.ts",
     express: "adapters/express.ts",
     hono: "adapters/hono.ts",
     node: "adapters/node.ts",

@@ -6,6 +6,7 @@ import { spreadRetryAfterMs } from "./answer/retry-after.js";
 import { beginTrace, type Ending, type Trace } from "./answer/trace.js";
 import { ConcurrencyLimit } from "./common/concurrency-limit.js";
 import { InFlightCount } from "./common/in-flight-count.js";
+import { within } from "./common/timers.js";
 import { headerFaults } from "./delivery/header-faults.js";
 import { readDeliveryHeaders } from "./delivery/headers.js";
 import {
@@ -121,7 +122,10 @@ export function createWebhookReceiver<Tx = never>(
         return end(trace, stale(trace, nowMs));
 
       const decoding = decode(rawBody, type);
-      const decoded = "then" in decoding ? await decoding : decoding;
+      const decoded =
+        "then" in decoding
+          ? await within(dependencyTimeoutMs, "loading the record schemas", decoding)
+          : decoding;
       if (decoded.kind === "type_mismatch") return end(trace, { outcome: "type_mismatch" });
       const route = routes.find(decoded, type);
       if (route.kind === "unhandled") warnUnhandled(route.what);

@@ -29,12 +29,21 @@ function errorPairs(err: unknown): [string, unknown][] {
     return [
       ["err", `${err.name}: ${err.message}`],
       ["code", typeof code === "string" || typeof code === "number" ? code : undefined],
-      ["cause", cause === undefined ? undefined : textOf(cause)],
+      ["cause", cause === undefined ? undefined : causeText(cause)],
       ["stack", framesOf(err.stack)],
     ];
   } catch {
     // A proxy or a getter of a user's error may throw.
     return [["err", "an error that cannot be read"]];
+  }
+}
+
+/** A cause that cannot be written must not hide the error itself. */
+function causeText(cause: unknown): string {
+  try {
+    return textOf(cause);
+  } catch {
+    return "a value that cannot be read";
   }
 }
 

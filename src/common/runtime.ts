@@ -27,3 +27,15 @@ export function isClusterWorker(): boolean {
     return false;
   }
 }
+
+/** Node's `require` for the module at `url`; undefined on runtimes without it. */
+export function requireOfNode(url: string): ((path: string) => unknown) | undefined {
+  const { process } = globalThis as {
+    process?: {
+      getBuiltinModule?: (
+        name: "node:module",
+      ) => { createRequire: (url: string) => (path: string) => unknown } | undefined;
+    };
+  };
+  return process?.getBuiltinModule?.("node:module")?.createRequire(url);
+}

@@ -23,11 +23,24 @@ export interface WebhookRequest {
 /** Why an adapter could not read the body. The request's outcome has the same name. */
 export type UnreadableReason = "body_too_large" | "body_timeout" | "body_consumed";
 
+/** A shared name: an adapter and a receiver may come from two copies of the package. */
+const UNREADABLE_BODY = Symbol.for("identity-gateway-webhooks.UnreadableBody");
+
 /**
  * Passed to `receive` by an adapter in place of a body that it could not read. A class, because JSON
  * cannot make an instance of it: if a parsed body is passed by mistake, its sender cannot forge one.
  */
 export class UnreadableBody {
+  static {
+    // On the prototype, so that a printed object does not show it.
+    Object.defineProperty(this.prototype, UNREADABLE_BODY, { value: true });
+  }
+
+  /** Also holds for the class of a second copy of the package in one process. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === "object" && value !== null && UNREADABLE_BODY in value;
+  }
+
   constructor(
     readonly reason: UnreadableReason,
     /** Number of bytes received before. */
@@ -104,5 +117,5 @@ export function holdOpen(
   work: Promise<unknown> | undefined,
 ): void {
   if (waitUntil === undefined || work === undefined) return;
-  ignoreFailure(() => waitUntil(work));
+  void ignoreFailure(() => waitUntil(work));
 }

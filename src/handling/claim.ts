@@ -1,5 +1,5 @@
 import type { ClaimResult } from "../stores/delivery-store.js";
-import { UnexpectedResultError } from "../stores/claim-results.js";
+import { inFlight, UnexpectedResultError } from "../stores/claim-results.js";
 
 /** What became of a claim. */
 export type Claim =
@@ -32,9 +32,11 @@ export function readClaim(result: ClaimResult | undefined, owner: string): Claim
     switch (result?.state) {
       case "claimed":
         return { state: "claimed", owner, takeover: (result.takeover as unknown) === true };
+      // Copied: another member of the store's object, such as `then`, must not be taken for ours.
       case "in_flight":
+        return inFlight(result.retryAfterMs);
       case "completed":
-        return result;
+        return COMPLETED;
       default:
         return unavailable(new UnexpectedResultError("store.claim returned no claim result"));
     }

@@ -1,8 +1,9 @@
 import type { MaybeLater } from "../common/promises.js";
+import { requireOfNode } from "../common/runtime.js";
 import type { Alarm } from "./alarm.js";
 import type { Decoded, JsonObject } from "./decoded.js";
 import type { OnlineDataEvent } from "./online-data-event.js";
-import { isPlainAlarm, isPlainSiteEvent } from "./plain-records.js";
+import { isPlainAlarm, isPlainEventWithoutSite, isPlainSiteEvent } from "./plain-records.js";
 import type * as Validation from "./validation.js";
 
 // Strict, so that no two different byte strings decode to one text. A leading BOM is dropped.
@@ -44,7 +45,7 @@ export function decode(bytes: Uint8Array, claimedType: string): MaybeLater<Decod
   if (hasEvent) {
     if (claimedType !== "delete_my_data_event") return { kind: "type_mismatch" };
     const { event } = body;
-    if (isObject(event) && isPlainSiteEvent(event)) {
+    if (isObject(event) && (isPlainSiteEvent(event) || isPlainEventWithoutSite(event))) {
       return { kind: "delete_my_data_event", record: event as unknown as OnlineDataEvent };
     }
     return validation?.validateEvent(body) ?? loadAndValidate("validateEvent", body);
@@ -69,13 +70,31 @@ async function loadAndValidate(
   validate: "validateAlarm" | "validateEvent",
   body: JsonObject,
 ): Promise<Decoded> {
-  loading ??= import("./validation.js").catch((error: unknown) => {
+  loading ??= load().catch((error: unknown) => {
     // A failed load is not kept: the next record tries again.
     loading = undefined;
     throw new SchemaLoadError(error);
   });
   validation = await loading;
   return validation[validate](body);
+}
+
+/**
+ * Node keeps a failed `import` until the process ends, even if its cause was too many open files for a
+ * moment. `require` keeps no failure, so it is the second way to the same module.
+ */
+async function load(): Promise<typeof Validation> {
+  try {
+    return await import("./validation.js");
+  } catch (error) {
+    try {
+      const require = requireOfNode(import.meta.url);
+      if (require !== undefined) return require("./validation.cjs") as typeof Validation;
+    } catch {
+      // The error of the import says more: it names the file that is missing.
+    }
+    throw error;
+  }
 }
 
 /**

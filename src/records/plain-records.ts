@@ -42,3 +42,17 @@ export function isPlainSiteEvent(record: PlainRecord): boolean {
     typeof record["site_base_url"] === "string"
   );
 }
+
+/** Whether the schema of the documented event without a site would accept it and convert nothing. */
+export function isPlainEventWithoutSite(record: PlainRecord): boolean {
+  return (
+    record["type"] === "POWER_OF_ATTORNEY_SIGNED" &&
+    typeof record["severity"] === "string" &&
+    Number.isSafeInteger(record["account_id"]) &&
+    typeof record["client_id"] === "string" &&
+    typeof record["occurred_at"] === "string" &&
+    record["site_id"] === null &&
+    record["site_name"] === null &&
+    record["site_base_url"] === null
+  );
+}

@@ -74,7 +74,7 @@ test("explain finds a body that is longer than --max-body-bytes", async () => {
   expect(taken.code).toBe(0);
   const { code, stdout } = await runCommand([...argv, String(body.length - 1)], { stdin });
   expect(code).toBe(1);
-  expect(stdout).toMatch(/body_too_large[^]*takes up to \d+/);
+  expect(stdout).toMatch(/body_too_large[^]*accepts at most \d+/);
 });
 
 test("explain names the secret that matches by its place in the list", async () => {

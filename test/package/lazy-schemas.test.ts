@@ -39,10 +39,13 @@ const WITHOUT_ZOD = `
   const plain = await send("plain", ${JSON.stringify(PLAIN)});
   const failed = await send("converted", ${JSON.stringify(CONVERTED)});
   fs.renameSync("zod-away", "node_modules/zod");
-  console.log(JSON.stringify({ plain, failed, named: errors[0].includes("internal_error") }));`;
+  const recovered = await send("converted", ${JSON.stringify(CONVERTED)});
+  const named = errors[0].includes("internal_error");
+  console.log(JSON.stringify({ plain, failed, recovered, named }));`;
 const ANSWERS = {
   plain: [200, "handled"],
   failed: [500, "internal_error"],
+  recovered: [200, "handled"],
   named: true,
 };
 

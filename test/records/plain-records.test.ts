@@ -18,6 +18,7 @@ function conditionOf(field: string, schema: z.core.$ZodType): string {
   const output = def.type === "pipe" ? (def.out as z.core.$ZodTypes)._zod.def : undefined;
   if (output?.type === "number") return `Number.isSafeInteger(record["${field}"])`;
   if (output?.type === "string") return `typeof record["${field}"] === "string"`;
+  if (def.type === "null") return `record["${field}"] === null`;
   throw new Error(`${field} is neither an integer nor a string: write a condition for its type`);
 }
 
@@ -31,10 +32,13 @@ function functionOf(name: string, what: string, shape: Shape, first: readonly st
     }`;
 }
 
-function siteFields(): Shape {
+/** The fields of the event types with a site, or of the type without one; all have the same but `type`. */
+function eventFields(hasSite: boolean): Shape {
   const [known] = onlineDataEventSchema.def.options;
-  const fields = Object.entries(known.def.options[0].shape);
-  return Object.fromEntries(fields.filter(([field]) => field !== "type"));
+  const shape = known.def.options.find(
+    ({ shape }) => isSiteEventType(shape.type.def.values[0]) === hasSite,
+  )?.shape;
+  return Object.fromEntries(Object.entries(shape ?? {}).filter(([field]) => field !== "type"));
 }
 
 test("the lists of documented fields and event types equal those of the schemas", () => {
@@ -68,7 +72,8 @@ test("the generated checks of plain records follow the schemas", async () => {
     /** A record before validation. */
     type PlainRecord = Readonly<Record<string, unknown>>;
     ${functionOf("isPlainAlarm", "an alarm", alarmSchema.shape, [])}
-    ${functionOf("isPlainSiteEvent", "a documented event with a site", siteFields(), ['isSiteEventType(record["type"])'])}
+    ${functionOf("isPlainSiteEvent", "a documented event with a site", eventFields(true), ['isSiteEventType(record["type"])'])}
+    ${functionOf("isPlainEventWithoutSite", "the documented event without a site", eventFields(false), ['record["type"] === "POWER_OF_ATTORNEY_SIGNED"'])}
   `.replace(/^ +/gm, "");
   const config = await resolveConfig(new URL(file, import.meta.url).pathname);
   await expect(await format(source, { ...config, parser: "typescript" })).toMatchFileSnapshot(file);

@@ -80,7 +80,7 @@ describe("recordFixtures", () => {
     ]);
     const fixtures = await loadFixtures(directory);
     expect(fixtures[2]?.headers["X-Webhook-Type"]).toBe("unknown_type");
-    expect(fixtures[1]?.description).toContain("by itself it is handled, so nothing is expected");
+    expect(fixtures[1]?.description).toContain("on its own it is handled, so nothing is expected");
     expect(fixtures[1]?.expect).toBeUndefined();
     expect(fixtures[4]?.expect).toEqual({ outcome: "unrecognized", status: 503 });
   });

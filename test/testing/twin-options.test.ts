@@ -33,7 +33,7 @@ const REFUSED: readonly [what: string, make: () => unknown, message: string][] =
   ["a factor that is no number", single({ retry: { factor: Number.NaN } }), "factor must be"],
   ["a factor in text", single({ retry: { factor: "2" } }), "factor must be"],
   ["too much jitter", single({ retry: { jitter: 1.1 } }), "jitter must be"],
-  ["a first gap over the longest", single({ retry: { maxDelayMs: 9_999 } }), "firstDelayMs has to"],
+  ["a first gap over the longest", single({ retry: { maxDelayMs: 9_999 } }), "firstDelayMs must"],
   ["a misspelt retry option", single({ retry: { delay: 1 } }), "delay is no option"],
   ["a rate over 1", single({ faults: { duplicateRate: 2 } }), "duplicateRate must be"],
   ["a misspelt fault", single({ faults: { duplicates: 1 } }), "duplicates is no option"],
@@ -79,7 +79,7 @@ describe("invalid options", () => {
     await reject(event, { copies: 0 }, "copies must be");
     await reject(event, { parallel: true }, "parallel is no option");
     await expect(twin.deliverMany([event], { concurrency: 0 })).rejects.toThrow(
-      "concurrency has to",
+      "concurrency must",
     );
     expect(twin.history()).toEqual([]);
   });

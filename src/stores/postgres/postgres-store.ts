@@ -152,6 +152,6 @@ function statementsOn(table: string) {
         UPDATE ${table} SET lease_until = clock_timestamp()
         WHERE key = $1 AND owner = $2 AND takeover
       )
-      DELETE FROM ${table} WHERE key = $1 AND owner = $2 AND NOT takeover`,
+      DELETE FROM ${table} WHERE key = $1 AND owner = $2 AND takeover IS NOT TRUE`,
   };
 }
