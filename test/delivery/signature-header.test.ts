@@ -20,7 +20,7 @@ describe("the signature header", () => {
   test.each<[string, (signature: string) => string]>([
     ["in capitals", (signature) => `v1=${signature.slice(3).toUpperCase()}`],
     ["in mixed letter case", (signature) => `v1=${mixCase(signature.slice(3))}`],
-  ])("is accepted %s", async (_, change) => {
+  ])("the signature header is accepted %s", async (_, change) => {
     expect(await outcomeWith(change)).toEqual(HANDLED);
   });
 
@@ -45,7 +45,7 @@ describe("the signature header", () => {
     ["twice, joined by a comma", (signature) => `${signature},${signature}`],
     ["after a wrong one", (signature) => `v1=${"0".repeat(64)} ${signature}`],
     ["in base64", (signature) => `v1=${Buffer.from(signature.slice(3), "hex").toString("base64")}`],
-  ])("is malformed %s", async (_, change) => {
+  ])("the signature header is malformed %s", async (_, change) => {
     expect(await outcomeWith(change)).toEqual(MALFORMED);
   });
 });
