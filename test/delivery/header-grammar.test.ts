@@ -37,7 +37,7 @@ const FORBIDDEN = [
   ["a zero-width space", "\u200b"],
   ["a byte order mark", "\ufeff"],
   ["a character beyond 16 bits", "\u{1d7d4}"],
-  ["half of one", "\ud835"],
+  ["half a surrogate pair", "\ud835"],
 ] as const;
 
 describe.each(FORBIDDEN)("%s", (forbidden, character) => {

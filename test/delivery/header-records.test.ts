@@ -26,7 +26,7 @@ describe.each(NAMES)("%s", (name) => {
 
   test.each([
     ["in lower case", 0],
-    ["in another", 0xfffff],
+    ["in another letter case", 0xfffff],
   ])(
     `${name} is read once from a getter %s, so the checked value is the used value`,
     async (_, mask) => {

@@ -50,8 +50,8 @@ describe("headers are found", () => {
       "in the Headers of a Request",
       (headers) => new Request("https://a.example", { headers }).headers,
     ],
-    ["as lists of one", (headers) => revalue(headers, (text) => [text])],
-    ["as frozen lists of one", (headers) => revalue(headers, (text) => Object.freeze([text]))],
+    ["as one-element lists", (headers) => revalue(headers, (text) => [text])],
+    ["as frozen one-element lists", (headers) => revalue(headers, (text) => Object.freeze([text]))],
     [
       "in a record without a prototype",
       (headers) => Object.assign(Object.create(null) as object, headers),
@@ -123,7 +123,7 @@ describe.each(NAMES)("%s", (name) => {
       (headers) => ({ ...headers, [name]: `${headers[name]}, ${headers[name]}` }),
     ],
     [
-      "joined by a comma alone",
+      "joined by a comma without a space",
       (headers) => ({ ...headers, [name]: `${headers[name]},${headers[name]}` }),
     ],
   ])(`${name} is malformed if it is sent twice: %s`, async (_, change) => {
@@ -145,7 +145,7 @@ describe.each(NAMES)("%s", (name) => {
 
   test.each<[string, (text: string) => unknown]>([
     ["a list", (text) => [text]],
-    ["an object that reads as the text", (text) => ({ toString: () => text })],
+    ["an object that converts to the text", (text) => ({ toString: () => text })],
   ])(`${name} is malformed if the get method of a Headers object returns %s`, async (_, wrap) => {
     const answer = await outcomeWith((headers) => ({
       get: (other: Name) => (other === name ? wrap(headers[other]) : headers[other]),

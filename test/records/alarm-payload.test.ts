@@ -133,9 +133,9 @@ describe("an AlarmPayloadError", () => {
 
   test.each<[string, () => unknown]>([
     ["not JSON", () => parseAlarmPayload({ payload: CANARY })],
-    ["JSON that breaks off", () => parseAlarmPayload({ payload: `{"ssn":"${CANARY}` })],
+    ["cut-off JSON", () => parseAlarmPayload({ payload: `{"ssn":"${CANARY}` })],
     [
-      "not as the schema wants it, which quotes it",
+      "refused by a schema whose message quotes it",
       () => {
         const quoting = z
           .unknown()

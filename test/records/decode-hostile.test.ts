@@ -14,21 +14,21 @@ describe("a body that is not JSON in UTF-8", () => {
     ["white space", " \n"],
     ["a form", "alarm=1&text=a"],
     ["XML", "<alarm/>"],
-    ["half of it", '{"alarm":{"id":1,'],
+    ["half a document", '{"alarm":{"id":1,'],
     ["two documents", "{}{}"],
     ["single quotes", "{'alarm':{}}"],
     ["NaN", '{"alarm":NaN}'],
     ["a comment", "{}//"],
     ["a trailing comma", '{"alarm":{},}'],
-    ["a NUL behind it", "{}\0"],
+    ["a NUL at the end", "{}\0"],
     ["two byte order marks", [...BOM, ...BOM, ...ALARM_BYTES]],
-    ["a byte that is no UTF-8", [...ALARM_BYTES.slice(0, 20), 0xff, ...ALARM_BYTES.slice(20)]],
+    ["a byte that is not UTF-8", [...ALARM_BYTES.slice(0, 20), 0xff, ...ALARM_BYTES.slice(20)]],
     ["an overlong form", [0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d]],
     ["an encoded surrogate", [0x22, 0xed, 0xa0, 0x80, 0x22]],
-    ["a character that is cut off at the end", [...ALARM_BYTES, 0xe2, 0x82]],
+    ["a cut-off character at the end", [...ALARM_BYTES, 0xe2, 0x82]],
     ["UTF-16", [...Buffer.from('{"alarm":{}}', "utf16le")]],
     ["a gzip stream", [0x1f, 0x8b, 0x08, 0x00]],
-  ])("a body that is %s is not JSON text in UTF-8 and is unrecognized", async (_, sent) => {
+  ])("a body that is not JSON in UTF-8 is unrecognized: %s", async (_, sent) => {
     const body = typeof sent === "string" ? sent : Uint8Array.from(sent);
     const { receive, handled } = recordingReceiver();
     expect(await receive(await delivery({ body }))).toMatchObject(UNRECOGNIZED);
@@ -171,7 +171,7 @@ describe("100 000 levels of nesting crash nothing", () => {
       "objects in a documented field",
       JSON.stringify({ alarm: alarm({ text: "@@" }) }).replace('"@@"', objects),
     ],
-    ["lists that never end", "[".repeat(LEVELS)],
+    ["lists without an end", "[".repeat(LEVELS)],
   ])("100 000 levels of nesting are unrecognized and crash nothing: %s", async (_, body) => {
     const taken: UnrecognizedDelivery[] = [];
     const silent = recordingReceiver();

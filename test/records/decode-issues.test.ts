@@ -118,8 +118,8 @@ describe("issues and log", () => {
 
   test.each([
     ["not JSON", "new_alarm", CANARY],
-    ["JSON that breaks off", "new_alarm", `{"alarm":"${CANARY}`],
-    ["no object", "new_alarm", JSON.stringify(CANARY)],
+    ["cut-off JSON", "new_alarm", `{"alarm":"${CANARY}`],
+    ["not an object", "new_alarm", JSON.stringify(CANARY)],
     ["unknown keys", "new_alarm", JSON.stringify({ [CANARY]: CANARY })],
     ["wrong alarm fields", "new_alarm", JSON.stringify({ alarm: record })],
     [
@@ -138,7 +138,7 @@ describe("issues and log", () => {
       JSON.stringify({ event: onlineDataEvent(CANARY) }),
     ],
     [
-      "a wrong unknown event",
+      "wrong fields of an unknown event",
       "delete_my_data_event",
       JSON.stringify({ event: { ...record, type: CANARY } }),
     ],

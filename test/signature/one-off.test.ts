@@ -10,7 +10,7 @@ import { NOW_SECONDS, TEST_SECRET, delivery } from "../support/deliveries.js";
 
 const BAD_SECRETS: [string, unknown, string][] = [
   ["empty", "", "unusable_secret"],
-  ["a text with a newline behind", `${TEST_SECRET}\n`, "unusable_secret"],
+  ["a text with a newline at the end", `${TEST_SECRET}\n`, "unusable_secret"],
   ['the text "undefined"', "undefined", "unusable_secret"],
 ];
 
@@ -164,7 +164,7 @@ describe("verifySignature", () => {
 
   test.each<[string, unknown]>([
     ["undefined", undefined],
-    ["null, as a serverless event has it where there is none", null],
+    ["null, as in a serverless event without a body", null],
     ["an object that a parser made", { alarm: {} }],
     ["an object with a length", { length: 3 }],
     ["a list of bytes", [123, 125]],
@@ -209,7 +209,7 @@ describe("verifySignature", () => {
     ["an empty list", [], "missing_secret"],
     ["a list with an empty text", [TEST_SECRET, ""], "unusable_secret"],
     ["a function", () => TEST_SECRET, "missing_secret"],
-    ["one per webhook type", { new_alarm: TEST_SECRET }, "missing_secret"],
+    ["a record by webhook type", { new_alarm: TEST_SECRET }, "missing_secret"],
   ])(
     "verifySignature rejects a secret that is %s, whatever the delivery is",
     async (_, secret, code) => {

@@ -172,15 +172,15 @@ describe("the check of the one-shot hash", () => {
         throw new Error("no such algorithm");
       },
     ],
-    ["that gives nothing", () => ""],
-    ["that gives hexadecimal only", (algorithm, data) => hash(algorithm, data, "hex")],
-    ["that gives single bytes only", (algorithm, data) => hash(algorithm, data, "binary")],
+    ["that returns nothing", () => ""],
+    ["that returns hexadecimal only", (algorithm, data) => hash(algorithm, data, "hex")],
+    ["that returns single bytes only", (algorithm, data) => hash(algorithm, data, "binary")],
     [
-      "that gives upper-case digits",
+      "that returns upper-case digits",
       (...call) => (call[2] === "hex" ? upperOf(call) : hash(...call)),
     ],
     [
-      "that gives one digit too few",
+      "that returns one digit too few",
       (...call) => hash(...call).slice(0, call[2] === "hex" ? 63 : 32),
     ],
     ["of another kind", (_, data, encoding) => nodeCrypto.hash("sha512", data, encoding)],

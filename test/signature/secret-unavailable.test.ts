@@ -29,23 +29,23 @@ describe("a secret function without a usable secret", () => {
       }),
     ],
     [
-      "it gives a thenable that throws",
+      "it returns a thenable that throws",
       () => ({
         then: () => {
           throw outage;
         },
       }),
     ],
-    ["it gives an empty text", giving("")],
-    ["it gives white space", giving(" \n")],
-    ["it gives a text with a newline behind", giving(`${TEST_SECRET}\n`)],
-    ['it gives the text "undefined"', giving("undefined")],
-    ["it gives a list with nothing usable", giving(["", undefined, null, 5])],
-    ["it gives a list with a hole", giving(new Array(1))],
-    ["it gives bytes", giving(Buffer.from(TEST_SECRET))],
-    ["it gives a number", giving(5)],
-    ["it gives secrets per type", giving({ new_alarm: TEST_SECRET })],
-    ["it gives a function", giving(() => TEST_SECRET)],
+    ["it returns an empty text", giving("")],
+    ["it returns white space", giving(" \n")],
+    ["it returns a text with a newline at the end", giving(`${TEST_SECRET}\n`)],
+    ['it returns the text "undefined"', giving("undefined")],
+    ["it returns a list without a usable secret", giving(["", undefined, null, 5])],
+    ["it returns a list with a hole", giving(new Array(1))],
+    ["it returns bytes", giving(Buffer.from(TEST_SECRET))],
+    ["it returns a number", giving(5)],
+    ["it returns secrets per type", giving({ new_alarm: TEST_SECRET })],
+    ["it returns a function", giving(() => TEST_SECRET)],
   ])(
     "a secret function without a usable secret is answered 503 secret_unavailable: %s",
     async (_, secret) => {
@@ -177,7 +177,7 @@ describe("the calls of a secret function", () => {
     ],
     ["no headers", "malformed", () => ({ headers: {} })],
     ["a body that is too large", "body_too_large", () => ({ body: "x".repeat(1_001) })],
-    ["a body that was consumed", "body_consumed", () => ({ body: { alarm: alarm() } })],
+    ["a consumed body", "body_consumed", () => ({ body: { alarm: alarm() } })],
     ["another method", "method_not_allowed", () => ({ method: "PUT" })],
     ["a probe", "reachable", () => ({ method: "GET" })],
   ])("a secret function is not called for %s", async (_, outcome, change) => {

@@ -92,11 +92,14 @@ describe("a secret per webhook type", () => {
 
 describe("a secret function", () => {
   test.each<[string, SecretFunction]>([
-    ["gives a text", () => TEST_SECRET],
-    ["gives a promise of a text", () => Promise.resolve(TEST_SECRET)],
-    ["gives a list", () => [TEST_SECRET]],
-    ["gives a promise of a list", () => Promise.resolve([TEST_SECRET])],
-    ["gives a thenable", () => ({ then: (...then) => Promise.resolve(TEST_SECRET).then(...then) })],
+    ["returns a text", () => TEST_SECRET],
+    ["returns a promise of a text", () => Promise.resolve(TEST_SECRET)],
+    ["returns a list", () => [TEST_SECRET]],
+    ["returns a promise of a list", () => Promise.resolve([TEST_SECRET])],
+    [
+      "returns a thenable",
+      () => ({ then: (...then) => Promise.resolve(TEST_SECRET).then(...then) }),
+    ],
   ])("a secret function that %s is used", async (_, secret) => {
     const { receive, handled } = recordingReceiver({ secret });
     expect((await receive(await delivery())).outcome).toBe("handled");

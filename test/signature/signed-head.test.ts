@@ -82,13 +82,13 @@ describe("writeHead", () => {
   });
 
   test.each<[string, SignedHead]>([
-    ["an id of a character more", { ...LONGEST, id: "z".repeat(129) }],
-    ["a timestamp of a character more", { ...LONGEST, timestamp: "9".repeat(13) }],
-    ["an id alone that is too long", { timestamp: "", id: "z".repeat(141) }],
-    ["a timestamp alone that is too long", { timestamp: "9".repeat(141), id: "" }],
+    ["an id with one character too many", { ...LONGEST, id: "z".repeat(129) }],
+    ["a timestamp with one character too many", { ...LONGEST, timestamp: "9".repeat(13) }],
+    ["a too long id without a timestamp", { timestamp: "", id: "z".repeat(141) }],
+    ["a too long timestamp without an id", { timestamp: "9".repeat(141), id: "" }],
     ["an id of 100 000 characters", { timestamp: "1", id: "z".repeat(100_000) }],
     ["a timestamp of 100 000 characters", { timestamp: "9".repeat(100_000), id: "a" }],
-    ["characters beyond ASCII, and too many", { timestamp: "1", id: "\u0136".repeat(200) }],
+    ["too many non-ASCII characters", { timestamp: "1", id: "\u0136".repeat(200) }],
   ])("writeHead refuses %s, and writes nothing outside its space", (_, head) => {
     expect(written(head)).toMatchObject({ end: undefined, outsideIsUntouched: true });
   });

@@ -21,10 +21,10 @@ describe("a weak secret", () => {
     ["15 characters", "0123456789abcde", "is shorter than 16 characters"],
     ["a placeholder", "your-webhook-secret-here", "is a placeholder"],
     ["a placeholder in capitals", "CHANGE_ME", "is a placeholder"],
-    ["one character", "xxxxxxxxxxxxxxxxxxxxxxxx", "is one character again and again"],
+    ["one repeated character", "xxxxxxxxxxxxxxxxxxxxxxxx", "is one character again and again"],
     ["the second of a list", [STRONG, "short and weak"], "is shorter than 16 characters"],
     [
-      "that of one type",
+      "the secret of one type",
       { new_alarm: STRONG, delete_my_data_event: [STRONG, "changeme"] },
       "is a placeholder",
     ],
