@@ -1,6 +1,6 @@
 import { isDeliveryId, isDeliveryTimestamp, isSignature, type WebhookHeaders } from "./headers.js";
 
-/** The four headers, and what each breaks where it breaks its grammar. */
+/** The four webhook headers, and the log's text for a value that breaks the grammar. */
 const RULES: readonly (readonly [string, string, (text: string) => boolean])[] = [
   ["X-Webhook-Id", "is not 1 to 128 characters of [0-9A-Za-z._-]", isDeliveryId],
   ["X-Webhook-Timestamp", "is not 1 to 12 digits", isDeliveryTimestamp],
@@ -8,13 +8,13 @@ const RULES: readonly (readonly [string, string, (text: string) => boolean])[] =
   ["X-Webhook-Signature", "is not v1= and 64 hexadecimal digits", isSignature],
 ];
 
-/** Says of a signature that breaks its grammar what is wrong. */
+/** What is wrong with a signature that breaks its grammar. */
 export const signatureFault = (): string =>
   "X-Webhook-Signature is not v1= and 64 hexadecimal digits.";
 
 /**
  * Says which webhook headers make a delivery malformed, and how: missing, repeated or against the
- * grammar. Never a value. Reads the headers a second time, as only a line of the log needs it.
+ * grammar. Never names a value. Reads the headers a second time, because only a log line needs it.
  */
 export function headerFaults(headers: WebhookHeaders | null | undefined): string {
   const faults = RULES.map(([name, broken, fits]) =>
@@ -25,7 +25,7 @@ export function headerFaults(headers: WebhookHeaders | null | undefined): string
   if (!isSigned && [id, timestamp, type].every((fault) => fault?.endsWith("is missing"))) {
     return "None of the four X-Webhook- headers is there.";
   }
-  // Without a signature a delivery is unsigned, and not malformed.
+  // Without a signature a delivery is unsigned, not malformed.
   const named = faults.filter((fault, at) => fault !== undefined && (at < 3 || isSigned));
   return `${named.join("; ")}.`;
 }
@@ -45,7 +45,7 @@ function faultOf(
   return fits(value) ? undefined : `${name} ${broken}`;
 }
 
-/** Every value of a header, in whatever letter case and form it was given. */
+/** Every value of a header, in any letter case and any form. */
 function valuesOf(headers: WebhookHeaders | null | undefined, name: string): readonly unknown[] {
   if (headers === null || headers === undefined) return [];
   const lower = name.toLowerCase();

@@ -77,7 +77,7 @@ export function readDeliveryHeaders(headers: WebhookHeaders): DeliveryHeaders | 
   return texts && judge(texts);
 }
 
-/** The signed headers, whatever the type is: the signature does not cover it. */
+/** The signed headers. The type plays no part, because the signature does not cover it. */
 export function readSignedHeaders(headers: WebhookHeaders): SignedHeaders | undefined {
   const texts = findTexts(headers);
   return texts && judge({ ...texts, type: "new_alarm" });
@@ -97,7 +97,10 @@ function judge(texts: HeaderTexts): DeliveryHeaders | undefined {
   return { id, timestamp, timestampMs, type, signature };
 }
 
-/** Without spaces and tabs around it: they are not part of a header value (RFC 9110, section 5.5). */
+/**
+ * The text without the spaces and tabs around it, which are not part of a header value (RFC 9110,
+ * section 5.5).
+ */
 function trimmed(text: unknown): unknown {
   if (typeof text !== "string") return text;
   let start = 0;
@@ -118,7 +121,7 @@ function findTexts(headers: WebhookHeaders | null | undefined): HeaderTexts | un
   return isHeadersObject(headers) ? readHeadersObject(headers) : readRecord(headers);
 }
 
-/** The value found under each name, before the grammar is checked; undefined if there is none. */
+/** The value found under each name, before the grammar is checked. Undefined if there is none. */
 interface HeaderTexts {
   id: unknown;
   timestamp: unknown;
@@ -166,7 +169,7 @@ function readRecord(record: HeaderRecord): HeaderTexts | undefined {
   return areTexts ? { id, timestamp, type, signature } : readAnyCase(own);
 }
 
-/** The same for names in any letter case, and for values that are not one string. */
+/** The same for names in any letter case, and for values that are not a single string. */
 function readAnyCase(record: HeaderRecord): HeaderTexts | undefined {
   const texts: HeaderTexts = {
     id: undefined,
@@ -205,7 +208,7 @@ function fieldOf(name: string): keyof HeaderTexts | undefined {
   }
 }
 
-/** In either letter case. Compares codes, which takes a fifth of the time of `startsWith`. */
+/** Compares names in any letter case, by character codes: a fifth of the time of `startsWith`. */
 function startsWithX(name: string): boolean {
   const first = name.charCodeAt(0);
   return first === 0x78 || first === 0x58;

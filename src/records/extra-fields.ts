@@ -7,7 +7,7 @@ import { ONLINE_DATA_EVENT_FIELDS, type OnlineDataEvent } from "./online-data-ev
  * Pass the whole record: fields beside it in the body (`{ alarm, added }`) are in `context.rawBody`.
  *
  * Returns a new object with the record's own fields only; one named `__proto__` is an ordinary field.
- * Never throws: what is no object has no extra fields.
+ * Never throws: a value that is not an object has no extra fields.
  *
  * ```ts
  * new_alarm: async (alarm) => {
@@ -32,7 +32,10 @@ function isRecord(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A part of a record, as in a test, may be of either kind: what either documents is no extra field. */
+/**
+ * Part of a record, as in a test, may belong to either kind. A field that either kind documents is
+ * not an extra field.
+ */
 function documentedFields(record: object): readonly string[] {
   const has = (field: string): boolean => Object.hasOwn(record, field);
   if (ALARM_FIELDS.every(has)) return ALARM_FIELDS;

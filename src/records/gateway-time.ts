@@ -41,7 +41,7 @@ export function parseGatewayTime(text: string): Date {
     offsetHours <= 23 &&
     offsetMinutes <= 59;
   if (!real)
-    throw new InvalidValueError("invalid_gateway_time", "not a gateway time: no such moment");
+    throw new InvalidValueError("invalid_gateway_time", "not a gateway time: no such date or time");
   const offsetMs = (offsetHours * 60 + offsetMinutes) * 60_000;
   return new Date(date.getTime() - (match[9] === "-" ? -offsetMs : offsetMs));
 }

@@ -1,6 +1,6 @@
 /**
- * The part of Standard Schema v1 (standardschema.dev) that is used here. zod, valibot, arktype and
- * others fit it by structure, so none of them is a dependency of these types.
+ * The part of Standard Schema v1 (standardschema.dev) that this package uses. zod, valibot, arktype
+ * and others fit it by structure, so these types depend on none of them.
  */
 export interface StandardSchema<Output> {
   readonly "~standard": {
@@ -15,7 +15,7 @@ export interface StandardSchema<Output> {
   };
 }
 
-/** The validated value, or why there is none. */
+/** The validated value, or the reasons why there is none. */
 type StandardSchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardSchemaIssue[] };

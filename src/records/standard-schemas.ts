@@ -1,4 +1,4 @@
-// The entry of `/schemas`.
+// The entry point of `/schemas`.
 import type { Alarm } from "./alarm.js";
 import type { OnlineDataEvent } from "./online-data-event.js";
 import * as schemas from "./schemas.js";

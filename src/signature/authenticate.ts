@@ -4,7 +4,7 @@ import type { MaybeLater } from "../common/promises.js";
 import type { Keyring } from "./secrets.js";
 import { matchSecret, type Secrets } from "./signature.js";
 
-/** Whether a delivery is authentic, and by which secret; or the outcome of one that is not. */
+/** Whether a delivery is authentic, and which secret signed it; or the outcome if it is not. */
 export type Authenticity =
   | { readonly authentic: true; readonly secretIndex: number | undefined }
   | {
@@ -55,7 +55,7 @@ function judge(
     : authenticityOf(index, signature);
 }
 
-/** A function of its own, so that a request with static secrets allocates no closure. */
+/** A separate function, so that a request with static secrets allocates no closure. */
 function judgeLater(
   secrets: Promise<Secrets>,
   headers: DeliveryHeaders,

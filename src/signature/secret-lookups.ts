@@ -2,21 +2,22 @@ import { DeadlineError, within } from "../common/timers.js";
 import { isPromise, type MaybeLater, type MaybePromise } from "../common/promises.js";
 import { ConcurrencyLimit, type Slot } from "../common/concurrency-limit.js";
 
-/** Bounds of the calls of a secret function. */
+/** Limits for the calls of a secret function. */
 export interface LookupLimits {
-  /** Calls that run at once; a further one waits for the end of another. */
+  /** Number of calls that run at the same time. Further calls wait. */
   readonly maxConcurrentDeliveries: number;
-  /** How long a call may wait and run, in milliseconds. */
+  /** Time that a call may wait and run, in milliseconds. */
   readonly dependencyTimeoutMs: number;
 }
 
 const WHAT = "the secret function";
-/** For timers that are late on a busy process. */
+/** Extra time for timers that are late on a busy process. */
 const GRACE_MS = 1_000;
 
 /**
- * Bounds `find` in time and number: anyone can send forgeries, and each is looked up before it is
- * refused. Throws or rejects where `find` does, and with a `DeadlineError` when the time is over.
+ * Limits the time and the number of `find` calls: anyone can send forgeries, and each one is looked
+ * up before it is refused. Throws or rejects when `find` does, and with a `DeadlineError` when the
+ * time is over.
  */
 export function limitLookups<Query, Found>(
   find: (query: Query) => MaybePromise<Found>,
@@ -26,7 +27,7 @@ export function limitLookups<Query, Found>(
   /** In order of arrival. */
   const waiting = new Set<(slot: Slot) => void>();
 
-  /** To the one that has waited longest. Its `find` is called by its own request, not by this one. */
+  /** Lets the call that has waited longest run. Its own request calls `find`, not this one. */
   const handOn = (slot: Slot): void => {
     limit.leave(slot);
     for (const take of waiting) {
@@ -40,7 +41,8 @@ export function limitLookups<Query, Found>(
     try {
       return await within(timeoutMs, WHAT, found);
     } finally {
-      // A call that never ends leaves its slot when its time is over, or a few would block all deliveries.
+      // A call that never ends frees its slot when its time is over. Otherwise a few such calls
+      // would block all deliveries.
       handOn(slot);
     }
   };

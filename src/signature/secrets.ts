@@ -6,24 +6,27 @@ import type { MaybeLater, MaybePromise } from "../common/promises.js";
 import { limitLookups, type LookupLimits } from "./secret-lookups.js";
 import { createSecretKey, type SecretKey, type Secrets } from "./signature.js";
 
-/** One secret, or several during a rotation, of which one must match. */
+/** One secret, or several during a rotation. One of them must match. */
 export type SecretList = string | readonly string[];
 
-/** What a secret function is asked for. Nothing of it is verified yet, so use it for a look-up alone. */
+/**
+ * What a secret function receives. Nothing here is verified yet, so use it only to look up the
+ * secret.
+ */
 export interface SecretQuery {
   /** X-Webhook-Id. */
   readonly id: string;
-  /** X-Webhook-Type, which is never signed. */
+  /** X-Webhook-Type, which the signature does not cover. */
   readonly type: string;
   /** X-Webhook-Timestamp. */
   readonly timestamp: Date;
 }
 
 /**
- * Finds the secrets of a delivery. One that returns undefined, null or an empty list knows no such
- * sender: 409 `signature_mismatch`. One that throws, returns what cannot be a secret, or takes longer
- * than `dependencyTimeoutMs`: 503 `secret_unavailable`. At most `maxConcurrentDeliveries` calls run at
- * once; others wait, within that time.
+ * Finds the secrets of a delivery. If it returns undefined, null or an empty list, the sender is
+ * unknown: 409 `signature_mismatch`. If it throws, returns a value that cannot be a secret, or
+ * takes longer than `dependencyTimeoutMs`: 503 `secret_unavailable`. At most
+ * `maxConcurrentDeliveries` calls run at the same time; others wait, within that time.
  */
 export type SecretFunction = (query: SecretQuery) => MaybePromise<SecretList | null | undefined>;
 
@@ -33,17 +36,21 @@ export type SecretFunction = (query: SecretQuery) => MaybePromise<SecretList | n
  */
 export type SecretOption = SecretList | Readonly<Record<WebhookType, SecretList>> | SecretFunction;
 
-/** Gives the secrets to try. Throws or rejects where there is no usable one. */
+/** Returns the secrets to try. Throws or rejects if there is no usable one. */
 export type Keyring = (headers: DeliveryHeaders) => MaybeLater<Secrets>;
 
-/** Keys kept of the secrets that a function gave, so that they are made once and not per request. */
+/**
+ * Number of cached keys of secrets that a function returned, so that a key is not made for every
+ * request.
+ */
 const MAX_CACHED_KEYS = 1_000;
 
 const NO_SECRETS: Secrets = { order: [] };
 
 /**
- * Makes the keyring of a `secret` option. `onSecret` sees each secret: now, or when a function gives it
- * for the first time. Throws `ConfigurationError` where it cannot be one.
+ * Makes the keyring of a `secret` option. Calls `onSecret` with each secret: immediately, or when a
+ * function returns it for the first time. Throws `ConfigurationError` for a value that cannot be a
+ * secret.
  */
 export function createKeyring(
   secret: SecretOption,
@@ -65,10 +72,12 @@ function staticKeyring(secret: Exclude<SecretOption, SecretFunction>): Keyring {
   return typedKeyring(secret as Readonly<Record<string, SecretList>>);
 }
 
-/** The keys of a list of secrets, in its order. Throws `ConfigurationError` on an unusable one. */
+/**
+ * The keys of a list of secrets, in its order. Throws `ConfigurationError` for an unusable secret.
+ */
 export function keysOf(secret: SecretList, name = "secret"): SecretKey[] {
   if (typeof secret === "string" || ArrayBuffer.isView(secret)) {
-    // Bytes are refused by keyOf, which says why.
+    // `keyOf` refuses bytes and says why.
     return [keyOf(secret as string, 0, name)];
   }
   if (!Array.isArray(secret) || secret.length === 0) {
@@ -77,20 +86,26 @@ export function keysOf(secret: SecretList, name = "secret"): SecretKey[] {
       `${name}: give the secret chosen at webhook registration, as a string or a list of strings`,
     );
   }
-  // Array.from, as `map` passes over the holes of a list.
+  // `Array.from`, because `map` skips the holes of a list.
   return Array.from(secret as readonly string[], (one, at) =>
     keyOf(one, at, `${name}[${String(at)}]`),
   );
 }
 
-/** The key of one secret. Throws `ConfigurationError` where it cannot be one; `name` says which. */
+/**
+ * The key of one secret. Throws `ConfigurationError` for a value that cannot be a secret; `name`
+ * says which one.
+ */
 export function keyOf(secret: string, index = 0, name = "secret"): SecretKey {
   const fault = faultOf(secret);
   if (fault !== undefined) throw new ConfigurationError("unusable_secret", `${name} ${fault}`);
   return createSecretKey(secret, index);
 }
 
-/** Why a text cannot be a secret. Each is an accident seen in deploys, and none a secret anyone chose. */
+/**
+ * Why a text cannot be a secret. Each case is an accident seen in deployments, and none is a secret
+ * that anyone chose.
+ */
 function faultOf(secret: unknown): string | undefined {
   if (typeof secret !== "string") return "is not text: pass a string, not the bytes of a file";
   if (secret === "") return "is empty: is the environment variable set?";
@@ -105,7 +120,7 @@ function faultOf(secret: unknown): string | undefined {
 
 function typedKeyring(secrets: Readonly<Record<string, SecretList | undefined>>): Keyring {
   if (!Object.keys(secrets).every(isWebhookType)) {
-    // Without naming the key: it may be the secret, given the wrong way round.
+    // Without the key's name: it may be the secret, if key and value were swapped.
     throw new ConfigurationError(
       "unusable_secret",
       `secret has a key that is no webhook type: use ${WEBHOOK_TYPES.join(" and ")}`,
@@ -126,7 +141,8 @@ function typedKeyring(secrets: Readonly<Record<string, SecretList | undefined>>)
     all.push(...keys);
   }
   const any = { order: all };
-  // An unknown type has no secret of its own. Any may sign it: the signed body decides what it is.
+  // An unknown type has no secret of its own. Any secret may sign it: the signed body decides what
+  // it is.
   return ({ type }) => byType.get(type) ?? any;
 }
 
@@ -140,7 +156,7 @@ function functionKeyring(
   const lookUp = limitLookups(find, limits);
 
   const usableSecrets = (found: SecretList | null | undefined): Secrets => {
-    // Anyone can send a type or an id that is not known, so it is no 503.
+    // Anyone can send an unknown type or id, so this is not a 503.
     if (found === undefined || found === null) return NO_SECRETS;
     if (Array.isArray(found) && found.length === 0) return NO_SECRETS;
     const secrets: readonly unknown[] = Array.isArray(found) ? found : [found];
@@ -161,14 +177,14 @@ function functionKeyring(
   };
 
   return ({ id, type, timestampMs, signature }) => {
-    // No secret gives it, so nobody is asked for one.
+    // No secret makes this signature, so the function is not called.
     if (signature !== undefined && !isSignature(signature)) return NO_SECRETS;
     const found = lookUp({ id, type, timestamp: new Date(timestampMs) });
     return found instanceof Promise ? found.then(usableSecrets) : usableSecrets(found);
   };
 }
 
-/** The secret function gave nothing that can be a secret. */
+/** The secret function returned nothing that can be a secret. */
 export class NoUsableSecretError extends Error {
   override readonly name = "NoUsableSecretError";
   /** Stable, so that code can branch on it. */

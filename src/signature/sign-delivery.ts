@@ -4,7 +4,7 @@ import { keyOf } from "./secrets.js";
 import { sign } from "./signature.js";
 import { InvalidValueError } from "../common/errors.js";
 
-/** What is signed. */
+/** The delivery to sign. */
 export interface SignDeliveryOptions {
   /** The webhook's secret; its UTF-8 bytes are the key. */
   secret: string;
@@ -17,11 +17,13 @@ export interface SignDeliveryOptions {
 }
 
 /**
- * The value of X-Webhook-Signature, `v1=` and 64 lower-case hexadecimal digits, as the gateway makes
- * it (GATEWAY.md, "Authentication", rule 7). For tests and tools that stand in for the gateway.
+ * The value of X-Webhook-Signature, `v1=` and 64 lower-case hexadecimal digits, as the gateway
+ * makes it (GATEWAY.md, "Authentication", rule 7). For tests and tools that take the gateway's
+ * place.
  *
- * Rejects with a `ConfigurationError` for a secret that cannot be one, and with a `RangeError` for an
- * id or a timestamp that the grammar does not allow: such a signature would verify nowhere.
+ * Rejects with a `ConfigurationError` for a value that cannot be a secret, and with a `RangeError`
+ * for an id or a timestamp that the grammar does not allow: no receiver would accept such a
+ * signature.
  */
 export async function signDelivery(options: SignDeliveryOptions): Promise<string> {
   const { secret, id, timestamp, body } = options;

@@ -2,20 +2,23 @@ import { backend } from "#crypto";
 import type { SignedHead } from "./crypto/signed-head.js";
 import type { MaybeLater } from "../common/promises.js";
 
-/** A secret as the MAC backend wants it, and its place in the configuration. */
+/** A secret's key for the MAC backend, and its place in the configuration. */
 export interface SecretKey {
   readonly key: ReturnType<typeof backend.importKey>;
-  /** Place in the list of secrets, as reports name it. */
+  /** Place in the list of secrets, as shown in reports. */
   readonly index: number;
 }
 
-/** Secrets of which one must match. */
+/** Secrets to try. One of them must match. */
 export interface Secrets {
-  /** The one that matched last comes first. A new list at each change: a request may be in the old one. */
+  /**
+   * The secret that matched last comes first. Each change makes a new list, because a request may
+   * still read the old one.
+   */
   order: readonly SecretKey[];
 }
 
-/** Makes the key of one secret; done once, not per request. */
+/** Makes the key of one secret. Called once, not for every request. */
 export function createSecretKey(secret: string, index: number): SecretKey {
   return { key: backend.importKey(secret), index };
 }
@@ -31,9 +34,9 @@ function headerValue(hex: string): string {
 }
 
 /**
- * The index of the secret that gives `signature` over these headers and bytes, or undefined. A
- * mismatch has tried every secret. The one that matched last is tried first, so that further secrets
- * cost nothing but a forger's time: each takes 1.4 µs for 1 KB.
+ * The index of the secret that makes `signature` over these headers and bytes. Undefined if none of
+ * the secrets does. Tries the secret that matched last first, so that further secrets cost time
+ * only for a forgery: 1.4 µs each for 1 KB.
  */
 export function matchSecret(
   secrets: Secrets,
@@ -67,7 +70,7 @@ function tryFrom(start: number, attempt: Attempt): MaybeLater<number | undefined
   }
 }
 
-/** Puts the secret that matched in front, and gives its index. */
+/** Moves the secret that matched to the front, and returns its index. */
 function tryFirst(secret: SecretKey, { secrets, order }: Attempt): number {
   if (order[0] !== secret) secrets.order = [secret, ...order.filter((other) => other !== secret)];
   return secret.index;

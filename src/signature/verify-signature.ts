@@ -3,9 +3,9 @@ import { readBody, UnreadableBody } from "../delivery/request.js";
 import { keysOf, type SecretList } from "./secrets.js";
 import { matchSecret } from "./signature.js";
 
-/** What is verified. */
+/** The delivery to verify. */
 export interface VerifySignatureOptions {
-  /** The webhook's secret, or several, of which one must match. */
+  /** The webhook's secret, or several. One of them must match. */
   secret: SecretList;
   /** `Headers`, or a record in any letter case. */
   headers: WebhookHeaders;
@@ -14,11 +14,11 @@ export interface VerifySignatureOptions {
 }
 
 /**
- * Whether a secret gives the signature in the headers over these bytes. Nothing else is checked: no
- * freshness, no duplicates. A receiver does all of it, so use this for one-off checks alone.
+ * Whether a secret makes the signature in the headers over these bytes. It checks nothing else: no
+ * freshness, no duplicates. A receiver checks everything, so use this only for one-off checks.
  *
- * False for whatever headers and body there may be; rejects with a `ConfigurationError` for a secret
- * that cannot be one.
+ * Returns false for any other headers and body. Rejects with a `ConfigurationError` for a value
+ * that cannot be a secret.
  */
 export async function verifySignature(options: VerifySignatureOptions): Promise<boolean> {
   const secrets = { order: keysOf(options.secret) };

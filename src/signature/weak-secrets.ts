@@ -1,9 +1,11 @@
 import { environmentVariable } from "../common/runtime.js";
 
-/** Shorter ones can be guessed from one captured delivery, without asking the receiver. */
+/**
+ * One captured delivery is enough to guess a shorter secret, without any request to the receiver.
+ */
 const MIN_LENGTH = 16;
 
-/** What documents and templates put where a secret belongs, without case, spaces and signs. */
+/** Placeholders in documents and templates, without case, spaces and signs. */
 const PLACEHOLDERS = new Set([
   ...["changeme", "changethis", "replaceme", "secret", "mysecret", "yoursecret", "yoursecrethere"],
   ...["supersecret", "topsecret", "webhooksecret", "yourwebhooksecret", "yourwebhooksecrethere"],
@@ -19,10 +21,12 @@ const PLACEHOLDERS = new Set([
   ...["insertsecrethere", "putyoursecrethere", "pleasechangeme", "whsec", "whsecyoursecret"],
 ]);
 
-/** The public secret of this package's fixtures, which its examples and tests run with. */
+/** The public secret of this package's fixtures, examples and tests. */
 const PUBLIC_TEST_SECRET = "whsec_test_0123456789abcdef";
 
-/** Why a secret should be another one; undefined where nothing speaks against it. Never the secret. */
+/**
+ * Why the secret should be replaced. Undefined if there is no reason. Never contains the secret.
+ */
 function weaknessOf(secret: string): string | undefined {
   if (PLACEHOLDERS.has(secret.toLowerCase().replaceAll(/[^0-9a-z]/g, ""))) {
     return "is a placeholder of a template";
@@ -37,7 +41,7 @@ function weaknessOf(secret: string): string | undefined {
   return undefined;
 }
 
-/** Looks at each secret that a receiver is given, and warns of the first weak one, once. */
+/** Checks each secret of a receiver, and warns once, about the first weak one. */
 export function createSecretWatch(warn: (message: string) => void): (secret: string) => void {
   let hasWarned = false;
   return (secret) => {

@@ -21,7 +21,7 @@ describe("the body may be", () => {
       "bytes of another realm",
       () => runInNewContext("Uint8Array.from(bytes)", { bytes: [...BYTES] }) as unknown,
     ],
-  ])("%s", async (_, body) => {
+  ])("the body may be %s", async (_, body) => {
     const { receive, handled, reports } = recordingReceiver();
     const request = await delivery({ body: TEXT });
     expect((await receive({ ...request, body: body() as Body })).outcome).toBe("handled");
@@ -36,7 +36,7 @@ describe("the body may be", () => {
   }
 
   test.each(["", undefined, null, new Uint8Array(0)])(
-    "empty, as %j, which is authentic where it is signed",
+    "the body may be empty, as %j, and is authentic if it is signed",
     async (body) => {
       const { receive, reports } = recordingReceiver();
       const answer = await receive({ ...rawDelivery({ body: "" }), body: body as Body });
@@ -46,7 +46,7 @@ describe("the body may be", () => {
   );
 });
 
-describe("what a parser made of the body is refused as consumed, whatever stands in it:", () => {
+describe("a body that a parser has consumed", () => {
   test.each<[string, unknown]>([
     ["an object", { alarm: alarm() }],
     ["an empty object", {}],
@@ -63,17 +63,20 @@ describe("what a parser made of the body is refused as consumed, whatever stands
     ["a String object", new String(TEXT)],
     ["a Buffer as JSON", Buffer.from(TEXT).toJSON()],
     ["an object with an unknown reason", { unreadable: "gone", bytes: 1 }],
-  ])("%s", async (_, body) => {
-    const lines: unknown[] = [];
-    const logger = { warn: () => 0, error: (line: unknown) => lines.push(line) };
-    const { receive, handled } = recordingReceiver({ logger });
-    const answer = await receive({ ...(await delivery()), body: body as Body });
-    expect(answer).toMatchObject({ status: 503, outcome: "body_consumed" });
-    expect(handled).toEqual([]);
-    expect(lines).toEqual([expect.stringContaining("pass the raw body")]);
-  });
+  ])(
+    "a body that a parser has consumed is refused, whatever the parser made of it: %s",
+    async (_, body) => {
+      const lines: unknown[] = [];
+      const logger = { warn: () => 0, error: (line: unknown) => lines.push(line) };
+      const { receive, handled } = recordingReceiver({ logger });
+      const answer = await receive({ ...(await delivery()), body: body as Body });
+      expect(answer).toMatchObject({ status: 503, outcome: "body_consumed" });
+      expect(handled).toEqual([]);
+      expect(lines).toEqual([expect.stringContaining("pass the raw body")]);
+    },
+  );
 
-  test("an object by which the sender pretends to be an adapter", async () => {
+  test("a body that a parser has consumed is refused if the sender imitates an adapter's object", async () => {
     const lines: unknown[] = [];
     const log = (...line: unknown[]) => lines.push(line);
     const { receive, reports } = recordingReceiver({ logger: { warn: log, error: log } });
@@ -87,19 +90,22 @@ describe("what a parser made of the body is refused as consumed, whatever stands
 describe("maxBodyBytes", () => {
   test.each<[string, number, Body]>([
     ["a text of one-byte characters", 10, "x".repeat(11)],
-    ["a text that is too long in bytes alone", 10, "å".repeat(6)],
+    ["a text that is too long only in bytes", 10, "å".repeat(6)],
     ["bytes", 10, new Uint8Array(11)],
-  ])("refuses %s above it, before the signature is looked at", async (_, maxBodyBytes, body) => {
-    const { receive, handled } = recordingReceiver({ maxBodyBytes, secret: () => [] });
-    const answer = await receive({ headers: {}, body });
-    expect(answer).toMatchObject({ status: 409, outcome: "body_too_large" });
-    expect(handled).toEqual([]);
-  });
+  ])(
+    "maxBodyBytes refuses %s above the limit before the signature is checked",
+    async (_, maxBodyBytes, body) => {
+      const { receive, handled } = recordingReceiver({ maxBodyBytes, secret: () => [] });
+      const answer = await receive({ headers: {}, body });
+      expect(answer).toMatchObject({ status: 409, outcome: "body_too_large" });
+      expect(handled).toEqual([]);
+    },
+  );
 
   test.each<[string, number, string]>([
     ["a text of one-byte characters", 10, "x".repeat(10)],
     ["a text of two-byte characters", 10, "å".repeat(5)],
-  ])("lets %s of just that size pass", async (_, maxBodyBytes, body) => {
+  ])("maxBodyBytes accepts %s of exactly the limit", async (_, maxBodyBytes, body) => {
     const { receive } = recordingReceiver({ maxBodyBytes });
     expect((await receive(rawDelivery({ body }))).outcome).toBe("unrecognized");
   });

@@ -4,12 +4,12 @@ import { NOW_SECONDS } from "../support/deliveries.js";
 import { rawDelivery, type RawDelivery } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
-// Every text here is under a good signature, so that nothing but the grammar can refuse it.
+// Every text here has a valid signature, so only the grammar can refuse it.
 
 const HANDLED = { outcome: "handled", status: 200, runs: 1 };
 const MALFORMED = { outcome: "malformed", status: 409, runs: 0 };
 
-/** What becomes of a delivery, at the moment of its own timestamp. */
+/** The outcome of a delivery that arrives at the time of its own timestamp. */
 async function outcomeOf(raw: RawDelivery) {
   const now = Number(raw.timestamp ?? NOW_SECONDS) * 1000;
   const { receive, handled } = recordingReceiver({ now: () => now });
@@ -37,34 +37,37 @@ const FORBIDDEN = [
   ["a zero-width space", "\u200b"],
   ["a byte order mark", "\ufeff"],
   ["a character beyond 16 bits", "\u{1d7d4}"],
-  ["half of one", "\ud835"],
+  ["half a surrogate pair", "\ud835"],
 ] as const;
 
-describe.each(FORBIDDEN)("%s", (_, character) => {
-  test.each(["at the front", "inside", "at the end"] as const)("is refused %s", async (place) => {
-    const put = (text: string) => {
-      if (place === "at the front") return character + text;
-      return place === "inside"
-        ? `${text.slice(0, 3)}${character}${text.slice(3)}`
-        : text + character;
-    };
-    expect(await outcomeOf({ id: put("abcdef") })).toEqual(MALFORMED);
-    expect(await outcomeOf({ type: put("new_alarm") })).toEqual(MALFORMED);
-    const { receive, handled } = recordingReceiver();
-    const { status, outcome } = await receive(
-      rawDelivery({ timestamp: put(String(NOW_SECONDS).slice(0, 9)) }),
-    );
-    expect({ status, outcome, runs: handled.length }).toEqual(MALFORMED);
-  });
+describe.each(FORBIDDEN)("%s", (forbidden, character) => {
+  test.each(["at the front", "inside", "at the end"] as const)(
+    `${forbidden} %s of a header is refused`,
+    async (place) => {
+      const put = (text: string) => {
+        if (place === "at the front") return character + text;
+        return place === "inside"
+          ? `${text.slice(0, 3)}${character}${text.slice(3)}`
+          : text + character;
+      };
+      expect(await outcomeOf({ id: put("abcdef") })).toEqual(MALFORMED);
+      expect(await outcomeOf({ type: put("new_alarm") })).toEqual(MALFORMED);
+      const { receive, handled } = recordingReceiver();
+      const { status, outcome } = await receive(
+        rawDelivery({ timestamp: put(String(NOW_SECONDS).slice(0, 9)) }),
+      );
+      expect({ status, outcome, runs: handled.length }).toEqual(MALFORMED);
+    },
+  );
 });
 
 describe.each([
   ["spaces", "  "],
   ["tabs", "\t\t"],
-])("%s", (_, blanks) => {
+])("%s", (kind, blanks) => {
   const trimmed = { id: "abcdef", timestamp: String(NOW_SECONDS), type: "new_alarm" };
 
-  test("around a header's value are no part of it, also in an array and around the signature", async () => {
+  test(`${kind} around a header's value are ignored, also in an array and around the signature`, async () => {
     const { receive, handled } = recordingReceiver({ now: () => NOW_SECONDS * 1000 });
     const { headers, body } = rawDelivery(trimmed);
     const padded = Object.fromEntries(
@@ -76,25 +79,31 @@ describe.each([
     expect(handled).toHaveLength(1);
   });
 
-  test.each(["id", "timestamp", "type"] as const)("inside the %s are malformed", async (name) => {
-    const { receive } = recordingReceiver({ now: () => NOW_SECONDS * 1000 });
-    const text = `${trimmed[name].slice(0, 3)}${blanks}${trimmed[name].slice(3)}`;
-    expect(await receive(rawDelivery({ ...trimmed, [name]: text }))).toMatchObject({
-      outcome: "malformed",
-    });
-  });
+  test.each(["id", "timestamp", "type"] as const)(
+    `${kind} inside the %s are malformed`,
+    async (name) => {
+      const { receive } = recordingReceiver({ now: () => NOW_SECONDS * 1000 });
+      const text = `${trimmed[name].slice(0, 3)}${blanks}${trimmed[name].slice(3)}`;
+      expect(await receive(rawDelivery({ ...trimmed, [name]: text }))).toMatchObject({
+        outcome: "malformed",
+      });
+    },
+  );
 
-  test.each(["id", "timestamp", "type"] as const)("alone as the %s are malformed", async (name) => {
-    const { receive } = recordingReceiver({ now: () => NOW_SECONDS * 1000 });
-    expect(await receive(rawDelivery({ ...trimmed, [name]: blanks }))).toMatchObject({
-      outcome: "malformed",
-    });
-  });
+  test.each(["id", "timestamp", "type"] as const)(
+    `${kind} as the only content of the %s are malformed`,
+    async (name) => {
+      const { receive } = recordingReceiver({ now: () => NOW_SECONDS * 1000 });
+      expect(await receive(rawDelivery({ ...trimmed, [name]: blanks }))).toMatchObject({
+        outcome: "malformed",
+      });
+    },
+  );
 });
 
 describe("the timestamp", () => {
   test.each(["0", "7", "1760000000", "999999999999", "001760000000", "000000000000"])(
-    "may be %j, and is signed as that text",
+    "the timestamp %j is accepted and signed as that text",
     async (timestamp) => {
       expect(await outcomeOf({ timestamp })).toEqual(HANDLED);
     },
@@ -109,7 +118,7 @@ describe("the timestamp", () => {
     "0x68e778",
     "1_760_000",
     "NaN",
-  ])("may not be %j", async (timestamp) => {
+  ])("the timestamp %j is malformed", async (timestamp) => {
     expect(await outcomeOf({ timestamp })).toEqual(MALFORMED);
   });
 });
@@ -127,22 +136,22 @@ describe("the id", () => {
     "constructor",
     "undefined",
     "x".repeat(128),
-  ])("may be %j", async (id) => {
+  ])("the id %j is accepted", async (id) => {
     expect(await outcomeOf({ id })).toEqual(HANDLED);
   });
 
-  test.each([129, 1_000, 100_000])("may not be %i characters long", async (length) => {
+  test.each([129, 1_000, 100_000])("an id of %i characters is malformed", async (length) => {
     expect(await outcomeOf({ id: "x".repeat(length) })).toEqual(MALFORMED);
   });
 });
 
 describe("the type", () => {
-  test("is refused from 129 characters on, and by itself where it is not documented", async () => {
+  test("a type of 128 characters is a type mismatch, and a longer type is malformed", async () => {
     expect(await outcomeOf({ type: "x".repeat(129) })).toEqual(MALFORMED);
     expect((await outcomeOf({ type: "x".repeat(128) })).outcome).toBe("type_mismatch");
   });
 
-  test("is compared with letter case", async () => {
+  test("a documented type in another letter case is a type mismatch", async () => {
     expect((await outcomeOf({ type: "New_Alarm" })).outcome).toBe("type_mismatch");
   });
 });
@@ -151,7 +160,7 @@ describe("as properties", () => {
   const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-";
   const settings = { seed: 20_260_708, numRuns: 300 };
 
-  test("every id of the grammar is handled", async () => {
+  test("as a property, every id that fits the grammar is handled", async () => {
     const ids = fc.string({
       unit: fc.constantFrom(...Array.from(letters)),
       minLength: 1,
@@ -165,7 +174,7 @@ describe("as properties", () => {
     );
   });
 
-  test("every timestamp of the grammar is handled", async () => {
+  test("as a property, every timestamp that fits the grammar is handled", async () => {
     const digits = fc.string({
       unit: fc.constantFrom(...Array.from("0123456789")),
       minLength: 1,
@@ -179,7 +188,7 @@ describe("as properties", () => {
     );
   });
 
-  test("no other id or timestamp is, however well it is signed", async () => {
+  test("as a property, every id or timestamp outside the grammar is refused, even if it is signed correctly", async () => {
     const texts = fc.oneof(
       fc.string({ unit: "binary", maxLength: 140 }),
       fc.string({ unit: "binary-ascii", maxLength: 140 }),
@@ -201,7 +210,7 @@ describe("as properties", () => {
           text.length > 0 &&
           text.length <= 12 &&
           Array.from(text).every((one) => "0123456789".includes(one));
-        // What is around a text is no part of it, so its signature is over another one.
+        // The spaces around a text are not part of the value, so its signature covers another text.
         fc.pre(!isId && !isTimestamp && !/^[ \t]|[ \t]$/.test(text));
         expect((await receive(rawDelivery({ id: text }))).outcome).toBe("malformed");
         expect((await receive(rawDelivery({ timestamp: text }))).outcome).toBe("malformed");

@@ -3,8 +3,9 @@ import { expect, test } from "vitest";
 import { GENUINE, MALFORMED, NAMES, inCase, judge, type Name } from "./header-judge.js";
 
 /**
- * The slow and obvious way: all names in lower case, all texts under a name in one list, and more
- * than one text, or what is no text, makes a record malformed. `verifySignature` reads no type.
+ * A slow and obvious reference: it lists the texts under each lower-case name. More than one text,
+ * or a value that is not a text, makes a record malformed. `verifySignature` does not read the
+ * type.
  */
 function slowReference(record: Readonly<Record<string, unknown>>) {
   const found = new Map<string, unknown[]>(NAMES.map((name) => [name, []]));
@@ -33,7 +34,7 @@ function slowReference(record: Readonly<Record<string, unknown>>) {
   return { outcome: signature === "missing" ? "unsigned" : "handled", verified: isSigned };
 }
 
-test("as a property: a record is read as by a slow reference", async () => {
+test("as a property, records of headers are read as a slow reference reads them", async () => {
   const entry = (name: Name) => {
     const text = GENUINE.headers[name];
     const value = fc.oneof(
@@ -42,7 +43,7 @@ test("as a property: a record is read as by a slow reference", async () => {
       { weight: 3, arbitrary: fc.constantFrom<unknown>(undefined, []) },
       {
         weight: 1,
-        // No text of these is in any of the four grammars.
+        // None of these texts fits any of the four grammars.
         arbitrary: fc.constantFrom<unknown>(
           ...["", "a b", `${text},${text}`, null, 5, true, { toString: () => text }],
           ...[
@@ -104,7 +105,7 @@ test("as a property: a record is read as by a slow reference", async () => {
     }),
     { seed: 20_260_708, numRuns: 2_000 },
   );
-  // A generator that makes hardly anything but malformed records would show little.
+  // A generator that makes almost only malformed records would prove little.
   for (const outcome of ["handled", "unsigned", "malformed"]) {
     expect(seen.get(outcome), outcome).toBeGreaterThan(100);
   }

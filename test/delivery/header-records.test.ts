@@ -9,7 +9,7 @@ describe.each(NAMES)("%s", (name) => {
   );
 
   test.each(["before", "after"])(
-    "is malformed in a second letter case %s the lower",
+    `${name} is malformed if a second letter case comes %s the lower case`,
     async (place) => {
       const second = { [inCase(name, 1)]: text };
       const record =
@@ -18,7 +18,7 @@ describe.each(NAMES)("%s", (name) => {
     },
   );
 
-  test("is malformed in two letter cases that are both not the lower, in any order", async () => {
+  test(`${name} is malformed in two letter cases, both not lower case, in any order`, async () => {
     const [one, two] = [{ [inCase(name, 1)]: text }, { [inCase(name, 2 ** 11)]: text }];
     expect(await judge({ ...others, ...one, ...two })).toEqual(MALFORMED);
     expect(await judge({ ...two, ...others, ...one })).toEqual(MALFORMED);
@@ -26,22 +26,25 @@ describe.each(NAMES)("%s", (name) => {
 
   test.each([
     ["in lower case", 0],
-    ["in another", 0xfffff],
-  ])("is read once from a getter %s, so that what is checked is what is used", async (_, mask) => {
-    let reads = 0;
-    const record = Object.defineProperty({ ...others }, inCase(name, mask), {
-      enumerable: true,
-      get: () => {
-        reads += 1;
-        return text;
-      },
-    });
-    const { receive } = recordingReceiver();
-    const { outcome } = await receive({ headers: record, body: GENUINE.body });
-    expect({ outcome, reads }).toEqual({ outcome: "handled", reads: 1 });
-  });
+    ["in another letter case", 0xfffff],
+  ])(
+    `${name} is read once from a getter %s, so the checked value is the used value`,
+    async (_, mask) => {
+      let reads = 0;
+      const record = Object.defineProperty({ ...others }, inCase(name, mask), {
+        enumerable: true,
+        get: () => {
+          reads += 1;
+          return text;
+        },
+      });
+      const { receive } = recordingReceiver();
+      const { outcome } = await receive({ headers: record, body: GENUINE.body });
+      expect({ outcome, reads }).toEqual({ outcome: "handled", reads: 1 });
+    },
+  );
 
-  test("may have a getter that throws, which rejects no delivery", async () => {
+  test(`${name} may have a getter that throws, and the delivery is not rejected`, async () => {
     const record = Object.defineProperty({ ...others }, name, {
       enumerable: true,
       get: () => {
@@ -54,7 +57,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(handled).toEqual([]);
   });
 
-  test("is not given twice by what a record has inherited", async () => {
+  test(`${name} does not count as repeated because of an inherited property`, async () => {
     for (const inherited of [name, inCase(name, 1)]) {
       const record = Object.assign(
         Object.create({ [inherited]: "other" }) as object,
@@ -64,13 +67,13 @@ describe.each(NAMES)("%s", (name) => {
     }
   });
 
-  test("is not given twice by a symbol of its name", async () => {
+  test(`${name} does not count as repeated because of a symbol with its name`, async () => {
     const record = { ...GENUINE.headers, [Symbol(name)]: "other", [Symbol.for(name)]: "other" };
     expect(await judge(record)).toEqual(HANDLED);
   });
 });
 
-test("names that a record has inherited, or hides, are none of its headers", async () => {
+test("inherited and non-enumerable names are not headers of a record", async () => {
   for (const mask of [0, 1, 0xfffff]) {
     const headers = Object.entries(GENUINE.headers).map(([name, text]) => [
       inCase(name, mask),

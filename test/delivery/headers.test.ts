@@ -11,7 +11,7 @@ const NAMES = [
 ] as const;
 type Name = (typeof NAMES)[number];
 
-/** The outcome of a genuine delivery whose headers are handed over as `change` makes them. */
+/** The outcome of a genuine delivery whose headers `change` has converted. */
 async function outcomeWith(change: (headers: SignedHeaders) => unknown) {
   const { receive, handled } = recordingReceiver();
   const request = await delivery();
@@ -50,8 +50,8 @@ describe("headers are found", () => {
       "in the Headers of a Request",
       (headers) => new Request("https://a.example", { headers }).headers,
     ],
-    ["as lists of one", (headers) => revalue(headers, (text) => [text])],
-    ["as frozen lists of one", (headers) => revalue(headers, (text) => Object.freeze([text]))],
+    ["as one-element lists", (headers) => revalue(headers, (text) => [text])],
+    ["as frozen one-element lists", (headers) => revalue(headers, (text) => Object.freeze([text]))],
     [
       "in a record without a prototype",
       (headers) => Object.assign(Object.create(null) as object, headers),
@@ -92,7 +92,7 @@ describe("headers are found", () => {
         ),
       }),
     ],
-  ])("%s", async (_, change) => {
+  ])("headers are found %s", async (_, change) => {
     expect(await outcomeWith(change)).toEqual(HANDLED);
   });
 });
@@ -105,19 +105,16 @@ describe.each(NAMES)("%s", (name) => {
     ["undefined", (headers) => ({ ...headers, [name]: undefined })],
     ["an empty list", (headers) => ({ ...headers, [name]: [] })],
     ["left out of a Headers object", (headers) => new Headers(without(headers, name))],
-  ])("is missing when %s", async (_, change) => {
+  ])(`${name} is missing if it is %s`, async (_, change) => {
     expect(await outcomeWith(change)).toEqual(missing);
   });
 
   test.each<[string, (headers: SignedHeaders) => unknown]>([
     ["as a list of two", (headers) => ({ ...headers, [name]: [headers[name], headers[name]] })],
-    [
-      "as a list of two, of which one is empty",
-      (headers) => ({ ...headers, [name]: [headers[name], ""] }),
-    ],
+    ["as a list of two, one empty", (headers) => ({ ...headers, [name]: [headers[name], ""] })],
     ["in two letter cases", (headers) => ({ ...headers, [name.toUpperCase()]: headers[name] })],
     [
-      "in two letter cases, of which one is a list",
+      "in two letter cases, one as a list",
       (headers) => ({ ...headers, [titleCase(name)]: [headers[name]] }),
     ],
     ["in a Headers object", appendTwice],
@@ -126,10 +123,10 @@ describe.each(NAMES)("%s", (name) => {
       (headers) => ({ ...headers, [name]: `${headers[name]}, ${headers[name]}` }),
     ],
     [
-      "joined by a comma alone",
+      "joined by a comma without a space",
       (headers) => ({ ...headers, [name]: `${headers[name]},${headers[name]}` }),
     ],
-  ])("is malformed when it is given twice: %s", async (_, change) => {
+  ])(`${name} is malformed if it is sent twice: %s`, async (_, change) => {
     expect(await outcomeWith(change)).toEqual(MALFORMED);
   });
 
@@ -142,21 +139,21 @@ describe.each(NAMES)("%s", (name) => {
     ["an object", { toString: () => "1760000000" }],
     ["a list with undefined", [undefined]],
     ["a list with a number", [1_760_000_000]],
-  ])("is malformed as %s", async (_, value) => {
+  ])(`${name} is malformed as %s`, async (_, value) => {
     expect(await outcomeWith((headers) => ({ ...headers, [name]: value }))).toEqual(MALFORMED);
   });
 
   test.each<[string, (text: string) => unknown]>([
     ["a list", (text) => [text]],
-    ["an object that reads as the text", (text) => ({ toString: () => text })],
-  ])("is malformed where the get of a Headers object gives %s", async (_, wrap) => {
+    ["an object that converts to the text", (text) => ({ toString: () => text })],
+  ])(`${name} is malformed if the get method of a Headers object returns %s`, async (_, wrap) => {
     const answer = await outcomeWith((headers) => ({
       get: (other: Name) => (other === name ? wrap(headers[other]) : headers[other]),
     }));
     expect(answer).toEqual(MALFORMED);
   });
 
-  test("is malformed as a list in a list", async () => {
+  test(`${name} is malformed as a list in a list`, async () => {
     expect(await outcomeWith((headers) => ({ ...headers, [name]: [[headers[name]]] }))).toEqual(
       MALFORMED,
     );
@@ -169,7 +166,7 @@ describe.each(NAMES)("%s", (name) => {
   }
 });
 
-describe("what has no headers at all is malformed", () => {
+describe("a delivery without any headers", () => {
   test.each<[string, unknown]>([
     ["undefined", undefined],
     ["null", null],
@@ -178,17 +175,17 @@ describe("what has no headers at all is malformed", () => {
     ["a text", "x-webhook-id: a"],
     ["a number", 5],
     ["a list of pairs", [["x-webhook-id", "a"]]],
-  ])("%s", async (_, headers) => {
+  ])("a delivery without any headers is malformed: %s", async (_, headers) => {
     expect(await outcomeWith(() => headers)).toEqual(MALFORMED);
   });
 });
 
-test("a missing header is malformed and not unsigned, even without a signature", async () => {
+test("a missing header is malformed, not unsigned, even without a signature", async () => {
   expect(await outcomeWith(() => ({ "x-webhook-id": "a", "x-webhook-type": "new_alarm" }))).toEqual(
     MALFORMED,
   );
 });
 
-test("a Map of lower-case names has a get as Headers have", async () => {
+test("a Map of lower-case names is read by its get method, like Headers", async () => {
   expect(await outcomeWith((headers) => new Map(Object.entries(headers)))).toEqual(HANDLED);
 });

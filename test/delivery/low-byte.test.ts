@@ -5,8 +5,8 @@ import { spiedStore } from "../support/spied-store.js";
 import { rawDelivery } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
-// Writing text as latin1 keeps the low byte of a character alone. A delivery that was captured and
-// sent again with U+0136 for a "6" of its id would then have the same signature and a new id.
+// Writing text as latin1 keeps only the low byte of a character. A captured delivery that is sent
+// again with U+0136 instead of a "6" in its id would then have the same signature and a new id.
 
 const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3666";
 const NAMES = { id: "x-webhook-id", timestamp: "x-webhook-timestamp" } as const;
@@ -22,7 +22,10 @@ const HOLDERS: [string, (headers: Headers) => WebhookHeaders][] = [
   ["an object with get", (headers) => ({ get: (name) => headers[name as keyof Headers] })],
 ];
 
-/** What becomes of the captured delivery once it was handled, with the headers that `forge` makes. */
+/**
+ * The outcome of a captured delivery, already handled once, that is sent again with the headers
+ * that `forge` makes.
+ */
 async function replay(
   forge: (headers: Headers) => Headers,
   hold: (headers: Headers) => WebhookHeaders,
@@ -39,11 +42,11 @@ async function replay(
   return { outcome, status, verified, runs: handled.length, calls: calls.length - callsBefore };
 }
 
-/** One run, of the delivery that was captured; nothing of the store is touched by the other. */
+/** One run with the captured delivery. The runs do not share a store. */
 const MALFORMED = { outcome: "malformed", status: 409, verified: false, runs: 1, calls: 0 };
 
-describe.each(HOLDERS)("in %s, a captured delivery is malformed", (_, hold) => {
-  test("not as it is: it is a duplicate", async () => {
+describe.each(HOLDERS)("in %s, a captured delivery with a changed character", (holder, hold) => {
+  test(`a captured delivery that is sent again unchanged is a duplicate (headers in ${holder})`, async () => {
     expect(await replay((headers) => headers, hold)).toMatchObject({
       outcome: "duplicate",
       verified: true,
@@ -61,17 +64,20 @@ describe.each(HOLDERS)("in %s, a captured delivery is malformed", (_, hold) => {
     ["U+0136 for the 6 of its timestamp", "timestamp", String(NOW_SECONDS).replace("6", "\u0136")],
     ["U+0130 for the zeros", "timestamp", String(NOW_SECONDS).replaceAll("0", "\u0130")],
     ["a full-width 6", "timestamp", String(NOW_SECONDS).replace("6", "\uff16")],
-  ] as const)("with %s (%s)", async (_what, field, text) => {
-    const forge = (headers: Headers) => ({ ...headers, [NAMES[field]]: text });
-    expect(await replay(forge, hold)).toEqual(MALFORMED);
-  });
+  ] as const)(
+    `a captured delivery in ${holder} is malformed with %s (%s)`,
+    async (_what, field, text) => {
+      const forge = (headers: Headers) => ({ ...headers, [NAMES[field]]: text });
+      expect(await replay(forge, hold)).toEqual(MALFORMED);
+    },
+  );
 
   test.each([
     ["the first", 3],
     ["one in the middle", 40],
     ["the last", 66],
   ])(
-    "with a character for %s digit of the signature whose low byte is that digit",
+    `a captured delivery in ${holder} is malformed if %s digit of the signature has a character with the same low byte`,
     async (_place, at) => {
       for (const high of [0x01, 0x02, 0x80, 0xd8, 0xdc, 0xff]) {
         const forge = (headers: Headers) =>
@@ -91,7 +97,7 @@ test.each([
   ["timestamp", "1760000000:a"],
   ["timestamp", "0".repeat(13)],
 ] as const)(
-  "verifySignature refuses the %s %j, even where it is well signed",
+  "verifySignature refuses the %s %j, even with a correct signature",
   async (field, text) => {
     const secret = TEST_SECRET;
     expect(await verifySignature({ secret, ...rawDelivery() })).toBe(true);
@@ -99,14 +105,14 @@ test.each([
   },
 );
 
-test("each digit of a signature is read by its whole code, and by nothing less", async () => {
+test("each digit of a signature is compared by its whole character code", async () => {
   const { headers, body } = rawDelivery();
   const taken: string[] = [];
   const isTaken = (forged: Headers) =>
     verifySignature({ secret: TEST_SECRET, headers: forged, body });
   for (let at = 3; at < 67; at++) {
     for (let high = 1; high < 512; high++) {
-      // The code and multiples of 128 on top of it: the digits are found in a table of 128.
+      // The code plus multiples of 128, because the digits are looked up in a table of 128 entries.
       const forged = withSignature(headers, at, (code) => code + high * 128);
       if (await isTaken(forged)) taken.push(`${high * 128} at ${at}`);
     }
@@ -115,7 +121,7 @@ test("each digit of a signature is read by its whole code, and by nothing less",
   expect(taken).toEqual([]);
 });
 
-test("of all characters, the 22 hexadecimal digits alone can stand in a signature", async () => {
+test("of all characters, only the 22 hexadecimal digits are accepted in a signature", async () => {
   const { receive } = recordingReceiver();
   const { headers, body } = rawDelivery();
   const digits: string[] = [];
@@ -131,7 +137,7 @@ test("of all characters, the 22 hexadecimal digits alone can stand in a signatur
   expect(digits.join("")).toBe("0123456789ABCDEFabcdef");
 });
 
-/** These headers with another character at one place of the signature. */
+/** These headers with one character of the signature replaced. */
 function withSignature(headers: Headers, at: number, change: (code: number) => number): Headers {
   const text = headers["x-webhook-signature"];
   const character = String.fromCharCode(change(text.charCodeAt(at)));

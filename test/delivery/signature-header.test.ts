@@ -20,7 +20,7 @@ describe("the signature header", () => {
   test.each<[string, (signature: string) => string]>([
     ["in capitals", (signature) => `v1=${signature.slice(3).toUpperCase()}`],
     ["in mixed letter case", (signature) => `v1=${mixCase(signature.slice(3))}`],
-  ])("is accepted %s", async (_, change) => {
+  ])("the signature header is accepted %s", async (_, change) => {
     expect(await outcomeWith(change)).toEqual(HANDLED);
   });
 
@@ -36,16 +36,19 @@ describe("the signature header", () => {
     ["as v1:", (signature) => `v1:${signature.slice(3)}`],
     ["as sha256=", (signature) => `sha256=${signature.slice(3)}`],
     ["with a no-break space in front", (signature) => `\u00a0${signature}`],
-    ["with a space behind the equals sign", (signature) => `v1= ${signature.slice(3)}`],
-    ["with a newline behind", (signature) => `${signature}\n`],
-    ["with 0x in front of the digits", (signature) => `v1=0x${signature.slice(5)}`],
-    ["with a letter that is no digit", (signature) => `${signature.slice(0, -1)}g`],
+    ["with a space after the equals sign", (signature) => `v1= ${signature.slice(3)}`],
+    ["with a newline at the end", (signature) => `${signature}\n`],
+    ["with 0x before the digits", (signature) => `v1=0x${signature.slice(5)}`],
+    ["with a letter that is not a digit", (signature) => `${signature.slice(0, -1)}g`],
     ["with a full-width digit", (signature) => `${signature.slice(0, -1)}\uff10`],
-    ["with a digit whose low byte alone is one", (signature) => `${signature.slice(0, -1)}\u0130`],
+    [
+      "with a character whose low byte is a digit",
+      (signature) => `${signature.slice(0, -1)}\u0130`,
+    ],
     ["twice, joined by a comma", (signature) => `${signature},${signature}`],
-    ["after a wrong one", (signature) => `v1=${"0".repeat(64)} ${signature}`],
+    ["after a wrong signature", (signature) => `v1=${"0".repeat(64)} ${signature}`],
     ["in base64", (signature) => `v1=${Buffer.from(signature.slice(3), "hex").toString("base64")}`],
-  ])("is malformed %s", async (_, change) => {
+  ])("the signature header is malformed %s", async (_, change) => {
     expect(await outcomeWith(change)).toEqual(MALFORMED);
   });
 });

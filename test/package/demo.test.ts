@@ -14,11 +14,11 @@ beforeAll(async () => {
 });
 
 describe("npm run demo", () => {
-  it("exits with 0 and writes no error", () => {
+  it("npm run demo exits with 0 and writes no error", () => {
     expect(run).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("delivers every fixture and shows the expected answer", () => {
+  it("npm run demo delivers every fixture and shows the expected answer", () => {
     const shown = demoRows(run.stdout).map(([mark, delivery, , status, outcome]) =>
       [mark, delivery, status, outcome].join(" | "),
     );
@@ -29,7 +29,7 @@ describe("npm run demo", () => {
     expect(shown.slice(0, expected.length).sort()).toEqual(expected.sort());
   });
 
-  it("signs anew what is genuine or stale, and leaves the bad signatures as they are", () => {
+  it("npm run demo signs genuine and stale fixtures anew, and leaves bad signatures unchanged", () => {
     const asRecorded = demoRows(run.stdout).filter(
       ([, , done]) => done === "sent as it was recorded",
     );
@@ -44,7 +44,7 @@ describe("npm run demo", () => {
     expect(run.stdout).toMatch(/^✓ Signed ten minutes ago +signed and sent +409 +stale /m);
   });
 
-  it("delivers copies, two of them at once, and again after the handler has failed", () => {
+  it("npm run demo delivers duplicates, two of them at the same time, and a redelivery after the handler failed", () => {
     expect(demoRows(run.stdout).slice(fixtures.length, fixtures.length + 8)).toEqual([
       ["✓", "Alarm delivered twice", "signed and sent", "200", "handled"],
       ["✓", "Alarm delivered twice", "sent again", "200", "duplicate"],
@@ -57,14 +57,14 @@ describe("npm run demo", () => {
     ]);
   });
 
-  it("delivers everything after six hours without a server", () => {
+  it("npm run demo delivers everything after six hours without a server", () => {
     expect(demoRows(run.stdout).slice(fixtures.length + 8, fixtures.length + 10)).toEqual([
       ["✓", "100 alarms", "9 attempts in 2 h 41 min", "–", "no answer"],
       ["✓", "100 alarms", "again after 6 h 39 min", "200", "handled"],
     ]);
   });
 
-  it("shows that 409 saves the alarm that a 401 loses", () => {
+  it("npm run demo shows that 409 saves the alarm that a 401 loses", () => {
     expect(demoRows(run.stdout).slice(fixtures.length + 10)).toEqual([
       ["✓", 'Alarm, unverifiable: "retry"', "5 attempts in 4 min", "409", "signature_mismatch"],
       ["✓", 'Alarm, unverifiable: "retry"', "again after 10 min", "200", "handled"],
@@ -75,8 +75,8 @@ describe("npm run demo", () => {
     ]);
   });
 
-  it("ends with a summary", () => {
-    // Of the rows three stand for more than a request: 900, 100 and 5.
+  it("npm run demo ends with a summary", () => {
+    // Three rows stand for several requests: 900, 100 and 5.
     const requests = demoRows(run.stdout).length + 899 + 99 + 4;
     const genuine = fixtures.filter(({ expect: { outcome } }) => outcome === "handled").length;
     expect(run.stdout.trimEnd().split("\n").at(-1)).toMatch(
@@ -87,7 +87,7 @@ describe("npm run demo", () => {
     );
   });
 
-  it("fits into 100 columns, with the columns aligned and nothing cut off", () => {
+  it("npm run demo fits into 100 columns, with aligned columns and no cut-off text", () => {
     const lines = run.stdout.split("\n");
     expect(lines.filter((line) => line.length > 100)).toEqual([]);
     expect(run.stdout).not.toContain("…");
@@ -102,11 +102,11 @@ describe("npm run demo", () => {
     }
   });
 
-  it("writes no escape codes into a pipe", () => {
+  it("npm run demo writes no escape codes into a pipe", () => {
     expect(stripVTControlCharacters(run.stdout)).toBe(run.stdout);
   });
 
-  it("writes them with FORCE_COLOR, and the same text", async () => {
+  it("npm run demo writes escape codes with FORCE_COLOR, and the same text", async () => {
     const { code, stdout } = await runDemo([], { FORCE_COLOR: "1" });
     expect(code).toBe(0);
     expect(stdout).toContain("\u001b[32m✓\u001b[39m");
@@ -115,7 +115,7 @@ describe("npm run demo", () => {
 });
 
 describe("examples/demo/tsconfig.sources.json", () => {
-  it("leads every import of the package to its source, so that the demo needs no build", async () => {
+  it("examples/demo/tsconfig.sources.json maps every import of the package to its source, so that the demo needs no build", async () => {
     const folder = join(REPOSITORY, "examples/demo");
     const files = (await readdir(folder)).filter((file) => file.endsWith(".ts"));
     const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
@@ -132,7 +132,7 @@ describe("examples/demo/tsconfig.sources.json", () => {
 });
 
 describe("npm run demo with nothing but Node on the PATH", () => {
-  it("needs no compiler and no other program", async () => {
+  it("npm run demo needs no compiler and no other program on the PATH than Node", async () => {
     const bin = await mkdtemp(join(tmpdir(), "bin-"));
     await symlink(process.execPath, join(bin, "node"));
     const { code, stdout, stderr } = await runDemo([], { PATH: bin });
@@ -160,7 +160,7 @@ describe("npm run demo with a folder", () => {
     await writeFile(join(folder, "alarm-email-hacked.json"), text.replace(from, to));
   };
 
-  it("exits with 1 and shows what differs from a wrong expectation", async () => {
+  it("npm run demo with a folder exits with 1 and shows the difference from a wrong expectation", async () => {
     await cp(fixturesFolder, folder, { recursive: true });
     await addChanged(/"handled"/, '"duplicate"');
 
@@ -175,7 +175,7 @@ describe("npm run demo with a folder", () => {
     expect(stdout).toContain("2 differences from what is expected");
   });
 
-  it("shows a fixture without an expectation, and does not judge it", async () => {
+  it("npm run demo with a folder shows a fixture without an expectation as not judged", async () => {
     await addChanged(/"expect": {[^}]*},/, "");
 
     const { code, stdout } = await runDemo([folder]);
@@ -191,7 +191,7 @@ describe("npm run demo with a folder", () => {
     expect(stdout).toContain("1 not judged, the others answered as expected");
   });
 
-  it("exits with 2 and names the file and the field that it does not know", async () => {
+  it("npm run demo with a folder exits with 2 and names the file and the unknown field", async () => {
     await addChanged(/"expect"/, '"expects"');
 
     expect(await runDemo([folder])).toEqual({

@@ -12,13 +12,13 @@ const TEST_FILE = /^\/\/ (\S+\.test\.ts)\n/;
 
 test("docs/testing.md names every export of /testing", () => {
   const named = new Set(TESTING.text.match(/\b[A-Za-z_]+\b/g));
-  // The page names the functions that throw them.
+  // The page names the functions that throw these errors.
   const errors = ["CaptureError", "ContractError", "FixtureError", "SendError"];
   const missing = Object.keys(kit).filter((name) => !named.has(name));
   expect(missing.sort()).toEqual(errors);
 });
 
-test("docs/testing.md has the statuses of the twin", () => {
+test("docs/testing.md has the retryable and final statuses of the gateway twin", () => {
   const statuses = TESTING.table("after").map(([after = ""]) => after.match(/\b[0-9]{3}\b/g) ?? []);
   expect(statuses[1]?.map(Number)).toEqual(RETRYABLE_STATUSES);
   expect(statuses[2]?.map(Number)).toEqual(FINAL_STATUSES);
@@ -35,11 +35,11 @@ describe("the links", () => {
   test.each([
     ...["README.md", "SECURITY.md", "CONTRIBUTING.md", "examples/README.md"],
     ...["docs/testing.md", "docs/stores.md", "docs/faults.md"],
-  ])("of %s lead somewhere in the repository", (file) => {
+  ])("the links of %s lead to existing targets in the repository", (file) => {
     expect(brokenLinks(REPOSITORY, file)).toEqual([]);
   });
 
-  test("of every document in the tarball lead somewhere in the tarball", () => {
+  test("the links of every document in the tarball lead to existing targets in the tarball", () => {
     const project = installForPartner();
     const unpacked = path.join(project.folder, "node_modules/identity-gateway-webhooks");
     const documents = readdirSync(unpacked, { recursive: true, encoding: "utf8" }).filter((file) =>
@@ -89,13 +89,13 @@ describe("the snippets of docs/testing.md", () => {
     project.remove();
   });
 
-  test("compile against the installed package", () => {
+  test("the snippets of docs/testing.md compile against the installed package", () => {
     const snippets = TESTING.snippets("ts");
     expect(snippets.length).toBeGreaterThanOrEqual(10);
     expect(project.compile(snippets)).toBe("");
   });
 
-  test("that are tests pass in the partner's runner", () => {
+  test("the tests among the snippets of docs/testing.md pass in the partner's runner", () => {
     const files = TESTING.snippets("ts").flatMap((code) => {
       const [, file] = TEST_FILE.exec(code) ?? [];
       return file === undefined ? [] : [{ file, code }];

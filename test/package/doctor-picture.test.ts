@@ -10,14 +10,14 @@ import { REPOSITORY } from "../support/package/installed-package.js";
 
 const PICTURE = readFileSync(path.join(REPOSITORY, "docs/doctor.svg"), "utf8");
 
-test("docs/doctor.svg shows what doctor says today; npm run docs:picture writes it anew", async () => {
+test("docs/doctor.svg shows today's output of doctor; npm run docs:picture writes it again", async () => {
   const cli = installCli();
   expect(await doctorPicture(cli.binary)).toBe(PICTURE);
   cli.remove();
 });
 
 describe("the picture", () => {
-  test("is well-formed, and every text lies within it", () => {
+  test("the picture of doctor is well-formed, and every text is inside it", () => {
     expectWellFormed(PICTURE);
     const [, width, height] = /viewBox="0 0 ([0-9]+) ([0-9]+)"/.exec(PICTURE) ?? [];
     const texts = [...PICTURE.matchAll(/ x="([0-9.]+)" y="([0-9]+)" textLength="([0-9.]+)"/g)];
@@ -29,7 +29,7 @@ describe("the picture", () => {
     }
   });
 
-  test("says in words what it shows, and has colours for a dark background", () => {
+  test("the picture of doctor describes itself in words and has colours for a dark background", () => {
     expect(PICTURE).toContain('role="img" aria-labelledby="title desc"');
     expect(PICTURE).toMatch(/<desc id="desc">69 cases.* 66 passed, 3 not judged\.<\/desc>/);
     const [light = "", dark = ""] = PICTURE.split("@media (prefers-color-scheme: dark)");
@@ -40,20 +40,20 @@ describe("the picture", () => {
     }
   });
 
-  test("names no machine path, no secret and no signature", () => {
+  test("the picture of doctor names no machine path, no secret and no signature", () => {
     expect(PICTURE).not.toMatch(/\/(?:home|root|tmp|work)\/|whsec_|v1=[0-9a-f]{6}/);
   });
 });
 
-describe("how it is made", () => {
-  test("markup in an output is text", () => {
+describe("the drawing of a terminal", () => {
+  test("markup in a terminal's output is drawn as text", () => {
     const lines = ['<a href="x">&amp;</a>'];
     const svg = terminalSvg({ title: "a & b", description: "<", lines });
     expectWellFormed(svg);
     expect(svg).toContain('>&lt;a href="x"&gt;&amp;amp;&lt;/a&gt;</text>');
   });
 
-  test("runs stand where the terminal has them", () => {
+  test("coloured runs are drawn in the terminal's columns", () => {
     expect(
       ansiRuns("  \u001b[32m✓\u001b[39m it is \u001b[1m\u001b[31mred\u001b[39m\u001b[22m"),
     ).toEqual([
@@ -63,12 +63,12 @@ describe("how it is made", () => {
     ]);
   });
 
-  test("an escape code that is not known is no picture", () => {
+  test("an unknown escape code is refused and not drawn", () => {
     expect(() => ansiRuns("\u001b[45mpink")).toThrow("45");
     expect(() => ansiRuns("\u001b[2Kgone")).toThrow();
   });
 
-  test("what passed is counted, and what did not stays with all of its lines", () => {
+  test("passed checks are counted, and a failed check keeps all of its lines", () => {
     const passed = (name: string): string =>
       `  \u001b[32m✓\u001b[39m ${name}\n      note  of ${name}`;
     const failed = "  \u001b[31m✗ d\u001b[39m\n      why   because";
@@ -83,7 +83,7 @@ describe("how it is made", () => {
   });
 });
 
-/** Each tag is closed in its order, and no bare markup stands in a text. */
+/** Every tag is closed in its order, and no text contains bare markup. */
 function expectWellFormed(svg: string): void {
   const open: string[] = [];
   const rest = svg.replaceAll(

@@ -24,7 +24,7 @@ const ENTRIES: Readonly<Record<string, object>> = {
   "…/bullmq": bullmq,
 };
 
-/** The codes of classes that have one code per cause. */
+/** The codes of classes with one code per cause. */
 const CODES: Readonly<Record<string, readonly string[]>> = {
   AlarmPayloadError: Object.keys({
     empty_payload: 1,
@@ -59,7 +59,7 @@ function errorsOf(entry: object): readonly ErrorClass[] {
   );
 }
 
-/** The code of an instance, for any constructor arguments. */
+/** The code of an instance, with any constructor arguments. */
 function codeOf(errorClass: ErrorClass): unknown {
   const error = Reflect.construct(errorClass, ["code", {}, []]) as Error & { code?: unknown };
   expect(error.name).toBe(errorClass.name);
@@ -90,7 +90,7 @@ test("every error of the testing kit has a code", () => {
   for (const errorClass of errorsOf(kit)) expect(codeOf(errorClass)).toEqual(expect.any(String));
 });
 
-test("no error class of the library is left without an export", () => {
+test("every error class of the library is exported", () => {
   const source = path.join(REPOSITORY, "src");
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter(
     (file) => file.endsWith(".ts") && !file.startsWith("cli"),

@@ -14,7 +14,10 @@ import { startRedisServer, type RedisServer } from "../support/redis/redis-serve
 
 const CUT_OFF = "Alarm cut off in its handler";
 
-/** The rows beside those that the lease refuses: none, where the new process took longer to start. */
+/**
+ * The rows except those that the lease refuses. There are none if the new process took longer to
+ * start.
+ */
 function rowsOf({ stdout }: DemoRun): string[][] {
   return demoRows(stdout).filter(([, , done]) => !done?.endsWith("within its lease"));
 }
@@ -47,7 +50,7 @@ function expectRestart(run: DemoRun, storeName: string): void {
 }
 
 describe("npm run demo -- --store sqlite", () => {
-  it("kills the receiver, starts it again, and the duplicate is a duplicate", async () => {
+  it("npm run demo -- --store sqlite kills the receiver, starts it again, and a redelivery is a duplicate", async () => {
     const folder = mkdtempSync(join(tmpdir(), "demo-"));
     const run = await runDemo(["--store", "sqlite"], { TMPDIR: folder });
     const left = readdirSync(folder).filter((name) => name.startsWith("gateway-demo-"));
@@ -72,16 +75,16 @@ describeRedis("npm run demo -- --store redis", () => {
     await server.close();
   });
 
-  it("does the same on a server, and leaves nothing there", async () => {
+  it("npm run demo -- --store redis handles each alarm once after a restart, and leaves nothing on the server", async () => {
     const run = await runDemo(["--store", "redis", "--url", server.url]);
     expectRestart(run, `Redis at 127.0.0.1:${server.port}`);
     expect(await client.dbSize()).toBe(0);
   });
 
-  it("exits with 1 where the server forgets what was handled", async () => {
+  it("npm run demo -- --store redis exits with 1 if the server forgets the handled deliveries", async () => {
     const running = runDemo(["--store", "redis"], { REDIS_URL: server.url });
     const connections = async () => (await client.clientList()).map(({ id }) => id);
-    // Its own, this one, and the receiver's, until that is killed.
+    // The demo's connection, the test's, and the receiver's, until the receiver is killed.
     let all = await connections();
     for (; all.length < 3; all = await connections()) await wait(5);
     for (let now = all; all.every((id) => now.includes(id)); now = await connections())
@@ -100,7 +103,7 @@ describeRedis("npm run demo -- --store redis", () => {
     expect(run.stdout).toContain("103 differences from what is expected");
   });
 
-  it("exits with 1 where the store takes nothing", async () => {
+  it("npm run demo -- --store redis exits with 1 if the store accepts no writes", async () => {
     const full = await startRedisServer({ maxmemory: "100kb" });
     const run = await runDemo(["--store", "redis", "--url", full.url]);
     await full.close();
@@ -122,7 +125,7 @@ describePostgres("npm run demo -- --store postgres", () => {
     await server.close();
   });
 
-  it("does the same on a server, and leaves nothing there", async () => {
+  it("npm run demo -- --store postgres handles each alarm once after a restart, and leaves nothing on the server", async () => {
     const url = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
     expectRestart(
       await runDemo(["--store", "postgres"], { DATABASE_URL: url }),
@@ -151,15 +154,15 @@ describe("the demo's command line", () => {
     [["--url", "redis://localhost"], "--url goes with --store redis or postgres"],
     [["--store", "sqlite", "fixtures"], "--store sends alarms of its own: leave the folder out"],
     [["fixtures", "others"], "one folder of fixtures at a time"],
-  ])("%j: says what to change", (args, message) => {
+  ])("the demo's command line says what to change in %j", (args, message) => {
     expect(() => readCommand(args, {})).toThrow(new UsageError(message));
   });
 
-  it("refuses an option that it does not know", () => {
+  it("the demo's command line refuses an unknown option", () => {
     expect(() => readCommand(["--shop", "sqlite"], {})).toThrow(UsageError);
   });
 
-  it("takes the URL that is given before that of the variable", () => {
+  it("the demo's command line prefers the URL of --url to that of the variable", () => {
     const env = { REDIS_URL: "redis://variable", DATABASE_URL: "postgres://variable" };
     expect(readCommand(["--store", "redis", "--url", "redis://given"], env)).toEqual({
       ...{ show: "restart", store: "redis", url: "redis://given" },
@@ -170,7 +173,7 @@ describe("the demo's command line", () => {
     expect(readCommand(["some/folder"], env)).toEqual({ show: "fixtures", folder: "some/folder" });
   });
 
-  it("exits with 2 and one line where the URL is missing", async () => {
+  it("the demo's command line exits with 2 and one line if the URL is missing", async () => {
     expect(await runDemo(["--store", "redis"])).toEqual({
       code: 2,
       stdout: "",
@@ -179,7 +182,7 @@ describe("the demo's command line", () => {
   });
 
   it.each(["redis", "postgres"])(
-    "exits with 2 and one line where %s is not there, without the password",
+    "the demo's command line exits with 2 and one line without the password if %s cannot be reached",
     async (store) => {
       const { code, stdout, stderr } = await runDemo([
         "--store",

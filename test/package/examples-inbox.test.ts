@@ -26,7 +26,7 @@ async function postgres(): Promise<Service> {
 }
 
 async function redis(): Promise<Service> {
-  // As BullMQ and docs/stores.md want it.
+  // As BullMQ and docs/stores.md require.
   const settings = { appendonly: "yes", appendfsync: "always", "maxmemory-policy": "noeviction" };
   const { port, close } = await startRedisServer(settings);
   return { variables: { REDIS_PORT: String(port) }, close };
@@ -51,7 +51,7 @@ for (const [file, describeExample, startService] of EXAMPLES) {
     });
     afterEach(() => example.kill());
 
-    it("acknowledges an alarm, and its worker handles it once", async () => {
+    it(`examples/${file} acknowledges an alarm, and its worker handles it once`, async () => {
       const sent = await freshAlarm();
       expect(await post(example.url, sent)).toEqual(HANDLED);
       expect(await post(example.url, sent)).toEqual(DUPLICATE);
@@ -64,13 +64,13 @@ for (const [file, describeExample, startService] of EXAMPLES) {
       expect(example.printed.filter((printed) => printed === line)).toHaveLength(1);
     });
 
-    it("knows the job in another process, whose receiver has not seen the delivery", async () => {
+    it(`examples/${file} recognizes the job in another process, whose receiver has not seen the delivery`, async () => {
       const sent = await freshAlarm();
       expect(await post(example.url, sent)).toEqual(HANDLED);
       await eventually(() => example.printed).toContain(`${sent.id}: email_hacked, severity High`);
       await example.kill();
       example = await startExample(file, service.variables);
-      // To this one it is new, but no new job.
+      // The delivery is new to this receiver, but its job already exists.
       expect(await post(example.url, sent)).toEqual(HANDLED);
       const later = await freshAlarm();
       expect(await post(example.url, later)).toEqual(HANDLED);
@@ -79,7 +79,7 @@ for (const [file, describeExample, startService] of EXAMPLES) {
       expect(example.printed).toEqual([`${later.id}: email_hacked, severity High`]);
     });
 
-    it("ends in order on SIGTERM, and what it acknowledged is handled by the next", async () => {
+    it(`examples/${file} shuts down in order on SIGTERM, and the next process handles the acknowledged jobs`, async () => {
       const sent = await Promise.all(Array.from({ length: 30 }, () => freshAlarm()));
       for (const one of sent) expect(await post(example.url, one)).toEqual(HANDLED);
       expect(await example.terminate()).toEqual([0, null]);
@@ -92,7 +92,7 @@ for (const [file, describeExample, startService] of EXAMPLES) {
         .toEqual(sent.map(({ id }) => `${id}: email_hacked, severity High`).sort());
     });
 
-    it("refuses a delivery of another secret, and finds nothing at another path", async () => {
+    it(`examples/${file} refuses a delivery with a wrong signature, and finds nothing at another path`, async () => {
       const sent = await freshAlarm();
       const tampered = { ...sent, body: sent.body.replace("42", "43") };
       expect(await post(example.url, tampered)).toMatchObject({

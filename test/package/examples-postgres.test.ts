@@ -40,7 +40,7 @@ describePostgres("the examples with PostgreSQL", () => {
         },
         stdio: ["ignore", "pipe", "pipe"],
       });
-      // Shown only where it does not start: the errors of its handler are meant.
+      // Shown only if the example does not start: its handler causes errors on purpose.
       const complaints = text(example.stderr);
       const lines = createInterface({ input: example.stdout });
       const [line] = (await Promise.race([once(lines, "line"), once(lines, "close")])) as string[];
@@ -64,7 +64,7 @@ describePostgres("the examples with PostgreSQL", () => {
       return rows;
     }
 
-    it("writes an alarm once, however often it is sent", async () => {
+    it(`examples/${file} writes an alarm once, however often it is sent`, async () => {
       const id = randomUUID();
       const body = JSON.stringify({ alarm: alarm() });
       expect(await post(id, body)).toEqual({ outcome: "handled" });
@@ -72,7 +72,7 @@ describePostgres("the examples with PostgreSQL", () => {
       expect(await alarmsOf(id)).toEqual([{ account_id: "42", event_type: "email_hacked" }]);
     });
 
-    it("keeps neither alarm nor delivery where the transaction fails", async () => {
+    it(`examples/${file} keeps neither alarm nor delivery if the transaction fails`, async () => {
       const id = randomUUID();
       const body = JSON.stringify({ alarm: alarm({ account_id: 43 }) });
       await pool.query("ALTER TABLE alarms ADD CONSTRAINT refused CHECK (account_id <> 43)");
@@ -84,7 +84,7 @@ describePostgres("the examples with PostgreSQL", () => {
       await pool.query("TRUNCATE alarms");
     });
 
-    it("ends in order on SIGTERM", async () => {
+    it(`examples/${file} shuts down in order on SIGTERM`, async () => {
       const exited = once(example, "exit");
       example.kill("SIGTERM");
       expect(await exited).toEqual([0, null]);

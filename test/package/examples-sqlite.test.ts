@@ -28,7 +28,7 @@ describe("examples/sqlite.ts", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Reads, and changes, the file beside the example. */
+  /** Reads and changes the database file beside the example. */
   function withFile<T>(use: (database: Sqlite.Database) => T): T {
     const database = new Sqlite(join(folder, "alarms.db"));
     try {
@@ -44,7 +44,7 @@ describe("examples/sqlite.ts", () => {
     );
   }
 
-  it("writes an alarm once, says so, and ends in order on SIGTERM", async () => {
+  it("examples/sqlite.ts writes an alarm once, prints it, and shuts down in order on SIGTERM", async () => {
     const sent = await freshAlarm();
     expect(await post(example.url, sent)).toEqual(HANDLED);
     expect(await post(example.url, sent)).toEqual(DUPLICATE);
@@ -53,7 +53,7 @@ describe("examples/sqlite.ts", () => {
     expect(alarmsOf(sent.id)).toEqual([{ account_id: 42, event_type: "email_hacked" }]);
   });
 
-  it("knows after kill -9 what it handled before, as its first line says", async () => {
+  it("examples/sqlite.ts remembers the handled deliveries after kill -9, as its first line says", async () => {
     const sent = await freshAlarm();
     expect(await post(example.url, sent)).toEqual(HANDLED);
     await example.kill();
@@ -62,7 +62,7 @@ describe("examples/sqlite.ts", () => {
     expect(alarmsOf(sent.id)).toHaveLength(1);
   });
 
-  it("keeps neither alarm nor delivery where the transaction fails", async () => {
+  it("examples/sqlite.ts keeps neither alarm nor delivery if the transaction fails", async () => {
     withFile((database) =>
       database.exec(`CREATE TRIGGER refused BEFORE INSERT ON alarms WHEN NEW.account_id = 43
         BEGIN SELECT RAISE(ABORT, 'refused'); END`),

@@ -11,7 +11,7 @@ import { TEST_SECRET, alarm, delivery, eventDelivery } from "../support/deliveri
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A delivery made at this moment, since the examples run on the real clock. */
+/** A delivery of the present time, because the examples use the real clock. */
 async function freshAlarm({ body = JSON.stringify({ alarm: alarm() }) } = {}) {
   const id = randomUUID();
   const { headers } = await delivery({ id, timestamp: nowSeconds(), body });
@@ -44,14 +44,14 @@ describe.each(["express.ts", "hono.ts", "node.ts", "fetch.ts"])("examples/%s", (
   let example: Example;
   let url: string;
   const printed: string[] = [];
-  /** What the handlers must print, in order. */
+  /** The lines that the handlers must print, in order. */
   const expected: string[] = [];
 
   beforeAll(async () => {
     example = startExample(file, { GATEWAY_WEBHOOK_SECRET: TEST_SECRET });
     const lines = createInterface({ input: example.stdout });
     lines.on("line", (line) => printed.push(line));
-    // It closes where the example does not start.
+    // The output closes if the example does not start.
     await Promise.race([once(lines, "line"), once(lines, "close")]);
     url = printed[0]?.replace("listening on ", "") ?? "";
   });
@@ -66,14 +66,14 @@ describe.each(["express.ts", "hono.ts", "node.ts", "fetch.ts"])("examples/%s", (
     return { status: response.status, answer };
   }
 
-  it("handles an alarm once", async () => {
+  it(`examples/${file} handles an alarm once`, async () => {
     const sent = await freshAlarm();
     expect(await post(sent)).toEqual({ status: 200, answer: { outcome: "handled" } });
     expect(await post(sent)).toEqual({ status: 200, answer: { outcome: "duplicate" } });
     expected.push(`${sent.id}: email_hacked, severity High`);
   });
 
-  it("handles Online Data events", async () => {
+  it(`examples/${file} handles Online Data events`, async () => {
     const reappeared = await freshEvent("DATA_REAPPEARED");
     const deleted = await freshEvent("DATA_DELETED");
     expect(await post(reappeared)).toEqual({ status: 200, answer: { outcome: "handled" } });
@@ -82,7 +82,7 @@ describe.each(["express.ts", "hono.ts", "node.ts", "fetch.ts"])("examples/%s", (
     expected.push(`${reappeared.id}: ${said}`, `${deleted.id}: DATA_DELETED`);
   });
 
-  it("refuses a delivery that was tampered with", async () => {
+  it(`examples/${file} refuses a delivery with a changed body`, async () => {
     const { headers } = await freshAlarm();
     expect(await post({ headers, body: TAMPERED_BODY })).toMatchObject({
       status: 409,
@@ -90,7 +90,7 @@ describe.each(["express.ts", "hono.ts", "node.ts", "fetch.ts"])("examples/%s", (
     });
   });
 
-  it("ends by itself on SIGTERM, and has run its handlers for what is genuine alone", async () => {
+  it(`examples/${file} exits by itself on SIGTERM, and has run its handlers only for genuine deliveries`, async () => {
     const closed = once(example, "close");
     example.kill("SIGTERM");
 
@@ -99,7 +99,7 @@ describe.each(["express.ts", "hono.ts", "node.ts", "fetch.ts"])("examples/%s", (
     expect(printed.slice(1)).toEqual(expected);
   });
 
-  it("does not start without a secret", async () => {
+  it(`examples/${file} does not start without a secret`, async () => {
     const unset = startExample(file, { GATEWAY_WEBHOOK_SECRET: undefined });
     const closed = once(unset, "close");
     const stderr = await text(unset.stderr);
@@ -132,7 +132,7 @@ describe("examples/aws-lambda.ts", () => {
     vi.unstubAllEnvs();
   });
 
-  it("handles a plain event of payload format 1.0 once", async () => {
+  it("examples/aws-lambda.ts handles a plain event of payload format 1.0 once", async () => {
     const { id, headers, body } = await freshAlarm();
     const event = { httpMethod: "POST", headers, body, isBase64Encoded: false };
 
@@ -148,7 +148,7 @@ describe("examples/aws-lambda.ts", () => {
     expect(log.mock.calls).toEqual([[`${id}: email_hacked, severity High`]]);
   });
 
-  it("handles a base64 event of payload format 2.0 by the exact bytes", async () => {
+  it("examples/aws-lambda.ts handles the exact bytes of a base64 event of payload format 2.0", async () => {
     const { headers, body } = await freshAlarm({
       body: `\uFEFF${JSON.stringify({ alarm: alarm({ text: "Ålarm – test" }) })}`,
     });
@@ -163,7 +163,7 @@ describe("examples/aws-lambda.ts", () => {
     expect(log).toHaveBeenCalledOnce();
   });
 
-  it("handles an Online Data event", async () => {
+  it("examples/aws-lambda.ts handles an Online Data event", async () => {
     const { headers, body } = await freshEvent("DATA_DELETED");
     const answer = await handler({ httpMethod: "POST", headers, body });
     expect(answer).toMatchObject({ statusCode: 200, body: '{"outcome":"handled"}' });
@@ -172,7 +172,7 @@ describe("examples/aws-lambda.ts", () => {
   it.each([
     ["plain", { body: TAMPERED_BODY, isBase64Encoded: false }],
     ["base64", { body: Buffer.from(TAMPERED_BODY).toString("base64"), isBase64Encoded: true }],
-  ])("refuses a %s event that was tampered with", async (_kind, tampered) => {
+  ])("examples/aws-lambda.ts refuses a %s event with a changed body", async (_kind, tampered) => {
     const { headers } = await freshAlarm();
     const answer = await handler({ httpMethod: "POST", headers, ...tampered });
     expect(answer).toMatchObject({ statusCode: 409 });
@@ -180,7 +180,7 @@ describe("examples/aws-lambda.ts", () => {
     expect(log).not.toHaveBeenCalled();
   });
 
-  it("sees a header that was sent twice, of which `headers` has the last alone", async () => {
+  it("examples/aws-lambda.ts detects a header that was sent twice, although `headers` has only its last value", async () => {
     const { id, headers, body } = await freshAlarm();
     const multiValueHeaders = {
       ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
@@ -191,13 +191,13 @@ describe("examples/aws-lambda.ts", () => {
     expect(log).not.toHaveBeenCalled();
   });
 
-  it("answers an event without headers and body", async () => {
+  it("examples/aws-lambda.ts answers an event without headers and body", async () => {
     expect(await handler({ httpMethod: "POST", headers: null, body: null })).toMatchObject({
       statusCode: 409,
     });
   });
 
-  it("answers a probe of the URL, and what is no delivery", async () => {
+  it("examples/aws-lambda.ts answers a probe of the URL, and other requests that are not deliveries", async () => {
     const answerTo = (method: string) =>
       handler({ requestContext: { http: { method } }, headers: {} });
     expect(await answerTo("GET")).toMatchObject({ statusCode: 200, body: "" });

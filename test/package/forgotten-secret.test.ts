@@ -3,7 +3,7 @@ import ts from "typescript";
 import { expect, test } from "vitest";
 import { REPOSITORY } from "../support/package/installed-package.js";
 
-/** What the compiler says of a module in the folder of the types' tests. */
+/** The compiler's errors for a module in the folder of the type tests. */
 function complaintsOf(code: string): readonly string[] {
   const config = path.join(REPOSITORY, "tsconfig.json");
   const { config: read } = ts.readConfigFile(config, (file) => ts.sys.readFile(file)) as {
@@ -27,7 +27,7 @@ function complaintsOf(code: string): readonly string[] {
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
 }
 
-test("the compiler's message for a forgotten secret asks for secret, and never proposes to accept unsigned deliveries", () => {
+test("the compiler's message for a forgotten secret names secret, and never suggests accepting unsigned deliveries", () => {
   const complaints = complaintsOf(`
     import { createWebhookReceiver, type WebhookReceiverOptions } from "../../src/index.js";
     const handlers = { new_alarm: () => undefined };

@@ -6,10 +6,10 @@ import { TEST_SECRET, alarm } from "../support/deliveries.js";
 
 const NAME = "identity-gateway-webhooks";
 const PLAIN = JSON.stringify({ alarm: alarm() });
-/** Needs conversion, and so the schemas. */
+/** Needs conversion, and therefore the schemas. */
 const CONVERTED = JSON.stringify({ alarm: alarm({ account_id: "42" }) });
 
-/** Defines `send(id, body)`, which signs and receives one delivery, of what `library` holds. */
+/** Defines `send(id, body)`, which signs one delivery and receives it with `library`. */
 const RECEIVER = `
   const { createWebhookReceiver, signDelivery } = library;
   const secret = "${TEST_SECRET}";
@@ -33,7 +33,7 @@ const RECEIVER = `
     return [status, outcome];
   };`;
 
-/** Takes zod away, sends a plain record and one that needs conversion, and puts zod back. */
+/** Removes zod, sends a plain record and one that needs conversion, and restores zod. */
 const WITHOUT_ZOD = `
   ${RECEIVER}
   const plain = await send("plain", ${JSON.stringify(PLAIN)});
@@ -49,9 +49,7 @@ const ANSWERS = {
   named: true,
 };
 
-/**
- * A loader of CommonJS files by `node:vm` as Jest has one, in which `import()` is refused.
- */
+/** A loader of CommonJS files with `node:vm`, as in Jest. It refuses `import()`. */
 const VM_LOADER = `
   const fs = require("node:fs");
   const path = require("node:path");
@@ -99,7 +97,7 @@ function run(project: InstalledPackage, script: string, flags: readonly string[]
 }
 
 describe("the root entry loads zod only for a record that needs it", () => {
-  test("in ESM, a receiver without zod handles plain records and answers 500 to others", () => {
+  test("in ESM, a receiver without zod handles plain records and answers 500 to records that need conversion", () => {
     const script = `
       import fs from "node:fs";
       fs.renameSync("node_modules/zod", "zod-away");
@@ -108,7 +106,7 @@ describe("the root entry loads zod only for a record that needs it", () => {
     expect(run(esm, script)).toEqual(ANSWERS);
   });
 
-  test("in CommonJS, a receiver without zod handles plain records and answers 500 to others", () => {
+  test("in CommonJS, a receiver without zod handles plain records and answers 500 to records that need conversion", () => {
     const script = `
       const fs = require("node:fs");
       (async () => {
@@ -119,7 +117,7 @@ describe("the root entry loads zod only for a record that needs it", () => {
     expect(run(cjs, script, ["--no-experimental-require-module"])).toEqual(ANSWERS);
   });
 
-  test("in CommonJS that refuses import(), as Jest's, the schemas are loaded by require", () => {
+  test("in CommonJS that refuses import(), as in Jest, the schemas are loaded by require", () => {
     const script = `${VM_LOADER}
       (async () => {
         ${RECEIVER}

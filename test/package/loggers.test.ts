@@ -8,7 +8,7 @@ import { readMarkdown } from "../support/package/markdown.js";
 
 const README = readMarkdown("README.md");
 
-/** What is written while a delivery fails in its handler, as the JSON of its one line. */
+/** The log of a delivery whose handler fails: the JSON of its only line. */
 async function failing(logger: Logger, written: PassThrough): Promise<Record<string, unknown>> {
   const receiver = createWebhookReceiver({
     secret: TEST_SECRET,
@@ -32,7 +32,7 @@ const ARRIVED = {
   },
 };
 
-test("with the wrapper of the README pino writes id, outcome, message and stack of the error", async () => {
+test("with the README's wrapper, pino writes id, outcome, and the error's message and stack", async () => {
   const written = new PassThrough();
   const log = pino(written);
   const entry = await failing(
@@ -53,12 +53,12 @@ test("with the wrapper of the README pino writes id, outcome, message and stack 
   expect(snippet).toContain("error: (message, details) => log.error(details, message),");
 });
 
-test("with the wrapper of the README winston writes id, outcome, message and stack of the error", async () => {
+test("with the README's wrapper, winston writes id, outcome, and the error's message and stack", async () => {
   const written = new PassThrough();
   const log = winston.createLogger({
     format: winston.format.json(),
   });
-  // What a transport is given, as text.
+  // The text that a transport receives.
   const transport = new Writable({
     objectMode: true,
     write(info: Readonly<Record<symbol, unknown>>, _encoding, done) {

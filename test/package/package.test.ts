@@ -17,7 +17,7 @@ const SUBPATHS = [
   ...["/redis", "/postgres", "/sqlite", "/inbox", "/pg-boss", "/bullmq"],
   "/testing",
 ];
-/** What a receiver in production loads. */
+/** The entries that a receiver in production loads. */
 const RECEIVING = SUBPATHS.filter((subpath) => subpath !== "/testing");
 const JOB_ERRORS = [
   "DeadJobError",
@@ -120,7 +120,7 @@ afterAll(() => {
   rmSync(path.dirname(tarball), { recursive: true, force: true });
 });
 
-/** Runs a script that leaves its result in `result`, in a project and module system. */
+/** Runs a script that sets `result`, in a project and a module system. */
 function evaluate(
   project: InstalledPackage,
   script: string,
@@ -139,7 +139,7 @@ const listExports = (load: (specifier: string) => string) =>
   })();`;
 
 describe("the tarball", () => {
-  test("holds the build, the fixtures and the documents, and nothing else", () => {
+  test("the tarball contains the build, the fixtures and the documents, and nothing else", () => {
     const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
     const folders = new Set(files.map((file) => file.split("/").slice(1, 2).join("/")));
     expect([...folders].sort()).toEqual([
@@ -158,7 +158,7 @@ describe("the tarball", () => {
     expect(files.filter((file) => /\.(ts|tsx)$/.test(file) && !file.endsWith(".d.ts"))).toEqual([]);
   });
 
-  test("names no machine path and no download address", () => {
+  test("the tarball names no machine path and no download address", () => {
     const unpacked = path.join(esm.folder, "node_modules", NAME);
     const texts = readdirSync(unpacked, { recursive: true, encoding: "utf8" })
       .filter((file) => /\.(c?js|d\.c?ts|json|md)$/.test(file))
@@ -167,7 +167,7 @@ describe("the tarball", () => {
     expect(texts.filter((text) => text.includes(REPOSITORY))).toEqual([]);
   });
 
-  test("brings zod and lru-cache along and nothing else", () => {
+  test("the tarball installs zod and lru-cache and nothing else", () => {
     const installed = readdirSync(path.join(esm.folder, "node_modules")).filter(
       (name) => !name.startsWith("."),
     );
@@ -176,7 +176,7 @@ describe("the tarball", () => {
 });
 
 describe("every export", () => {
-  test("is imported in an ESM project", () => {
+  test("every export can be imported in an ESM project", () => {
     expect(
       evaluate(
         esm,
@@ -185,7 +185,7 @@ describe("every export", () => {
     ).toEqual(EXPORTS);
   });
 
-  test("is required in a CommonJS project", () => {
+  test("every export can be required in a CommonJS project", () => {
     expect(
       evaluate(
         cjs,
@@ -194,7 +194,7 @@ describe("every export", () => {
     ).toEqual(EXPORTS);
   });
 
-  test("is required where Node cannot require ESM, as in Jest", () => {
+  test("every export can be required if Node cannot require ESM, as in Jest", () => {
     const script = listExports((name) => `require("${name}")`);
     expect(evaluate(cjs, script, ["--no-experimental-require-module"])).toEqual(EXPORTS);
   });
@@ -236,7 +236,7 @@ const oneCopy = `
   });`;
 
 describe("the testing kit", () => {
-  /** Every file that a bundle of these entries is made of. */
+  /** Every file in a bundle of these entries. */
   const filesOf = async (subpaths: readonly string[]): Promise<string[]> => {
     const { metafile } = await build({
       stdin: {
@@ -257,14 +257,14 @@ describe("the testing kit", () => {
   const kit = /createGatewayTwin|receiverConformance|diagnoseSignature|recordFixtures/;
   const holdsKit = (file: string): boolean => kit.test(readFileSync(path.resolve(file), "utf8"));
 
-  test("is in no file that a receiver loads", async () => {
+  test("no file that a receiver loads contains the testing kit", async () => {
     expect((await filesOf(["/testing"])).filter(holdsKit)).not.toEqual([]);
     const loaded = await filesOf(RECEIVING);
     expect(loaded.length).toBeGreaterThanOrEqual(RECEIVING.length);
     expect(loaded.filter(holdsKit)).toEqual([]);
   });
 
-  test("and the command line need nothing that a receiver does not", () => {
+  test("the testing kit and the command line have the same dependencies as a receiver", () => {
     const { dependencies } = JSON.parse(
       readFileSync(path.join(esm.folder, "node_modules", NAME, "package.json"), "utf8"),
     ) as { dependencies: Record<string, string> };
@@ -277,16 +277,16 @@ describe("the testing kit", () => {
 describe("one copy per process", () => {
   const shared = { name: "ConfigurationError", thrown: Array(4).fill("ConfigurationError") };
 
-  test("import and require give the same classes and receivers", () => {
+  test("import and require return the same classes and receivers", () => {
     expect(evaluate(cjs, oneCopy)).toEqual({ ...shared, same: true, outcome: "discarded" });
   });
 
-  test("from an ESM project too", () => {
+  test("import and require return the same classes and receivers from an ESM project too", () => {
     const script = `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);${oneCopy}`;
     expect(evaluate(esm, script)).toEqual({ ...shared, same: true, outcome: "discarded" });
   });
 
-  test("the subpaths share their classes where only CommonJS can be required", () => {
+  test("the subpaths share their classes if only CommonJS can be required", () => {
     const script = oneCopy.replace(`import("${NAME}")`, "Promise.resolve(required)");
     expect(evaluate(cjs, script, ["--no-experimental-require-module"])).toEqual({
       ...shared,
@@ -315,32 +315,39 @@ describe("a consumer's compiler", () => {
     ["bundler", { module: "esnext", moduleResolution: "bundler" }],
   ] as const;
 
-  test.each(resolutions)("accepts the type tests in an ESM project under %s", (_, options) => {
-    for (const file of TYPE_TESTS) esm.copy(`test/types/${file}`, file);
-    expect(esm.typeCheck(options, TYPE_TESTS)).toBe("");
-  });
+  test.each(resolutions)(
+    "a consumer's compiler accepts the type tests in an ESM project under %s",
+    (_, options) => {
+      for (const file of TYPE_TESTS) esm.copy(`test/types/${file}`, file);
+      expect(esm.typeCheck(options, TYPE_TESTS)).toBe("");
+    },
+  );
 
-  test.each(resolutions)("accepts the type tests in a CommonJS project under %s", (_, options) => {
-    for (const file of TYPE_TESTS) cjs.copy(`test/types/${file}`, file);
-    expect(cjs.typeCheck(options, TYPE_TESTS)).toBe("");
-  });
+  test.each(resolutions)(
+    "a consumer's compiler accepts the type tests in a CommonJS project under %s",
+    (_, options) => {
+      for (const file of TYPE_TESTS) cjs.copy(`test/types/${file}`, file);
+      expect(cjs.typeCheck(options, TYPE_TESTS)).toBe("");
+    },
+  );
 });
 
 describe("a consumer's compiler under moduleResolution node10", () => {
-  // Many Express and Nest projects still use it. It ignores `exports` and reads `typesVersions`.
+  // Many Express and Nest projects still use node10. It ignores `exports` and reads
+  // `typesVersions`.
   const node10 = { module: "commonjs", moduleResolution: "node10", ignoreDeprecations: "6.0" };
 
-  test("accepts the type tests under node10", () => {
+  test("a consumer's compiler accepts the type tests under moduleResolution node10", () => {
     for (const file of TYPE_TESTS) cjs.copy(`test/types/${file}`, file);
     expect(cjs.typeCheck(node10, TYPE_TESTS)).toBe("");
   });
 
-  test("finds every subpath under node10, and none that does not exist", () => {
+  test("a consumer's compiler under moduleResolution node10 finds every existing subpath and no other", () => {
     const imports = SUBPATHS.map((subpath, index) => {
       const [name = ""] = EXPORTS[subpath] ?? [];
       return `import { ${name} as value${String(index)} } from "${NAME}${subpath}";`;
     });
-    // `false` is not assignable to the type that this gives `any`.
+    // `false` is not assignable to the type that this makes of `any`.
     const uses = SUBPATHS.map(
       (_, index) =>
         `export const proof${String(index)}: 0 extends 1 & typeof value${String(index)} ? true : false = false;`,
@@ -355,7 +362,7 @@ describe("a consumer's compiler under moduleResolution node10", () => {
 });
 
 describe("the bundle for the edge", () => {
-  test("receives with nothing but Web standards around it", async () => {
+  test("the bundle for the edge receives deliveries with Web standards only", async () => {
     const entry = `
       import { createWebhookReceiver, signDelivery } from "${NAME}";
       import { fetchHandler } from "${NAME}/fetch";

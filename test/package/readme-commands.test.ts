@@ -22,7 +22,7 @@ const LISTEN = SHOWN.filter(({ command }) => command.includes(" listen "));
 let cli: InstalledCli;
 let example: Awaited<ReturnType<typeof startExpressExample>>;
 let rejecting: Awaited<ReturnType<typeof receivingEndpoint>>;
-/** The URLs that docs/testing.md shows, and those that listen here. */
+/** The URLs in docs/testing.md, and the URLs of the servers in this test. */
 let endpoints: readonly (readonly [shown: string, actual: string])[];
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ const toActual = (text: string): string =>
 const toShown = (text: string): string =>
   endpoints.reduce((all, [shown, actual]) => all.replaceAll(actual, shown), text);
 
-/** Runs a script in the partner's folder, as a shell on a terminal would show it: both streams as one. */
+/** Runs a script in the partner's folder and merges both output streams, as a terminal does. */
 function runShell(
   script: string,
   env: Readonly<Record<string, string>> = {},
@@ -78,7 +78,7 @@ describe("the README", () => {
     project.remove();
   });
 
-  test("has commands that are all green on its own server, in their order", async () => {
+  test("the README's commands all succeed on the README's own server, in their order", async () => {
     const run = (script: string) => runShell(server.atPort(script), {}, project.folder);
 
     const [install, start, firstSend = "", byHand = "", clone, prove = "", ...others] =
@@ -106,18 +106,18 @@ describe("the README", () => {
     expect(code).toBe(0);
   }, 120_000);
 
-  test("says of the picture what it shows", () => {
+  test("the README describes the numbers in its picture of doctor", () => {
     expect(PROVE_IT.text).toContain(
       "with 69 cases in seven groups; 66 passed, and 3 cannot be seen",
     );
   });
 
-  test("has a test that passes in the partner's runner", () => {
+  test("the README's test passes in the partner's runner", () => {
     project.write("receiver.test.ts", PROVE_IT.snippet("ts", "// receiver.test.ts"));
     expect(project.vitest("receiver.test.ts")).toMatch(/Tests\s+69 passed/);
   });
 
-  test("stays short", () => {
+  test("the README's section about proof stays short", () => {
     expect(PROVE_IT.text.trim().split("\n").length).toBeLessThanOrEqual(40);
   });
 });
@@ -125,25 +125,31 @@ describe("the README", () => {
 describe("docs/testing.md", () => {
   const runnable = SHOWN.filter((shown) => !LISTEN.includes(shown));
 
-  test("shows every command", () => {
+  test("docs/testing.md shows every command", () => {
     const names = SHOWN.map(({ command }) => / identity-gateway-webhooks (\w+)/.exec(command)?.[1]);
     expect(new Set(names)).toEqual(new Set(["send", "replay", "doctor", "listen", "explain"]));
   });
 
-  test.each(runnable)("prints what is shown for $command", async ({ command, output }) => {
-    const binary = path.relative(cli.folder, cli.binary);
-    const script = toActual(command).replace("npx identity-gateway-webhooks", binary);
-    const result = await runShell(script, { GATEWAY_WEBHOOK_SECRET: TEST_SECRET });
-    expect(lastingOutput(toShown(result.output))).toBe(lastingOutput(output));
-    expect(result.code).toBe(output.includes("✗") ? 1 : 0);
-  });
+  test.each(runnable)(
+    "docs/testing.md shows the actual output of $command",
+    async ({ command, output }) => {
+      const binary = path.relative(cli.folder, cli.binary);
+      const script = toActual(command).replace("npx identity-gateway-webhooks", binary);
+      const result = await runShell(script, { GATEWAY_WEBHOOK_SECRET: TEST_SECRET });
+      expect(lastingOutput(toShown(result.output))).toBe(lastingOutput(output));
+      expect(result.code).toBe(output.includes("✗") ? 1 : 0);
+    },
+  );
 
-  test.each(LISTEN)("prints what is shown for $command", async ({ command, output }) => {
-    await expectListening({ command, output });
-  });
+  test.each(LISTEN)(
+    "docs/testing.md shows the actual output of $command",
+    async ({ command, output }) => {
+      await expectListening({ command, output });
+    },
+  );
 });
 
-/** The document says what is sent: a delivery, and a stale one. */
+/** Sends the deliveries that the document names: a fresh one and a stale one. */
 async function expectListening({ command, output }: ShownCommand): Promise<void> {
   const [, shownPort = ""] = /--port ([0-9]+)$/.exec(command) ?? [];
   const { child, stdout, ended, firstLine } = cli.start(["listen", "--port", "0"]);

@@ -9,7 +9,7 @@ import { installForPartner, type PartnerProject } from "../support/package/partn
 const README = readMarkdown("README.md");
 const { snippet, table } = README;
 
-/** Sends an alarm to the README's function, its duplicate in base64, a changed one, and a probe. */
+/** Sends the README's function an alarm, its duplicate in base64, a changed alarm, and a probe. */
 const CALL_LAMBDA = `
   import { sampleAlarm, signedDelivery } from "identity-gateway-webhooks/testing";
   import { handler } from "./lambda.js";
@@ -26,7 +26,7 @@ const CALL_LAMBDA = `
   for (const each of events) console.log(JSON.stringify(await handler(each)));
 `;
 
-test("the contents name every section in its order", () => {
+test("the README's contents name every section in its order", () => {
   const [contents = ""] = /^\[Quick start\].*$/m.exec(README.text) ?? [];
   const linked = Array.from(contents.matchAll(/\]\((#[^)]+)\)/g), ([, anchor]) => anchor);
   const sections = Array.from(
@@ -36,8 +36,8 @@ test("the contents name every section in its order", () => {
   expect(linked).toEqual(sections);
 });
 
-describe("the tables", () => {
-  test("of the performance is the one that the benchmark has written", () => {
+describe("the README's tables", () => {
+  test("the README's performance table equals the benchmark's output", () => {
     const written = readFileSync(new URL("../../bench/results/table.md", import.meta.url), "utf8");
     const rows = written.split("\n").filter((line) => line.startsWith("|"));
     expect(rows.length).toBeGreaterThan(15);
@@ -45,7 +45,7 @@ describe("the tables", () => {
     expect(README.text).toContain(written.split("\n")[0]);
   });
 
-  test("list every outcome with its statuses", () => {
+  test("the README's table of outcomes lists every outcome with its statuses", () => {
     const written = table("outcome").map(([outcome, , status, rejected]) => [
       outcome,
       status,
@@ -61,7 +61,7 @@ describe("the tables", () => {
     expect(written).toEqual(actual);
   });
 
-  test("give the default of every whole-number option", () => {
+  test("the README's table of options gives the default of every whole-number option", () => {
     const written = Object.fromEntries(
       table("option").map(([name = "", value = ""]) => [name, Number(value.replaceAll(" ", ""))]),
     );
@@ -71,7 +71,7 @@ describe("the tables", () => {
   });
 });
 
-describe("the snippets", () => {
+describe("the README's snippets", () => {
   let project: PartnerProject;
 
   beforeAll(() => {
@@ -82,17 +82,17 @@ describe("the snippets", () => {
     project.remove();
   });
 
-  test("compile against the installed package", () => {
+  test("the README's snippets compile against the installed package", () => {
     const snippets = README.snippets("ts");
     expect(snippets.length).toBeGreaterThanOrEqual(7);
     expect(project.compile(snippets)).toBe("");
   });
 
-  test("the first fits on a screen", () => {
+  test("the README's first snippet fits on a screen", () => {
     expect(snippet("ts", "// server.ts").trim().split("\n").length).toBeLessThanOrEqual(15);
   });
 
-  test("the Lambda function answers with a statusCode and takes base64 bodies", () => {
+  test("the README's Lambda function answers with a statusCode and accepts base64 bodies", () => {
     project.write("lambda.ts", snippet("ts", "// lambda.ts"));
     project.write("call-lambda.ts", CALL_LAMBDA);
     const tsx = import.meta.resolve("tsx");
@@ -116,7 +116,7 @@ describe("the snippets", () => {
     ]);
   });
 
-  test("the fixture test passes in the partner's runner", () => {
+  test("the README's fixture test passes in the partner's runner", () => {
     project.write("alarm.test.ts", snippet("ts", "// alarm.test.ts"));
     expect(project.vitest("alarm.test.ts")).toMatch(/Tests\s+1 passed/);
   });

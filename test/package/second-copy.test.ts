@@ -53,7 +53,7 @@ afterAll(() => {
   project.remove();
 });
 
-test("RetryLater and DiscardDelivery of a second copy, as ncc bundles it, are answered 503 and 200", () => {
+test("RetryLater and DiscardDelivery of a second copy of the package, as ncc bundles it, are answered 503 and 200", () => {
   project.write("handlers.mjs", HANDLERS);
   project.write("app.cjs", APP);
   const ncc = path.join(REPOSITORY, "node_modules/@vercel/ncc/dist/ncc/cli.js");

@@ -25,7 +25,7 @@ function find(program: string): string {
   return execFileSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" }).trim();
 }
 
-it("npm ci runs no install script, so that it needs no compiler", () => {
+it("npm ci runs no install script, so it needs no compiler", () => {
   const value = execFileSync("npm", ["config", "get", "ignore-scripts"], {
     cwd: REPOSITORY,
     encoding: "utf8",
@@ -34,11 +34,11 @@ it("npm ci runs no install script, so that it needs no compiler", () => {
   expect(value.trim()).toBe("true");
 });
 
-it("npm run build:sqlite is silent when the driver is compiled already", async () => {
+it("npm run build:sqlite prints nothing if the driver is already compiled", async () => {
   expect(await buildDriver({ cwd: REPOSITORY })).toEqual({ code: 0, output: "" });
 });
 
-it("npm run build:sqlite says what to install when there is no compiler", async () => {
+it("npm run build:sqlite says what to install if there is no compiler", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "igw-driver-"));
   const from = path.join(REPOSITORY, "node_modules/better-sqlite3");
   const to = path.join(folder, "node_modules/better-sqlite3");
@@ -54,7 +54,7 @@ it("npm run build:sqlite says what to install when there is no compiler", async 
     symlinkSync(find(program), path.join(bin, program));
   }
 
-  // Without the variable a machine with Internet access downloads the binary.
+  // Without the variable, a machine with Internet access downloads the binary.
   const env = { ...process.env, PATH: bin, npm_config_build_from_source: "true" };
   const result = await buildDriver({ cwd: folder, env });
   rmSync(folder, { recursive: true });

@@ -33,28 +33,31 @@ describe("without a schema", () => {
     ["false", false],
     [' {"a":1}\n', { a: 1 }],
     ['{"text":"Å – 🔐"}', { text: "Å – 🔐" }],
-  ])("the JSON %s is read", (payload, value) => {
+  ])("without a schema, parseAlarmPayload reads the JSON %s", (payload, value) => {
     expect(parseAlarmPayload({ payload })).toEqual(value);
   });
 
-  test.each(["", " ", "\n\t"])("the payload %j is empty", (payload) => {
-    expect(errorOf(() => parseAlarmPayload({ payload })).code).toBe("empty_payload");
-  });
+  test.each(["", " ", "\n\t"])(
+    "without a schema, parseAlarmPayload reports the payload %j as empty",
+    (payload) => {
+      expect(errorOf(() => parseAlarmPayload({ payload })).code).toBe("empty_payload");
+    },
+  );
 
   test.each(["{", "{'a':1}", "undefined", "NaN", "<xml/>", '{"a":1}}', "\ufeff{}", `{"${CANARY}`])(
-    "the payload %j is not JSON",
+    "without a schema, parseAlarmPayload reports that the payload %j is not JSON",
     (payload) => {
       expect(errorOf(() => parseAlarmPayload({ payload })).code).toBe("invalid_json");
     },
   );
 
-  test("__proto__ pollutes nothing", () => {
+  test("without a schema, __proto__ in a payload pollutes no prototype", () => {
     const value = parseAlarmPayload({ payload: '{"__proto__":{"polluted":true}}' });
     expect(Object.keys(value as object)).toEqual(["__proto__"]);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
-  test("100 000 levels of nesting are read", () => {
+  test("without a schema, parseAlarmPayload reads 100 000 levels of nesting", () => {
     const payload = "[".repeat(100_000) + "]".repeat(100_000);
     expect(parseAlarmPayload({ payload })).toHaveLength(1);
   });
@@ -63,24 +66,24 @@ describe("without a schema", () => {
 describe("with a schema", () => {
   const schema = z.object({ breach: z.string(), count: z.coerce.number().default(0) });
 
-  test("gives what the schema makes of it", () => {
+  test("with a schema, parseAlarmPayload returns the output of the schema", () => {
     expect(parseAlarmPayload(alarm(), schema)).toEqual({ breach: "Example", count: 0 });
   });
 
-  test("says what the schema has against it", () => {
+  test("with a schema, parseAlarmPayload reports the issues that the schema found", () => {
     const { code, issues } = errorOf(() => parseAlarmPayload({ payload: '{"breach":5}' }, schema));
     expect(code).toBe("schema_mismatch");
     expect(issues).toMatchObject([{ path: ["breach"] }]);
   });
 
-  test("does not ask it where there is no JSON", () => {
+  test("with a schema, parseAlarmPayload does not call the schema if the payload is not JSON", () => {
     const validate = vi.spyOn(schema["~standard"], "validate");
     expect(errorOf(() => parseAlarmPayload({ payload: "" }, schema)).code).toBe("empty_payload");
     expect(errorOf(() => parseAlarmPayload({ payload: "{" }, schema)).code).toBe("invalid_json");
     expect(validate).not.toHaveBeenCalled();
   });
 
-  test("takes any Standard Schema, one that is a function among them", () => {
+  test("parseAlarmPayload accepts any Standard Schema, also one that is a function", () => {
     const standard: StandardSchema<number>["~standard"] = {
       version: 1,
       vendor: "test",
@@ -100,25 +103,28 @@ describe("with a schema", () => {
   test.each<[string, () => Promise<unknown>]>([
     ["succeeds", () => Promise.resolve({ value: 1 })],
     ["fails", () => Promise.reject(new Error("late"))],
-  ])("refuses one that is asynchronous, and drops its promise where it %s", async (_, validate) => {
-    const rejections: unknown[] = [];
-    const listener = (reason: unknown) => rejections.push(reason);
-    process.on("unhandledRejection", listener);
-    try {
-      const asynchronous = { "~standard": { version: 1, vendor: "test", validate } };
-      const read = () =>
-        parseAlarmPayload({ payload: "{}" }, asynchronous as unknown as StandardSchema<unknown>);
-      expect(errorOf(read).code).toBe("async_schema");
-      await new Promise((resolve) => setImmediate(resolve));
-      expect(rejections).toEqual([]);
-    } finally {
-      process.off("unhandledRejection", listener);
-    }
-  });
+  ])(
+    "parseAlarmPayload refuses an asynchronous schema and ignores its promise if it %s",
+    async (_, validate) => {
+      const rejections: unknown[] = [];
+      const listener = (reason: unknown) => rejections.push(reason);
+      process.on("unhandledRejection", listener);
+      try {
+        const asynchronous = { "~standard": { version: 1, vendor: "test", validate } };
+        const read = () =>
+          parseAlarmPayload({ payload: "{}" }, asynchronous as unknown as StandardSchema<unknown>);
+        expect(errorOf(read).code).toBe("async_schema");
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(rejections).toEqual([]);
+      } finally {
+        process.off("unhandledRejection", listener);
+      }
+    },
+  );
 });
 
 describe("an AlarmPayloadError", () => {
-  test("is an Error with a name and a stable code", () => {
+  test("an AlarmPayloadError is an Error with a name and a stable code", () => {
     const error = errorOf(() => parseAlarmPayload({ payload: "" }));
     expect(error).toBeInstanceOf(Error);
     expect(error.name).toBe("AlarmPayloadError");
@@ -127,9 +133,9 @@ describe("an AlarmPayloadError", () => {
 
   test.each<[string, () => unknown]>([
     ["not JSON", () => parseAlarmPayload({ payload: CANARY })],
-    ["JSON that breaks off", () => parseAlarmPayload({ payload: `{"ssn":"${CANARY}` })],
+    ["cut-off JSON", () => parseAlarmPayload({ payload: `{"ssn":"${CANARY}` })],
     [
-      "not as the schema wants it, which quotes it",
+      "refused by a schema whose message quotes it",
       () => {
         const quoting = z
           .unknown()
@@ -137,7 +143,7 @@ describe("an AlarmPayloadError", () => {
         return parseAlarmPayload({ payload: JSON.stringify({ ssn: CANARY }) }, quoting);
       },
     ],
-  ])("prints nothing of a payload that is %s", (_, read) => {
+  ])("an AlarmPayloadError prints no part of a payload that is %s", (_, read) => {
     const error = errorOf(read);
     const printed = [
       String(error),
@@ -150,9 +156,12 @@ describe("an AlarmPayloadError", () => {
   });
 });
 
-test.each(["", "{", '"text"'])("the payload %j does not fail its delivery", async (payload) => {
-  const { receive, handled } = recordingReceiver();
-  const body = JSON.stringify({ alarm: alarm({ payload }) });
-  expect((await receive(await delivery({ body }))).outcome).toBe("handled");
-  expect((handled[0] as Alarm).payload).toBe(payload);
-});
+test.each(["", "{", '"text"'])(
+  "the payload %j does not make its delivery fail",
+  async (payload) => {
+    const { receive, handled } = recordingReceiver();
+    const body = JSON.stringify({ alarm: alarm({ payload }) });
+    expect((await receive(await delivery({ body }))).outcome).toBe("handled");
+    expect((handled[0] as Alarm).payload).toBe(payload);
+  },
+);

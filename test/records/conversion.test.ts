@@ -15,17 +15,20 @@ async function receiveBody(body: string) {
 const receiveAlarm = (overrides: Record<string, unknown>) =>
   receiveBody(JSON.stringify({ alarm: alarm(overrides) }));
 
-/** An alarm with a field as it stands in JSON text, so that no number is rounded on the way. */
+/** An alarm with a field as JSON text, so that no number is rounded before it is sent. */
 const receiveAlarmText = (field: string, json: string) => {
   const marked = JSON.stringify({ alarm: alarm({ [field]: "@@" }) });
   return receiveBody(marked.replace('"@@"', () => json));
 };
 
-describe("what legacy formats vary is converted", () => {
-  test.each(INTEGER_FIELDS)("%s from its digits", async (field) => {
-    const { handled } = await receiveAlarm({ [field]: "17" });
-    expect(handled).toEqual([alarm({ [field]: 17 })]);
-  });
+describe("values of legacy formats are converted", () => {
+  test.each(INTEGER_FIELDS)(
+    "the field %s is converted to an integer from its digits",
+    async (field) => {
+      const { handled } = await receiveAlarm({ [field]: "17" });
+      expect(handled).toEqual([alarm({ [field]: 17 })]);
+    },
+  );
 
   test.each([
     ["0", 0],
@@ -33,13 +36,13 @@ describe("what legacy formats vary is converted", () => {
     ["007", 7],
     ["9007199254740991", Number.MAX_SAFE_INTEGER],
     ["-9007199254740991", Number.MIN_SAFE_INTEGER],
-  ])("an integer from the text %j", async (text, number) => {
+  ])("an integer field is converted from the text %j", async (text, number) => {
     expect((await receiveAlarm({ account_id: text })).handled).toEqual([
       alarm({ account_id: number }),
     ]);
   });
 
-  test.each(TEXT_FIELDS)("%s from a number", async (field) => {
+  test.each(TEXT_FIELDS)("the field %s is converted to text from a number", async (field) => {
     const { handled } = await receiveAlarm({ [field]: 17 });
     expect(handled).toEqual([alarm({ [field]: "17" })]);
   });
@@ -49,12 +52,12 @@ describe("what legacy formats vary is converted", () => {
     ["-5", "-5"],
     ["1.5", "1.5"],
     ["9007199254740991", "9007199254740991"],
-  ])("a text from the number %s", async (json, text) => {
+  ])("a text field is converted from the number %s", async (json, text) => {
     const { handled } = await receiveAlarmText("original_event_id", json);
     expect(handled).toEqual([alarm({ original_event_id: text })]);
   });
 
-  test("every field of an event", async () => {
+  test("every field of an event is converted", async () => {
     const { receive, handled } = recordingReceiver();
     const event = { account_id: "42", client_id: 9, site_id: "7", site_name: 8, occurred_at: 1 };
     await receive(await eventDelivery("DATA_DELETED", { event }));
@@ -69,7 +72,7 @@ describe("what legacy formats vary is converted", () => {
     ]);
   });
 
-  test("as a property: any safe integer, as a number or as digits, in either kind of field", async () => {
+  test("as a property, every safe integer is converted as a number or as digits, in both kinds of field", async () => {
     await fc.assert(
       fc.asyncProperty(fc.maxSafeInteger(), async (number) => {
         const sent = { account_id: String(number), original_event_id: number };
@@ -82,7 +85,7 @@ describe("what legacy formats vary is converted", () => {
   });
 });
 
-describe("what would be lost in conversion is refused", () => {
+describe("values that a conversion would change are refused", () => {
   test.each([
     "12345678901234567890",
     "9007199254740992",
@@ -91,7 +94,7 @@ describe("what would be lost in conversion is refused", () => {
     "1e400",
     "-1e400",
     "1e21",
-  ])("the number %s in a field of text", async (json) => {
+  ])("a text field refuses the number %s, which a conversion would change", async (json) => {
     const result = await receiveAlarmText("original_event_id", json);
     expect(result).toEqual({ outcome: "unrecognized", handled: [] });
   });
@@ -114,12 +117,12 @@ describe("what would be lost in conversion is refused", () => {
     "null",
     "[1]",
     "{}",
-  ])("%s in a field of integers", async (json) => {
+  ])("an integer field refuses %s", async (json) => {
     const result = await receiveAlarmText("account_id", json);
     expect(result).toEqual({ outcome: "unrecognized", handled: [] });
   });
 
-  test.each(["true", "null", "[]", "{}", '["a"]'])("%s in a field of text", async (json) => {
+  test.each(["true", "null", "[]", "{}", '["a"]'])("a text field refuses %s", async (json) => {
     const result = await receiveAlarmText("text", json);
     expect(result).toEqual({ outcome: "unrecognized", handled: [] });
   });

@@ -8,32 +8,32 @@ const UNRECOGNIZED = { status: 503, outcome: "unrecognized" };
 const ALARM_BYTES = new TextEncoder().encode(JSON.stringify({ alarm: alarm() }));
 const BOM = [0xef, 0xbb, 0xbf];
 
-describe("a body that is no JSON text in UTF-8 is unrecognized", () => {
+describe("a body that is not JSON in UTF-8", () => {
   test.each<[string, string | readonly number[]]>([
     ["nothing", ""],
     ["white space", " \n"],
     ["a form", "alarm=1&text=a"],
     ["XML", "<alarm/>"],
-    ["half of it", '{"alarm":{"id":1,'],
+    ["half a document", '{"alarm":{"id":1,'],
     ["two documents", "{}{}"],
     ["single quotes", "{'alarm':{}}"],
     ["NaN", '{"alarm":NaN}'],
     ["a comment", "{}//"],
     ["a trailing comma", '{"alarm":{},}'],
-    ["a NUL behind it", "{}\0"],
+    ["a NUL at the end", "{}\0"],
     ["two byte order marks", [...BOM, ...BOM, ...ALARM_BYTES]],
-    ["a byte that is no UTF-8", [...ALARM_BYTES.slice(0, 20), 0xff, ...ALARM_BYTES.slice(20)]],
+    ["a byte that is not UTF-8", [...ALARM_BYTES.slice(0, 20), 0xff, ...ALARM_BYTES.slice(20)]],
     ["an overlong form", [0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d]],
     ["an encoded surrogate", [0x22, 0xed, 0xa0, 0x80, 0x22]],
-    ["a character that is cut off at the end", [...ALARM_BYTES, 0xe2, 0x82]],
+    ["a cut-off character at the end", [...ALARM_BYTES, 0xe2, 0x82]],
     ["UTF-16", [...Buffer.from('{"alarm":{}}', "utf16le")]],
     ["a gzip stream", [0x1f, 0x8b, 0x08, 0x00]],
-  ])("%s", async (_, sent) => {
+  ])("a body that is not JSON in UTF-8 is unrecognized: %s", async (_, sent) => {
     const body = typeof sent === "string" ? sent : Uint8Array.from(sent);
     const { receive, handled } = recordingReceiver();
     expect(await receive(await delivery({ body }))).toMatchObject(UNRECOGNIZED);
     expect(handled).toEqual([]);
-    // A decoder that is shared must not keep a byte of it.
+    // The decoder is shared and must keep no byte of this body.
     expect((await receive(await delivery({ id: "next", body: ALARM_BYTES }))).outcome).toBe(
       "handled",
     );
@@ -41,7 +41,7 @@ describe("a body that is no JSON text in UTF-8 is unrecognized", () => {
   });
 
   test.each(["null", "true", "5", '"alarm"', "[]", "[[]]", "{}", '{"Alarm":{}}', '{"alarms":[]}'])(
-    "JSON without alarm or event: %s",
+    "a JSON body without an alarm or event is unrecognized: %s",
     async (body) => {
       const { receive, handled } = recordingReceiver();
       expect(await receive(await delivery({ body }))).toMatchObject(UNRECOGNIZED);
@@ -49,12 +49,15 @@ describe("a body that is no JSON text in UTF-8 is unrecognized", () => {
     },
   );
 
-  test.each(["null", "[]", "5", '"{}"', "true", "[{}]"])("%s as the alarm", async (json) => {
-    const { receive, handled } = recordingReceiver();
-    const body = `{"alarm":${json}}`;
-    expect(await receive(await delivery({ body }))).toMatchObject(UNRECOGNIZED);
-    expect(handled).toEqual([]);
-  });
+  test.each(["null", "[]", "5", '"{}"', "true", "[{}]"])(
+    "a body with %s as its alarm is unrecognized",
+    async (json) => {
+      const { receive, handled } = recordingReceiver();
+      const body = `{"alarm":${json}}`;
+      expect(await receive(await delivery({ body }))).toMatchObject(UNRECOGNIZED);
+      expect(handled).toEqual([]);
+    },
+  );
 });
 
 test("one leading byte order mark is tolerated", async () => {
@@ -74,7 +77,7 @@ test.each(["new_alarm", "delete_my_data_event", "added_later"])(
   },
 );
 
-describe("the type header, which nobody signed, must agree with the body", () => {
+describe("the unsigned type header", () => {
   const alarmBody = JSON.stringify({ alarm: alarm() });
   const eventBody = JSON.stringify({ event: onlineDataEvent("DATA_DELETED") });
 
@@ -84,7 +87,7 @@ describe("the type header, which nobody signed, must agree with the body", () =>
     ["an alarm as an unknown type", "added_later", alarmBody],
     ["an event as an unknown type", "added_later", eventBody],
     ["a broken alarm as an event", "delete_my_data_event", '{"alarm":null}'],
-  ])("%s", async (_, type, body) => {
+  ])("the unsigned type header must agree with the body: %s", async (_, type, body) => {
     const taken: unknown[] = [];
     const take = (one: unknown) => taken.push(one);
     const { receive } = recordingReceiver({
@@ -95,7 +98,7 @@ describe("the type header, which nobody signed, must agree with the body", () =>
     expect(taken).toEqual([]);
   });
 
-  test("and a flipped one leaves the genuine delivery untouched", async () => {
+  test("a redelivery with another type header does not affect the genuine delivery", async () => {
     const { receive, handled } = recordingReceiver();
     const genuine = await delivery();
     await receive({
@@ -114,7 +117,7 @@ describe("__proto__ is an ordinary key", () => {
       '"id":1,"__proto__":{"polluted":true,"account_id":666},"constructor":{"prototype":{"polluted":true}}',
     );
 
-  test("that stays on the record, and pollutes nothing", async () => {
+  test("__proto__ stays on the record as an ordinary key and pollutes no prototype", async () => {
     const { receive, handled } = recordingReceiver();
     expect((await receive(rawDelivery({ body: poisoned(alarm()) }))).outcome).toBe("handled");
     const record = handled[0] as Alarm & { polluted?: unknown };
@@ -129,7 +132,7 @@ describe("__proto__ is an ordinary key", () => {
     expect(({} as { outer?: unknown }).outer).toBeUndefined();
   });
 
-  test("whose fields do not stand in for missing ones", async () => {
+  test("fields of __proto__ do not replace missing fields", async () => {
     const { account_id, ...incomplete } = alarm();
     const { receive, handled } = recordingReceiver();
     expect(account_id).toBe(42);
@@ -137,7 +140,7 @@ describe("__proto__ is an ordinary key", () => {
     expect(handled).toEqual([]);
   });
 
-  test("behind which no alarm is found", async () => {
+  test("an alarm under the key __proto__ is not found", async () => {
     const { receive, handled } = recordingReceiver();
     const body = `{"__proto__":${JSON.stringify({ alarm: alarm() })}}`;
     expect(await receive(rawDelivery({ body }))).toMatchObject(UNRECOGNIZED);
@@ -153,7 +156,7 @@ describe("100 000 levels of nesting crash nothing", () => {
   test.each([
     ["lists", lists],
     ["objects", objects],
-  ])("%s in an unknown field are handed on", async (_, json) => {
+  ])("100 000 levels of %s in an unknown field reach the handler", async (_, json) => {
     const { receive, handled } = recordingReceiver();
     const body = JSON.stringify({ alarm: alarm({ deep: "@@" }) }).replace('"@@"', json);
     expect((await receive(rawDelivery({ body }))).outcome).toBe("handled");
@@ -168,8 +171,8 @@ describe("100 000 levels of nesting crash nothing", () => {
       "objects in a documented field",
       JSON.stringify({ alarm: alarm({ text: "@@" }) }).replace('"@@"', objects),
     ],
-    ["lists that never end", "[".repeat(LEVELS)],
-  ])("%s are unrecognized", async (_, body) => {
+    ["lists without an end", "[".repeat(LEVELS)],
+  ])("100 000 levels of nesting are unrecognized and crash nothing: %s", async (_, body) => {
     const taken: UnrecognizedDelivery[] = [];
     const silent = recordingReceiver();
     expect(await silent.receive(rawDelivery({ body }))).toMatchObject(UNRECOGNIZED);
@@ -179,7 +182,7 @@ describe("100 000 levels of nesting crash nothing", () => {
   });
 });
 
-/** How deep the first members go, counted without recursion. */
+/** The depth of the first members, counted without recursion. */
 function depthOf(value: unknown): number {
   let depth = 0;
   for (let at = value; typeof at === "object" && at !== null; depth++) at = Object.values(at)[0];

@@ -4,7 +4,7 @@ import type { UnrecognizedDelivery } from "../../src/index.js";
 import { alarm, delivery, onlineDataEvent } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
-/** What `handlers.unrecognized` is told to be wrong with a body. */
+/** The issues of a body that `handlers.unrecognized` receives. */
 async function issuesOf(type: string, body: string) {
   const taken: UnrecognizedDelivery[] = [];
   const { receive } = recordingReceiver({
@@ -21,7 +21,7 @@ const alarmIssues = (overrides: Record<string, unknown>) =>
 const eventIssues = (type: string, overrides: Record<string, unknown> = {}) =>
   issuesOf("delete_my_data_event", JSON.stringify({ event: onlineDataEvent(type, overrides) }));
 
-describe("issues say where and why", () => {
+describe("the issues of a record", () => {
   test.each([
     ["id", "x", "expected an integer"],
     ["id", 1.5, "expected an integer"],
@@ -31,11 +31,14 @@ describe("issues say where and why", () => {
     ["text", null, "expected a string"],
     ["payload", { k: 1 }, "expected a string"],
     ["original_event_id", 2 ** 53, "expected a string"],
-  ])("in an alarm whose %s is %j", async (field, value, message) => {
-    expect(await alarmIssues({ [field]: value })).toEqual([{ path: ["alarm", field], message }]);
-  });
+  ])(
+    "issues name the field and the reason for an alarm whose %s is %j",
+    async (field, value, message) => {
+      expect(await alarmIssues({ [field]: value })).toEqual([{ path: ["alarm", field], message }]);
+    },
+  );
 
-  test("of each field that is off, and of no other", async () => {
+  test("issues name every wrong field and no other", async () => {
     const issues = await alarmIssues({ id: null, date: null, updated_at: [] });
     expect(issues?.map(({ path }) => path.join("."))).toEqual([
       "alarm.id",
@@ -51,13 +54,16 @@ describe("issues say where and why", () => {
     ["site_id", undefined, "expected an integer"],
     ["occurred_at", null, "expected a string"],
     ["account_id", "many", "expected an integer"],
-  ])("in a site event whose %s is %j", async (field, value, message) => {
-    expect(await eventIssues("DATA_DELETED", { [field]: value })).toEqual([
-      { path: ["event", field], message },
-    ]);
-  });
+  ])(
+    "issues name the field and the reason for a site event whose %s is %j",
+    async (field, value, message) => {
+      expect(await eventIssues("DATA_DELETED", { [field]: value })).toEqual([
+        { path: ["event", field], message },
+      ]);
+    },
+  );
 
-  test("in a site event without its site", async () => {
+  test("issues name each missing site field of a site event", async () => {
     const none = { site_id: null, site_name: null, site_base_url: null };
     expect(await eventIssues("DATA_REAPPEARED", none)).toEqual([
       { path: ["event", "site_id"], message: "expected an integer" },
@@ -70,27 +76,33 @@ describe("issues say where and why", () => {
     ["site_id", 7],
     ["site_name", "Example Broker"],
     ["site_base_url", "https://broker.example"],
-  ])("in a POWER_OF_ATTORNEY_SIGNED with a %s", async (field, value) => {
-    expect(await eventIssues("POWER_OF_ATTORNEY_SIGNED", { [field]: value })).toEqual([
-      { path: ["event", field], message: "expected null" },
-    ]);
-  });
+  ])(
+    "issues name the field and the reason for a POWER_OF_ATTORNEY_SIGNED event with a %s",
+    async (field, value) => {
+      expect(await eventIssues("POWER_OF_ATTORNEY_SIGNED", { [field]: value })).toEqual([
+        { path: ["event", field], message: "expected null" },
+      ]);
+    },
+  );
 
-  test("in an event of an unknown type", async () => {
+  test("issues name the field and the reason for an event of an unknown type", async () => {
     expect(await eventIssues("DATA_MOVED", { account_id: null, site_id: "x" })).toEqual([
       { path: ["event", "account_id"], message: "expected an integer" },
       { path: ["event", "site_id"], message: "expected an integer" },
     ]);
   });
 
-  test.each([{}, null, [], true, undefined])("in an event whose type is %j", async (type) => {
-    expect(await eventIssues("DATA_DELETED", { type })).toContainEqual({
-      path: ["event", "type"],
-      message: "expected a string",
-    });
-  });
+  test.each([{}, null, [], true, undefined])(
+    "issues name the type of an event whose type is %j",
+    async (type) => {
+      expect(await eventIssues("DATA_DELETED", { type })).toContainEqual({
+        path: ["event", "type"],
+        message: "expected a string",
+      });
+    },
+  );
 
-  test.each(["[]", "null", '"text"', "5"])("where the record is %s", async (json) => {
+  test.each(["[]", "null", '"text"', "5"])("issues name the record if it is %s", async (json) => {
     const asAlarm = await issuesOf("new_alarm", `{"alarm":${json}}`);
     expect(asAlarm).toEqual([{ path: ["alarm"], message: "expected an object" }]);
     const asEvent = await issuesOf("delete_my_data_event", `{"event":${json}}`);
@@ -98,7 +110,7 @@ describe("issues say where and why", () => {
   });
 });
 
-describe("nothing that was sent stands in issues or log", () => {
+describe("issues and log", () => {
   const CANARY = "canary-19121212-1212";
   const record = Object.fromEntries(
     Object.keys(alarm()).map((field) => [field, { [CANARY]: CANARY }]),
@@ -106,8 +118,8 @@ describe("nothing that was sent stands in issues or log", () => {
 
   test.each([
     ["not JSON", "new_alarm", CANARY],
-    ["JSON that breaks off", "new_alarm", `{"alarm":"${CANARY}`],
-    ["no object", "new_alarm", JSON.stringify(CANARY)],
+    ["cut-off JSON", "new_alarm", `{"alarm":"${CANARY}`],
+    ["not an object", "new_alarm", JSON.stringify(CANARY)],
     ["unknown keys", "new_alarm", JSON.stringify({ [CANARY]: CANARY })],
     ["wrong alarm fields", "new_alarm", JSON.stringify({ alarm: record })],
     [
@@ -126,11 +138,11 @@ describe("nothing that was sent stands in issues or log", () => {
       JSON.stringify({ event: onlineDataEvent(CANARY) }),
     ],
     [
-      "a wrong unknown event",
+      "wrong fields of an unknown event",
       "delete_my_data_event",
       JSON.stringify({ event: { ...record, type: CANARY } }),
     ],
-  ])("%s", async (_, type, body) => {
+  ])("issues and log hold no value of the body: %s", async (_, type, body) => {
     const lines: unknown[] = [];
     const issues: unknown[] = [];
     const logger = {
@@ -160,7 +172,7 @@ describe("nothing that was sent stands in issues or log", () => {
   });
 });
 
-test("zod's process-wide messages, which may quote values, reach neither issues nor log", async () => {
+test("zod's process-wide messages, which may quote values, do not appear in issues or log", async () => {
   const before = z.config().customError;
   z.config({ customError: ({ input }) => `bad value ${JSON.stringify(input)}` });
   try {

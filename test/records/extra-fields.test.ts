@@ -16,23 +16,23 @@ async function extraFieldsOf(type: "new_alarm" | "delete_my_data_event", body: s
   return seen[0];
 }
 
-/** Called without its types, as from JavaScript. */
+/** `extraFields` without its types, as JavaScript calls it. */
 const untyped = extraFields as (record: unknown) => Record<string, unknown>;
 
 describe("extraFields of a delivered record", () => {
-  test("an alarm with the documented fields only has no extra fields", async () => {
+  test("an alarm with only the documented fields has no extra fields", async () => {
     expect(await extraFieldsOf("new_alarm", JSON.stringify({ alarm: alarm() }))).toEqual({});
   });
 
   test.each(["DATA_DELETED", "POWER_OF_ATTORNEY_SIGNED", "DATA_MOVED"])(
-    "an event %s with the documented fields only has no extra fields",
+    "an event %s with only the documented fields has no extra fields",
     async (type) => {
       const body = JSON.stringify({ event: onlineDataEvent(type) });
       expect(await extraFieldsOf("delete_my_data_event", body)).toEqual({});
     },
   );
 
-  test("the fields that the gateway adds keep the values that were sent, nested ones whole", async () => {
+  test("the fields that the gateway adds keep the values that were sent, also nested values", async () => {
     const added = { region: "north", risk: { score: "7", ids: [1, null] }, none: null };
     const body = JSON.stringify({ alarm: alarm({ ...added, account_id: "42" }) });
     expect(await extraFieldsOf("new_alarm", body)).toEqual(added);
@@ -62,24 +62,24 @@ describe("extraFields of a delivered record", () => {
 });
 
 describe("extraFields of other values", () => {
-  test("inherited fields are no extra fields", () => {
+  test("inherited fields are not extra fields", () => {
     const record: unknown = Object.assign(Object.create({ inherited: 1 }) as object, alarm());
     expect(untyped(record)).toEqual({});
   });
 
-  test("changing the result leaves the record as it is", () => {
+  test("a change of the extraFields result does not change the record", () => {
     const record = alarm({ added: 1 });
     untyped(record)["added"] = 2;
     expect(record).toEqual(alarm({ added: 1 }));
   });
 
-  test("a part of a record shows only fields that neither kind documents", () => {
+  test("the extra fields of a partial record are the fields that neither kind documents", () => {
     expect(untyped({ account_id: 1, added: 2 })).toEqual({ added: 2 });
     expect(untyped({ type: "DATA_DELETED", site_id: 1, payload: "{}" })).toEqual({});
   });
 
   test.each([null, undefined, 5, "text", true, [], {}, () => 1])(
-    "%j has no extra fields and does not throw",
+    "%j has no extra fields, and extraFields does not throw",
     (value) => {
       expect(untyped(value)).toEqual({});
     },

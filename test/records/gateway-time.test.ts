@@ -28,32 +28,32 @@ describe("parseGatewayTime reads", () => {
     ["the first century", "0044-03-15 12:00:00", "0044-03-15T12:00:00.000Z"],
     ["the year 0", "0000-01-01 00:00:00", "0000-01-01T00:00:00.000Z"],
     ["the last year of four digits", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"],
-  ])("%s", (_, text, expected) => {
+  ])("parseGatewayTime reads %s", (_, text, expected) => {
     expect(parseGatewayTime(text).toISOString()).toBe(expected);
   });
 
-  test("any moment, in both formats and at any offset", () => {
-    const moments = fc.date({
+  test("as a property, parseGatewayTime reads any time in both formats and at any offset", () => {
+    const times = fc.date({
       min: new Date("0001-01-02T00:00:00Z"),
       max: new Date("9999-12-30T00:00:00Z"),
       noInvalidDate: true,
     });
     fc.assert(
-      fc.property(moments, fc.integer({ min: -1_439, max: 1_439 }), (moment, offsetMinutes) => {
-        const iso = moment.toISOString();
-        expect(parseGatewayTime(iso)).toEqual(moment);
-        expect(parseGatewayTime(iso.replace("T", " ").replace("Z", ""))).toEqual(moment);
-        const local = new Date(moment.getTime() + offsetMinutes * 60_000).toISOString();
+      fc.property(times, fc.integer({ min: -1_439, max: 1_439 }), (time, offsetMinutes) => {
+        const iso = time.toISOString();
+        expect(parseGatewayTime(iso)).toEqual(time);
+        expect(parseGatewayTime(iso.replace("T", " ").replace("Z", ""))).toEqual(time);
+        const local = new Date(time.getTime() + offsetMinutes * 60_000).toISOString();
         const hours = String(Math.floor(Math.abs(offsetMinutes) / 60)).padStart(2, "0");
         const minutes = String(Math.abs(offsetMinutes) % 60).padStart(2, "0");
         const zone = `${offsetMinutes < 0 ? "-" : "+"}${hours}:${minutes}`;
-        expect(parseGatewayTime(local.replace("Z", zone))).toEqual(moment);
+        expect(parseGatewayTime(local.replace("Z", zone))).toEqual(time);
       }),
       { seed: 20_260_708, numRuns: 500 },
     );
   });
 
-  test("does not depend on the zone of the machine", () => {
+  test("the result of parseGatewayTime does not depend on the machine's time zone", () => {
     const zone = process.env["TZ"];
     try {
       for (const other of ["America/New_York", "Asia/Kolkata", "Pacific/Apia"]) {
@@ -113,24 +113,24 @@ describe("parseGatewayTime refuses with a RangeError", () => {
     "1783504800",
     "tomorrow",
     "-2026-07-08 10:00:00",
-  ])("%j", (text) => {
+  ])("parseGatewayTime refuses %j with a RangeError", (text) => {
     expect(() => parseGatewayTime(text)).toThrow(RangeError);
   });
 
   test.each([undefined, null, 1_783_504_800_000, new Date(0), {}, ["2026-07-08 10:00:00"]])(
-    "what is no text: %j",
+    "parseGatewayTime refuses a value that is not text with a RangeError: %j",
     (value) => {
       expect(() => parseGatewayTime(value as string)).toThrow(RangeError);
     },
   );
 
-  test("and repeats nothing of the text", () => {
+  test("the RangeError of parseGatewayTime does not repeat the text", () => {
     for (const text of ["19121212-1212", "1912-12-12 12:12:99"]) {
       expect(() => parseGatewayTime(text)).toThrow(/^not a gateway time: (?!.*12)/);
     }
   });
 
-  test("a long text at once", () => {
+  test("parseGatewayTime refuses a long text without delay", () => {
     expect(() => parseGatewayTime(`2026-07-08 10:00:00.${"1".repeat(1_000_000)}`)).toThrow(
       RangeError,
     );

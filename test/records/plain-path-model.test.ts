@@ -14,7 +14,7 @@ import {
   type Fields,
 } from "./validated.js";
 
-describe("as a property, records of any shape", () => {
+describe("records of any shape", () => {
   const settings = { seed: 20_260_708, numRuns: 1_000 };
   const odd = fc.option(fc.constantFrom(...ODD_VALUES), { nil: undefined });
   const unknown = fc.dictionary(
@@ -23,7 +23,7 @@ describe("as a property, records of any shape", () => {
     { maxKeys: 3 },
   );
 
-  /** The text of a record of which up to three fields are odd, with others that are unknown. */
+  /** The text of a record with up to three odd fields and some unknown fields. */
   function recordLike(fields: Fields) {
     const changes = fc.dictionary(fc.constantFrom(...Object.keys(fields)), odd, { maxKeys: 3 });
     return fc
@@ -44,7 +44,7 @@ describe("as a property, records of any shape", () => {
     .constantFrom(...ALL_EVENTS)
     .chain((type) => recordLike(textsOf(onlineDataEvent(type))));
 
-  test("alarms are judged as by the schema", async () => {
+  test("as a property, alarms of any shape are accepted or refused as the schema decides", async () => {
     await fc.assert(
       fc.asyncProperty(alarms, async (text) => {
         await expectAsValidated("new_alarm", `{"alarm":${text}}`);
@@ -53,7 +53,7 @@ describe("as a property, records of any shape", () => {
     );
   });
 
-  test("events are judged as by the schema", async () => {
+  test("as a property, events of any shape are accepted or refused as the schema decides", async () => {
     await fc.assert(
       fc.asyncProperty(events, async (text) => {
         await expectAsValidated("delete_my_data_event", `{"event":${text}}`);
@@ -62,7 +62,7 @@ describe("as a property, records of any shape", () => {
     );
   });
 
-  test("what skips validation is what validation would leave as it is, no more and no less", () => {
+  test("as a property, exactly the records that validation would leave unchanged skip validation", () => {
     const isLeftAlone = (type: string, body: string, record: object) => {
       const judgement = validated(type, body);
       return "record" in judgement && isDeepStrictEqual(judgement.record, Object.entries(record));

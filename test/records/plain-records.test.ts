@@ -11,10 +11,11 @@ import { alarmSchema, onlineDataEventSchema } from "../../src/records/schemas.js
 
 type Shape = Readonly<Record<string, z.core.$ZodType>>;
 
-/** The condition under which the schema of a field leaves the value as it is. */
+/** The condition under which the schema of a field does not change the value. */
 function conditionOf(field: string, schema: z.core.$ZodType): string {
   const { def } = (schema as z.core.$ZodTypes)._zod;
-  // Every field is a pipe: a conversion, which leaves a value of the right type alone, then the type.
+  // Every field is a pipe: a conversion, which does not change a value of the right type, then the
+  // type.
   const output = def.type === "pipe" ? (def.out as z.core.$ZodTypes)._zod.def : undefined;
   if (output?.type === "number") return `Number.isSafeInteger(record["${field}"])`;
   if (output?.type === "string") return `typeof record["${field}"] === "string"`;

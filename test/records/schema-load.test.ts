@@ -4,14 +4,14 @@ import type { OutcomeReport } from "../../src/index.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 
 const VALIDATION = "../../src/records/validation.js";
-/** A record that needs conversion, so that it needs the schemas. */
+/** A record that needs conversion, and therefore the schemas. */
 const CONVERTED = JSON.stringify({ alarm: alarm({ account_id: "42" }) });
 const PLAIN = JSON.stringify({ alarm: alarm() });
 
 let loads: number;
 let isBroken: boolean;
 
-// Each test gets a library that has not loaded its schemas.
+// Each test imports a library that has not loaded its schemas.
 beforeEach(() => {
   loads = 0;
   isBroken = false;
@@ -52,7 +52,7 @@ test("a record that needs no conversion loads no schemas", async () => {
   expect(loads).toBe(0);
 });
 
-test("the first records that need the schemas share one load, and later ones need none", async () => {
+test("the first records that need the schemas share one load, and later records need no load", async () => {
   const { send, handled } = await freshReceiver();
   const answers = await Promise.all(["a", "b", "c"].map((id) => send(id, CONVERTED)));
   expect(answers.map(({ outcome }) => outcome)).toEqual(["handled", "handled", "handled"]);
@@ -61,7 +61,7 @@ test("the first records that need the schemas share one load, and later ones nee
   expect(loads).toBe(1);
 });
 
-test("a failed load of the schemas is answered 500, logged, and tried again with the next record", async () => {
+test("a failed load of the schemas is answered 500 and logged, and the next record tries again", async () => {
   isBroken = true;
   const { send, handled, errors, reports } = await freshReceiver();
   const answers = await Promise.all(["a", "b"].map((id) => send(id, CONVERTED)));
@@ -78,7 +78,7 @@ test("a failed load of the schemas is answered 500, logged, and tried again with
   });
   expect(handled).toEqual([]);
 
-  // Records that need no schemas are handled all the same.
+  // Records that need no schemas are still handled.
   expect((await send("c", PLAIN)).outcome).toBe("handled");
 
   isBroken = false;

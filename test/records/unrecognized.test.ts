@@ -3,7 +3,7 @@ import type { DeliveryContext, UnrecognizedDelivery } from "../../src/index.js";
 import { NOW_MS, alarm, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
-/** What `handlers.unrecognized` is given for a body. */
+/** The arguments that `handlers.unrecognized` receives for a body. */
 async function unrecognizedOf(type: string, body: string) {
   const taken: UnrecognizedDelivery[] = [];
   const { receive } = recordingReceiver({
@@ -15,8 +15,8 @@ async function unrecognizedOf(type: string, body: string) {
   return taken[0];
 }
 
-describe("handlers.unrecognized is given type, body and issues", () => {
-  test("of a body that is not JSON", async () => {
+describe("handlers.unrecognized", () => {
+  test("handlers.unrecognized receives a body that is not JSON, with its issues", async () => {
     expect(await unrecognizedOf("new_alarm", "not json")).toEqual({
       type: "new_alarm",
       body: undefined,
@@ -24,7 +24,7 @@ describe("handlers.unrecognized is given type, body and issues", () => {
     });
   });
 
-  test("of an unknown webhook type, whole", async () => {
+  test("handlers.unrecognized receives the whole body of an unknown webhook type", async () => {
     const body = { report: { id: 12, tags: [1, "b"] } };
     expect(await unrecognizedOf("added_later", JSON.stringify(body))).toEqual({
       type: "added_later",
@@ -33,7 +33,7 @@ describe("handlers.unrecognized is given type, body and issues", () => {
     });
   });
 
-  test("of a record that is not as documented, unconverted", async () => {
+  test("handlers.unrecognized receives an invalid record without conversion, with its issues", async () => {
     const body = { alarm: alarm({ id: "17", account_id: null }), extra: 1 };
     expect(await unrecognizedOf("new_alarm", JSON.stringify(body))).toEqual({
       type: "new_alarm",
@@ -42,7 +42,7 @@ describe("handlers.unrecognized is given type, body and issues", () => {
     });
   });
 
-  test("and the context of the delivery", async () => {
+  test("handlers.unrecognized receives the context of the delivery", async () => {
     const contexts: DeliveryContext[] = [];
     const { receive } = recordingReceiver({
       handlers: { unrecognized: (_, context) => contexts.push(context) },
@@ -55,7 +55,7 @@ describe("handlers.unrecognized is given type, body and issues", () => {
   });
 });
 
-test("without handlers.unrecognized the log says where the shape is off, and what to do", async () => {
+test("without handlers.unrecognized, the log names the wrong field and says what to do", async () => {
   const lines: unknown[] = [];
   const logger = { warn: () => 0, error: (line: unknown) => lines.push(line) };
   const { receive } = recordingReceiver({ logger });
@@ -65,7 +65,7 @@ test("without handlers.unrecognized the log says where the shape is off, and wha
   ]);
 });
 
-test("a delivery that nobody took is asked for again, until a deploy can take it", async () => {
+test("an unrecognized delivery is answered 503 until a deployment can handle it", async () => {
   const { receive, reports } = recordingReceiver();
   const request = await delivery({ body: "not json" });
   for (let attempt = 0; attempt < 3; attempt++) {
@@ -74,7 +74,7 @@ test("a delivery that nobody took is asked for again, until a deploy can take it
   expect(reports).toHaveLength(3);
 });
 
-test("handlers.unrecognized that fails leaves the delivery to be sent again", async () => {
+test("the gateway sends a delivery again if handlers.unrecognized fails", async () => {
   let isBroken = true;
   const { receive } = recordingReceiver({
     handlers: {

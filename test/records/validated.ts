@@ -9,7 +9,7 @@ import {
 import { delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
-/** The documented types of events with a site; then those of the others, documented or not. */
+/** The documented types of events with a site, then the other types, documented or not. */
 export const SITE_EVENTS = [
   "DELETION_REQUEST_SENT",
   "USER_MANUAL_INSTRUCTIONS_SENT",
@@ -22,7 +22,9 @@ const NO_SITE_EVENT = "POWER_OF_ATTORNEY_SIGNED";
 const UNKNOWN_EVENTS = ["DATA_MOVED", "data_deleted", "", "__proto__", "constructor"];
 export const ALL_EVENTS = [...SITE_EVENTS, NO_SITE_EVENT, ...UNKNOWN_EVENTS];
 
-/** Values of a field as JSON text, since a number that is read may be another one than was written. */
+/**
+ * Values of a field as JSON text, because a parsed number may differ from the number in the text.
+ */
 export const ODD_VALUES = [
   ...["null", "true", "false", "[]", "{}", "[5]", '["x"]', '{"length":1}', '{"toString":"x"}'],
   ...["0", "-0", "5", "-5", "1.5", "1e3", "1e21", "1e400", "5.0", "1e-7"],
@@ -39,7 +41,7 @@ export function textsOf(record: object): Fields {
   return Object.fromEntries(fields.map(([name, value]) => [name, JSON.stringify(value)]));
 }
 
-/** The record of such texts; a field that is undefined is left out. */
+/** The record with these JSON texts. A field that is undefined is left out. */
 export function jsonOf(fields: Readonly<Record<string, string | undefined>>): string {
   const members = Object.entries(fields).flatMap(([name, text]) =>
     text === undefined ? [] : [`${JSON.stringify(name)}:${text}`],
@@ -47,11 +49,11 @@ export function jsonOf(fields: Readonly<Record<string, string | undefined>>): st
   return `{${members.join(",")}}`;
 }
 
-/** The fields of a record in their order, or what is wrong with it. */
+/** The fields of a record in their order, or the issues of the record. */
 type Judgement =
   { readonly record: [string, unknown][] } | { readonly issues: readonly DeliveryIssue[] };
 
-/** What `receive` makes of a body. */
+/** The result of `receive` for a body. */
 async function received(type: string, body: string): Promise<Judgement> {
   const judgements: Judgement[] = [];
   const record = (value: object) => {
@@ -71,7 +73,10 @@ async function received(type: string, body: string): Promise<Judgement> {
   return judgement;
 }
 
-/** The same by validation alone. What is unknown is as it was sent, which the schemas' copy lacks. */
+/**
+ * The same result by validation only. Unknown fields are as sent; the output of the schemas lacks
+ * them.
+ */
 export function validated(type: string, body: string): Judgement {
   const sent = JSON.parse(body) as { alarm: object; event: object };
   const withConverted = (record: object, output: object): Judgement => {
@@ -91,7 +96,7 @@ export function validated(type: string, body: string): Judgement {
   }
   const result = z.safeParse(deleteMyDataEventSchema, sent);
   if (result.success) return withConverted(sent.event, result.data.event);
-  // The union tells the issues of both its members; those of the one that was meant are wanted.
+  // The union reports the issues of both members. Only those of the intended member count.
   const [known, open] = onlineDataEventSchema.def.options;
   const isKnown = [...SITE_EVENTS, NO_SITE_EVENT].includes(
     (sent.event as { type?: string } | null)?.type ?? "",
@@ -108,7 +113,9 @@ function issuesOf(error: z.core.$ZodError, parent: readonly string[]): DeliveryI
   }));
 }
 
-/** Fails where `receive` judges a body otherwise than the schemas. Gives whether it was taken. */
+/**
+ * Fails if `receive` and the schemas disagree about a body. Returns whether the body was accepted.
+ */
 export async function expectAsValidated(type: string, body: string) {
   const expected = validated(type, body);
   expect(await received(type, body), body).toStrictEqual(expected);

@@ -6,7 +6,7 @@ import { recordingReceiver } from "../support/recording-receiver.js";
 
 const MAX_SECONDS = 999_999_999_999;
 
-/** What becomes of a delivery when the receiver's clock shows `nowMs`. */
+/** The outcome of a delivery when the receiver's clock shows `nowMs`. */
 async function outcomeAt(nowMs: unknown, timestampToleranceMs: number, timestamp = NOW_SECONDS) {
   const { receive, handled } = recordingReceiver({
     now: () => nowMs as number,
@@ -20,7 +20,7 @@ async function outcomeAt(nowMs: unknown, timestampToleranceMs: number, timestamp
 const FRESH = { outcome: "handled", status: 200, runs: 1 };
 const STALE = { outcome: "stale", status: 409, runs: 0 };
 
-describe("a signed timestamp is fresh within the tolerance, both ends included:", () => {
+describe("the freshness of a signed timestamp", () => {
   test.each([
     [1_000, 0, FRESH],
     [1_000, 1_000, FRESH],
@@ -31,18 +31,21 @@ describe("a signed timestamp is fresh within the tolerance, both ends included:"
     [60_000, 60_000, FRESH],
     [60_000, -60_001, STALE],
     [Number.MAX_SAFE_INTEGER, 10 ** 14, FRESH],
-  ])("a tolerance of %d ms and a clock that is %d ms off", async (toleranceMs, offMs, expected) => {
-    expect(await outcomeAt(NOW_MS + offMs, toleranceMs)).toEqual(expected);
-  });
+  ])(
+    "with a tolerance of %d ms, a clock that is %d ms off gives the expected freshness, both limits included",
+    async (toleranceMs, offMs, expected) => {
+      expect(await outcomeAt(NOW_MS + offMs, toleranceMs)).toEqual(expected);
+    },
+  );
 
-  test("at both ends of what a timestamp can be", async () => {
+  test("the tolerance also holds at the smallest and the largest possible timestamp", async () => {
     expect(await outcomeAt(0, 1_000, 0)).toEqual(FRESH);
     expect(await outcomeAt(1_001, 1_000, 0)).toEqual(STALE);
     expect(await outcomeAt(MAX_SECONDS * 1_000, 1_000, MAX_SECONDS)).toEqual(FRESH);
     expect(await outcomeAt(NOW_MS, 300_000, MAX_SECONDS)).toEqual(STALE);
   });
 
-  test("as a property", async () => {
+  test("as a property, a signed timestamp is fresh within the tolerance and stale outside it", async () => {
     const offsets = fc.integer({ min: -700_000, max: 700_000 });
     const tolerances = fc.integer({ min: 1_000, max: 600_000 });
     await fc.assert(
@@ -56,13 +59,13 @@ describe("a signed timestamp is fresh within the tolerance, both ends included:"
 });
 
 test.each([Number.NaN, undefined, "now", {}, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
-  "a clock that shows %s makes nothing fresh",
+  "no delivery is fresh for a clock that shows %s",
   async (nowMs) => {
     expect(await outcomeAt(nowMs, 300_000)).toEqual(STALE);
   },
 );
 
-test("a stale delivery is fresh again when the clock is put right", async () => {
+test("a stale delivery is fresh again after the clock is corrected", async () => {
   let nowMs = NOW_MS - 3_600_000;
   const { receive } = recordingReceiver({ now: () => nowMs });
   const request = await delivery();
@@ -71,7 +74,7 @@ test("a stale delivery is fresh again when the clock is put right", async () => 
   expect((await receive(request)).outcome).toBe("handled");
 });
 
-test("a delivery is remembered for as long as it can be fresh, also one from ahead of the clock", async () => {
+test("a delivery is remembered as long as it can be fresh, also if its timestamp is ahead of the clock", async () => {
   const DAY = 86_400_000;
   let nowMs = NOW_MS;
   const tolerance = 3 * DAY;

@@ -10,7 +10,7 @@ export const GOLDEN = {
 /** The exact bytes of the golden body. */
 export const GOLDEN_BYTES = new TextEncoder().encode(GOLDEN.body);
 
-/** What of the golden delivery a test wants otherwise, as texts and bytes of any form. */
+/** Parts of the golden delivery that a test replaces, as text or bytes. */
 export interface GoldenChange {
   readonly timestamp?: string;
   readonly id?: string;
@@ -18,7 +18,7 @@ export interface GoldenChange {
   readonly body?: Uint8Array | string;
 }
 
-/** The golden delivery as a request, with what `change` replaces in it. */
+/** The golden delivery as a request, with the replacements of `change`. */
 export function goldenRequest(change: GoldenChange = {}) {
   const { timestamp, id, signature, body } = { ...GOLDEN, body: GOLDEN_BYTES, ...change };
   return {

@@ -6,7 +6,8 @@ import { backend as node, createNodeBackend } from "../../src/signature/crypto/n
 import { headText, type SignedHead } from "../../src/signature/crypto/signed-head.js";
 import { backend as web } from "../../src/signature/crypto/web.js";
 
-// What any backend must do. RFC 4231's MACs have no head in front: `one-shot-hmac.test.ts` holds them.
+// Rules for every backend. RFC 4231's MACs have no head before the data, so `one-shot-hmac.test.ts`
+// checks them.
 
 const SETTINGS = { seed: 20_260_708, numRuns: 200 };
 const SECRET = "whsec_test";
@@ -14,11 +15,11 @@ const HEAD: SignedHead = { timestamp: "1760000000", id: "3f2504e0-4f89-41d3-9a0c
 
 const BACKENDS: [string, MacBackend<unknown>][] = [
   ["the Node backend", node],
-  ["the Node backend by createHmac alone", createNodeBackend(undefined)],
+  ["the Node backend with createHmac only", createNodeBackend(undefined)],
   ["the Web backend", web],
 ];
 
-/** What `node:crypto` gives for the UTF-8 of the head and the bytes behind it. */
+/** The signature that `node:crypto` makes of the UTF-8 of the head and the bytes after it. */
 function macOf(secret: string, head: SignedHead, body: Uint8Array): string {
   const bytes = Buffer.from(headText(head), "utf8");
   return nodeCrypto.createHmac("sha256", secret).update(bytes).update(body).digest("hex");
@@ -37,7 +38,7 @@ const anyHead: fc.Arbitrary<SignedHead> = fc.record({
   id: fc.string({ unit: "binary", maxLength: 160 }),
 });
 const head = fc.oneof(grammaticalHead, anyHead);
-/** Of 1 to 200 bytes: WebCrypto takes no empty key, and no secret is empty. */
+/** 1 to 200 bytes: WebCrypto refuses an empty key, and no secret is empty. */
 const secret = fc.oneof(
   fc
     .string({ unit: "binary", minLength: 1, maxLength: 200 })
@@ -54,8 +55,11 @@ const body = fc.oneof(
   },
 );
 
-describe.each(BACKENDS)("%s", (_, backend) => {
-  /** The key and the data of RFC 4231, section 4, where the key is UTF-8; else a key that is as long. */
+describe.each(BACKENDS)("%s", (name, backend) => {
+  /**
+   * The key and the data of RFC 4231, section 4. A key that is not UTF-8 is replaced by one of the
+   * same length.
+   */
   test.each([
     ["case 1", "\x0b".repeat(20), Buffer.from("Hi There")],
     ["case 2, a key shorter than the MAC", "Jefe", Buffer.from("what do ya want for nothing?")],
@@ -79,13 +83,16 @@ describe.each(BACKENDS)("%s", (_, backend) => {
           "The key needs to be hashed before being used by the HMAC algorithm.",
       ),
     ],
-  ])("signs the data of RFC 4231's %s behind a head, as node:crypto does", async (_, key, data) => {
-    const signed = await backend.sign(backend.importKey(key), HEAD, data);
-    expect(signed).toBe(macOf(key, HEAD, data));
-    expect(await backend.verify(backend.importKey(key), HEAD, data, `v1=${signed}`)).toBe(true);
-  });
+  ])(
+    `${name} signs the data of RFC 4231's %s after a head, as node:crypto does`,
+    async (_, key, data) => {
+      const signed = await backend.sign(backend.importKey(key), HEAD, data);
+      expect(signed).toBe(macOf(key, HEAD, data));
+      expect(await backend.verify(backend.importKey(key), HEAD, data, `v1=${signed}`)).toBe(true);
+    },
+  );
 
-  test("makes the same MAC wherever head and body meet", async () => {
+  test(`${name} makes the same MAC wherever the head ends and the body starts`, async () => {
     const key = backend.importKey(SECRET);
     const cuts: [SignedHead, string][] = [
       [{ timestamp: "1", id: "a" }, "b:c::d"],
@@ -105,7 +112,7 @@ describe.each(BACKENDS)("%s", (_, backend) => {
 });
 
 describe("all backends", () => {
-  test("make the same MAC, which is node:crypto's, and take each other's", async () => {
+  test("all backends make the MAC of node:crypto and accept each other's MACs", async () => {
     await fc.assert(
       fc.asyncProperty(secret, head, body, async (text, signedHead, bytes) => {
         const expected = macOf(text, signedHead, bytes);
@@ -119,7 +126,7 @@ describe("all backends", () => {
     );
   });
 
-  test("refuse the same MACs, of which one bit is wrong", async () => {
+  test("all backends refuse a MAC with one wrong bit", async () => {
     const flip = fc.record({ at: fc.nat(31), bit: fc.nat(7) });
     await fc.assert(
       fc.asyncProperty(secret, head, body, flip, async (text, signedHead, bytes, { at, bit }) => {
@@ -135,10 +142,10 @@ describe("all backends", () => {
     );
   });
 
-  test("take the same texts for a signature: v1= and the digits in any letter case", async () => {
+  test("all backends accept the same texts as a signature: v1= and the digits in any letter case", async () => {
     const bytes = Buffer.from("{}");
     const right = signatureOf(SECRET, HEAD, bytes);
-    // Units of all kinds, most of them such as a signature might have.
+    // Edits with all kinds of characters, most of them those of a signature.
     const unit = fc.oneof(
       fc.constantFrom(...Array.from('0123456789abcdefABCDEFgGvV1=: \n"\u0130\u0161\uff11\u212a')),
       fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),
@@ -167,33 +174,36 @@ describe("all backends", () => {
   });
 });
 
-describe.each(BACKENDS)("%s signs a head as UTF-8, never by its low bytes:", (_, backend) => {
+describe.each(BACKENDS)("the bytes of a head that %s signs", (name, backend) => {
   const bytes = Buffer.from("{}");
   const key = backend.importKey(SECRET);
 
   describe.each([
     ["id", (text: string): SignedHead => ({ timestamp: "1760000000", id: `a${text}` })],
     ["timestamp", (text: string): SignedHead => ({ timestamp: `17${text}0000000`, id: "a" })],
-  ] as const)("in the %s", (_, headOf) => {
+  ] as const)("in the %s", (field, headOf) => {
     test.each([
       ["U+0136, whose low byte is a 6", "\u0136", "6"],
       ["U+FF16, the full-width 6, whose low byte is a SYN", "\uff16", "\x16"],
       ["U+0161, whose low byte is an a", "\u0161", "a"],
       ["U+00E9, which is one byte in latin1", "\u00e9", "\u0129"],
       ["U+1F536, whose halves end in 3D and 36", "\u{1f536}", "=6"],
-    ])("%s", async (_, letter, other) => {
-      const [given, plain] = [headOf(letter), headOf(other)];
-      const signed = await backend.sign(key, given, bytes);
-      expect(signed).toBe(macOf(SECRET, given, bytes));
-      expect(signed).not.toBe(macOf(SECRET, plain, bytes));
-      expect(await backend.verify(key, given, bytes, signatureOf(SECRET, plain, bytes))).toBe(
-        false,
-      );
-      expect(await backend.verify(key, plain, bytes, `v1=${signed}`)).toBe(false);
-      expect(await backend.verify(key, given, bytes, `v1=${signed}`)).toBe(true);
-    });
+    ])(
+      `${name} signs the UTF-8 of the ${field}, never its low bytes: %s`,
+      async (_, letter, other) => {
+        const [given, plain] = [headOf(letter), headOf(other)];
+        const signed = await backend.sign(key, given, bytes);
+        expect(signed).toBe(macOf(SECRET, given, bytes));
+        expect(signed).not.toBe(macOf(SECRET, plain, bytes));
+        expect(await backend.verify(key, given, bytes, signatureOf(SECRET, plain, bytes))).toBe(
+          false,
+        );
+        expect(await backend.verify(key, plain, bytes, `v1=${signed}`)).toBe(false);
+        expect(await backend.verify(key, given, bytes, `v1=${signed}`)).toBe(true);
+      },
+    );
 
-    test("half a surrogate pair, as the replacement character", async () => {
+    test(`${name} signs half a surrogate pair in the ${field} as the replacement character`, async () => {
       const expected = macOf(SECRET, headOf("\ufffd"), bytes);
       expect(await backend.sign(key, headOf("\ud83d"), bytes)).toBe(expected);
       expect(await backend.sign(key, headOf("\udd36"), bytes)).toBe(expected);
@@ -201,7 +211,7 @@ describe.each(BACKENDS)("%s signs a head as UTF-8, never by its low bytes:", (_,
   });
 });
 
-describe.each(BACKENDS)("%s takes a body for its bytes, whatever holds them:", (_, backend) => {
+describe.each(BACKENDS)("the bytes of a body that %s signs", (name, backend) => {
   const bytes = Uint8Array.from({ length: 100 }, (_, at) => at * 3);
   const around = (larger: Uint8Array) => {
     larger.fill(0xee).set(bytes, 13);
@@ -215,7 +225,7 @@ describe.each(BACKENDS)("%s takes a body for its bytes, whatever holds them:", (
     ["a part of a Buffer", around(Buffer.alloc(300))],
     ["a part of Node's pool of small buffers", around(Buffer.allocUnsafe(300))],
     ["memory that threads share", around(new Uint8Array(new SharedArrayBuffer(300)))],
-  ])("%s", async (_, given) => {
+  ])(`${name} signs the bytes of a body that is %s`, async (_, given) => {
     const expected = macOf(SECRET, HEAD, bytes);
     const key = backend.importKey(SECRET);
     expect(await backend.sign(key, HEAD, given)).toBe(expected);
@@ -224,7 +234,7 @@ describe.each(BACKENDS)("%s takes a body for its bytes, whatever holds them:", (
   });
 });
 
-describe.each(BACKENDS)("%s, asked to verify a text,", (_, backend) => {
+describe.each(BACKENDS)("%s verifying a text", (name, backend) => {
   const bytes = Buffer.from("{}");
   const right = signatureOf(SECRET, HEAD, bytes);
   const key = backend.importKey(SECRET);
@@ -233,7 +243,7 @@ describe.each(BACKENDS)("%s, asked to verify a text,", (_, backend) => {
   const letterAt = right.search(/[a-f]/);
   const numberAt = 3 + digits.search(/[0-9]/);
 
-  test("takes the right one as it was signed", async () => {
+  test(`${name} accepts the right signature as it was signed`, async () => {
     expect(await isTaken(right)).toBe(true);
   });
 
@@ -242,48 +252,51 @@ describe.each(BACKENDS)("%s, asked to verify a text,", (_, backend) => {
     ["digits of mixed case", `v1=${mixCase(digits, 0)}`],
     ["digits of the other mixed case", `v1=${mixCase(digits, 1)}`],
     ["one upper-case digit", replaced(letterAt, right.charAt(letterAt).toUpperCase())(right)],
-  ])("takes the right one with %s, and not with one digit wrong", async (_, text) => {
-    expect(text).not.toBe(right);
-    expect(await isTaken(text)).toBe(true);
-    expect(await isTaken(replaced(numberAt, text.charAt(numberAt) === "0" ? "1" : "0")(text))).toBe(
-      false,
-    );
-  });
+  ])(
+    `${name} accepts the right signature with %s, but not with one wrong digit`,
+    async (_, text) => {
+      expect(text).not.toBe(right);
+      expect(await isTaken(text)).toBe(true);
+      expect(
+        await isTaken(replaced(numberAt, text.charAt(numberAt) === "0" ? "1" : "0")(text)),
+      ).toBe(false);
+    },
+  );
 
   test.each([
-    ["a character short at the end", right.slice(0, -1)],
-    ["a character short at the front", right.slice(1)],
-    ["a digit short in the middle", removed(30, 1)(right)],
-    ["a digit long", `${right}0`],
-    ["a space long", `${right} `],
-    ["a newline long", `${right}\n`],
-    ["a NUL long", `${right}\0`],
-    ["a space long at the front", ` ${right}`],
-    ["a character beyond ASCII long", `${right}\u00e9`],
+    ["one character too short at the end", right.slice(0, -1)],
+    ["one character too short at the front", right.slice(1)],
+    ["one digit too short in the middle", removed(30, 1)(right)],
+    ["one digit too long", `${right}0`],
+    ["one space too long", `${right} `],
+    ["one newline too long", `${right}\n`],
+    ["one NUL too long", `${right}\0`],
+    ["one space too long at the front", ` ${right}`],
+    ["one non-ASCII character too long", `${right}\u00e9`],
     ["empty", ""],
     ["8 000 characters long", right.padEnd(8_000, "0")],
-    ["8 000 characters long, of the right one again and again", right.repeat(120).slice(0, 8_000)],
+    ["8 000 characters of the right signature, repeated", right.repeat(120).slice(0, 8_000)],
     ["8 000 upper-case letters", "A".repeat(8_000)],
-    ["the digits alone", digits],
-    ["the prefix alone", "v1="],
-    ["prefixed by V1=", `V1=${digits}`],
-    ["prefixed by V1=, with upper-case digits", `V1=${digits.toUpperCase()}`],
-    ["prefixed by v1:", `v1:${digits}`],
-    ["prefixed by v2=", `v2=${digits}`],
-    ["prefixed by v1= twice", `v1=v1=${digits}`.slice(0, 67)],
-    ["with a letter that is no digit", replaced(66, "g")(right)],
-    ["with an upper-case letter that is no digit", replaced(66, "G")(right)],
-    ["with all its digits zero", `v1=${"0".repeat(64)}`],
-    ["that is 67 NULs", "\0".repeat(67)],
-  ])("refuses one that is %s", async (_, text) => {
+    ["only the digits", digits],
+    ["only the prefix", "v1="],
+    ["prefixed with V1=", `V1=${digits}`],
+    ["prefixed with V1=, with upper-case digits", `V1=${digits.toUpperCase()}`],
+    ["prefixed with v1:", `v1:${digits}`],
+    ["prefixed with v2=", `v2=${digits}`],
+    ["prefixed with v1= twice", `v1=v1=${digits}`.slice(0, 67)],
+    ["with a letter that is not a digit", replaced(66, "g")(right)],
+    ["with an upper-case letter that is not a digit", replaced(66, "G")(right)],
+    ["all zeros after the prefix", `v1=${"0".repeat(64)}`],
+    ["67 NULs", "\0".repeat(67)],
+  ])(`${name} refuses a wrong signature: %s`, async (_, text) => {
     expect(await isTaken(text)).toBe(false);
-    // Nor is it taken at once after the right one, or twice in a row.
+    // It is also refused directly after the right one, and twice in a row.
     expect(await isTaken(right)).toBe(true);
     expect(await isTaken(text)).toBe(false);
     expect(await isTaken(text)).toBe(false);
   });
 
-  test("refuses each digit's place filled with a character of the same low byte", async () => {
+  test(`${name} refuses a signature with one digit replaced by a character of the same low byte`, async () => {
     const taken: string[] = [];
     for (let at = 0; at < right.length; at++) {
       for (const high of [0x01, 0x02, 0x20, 0x80, 0xd8, 0xdc, 0xff]) {
@@ -297,7 +310,7 @@ describe.each(BACKENDS)("%s, asked to verify a text,", (_, backend) => {
     expect(taken).toEqual([]);
   });
 
-  test("refuses full-width digits and letters", async () => {
+  test(`${name} refuses a signature of full-width digits and letters`, async () => {
     const wide = (text: string) =>
       text.replace(/[0-9a-f]/gi, (digit) => String.fromCharCode(digit.charCodeAt(0) + 0xfee0));
     expect(wide("6aA")).toBe("\uff16\uff41\uff21");
@@ -315,19 +328,23 @@ describe.each(BACKENDS)("%s, asked to verify a text,", (_, backend) => {
     ["a number", numberAt],
     ["a letter", letterAt],
     ["the last digit", 66],
-  ])("of all characters takes in the place of %s only the right one", async (_, at) => {
-    const taken: string[] = [];
-    for (let code = 0; code <= 0xffff; code++) {
-      const one = String.fromCharCode(code);
-      if (await isTaken(replaced(at, one)(right))) taken.push(one);
-    }
-    // The digits alone have two cases.
-    const one = right.charAt(at);
-    expect(taken.sort()).toEqual(at < 3 ? [one] : [...new Set([one.toUpperCase(), one])].sort());
-  });
+  ])(
+    `${name} accepts only the right character, of all characters, in the place of %s`,
+    async (_, at) => {
+      const taken: string[] = [];
+      for (let code = 0; code <= 0xffff; code++) {
+        const one = String.fromCharCode(code);
+        if (await isTaken(replaced(at, one)(right))) taken.push(one);
+      }
+      // Only the digits have two letter cases.
+      const one = right.charAt(at);
+      expect(taken.sort()).toEqual(at < 3 ? [one] : [...new Set([one.toUpperCase(), one])].sort());
+    },
+  );
 
-  // Were the text copied into memory that still holds the one before, what it lacks would be there.
-  describe("at once after the right one of the same message refuses", () => {
+  // If the text were copied into memory that still holds the previous one, the old bytes would fill
+  // its gaps.
+  describe("directly after the right signature of the same message", () => {
     async function takenOf(textAt: (at: number) => string): Promise<number[]> {
       const taken: number[] = [];
       for (let at = 0; at < right.length; at++) {
@@ -337,43 +354,46 @@ describe.each(BACKENDS)("%s, asked to verify a text,", (_, backend) => {
       return taken;
     }
 
-    test("its first n characters", async () => {
+    test(`directly after the right signature, ${name} refuses its first n characters`, async () => {
       expect(await takenOf((n) => right.slice(0, n))).toEqual([]);
     });
 
-    test("its first n characters in upper case", async () => {
+    test(`directly after the right signature, ${name} refuses its first n characters in upper case`, async () => {
       const upper = `v1=${digits.toUpperCase()}`;
       expect(await takenOf((n) => upper.slice(0, n))).toEqual([]);
     });
 
-    test("all but its first n characters", async () => {
+    test(`directly after the right signature, ${name} refuses all but its first n characters`, async () => {
       expect(await takenOf((n) => right.slice(n + 1))).toEqual([]);
     });
 
-    test("its first n characters and a NUL for each other", async () => {
+    test(`directly after the right signature, ${name} refuses its first n characters padded with NUL`, async () => {
       expect(await takenOf((n) => right.slice(0, n).padEnd(67, "\0"))).toEqual([]);
     });
 
     test.each([
       ["two", "\u00e9"],
-      ["two, of which lower case makes three", "\u0130"],
+      ["two, three in lower case", "\u0130"],
       ["three", "\uff16"],
-      ["three, of which lower case makes one", "\u212a"],
+      ["three, one in lower case", "\u212a"],
       ["four", "\u{1f536}"],
       ["three, as half a pair", "\ud83d"],
-    ])("one with a character of %s bytes at place n", async (_, letter) => {
-      const bytesOfLetter = Buffer.byteLength(letter);
-      expect(await takenOf((n) => right.slice(0, n) + letter)).toEqual([]);
-      // As many characters, and as many bytes, as a signature has.
-      expect(await takenOf((n) => replaced(n, letter)(right))).toEqual([]);
-      expect(
-        await takenOf((n) => right.slice(0, n) + letter + right.slice(n + bytesOfLetter)),
-      ).toEqual([]);
-      expect(await takenOf((n) => inserted(n, letter)(right))).toEqual([]);
-    });
+    ])(
+      `directly after the right signature, ${name} refuses a text with a character of %s bytes at position n`,
+      async (_, letter) => {
+        const bytesOfLetter = Buffer.byteLength(letter);
+        expect(await takenOf((n) => right.slice(0, n) + letter)).toEqual([]);
+        // With the character count of a signature, and with its byte count.
+        expect(await takenOf((n) => replaced(n, letter)(right))).toEqual([]);
+        expect(
+          await takenOf((n) => right.slice(0, n) + letter + right.slice(n + bytesOfLetter)),
+        ).toEqual([]);
+        expect(await takenOf((n) => inserted(n, letter)(right))).toEqual([]);
+      },
+    );
   });
 
-  test("refuses the signature of another message, secret or head, before and after its own", async () => {
+  test(`${name} refuses the signature of another message, secret or head, before and after the right one`, async () => {
     const others = [
       signatureOf(SECRET, HEAD, Buffer.from("[]")),
       signatureOf("whsec_other", HEAD, bytes),

@@ -5,8 +5,8 @@ import { createNodeBackend } from "../../src/signature/crypto/node.js";
 import { createOneShotHmac } from "../../src/signature/crypto/one-shot-hmac.js";
 import { headText, type SignedHead } from "../../src/signature/crypto/signed-head.js";
 
-// All messages and all secrets of the Node backend go through one piece of memory. Here is what one
-// MAC could leave in it for the next.
+// All messages and secrets of the Node backend share one scratch buffer. These tests check that one
+// MAC leaves nothing in it that changes the next.
 
 const SETTINGS = { seed: 20_260_708, numRuns: 150 };
 const SECRETS = [
@@ -15,11 +15,14 @@ const SECRETS = [
   "s".repeat(64),
   "a secret longer than a block ".repeat(4),
 ];
-// Frozen: who signs may not write into what it is given.
+// Frozen, because signing must not write to its arguments.
 const HEAD: SignedHead = Object.freeze({ timestamp: "1760000000", id: "a" });
 const SHORTEST: SignedHead = Object.freeze({ timestamp: "1", id: "a" });
 const LONGEST: SignedHead = Object.freeze({ timestamp: "9".repeat(12), id: "z".repeat(128) });
-/** All its bytes are in the scratch by the time that its last character shows that it cannot be there. */
+/**
+ * Its last character makes it invalid, when all of its other bytes are already in the scratch
+ * buffer.
+ */
 const REFUSED_AT_ITS_END: SignedHead = Object.freeze({
   ...LONGEST,
   id: `${"z".repeat(127)}\u0136`,
@@ -35,7 +38,7 @@ function filled(length: number, byte: number): Uint8Array {
   return new Uint8Array(length).fill(byte);
 }
 
-/** A backend with memory of its own, and a check that it gives the right MAC now. */
+/** A backend with a scratch buffer of its own, and a check that its MAC is right. */
 function freshBackend() {
   const node = createNodeBackend(nodeCrypto.hash);
   const keys = new Map(SECRETS.map((secret) => [secret, node.importKey(secret)]));
@@ -48,8 +51,8 @@ function freshBackend() {
   return { node, keyOf, expectRight };
 }
 
-describe("nothing is left of the message before", () => {
-  test("when a short one follows a long one, down to the empty one", () => {
+describe("a previous message", () => {
+  test("a short message after a long one gets the right MAC, down to an empty message", () => {
     const { expectRight } = freshBackend();
     for (const length of [32_000, 1_000, 100, 64, 63, 1, 0, 2, 0]) {
       expectRight("whsec_first", filled(length, 0xff));
@@ -59,13 +62,13 @@ describe("nothing is left of the message before", () => {
     expectRight("whsec_first", filled(0, 0), SHORTEST);
   });
 
-  test("when another of the same length follows", () => {
+  test("a message gets the right MAC after another message of the same length", () => {
     const { expectRight } = freshBackend();
     for (const byte of [0x00, 0xff, 0x36, 0x5c, 0x00])
       expectRight("whsec_first", filled(700, byte));
   });
 
-  test("when the next one is as long, but cut elsewhere", () => {
+  test("a message gets the right MAC after the same bytes with another end of the head", () => {
     const { node, keyOf } = freshBackend();
     const sign = (id: string, body: string) =>
       node.sign(keyOf("whsec_first"), { timestamp: "1", id }, Buffer.from(body));
@@ -76,14 +79,14 @@ describe("nothing is left of the message before", () => {
     expect(sign("a", "c:body")).not.toBe(whole);
   });
 
-  test("when lengths follow that are 1 024 apart, as their views share a place", () => {
+  test("messages get the right MAC if their lengths differ by 1 024, so that they share a view", () => {
     const { expectRight } = freshBackend();
     for (const length of [5, 1_029, 5, 2_053, 1_029, 31_749, 5]) {
       expectRight("whsec_first", filled(length, length & 0xff));
     }
   });
 
-  test("when one between was too long for it", () => {
+  test("a message gets the right MAC after a message that was too long for the one-shot hash", () => {
     const { expectRight } = freshBackend();
     for (const length of [1_000, 70_000, 1_000, 40_000, 10]) {
       expectRight("whsec_first", filled(length, 7));
@@ -92,8 +95,8 @@ describe("nothing is left of the message before", () => {
   });
 });
 
-describe("nothing is left of the head before", () => {
-  test("when heads of all lengths follow each other, down and up", () => {
+describe("a previous head", () => {
+  test("heads of all lengths get the right MAC one after another, down and up", () => {
     const { expectRight } = freshBackend();
     for (const length of [128, 1, 127, 2, 64, 63, 65, 1, 128]) {
       for (const timestamp of ["123456789012", "1"]) {
@@ -105,7 +108,7 @@ describe("nothing is left of the head before", () => {
     }
   });
 
-  test("when another head makes the whole as long, or 1 024 bytes longer", () => {
+  test("a message gets the right MAC if another head keeps its total length or adds 1 024 bytes", () => {
     const { expectRight } = freshBackend();
     for (const length of [1, 40, 128, 2, 41, 127]) {
       const head = { timestamp: "1760000000", id: "i".repeat(length) };
@@ -114,7 +117,7 @@ describe("nothing is left of the head before", () => {
     }
   });
 
-  test("when the id before was written where the timestamp is now, and the other way round", () => {
+  test("a message gets the right MAC after a head with id and timestamp swapped", () => {
     const { expectRight } = freshBackend();
     expectRight("whsec_first", filled(3, 1), { timestamp: "123456789012", id: "1" });
     expectRight("whsec_first", filled(3, 1), { timestamp: "1", id: "123456789012" });
@@ -125,13 +128,13 @@ describe("nothing is left of the head before", () => {
     ["after its bytes were written", REFUSED_AT_ITS_END],
     ["as too long", REFUSED_AS_TOO_LONG],
     ["for its timestamp", { timestamp: "17\u01360000000", id: "z".repeat(128) }],
-  ])("when a head is refused %s", (_, refused) => {
+  ])("a message gets the right MAC after a head that is refused %s", (_, refused) => {
     const { expectRight } = freshBackend();
     for (const size of [0, 1, 63, 200]) {
       expectRight("whsec_first", filled(size, 1), SHORTEST);
       expectRight("whsec_first", filled(size, 2), refused);
       expectRight("whsec_first", filled(size, 1), SHORTEST);
-      // The other secret's pad is in the scratch by then.
+      // The pad of the other secret is in the scratch buffer by then.
       expectRight("whsec_second", filled(size, 2), refused);
       expectRight("whsec_first", filled(size, 1), SHORTEST);
       expectRight("whsec_second", filled(size, 1), SHORTEST);
@@ -146,47 +149,50 @@ describe("nothing is left of the head before", () => {
         throw new Error("no head");
       },
     ],
-  ])("when a writer fills all of its place and then %s", (_, giveUp) => {
-    const { padKey, mac } = createOneShotHmac<string>(nodeCrypto.hash, {
-      maxBytes: 50,
-      write: (head, bytes, at) => {
-        bytes.fill(0xee, at, at + 50);
-        return head === "bad" ? giveUp() : at + Buffer.from(bytes.buffer).write(head, at);
-      },
-    });
-    const [first, second] = [padKey(Buffer.from("first")), padKey(Buffer.from("second"))];
-    const expectRight = (key: typeof first, secret: string) => {
-      const right = nodeCrypto.createHmac("sha256", secret).update("head").update("body");
-      expect(mac(key, "head", Buffer.from("body"))).toBe(right.digest("hex"));
-    };
-    const refuse = (key: typeof first) => {
-      let given: string | undefined;
-      try {
-        given = mac(key, "bad", Buffer.from("another body"));
-      } catch (error) {
-        expect(error).toEqual(new Error("no head"));
-      }
-      expect(given).toBeUndefined();
-    };
-    expectRight(first, "first");
-    refuse(first);
-    expectRight(first, "first");
-    refuse(second);
-    expectRight(first, "first");
-    refuse(second);
-    expectRight(second, "second");
-  });
+  ])(
+    "a message gets the right MAC after a writer that fills its whole space and then %s",
+    (_, giveUp) => {
+      const { padKey, mac } = createOneShotHmac<string>(nodeCrypto.hash, {
+        maxBytes: 50,
+        write: (head, bytes, at) => {
+          bytes.fill(0xee, at, at + 50);
+          return head === "bad" ? giveUp() : at + Buffer.from(bytes.buffer).write(head, at);
+        },
+      });
+      const [first, second] = [padKey(Buffer.from("first")), padKey(Buffer.from("second"))];
+      const expectRight = (key: typeof first, secret: string) => {
+        const right = nodeCrypto.createHmac("sha256", secret).update("head").update("body");
+        expect(mac(key, "head", Buffer.from("body"))).toBe(right.digest("hex"));
+      };
+      const refuse = (key: typeof first) => {
+        let given: string | undefined;
+        try {
+          given = mac(key, "bad", Buffer.from("another body"));
+        } catch (error) {
+          expect(error).toEqual(new Error("no head"));
+        }
+        expect(given).toBeUndefined();
+      };
+      expectRight(first, "first");
+      refuse(first);
+      expectRight(first, "first");
+      refuse(second);
+      expectRight(first, "first");
+      refuse(second);
+      expectRight(second, "second");
+    },
+  );
 });
 
-describe("nothing is left of the secret before", () => {
-  test("when two take turns, or one follows itself", () => {
+describe("a previous secret", () => {
+  test("two secrets get the right MACs, alternating or repeated", () => {
     const { expectRight } = freshBackend();
     for (const at of [0, 1, 0, 0, 1, 1, 2, 3, 3, 0, 2, 0]) {
       expectRight(SECRETS[at] ?? "", filled(250, at));
     }
   });
 
-  test("when a key is made between two messages", () => {
+  test("a message gets the right MAC if a key is made between two messages", () => {
     const { node, keyOf, expectRight } = freshBackend();
     expectRight("whsec_first", filled(10, 1));
     node.importKey("another secret longer than a block ".repeat(4));
@@ -196,7 +202,7 @@ describe("nothing is left of the secret before", () => {
     );
   });
 
-  test("when two keys were made of one text", () => {
+  test("two keys of the same text make the same MAC", () => {
     const { node } = freshBackend();
     const signature = `v1=${macOf("same", HEAD, filled(10, 1))}`;
     const keys = ["same", "other", "same", "same"].map((secret) => node.importKey(secret));
@@ -204,7 +210,7 @@ describe("nothing is left of the secret before", () => {
     expect(taken).toEqual([true, false, true, true]);
   });
 
-  test("in another backend, whose keys are its own", () => {
+  test("two backends get the right MACs with keys of their own", () => {
     const [one, other] = [freshBackend(), freshBackend()];
     for (const length of [10, 500]) {
       one.expectRight("whsec_first", filled(length, 1));
@@ -214,8 +220,8 @@ describe("nothing is left of the secret before", () => {
   });
 });
 
-describe("what is given and taken stays as it is", () => {
-  test("a signature, when the next one is made", () => {
+describe("arguments and results", () => {
+  test("a signature stays the same when the next one is made", () => {
     const { node, keyOf } = freshBackend();
     const body = filled(100, 1);
     const first = node.sign(keyOf("whsec_first"), HEAD, body);
@@ -223,7 +229,7 @@ describe("what is given and taken stays as it is", () => {
     expect(first).toBe(macOf("whsec_first", HEAD, body));
   });
 
-  test("the body that sign and verify are given, be the signature the right one or not", () => {
+  test("sign and verify do not change the body, whether the signature is right or wrong", () => {
     const { node, keyOf } = freshBackend();
     for (const head of [HEAD, LONGEST, REFUSED_AT_ITS_END]) {
       for (const length of [0, 100, 32_000, 40_000]) {
@@ -239,7 +245,7 @@ describe("what is given and taken stays as it is", () => {
     }
   });
 
-  test("a signature that verify has refused or taken does not stand for the next", () => {
+  test("a signature that verify has accepted or refused does not replace the next one", () => {
     const { node, keyOf } = freshBackend();
     const [body, other] = [filled(50, 1), filled(50, 2)];
     const key = keyOf("whsec_first");
@@ -253,7 +259,7 @@ describe("what is given and taken stays as it is", () => {
   });
 });
 
-test("as a property: any row of secrets, heads and lengths up to 70 000", () => {
+test("as a property, any series of secrets, heads and lengths up to 70 000 gets the right MACs", () => {
   const length = fc.oneof(
     { weight: 4, arbitrary: fc.nat(300) },
     { weight: 2, arbitrary: fc.nat(33_000) },
@@ -266,7 +272,7 @@ test("as a property: any row of secrets, heads and lengths up to 70 000", () => 
       timestamp: fc.stringMatching(/^[0-9]{1,12}$/),
       id: fc.stringMatching(/^[0-9A-Za-z._-]{1,128}$/),
     }),
-    // About half of these are refused by the one-shot form.
+    // The one-shot form refuses about half of these.
     fc.record({
       timestamp: fc.string({ unit: "binary-ascii", maxLength: 20 }),
       id: fc.oneof(

@@ -10,7 +10,7 @@ import { NOW_SECONDS, TEST_SECRET, delivery } from "../support/deliveries.js";
 
 const BAD_SECRETS: [string, unknown, string][] = [
   ["empty", "", "unusable_secret"],
-  ["a text with a newline behind", `${TEST_SECRET}\n`, "unusable_secret"],
+  ["a text with a newline at the end", `${TEST_SECRET}\n`, "unusable_secret"],
   ['the text "undefined"', "undefined", "unusable_secret"],
 ];
 
@@ -18,17 +18,17 @@ describe("signDelivery", () => {
   const facts = { secret: TEST_SECRET, id: "d-1", timestamp: NOW_SECONDS, body: "{}" };
   const sign = (overrides: Record<string, unknown>) => signDelivery({ ...facts, ...overrides });
 
-  test("makes v1= and 64 lower-case hexadecimal digits", async () => {
+  test("signDelivery returns v1= and 64 lower-case hexadecimal digits", async () => {
     expect(await signDelivery(facts)).toMatch(/^v1=[0-9a-f]{64}$/);
   });
 
-  test("signs a text as its UTF-8 bytes, and half a surrogate pair as the replacement character", async () => {
+  test("signDelivery signs a text as its UTF-8 bytes, and half a surrogate pair as the replacement character", async () => {
     const text = "Å – 🔐 \ud83d";
     expect(await sign({ body: text })).toBe(await sign({ body: new TextEncoder().encode(text) }));
     expect(await sign({ body: "\ud83d" })).toBe(await sign({ body: "\ufffd" }));
   });
 
-  test("gives another signature for each part that differs", async () => {
+  test("signDelivery returns another signature if any part differs", async () => {
     const signatures = [
       await sign({}),
       await sign({ secret: "whsec_another" }),
@@ -40,7 +40,7 @@ describe("signDelivery", () => {
     expect(new Set(signatures).size).toBe(signatures.length);
   });
 
-  test("signs what verifySignature takes, whatever it is", async () => {
+  test("as a property, verifySignature accepts everything that signDelivery signs", async () => {
     const letters = Array.from("0123456789abcxyzABCXYZ._-");
     await fc.assert(
       fc.asyncProperty(
@@ -62,12 +62,15 @@ describe("signDelivery", () => {
     );
   });
 
-  test.each([0, -0, 1, 999_999_999_999])("takes the timestamp %d", async (timestamp) => {
-    expect(await sign({ timestamp })).toMatch(/^v1=/);
-  });
+  test.each([0, -0, 1, 999_999_999_999])(
+    "signDelivery accepts the timestamp %d",
+    async (timestamp) => {
+      expect(await sign({ timestamp })).toMatch(/^v1=/);
+    },
+  );
 
   test.each([-1, 1.5, 1e12, NOW_SECONDS * 1000, 1e21, Number.NaN, Infinity, undefined, "", "a"])(
-    "rejects the timestamp %s, with which nothing could verify",
+    "signDelivery rejects the timestamp %s, which no receiver accepts",
     async (timestamp) => {
       await expect(sign({ timestamp })).rejects.toThrow(RangeError);
       await expect(sign({ timestamp })).rejects.toThrow(/timestamp .*seconds/);
@@ -75,7 +78,7 @@ describe("signDelivery", () => {
   );
 
   test.each(["", "a:b", "a b", "a\n", "å", "\u0136", "a/b", "x".repeat(129)])(
-    "rejects the id %j, with which nothing could verify",
+    "signDelivery rejects the id %j, which no receiver accepts",
     async (id) => {
       await expect(sign({ id })).rejects.toThrow(RangeError);
       await expect(sign({ id })).rejects.toThrow(/^id /);
@@ -87,23 +90,26 @@ describe("signDelivery", () => {
     ["undefined", undefined, "unusable_secret"],
     ["a list", [TEST_SECRET], "unusable_secret"],
     ["bytes", Buffer.from(TEST_SECRET), "unusable_secret"],
-  ])("rejects a secret that is %s", async (_, secret, code) => {
+  ])("signDelivery rejects a secret that is %s", async (_, secret, code) => {
     const error: unknown = await sign({ secret }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConfigurationError);
     expect((error as ConfigurationError).code).toBe(code);
     expect(String(error)).not.toContain(TEST_SECRET);
   });
 
-  test.each([undefined, null, 5, { alarm: {} }])("rejects the body %j", async (body) => {
-    await expect(sign({ body })).rejects.toThrow();
-  });
+  test.each([undefined, null, 5, { alarm: {} }])(
+    "signDelivery rejects the body %j",
+    async (body) => {
+      await expect(sign({ body })).rejects.toThrow();
+    },
+  );
 });
 
 describe("verifySignature", () => {
   const verify = (options: Record<string, unknown>) =>
     verifySignature({ secret: TEST_SECRET, ...options } as unknown as VerifySignatureOptions);
 
-  test("does not judge freshness, type or repetition", async () => {
+  test("verifySignature ignores freshness, type and duplicates", async () => {
     const request = await delivery({ timestamp: 0, type: "added_later", body: "not json" });
     expect(await verify(request)).toBe(true);
     expect(await verify(request)).toBe(true);
@@ -115,7 +121,7 @@ describe("verifySignature", () => {
     ).toBe(false);
   });
 
-  test("takes a list of secrets, of which any may match", async () => {
+  test("verifySignature accepts a match with any secret of a list", async () => {
     const request = await delivery();
     expect(await verify({ ...request, secret: ["whsec_a", TEST_SECRET, "whsec_b"] })).toBe(true);
     expect(await verify({ ...request, secret: ["whsec_a", "whsec_b"] })).toBe(false);
@@ -130,12 +136,12 @@ describe("verifySignature", () => {
     ["a list", ["x-webhook-id", "a"]],
     ["an empty Headers object", new Headers()],
     ["without a prototype", Object.create(null)],
-  ])("is false for headers that are %s", async (_, headers) => {
+  ])("verifySignature returns false for headers that are %s", async (_, headers) => {
     expect(await verify({ headers, body: "" })).toBe(false);
   });
 
   test.each(["x-webhook-id", "x-webhook-timestamp", "x-webhook-signature"])(
-    "is false without %s, or with it twice",
+    "verifySignature returns false if %s is missing, invalid or repeated",
     async (name) => {
       const { headers, body } = await delivery();
       const text = headers[name as keyof typeof headers];
@@ -158,18 +164,21 @@ describe("verifySignature", () => {
 
   test.each<[string, unknown]>([
     ["undefined", undefined],
-    ["null, as a serverless event has it where there is none", null],
+    ["null, as in a serverless event without a body", null],
     ["an object that a parser made", { alarm: {} }],
     ["an object with a length", { length: 3 }],
     ["a list of bytes", [123, 125]],
     ["a number", 5],
     ["an ArrayBuffer", new ArrayBuffer(2)],
-  ])("is false for a body that is %s, and does not reject", async (_, body) => {
-    const { headers } = await delivery({ body: "{}" });
-    expect(await verify({ headers, body })).toBe(false);
-  });
+  ])(
+    "verifySignature returns false for a body that is %s, and does not reject",
+    async (_, body) => {
+      const { headers } = await delivery({ body: "{}" });
+      expect(await verify({ headers, body })).toBe(false);
+    },
+  );
 
-  test("never rejects, whatever the headers are", async () => {
+  test("verifySignature never rejects because of the headers", async () => {
     const { headers: good } = await delivery();
     const names = fc.constantFrom(
       ...Object.keys(good),
@@ -200,13 +209,16 @@ describe("verifySignature", () => {
     ["an empty list", [], "missing_secret"],
     ["a list with an empty text", [TEST_SECRET, ""], "unusable_secret"],
     ["a function", () => TEST_SECRET, "missing_secret"],
-    ["one per webhook type", { new_alarm: TEST_SECRET }, "missing_secret"],
-  ])("rejects a secret that is %s: never true, and no hostile input", async (_, secret, code) => {
-    const error: unknown = await verify({ ...(await delivery()), secret }).catch(
-      (thrown: unknown) => thrown,
-    );
-    expect(error).toBeInstanceOf(ConfigurationError);
-    expect((error as ConfigurationError).code).toBe(code);
-    expect(String(error)).not.toContain(TEST_SECRET);
-  });
+    ["a record by webhook type", { new_alarm: TEST_SECRET }, "missing_secret"],
+  ])(
+    "verifySignature rejects a secret that is %s, whatever the delivery is",
+    async (_, secret, code) => {
+      const error: unknown = await verify({ ...(await delivery()), secret }).catch(
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toBeInstanceOf(ConfigurationError);
+      expect((error as ConfigurationError).code).toBe(code);
+      expect(String(error)).not.toContain(TEST_SECRET);
+    },
+  );
 });

@@ -13,35 +13,35 @@ import {
   type SignedHead,
 } from "../../src/signature/crypto/signed-head.js";
 
-// The parts of `createNodeBackend`, whichever backend the project's `#crypto` is.
+// The parts of `createNodeBackend`, whichever backend `#crypto` is in this project.
 
 const hash: OneShotHash = nodeCrypto.hash;
 const MAX_MESSAGE_BYTES = 32_768;
-/** The longest body of the one-shot form, however short its head is. */
+/** The longest body of the one-shot form, even with a short head. */
 const MAX_BODY_BYTES = MAX_MESSAGE_BYTES - MAX_HEAD_BYTES;
-/** The seven MACs of RFC 4231 are those of a body alone. */
+/** The seven MACs of RFC 4231 cover only a body. */
 const NO_HEAD: HeadWriter<undefined> = { maxBytes: 0, write: (_head, _bytes, at) => at };
 const HEAD: SignedHead = { timestamp: "1760000000", id: "3f2504e0-4f89-41d3-9a0c-0305e82c3301" };
 const SHORTEST: SignedHead = { timestamp: "1", id: "a" };
 const LONGEST: SignedHead = { timestamp: "9".repeat(12), id: "z".repeat(128) };
 const WAYS = [
   ["one-shot hashes", hash],
-  ["createHmac alone", undefined],
+  ["createHmac only", undefined],
 ] as const;
 
-/** What `node:crypto` gives, as an independent reference. */
+/** The signature of `node:crypto`, as an independent reference. */
 function referenceOf(key: string | Uint8Array, head: string, body: Uint8Array): string {
   return nodeCrypto.createHmac("sha256", key).update(head, "utf8").update(body).digest("hex");
 }
 
-/** Bytes that differ from length to length and place to place. */
+/** Bytes that differ by length and by position. */
 function bytesOf(length: number, salt = 0): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length; at++) bytes[at] = (at * 31 + (at >>> 8) * 7 + length + salt) & 0xff;
   return bytes;
 }
 
-/** Whether `sign` and `verify` of a backend agree with the reference, and tell one bit apart. */
+/** Whether `sign` and `verify` of a backend agree with the reference and detect one wrong bit. */
 function judge(
   node: ReturnType<typeof createNodeBackend>,
   secret: string,
@@ -60,7 +60,9 @@ function judge(
   );
 }
 
-/** RFC 4231, section 4: key and data in hexadecimal, and the MAC, of which case 5 has 128 bits. */
+/**
+ * RFC 4231, section 4: key and data in hexadecimal, and the MAC. The MAC of case 5 has 128 bits.
+ */
 const RFC_4231 = [
   [
     1,
@@ -104,35 +106,41 @@ const RFC_4231 = [
   ],
 ] as const;
 
-describe("RFC 4231, under its very keys", () => {
-  test.each(RFC_4231)("case %i", (_, keyHex, dataHex, expected) => {
-    const key = Buffer.from(keyHex, "hex");
-    const data = Buffer.from(dataHex, "hex");
-    const hmac = createOneShotHmac(hash, NO_HEAD);
-    const mac = hmac.mac(hmac.padKey(key), undefined, data);
-    expect(mac).toBe(referenceOf(key, "", data));
-    expect(mac?.slice(0, expected.length)).toBe(expected);
-  });
+describe("the original keys and data of RFC 4231", () => {
+  test.each(RFC_4231)(
+    "the one-shot HMAC makes the MAC of RFC 4231, case %i",
+    (_, keyHex, dataHex, expected) => {
+      const key = Buffer.from(keyHex, "hex");
+      const data = Buffer.from(dataHex, "hex");
+      const hmac = createOneShotHmac(hash, NO_HEAD);
+      const mac = hmac.mac(hmac.padKey(key), undefined, data);
+      expect(mac).toBe(referenceOf(key, "", data));
+      expect(mac?.slice(0, expected.length)).toBe(expected);
+    },
+  );
 
-  test.each(RFC_4231)("case %i, wherever its data is cut in head and body", (_, ...vector) => {
-    const [key, data] = [Buffer.from(vector[0], "hex"), Buffer.from(vector[1], "hex")];
-    const hmac = createOneShotHmac<Uint8Array>(hash, {
-      maxBytes: data.length,
-      write: (head, bytes, at) => {
-        bytes.set(head, at);
-        return at + head.length;
-      },
-    });
-    const padded = hmac.padKey(key);
-    for (let at = 0; at <= data.length; at++) {
-      const mac = hmac.mac(padded, data.subarray(0, at), data.subarray(at));
-      expect(mac?.slice(0, vector[2].length), String(at)).toBe(vector[2]);
-    }
-  });
+  test.each(RFC_4231)(
+    "the one-shot HMAC makes the MAC of RFC 4231, case %i, wherever the head ends in its data",
+    (_, ...vector) => {
+      const [key, data] = [Buffer.from(vector[0], "hex"), Buffer.from(vector[1], "hex")];
+      const hmac = createOneShotHmac<Uint8Array>(hash, {
+        maxBytes: data.length,
+        write: (head, bytes, at) => {
+          bytes.set(head, at);
+          return at + head.length;
+        },
+      });
+      const padded = hmac.padKey(key);
+      for (let at = 0; at <= data.length; at++) {
+        const mac = hmac.mac(padded, data.subarray(0, at), data.subarray(at));
+        expect(mac?.slice(0, vector[2].length), String(at)).toBe(vector[2]);
+      }
+    },
+  );
 });
 
-describe("as a property, createOneShotHmac agrees with createHmac", () => {
-  test("on keys of 0 to 200 bytes and messages of up to 32 KiB, and leaves longer ones", () => {
+describe("createOneShotHmac", () => {
+  test("as a property, createOneShotHmac agrees with createHmac on keys of 0 to 200 bytes and messages of up to 32 KiB, and declines longer messages", () => {
     const hmac = createOneShotHmac(hash, NO_HEAD);
     const length = fc.oneof(
       fc.nat(300),
@@ -151,20 +159,22 @@ describe("as a property, createOneShotHmac agrees with createHmac", () => {
   });
 });
 
-describe.each(WAYS)("by %s, createNodeBackend agrees with createHmac", (_, given) => {
+describe.each(WAYS)("by %s, createNodeBackend agrees with createHmac", (way, given) => {
   const node = createNodeBackend(given);
 
-  // The others' keys are no UTF-8, so that no secret gives them. A head stands in front of all data.
+  // The keys of the other cases are not UTF-8, so no secret has their bytes. All data has a head
+  // before it.
   test.each(RFC_4231.filter(([, keyHex]) => !keyHex.startsWith("aa")))(
-    "on key and data of case %i of RFC 4231",
+    `by ${way}, createNodeBackend agrees with createHmac on key and data of RFC 4231, case %i`,
     (_, keyHex, dataHex) => {
       const secret = Buffer.from(keyHex, "hex").toString();
       expect(judge(node, secret, HEAD, Buffer.from(dataHex, "hex"))).toBe(true);
     },
   );
 
-  // From none: no secret is empty, as `secret` is refused then, but both ways take such a key.
-  test("on keys of each length from 0 to 200 bytes", () => {
+  // Starts at 0 bytes: the `secret` option refuses an empty secret, but both ways accept such a
+  // key.
+  test(`by ${way}, createNodeBackend agrees with createHmac on keys of each length from 0 to 200 bytes`, () => {
     const off: number[] = [];
     for (let length = 0; length <= 200; length++) {
       const key = Buffer.from(bytesOf(length).map((byte) => byte & 0x7f)).toString();
@@ -174,7 +184,7 @@ describe.each(WAYS)("by %s, createNodeBackend agrees with createHmac", (_, given
     expect(off).toEqual([]);
   });
 
-  test("on keys of letters that take two, three and four bytes", () => {
+  test(`by ${way}, createNodeBackend agrees with createHmac on keys of letters of two, three and four bytes`, () => {
     for (const letter of ["Å", "€", "🔐"]) {
       for (let count = 1; count <= 40; count++) {
         expect(judge(node, letter.repeat(count), HEAD, bytesOf(count)), letter).toBe(true);
@@ -182,7 +192,7 @@ describe.each(WAYS)("by %s, createNodeBackend agrees with createHmac", (_, given
     }
   });
 
-  test("on messages of each length about a block, and about the end of the one-shot form", () => {
+  test(`by ${way}, createNodeBackend agrees with createHmac on messages of each length near a block and near the limit of the one-shot form`, () => {
     const headBytes = headText(HEAD).length;
     const lengths = [
       ...range(0, 200),
@@ -201,7 +211,7 @@ describe.each(WAYS)("by %s, createNodeBackend agrees with createHmac", (_, given
     expect(off).toEqual([]);
   });
 
-  test("on heads of each length, up to the last byte of the scratch and beyond", () => {
+  test(`by ${way}, createNodeBackend agrees with createHmac on heads of each length, up to the last byte of the scratch buffer and beyond`, () => {
     const off: string[] = [];
     for (let length = 0; length <= 160; length++) {
       const head = { timestamp: "1760000000", id: "x".repeat(length) };
@@ -212,7 +222,7 @@ describe.each(WAYS)("by %s, createNodeBackend agrees with createHmac", (_, given
     expect(off).toEqual([]);
   });
 
-  test("on heads of letters that take one to four bytes, few and many", () => {
+  test(`by ${way}, createNodeBackend agrees with createHmac on heads of letters of one to four bytes, few and many`, () => {
     for (const unit of ["a", "Å", "\u0136", "€", "\uffff", "🔐", "\ud83d"]) {
       for (const count of [1, 21, 64, 128, 5_000, 10_922]) {
         const text = unit.repeat(count);
@@ -228,7 +238,7 @@ describe.each(WAYS)("by %s, createNodeBackend agrees with createHmac", (_, given
     }
   });
 
-  test("as a property, on keys of 0 to 200 letters and messages of up to 70 000 bytes", () => {
+  test(`as a property, by ${way}, createNodeBackend agrees with createHmac on keys of 0 to 200 letters and messages of up to 70 000 bytes`, () => {
     const head = fc.record({
       timestamp: fc.stringMatching(/^[0-9]{1,12}$/),
       id: fc.stringMatching(/^[0-9A-Za-z._-]{1,128}$/),

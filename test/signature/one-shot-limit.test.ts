@@ -32,34 +32,34 @@ function referenceOf(secret: string, head: SignedHead, body: Uint8Array): string
   return hmac.update(body).digest("hex");
 }
 
-describe("how often the one-shot hash is asked", () => {
+describe("the number of one-shot hashes", () => {
   const room = MAX_MESSAGE_BYTES - MAX_HEAD_BYTES;
 
   test.each<[string, SignedHead, number, number]>([
     ["an empty body", HEAD, 0, 2],
     ["1 KB", HEAD, 1_024, 2],
-    ["the largest body that fits behind any head, behind a short one", HEAD, room, 2],
-    ["a byte more", HEAD, room + 1, 0],
-    ["the largest body behind the longest head", LONGEST, room, 2],
-    ["a byte more behind the longest head", LONGEST, room + 1, 0],
+    ["the largest body that fits after any head, after a short head", HEAD, room, 2],
+    ["one byte more", HEAD, room + 1, 0],
+    ["the largest body after the longest head", LONGEST, room, 2],
+    ["one byte more after the longest head", LONGEST, room + 1, 0],
     ["32 KiB", HEAD, MAX_MESSAGE_BYTES, 0],
     ["1 MB", HEAD, 1_048_576, 0],
     ["a head longer than a delivery's", { ...LONGEST, id: "z".repeat(129) }, 10, 0],
     ["an id that is not ASCII", { ...HEAD, id: "\u0136" }, 10, 0],
     ["a timestamp that is not ASCII", { ...HEAD, timestamp: "\uff16" }, 10, 0],
-  ])("for %s", (_, head, size, hashes) => {
+  ])("a MAC takes the expected number of one-shot hashes: %s", (_, head, size, hashes) => {
     const spied = vi.fn(hash);
     const node = createNodeBackend(spied);
     const key = node.importKey("whsec_test");
-    // Without those by which it was tried whether the hash is right.
+    // Leaves out the calls that checked whether the hash works.
     spied.mockClear();
     expect(node.sign(key, head, bytes(size))).toBe(referenceOf("whsec_test", head, bytes(size)));
     expect(spied).toHaveBeenCalledTimes(hashes);
   });
 
-  test("for a head by another writer: as much as it may write counts, not what it does", () => {
+  test("the limit of the one-shot form counts the maximum size of a head, not its actual size", () => {
     const spied = vi.fn(hash);
-    const asked = (maxBytes: number, size: number) => {
+    const hashesFor = (maxBytes: number, size: number) => {
       const hmac = createOneShotHmac(spied, { ...NO_HEAD, maxBytes });
       const key = hmac.padKey(bytes(20));
       spied.mockClear();
@@ -68,13 +68,13 @@ describe("how often the one-shot hash is asked", () => {
       expect(mac).toBe(spied.mock.calls.length === 0 ? undefined : right);
       return spied.mock.calls.length;
     };
-    expect(asked(0, MAX_MESSAGE_BYTES)).toBe(2);
-    expect(asked(0, MAX_MESSAGE_BYTES + 1)).toBe(0);
-    expect(asked(1_000, MAX_MESSAGE_BYTES - 1_000)).toBe(2);
-    expect(asked(1_000, MAX_MESSAGE_BYTES - 999)).toBe(0);
+    expect(hashesFor(0, MAX_MESSAGE_BYTES)).toBe(2);
+    expect(hashesFor(0, MAX_MESSAGE_BYTES + 1)).toBe(0);
+    expect(hashesFor(1_000, MAX_MESSAGE_BYTES - 1_000)).toBe(2);
+    expect(hashesFor(1_000, MAX_MESSAGE_BYTES - 999)).toBe(0);
   });
 
-  test("never for a head that its writer refuses, which gives undefined", () => {
+  test("a head that its writer refuses takes no one-shot hash and gives undefined", () => {
     const spied = vi.fn(hash);
     const write = vi.fn(writeHead);
     const hmac = createOneShotHmac(spied, { maxBytes: MAX_HEAD_BYTES, write });
@@ -93,9 +93,9 @@ describe("how often the one-shot hash is asked", () => {
   });
 
   test.each([
-    ["of 64 bytes as it is", 64, 0],
-    ["of 65 bytes by its hash", 65, 1],
-  ])("a key %s", (_, length, hashes) => {
+    ["64 bytes, used unchanged", 64, 0],
+    ["65 bytes, hashed first", 65, 1],
+  ])("a key takes the expected number of one-shot hashes: %s", (_, length, hashes) => {
     const spied = vi.fn(hash);
     const node = createNodeBackend(spied);
     spied.mockClear();
@@ -127,14 +127,14 @@ describe("how often the one-shot hash is asked", () => {
       "0123456789",
       0,
     ],
-  ])("for %s", (_, body, text, hashes) => {
+  ])("a body takes the expected number of one-shot hashes: %s", (_, body, text, hashes) => {
     const spied = vi.fn(hash);
     const node = createNodeBackend(spied);
     const key = node.importKey("whsec_test");
     spied.mockClear();
     expect(node.sign(key, HEAD, body)).toBe(referenceOf("whsec_test", HEAD, Buffer.from(text)));
     expect(spied).toHaveBeenCalledTimes(hashes);
-    // The one-shot form itself leaves what is no plain bytes to others, whatever they make of it.
+    // The one-shot form leaves a body that is not plain bytes to createHmac.
     const hmac = createOneShotHmac(hash, { maxBytes: MAX_HEAD_BYTES, write: writeHead });
     const mac = hmac.mac(hmac.padKey(Buffer.from("whsec_test")), HEAD, body);
     const right = referenceOf("whsec_test", HEAD, Buffer.from(text));
@@ -142,8 +142,11 @@ describe("how often the one-shot hash is asked", () => {
   });
 });
 
-describe("the one-shot hash is tried first, and left alone where it would be wrong", () => {
-  /** Whether a backend made now uses its hash. What it signs once all is well again must be right. */
+describe("the check of the one-shot hash", () => {
+  /**
+   * Whether a backend made now uses its hash. Its signature must be right after the faults are
+   * gone.
+   */
   function isUsed(given: OneShotHash): boolean {
     const spied = vi.fn(given);
     const node = createNodeBackend(spied);
@@ -158,7 +161,7 @@ describe("the one-shot hash is tried first, and left alone where it would be wro
     return hash(...call).toUpperCase();
   }
 
-  test("and used where it is right", () => {
+  test("the one-shot hash is used if it works", () => {
     expect(isUsed(hash)).toBe(true);
   });
 
@@ -169,22 +172,29 @@ describe("the one-shot hash is tried first, and left alone where it would be wro
         throw new Error("no such algorithm");
       },
     ],
-    ["that gives nothing", () => ""],
-    ["that gives hexadecimal only", (algorithm, data) => hash(algorithm, data, "hex")],
-    ["that gives single bytes only", (algorithm, data) => hash(algorithm, data, "binary")],
-    ["that gives capital digits", (...call) => (call[2] === "hex" ? upperOf(call) : hash(...call))],
-    ["that gives a digit less", (...call) => hash(...call).slice(0, call[2] === "hex" ? 63 : 32)],
+    ["that returns nothing", () => ""],
+    ["that returns hexadecimal only", (algorithm, data) => hash(algorithm, data, "hex")],
+    ["that returns single bytes only", (algorithm, data) => hash(algorithm, data, "binary")],
+    [
+      "that returns upper-case digits",
+      (...call) => (call[2] === "hex" ? upperOf(call) : hash(...call)),
+    ],
+    [
+      "that returns one digit too few",
+      (...call) => hash(...call).slice(0, call[2] === "hex" ? 63 : 32),
+    ],
     ["of another kind", (_, data, encoding) => nodeCrypto.hash("sha512", data, encoding)],
     [
-      "that throws for digits alone",
+      "that throws only for digits",
       (...call) => {
         if (call[2] === "hex") throw new Error("no such encoding");
         return hash(...call);
       },
     ],
     [
-      // No message is as short, with the padded secret in front: only a long secret itself is.
-      "that is wrong for a secret longer than a block alone",
+      // Every message is longer, because of the padded secret in front. Only a long secret itself
+      // is this short.
+      "that is wrong only for a secret longer than a block",
       (...call) => (call[1].length < 80 ? hash(...call).toUpperCase() : hash(...call)),
     ],
     [
@@ -196,7 +206,7 @@ describe("the one-shot hash is tried first, and left alone where it would be wro
       "that drops the high bit of each byte",
       (...call) => Buffer.from(hash(...call), "latin1").toString("ascii"),
     ],
-  ])("a hash %s", (_, given) => {
+  ])("a one-shot hash %s is not used", (_, given) => {
     expect(isUsed(given)).toBe(false);
   });
 
@@ -220,32 +230,32 @@ describe("the one-shot hash is tried first, and left alone where it would be wro
       },
     ],
     [
-      "a place too far",
+      "one position too far",
       function (text, start, length) {
         return latin1Write.call(this, text, start + 1, length - 1);
       },
     ],
     [
-      "always to the start",
+      "always at the start",
       function (text, _start, length) {
         return latin1Write.call(this, text, 0, length);
       },
     ],
     [
-      "all but the last byte",
+      "without the last byte",
       function (text, start, length) {
         return latin1Write.call(this, text, start, length - 1);
       },
     ],
     ["not at all", () => 0],
-  ])("a Buffer that writes latin1 %s", (_, wrong) => {
+  ])("the one-shot hash is not used if a Buffer writes latin1 %s", (_, wrong) => {
     vi.spyOn(writers, "latin1Write").mockImplementation(wrong);
     expect(isUsed(hash)).toBe(false);
   });
 });
 
-describe("what is kept from one message to the next", () => {
-  test("is the view of each length, until one that is 1 024 bytes longer or shorter takes its place", () => {
+describe("the memory between two messages", () => {
+  test("the view of a length is kept until a message that is 1 024 bytes longer or shorter replaces it", () => {
     const spied = vi.fn(hash);
     const hmac = createOneShotHmac(spied, NO_HEAD);
     const key = hmac.padKey(bytes(20));
@@ -262,7 +272,7 @@ describe("what is kept from one message to the next", () => {
     for (const [length, view] of views) expect(viewOf(length) === view).toBe(length !== 2);
   });
 
-  test("is the padded secret, until there is a message under another", () => {
+  test("the padded secret is kept until a message has another secret", () => {
     const hmac = createOneShotHmac(hash, NO_HEAD);
     const { inner, outer } = hmac.padKey(bytes(20));
     let reads = 0;

@@ -5,7 +5,7 @@ import { signDelivery, verifySignature } from "../../src/index.js";
 
 const ID_CHARACTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._-";
 
-// No NUL: openssl takes the secret as an argument, which cannot hold one.
+// No NUL: openssl takes the secret as an argument, which cannot contain one.
 const secrets = fc
   .string({ unit: "binary", minLength: 1, maxLength: 100 })
   .filter((text) => !text.includes("\0") && text.trim() === text);
@@ -15,7 +15,7 @@ const ids = fc.string({
   maxLength: 128,
 });
 
-test("50 random deliveries that openssl signed verify", async () => {
+test("50 random deliveries signed by openssl are verified", async () => {
   const deliveries = fc.sample(
     fc.record({
       secret: secrets,
@@ -45,7 +45,7 @@ test("50 random deliveries that openssl signed verify", async () => {
 
 function opensslSignature(secret: string, signed: Uint8Array): string {
   const output = openssl(["dgst", "-sha256", "-hmac", secret], signed);
-  // "HMAC-SHA2-256(stdin)= …", where the words before the digits differ between versions.
+  // "HMAC-SHA2-256(stdin)= …": the words before the digits differ between versions.
   const hex = /([0-9a-f]{64})\s*$/.exec(output)?.[1];
   if (hex === undefined) throw new Error(`openssl printed no MAC: ${output}`);
   return `v1=${hex}`;

@@ -27,15 +27,16 @@ function isGenuine({ timestamp, id }: { timestamp: string; id: string }): boolea
   return timestamp === GOLDEN.timestamp && id === GOLDEN.id;
 }
 
-describe("one captured delivery, cut anew at its colons", () => {
-  test("gives 350 other deliveries under the same signature", () => {
+describe("one captured delivery, split again at its colons", () => {
+  test("one captured delivery can be split at its colons into 350 other deliveries with the same signature", () => {
     expect(RE_CUTS).toHaveLength(351);
     expect(RE_CUTS.filter(isGenuine)).toHaveLength(1);
-    // They are no straw men: each is what the gateway would have signed for these headers and bytes.
+    // They are realistic: the gateway would have signed the same string for each of these headers
+    // and bytes.
     expect(new Set(RE_CUTS.map((cut) => rawSignature(cut)))).toEqual(new Set([GOLDEN.signature]));
   });
 
-  test("runs no handler but for the genuine cut", async () => {
+  test("of all splits of a captured delivery, only the genuine one runs a handler", async () => {
     const { receive, handled, reports } = recordingReceiver();
     for (const cut of RE_CUTS) {
       const { status, outcome } = await receive(goldenRequest(cut));
@@ -48,7 +49,7 @@ describe("one captured delivery, cut anew at its colons", () => {
     expect(reports).toHaveLength(351);
   });
 
-  test("runs none whenever it is sent, also where the clock is as wrong as the cut", async () => {
+  test("a false split of a captured delivery runs no handler at any time, even if the clock is as wrong as the split", async () => {
     for (const now of [0, Number.NaN, Number.POSITIVE_INFINITY]) {
       const { receive, handled } = recordingReceiver({ now: () => now });
       for (const cut of RE_CUTS) expect((await receive(goldenRequest(cut))).status).toBe(409);
@@ -56,7 +57,7 @@ describe("one captured delivery, cut anew at its colons", () => {
     }
   });
 
-  test("verifies for the genuine cut alone", async () => {
+  test("of all splits of a captured delivery, only the genuine one verifies", async () => {
     const verified = [];
     for (const cut of RE_CUTS) {
       const { headers, body } = goldenRequest(cut);
@@ -65,7 +66,7 @@ describe("one captured delivery, cut anew at its colons", () => {
     expect(verified).toEqual([{ timestamp: GOLDEN.timestamp, id: GOLDEN.id, body: GOLDEN.body }]);
   });
 
-  test("cannot be cut where the version ends, which the receiver writes itself", async () => {
+  test("a captured delivery cannot be split at the end of the version, which the receiver writes itself", async () => {
     const { receive, handled } = recordingReceiver();
     const moved = goldenRequest({
       timestamp: "",
@@ -80,7 +81,7 @@ describe("one captured delivery, cut anew at its colons", () => {
   });
 });
 
-test("a delivery may have colons in its body, and is then cut at its headers alone", async () => {
+test("a delivery may have colons in its body, and only its headers set the split", async () => {
   const { receive, handled } = recordingReceiver();
   expect((await receive(goldenRequest())).outcome).toBe("handled");
   expect(handled).toMatchObject([{ payload: '{"k":"a:b"}' }]);

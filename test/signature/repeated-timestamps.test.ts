@@ -16,7 +16,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A receiver on the clock of the test, and a gateway that may repeat its first timestamp. */
+/**
+ * A receiver that uses the clock of the test, and a gateway that may repeat its first timestamp.
+ */
 function scene(handler: AlarmHandler, given: Partial<CommonReceiverOptions> = {}) {
   const { options, lines } = createCollector();
   const receiver = alarmReceiver(handler, { ...options, now: Date.now, ...given });
@@ -31,8 +33,8 @@ function scene(handler: AlarmHandler, given: Partial<CommonReceiverOptions> = {}
   };
 }
 
-describe("an id that comes again with the same timestamp", () => {
-  test("more than 8 s later is noticed once for a receiver, with what to set", async () => {
+describe("an id that is sent again with the same timestamp", () => {
+  test("an id that is sent again with the same timestamp after more than 8 s causes one warning per receiver, which names the option to set", async () => {
     const { send, notices } = scene(failing);
     await send("one", NOW_SECONDS);
     await send("one", NOW_SECONDS, 8_001);
@@ -48,14 +50,14 @@ describe("an id that comes again with the same timestamp", () => {
     expect(notice?.message).toContain("up to retentionMs is safe");
   });
 
-  test("within 8 s is a copy of the network, and is not noticed", async () => {
+  test("an id that is sent again with the same timestamp within 8 s is a duplicate of the network and causes no warning", async () => {
     const { send, notices } = scene(failing);
     await send("one", NOW_SECONDS);
     await send("one", NOW_SECONDS, 8_000);
     expect(notices()).toEqual([]);
   });
 
-  test("is noticed where the later attempt is handled", async () => {
+  test("a repeated timestamp causes a warning if the later attempt is handled", async () => {
     let runs = 0;
     const { send, notices } = scene(() => (++runs === 1 ? failing() : undefined));
     expect(await send("one", NOW_SECONDS)).toBe("handler_failed");
@@ -63,14 +65,14 @@ describe("an id that comes again with the same timestamp", () => {
     expect(notices()).toHaveLength(1);
   });
 
-  test("is noticed where both attempts are stale already", async () => {
+  test("a repeated timestamp causes a warning if both attempts are already stale", async () => {
     const { send, notices } = scene(failing);
     expect(await send("one", NOW_SECONDS - 1_000)).toBe("stale");
     expect(await send("one", NOW_SECONDS - 1_000, 600_000)).toBe("stale");
     expect(notices()).toHaveLength(1);
   });
 
-  test("is judged by arrival, however long the handler of the first one takes", async () => {
+  test("a repeated timestamp is judged by the time of arrival, however long the first handler takes", async () => {
     const { handler, start } = heldHandler();
     const { receiver, send, notices } = scene(handler, { handlerTimeoutMs: 60_000 });
     const first = await start(receiver, await delivery({ id: "one" }));
@@ -86,7 +88,7 @@ describe("an id that comes again with the same timestamp", () => {
   });
 });
 
-test("a gateway that signs each attempt anew is not noticed", async () => {
+test("a gateway that signs each attempt anew causes no warning", async () => {
   const { send, notices } = scene(failing);
   for (const at of [0, 10, 30, 70, 150]) {
     await send("one", NOW_SECONDS + at, NOW_MS + at * 1_000 - Date.now());
@@ -94,14 +96,14 @@ test("a gateway that signs each attempt anew is not noticed", async () => {
   expect(notices()).toEqual([]);
 });
 
-test("different ids of one timestamp are not noticed", async () => {
+test("different ids with one timestamp cause no warning", async () => {
   const { send, notices } = scene(failing);
   await send("one", NOW_SECONDS);
   await send("two", NOW_SECONDS, 10_000);
   expect(notices()).toEqual([]);
 });
 
-test("what is not authentic is not noticed", async () => {
+test("a delivery that is not authentic causes no warning", async () => {
   const { receiver, notices } = scene(failing);
   const forged = { ...(await delivery()), body: "forged" };
   await receiver.receive(forged);
@@ -110,7 +112,7 @@ test("what is not authentic is not noticed", async () => {
   expect(notices()).toEqual([]);
 });
 
-test("a delivery that was handled at once is remembered by the store alone, until its first copy", async () => {
+test("only the store remembers a delivery that was handled immediately, until its first duplicate arrives", async () => {
   const { send, notices } = scene(() => undefined, { store: memoryStore() });
   expect(await send("one", NOW_SECONDS)).toBe("handled");
   expect(await send("one", NOW_SECONDS, 10_000)).toBe("duplicate");
@@ -119,7 +121,7 @@ test("a delivery that was handled at once is remembered by the store alone, unti
   expect(notices()).toHaveLength(1);
 });
 
-test("a clock that throws after the answer is known does not change it", async () => {
+test("a clock that throws after the answer is known does not change the answer", async () => {
   let reads = 0;
   const now = () => {
     reads += 1;

@@ -12,7 +12,7 @@ afterEach(() => {
 
 describe("a list of secrets", () => {
   test.each(SECRETS.map((secret, index) => [index, secret] as const))(
-    "takes what the secret at index %i signed, and reports the index",
+    "a list of secrets accepts a delivery signed by the secret at index %i, and reports the index",
     async (index, secret) => {
       const { receive, reports, handled } = recordingReceiver({ secret: SECRETS });
       const request = await delivery({ secret });
@@ -23,7 +23,7 @@ describe("a list of secrets", () => {
     },
   );
 
-  test("refuses what none of them signed, after trying each", async () => {
+  test("a list of secrets refuses a delivery that none of them signed, after trying each", async () => {
     const verify = vi.spyOn(backend, "verify");
     const { receive, handled, reports } = recordingReceiver({ secret: SECRETS });
     expect(await receive(await delivery())).toMatchObject({
@@ -35,7 +35,7 @@ describe("a list of secrets", () => {
     expect(reports[0]).not.toHaveProperty("secretIndex");
   });
 
-  test("reports the first index where a secret stands twice", async () => {
+  test("a list of secrets reports the first index of a secret that it contains twice", async () => {
     const { receive, reports } = recordingReceiver({
       secret: ["whsec_other", TEST_SECRET, TEST_SECRET],
     });
@@ -43,7 +43,7 @@ describe("a list of secrets", () => {
     expect(reports).toMatchObject([{ secretIndex: 1 }]);
   });
 
-  test("is read when the receiver is made: later changes of the array have no effect", async () => {
+  test("a list of secrets is read when the receiver is created, and later changes of the array have no effect", async () => {
     const secrets = [TEST_SECRET];
     const { receive } = recordingReceiver({ secret: secrets });
     secrets[0] = "whsec_replaced";
@@ -53,7 +53,7 @@ describe("a list of secrets", () => {
     );
   });
 
-  test("may be one long", async () => {
+  test("a list of secrets may have a single entry", async () => {
     const { receive, reports } = recordingReceiver({ secret: [TEST_SECRET] });
     await receive(await delivery());
     expect(reports).toMatchObject([{ outcome: "handled", secretIndex: 0 }]);
@@ -66,7 +66,7 @@ test("a single secret has index 0", async () => {
   expect(reports).toMatchObject([{ outcome: "handled", secretIndex: 0 }]);
 });
 
-test("the key of a configured secret is made once, not per request", async () => {
+test("the key of a configured secret is made once, not for every request", async () => {
   const importKey = vi.spyOn(backend, "importKey");
   const { receive } = recordingReceiver({ secret: ["whsec_one", "whsec_two"] });
   expect(importKey).toHaveBeenCalledTimes(2);

@@ -8,24 +8,27 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a secret function that knows no such sender is answered 409 signature_mismatch:", () => {
+describe("a secret function that does not know the sender", () => {
   test.each<[string, SecretFunction]>([
     ["it returns undefined", () => undefined],
     ["it returns null", () => null],
     ["it returns an empty list", () => []],
     ["it returns a promise of undefined", () => Promise.resolve(undefined)],
     ["it returns a promise of an empty list", () => Promise.resolve([])],
-  ])("%s", async (_, secret) => {
-    const { receive, handled, reports } = recordingReceiver({ secret });
-    expect(await receive(await delivery())).toMatchObject({
-      status: 409,
-      outcome: "signature_mismatch",
-    });
-    expect(handled).toEqual([]);
-    expect(reports[0]).not.toHaveProperty("error");
-  });
+  ])(
+    "a secret function that does not know the sender is answered 409 signature_mismatch: %s",
+    async (_, secret) => {
+      const { receive, handled, reports } = recordingReceiver({ secret });
+      expect(await receive(await delivery())).toMatchObject({
+        status: 409,
+        outcome: "signature_mismatch",
+      });
+      expect(handled).toEqual([]);
+      expect(reports[0]).not.toHaveProperty("error");
+    },
+  );
 
-  test("a record by type has nothing for a type that a stranger made up", async () => {
+  test("secrets per webhook type have no secret for a type that a stranger made up, which is answered 409 signature_mismatch", async () => {
     const secrets: Record<string, string> = { new_alarm: TEST_SECRET };
     const { receive } = recordingReceiver({ secret: ({ type }) => secrets[type] });
     const forged = await delivery({ type: "forged_type" });
@@ -35,7 +38,7 @@ describe("a secret function that knows no such sender is answered 409 signature_
 });
 
 describe("the calls of a secret function", () => {
-  /** A vault that answers when the test says so. */
+  /** A vault that answers when the test lets it. */
   function vault() {
     const calls: Deferred<SecretList>[] = [];
     const secret: SecretFunction = () => {
@@ -46,14 +49,14 @@ describe("the calls of a secret function", () => {
     return { calls, secret };
   }
 
-  test("run at most maxConcurrentDeliveries at once, in order of arrival, however many forgeries come", async () => {
+  test("at most maxConcurrentDeliveries calls of a secret function run at the same time, in order of arrival, however many forgeries come", async () => {
     let running = 0;
     let most = 0;
-    const asked: string[] = [];
+    const lookups: string[] = [];
     const { receive } = recordingReceiver({
       maxConcurrentDeliveries: 10,
       secret: async ({ id }) => {
-        asked.push(id);
+        lookups.push(id);
         most = Math.max(most, (running += 1));
         await new Promise((resolve) => setImmediate(resolve));
         running -= 1;
@@ -67,10 +70,10 @@ describe("the calls of a secret function", () => {
     const answers = await Promise.all(forgeries.map((request) => receive(request)));
     expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(["signature_mismatch"]));
     expect(most).toBe(10);
-    expect(asked).toEqual(ids);
+    expect(lookups).toEqual(ids);
   });
 
-  test("that wait are given up after dependencyTimeoutMs, without being made", async () => {
+  test("calls of a secret function that wait longer than dependencyTimeoutMs are given up without being made", async () => {
     vi.useFakeTimers();
     const { calls, secret } = vault();
     const { receive } = recordingReceiver({
@@ -83,7 +86,7 @@ describe("the calls of a secret function", () => {
     const second = receive(await delivery({ id: "second" }));
     await vi.advanceTimersByTimeAsync(500);
     expect(await first).toMatchObject({ status: 503, outcome: "secret_unavailable" });
-    // Its turn has come, with what is left of its time.
+    // The call starts with the time that is left.
     expect(calls).toHaveLength(2);
     const third = receive(await delivery({ id: "third" }));
     await vi.advanceTimersByTimeAsync(500);
@@ -94,10 +97,10 @@ describe("the calls of a secret function", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("that still wait when their time is over are answered 503", async () => {
+  test("calls of a secret function that still wait when their time is over are answered 503", async () => {
     vi.useFakeTimers();
     const { receive } = recordingReceiver({
-      // A thenable that blocks its turn for longer than the others may wait.
+      // A thenable that blocks its slot for longer than the others may wait.
       secret: ({ id }) => (id === "first" ? never<SecretList>() : TEST_SECRET),
       maxConcurrentDeliveries: 1,
       dependencyTimeoutMs: 1_000,
@@ -111,7 +114,7 @@ describe("the calls of a secret function", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("give their place back in the end where the runtime has ended a request and calls no timer", async () => {
+  test("a call of a secret function frees its slot even if the runtime has ended the request and runs no timers", async () => {
     vi.useFakeTimers();
     const { receive } = recordingReceiver({
       secret: ({ id }) => (id === "ended" ? never<SecretList>() : TEST_SECRET),
@@ -125,7 +128,7 @@ describe("the calls of a secret function", () => {
     expect(await receive(await delivery({ id: "next" }))).toMatchObject({ outcome: "handled" });
   });
 
-  test("that throw when their turn comes are answered 503, and hold up no other", async () => {
+  test("a secret function that throws after a wait is answered 503 and delays no other call", async () => {
     const { calls, secret } = vault();
     const { receive, handled } = recordingReceiver({
       maxConcurrentDeliveries: 1,

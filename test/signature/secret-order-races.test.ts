@@ -5,8 +5,8 @@ import { delivery } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
-// A MAC of WebCrypto is a promise, and while a delivery waits for it, another one may put its own
-// secret in front of the list that both go through.
+// A MAC of WebCrypto is a promise. While one delivery waits for it, another one may move its own
+// secret to the front of the list that both use.
 
 const SECRETS = ["whsec_first", "whsec_second", "whsec_third", "whsec_fourth", "whsec_fifth"];
 const FORGER = "whsec_of_a_forger";
@@ -18,7 +18,10 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Delivers all at once, `verify` being as given; then what became of each, with the MACs it took. */
+/**
+ * Delivers all at the same time with this `verify`. Returns the outcome of each and its number of
+ * MACs.
+ */
 async function deliverAtOnce(
   signers: readonly string[],
   verify: Verify,
@@ -61,7 +64,7 @@ function expectEachJudged(
   }
 }
 
-test("deliveries that come at once, signed by all secrets of a list, are all handled", async () => {
+test("concurrent deliveries, each signed by another secret of the list, are all handled", async () => {
   const signers = Array.from({ length: 200 }, (_, at) => [...SECRETS, FORGER][(at * 5) % 6] ?? "");
   const { results } = await deliverAtOnce(signers, realVerify, () => undefined);
   expectEachJudged(results, signers);
@@ -69,7 +72,7 @@ test("deliveries that come at once, signed by all secrets of a list, are all han
 
 describe.each([0, 1, 2, 3, 4])("a delivery that waits for its MAC at place %i", (place) => {
   test.each([...SECRETS, FORGER])(
-    "misses no secret when each of them is put in front meanwhile: by %s",
+    `a delivery that waits for its MAC at position ${place} misses no secret while others move to the front: signed by %s`,
     async (signer) => {
       const [waiting, goOn] = [deferred(), deferred()];
       let tried = 0;
@@ -81,7 +84,7 @@ describe.each([0, 1, 2, 3, 4])("a delivery that waits for its MAC at place %i", 
         return realVerify(...call);
       };
       const request = await delivery({ id: "d-0", secret: signer });
-      // One after the other they turn the list round.
+      // One after the other, they reverse the list.
       const others = await Promise.all(
         SECRETS.map((secret, at) => delivery({ id: `other-${at}`, secret })),
       );
@@ -89,7 +92,7 @@ describe.each([0, 1, 2, 3, 4])("a delivery that waits for its MAC at place %i", 
       const { receive, reports } = recordingReceiver({ secret: SECRETS });
       const answer = receive(request);
       const index = SECRETS.indexOf(signer);
-      // Where its own secret comes before that place, it does not get there.
+      // If its own secret comes before that position, the delivery never reaches it.
       if (index === -1 || index >= place) await waiting.promise;
       for (const other of others) expect((await receive(other)).outcome).toBe("handled");
       goOn.resolve();
@@ -102,7 +105,7 @@ describe.each([0, 1, 2, 3, 4])("a delivery that waits for its MAC at place %i", 
   );
 });
 
-test("as a property: whatever the order in which MACs arrive, each delivery is judged by all secrets", async () => {
+test("as a property, each delivery is checked with all secrets, whatever the order in which the MACs arrive", async () => {
   const signers = fc.array(fc.constantFrom(...SECRETS, FORGER), { minLength: 2, maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), signers, async (scheduler, row) => {
@@ -112,7 +115,7 @@ test("as a property: whatever the order in which MACs arrive, each delivery is j
       const settle = (answers: Promise<unknown>) => scheduler.waitFor(answers);
       const { results, receive, reports } = await deliverAtOnce(row, verify, settle);
       expectEachJudged(results, row);
-      // The list is whole afterwards: each of its secrets is still there, with its index.
+      // Afterwards the list is complete: each secret is still there, with its index.
       for (const [index, secret] of SECRETS.entries()) {
         const id = `after-${index}`;
         expect((await receive(await delivery({ id, secret }))).outcome).toBe("handled");

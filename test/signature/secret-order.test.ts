@@ -16,7 +16,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A receiver, and what each delivery to it costs: the MACs that are computed for it. */
+/** A receiver, and the number of MACs that each delivery to it takes. */
 function countingReceiver(secret: Parameters<typeof recordingReceiver>[0]) {
   const verify = vi.spyOn(backend, "verify");
   const { receive, reports, handled } = recordingReceiver(secret);
@@ -43,11 +43,11 @@ const refusedAfter = (macs: number) => ({
   macs,
 });
 
-describe.each([1, 2, 5])("of %i secrets", (count) => {
+describe.each([1, 2, 5])("the order of %i secrets", (count) => {
   const secrets = SECRETS.slice(0, count);
 
   test.each(secrets.map((secret, index) => [index, secret] as const))(
-    "the one at index %i costs one MAC from its second delivery on, and keeps its index",
+    `of ${count} secrets, the secret at index %i takes one MAC from its second delivery on, and keeps its index`,
     async (index, secret) => {
       const { deliver } = countingReceiver({ secret: secrets });
       expect(await deliver(secret)).toEqual(handledBy(index, index + 1));
@@ -55,7 +55,7 @@ describe.each([1, 2, 5])("of %i secrets", (count) => {
     },
   );
 
-  test("each is tried on a mismatch, whichever matched last, and a mismatch puts none in front", async () => {
+  test(`of ${count} secrets, a mismatch tries each, whichever matched last, and changes no order`, async () => {
     const { deliver, handled } = countingReceiver({ secret: secrets });
     expect(await deliver(FORGER)).toEqual(refusedAfter(count));
     for (const [index, secret] of secrets.entries()) {
@@ -67,7 +67,7 @@ describe.each([1, 2, 5])("of %i secrets", (count) => {
   });
 });
 
-test("two that take turns cost two MACs each, wherever they stand", async () => {
+test("two secrets that sign in turn take two MACs each, at any position", async () => {
   const { deliver } = countingReceiver({ secret: SECRETS });
   await deliver("whsec_fifth");
   await deliver("whsec_third");
@@ -77,7 +77,7 @@ test("two that take turns cost two MACs each, wherever they stand", async () => 
   }
 });
 
-test("one that stands twice has its first index, whichever matched before", async () => {
+test("a secret that the list contains twice has its first index, whichever matched before", async () => {
   const { deliver } = countingReceiver({ secret: ["whsec_a", "whsec_b", "whsec_c", "whsec_b"] });
   for (const signer of ["whsec_b", "whsec_c", "whsec_b", "whsec_a", "whsec_b", "whsec_b"]) {
     const secretIndex = { whsec_a: 0, whsec_b: 1, whsec_c: 2 }[signer];
@@ -86,7 +86,7 @@ test("one that stands twice has its first index, whichever matched before", asyn
   expect(await deliver(FORGER)).toEqual(refusedAfter(4));
 });
 
-test("two receivers of one list keep an order each", async () => {
+test("two receivers with the same list keep separate orders", async () => {
   const one = countingReceiver({ secret: SECRETS });
   const other = countingReceiver({ secret: SECRETS });
   await one.deliver("whsec_fifth");
@@ -95,7 +95,7 @@ test("two receivers of one list keep an order each", async () => {
   expect(await other.deliver("whsec_second")).toEqual(handledBy(1, 2));
 });
 
-test("each webhook type keeps an order of its own, and so do the types that are not documented", async () => {
+test("each documented webhook type keeps its own order, and undocumented types share one", async () => {
   const secret = { new_alarm: SECRETS.slice(0, 3), delete_my_data_event: SECRETS.slice(3) };
   const { deliver } = countingReceiver({ secret });
   const event: typeof delivery = (overrides) => eventDelivery("DATA_DELETED", overrides);
@@ -110,13 +110,13 @@ test("each webhook type keeps an order of its own, and so do the types that are 
   const unrecognized = { outcome: "unrecognized", secretIndex: 0 };
   expect(await deliver("whsec_fourth", unknown)).toEqual({ ...unrecognized, macs: 4 });
   expect(await deliver("whsec_fourth", unknown)).toEqual({ ...unrecognized, macs: 1 });
-  // The order of all has changed, and with it neither of the two.
+  // The order of the undocumented types has changed; the orders of both documented types have not.
   expect(await deliver("whsec_fifth", event)).toEqual(handledBy(1, 1));
   expect(await deliver("whsec_first", event)).toEqual(refusedAfter(2));
   expect(await deliver("whsec_fourth")).toEqual(refusedAfter(3));
 });
 
-test("a list whose first secret matches stays the very list, and any other becomes a new one", async () => {
+test("the list stays the same object if its first secret matches, and any other match makes a new list", async () => {
   const matchAs = async (secret: string, secrets: Parameters<typeof matchSecret>[0]) => {
     const { headers, body } = rawDelivery({ secret });
     const signed = readSignedHeaders(headers);
@@ -135,7 +135,7 @@ test("a list whose first secret matches stays the very list, and any other becom
   expect(secrets.order.map(({ index }) => index)).toEqual([1, 0, 2, 3, 4]);
 });
 
-test("as a property: the order is that of the last matches, and the index that of the list", async () => {
+test("as a property, the order is that of the last matches, and the index that of the list", async () => {
   const signers = fc.integer({ min: 1, max: SECRETS.length }).chain((count) =>
     fc.record({
       count: fc.constant(count),

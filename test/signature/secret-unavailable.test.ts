@@ -11,7 +11,7 @@ const UNAVAILABLE = { status: 503, outcome: "secret_unavailable" };
 const outage = new Error("the vault is sealed");
 const giving = (value: unknown) => () => value as SecretList;
 
-describe("a secret function without a usable secret is our outage, answered 503:", () => {
+describe("a secret function without a usable secret", () => {
   test.each<[string, SecretFunction]>([
     [
       "it throws",
@@ -29,40 +29,43 @@ describe("a secret function without a usable secret is our outage, answered 503:
       }),
     ],
     [
-      "it gives a thenable that throws",
+      "it returns a thenable that throws",
       () => ({
         then: () => {
           throw outage;
         },
       }),
     ],
-    ["it gives an empty text", giving("")],
-    ["it gives white space", giving(" \n")],
-    ["it gives a text with a newline behind", giving(`${TEST_SECRET}\n`)],
-    ['it gives the text "undefined"', giving("undefined")],
-    ["it gives a list with nothing usable", giving(["", undefined, null, 5])],
-    ["it gives a list with a hole", giving(new Array(1))],
-    ["it gives bytes", giving(Buffer.from(TEST_SECRET))],
-    ["it gives a number", giving(5)],
-    ["it gives secrets per type", giving({ new_alarm: TEST_SECRET })],
-    ["it gives a function", giving(() => TEST_SECRET)],
-  ])("%s", async (_, secret) => {
-    const { receive, handled, reports } = recordingReceiver({ secret, unverifiable: "reject" });
-    expect(await receive(await delivery())).toMatchObject(UNAVAILABLE);
-    expect(handled).toEqual([]);
-    expect(reports).toHaveLength(1);
-    // Nothing is verified yet, so nothing that the request claims is reported.
-    expect(reports[0]).not.toHaveProperty("id");
-    expect(JSON.stringify(reports)).not.toContain(TEST_SECRET);
-  });
+    ["it returns an empty text", giving("")],
+    ["it returns white space", giving(" \n")],
+    ["it returns a text with a newline at the end", giving(`${TEST_SECRET}\n`)],
+    ['it returns the text "undefined"', giving("undefined")],
+    ["it returns a list without a usable secret", giving(["", undefined, null, 5])],
+    ["it returns a list with a hole", giving(new Array(1))],
+    ["it returns bytes", giving(Buffer.from(TEST_SECRET))],
+    ["it returns a number", giving(5)],
+    ["it returns secrets per type", giving({ new_alarm: TEST_SECRET })],
+    ["it returns a function", giving(() => TEST_SECRET)],
+  ])(
+    "a secret function without a usable secret is answered 503 secret_unavailable: %s",
+    async (_, secret) => {
+      const { receive, handled, reports } = recordingReceiver({ secret, unverifiable: "reject" });
+      expect(await receive(await delivery())).toMatchObject(UNAVAILABLE);
+      expect(handled).toEqual([]);
+      expect(reports).toHaveLength(1);
+      // Nothing is verified yet, so the report contains nothing that the request claims.
+      expect(reports[0]).not.toHaveProperty("id");
+      expect(JSON.stringify(reports)).not.toContain(TEST_SECRET);
+    },
+  );
 
-  test("its error is reported as it is", async () => {
+  test("a secret function that throws has its error reported unchanged", async () => {
     const { receive, reports } = recordingReceiver({ secret: () => Promise.reject(outage) });
     await receive(await delivery());
     expect(reports[0]?.error).toBe(outage);
   });
 
-  test("the same delivery is handled once it is over", async () => {
+  test("a delivery that was answered 503 without a usable secret is handled after the outage", async () => {
     let isSealed = true;
     const { receive, handled } = recordingReceiver({
       secret: () => (isSealed ? Promise.reject(outage) : TEST_SECRET),
@@ -96,7 +99,7 @@ describe("a secret function that takes longer than dependencyTimeoutMs", () => {
     };
   }
 
-  test("is given up, and the delivery is not handled when the secret comes late", async () => {
+  test("a secret function that takes longer than dependencyTimeoutMs is given up, and its late secret does not run the handler", async () => {
     const request = await delivery();
     vi.useFakeTimers({ now: NOW_MS });
     const { receive, give, handled, reports } = slowReceiver();
@@ -112,7 +115,7 @@ describe("a secret function that takes longer than dependencyTimeoutMs", () => {
     expect(reports).toHaveLength(1);
   });
 
-  test("may fail late without effect", async () => {
+  test("a secret function that takes longer than dependencyTimeoutMs may fail late without effect", async () => {
     const request = await delivery();
     vi.useFakeTimers({ now: NOW_MS });
     const { receive, fail, reports } = slowReceiver();
@@ -124,7 +127,7 @@ describe("a secret function that takes longer than dependencyTimeoutMs", () => {
     expect(reports).toHaveLength(1);
   });
 
-  test("is in time just before it, and leaves no timer behind", async () => {
+  test("a secret function that answers just before dependencyTimeoutMs is in time and leaves no timer behind", async () => {
     const request = await delivery();
     vi.useFakeTimers({ now: NOW_MS });
     const { receive, give, handled } = slowReceiver();
@@ -137,7 +140,7 @@ describe("a secret function that takes longer than dependencyTimeoutMs", () => {
   });
 });
 
-describe("a secret function is not asked", () => {
+describe("the calls of a secret function", () => {
   async function callsFor(change: (request: Awaited<ReturnType<typeof delivery>>) => object) {
     const secret = vi.fn(() => TEST_SECRET);
     const { receive, reports } = recordingReceiver({ secret, maxBodyBytes: 1_000 });
@@ -174,18 +177,18 @@ describe("a secret function is not asked", () => {
     ],
     ["no headers", "malformed", () => ({ headers: {} })],
     ["a body that is too large", "body_too_large", () => ({ body: "x".repeat(1_001) })],
-    ["a body that was consumed", "body_consumed", () => ({ body: { alarm: alarm() } })],
+    ["a consumed body", "body_consumed", () => ({ body: { alarm: alarm() } })],
     ["another method", "method_not_allowed", () => ({ method: "PUT" })],
     ["a probe", "reachable", () => ({ method: "GET" })],
-  ])("about %s", async (_, outcome, change) => {
+  ])("a secret function is not called for %s", async (_, outcome, change) => {
     expect(await callsFor(change)).toEqual({ calls: 0, outcome });
   });
 
-  test("but is about a delivery that could be genuine", async () => {
+  test("a secret function is called for a delivery that could be genuine", async () => {
     expect(await callsFor(() => ({}))).toEqual({ calls: 1, outcome: "handled" });
   });
 
-  test("when the receiver is made", () => {
+  test("a secret function is not called when the receiver is created", () => {
     const secret = vi.fn(() => TEST_SECRET);
     createWebhookReceiver({ secret, handlers: { new_alarm: () => undefined } });
     expect(secret).not.toHaveBeenCalled();

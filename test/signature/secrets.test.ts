@@ -19,13 +19,16 @@ describe("a secret per webhook type", () => {
   test.each([
     ["whsec_alarm_new", 0],
     ["whsec_alarm_old", 1],
-  ])("takes an alarm that %s signed, and reports its index", async (signer, secretIndex) => {
-    const { receive, reports } = recordingReceiver({ secret });
-    expect((await receive(await delivery({ secret: signer }))).outcome).toBe("handled");
-    expect(reports).toMatchObject([{ secretIndex }]);
-  });
+  ])(
+    "a secret per webhook type accepts an alarm signed by %s, and reports its index",
+    async (signer, secretIndex) => {
+      const { receive, reports } = recordingReceiver({ secret });
+      expect((await receive(await delivery({ secret: signer }))).outcome).toBe("handled");
+      expect(reports).toMatchObject([{ secretIndex }]);
+    },
+  );
 
-  test("secretIndex counts within the list of the type, so index 0 is the newest for events too", async () => {
+  test("with secrets per webhook type, secretIndex counts within the list of the type, so index 0 is the newest for events too", async () => {
     const { receive, reports } = recordingReceiver({
       secret: { new_alarm: "whsec_alarm", delete_my_data_event: ["whsec_next", "whsec_current"] },
     });
@@ -36,7 +39,7 @@ describe("a secret per webhook type", () => {
     expect(reports).toMatchObject([{ secretIndex: 0 }, { secretIndex: 1 }]);
   });
 
-  test("refuses what the other type's secret signed", async () => {
+  test("a secret per webhook type refuses a delivery that the other type's secret signed", async () => {
     const { receive, handled } = recordingReceiver({ secret });
     expect(await receive(await delivery({ secret: "whsec_event" }))).toMatchObject(MISMATCH);
     for (const signer of secret.new_alarm) {
@@ -46,7 +49,7 @@ describe("a secret per webhook type", () => {
     expect(handled).toEqual([]);
   });
 
-  test("refuses a delivery whose type header was flipped, by its signature", async () => {
+  test("a secret per webhook type refuses a delivery with the other type's header, because of its signature", async () => {
     const { receive, handled } = recordingReceiver({ secret });
     const alarm = await delivery({ secret: "whsec_alarm_new", type: "delete_my_data_event" });
     expect(await receive(alarm)).toMatchObject(MISMATCH);
@@ -55,7 +58,7 @@ describe("a secret per webhook type", () => {
     expect(handled).toEqual([]);
   });
 
-  test("tries all of them on a webhook type that is not documented, and no others", async () => {
+  test("with secrets per webhook type, an undocumented type tries the secrets of all types and no others", async () => {
     const taken: unknown[] = [];
     const { receive, reports } = recordingReceiver({
       secret,
@@ -79,7 +82,7 @@ describe("a secret per webhook type", () => {
     expect(taken).toEqual([{ a: 1 }, { a: 1 }, { a: 1 }]);
   });
 
-  test("does not hand an alarm on under a type that is not documented", async () => {
+  test("with secrets per webhook type, an alarm under an undocumented type does not reach a handler", async () => {
     const { receive, handled } = recordingReceiver({ secret });
     const request = await delivery({ secret: "whsec_alarm_new", type: "added_later" });
     expect(await receive(request)).toMatchObject({ status: 409, outcome: "type_mismatch" });
@@ -89,12 +92,15 @@ describe("a secret per webhook type", () => {
 
 describe("a secret function", () => {
   test.each<[string, SecretFunction]>([
-    ["gives a text", () => TEST_SECRET],
-    ["gives a promise of a text", () => Promise.resolve(TEST_SECRET)],
-    ["gives a list", () => [TEST_SECRET]],
-    ["gives a promise of a list", () => Promise.resolve([TEST_SECRET])],
-    ["gives a thenable", () => ({ then: (...then) => Promise.resolve(TEST_SECRET).then(...then) })],
-  ])("that %s is used", async (_, secret) => {
+    ["returns a text", () => TEST_SECRET],
+    ["returns a promise of a text", () => Promise.resolve(TEST_SECRET)],
+    ["returns a list", () => [TEST_SECRET]],
+    ["returns a promise of a list", () => Promise.resolve([TEST_SECRET])],
+    [
+      "returns a thenable",
+      () => ({ then: (...then) => Promise.resolve(TEST_SECRET).then(...then) }),
+    ],
+  ])("a secret function that %s is used", async (_, secret) => {
     const { receive, handled } = recordingReceiver({ secret });
     expect((await receive(await delivery())).outcome).toBe("handled");
     expect((await receive(await delivery({ id: "b", secret: "whsec_another" }))).outcome).toBe(
@@ -103,7 +109,7 @@ describe("a secret function", () => {
     expect(handled).toHaveLength(1);
   });
 
-  test("is told id, type and timestamp of each signed delivery, and nothing else", async () => {
+  test("a secret function receives id, type and timestamp of each signed delivery, and nothing else", async () => {
     const queries: SecretQuery[] = [];
     const { receive } = recordingReceiver({
       secret: (query) => {
@@ -121,7 +127,7 @@ describe("a secret function", () => {
     ]);
   });
 
-  test("is told a real Date of any timestamp that the grammar allows", async () => {
+  test("a secret function receives a valid Date for any timestamp that the grammar allows", async () => {
     const seen: number[] = [];
     const { receive } = recordingReceiver({
       secret: ({ timestamp }) => {
@@ -134,7 +140,7 @@ describe("a secret function", () => {
     expect(seen).toEqual([0, 999_999_999_999_000]);
   });
 
-  test("may rotate: what it gives is used for that delivery alone, with its index", async () => {
+  test("a secret function may return other secrets each time, and each list is used for its own delivery with its index", async () => {
     const given: (string | string[])[] = ["whsec_a", ["whsec_b", "whsec_a"], "whsec_b"];
     const { receive, reports } = recordingReceiver({ secret: () => given.shift() ?? [] });
     for (const id of ["a", "b", "c"]) await receive(await delivery({ id, secret: "whsec_a" }));
@@ -145,14 +151,14 @@ describe("a secret function", () => {
     ]);
   });
 
-  test("whose list has unusable entries is used for the others, at their own index", async () => {
+  test("a secret function's list may have unusable entries, and the others keep their own index", async () => {
     const secret = ["", undefined, " x ", "undefined", TEST_SECRET] as string[];
     const { receive, reports } = recordingReceiver({ secret: () => secret });
     await receive(await delivery());
     expect(reports).toMatchObject([{ outcome: "handled", secretIndex: 4 }]);
   });
 
-  test("is asked for each delivery, but a secret it gave before is not made a key again", async () => {
+  test("a secret function is called for each delivery, but the key of a returned secret is made once", async () => {
     const secret = vi.fn(() => ["whsec_one", "whsec_two"]);
     const { receive, reports } = recordingReceiver({ secret });
     const requests = [

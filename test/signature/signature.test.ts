@@ -6,30 +6,30 @@ import { recordingReceiver } from "../support/recording-receiver.js";
 const { secret, id, timestamp, body, signature } = GOLDEN;
 
 describe("the golden vector", () => {
-  test("is the 340 bytes that were published", () => {
+  test("the golden vector has the 340 published bytes", () => {
     expect(GOLDEN_BYTES).toHaveLength(340);
   });
 
-  test("is reproduced by signDelivery, from text and from bytes", async () => {
+  test("signDelivery reproduces the golden vector, from text and from bytes", async () => {
     const facts = { secret, id, timestamp: Number(timestamp) };
     expect(await signDelivery({ ...facts, body })).toBe(signature);
     expect(await signDelivery({ ...facts, body: GOLDEN_BYTES })).toBe(signature);
     expect(await signDelivery({ ...facts, body: Buffer.from(GOLDEN_BYTES) })).toBe(signature);
   });
 
-  test("verifies, from text and from bytes", async () => {
+  test("the golden vector verifies, from text and from bytes", async () => {
     const { headers } = goldenRequest();
     expect(await verifySignature({ secret, headers, body })).toBe(true);
     expect(await verifySignature({ secret, headers, body: GOLDEN_BYTES })).toBe(true);
   });
 
-  test("is handled", async () => {
+  test("the golden vector is handled", async () => {
     const { receive, handled } = recordingReceiver();
     expect(await receive(goldenRequest())).toMatchObject({ status: 200, outcome: "handled" });
     expect(handled).toMatchObject([{ text: "Ålarm – test", payload: '{"k":"a:b"}' }]);
   });
 
-  test("verifies as the bytes in the middle of a larger buffer", async () => {
+  test("the golden vector verifies as a part of a larger buffer", async () => {
     const larger = new Uint8Array(1_000).fill(0x7b);
     larger.set(GOLDEN_BYTES, 100);
     const view = larger.subarray(100, 100 + GOLDEN_BYTES.length);
@@ -47,7 +47,7 @@ describe("the golden vector", () => {
     ["another timestamp", { timestamp: "1760000001" }],
     ["the timestamp with a leading zero", { timestamp: `0${timestamp}` }],
     ["the id in capitals", { id: id.toUpperCase() }],
-  ])("does not verify with %s", async (_, change: GoldenChange) => {
+  ])("the golden vector does not verify with %s", async (_, change: GoldenChange) => {
     const request = goldenRequest(change);
     const { receive, handled } = recordingReceiver();
     expect(await verifySignature({ secret, ...request })).toBe(false);
@@ -57,7 +57,7 @@ describe("the golden vector", () => {
 });
 
 describe("every single bit", () => {
-  test("of the body is under the signature", async () => {
+  test("every single bit of the body is covered by the signature", async () => {
     const flips = [...GOLDEN_BYTES.keys()].flatMap((at) =>
       bits(8).map((bit) => ({ name: `byte ${at}, bit ${bit}`, body: flipByte(at, bit) })),
     );
@@ -65,20 +65,20 @@ describe("every single bit", () => {
     expect(await accepted(flips)).toEqual([]);
   });
 
-  // All 16 bits of a character, so that those whose low byte is the right one are among them.
-  test("of the timestamp's text is under the signature", async () => {
+  // All 16 bits of a character, to include characters with the right low byte.
+  test("every single bit of the timestamp's text is covered by the signature", async () => {
     const flips = textFlips(timestamp).map(({ name, text }) => ({ name, timestamp: text }));
     expect(flips).toHaveLength(timestamp.length * 16);
     expect(await accepted(flips)).toEqual([]);
   });
 
-  test("of the id's text is under the signature", async () => {
+  test("every single bit of the id's text is covered by the signature", async () => {
     const flips = textFlips(id).map(({ name, text }) => ({ name, id: text }));
     expect(flips).toHaveLength(id.length * 16);
     expect(await accepted(flips)).toEqual([]);
   });
 
-  test("of the signature counts, but for the letter case of its hex digits", async () => {
+  test("every single bit of the signature counts, except the letter case of its hex digits", async () => {
     const flips = textFlips(signature).map(({ name, text }) => ({ name, signature: text }));
     expect(flips).toHaveLength(signature.length * 16);
     const letters = Array.from(signature).flatMap((digit, at) =>
@@ -89,12 +89,15 @@ describe("every single bit", () => {
   });
 });
 
-/** The names of the changes that are not refused, each judged by both doors, which must agree. */
+/**
+ * The names of the changes that are accepted. Both the receiver and verifySignature check each, and
+ * must agree.
+ */
 async function accepted(changes: readonly (GoldenChange & { name: string })[]): Promise<string[]> {
   const names: string[] = [];
   for (const { name, ...change } of changes) {
     const request = goldenRequest(change);
-    // A receiver of its own each, or the first that is handled makes duplicates of the others.
+    // Each has its own receiver: otherwise the first delivery would make duplicates of the others.
     const { receive, handled } = recordingReceiver();
     const verified = await verifySignature({ secret, ...request });
     const { status } = await receive(request);

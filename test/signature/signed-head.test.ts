@@ -9,11 +9,11 @@ import {
 
 const SETTINGS = { seed: 20_260_708, numRuns: 1_000 };
 const LONGEST: SignedHead = { timestamp: "9".repeat(12), id: "z".repeat(128) };
-/** In front of and behind the place that a head may take. */
+/** Bytes before and after the space of a head. */
 const MARGIN = 300;
 const CANARY = 0xee;
 
-/** Writes at `at` in memory with a margin all around, and reads what became of each part. */
+/** Writes at `at` in memory with margins, and returns what each part contains. */
 function written(head: SignedHead, at = MARGIN) {
   const bytes = new Uint8Array(at + MAX_HEAD_BYTES + MARGIN).fill(CANARY);
   const end = writeHead(head, bytes, at);
@@ -32,7 +32,7 @@ function utf8Of(head: SignedHead): Buffer {
 }
 
 describe("headText", () => {
-  test("joins v1, the timestamp and the id by colons, and ends in one", () => {
+  test("headText joins v1, the timestamp and the id with colons, and ends with a colon", () => {
     expect(headText({ timestamp: "1760000000", id: "a-1" })).toBe("v1:1760000000:a-1:");
   });
 });
@@ -40,7 +40,7 @@ describe("headText", () => {
 describe("writeHead", () => {
   const at = fc.nat(1_000);
 
-  test("writes the UTF-8 of headText for every head of the grammar, and not a byte more", () => {
+  test("as a property, writeHead writes exactly the UTF-8 of headText for every head of the grammar", () => {
     const head = fc.record({
       timestamp: fc.stringMatching(/^[0-9]{1,12}$/),
       id: fc.stringMatching(/^[0-9A-Za-z._-]{1,128}$/),
@@ -56,7 +56,7 @@ describe("writeHead", () => {
     );
   });
 
-  test("does so for each length of a timestamp and of an id, up to the longest", () => {
+  test("writeHead writes the UTF-8 of headText for each length of a timestamp and of an id, up to the longest", () => {
     for (let timestamp = 0; timestamp <= 12; timestamp++) {
       for (let id = 0; id <= 128; id++) {
         const head = { timestamp: "123456789012".slice(0, timestamp), id: "x".repeat(id) };
@@ -66,7 +66,7 @@ describe("writeHead", () => {
     }
   });
 
-  test("has MAX_HEAD_BYTES for the longest head of the grammar, and no more than it takes", () => {
+  test("MAX_HEAD_BYTES is exactly the size of the longest head of the grammar", () => {
     expect(utf8Of(LONGEST)).toHaveLength(MAX_HEAD_BYTES);
     expect(written(LONGEST)).toMatchObject({
       end: MARGIN + MAX_HEAD_BYTES,
@@ -75,25 +75,25 @@ describe("writeHead", () => {
     });
   });
 
-  test("fills memory that ends where the longest head ends", () => {
+  test("writeHead fills memory that ends where the longest head ends", () => {
     const bytes = new Uint8Array(MAX_HEAD_BYTES);
     expect(writeHead(LONGEST, bytes, 0)).toBe(MAX_HEAD_BYTES);
     expect(Buffer.from(bytes)).toEqual(utf8Of(LONGEST));
   });
 
   test.each<[string, SignedHead]>([
-    ["an id of a character more", { ...LONGEST, id: "z".repeat(129) }],
-    ["a timestamp of a character more", { ...LONGEST, timestamp: "9".repeat(13) }],
-    ["an id alone that is too long", { timestamp: "", id: "z".repeat(141) }],
-    ["a timestamp alone that is too long", { timestamp: "9".repeat(141), id: "" }],
+    ["an id with one character too many", { ...LONGEST, id: "z".repeat(129) }],
+    ["a timestamp with one character too many", { ...LONGEST, timestamp: "9".repeat(13) }],
+    ["a too long id without a timestamp", { timestamp: "", id: "z".repeat(141) }],
+    ["a too long timestamp without an id", { timestamp: "9".repeat(141), id: "" }],
     ["an id of 100 000 characters", { timestamp: "1", id: "z".repeat(100_000) }],
     ["a timestamp of 100 000 characters", { timestamp: "9".repeat(100_000), id: "a" }],
-    ["characters beyond ASCII, and too many", { timestamp: "1", id: "\u0136".repeat(200) }],
-  ])("refuses %s, and writes nothing outside of its place", (_, head) => {
+    ["too many non-ASCII characters", { timestamp: "1", id: "\u0136".repeat(200) }],
+  ])("writeHead refuses %s, and writes nothing outside its space", (_, head) => {
     expect(written(head)).toMatchObject({ end: undefined, outsideIsUntouched: true });
   });
 
-  test("of all characters takes those of ASCII alone, in each place of both texts", () => {
+  test("writeHead accepts only the ASCII characters, in each position of both texts", () => {
     const off: string[] = [];
     for (let code = 0; code <= 0xffff; code++) {
       const one = String.fromCharCode(code);
@@ -114,9 +114,9 @@ describe("writeHead", () => {
     expect(off).toEqual([]);
   });
 
-  // The low bytes of both are those of "6" and of "=6".
+  // The low bytes of the first two are those of "6" and "=6".
   test.each(["\u0136", "\u{1f536}", "\ud836", "\udc36", "\u0080", "\u00ff"])(
-    "refuses the longest id with %j in any one place",
+    "writeHead refuses the longest id with %j at any position",
     (letter) => {
       for (let place = 0; place + letter.length <= 128; place++) {
         const id = LONGEST.id.slice(0, place) + letter + LONGEST.id.slice(place + letter.length);
@@ -128,7 +128,7 @@ describe("writeHead", () => {
     },
   );
 
-  test("writes or refuses any two texts: all ASCII and short enough, or not", () => {
+  test("as a property, writeHead accepts two texts exactly if both are ASCII and short enough", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary-ascii", maxLength: 160, size: "max" }),
       fc.string({ unit: "binary", maxLength: 160, size: "max" }),
@@ -150,7 +150,7 @@ describe("writeHead", () => {
     expect(Math.min(seen.written, seen.refused)).toBeGreaterThan(100);
   });
 
-  test("writes the same again behind a head that it has refused", () => {
+  test("writeHead writes the same bytes again after a head that it has refused", () => {
     const bytes = new Uint8Array(MAX_HEAD_BYTES);
     const short: SignedHead = { timestamp: "1", id: "a" };
     expect(writeHead({ ...LONGEST, id: `${"z".repeat(127)}\u0136` }, bytes, 0)).toBeUndefined();

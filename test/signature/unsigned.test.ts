@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createWebhookReceiver, type OutcomeReport } from "../../src/index.js";
 import { NOW_MS, alarm, delivery, onlineDataEvent } from "../support/deliveries.js";
 
-/** A receiver that takes anything for authentic. */
+/** A receiver that accepts every delivery as authentic. */
 function trustingReceiver() {
   const handled: unknown[] = [];
   const reports: OutcomeReport[] = [];
@@ -23,11 +23,11 @@ async function unsignedDelivery(...overrides: Parameters<typeof delivery>) {
 }
 
 describe("with acceptUnsignedDeliveries", () => {
-  test("a warning says so once, when the receiver is made", () => {
+  test("with acceptUnsignedDeliveries, one warning says so when the receiver is created", () => {
     expect(trustingReceiver().lines).toEqual([expect.stringContaining("acceptUnsignedDeliveries")]);
   });
 
-  test("a delivery without a signature is handled, once", async () => {
+  test("with acceptUnsignedDeliveries, a delivery without a signature is handled once", async () => {
     const { receiver, handled, reports } = trustingReceiver();
     const request = await unsignedDelivery();
     expect((await receiver.receive(request)).outcome).toBe("handled");
@@ -36,14 +36,14 @@ describe("with acceptUnsignedDeliveries", () => {
     expect(reports[0]?.secretIndex).toBeUndefined();
   });
 
-  test("a signature is not looked at, be it good or not", async () => {
+  test("with acceptUnsignedDeliveries, a signature is ignored, right or wrong", async () => {
     const { receiver } = trustingReceiver();
     expect((await receiver.receive(await delivery({ id: "a" }))).outcome).toBe("handled");
     const forged = await delivery({ id: "b", secret: "whsec_another" });
     expect((await receiver.receive(forged)).outcome).toBe("handled");
   });
 
-  test("the grammar still holds", async () => {
+  test("with acceptUnsignedDeliveries, the header grammar still holds", async () => {
     const { receiver, handled } = trustingReceiver();
     const { headers, body } = await unsignedDelivery();
     for (const change of [
@@ -59,7 +59,7 @@ describe("with acceptUnsignedDeliveries", () => {
     expect(handled).toEqual([]);
   });
 
-  test("freshness, type and shape are still judged", async () => {
+  test("with acceptUnsignedDeliveries, freshness, type and shape are still checked", async () => {
     const { receiver, handled } = trustingReceiver();
     const outcomeOf = async (...overrides: Parameters<typeof delivery>) =>
       (await receiver.receive(await unsignedDelivery(...overrides))).outcome;

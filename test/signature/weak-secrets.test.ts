@@ -16,33 +16,36 @@ function watched(secret: SecretOption) {
   return { receiver, messages: () => lines.map(({ message }) => message), lines };
 }
 
-describe("a weak secret warns when the receiver is made, without the secret:", () => {
+describe("a weak secret", () => {
   test.each<[string, SecretOption, string]>([
     ["15 characters", "0123456789abcde", "is shorter than 16 characters"],
     ["a placeholder", "your-webhook-secret-here", "is a placeholder"],
     ["a placeholder in capitals", "CHANGE_ME", "is a placeholder"],
-    ["one character", "xxxxxxxxxxxxxxxxxxxxxxxx", "is one character again and again"],
+    ["one repeated character", "xxxxxxxxxxxxxxxxxxxxxxxx", "is one character again and again"],
     ["the second of a list", [STRONG, "short and weak"], "is shorter than 16 characters"],
     [
-      "that of one type",
+      "the secret of one type",
       { new_alarm: STRONG, delete_my_data_event: [STRONG, "changeme"] },
       "is a placeholder",
     ],
-  ])("%s", (_what, secret, expected) => {
-    const { messages, lines } = watched(secret);
-    expect(messages()).toHaveLength(1);
-    expect(lines[0]?.level).toBe("warn");
-    expect(messages()[0]).toContain(`the webhook secret ${expected}`);
-    expect(messages()[0]).toContain("openssl rand -hex 32");
-    for (const text of Object.values(Object(secret) as object)
-      .flat(2)
-      .concat(secret)) {
-      if (typeof text === "string" && text.length > 1) expect(messages()[0]).not.toContain(text);
-    }
-  });
+  ])(
+    "a weak secret causes a warning without the secret when the receiver is created: %s",
+    (_what, secret, expected) => {
+      const { messages, lines } = watched(secret);
+      expect(messages()).toHaveLength(1);
+      expect(lines[0]?.level).toBe("warn");
+      expect(messages()[0]).toContain(`the webhook secret ${expected}`);
+      expect(messages()[0]).toContain("openssl rand -hex 32");
+      for (const text of Object.values(Object(secret) as object)
+        .flat(2)
+        .concat(secret)) {
+        if (typeof text === "string" && text.length > 1) expect(messages()[0]).not.toContain(text);
+      }
+    },
+  );
 });
 
-test("several weak secrets warn once for each receiver", () => {
+test("several weak secrets cause one warning for each receiver", () => {
   expect(watched(["changeme", "secret", "short"]).messages()).toHaveLength(1);
 });
 
@@ -51,11 +54,11 @@ test.each<[SecretOption]>([
   ["0123456789abcdef"],
   [[STRONG, TEST_SECRET]],
   [{ new_alarm: STRONG, delete_my_data_event: [STRONG] }],
-])("a secret of 16 characters or more warns of nothing: case %#", (secret) => {
+])("a secret of 16 characters or more causes no warning: case %#", (secret) => {
   expect(watched(secret).messages()).toEqual([]);
 });
 
-test("a weak secret of a function warns once, when it is used for the first time", async () => {
+test("a weak secret of a function causes one warning, at its first use", async () => {
   for (const secret of ["weak", ["weak", STRONG]]) {
     const { receiver, messages } = watched(() => secret);
     expect(messages()).toEqual([]);
@@ -66,7 +69,7 @@ test("a weak secret of a function warns once, when it is used for the first time
   }
 });
 
-test("the public test secret warns in production alone", () => {
+test("the public test secret causes a warning only in production", () => {
   expect(watched(TEST_SECRET).messages()).toEqual([]);
   vi.stubEnv("NODE_ENV", "production");
   expect(watched(TEST_SECRET).messages()).toEqual([
@@ -74,14 +77,14 @@ test("the public test secret warns in production alone", () => {
   ]);
 });
 
-test("a secret that is refused warns of nothing", () => {
+test("a refused secret causes no warning", () => {
   const { options, lines } = createCollector();
   const handlers = { new_alarm: () => undefined };
   expect(() => createWebhookReceiver({ ...options, secret: ["weak", ""], handlers })).toThrow();
   expect(lines).toEqual([]);
 });
 
-test("no warning is written where the logger is off", () => {
+test("no warning is written if the logger is off", () => {
   const warn = vi.spyOn(console, "warn");
   createWebhookReceiver({
     secret: "weak",

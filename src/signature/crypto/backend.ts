@@ -3,10 +3,10 @@ import type { SignedHead } from "./signed-head.js";
 
 /**
  * One implementation of HMAC-SHA256 (RFC 2104). `#crypto` in package.json picks it: `node:crypto`
- * where there is one, WebCrypto elsewhere. Both sign the UTF-8 bytes of `headText` followed by `body`.
+ * where it exists, WebCrypto elsewhere. Both sign the UTF-8 bytes of `headText` followed by `body`.
  */
 export interface MacBackend<Key> {
-  /** Makes the key of a secret's UTF-8 bytes; done once per secret. Never empty. */
+  /** Makes the key from a secret's UTF-8 bytes, which are never empty. Called once per secret. */
   importKey(secret: string): Key;
   /** The MAC as 64 lower-case hexadecimal digits. */
   sign(key: Key, head: SignedHead, body: Uint8Array): MaybeLater<string>;

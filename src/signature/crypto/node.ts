@@ -9,18 +9,18 @@ import {
 } from "./one-shot-hmac.js";
 import { MAX_HEAD_BYTES, headText, writeHead, type SignedHead } from "./signed-head.js";
 
-/** A secret in the forms that the two ways to its MAC want. */
+/** A secret in the two forms that this backend needs. */
 interface NodeKey {
   readonly object: nodeCrypto.KeyObject;
-  /** Undefined where there is no one-shot hash. */
+  /** Undefined if the runtime has no one-shot hash. */
   readonly padded: PaddedKey | undefined;
 }
 
-/** Of a signature: `v1=` and 64 digits. */
+/** Length of a signature: `v1=` and 64 digits. */
 const SIGNATURE_BYTES = 67;
-// Made once: a small array gets memory outside of the heap when it is passed to Node for the first
-// time, which takes 0.3 µs. By `alloc`, as what `from` gives shares its memory with all small buffers
-// of the process, and whoever gets at one of those would find the right signature of a forgery there.
+// Allocated once: the first use of a small array in a Node call moves its memory out of the heap,
+// which takes 0.3 µs. With `alloc`, because `from` uses the pool that all small buffers of the
+// process share: code that reads the pool would find the right signature of a forgery there.
 const expected = Buffer.alloc(SIGNATURE_BYTES);
 const given = Buffer.alloc(SIGNATURE_BYTES);
 const encoder = new TextEncoder();
@@ -59,9 +59,9 @@ export function createNodeBackend(hash: OneShotHash | undefined): MacBackend<Nod
 }
 
 /**
- * Compares the texts, which takes 0.1 µs less than to read the digits first. As UTF-8, so that no
- * character passes for the one that has its low byte, and whole, so that nothing of the signature
- * before stands in for what is missing.
+ * Compares the texts, which takes 0.1 µs less than decoding the digits first. As UTF-8, so that a
+ * character with the same low byte does not match. The whole length, so that a short signature
+ * cannot match with bytes that the previous one left behind.
  */
 function isExpected(signature: string): boolean {
   const { read, written } = encoder.encodeInto(signature, given);
@@ -70,8 +70,8 @@ function isExpected(signature: string): boolean {
 }
 
 /**
- * The HMAC of a hash, if it is right here. Node 22.7 and imitations of Node have had the writers of
- * buffers wrong in several ways, by which every delivery would be refused.
+ * The HMAC of a hash, if it works correctly in this runtime. Node 22.7 and some imitations of Node
+ * had buffer writers with bugs that would refuse every delivery.
  */
 function tryOneShot(hash: OneShotHash): OneShotHmac<SignedHead> | undefined {
   try {
@@ -82,7 +82,7 @@ function tryOneShot(hash: OneShotHash): OneShotHmac<SignedHead> | undefined {
   }
 }
 
-/** A key longer than a block and a short one; digests of all bits. */
+/** One key longer than a block and one shorter; the digests cover all bits. */
 const TRIALS = [
   { secret: "k".repeat(65), id: "6", body: "{}" },
   { secret: "k", id: "7", body: "" },
@@ -99,5 +99,7 @@ function isRight(
   return oneShot.mac(oneShot.padKey(key), head, Buffer.from(body)) === hmac.digest("hex");
 }
 
-/** The backend of this runtime. `hash` is missing before Node 20.12, and may be in what imitates Node. */
+/**
+ * The backend of this runtime. `hash` is missing before Node 20.12 and in some imitations of Node.
+ */
 export const backend = createNodeBackend(nodeCrypto.hash);

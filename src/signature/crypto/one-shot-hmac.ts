@@ -8,14 +8,14 @@ export type OneShotHash = (
 ) => string;
 
 /**
- * A `Buffer` with the writer behind its `write`, which takes twice as long to find the right one. It is
- * no part of Node's documentation, and imitations have had such writers wrong: try before use.
+ * A `Buffer` with the writer that `write` calls; choosing the writer takes `write` as long as
+ * writing. Node does not document it, and some imitations have had wrong ones: try it before use.
  */
 type DirectBuffer = Buffer & {
   latin1Write(text: string, start: number, length: number): number;
 };
 
-/** The two padded keys of RFC 2104; the outer one has room for the inner digest behind it. */
+/** The two padded keys of RFC 2104. The outer one has room for the inner digest after it. */
 export interface PaddedKey {
   readonly inner: Uint8Array;
   readonly outer: DirectBuffer;
@@ -23,31 +23,37 @@ export interface PaddedKey {
 
 /** HMAC-SHA256 (RFC 2104) as two calls of a one-shot hash, for messages of up to 32 KiB. */
 export interface OneShotHmac<Head> {
-  /** Pads a secret; done once per secret. */
+  /** Pads a secret. Called once per secret. */
   readonly padKey: (secret: Uint8Array) => PaddedKey;
   /**
-   * The MAC of head and body as 64 lower-case hexadecimal digits. Undefined for a message that may be
-   * longer than 32 KiB, a head that cannot be written or a body that is not plain bytes.
+   * The MAC of head and body as 64 lower-case hexadecimal digits. Undefined for a message that may
+   * be longer than 32 KiB, a head that cannot be written, or a body that is not plain bytes.
    */
   readonly mac: (key: PaddedKey, head: Head, body: Uint8Array) => string | undefined;
 }
 
-/** How the bytes in front of the body are written. */
+/** Writes the bytes in front of the body. */
 export interface HeadWriter<Head> {
-  /** The most bytes that it writes. */
+  /** Maximum number of bytes that it writes. */
   readonly maxBytes: number;
-  /** Writes from `at` on and gives the place behind; undefined where it cannot. */
+  /** Writes from `at` on and returns the position after the last byte. Undefined if it cannot. */
   readonly write: (head: Head, bytes: Uint8Array, at: number) => number | undefined;
 }
 
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
-/** From here on the copy into one piece costs what the one-shot hash saves: under 3 % is left. */
+/**
+ * Above this size, copying the message into one piece costs what the one-shot hash saves: less than
+ * 3 % is left.
+ */
 const MAX_MESSAGE_BYTES = 32_768;
-/** A power of two. Bounds the views to 100 kB, whatever lengths a sender thinks of. */
+/** A power of two. Limits the views to 100 kB, whatever lengths a sender chooses. */
 const VIEWS = 1_024;
 
-/** Not so a subclass, a proxy, another array-like or an altered array: they may give what they do not hold. */
+/**
+ * False for a subclass, a proxy, another array-like or an altered array: its elements may differ
+ * from its bytes.
+ */
 function isPlainBytes(body: Uint8Array): boolean {
   const prototype: unknown = Object.getPrototypeOf(body);
   const isPlain = prototype === Buffer.prototype || prototype === Uint8Array.prototype;
@@ -55,16 +61,17 @@ function isPlainBytes(body: Uint8Array): boolean {
 }
 
 /**
- * Makes an HMAC of `hash`. It takes half the time of `createHmac` for 1 KB and less, which makes an
- * object with a life of its own for each MAC: 1.4 µs in place of 2.7.
+ * Makes an HMAC from `hash`. For 1 KB and less it takes half the time of `createHmac`, which
+ * creates a native object for each MAC: 1.4 µs instead of 2.7.
  */
 export function createOneShotHmac<Head>(
   hash: OneShotHash,
   { maxBytes: maxHeadBytes, write }: HeadWriter<Head>,
 ): OneShotHmac<Head> {
-  // One piece of memory for all messages. Nothing here is asynchronous, so no two meet in it.
+  // One scratch buffer for all messages. Everything here is synchronous, so two messages never
+  // share it.
   const scratch = Buffer.alloc(BLOCK_BYTES + MAX_MESSAGE_BYTES);
-  // A new view of the scratch takes 0.1 µs, and the lengths of deliveries repeat.
+  // A new view of the scratch buffer takes 0.1 µs, and deliveries repeat their lengths.
   const views: (Buffer | undefined)[] = Array.from({ length: VIEWS }, () => undefined);
   let resident: PaddedKey | undefined;
 
@@ -101,10 +108,10 @@ export function createOneShotHmac<Head>(
       }
       const start = write(head, scratch, BLOCK_BYTES);
       if (start === undefined) return undefined;
-      // An empty body may be one whose memory was transferred, which cannot be copied from.
+      // The memory of an empty body may have been transferred, and copying from it would throw.
       if (length > 0) scratch.set(body, start);
-      // A digest as text of single bytes (latin1, which `hash` calls binary), or of digits: as a Buffer
-      // each costs 0.3 µs more.
+      // A digest is text of single bytes (latin1, which `hash` calls binary) or of digits: a Buffer
+      // takes 0.3 µs more.
       const inner = hash("sha256", viewOf(start + length), "binary");
       key.outer.latin1Write(inner, BLOCK_BYTES, DIGEST_BYTES);
       return hash("sha256", key.outer, "hex");

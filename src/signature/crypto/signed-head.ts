@@ -1,4 +1,4 @@
-/** The headers that are signed in front of the body. */
+/** The headers that are signed before the body. */
 export interface SignedHead {
   /** X-Webhook-Timestamp. */
   readonly timestamp: string;
@@ -16,7 +16,9 @@ export function headText({ timestamp, id }: SignedHead): string {
 
 /** `v1` and three colons. */
 const FIXED_BYTES = 5;
-/** The most bytes that `writeHead` writes: those of a timestamp of 12 characters and an id of 128. */
+/**
+ * Maximum number of bytes that `writeHead` writes: a timestamp of 12 characters and an id of 128.
+ */
 export const MAX_HEAD_BYTES = FIXED_BYTES + 12 + 128;
 
 const V = 0x76;
@@ -25,9 +27,9 @@ const COLON = 0x3a;
 const MAX_ASCII = 0x7f;
 
 /**
- * Writes the bytes of `headText` from `at` on, and gives the place behind them; undefined where it is
- * not all ASCII, or longer than a delivery's. By character, which takes 70 ns: to join the text first
- * and to encode it took 120.
+ * Writes the bytes of `headText` from `at` on, and returns the position after them. Undefined if
+ * the head is not ASCII or longer than the grammar allows. Writes character by character, which
+ * takes 70 ns: joining and encoding the text takes 120.
  */
 export function writeHead(
   { timestamp, id }: SignedHead,
@@ -44,12 +46,12 @@ export function writeHead(
   const codes = writeText(timestamp, bytes, timestampAt) | writeText(id, bytes, idAt);
   bytes[idAt - 1] = COLON;
   bytes[end - 1] = COLON;
-  // A byte holds only the low half of a larger code: U+0136 would sign like "6", and a replay bring an
-  // id that was never signed.
+  // A byte holds only the low half of a larger code: U+0136 would sign like "6", so a replay could
+  // carry an id that was never signed.
   return codes > MAX_ASCII ? undefined : end;
 }
 
-/** Writes the low byte of each character, and gives the bits that are set in any of their codes. */
+/** Writes the low byte of each character. Returns all bits that are set in any of the codes. */
 function writeText(text: string, bytes: Uint8Array, at: number): number {
   let codes = 0;
   for (let from = 0; from < text.length; from++) {

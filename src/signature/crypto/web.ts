@@ -4,7 +4,7 @@ import { headText, type SignedHead } from "./signed-head.js";
 
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** The secret's bytes, and the key made of them when it is first used. */
+/** The secret's bytes, and the key, which is made at its first use. */
 interface WebKey {
   readonly secret: Uint8Array<ArrayBuffer>;
   imported: Promise<CryptoKey> | undefined;
@@ -16,8 +16,8 @@ const encoder = new TextEncoder();
 /** HMAC-SHA256 by WebCrypto, for runtimes without `node:crypto`. */
 export const backend: MacBackend<WebKey> = {
   importKey(secret) {
-    // The key itself waits for the first request: receivers are made at the top of a module, where
-    // workers allow no asynchronous work.
+    // The key is made at the first request: receivers are created at the top of a module, where
+    // Workers allow no asynchronous work.
     return { secret: encoder.encode(secret), imported: undefined };
   },
   async sign(key, head, body) {
@@ -28,7 +28,7 @@ export const backend: MacBackend<WebKey> = {
     if (!isSignature(signature)) return false;
     const digits = signature.slice(3).match(/../g) ?? [];
     const mac = Uint8Array.from(digits, (pair) => Number.parseInt(pair, 16));
-    // `verify` compares in constant time; a comparison of our own digests would have to.
+    // `verify` compares in constant time; our own comparison of digests would have to do the same.
     return crypto.subtle.verify("HMAC", await keyOf(key), mac, join(head, body));
   },
 };
@@ -37,7 +37,7 @@ function keyOf(key: WebKey): Promise<CryptoKey> {
   key.imported ??= crypto.subtle
     .importKey("raw", key.secret, HMAC_SHA256, false, ["sign", "verify"])
     .catch((error: unknown) => {
-      // Kept, one passing failure would refuse every delivery from then on.
+      // A failure is not kept: otherwise one temporary failure would refuse every later delivery.
       key.imported = undefined;
       throw error;
     });
