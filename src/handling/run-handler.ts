@@ -45,8 +45,7 @@ export function runHandler(
 }
 
 /**
- * A promise of ours. The `then` of a query builder, or a `then` that someone put on a promise, may return
- * anything.
+ * A native promise. The `then` of a query builder, or one that was set on a promise, may return anything.
  */
 function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
   if (!Object.hasOwn(returned, "then")) return Promise.resolve(returned);

@@ -104,7 +104,7 @@ export class JobReporter {
         attempt: run.attempt,
       });
     } else if (ending === "discarded" && run.error !== undefined) {
-      // Without an error an operator discarded it, who needs no line about it.
+      // Without an error, an operator discarded it and needs no line about it.
       const line = "discarded: The handler discarded the delivery for good.";
       this.#log("warn", line, detailsOf(run));
     }

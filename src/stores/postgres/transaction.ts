@@ -23,8 +23,8 @@ export interface Transaction<Client> {
   /** Never rejects: if nothing can be sent, it closes the connection, and the server rolls back. */
   rollBack(): Promise<void>;
   /**
-   * Set by `rollBack` and by a failed `commit`: whether the handler ended the transaction, or may have. In
-   * the second case the connection broke before ROLLBACK. What the store wrote may then be committed.
+   * Set by `rollBack` and by a failed `commit`: whether the handler ended the transaction, or may have,
+   * because the connection broke before ROLLBACK. In both cases the store's row may be committed.
    */
   readonly mayBeEndedByHandler: boolean;
 }
