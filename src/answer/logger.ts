@@ -30,7 +30,7 @@ export interface Logger {
   error(message: string, details: LogDetails): unknown;
 }
 
-/** Writes one line. Never throws, whatever the logger does. `error` in `details` becomes `err`. */
+/** Writes one line. Never throws, even if the logger does. `error` in `details` becomes `err`. */
 export type Log = (level: "warn" | "error", message: string, details?: object) => void;
 
 const lines: Pick<Console, "warn" | "error"> = console;

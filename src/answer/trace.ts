@@ -16,7 +16,9 @@ export interface Trace {
   type: string | undefined;
   /** X-Webhook-Timestamp in Unix milliseconds. */
   timestampMs: number;
+  /** Index of the secret that matched, in the list for the webhook type. */
   secretIndex: number | undefined;
+  /** True if an earlier run of this delivery ended without a result. */
   takeover: true | undefined;
   /** The handler's slot, one of `maxConcurrentDeliveries`. */
   slot: Slot | undefined;

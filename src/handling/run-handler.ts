@@ -30,7 +30,7 @@ export const HANDLED: HandlerResult = { outcome: "handled" };
 const RETURNED_FALSE: HandlerResult = { outcome: "handled", ignored: "false" };
 const RETURNED_STATUS: HandlerResult = { outcome: "handled", ignored: "an object with a status" };
 
-/** Calls a handler. Neither throws nor rejects, whatever the handler does. */
+/** Calls a handler. Neither throws nor rejects, even if the handler does. */
 export function runHandler(
   { handler, record }: HandlerCall,
   context: DeliveryContext,

@@ -56,8 +56,8 @@ export interface TransactionalStore<Tx> {
 
 /**
  * A handler used `tx` for something that only the store may do, such as COMMIT, or used it after it had
- * settled. A call that is refused has no effect. If the handler has ended the transaction all the same,
- * its delivery is not acknowledged.
+ * settled. A call that is refused has no effect. If the handler has ended the transaction anyway, its
+ * delivery is not acknowledged.
  */
 export class TransactionMisuseError extends Error {
   override readonly name = "TransactionMisuseError";

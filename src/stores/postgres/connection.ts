@@ -7,7 +7,7 @@ export interface Connection<Client> {
   readonly client: Client;
   /** Rejects when the connection breaks, even while no statement runs on it. */
   readonly broken: Promise<never>;
-  /** Runs a statement of ours for at most `ms` milliseconds; `what` names it in the error. */
+  /** Runs a statement of the store for at most `ms` milliseconds; `what` names it in the error. */
   readonly query: (what: string, ms: number, text: string) => Promise<PostgresResult>;
   /** Returns the client to its pool. */
   readonly release: () => void;

@@ -37,8 +37,8 @@ export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, Postgr
  *
  * The store begins and ends the transaction. A handler may use savepoints. `tx` refuses, with a
  * `TransactionMisuseError`, statements that would end the transaction or outlive it (`SET` without
- * `LOCAL`), `release`, and every use after the handler has settled. If a handler ends the transaction all
- * the same, the gateway sends its delivery again.
+ * `LOCAL`), `release`, and every use after the handler has settled. If a handler ends the transaction
+ * anyway, the gateway sends its delivery again.
  *
  * `context.signal` aborts when the connection breaks. The server ends a statement of the store after the
  * receiver's `dependencyTimeoutMs`; it does not limit the statements of the handler.

@@ -35,7 +35,10 @@ const SAVEPOINT = "identity_gateway_webhooks";
 // NOT DEFERRABLE is the default. The server refuses it inside a transaction that has run a statement. A
 // bare BEGIN would go on with the transaction of a client that was released unfinished.
 const BEGIN = `BEGIN NOT DEFERRABLE; SAVEPOINT ${SAVEPOINT}`;
-/** Keeps the application's own statement_timeout, which applies to the handler's statements, while ours is set. */
+/**
+ * Keeps the application's own statement_timeout while that of the store is set. The handler's statements
+ * run with the application's.
+ */
 const APPLICATION_LIMIT = "identity_gateway_webhooks.statement_timeout";
 const KEEP_LIMIT = `SELECT set_config('${APPLICATION_LIMIT}', current_setting('statement_timeout'), true)`;
 const RESTORE_LIMIT = `SELECT set_config('statement_timeout', current_setting('${APPLICATION_LIMIT}'), true)`;

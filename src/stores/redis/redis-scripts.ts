@@ -17,9 +17,9 @@
 const LAYOUT_VERSION = 1;
 
 /**
- * The key of a delivery. The braces are a Cluster hash tag: keys of one id share a node whatever their
- * version, so that a later release can read and write both versions in one script. Braces in `prefix`
- * come first and keep their effect.
+ * The key of a delivery. The braces are a Cluster hash tag: the keys of one id in all versions share a
+ * node, so that a later release can read and write two versions in one script. Braces in `prefix` come
+ * first and keep their effect.
  */
 export function redisKey(prefix: string, id: string): string {
   return `${prefix}${String(LAYOUT_VERSION)}:{${id}}`;
