@@ -9,7 +9,7 @@ export type FetchHandlerOptions = BodyOptions;
 /**
  * A handler for servers of the Fetch API: Deno, Bun, Workers, and route handlers of many frameworks. Pass
  * on all arguments of the platform, `(request, env, ctx)` on Workers and `(request, context)` on Netlify:
- * work after the answer is passed to the `waitUntil` of the third or second one.
+ * work that goes on after the answer is passed to the `waitUntil` of the third or the second argument.
  */
 export type FetchHandler = (
   request: Request,

@@ -16,8 +16,8 @@ const ADVICE =
   " read it by c.req.text() or c.req.arrayBuffer(), which keep it.";
 
 /**
- * Mounts a receiver on Hono, on every runtime that Hono runs on. Work after the answer is passed to
- * `c.executionCtx.waitUntil` where the platform has it.
+ * Mounts a receiver on Hono, on every runtime that Hono runs on. Work that goes on after the answer is
+ * passed to `c.executionCtx.waitUntil` where the platform has it.
  *
  * @throws ConfigurationError if `receiver` is not a receiver, for an unknown option and for a value out
  * of bounds.
@@ -33,7 +33,7 @@ export function honoHandler(
   const limits = bodyLimits("honoHandler", receiver, options);
   return (c) =>
     answerFetch(receiver, readHonoRequest(c, limits, ADVICE), (work) => {
-      // Read only now: without a context Hono throws, and that takes time.
+      // Read on demand: without a context Hono throws, and that takes time.
       waitUntilOn([c.executionCtx], work);
     });
 }

@@ -40,8 +40,8 @@ export interface WebhookReceiver {
   readonly receive: (request: WebhookRequest) => Promise<WebhookResponse>;
   /**
    * Refuses new deliveries (503) from now on. Resolves when all running deliveries have settled, including
-   * those that were answered 503 after `handlerTimeoutMs`, or when the time is over. Each answer from now
-   * on closes its connection. Never rejects.
+   * those that were answered 503 after `handlerTimeoutMs`, but at the latest after `timeoutMs`. Each
+   * answer from now on closes its connection. Never rejects.
    */
   readonly drain: (options?: DrainOptions) => Promise<DrainResult>;
   /** The option `maxBodyBytes`, so that adapters stop reading a larger body. */
@@ -71,7 +71,8 @@ export function createWebhookReceiver<Tx = never>(
   const handling: Handling = isTransactional(store)
     ? new TransactionalHandling(store, settings, reporter.log)
     : new LeasedHandling(store, settings, reporter.log);
-  // By then a handler that is given up has left its slot, unless its timers are no longer called.
+  // A handler that is given up has left its slot before this time, unless the runtime no longer calls its
+  // timers.
   const limit = new ConcurrencyLimit(
     maxConcurrentDeliveries,
     handlerMaxMs + 4 * dependencyTimeoutMs,
@@ -88,8 +89,8 @@ export function createWebhookReceiver<Tx = never>(
     reporter.log("warn", "acceptUnsignedDeliveries is true: anyone who finds the URL is believed");
   }
 
-  // A step returns a plain value if it can, so only promises are awaited: `then` tells them apart. A
-  // delivery that waits for nothing then costs one promise.
+  // Each step returns a plain value if it can, and only promises are awaited. So a delivery with a
+  // synchronous store and handler costs one promise.
   async function receive(request: WebhookRequest): Promise<WebhookResponse> {
     const trace = beginTrace(request);
     inFlight.enter();
@@ -98,7 +99,7 @@ export function createWebhookReceiver<Tx = never>(
       const { method } = request;
       const isDelivery = isPost(method);
       if (!isDelivery && !isProbe(method)) return end(trace, { outcome: "method_not_allowed" });
-      // Probes too: a load balancer must send its traffic elsewhere.
+      // Probes are refused too, so that a load balancer sends its traffic elsewhere.
       if (isDraining) return end(trace, { outcome: "draining" });
       if (!isDelivery) return end(trace, { outcome: "reachable" });
       const rawBody = readBody(request.body, maxBodyBytes);
@@ -133,7 +134,8 @@ export function createWebhookReceiver<Tx = never>(
 
       if (limit.isReached()) return end(trace, overloaded(id));
       trace.slot = limit.enter();
-      // Claim, handler, settle: see leased-handling.ts and transactional-handling.ts.
+      // Claims the delivery, runs the handler and settles the claim: see leased-handling.ts and
+      // transactional-handling.ts.
       const handled = handling.handle({ headers, rawBody, call: route, trace });
       return end(trace, "then" in handled ? await handled : handled);
     } catch (error) {
@@ -155,7 +157,10 @@ export function createWebhookReceiver<Tx = never>(
     return response;
   }
 
-  /** The handler of an answered delivery still runs. It counts until it settles or is given up. */
+  /**
+   * For a delivery that was answered `handler_timeout`. Its handler still runs, so it stays in flight and
+   * keeps its slot until it settles or is given up.
+   */
   function finishLate(trace: Trace, late: Promise<Ending>): void {
     let reported: Promise<void> | undefined;
     const finished = late.then((ending) => {
@@ -201,7 +206,8 @@ export function createWebhookReceiver<Tx = never>(
       isDraining = true;
       const timeoutMs = drainTimeoutOf(drainOptions);
       const until = performance.now() + timeoutMs;
-      // While handlers run too: a handler that hangs would leave no time for what is already handled.
+      // Flushed now and once more at the end: a handler that hangs would otherwise leave no time for the
+      // completions that are already due.
       const flushed = inFlight.isIdle() ? undefined : handling.flush(timeoutMs);
       const running = await inFlight.waitUntilIdle(timeoutMs);
       await flushed;

@@ -18,7 +18,7 @@ export interface BodyOptions {
   uploadTimeoutMs?: number | undefined;
 }
 
-/** How far an adapter reads a body. */
+/** The limits within which an adapter reads a body. */
 export interface BodyLimits {
   /** The largest body, from the receiver. Bytes. */
   readonly maxBodyBytes: number;

@@ -14,7 +14,8 @@ export async function answerFetch(
   waitUntil: NonNullable<WebhookRequest["waitUntil"]>,
 ): Promise<Response> {
   const { method, headers, body, isDisconnected, discard } = await reading;
-  // The sender has hung up. The server still expects a Response; if one is read, 408 means "send again".
+  // The sender has hung up, but the server still expects a Response. To the gateway, 408 means "send
+  // again".
   if (body === undefined) return new Response(null, { status: 408 });
   const answer = await receiver.receive({ method, headers, body, waitUntil, isDisconnected });
   const isUnfinished = body instanceof UnreadableBody && body.isUnfinished;
@@ -40,14 +41,14 @@ function isExecutionContext(value: unknown): value is ExecutionContext {
 
 /** Copies the headers: @hono/node-server before 2.1.2 writes a Content-Length into the object it gets. */
 function completeResponse({ status, headers, body }: Omit<WebhookResponse, "outcome">): Response {
-  // Not "", which gets a Content-Type. The length keeps servers from a chunked body.
+  // `null`, because "" would get a Content-Type. Without a length, servers would send a chunked body.
   if (body === "") return new Response(null, { status, headers: { ...headers, ...NO_BODY } });
   return new Response(body, { status, headers: { ...headers } });
 }
 
 /**
- * An answer while the upload goes on. By its Content-Length it is complete for the sender. The stream of
- * its body, and with it the connection, ends only when the rest of the upload has been dropped.
+ * An answer while the upload goes on. Its Content-Length tells the sender that it is complete. The stream
+ * of its body, and with it the connection, ends only when the rest of the upload has been dropped.
  */
 function closingResponse(answer: WebhookResponse, discard: FetchRequest["discard"]): Response {
   const bytes = encoder.encode(answer.body);

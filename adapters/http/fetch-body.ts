@@ -24,7 +24,7 @@ const EMPTY = new Uint8Array(0);
 const NO_WEB_STREAM =
   "The request's body is no ReadableStream: pass a Request of the Fetch API, not one of node-fetch.";
 
-/** Reads a `Request` within the limits. The log gives `advice` where other code has read its body. */
+/** Reads a `Request` within the limits. If other code has read its body, the log gives `advice`. */
 export async function readFetchRequest(
   request: Request,
   limits: BodyLimits,
@@ -83,8 +83,8 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>): Promise
   try {
     await within(LINGER_MS, "the rest of the body", upload);
   } catch {
-    // The sender hung up, or uploads on after the answer. Not awaited: the stream of a cloned request is
-    // cancelled only when the clone's is.
+    // The sender hung up, or keeps uploading. Not awaited: the stream of a cloned request is cancelled
+    // only when that of the clone is too.
     void reader.cancel().catch(() => undefined);
   }
 }

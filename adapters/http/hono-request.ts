@@ -28,14 +28,15 @@ export async function readHonoRequest(
   advice: string,
 ): Promise<FetchRequest> {
   const { raw, bodyCache } = req;
-  // The headers before the body: for them @hono/node-server before 1.15 makes a whole `Request`, which
-  // fails once the body has been read and otherwise takes its stream. `untouchedIncoming` sees that.
+  // Read the headers before the body: @hono/node-server before 1.15 makes a whole `Request` for them. That
+  // fails once the body has been read. Otherwise it takes the stream of the body, and `untouchedIncoming`
+  // notices that.
   const { method, headers } = raw;
   const isDisconnected = nodeDisconnection(env) ?? (() => raw.signal.aborted);
   const head = { method, headers, isDisconnected };
   const { arrayBuffer, text } = bodyCache;
   try {
-    // Never from cached JSON: to serialize it again gives other bytes.
+    // Never from cached JSON: serializing it again gives other bytes.
     if (arrayBuffer !== undefined) {
       return { ...head, body: new Uint8Array(await (arrayBuffer as Promise<ArrayBuffer>)) };
     }
@@ -59,8 +60,8 @@ export async function readHonoRequest(
  * every other runtime. Reading the body through the `Request` and its stream takes 100 µs more.
  *
  * That `Request` is a shell: it keeps Node's request under a symbol, and beside it only strings and
- * `Headers`. If it holds more, a middleware has taken the body's stream, or a clone that would get
- * nothing.
+ * `Headers`. If it holds more, a middleware has taken the stream of the body, or has made a clone, which
+ * would get no bytes if Node's request were read here.
  */
 function untouchedIncoming(env: unknown, request: Request): NodeRequest | undefined {
   const incoming = (env as { readonly incoming?: unknown } | null | undefined)?.incoming;

@@ -9,7 +9,9 @@ export interface WritableAnswer extends Pick<WebhookResponse, "status" | "header
   readonly body: string | Uint8Array;
 }
 
-/** Whether no other code, such as a time-out middleware, has begun an answer. */
+/**
+ * Whether the response is still unused: no other code, such as a time-out middleware, has begun an answer.
+ */
 export function isOurs(res: NodeResponse): boolean {
   return !res.headersSent && !res.writableEnded;
 }
@@ -30,10 +32,10 @@ export function writeAnswer(
 
 /** Writes the answer of a draining receiver: the sender's next request then goes to another process. */
 export function writeLastAnswer(req: NodeRequest, res: NodeResponse, answer: WritableAnswer): void {
-  const over2 = http2Response(req, res);
-  writeAnswer(req, res, answer, over2 === undefined ? { connection: "close" } : undefined);
+  const http2 = http2Response(req, res);
+  writeAnswer(req, res, answer, http2 === undefined ? { connection: "close" } : undefined);
   // Sends GOAWAY. Open streams are still completed.
-  over2?.stream.session?.close();
+  http2?.stream.session?.close();
 }
 
 /**
@@ -46,16 +48,16 @@ export async function writeAnswerAndClose(
   answer: WebhookResponse,
 ): Promise<void> {
   if (!isOurs(res) || isGone(req, res)) return;
-  const over2 = http2Response(req, res);
-  writeHead(res, answer, over2 === undefined ? { connection: "close" } : undefined);
+  const http2 = http2Response(req, res);
+  writeHead(res, answer, http2 === undefined ? { connection: "close" } : undefined);
   const body: Writable = res;
-  // By its Content-Length the answer is complete for the sender. Only `end` closes the connection.
+  // The Content-Length tells the sender that the answer is complete. Only `end` closes the connection.
   body.write(answer.body);
   // A stalled upload has nothing to drop.
   if (answer.outcome !== "body_timeout") await discardNodeBody(req);
   // Other streams share an HTTP/2 connection, so only this one is closed.
-  over2?.stream.once("finish", () => {
-    over2.stream.close();
+  http2?.stream.once("finish", () => {
+    http2.stream.close();
   });
   // No callback: the `end(chunk, encoding)` of a middleware would take it for the chunk.
   body.end();

@@ -15,12 +15,12 @@ const EMPTY = new Uint8Array(0);
 const SETTLED = Promise.resolve();
 
 /**
- * The exact body of a request, from its stream or, if a body parser has read that, from `req.rawBody` or
- * `req.body` where they hold bytes or text. Never from a parsed object: to serialize it again gives other
+ * Reads the exact body of a request from its stream. If a body parser has read the stream, takes bytes or
+ * text from `req.rawBody` or `req.body`. It never takes a parsed object: serializing it again gives other
  * bytes, and the signature fails.
  *
- * Pass the result to `receiver.receive({ body })`, except for undefined. `advice` is a sentence for the
- * log, where only a parsed object is left: it says how to mount your adapter. Never rejects, and leaves
+ * Pass the result to `receiver.receive({ body })`, unless it is undefined. If only a parsed object is
+ * left, the log gives `advice`, a sentence that says how to mount your adapter. Never rejects, and leaves
  * no listener and no timer behind.
  *
  * @example An adapter for Koa, which writes the response itself:
@@ -118,7 +118,7 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
       if (wasReset(req)) finish(undefined);
       else finish(received.bytes());
     };
-    // At once: other code may read the stream too, and its events come only once.
+    // Listen at once: other code may read the stream too, and its events come only once.
     req.on("data", onData).on("end", onEnd);
     // A listener alone does not start a paused stream.
     req.resume();
@@ -132,7 +132,7 @@ function readStream(req: NodeRequest, limits: BodyLimits): Promise<NodeBody> {
     // Not `queueMicrotask`: it makes an AsyncResource for each call, which takes twice as long.
     void SETTLED.then(() => {
       if (isFinished) return;
-      // The body is complete; no need to wait for `end`, which other code may keep from us.
+      // The body is complete; no need to wait for `end`, which other code may hold back.
       if (isWhole(req, bytes)) finish(received.bytes());
       else if (req.destroyed) onBroken();
       else watch = watchUpload(req, limits, onTimeout, onBroken);
@@ -151,9 +151,9 @@ function wasReset(req: NodeRequest): boolean {
 }
 
 /**
- * Whether all of a body has been read, by its Content-Length. Without one, `end` decides. Not by
- * `complete`: Node sets it after the event of the last byte, and a serverless shim before the first one.
- * Not over HTTP/2: a request that was reset may have been sent to its last byte.
+ * Whether all of a body has been read, by its Content-Length. Without one, `end` decides. `complete` does
+ * not help: Node sets it after the event of the last byte, and a serverless shim before the first one.
+ * Over HTTP/2 this is always false: a request that was reset may have been sent to its last byte.
  */
 function isWhole(req: NodeRequest, bytes: number): boolean {
   return !isHttp2(req) && bytes === Number(req.headers["content-length"]);

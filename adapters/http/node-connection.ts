@@ -13,8 +13,8 @@ export type NodeRequest = (IncomingMessage | Http2ServerRequest) & {
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
 /**
- * Whether a request came over HTTP/2. Judged by its version, because middlewares put a `stream` of their
- * own on the request or the response.
+ * Whether a request came over HTTP/2. Its version decides, because middlewares put a `stream` of their own
+ * on the request or the response.
  */
 export function isHttp2(req: { readonly httpVersionMajor?: unknown }): boolean {
   return req.httpVersionMajor === 2;
@@ -28,7 +28,7 @@ export function http2Response(
   return isHttp2(req) ? (res as Http2ServerResponse) : undefined;
 }
 
-/** Whether nothing can be written any more. Before the answer this means that the sender has hung up. */
+/** Whether nothing more can be written. Before the answer this means that the sender has hung up. */
 export function isGone(req: NodeRequest, res: NodeResponse): boolean {
   return http2Response(req, res)?.stream.destroyed ?? res.destroyed;
 }

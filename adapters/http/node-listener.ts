@@ -30,7 +30,7 @@ export function nodeListener(
   advice: string,
 ): NodeListener {
   const limits = bodyLimits(adapter, receiver, options);
-  const side = adapterHooksOf(receiver);
+  const hooks = adapterHooksOf(receiver);
 
   return async (req, res) => {
     const { method, headers } = req;
@@ -42,11 +42,11 @@ export function nodeListener(
         const isDisconnected = () => isGone(req, res);
         answer = await receiver.receive({ method, headers, body, isDisconnected });
         const isUnfinished = body instanceof UnreadableBody && body.isUnfinished;
-        const closing = write(req, res, answer, isUnfinished, side);
+        const closing = write(req, res, answer, isUnfinished, hooks);
         if (closing !== undefined) await closing;
       }
     } catch (error) {
-      side.logLostAnswer(answer, NOT_WRITTEN, error);
+      hooks.logLostAnswer(answer, NOT_WRITTEN, error);
       // The gateway treats a closed connection as a network error and sends again.
       res.destroy();
     }
@@ -66,7 +66,7 @@ function write(
 ): Promise<void> | undefined {
   if (isGone(req, res)) return undefined;
   if (!isOurs(res)) {
-    // Perhaps a time-out middleware. It finishes the answer that it has begun.
+    // Another middleware has begun an answer, and finishes it.
     logLostAnswer(answer, TAKEN_OVER);
     return undefined;
   }

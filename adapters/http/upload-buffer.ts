@@ -1,8 +1,8 @@
 const EMPTY = new Uint8Array(0);
 
 /**
- * The chunks of an upload, joined. One buffer that doubles, because a list of chunks takes 200 bytes of
- * memory for each byte of an upload that arrives byte by byte.
+ * The chunks of an upload, joined in one buffer that doubles its size. A list of chunks would take 200
+ * bytes of memory for each byte of an upload that arrives byte by byte.
  */
 export class UploadBuffer {
   #buffer: Uint8Array = EMPTY;

@@ -2,9 +2,11 @@ import type { WebhookResponse } from "./answer.js";
 
 /** What adapters need of a receiver beyond its public methods. */
 export interface AdapterHooks {
-  /** Whether `drain` was called, so that the sender should use another connection. */
+  /**
+   * Whether `drain` was called. Adapters then close connections, so that senders turn to another process.
+   */
   readonly isDraining: () => boolean;
-  /** Logs that an answer did not reach the sender. `reason` is our own sentence, without its period. */
+  /** Logs that an answer did not reach the sender. `reason`: a fixed sentence without its final period. */
   readonly logLostAnswer: (
     answer: WebhookResponse | undefined,
     reason: string,
@@ -12,13 +14,18 @@ export interface AdapterHooks {
   ) => void;
 }
 
-/** `Symbol.for` and enumerable: a spread receiver, or one of a second copy of the package, keeps it. */
+/**
+ * Made by `Symbol.for` and enumerable, so that the hooks survive `{ ...receiver }` and work between two
+ * copies of the package.
+ */
 const ADAPTER_HOOKS = Symbol.for("identity-gateway-webhooks.adapterHooks");
 
-/** For a receiver that a user wrote: it has no log, and no one knows when it drains. */
+/** For a receiver that a user wrote, which has no log and does not tell when it drains. */
 const NO_HOOKS: AdapterHooks = { isDraining: () => false, logLostAnswer: () => undefined };
 
-/** `receiver` with its adapter hooks, which have no public name. */
+/**
+ * A copy of `receiver` with its adapter hooks. They have no public name, so only our adapters find them.
+ */
 export function withAdapterHooks<Receiver extends object>(
   receiver: Receiver,
   hooks: AdapterHooks,

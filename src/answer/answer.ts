@@ -8,8 +8,8 @@ export interface WebhookResponse {
   /** Headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * JSON text: `{ "outcome" }`, or the gateway's error envelope `{ "error": { "code", "message" } }`. Empty
-   * for GET and HEAD.
+   * JSON text: `{ "outcome": … }` with status 200, otherwise the gateway's error envelope `{ "error": {
+   * "code", "message" } }`. Empty for `reachable`, the answer to GET and HEAD.
    */
   readonly body: string;
   /** What became of the request. */
@@ -51,7 +51,7 @@ function responseTo(outcome: Outcome, unverifiable: "retry" | "reject"): Webhook
   const isEmpty = outcome === "reachable";
   const headers: Record<string, string> = {
     ...(isEmpty ? {} : { "content-type": "application/json" }),
-    // A cache in front that ignores the method would answer the next delivery with this 200.
+    // Otherwise a cache in front that ignores the method could answer a delivery with the 200 of a probe.
     "cache-control": "no-store",
   };
   if (outcome === "method_not_allowed") headers["allow"] = "GET, HEAD, POST";

@@ -1,4 +1,4 @@
-/** Longest text of one value or of the stack. A driver's message may quote a whole statement. */
+/** Longest value, in characters. A driver's message may quote a whole statement. */
 const MAX_TEXT = 1_000;
 const MAX_FRAMES = 8;
 

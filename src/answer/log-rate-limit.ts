@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 
-/** How long further lines of one subject are held back after one was written. */
+/** After a line about a subject, further lines about it are held back for this long. */
 const INTERVAL_MS = 60_000;
-/** Subjects that are remembered. A forgotten subject gets another line, so no new one is held back. */
+/** Number of subjects remembered. A forgotten subject gets a line too early, but never too late. */
 const MAX_SUBJECTS = 1_000;
 
 /**

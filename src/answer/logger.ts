@@ -30,7 +30,7 @@ export interface Logger {
   error(message: string, details: LogDetails): unknown;
 }
 
-/** Writes one line. Never throws, whatever the logger does. `error` in `details` becomes `err`. */
+/** Writes one line. Never throws, even if the logger does. `error` in `details` becomes `err`. */
 export type Log = (level: "warn" | "error", message: string, details?: object) => void;
 
 const lines: Pick<Console, "warn" | "error"> = console;
@@ -61,7 +61,7 @@ export function loggerFault(logger: unknown): string | undefined {
   if (typeof warn !== "function" || typeof error !== "function") {
     return "logger must have the methods warn and error, or be false";
   }
-  // Only pino has `bindings`. It would take the message for a format and drop the error.
+  // Only pino has `bindings`. pino would read the message as a format string and drop the details.
   return typeof bindings === "function"
     ? "logger is pino, which takes the details first: wrap it, { warn: (message, details) => log.warn(details, message), error: … }"
     : undefined;

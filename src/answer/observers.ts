@@ -2,7 +2,7 @@ import type { WebhookRequest } from "../delivery/request.js";
 import type { Outcome } from "./outcome.js";
 import type { Ending, Trace } from "./trace.js";
 
-/** What `onOutcome` gets: what became of one request. Holds no personal data except what `error` brings. */
+/** What `onOutcome` gets: what became of one request. Only `error` may hold personal data. */
 export interface OutcomeReport {
   /** What became of the request. */
   readonly outcome: Outcome;
@@ -19,14 +19,17 @@ export interface OutcomeReport {
   readonly id?: string;
   /** X-Webhook-Type; set when `id` is. It is not signed: for `type_mismatch` it differs from the body's. */
   readonly type?: string;
-  /** Index of the secret that matched. It shows when an old secret is no longer used. */
+  /**
+   * Index of the secret that matched, from 0, in the list for this webhook type. During a rotation it
+   * shows when the old secret is no longer used.
+   */
   readonly secretIndex?: number;
-  /** True if the claim, or the transaction, took over an ended lease. */
+  /** True if an earlier run of this delivery ended without a result, so its effect may exist already. */
   readonly takeover?: boolean;
   /**
-   * True in the second report of a delivery. It is made when the handler settles after
-   * `handler_timeout`, or is given up after `handlerMaxMs`. `outcome` then says how the handler ended,
-   * `status` is still the status that was answered, and `durationMs` ends now.
+   * True in the second report of a delivery, which is made when the handler settles after
+   * `handler_timeout`, or is given up after `handlerMaxMs`. `outcome` then says how the handler ended, and
+   * `durationMs` lasts until then. `status` is still the status that was answered.
    */
   readonly late?: true;
   /** True if the sender hung up before it could be answered, as far as the server can tell. */

@@ -14,7 +14,8 @@ const DOCTOR = `${COMMAND} doctor <url>`;
 
 /**
  * Why each outcome happens, and the command that finds out more. The log, the command line and
- * `docs/outcomes.md` all take their words from here. No part of a request, and never in an answer.
+ * `docs/outcomes.md` all take their words from here. The texts hold no part of a request, and no answer
+ * contains them.
  */
 export const OUTCOME_CAUSES: Readonly<Record<Outcome, OutcomeCauses>> = {
   handled: { causes: [] },
@@ -113,13 +114,13 @@ export const OUTCOME_CAUSES: Readonly<Record<Outcome, OutcomeCauses>> = {
   handler_timeout: {
     causes: [
       "the handler waits for something slow or for a lock; it keeps running, and a later success still counts",
-      "the work is long: raise handlerTimeoutMs, or acknowledge into a queue by an inbox",
+      "the work is long: raise handlerTimeoutMs, or put the deliveries into a queue with an inbox",
     ],
   },
   retry_later: { causes: [] },
   overloaded: {
     causes: [
-      "more deliveries at once than maxConcurrentDeliveries handlers: make the handler faster, raise the option, or acknowledge into a queue by an inbox",
+      "more deliveries arrive at once than maxConcurrentDeliveries allows: make the handler faster, raise the option, or put the deliveries into a queue with an inbox",
       "handlers wait for something that is down: fix that first, then the gateway's retries get through",
     ],
   },

@@ -4,9 +4,9 @@ export interface OutcomeRule {
   readonly status: number;
   /** Status of the answer with `unverifiable: "reject"`, if it differs. */
   readonly rejectStatus?: number;
-  /** `Retry-After` in milliseconds, unless the handler or the store names a better one. */
+  /** Default of `Retry-After`, in milliseconds. The handler or the store may give another value. */
   readonly retryAfterMs?: number;
-  /** The logger method that gets the line, if any. */
+  /** The logger method that writes the line. If it is absent, no line is written. */
   readonly log?: "warn" | "error";
   /**
    * Limits the lines to one a minute, so that a flood of requests does not flood the log.
@@ -14,7 +14,7 @@ export interface OutcomeRule {
    * sender who captured one delivery can cause it repeatedly, so each id gets its own line.
    */
   readonly rateLimit?: "by_outcome" | "by_id";
-  /** One sentence for the answer and the log. Never a part of the request. */
+  /** One sentence for the answer and the log. Holds no part of the request. */
   readonly message: string;
 }
 

@@ -27,7 +27,7 @@ export class Reporter {
   readonly log: Log;
   readonly #options: ReporterOptions;
   readonly #answers: Readonly<Record<Outcome, Answer>>;
-  // Two limits: a flood of ids must not push out the outcomes that anyone can cause.
+  // Two limits, so that a flood of ids does not make the first one forget its outcomes.
   readonly #limitByOutcome = new LogRateLimit();
   readonly #limitById = new LogRateLimit();
   readonly #limitLostAnswers = new LogRateLimit();
@@ -49,7 +49,7 @@ export class Reporter {
       retryAfterMs === undefined ? answer.response : delayedResponse(answer, retryAfterMs);
     const level = logger === false ? undefined : answer.rule.log;
     const line = level === undefined ? undefined : this.#lineOf(ending, answer.rule, trace.id);
-    // Most requests need no report: they are handled, and no one observes.
+    // Most requests need no report: they are handled, and there is no observer.
     if (onOutcome !== undefined || line !== undefined) {
       const report = createReport(trace, ending, response.status);
       if (level !== undefined && line !== undefined) this.log(level, line, report);
@@ -60,8 +60,8 @@ export class Reporter {
   }
 
   /**
-   * Reports how the handler of a delivery ended that was answered `handler_timeout`. Returns a promise of
-   * the observer's end, if there is one to wait for.
+   * For a delivery that was answered `handler_timeout`: reports how its handler ended. Returns a promise
+   * that resolves when `onOutcome` has ended, or undefined if there is nothing to wait for.
    */
   endLate(trace: Trace, ending: Ending): Promise<void> | undefined {
     const { onOutcome } = this.#options;
@@ -135,7 +135,7 @@ export class Reporter {
 export function ignoredReturnWarning(returned: string): string {
   return (
     `a handler returned ${returned}, which is ignored: the delivery counts as handled. To refuse it throw` +
-    " RetryLater, DiscardDelivery or any other error; of a request that the handler made check the status"
+    " RetryLater, DiscardDelivery or any other error. If it is the response of a request, check its status"
   );
 }
 

@@ -3,7 +3,7 @@ const MIN_RETRY_AFTER_MS = 1_000;
 /** The longest delay, in milliseconds: one day, well within the 36 hours of the gateway's attempts. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
-/** `ms` within 1 second and 1 day; undefined if it is not a finite number. */
+/** The nearest delay to `ms` from 1 second to 1 day; undefined if `ms` is not a finite number. */
 export function clampRetryAfterMs(ms: number | undefined): number | undefined {
   if (ms === undefined || !Number.isFinite(ms)) return undefined;
   return Math.min(Math.max(ms, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS);

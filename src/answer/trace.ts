@@ -15,9 +15,11 @@ export interface Trace {
   type: string | undefined;
   /** X-Webhook-Timestamp in Unix milliseconds. */
   timestampMs: number;
+  /** Index of the secret that matched, in the list for the webhook type. */
   secretIndex: number | undefined;
+  /** True if an earlier run of this delivery ended without a result. */
   takeover: true | undefined;
-  /** The slot that the handler takes up among `maxConcurrentDeliveries`. */
+  /** The handler's slot, one of `maxConcurrentDeliveries`. */
   slot: Slot | undefined;
   /** The platform's function for work that goes on after the answer. */
   waitUntil: WaitUntil | undefined;
@@ -45,13 +47,13 @@ export interface Ending {
   readonly error?: unknown;
   /** Replaces the outcome's own `Retry-After`. */
   readonly retryAfterMs?: number | undefined;
-  /** A value that the handler returned and that its author may have expected to have an effect. */
+  /** Names what the handler returned, if its author may have expected an effect of it. */
   readonly ignored?: string | undefined;
   /** What the operator must change. For the log only. */
   readonly advice?: string | undefined;
   /** What exactly is wrong. For the log only, and called only if a line is written. */
   readonly fact?: (() => string) | undefined;
-  /** Only for `handler_timeout`: how the handler ends in the end. Never rejects. */
+  /** Only for `handler_timeout`: resolves to how the handler ended. Never rejects. */
   readonly late?: Promise<Ending>;
   /** Store calls that go on after the answer. Never rejects. */
   readonly unfinished?: Promise<void> | undefined;

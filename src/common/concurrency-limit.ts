@@ -1,12 +1,13 @@
-/** One of a limited number of slots. It is in use until it is left. */
+/** One slot of a `ConcurrencyLimit`. It is in use until `leave`. */
 export interface Slot {
-  /** When it counts as left in any case, by `performance.now()`. */
+  /** From this time on it may be freed without `leave`, by `performance.now()`. */
   readonly endsAt: number;
 }
 
 /**
- * Limits how many things run at once. A slot that is not left within `maxMs` is freed when all are in
- * use: a runtime that ends a request's context runs none of its timers and settles none of its promises.
+ * Limits how many calls run at once. When all slots are in use, those that are older than `maxMs`
+ * milliseconds are freed. Without that, slots could be lost: a runtime that ends a request's context calls
+ * none of its timers and settles none of its promises.
  */
 export class ConcurrencyLimit {
   readonly #inUse = new Set<Slot>();

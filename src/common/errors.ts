@@ -16,9 +16,10 @@ export type ConfigurationErrorCode =
   | "invalid_store";
 
 /**
- * A configuration that cannot work. Thrown when a receiver, a store or an adapter is made, and the
- * rejection of `signDelivery` and `verifySignature` for an unusable secret; never thrown while a
- * delivery is received. The message says what to change and holds no secret.
+ * An option or an argument that cannot work. Thrown when a receiver, a store, an adapter or an inbox is
+ * made. Asynchronous functions reject with it: `signDelivery` and `verifySignature` for an unusable
+ * secret, `migrate`, `purge` and the methods of `deadDeliveries`. A receiver never throws it while it
+ * receives a delivery. The message says what to change and holds no secret.
  */
 export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";

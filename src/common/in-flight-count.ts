@@ -37,7 +37,7 @@ export class InFlightCount {
         this.#waiting.delete(end);
         resolve(this.#count);
       };
-      // A longer timer would fire at once. Without a timer, the last `leave` ends the wait.
+      // A timer longer than this would fire at once. Without a timer, only the last `leave` ends the wait.
       const timer = timeoutMs <= MAX_TIMER_MS ? setTimeout(end, timeoutMs) : undefined;
       this.#waiting.add(end);
     });

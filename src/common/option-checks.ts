@@ -27,7 +27,7 @@ export function ownOptions<Options extends object>(
   return Object.assign(Object.create(null) as object, given) as Options;
 }
 
-/** Default and bounds of an option that is a whole number. Both bounds are allowed values. */
+/** Default and bounds of an option that is a whole number. The bounds are inclusive. */
 export interface IntegerRule {
   readonly fallback: number;
   readonly min: number;

@@ -19,8 +19,8 @@ export function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {
 const ignore = (): void => undefined;
 
 /**
- * Calls user code that must not affect the answer, such as a logger or an observer. Whatever it throws or
- * rejects with is dropped. Returns a promise that resolves when the call has ended and never rejects;
+ * Calls user code that must not affect the answer, such as a logger or an observer. Its errors and
+ * rejections are dropped. Returns a promise that resolves when the call has ended and never rejects, or
  * undefined if the call returned no promise.
  */
 export function ignoreFailure(call: () => unknown): Promise<void> | undefined {

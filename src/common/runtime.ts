@@ -1,4 +1,6 @@
-/** The parts of Node's `process` that the core reads. Other runtimes have none of them, or some. */
+/**
+ * The parts of Node's `process` that the core reads. On other runtimes some or all of them are missing.
+ */
 interface Process {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly getBuiltinModule?: (id: string) => { readonly isWorker?: boolean } | undefined;
@@ -20,7 +22,7 @@ export function environmentVariable(name: string): string | undefined {
 
 /** Whether this process is a worker of `node:cluster`. */
 export function isClusterWorker(): boolean {
-  // Node removes NODE_UNIQUE_ID, which marks such a worker, before the application starts.
+  // Not by the variable NODE_UNIQUE_ID: Node removes it before the application starts.
   try {
     return runtime.process?.getBuiltinModule?.("node:cluster")?.isWorker === true;
   } catch {

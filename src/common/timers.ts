@@ -1,7 +1,10 @@
 /** The longest delay of a timer, in milliseconds: `setTimeout` fires at once for a longer one. */
 export const MAX_TIMER_MS = 2_147_483_647;
 
-/** Something did not finish in time. */
+/**
+ * A handler, a store call, the secret function or another call took longer than its limit. The message
+ * names the call and the limit.
+ */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
   /** Stable, so that code can branch on it. */
@@ -29,7 +32,7 @@ export function within<T>(
       late = true;
       reject(new DeadlineError(what, ms));
     }, ms);
-    // Through a promise of ours: the `then` of a foreign thenable may throw and leave the timer running.
+    // As a native promise: the `then` of a foreign thenable may throw and leave the timer running.
     Promise.resolve(work).then(
       (value) => {
         if (late) return onLate?.(value);
@@ -58,6 +61,7 @@ export function startBackgroundTimer(ms: number, run: () => void): () => void {
     clearTimeout(timer as ReturnType<typeof setTimeout>);
   };
 }
+
 /** Resolves after `ms` milliseconds, or as soon as `signal` aborts. Never rejects. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return Promise.resolve();

@@ -1,7 +1,7 @@
 import type { ClaimResult } from "../stores/delivery-store.js";
 import { inFlight, UnexpectedResultError } from "../stores/claim-results.js";
 
-/** What became of a claim. */
+/** The result of a claim, as the receiver uses it. */
 export type Claim =
   | {
       readonly state: "claimed";
@@ -47,7 +47,7 @@ export function readClaim(result: ClaimResult | undefined, owner: string): Claim
 
 /** Names the owner of each claim: a random part for this receiver, and a counter. */
 export class OwnerNames {
-  // Made at the first claim: workers provide no random numbers while a module loads.
+  // Made at the first claim: Cloudflare Workers give no random numbers while a module loads.
   #prefix: string | undefined;
   #count = 0;
 

@@ -13,8 +13,8 @@ import { CompletionBacklog } from "./completion-backlog.js";
 import { LeaseRenewals } from "./lease-renewals.js";
 
 /**
- * A completion that the store has not taken yet. An object, because a promise of a promise would wait for
- * both.
+ * A completion that the store has not taken yet. Wrapped in an object, because a promise that resolved to
+ * the promise `work` would wait for it too.
  */
 export interface Unfinished {
   /** Resolves when the store has taken the completion, or it is given up. */
@@ -30,7 +30,7 @@ export interface ClaimTimes {
 
 /**
  * The store as the receiver uses it: every call is bounded, and none throws or rejects. Code that waits
- * for a promise stands in a method of its own, so that a store that answers synchronously costs no closure.
+ * for a promise is in a separate method, so that a synchronous store costs no closure.
  */
 export class Claims {
   readonly #store: DeliveryStore;
@@ -47,8 +47,8 @@ export class Claims {
   /** Ids that were handled here and whose completion is on its way to the store. */
   readonly #completing = new Set<string>();
   /**
-   * The leases whose handlers run here. While one is renewed, redeliveries are in flight whatever the
-   * store says: it may have ended the lease during a long pause of the process, or during an outage.
+   * The leases whose handlers run here. While a lease is renewed here, its redeliveries are `in_flight`
+   * even if the store has ended the lease, during a long pause of the process or during an outage.
    */
   readonly renewals: LeaseRenewals;
 
@@ -60,7 +60,7 @@ export class Claims {
     this.#renewOptions = { leaseMs };
     this.#completeOptions = { retentionMs };
     this.#timeoutMs = dependencyTimeoutMs;
-    // A claim that takes most of its lease to arrive could end before its first renewal.
+    // The lease of a claim that takes longer could end before its first renewal.
     this.#claimTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 2);
     // If the answer to a renewal is lost, there must be time for the next one before the lease ends.
     this.#renewTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 3);
@@ -87,7 +87,7 @@ export class Claims {
     return overdue === undefined ? this.#claim(id) : overdue.then(() => this.#claim(id));
   }
 
-  /** Remembers `id` as handled. If the store fails, that is retried in the background. */
+  /** Remembers `id` as handled. If the store fails, the call is retried in the background. */
   complete(id: string, owner: string): MaybeLater<Unfinished | undefined> {
     try {
       const completed = this.#store.complete(id, owner, this.#completeOptions);
@@ -107,7 +107,10 @@ export class Claims {
     }
   }
 
-  /** Retries the completions that the store has not taken, for `dependencyTimeoutMs` at most. */
+  /**
+   * Retries completions that the store has not taken, for the shorter of `timeoutMs` and
+   * `dependencyTimeoutMs`.
+   */
   async flush(timeoutMs: number): Promise<void> {
     const flushMs = Math.min(timeoutMs, this.#timeoutMs);
     await within(flushMs, "the last completions", this.#backlog.flush()).catch(() => {
@@ -139,13 +142,13 @@ export class Claims {
 
   async #claimLater(id: string, owner: string, claiming: PromiseLike<ClaimResult>): Promise<Claim> {
     const leasedAt = performance.now();
-    // A promise of ours: the store's may be any thenable.
+    // A native promise, because the store may return any thenable.
     const claimed = Promise.resolve(claiming).then((result) => readClaim(result, owner));
     let claim: Claim;
     try {
       claim = await within(this.#claimTimeoutMs, "store.claim", claimed);
     } catch (error) {
-      // The gateway sends the delivery again, and its own late claim must not be in the way then.
+      // The gateway sends the delivery again. A late claim that stayed would refuse the redelivery.
       const isLate = error instanceof DeadlineError;
       const unfinished = isLate ? this.#releaseLateClaim(id, owner, claimed) : undefined;
       return { state: "unavailable", error, unfinished };

@@ -1,6 +1,6 @@
 import { startBackgroundTimer } from "../common/timers.js";
 
-/** What the backlog calls. */
+/** The callbacks of `CompletionBacklog`. */
 export interface BacklogOptions {
   /** Completes a delivery in the store. Rejects if the store fails. */
   readonly complete: (id: string, owner: string) => Promise<void>;
@@ -16,11 +16,11 @@ interface Entry {
 }
 
 const FIRST_DELAY_MS = 1_000;
-/** Short, because the lease of a handled delivery may end, and another process take over. */
+/** Short, because another process can take over a handled delivery once its lease has ended. */
 const MAX_DELAY_MS = 2_000;
-/** Far longer than a busy process or a slow store delays a round. */
+/** A round that is later than this counts as lost. Busy processes and slow stores delay it far less. */
 const MAX_LATENESS_MS = 60_000;
-/** Bounds the memory in a long outage. Claims fail too by then, so hardly any deliveries are added. */
+/** Bounds the memory in a long outage. Few deliveries are added then, because claims fail too. */
 const MAX_ENTRIES = 10_000;
 
 /**
@@ -38,7 +38,7 @@ export class CompletionBacklog {
     this.#options = options;
   }
 
-  /** Whether `id` is in the backlog: it was handled, whatever the store says. */
+  /** Whether `id` is in the backlog. Then it was handled, even if the store does not know it. */
   has(id: string): boolean {
     return this.#entries.size > 0 && this.#entries.has(id);
   }
@@ -70,7 +70,8 @@ export class CompletionBacklog {
   #schedule(): void {
     if (this.#entries.size === 0) return;
     const now = performance.now();
-    // A round that is later than this never begins: a runtime has ended the request that its timer belongs to.
+    // A round that is later than this never begins: the runtime has ended the request that started its
+    // timer.
     if (this.#dueAt !== undefined && now < this.#dueAt + MAX_LATENESS_MS) return;
     const ownDueAt = (this.#dueAt = now + this.#delayMs);
     startBackgroundTimer(this.#delayMs, () => {
@@ -86,8 +87,8 @@ export class CompletionBacklog {
   }
 
   /**
-   * One after the other, and only up to the first failure: a store that is coming back must not get
-   * thousands of calls at once.
+   * Tries the completions one after the other, up to the first failure: a store that is coming back must
+   * not get thousands of calls at once.
    */
   async #runRound(): Promise<void> {
     for (const [id, entry] of [...this.#entries]) {
@@ -99,13 +100,14 @@ export class CompletionBacklog {
   async #attempt(id: string, entry: Entry): Promise<boolean> {
     try {
       await this.#options.complete(id, entry.owner);
-      // The entry may be of a later run of the same delivery by now: one completion is enough for both.
+      // By now the entry may belong to a later run of the same delivery. One completion is enough for
+      // both.
       this.#entries.get(id)?.finish();
       this.#entries.delete(id);
       entry.finish();
       return true;
     } catch {
-      // To the end of the line: one id that the store refuses must not hold up the others.
+      // Moved to the end: one id that the store refuses must not hold up the others.
       if (this.#entries.get(id) === entry) {
         this.#entries.delete(id);
         this.#entries.set(id, entry);

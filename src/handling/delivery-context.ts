@@ -10,7 +10,9 @@ export type DeliveryContext<Tx = never> = [Tx] extends [never]
 interface DeliveryFacts {
   /** X-Webhook-Id: the same for every attempt and every duplicate of this delivery. */
   readonly id: string;
-  /** The webhook type, on which header and signed body agree. For `unrecognized` it is the header's. */
+  /**
+   * The webhook type, on which header and signed body agree. For `unrecognized` only the header says it.
+   */
   readonly type: string;
   /** X-Webhook-Timestamp. */
   readonly timestamp: Date;
@@ -35,7 +37,9 @@ interface TransactionContext<Tx> extends DeliveryFacts {
   readonly tx: Tx;
 }
 
-/** The signal of a context, made when it is first read. Its fields are private: handlers can reach it. */
+/**
+ * The signal of a context, made when it is first read. Fields are private because handlers can reach it.
+ */
 export class LazySignal {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
@@ -64,9 +68,9 @@ const LAZY = Symbol("signal");
 const { process: host } = globalThis as { process?: { versions?: { node?: string } } };
 
 /**
- * Most handlers never read their signal. Making one takes 1.6 µs on Node 20, so there it waits for the
- * first read. From Node 22 on it takes 0.1 µs, less than the getter that waits: always using the getter
- * makes a delivery 3 to 12 % slower on Node 24.
+ * Most handlers never read their signal. Making one takes 1.6 µs on Node 20, so there a getter makes it at
+ * the first read. From Node 22 on it takes 0.1 µs, less than the getter: with the getter a delivery is 3
+ * to 12 % slower on Node 24.
  */
 const IS_SIGNAL_CHEAP = Number.parseInt(host?.versions?.node ?? "0", 10) >= 22;
 

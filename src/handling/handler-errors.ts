@@ -1,9 +1,9 @@
 /** Options of `RetryLater`. */
 export interface RetryLaterOptions {
   /**
-   * When the gateway should try again, in milliseconds. Sent as `Retry-After` in whole seconds, from 1 to
-   * 86 400. Default 60 000, also for a value that is not a finite number. The gateway's own schedule has
-   * the last word (GATEWAY.md, "Events", rule 3).
+   * How long the gateway should wait before its next attempt, in milliseconds. Sent as `Retry-After` in
+   * whole seconds, from 1 to 86 400. Default 60 000, also for a value that is not a finite number. The
+   * gateway's own schedule has the last word (GATEWAY.md, "Events", rule 3).
    */
   readonly afterMs?: number | undefined;
   /**
@@ -41,8 +41,8 @@ function isInstance(brand: symbol, base: unknown, asked: unknown, value: unknown
 
 /**
  * Throw it in a handler to say "again later": the id is released, and the gateway gets 503 with
- * `Retry-After`. The constructor never throws: what is wrong in its options counts as left out.
- * `instanceof` also holds for an error of a second copy of the package.
+ * `Retry-After`. The constructor never throws: an invalid option counts as left out. `instanceof` also
+ * recognizes the error of a second copy of the package.
  *
  * @example
  * if (response.status === 429) throw new RetryLater({ afterMs: 120_000, reason: "rate limited" });
@@ -72,8 +72,8 @@ export class RetryLater extends Error {
 
 /**
  * Throw it in a handler to say "never again": the id counts as handled, and the gateway gets 200. The
- * constructor never throws: what is wrong in its options counts as left out. `instanceof` also holds for
- * an error of a second copy of the package.
+ * constructor never throws: an invalid option counts as left out. `instanceof` also recognizes the error
+ * of a second copy of the package.
  *
  * @example
  * if (account.isClosed) throw new DiscardDelivery({ reason: "account closed" });
@@ -108,7 +108,7 @@ export class ThrewUndefinedError extends Error {
   }
 }
 
-/** The arguments of `Error`. */
+/** The arguments for the constructor of `Error`. */
 function messageAndCause(options: unknown, fallback: string): [string, ErrorOptions?] {
   const reason = optionOf(options, "reason");
   const cause = optionOf(options, "cause");

@@ -31,7 +31,7 @@ export type OnlineDataEventHandlers<Context = DeliveryContext> = {
 export interface UnrecognizedDelivery {
   /** X-Webhook-Type, which is not signed. */
   readonly type: string;
-  /** The parsed JSON; undefined if it is not JSON, and `context.rawBody` then has the bytes. */
+  /** The parsed JSON. Undefined if the body is not JSON; `context.rawBody` has its bytes. */
   readonly body: unknown;
   /** What was expected, and where. */
   readonly issues: readonly DeliveryIssue[];
@@ -101,7 +101,7 @@ function checkFunction(name: string, handler: unknown): void {
   if (typeof handler !== "function") {
     throw new ConfigurationError("invalid_handler", `${name} must be a function`);
   }
-  // By its tag, because it may come from another realm. A call of it returns before its first line.
+  // By its tag, because it may come from another realm. Calling a generator function runs no line of it.
   if (Object.prototype.toString.call(handler).endsWith("GeneratorFunction]")) {
     throw new ConfigurationError(
       "invalid_handler",

@@ -15,7 +15,9 @@ export interface Delivery {
 
 /** Handles each delivery once: `LeasedHandling` or `TransactionalHandling`, depending on the store. */
 export interface Handling {
-  /** Runs the handler, unless the store knows the delivery. Neither throws nor rejects. */
+  /**
+   * Runs the handler, unless the store knows that the delivery was handled or is in flight. Never rejects.
+   */
   handle(delivery: Delivery): MaybeLater<Ending>;
   /** Sends the store what it has not taken yet, for at most `timeoutMs`. Never rejects. */
   flush(timeoutMs: number): Promise<void>;

@@ -14,9 +14,11 @@ export interface LeaseRenewal {
   stop(): void;
 }
 
-/** Renewed this often within its length, a lease outlives one failed renewal. */
+/** A lease is renewed each third of its length, so it outlives one failed renewal. */
 const RENEWALS_PER_LEASE = 3;
-/** The longest wait after a failed renewal. A longer one could let the lease end while the store is back. */
+/**
+ * The longest wait after a failed renewal. With a longer one the lease could end though the store is back.
+ */
 const MAX_RETRY_DELAY_MS = 1_000;
 
 /** The leases of the handlers that run in this process. */
@@ -60,8 +62,8 @@ export class LeaseRenewals {
   resolveOverdue(id: string): Promise<void> | undefined {
     const lease = this.#leases.size === 0 ? undefined : this.#leases.get(id);
     if (lease === undefined || !this.#isOverdue(lease)) return undefined;
-    // After a pause of the whole process, this request may arrive before the due timer is called. That timer
-    // is called before this one; if the runtime has ended its request, it is never called.
+    // After a pause of the whole process, this request may be served before the overdue timer. The timer
+    // below is called after the overdue one, unless the runtime has ended the request of the overdue one.
     return new Promise((resolve) => {
       setTimeout(() => {
         if (this.#leases.get(id) === lease && this.#isOverdue(lease)) this.#leases.delete(id);
@@ -136,7 +138,9 @@ class RenewedLease {
     this.onLost();
   }
 
-  /** A handler that lost its lease still runs here, and no second one may start beside it. */
+  /**
+   * Keeps a lost lease in the list: its handler still runs here, and no second one may start beside it.
+   */
   #stayKnown(): void {
     this.#schedule(this.#renewalDelayMs, () => {
       this.#stayKnown();

@@ -27,8 +27,8 @@ type GrantedClaim = Extract<Claim, { state: "claimed" }>;
  * Handling with a `DeliveryStore`: claim the delivery, run the handler while the lease is renewed, then
  * complete or release the claim.
  *
- * A step that waits for nothing returns a plain value, and code that waits stands in a method of its own:
- * a delivery with a synchronous store and handler then makes no promise and no closure here.
+ * Each step returns a plain value if it can, and code that waits is in a separate method. So a delivery
+ * with a synchronous store and handler makes no promise and no closure here.
  */
 export class LeasedHandling implements Handling {
   readonly #claims: Claims;
@@ -85,8 +85,8 @@ export class LeasedHandling implements Handling {
   }
 
   /**
-   * Resolves when the handler has settled and so has its claim, or after `handlerTimeoutMs`: the handler
-   * then goes on, and `late` of the ending says how it ends.
+   * Resolves when the handler and then its claim have settled. After `handlerTimeoutMs` it resolves to
+   * `handler_timeout`: the handler goes on, and `late` of the ending says how it ends.
    */
   #answerInTime(
     { headers: { id, type } }: Delivery,
@@ -98,7 +98,7 @@ export class LeasedHandling implements Handling {
       let isRunning = true;
       let endLate: ((ending: Ending) => void) | undefined;
       const renewal = this.#claims.renewals.start(id, owner, leasedAt, () => {
-        // The store also refuses a renewal that arrives after the completion. The handler is done then.
+        // The store also refuses a renewal after the completion, but then the handler is done.
         if (isRunning) LazySignal.abort(signal, new LeaseLostError());
       });
       const stopTimers = startHandlerTimers(
@@ -121,7 +121,8 @@ export class LeasedHandling implements Handling {
       const settled = result.then((value) => {
         isRunning = false;
         stopTimers();
-        // A success stays leased until the store remembers it; a failure is not leased beyond its release.
+        // A success stays leased until the store remembers it. A failure is not renewed while it is
+        // released.
         if (!isDone(value)) renewal.stop();
         const settling = this.#settle(id, owner, value);
         if ("then" in settling) return stopAfter(settling, renewal);
@@ -141,7 +142,7 @@ export class LeasedHandling implements Handling {
     });
   }
 
-  /** A success is remembered before the gateway is answered. A failure makes room for the next attempt. */
+  /** Completes the claim of a success, and releases that of a failure for the next attempt. */
   #settle(id: string, owner: string, result: HandlerResult): MaybeLater<Ending> {
     if (!isDone(result)) {
       const released = this.#claims.release(id, owner);

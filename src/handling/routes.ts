@@ -21,7 +21,7 @@ const UNKNOWN_EVENT_TYPE: readonly DeliveryIssue[] = [
   { path: ["event", "type"], message: 'expected a documented event type, or a "*" handler' },
 ];
 
-/** Which of the handlers takes a delivery. The handlers must have passed `checkHandlers`. */
+/** Finds the handler for a delivery. The handlers must have passed `checkHandlers`. */
 export class Routes {
   readonly #onAlarm: Handlers["new_alarm"];
   /** The handler of all Online Data events; undefined if they are given by type, or not at all. */
@@ -68,8 +68,9 @@ export class Routes {
     if (handler !== undefined) return runRoute(handler, event);
     if (!this.#takesEvents) return { kind: "unhandled", what: "delete_my_data_event" };
     if (isOnlineDataEventType(event.type)) return { kind: "unhandled", what: event.type };
-    // No one can have chosen to leave out an event type that was added since: a 200 would lose it. The
-    // body is read again, because the handler gets it as it was sent and the record has been converted.
+    // The gateway added this event type later, so the user did not leave it out on purpose: a 200 would
+    // lose it. The record has been converted, but the handler gets the body as it was sent: parse it
+    // again.
     return this.#unrecognized(claimedType, UNKNOWN_EVENT_TYPE, ({ rawBody }) => readJson(rawBody));
   }
 
@@ -92,7 +93,7 @@ function runRoute<Record>(handler: Handler<Record>, record: Record): RunRoute {
   return { kind: "run", handler: handler as Handler<unknown>, record };
 }
 
-/** What the log says: where the shape is wrong. Issues hold no values. */
+/** The advice in the log: where the shape is wrong. Issues hold no values of the body. */
 function adviceFor(issues: readonly DeliveryIssue[]): string {
   const places = issues.map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
   return `${places.join("; ")}. Give handlers.unrecognized to take it.`;

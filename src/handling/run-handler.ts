@@ -30,7 +30,7 @@ export const HANDLED: HandlerResult = { outcome: "handled" };
 const RETURNED_FALSE: HandlerResult = { outcome: "handled", ignored: "false" };
 const RETURNED_STATUS: HandlerResult = { outcome: "handled", ignored: "an object with a status" };
 
-/** Calls a handler. Neither throws nor rejects, whatever the handler does. */
+/** Calls a handler. Neither throws nor rejects, even if the handler does. */
 export function runHandler(
   { handler, record }: HandlerCall,
   context: DeliveryContext,
@@ -45,8 +45,7 @@ export function runHandler(
 }
 
 /**
- * A promise of ours. The `then` of a query builder, or a `then` that someone put on a promise, may return
- * anything.
+ * A native promise. The `then` of a query builder, or one that was set on a promise, may return anything.
  */
 function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
   if (!Object.hasOwn(returned, "then")) return Promise.resolve(returned);

@@ -52,6 +52,7 @@ export function runInTransaction(
   });
 }
 
+/** One call of `store.process`. */
 class TransactionRun {
   readonly #times: TransactionTimes;
   readonly #work: TransactionWork;
@@ -92,7 +93,7 @@ class TransactionRun {
     const { dependencyTimeoutMs } = this.#times;
     this.#timer = setTimeout(() => {
       this.#isOver = true;
-      // How the handler failed says more than that the rollback takes its time.
+      // The failure of the handler says more than a slow rollback after it.
       const failure = failureOf(this.#result);
       const hasFailed = failure !== undefined && failure.outcome !== "discarded";
       const late = new DeadlineError("store.process", dependencyTimeoutMs);
@@ -104,7 +105,8 @@ class TransactionRun {
     this.#result = undefined;
     const takeover = facts?.takeover === true;
     const now = performance.now();
-    // The gateway has been answered, or will be soon, so no run may begin for that answer.
+    // The gateway has been answered, or will be soon: a run that begins now comes too late for that
+    // answer.
     if (this.#isOver || this.#running !== undefined || now > this.#lastStart) {
       throw new UnexpectedResultError(
         "store.process called its work too late, or a second time at once",
@@ -117,7 +119,7 @@ class TransactionRun {
     this.#running = undefined;
     this.#result = result;
     this.#startTimer();
-    // Unchanged: the error of a query tells the store whether it may try again.
+    // Thrown unchanged: the error of a query tells the store whether it may try again.
     if (result.outcome !== "handled") throw result.error;
   }
 

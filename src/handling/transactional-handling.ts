@@ -16,7 +16,7 @@ export class TransactionalHandling implements Handling {
   readonly #store: TransactionalStore<unknown>;
   readonly #times: HandlingTimes;
   readonly #log: Log;
-  /** Ids that are processed here. A redelivery is refused without a connection. */
+  /** Ids that are being processed here. Their redeliveries are refused without taking a connection. */
   readonly #inProgress = new Map<string, Heartbeat>();
 
   constructor(store: TransactionalStore<unknown>, times: HandlingTimes, log: Log) {
@@ -27,7 +27,7 @@ export class TransactionalHandling implements Handling {
 
   handle(delivery: Delivery): MaybeLater<Ending> {
     const { id } = delivery.headers;
-    // If a runtime has frozen or ended the first run, the store decides.
+    // Overdue means that the runtime has frozen or ended the first run. Then the store decides.
     if (this.#inProgress.get(id)?.isOverdue() === false) return { outcome: "in_flight" };
     return new Promise((answer) => {
       const settled = this.#process(delivery, (error) => {

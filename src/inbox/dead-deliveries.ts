@@ -7,7 +7,7 @@ export interface DeadDelivery {
   readonly id: string;
   /** X-Webhook-Type; undefined if the job cannot be read. */
   readonly type: string | undefined;
-  /** How often it was tried, counted from its last replay. */
+  /** Number of attempts since the delivery was queued or last replayed. */
   readonly attempts: number;
   /** When it failed for good. */
   readonly failedAt: Date;
@@ -19,7 +19,10 @@ export interface DeadDelivery {
 export interface ListOptions {
   /** The most deliveries to return. From 1 to 1 000, default 100. */
   limit?: number | undefined;
-  /** How many to skip. Start at 0 again after a replay or a discard. From 0 to 1 000 000 000, default 0. */
+  /**
+   * How many to skip. From 0 to 1 000 000 000, default 0. A replay or a discard shortens the list, so
+   * start at 0 again after it.
+   */
   offset?: number | undefined;
 }
 

@@ -9,9 +9,9 @@ import { JobRunner, type InboxWorkerOptions } from "./job-runner.js";
 export type InboxWorker = (data: unknown, run?: Partial<InboxRun>) => Promise<InboxResult>;
 
 /**
- * Makes the worker for a queue engine other than pg-boss and BullMQ. It reads a job, decodes the body as
- * a receiver does and runs the same typed handlers. Your engine must run a failed job again, and give it
- * up in the end. Pass `lastAttempt: true` with that last run, so that a failure is reported as `dead`.
+ * Makes the worker for a queue engine other than pg-boss and BullMQ. It reads a job, decodes the body as a
+ * receiver does and runs the same typed handlers. Your engine must run a failed job again, until it gives
+ * the job up. Pass `lastAttempt: true` with the last run, so that its failure is reported as `dead`.
  *
  * @example
  * ```ts

@@ -15,9 +15,9 @@ import { QueueError, queueErrorOf } from "./queue-error.js";
  * same delivery makes no second job.
  *
  * The promise must resolve only when the write would survive a crash of this process: then the gateway is
- * answered 200. It must reject if that is not known. Of the error that it rejects with, the log and
- * `onOutcome` get only the name, the code and the first words, because drivers quote the data that they
- * were given. `RetryLater` and `DiscardDelivery` work as in any handler.
+ * answered 200. It must reject if that is unknown. The log and `onOutcome` get only the name, the code and
+ * the first words of its error, because drivers quote the data that they were given. `RetryLater` and
+ * `DiscardDelivery` work as in any handler.
  */
 export type Enqueue<Context = DeliveryContext> = (
   job: InboxJob,
@@ -32,13 +32,13 @@ export interface InboxOptions<Context = DeliveryContext> {
    */
   enqueue: Enqueue<Context>;
   /**
-   * Milliseconds after which a write counts as failed. The gateway then sends the delivery again, and if
-   * the first write still succeeds, both are the same job. From 1 to 600 000, default 10 000.
+   * After this time a write counts as failed, and the gateway sends the delivery again. If the first write
+   * succeeds later, both are the same job. Milliseconds, from 1 to 600 000, default 10 000.
    */
   enqueueTimeoutMs?: number | undefined;
 }
 
-/** The handlers that put deliveries into a queue. Take a single one to queue only its type. */
+/** The handlers that put deliveries into a queue. To queue only one type, use only its handler. */
 export interface InboxHandlers<Context = DeliveryContext> {
   /** Queues alarms. */
   readonly new_alarm: Handler<Alarm, Context>;

@@ -16,9 +16,9 @@ export class JobFailure extends Error {
   readonly retryAfterMs: number | undefined;
 
   /**
-   * `thrown` is what the handler threw, which may be anything. It is not passed on: engines read
-   * `message` and `stack`, and some act on the names and messages of their own errors. A handler that
-   * uses the same engine must not trigger that by accident.
+   * `thrown` is what the handler threw, which may be anything. The engine does not get it: engines act on
+   * the names and messages of their own errors, and a handler that uses the same engine must not trigger
+   * that by accident.
    */
   constructor(thrown: unknown, retryAfterMs?: number) {
     super(describe(thrown));

@@ -14,9 +14,12 @@ export interface JobReport {
    *   too long. `deadDeliveries` lists such a job and runs it again.
    */
   readonly outcome: "handled" | "discarded" | "retry_later" | "handler_failed" | "dead";
-  /** The number of this attempt, from 1. For a dead job: how many there were. A replay restarts at 1. */
+  /**
+   * The number of this attempt, from 1. For a dead job it is the number of all attempts. A replay restarts
+   * at 1.
+   */
   readonly attempt: number;
-  /** True if the job is dead when this attempt fails, and for `dead`. */
+  /** True if this was the last attempt: the job is dead if it failed. Always true for `dead`. */
   readonly lastAttempt: boolean;
   /** X-Webhook-Id; if the job cannot be read, the engine's id of the job. */
   readonly id: string;
@@ -104,7 +107,7 @@ export class JobReporter {
         attempt: run.attempt,
       });
     } else if (ending === "discarded" && run.error !== undefined) {
-      // Without an error an operator discarded it, who needs no line about it.
+      // Without an error, an operator discarded it and needs no line about it.
       const line = "discarded: The handler discarded the delivery for good.";
       this.#log("warn", line, detailsOf(run));
     }

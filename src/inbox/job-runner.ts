@@ -21,7 +21,7 @@ export interface InboxWorkerOptions {
    * engine gives up. Its errors and rejections are ignored. Default: none.
    */
   onJob?: OnJob | undefined;
-  /** Where warnings and errors go. Default the console; `false` for nowhere. No line holds a body. */
+  /** Where warnings and errors go; `false` for nowhere. Default: the console. No line holds a body. */
   logger?: Logger | false | undefined;
 }
 
@@ -43,8 +43,8 @@ export interface GivenUpJob {
 }
 
 /**
- * The part of a worker that knows no engine: it runs the handler of a job, and reports the run once the
- * engine has its result. No method throws or rejects.
+ * The part that all workers share: it runs the handler of a job, and reports the run once the engine has
+ * its result. No method throws or rejects.
  */
 export class JobRunner {
   readonly log: Log;

@@ -17,7 +17,7 @@ export class QueueError extends Error {
   }
 }
 
-/** No message of an engine that is worth reading is longer. */
+/** Longer messages of engines are cut. */
 const MAX_LENGTH = 200;
 /** Words up to the first digit, quotation mark, colon or bracket. Quoted data comes after one of these. */
 const FIRST_WORDS = /^[A-Za-z]+(?:(?:[ ,.-]+|')[A-Za-z]+)*/;
@@ -44,7 +44,7 @@ export function wordsOf(error: unknown): string[] {
   return parts.filter((text) => text !== undefined);
 }
 
-/** The same for an error text that an engine has stored. Text made by `wordsOf` stays whole. */
+/** As `wordsOf`, for an error text that an engine has stored. Text made by `wordsOf` stays whole. */
 export function wordsOfText(text: unknown): string {
   const parts: string[] = [];
   for (const part of typeof text === "string" ? text.slice(0, MAX_LENGTH).split(": ") : []) {

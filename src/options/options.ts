@@ -10,7 +10,7 @@ import type { TransactionalStore } from "../stores/transactional-store.js";
 
 const HOUR_MS = 3_600_000;
 
-/** Every option that is a whole number: its default and its bounds. settings.ts has the rules between them. */
+/** Default and bounds of every option that is a whole number. Rules between options are in settings.ts. */
 export const INTEGER_OPTIONS = {
   timestampToleranceMs: { fallback: 300_000, min: 1_000, max: Number.MAX_SAFE_INTEGER },
   // 10 attempts with gaps of up to 4 h span up to 36 h (GATEWAY.md, "Limits"); 72 h leave room for jitter.
@@ -46,15 +46,15 @@ interface BaseOptions<Tx> {
    */
   leaseMs?: number | undefined;
   /**
-   * When the gateway is answered 503 although the handler still runs. The handler goes on, and its late
-   * success counts. Milliseconds, from 1 to 2 147 483 647, default 20 000.
+   * After this time the gateway is answered 503 although the handler still runs. The handler goes on, and
+   * its late success counts. Milliseconds, from 1 to 2 147 483 647, default 20 000.
    */
   handlerTimeoutMs?: number | undefined;
   /**
-   * When a handler that has not settled is given up: its lease is no longer renewed, so the next attempt
-   * takes over, or its transaction is rolled back. `drain` does not wait for it. Milliseconds, from
-   * `handlerTimeoutMs` to 2 147 483 647, default 900 000 (15 minutes), or `handlerTimeoutMs` if that is
-   * longer.
+   * After this time a handler that has not settled is given up: its lease is no longer renewed, so the
+   * next attempt takes over, or its transaction is rolled back. `drain` does not wait for it.
+   * Milliseconds, from `handlerTimeoutMs` to 2 147 483 647, default 900 000 (15 minutes), or
+   * `handlerTimeoutMs` if that is longer.
    */
   handlerMaxMs?: number | undefined;
   /**
@@ -99,8 +99,8 @@ interface BaseOptions<Tx> {
 type StoreChoice<Tx> = [Tx] extends [never]
   ? {
       /**
-       * Remembers which deliveries were handled. Default `memoryStore()`: one process, gone with it.
-       * With a `TransactionalStore` the handlers get `context.tx`.
+       * Remembers which deliveries were handled. Default `memoryStore()`, which knows only this process
+       * and ends with it. With a `TransactionalStore` the handlers get `context.tx`.
        */
       store?: DeliveryStore | undefined;
     }
@@ -109,7 +109,7 @@ type StoreChoice<Tx> = [Tx] extends [never]
       store: TransactionalStore<Tx>;
     };
 
-/** A named type, because the compiler's message for a forgotten `secret` would list its fields otherwise. */
+/** A named type: otherwise the compiler's message for a forgotten `secret` would list the fields. */
 interface SecretChoice {
   /**
    * The secret chosen at webhook registration: one, several during a rotation, one per webhook type, or
@@ -145,8 +145,8 @@ export type WebhookReceiverOptions<Tx = never> = BaseOptions<Tx> &
 /** Options of `drain`. */
 export interface DrainOptions {
   /**
-   * How long to wait at most. Milliseconds; default: until all deliveries have settled, which
-   * `handlerMaxMs` bounds. A value that is no number counts as left out.
+   * The longest wait. Milliseconds. Default: until all deliveries have settled or are given up after
+   * `handlerMaxMs`. A value that is not a number counts as left out.
    */
   timeoutMs?: number | undefined;
 }
@@ -156,8 +156,8 @@ export interface DrainResult {
   /** Whether all deliveries have settled. */
   readonly idle: boolean;
   /**
-   * How many deliveries have not settled. Each is handled again after its lease has ended, or its
-   * transaction was rolled back.
+   * How many deliveries have not settled. If the process ends now, each of them is handled again: after
+   * its lease has ended, or its transaction was rolled back.
    */
   readonly running: number;
 }

@@ -58,7 +58,7 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
   if (typeof now !== "function") {
     throw invalid("now", "must be a function that returns Unix time in milliseconds");
   }
-  // The type of their context follows from the store, and so does the class that makes it.
+  // Only handlers of a `TransactionalStore` expect `context.tx`, and `TransactionalHandling` adds it.
   const handlers = options.handlers as Handlers;
   checkHandlers(handlers);
   const log = createLog(logger);

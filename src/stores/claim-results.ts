@@ -1,6 +1,6 @@
 /**
- * The results of a claim that carry no figure. Every store returns these constants: a new delivery is
- * the common case and should not allocate one.
+ * The results of a claim that carry no figure. Every store returns these constants, so that a new delivery
+ * allocates none.
  */
 export const CLAIMED = Object.freeze({ state: "claimed", takeover: false } as const);
 /** A claim after an earlier lease ended without completion or release. */
@@ -17,7 +17,7 @@ export function inFlight(retryAfterMs: number) {
 }
 
 /**
- * A store, or the client behind it, answered something that its contract does not allow. The receiver
+ * A store, or the client behind it, returned something that its contract does not allow. The receiver
  * answers 503, so the gateway sends the delivery again.
  */
 export class UnexpectedResultError extends TypeError {

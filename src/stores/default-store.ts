@@ -22,7 +22,10 @@ export function defaultStore(): DeliveryStore {
   return store;
 }
 
-/** Platforms that run several processes of an application, at once or in turn, and what they set. */
+/**
+ * The platforms that run several processes of an application, at once or in turn, by an environment
+ * variable that each of them sets.
+ */
 const PLATFORM_BY_VARIABLE = {
   AWS_LAMBDA_FUNCTION_NAME: "AWS Lambda",
   K_SERVICE: "Google Cloud Run",

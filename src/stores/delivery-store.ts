@@ -36,8 +36,8 @@ export interface CompleteOptions {
  * Remembers which deliveries were handled. A claim is a lease with an owner: the receiver calls `claim`
  * before the handler, `renew` while it runs, and afterwards `complete`, or `release` if it failed.
  *
- * Every method is one atomic operation, judged by the store's own clock, and may be sync or async. If
- * `claim` throws or rejects, or takes longer than `dependencyTimeoutMs`, the receiver answers 503
+ * Every method is one atomic operation by the store's own clock, and may be sync or async. If `claim`
+ * throws or rejects, or takes longer than `dependencyTimeoutMs`, the receiver answers 503
  * `store_unavailable`. `key` is the delivery id: 1 to 128 characters of `[0-9A-Za-z._-]`. `owner` is a
  * string that is unique to one claim.
  *
@@ -94,7 +94,7 @@ export interface DeliveryStore {
   renew(key: string, owner: string, options: RenewOptions): MaybePromise<boolean>;
   /**
    * Remembers `key` as completed for `retentionMs`. The first completion counts and is never undone. A
-   * lost lease is no reason to refuse: the handler has done the work, whoever holds the lease now.
+   * lost lease is no reason to refuse: the handler has done the work, even if another owner has the lease.
    */
   complete(key: string, owner: string, options: CompleteOptions): MaybePromise<void>;
   /**

@@ -11,8 +11,8 @@ export interface InProcessStoreOptions {
 }
 
 /**
- * The completed ids, each with the end of its retention. Bounded: beyond the bound the id completed
- * longest ago is forgotten. Times are milliseconds of the store's clock.
+ * The completed ids, each with the end of its retention. There are at most `maxEntries`: beyond that, the
+ * id completed longest ago is forgotten. Times are milliseconds of the store's clock.
  */
 export interface CompletedIds {
   /** Whether `id` was completed and its retention has not ended at `now`. */
@@ -82,7 +82,7 @@ export function inProcessStore(
   });
   const leases = new Map<string, Lease>();
 
-  /** Deletes ended leases, which only serve to recognise a takeover. Throws if all are still running. */
+  /** Deletes ended leases, which only serve to recognize a takeover. Throws if no lease has ended. */
   const makeRoom = (time: number): void => {
     for (const [key, lease] of leases) if (lease.expiresAt <= time) leases.delete(key);
     if (leases.size >= maxEntries) throw new MemoryStoreFullError(maxEntries);
@@ -123,7 +123,7 @@ export function inProcessStore(
     release(key, owner) {
       const lease = leases.get(key);
       if (lease?.owner !== owner) return;
-      // What the run before a takeover did is still unknown, so its lease is kept as an ended one.
+      // Kept as an ended lease: it is still unknown what the run before the takeover did.
       if (lease.takeover) lease.expiresAt = now();
       else leases.delete(key);
     },

@@ -1,5 +1,5 @@
 // What a receiver passes to the stores of this package. Neither hook is a part of the store contract, so
-// a store of one's own needs neither.
+// the stores of users need neither.
 
 /** Writes one warning to the log of a receiver. */
 export type Warn = (message: string) => void;

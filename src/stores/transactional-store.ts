@@ -55,8 +55,9 @@ export interface TransactionalStore<Tx> {
 }
 
 /**
- * A handler used `tx` in a way that is reserved to the store, such as COMMIT, or after it had settled. In
- * the first case its delivery is not acknowledged; in the second the call has no effect.
+ * A handler used `tx` for something that only the store may do, such as COMMIT, or used it after it had
+ * settled. A call that is refused has no effect. If the handler has ended the transaction anyway, its
+ * delivery is not acknowledged.
  */
 export class TransactionMisuseError extends Error {
   override readonly name = "TransactionMisuseError";

@@ -1,6 +1,6 @@
 import { UUID_GROUPS } from "./uuid.js";
 
-/** With 1.75 slots a place two in five stay empty: a search in a full table looks at 3 slots. */
+/** With 1.75 slots per place, two in five stay empty. A search in a full table then looks at 3 slots. */
 const SLOTS_PER_PLACE = 1.75;
 const EMPTY = 0;
 /**

@@ -5,7 +5,7 @@ const GROUP_STARTS = [0, 4, 9, 14, 19, 24, 28, 32];
 const DASH = 0x2d;
 const NO_DIGIT = -1;
 
-/** The value of each hex digit by character code. No upper case: that is another id. */
+/** The value of each hex digit by character code. Upper case is left out, because it makes another id. */
 const DIGITS = /* @__PURE__ */ Int8Array.from({ length: 128 }, (_, code) =>
   "0123456789abcdef".indexOf(String.fromCharCode(code)),
 );

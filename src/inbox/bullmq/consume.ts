@@ -22,8 +22,8 @@ export interface BullmqConsumeOptions<Options extends object> extends InboxWorke
   queueName?: string | undefined;
   /**
    * BullMQ's own worker options, typed by `Worker`: `connection` (required), `concurrency` (BullMQ's
-   * default is 1), `lockDuration` and so on. The default of `maxStalledCount`, how many crashes of its
-   * worker a job survives, is 14 here. With BullMQ's default of 1, two deploys during one job would
+   * default is 1), `lockDuration` and so on. `maxStalledCount` says how many crashes of its worker a job
+   * survives; its default is 14 here. With BullMQ's default of 1, two deploys during one job would
    * dead-letter it.
    */
   workerOptions: Options;
@@ -39,20 +39,20 @@ const MAX_GRACE_MS = 10_000;
 const OPTION_NAMES = ["Worker", "queueName", "workerOptions", "handlers", "onJob", "logger"];
 
 /**
- * Works a queue of BullMQ with the typed handlers of a receiver.
+ * Handles the jobs of a BullMQ queue with the typed handlers of a receiver.
  *
- * If a handler throws, BullMQ runs the job again, and at its limit puts it among the failed jobs, which are
- * the dead ones. `RetryLater` sets the delay of the next run. `DiscardDelivery` completes the job. A job
+ * If a handler throws, BullMQ runs the job again. After the last attempt the job is dead: it stays among
+ * the failed jobs. `RetryLater` sets the delay of the next run. `DiscardDelivery` completes the job. A job
  * runs at least once: after a crash of its worker it runs again when its lock has expired, with
- * `context.takeover`. `context.signal` aborts when the lock is lost and when the worker is stopped. Work
- * the queue only with `bullmqConsume`: the delays of the jobs need its backoff strategy.
+ * `context.takeover`. `context.signal` aborts when the lock is lost and when the worker is stopped. Use no
+ * other worker on the queue: the delays of the jobs need the backoff strategy of `bullmqConsume`.
  *
  * A finished job keeps its id and loses its body. The worker that fails a job for good reports it to
  * `onJob` and the log. If it crashes at that moment, another worker does: all look for unreported dead jobs
  * every `stalledInterval` (default 30 000 ms), so each dead job is reported at least once.
  *
- * Returns the function that stops the worker. It takes no further jobs, and its promise resolves when the
- * running jobs have settled. If Redis is away then, BullMQ gets 10 seconds. It never rejects.
+ * Returns a function that stops the worker: it takes no further jobs. The promise of the function resolves
+ * when the running jobs have settled, and never rejects. If Redis is away then, BullMQ gets 10 seconds.
  *
  * @example
  * ```ts

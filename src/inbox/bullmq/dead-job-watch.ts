@@ -16,9 +16,9 @@ const CLAIM_MS = 60_000;
 const REPORTED = "reported";
 
 /**
- * Finds dead jobs that no worker has reported. The worker that writes a failure reports it. But if that
- * worker crashes in between, or its connection loses Redis's answer, no one knows of the dead job. Whether
- * a dead job has been reported is stored in the job, so that all workers of the queue know it.
+ * Finds dead jobs that no worker has reported. The worker that writes a failure reports it. But that
+ * worker may crash in between, or its connection may lose Redis's answer. Whether a dead job has been
+ * reported is stored in the job, so that all workers of the queue know it.
  */
 export class DeadJobWatch {
   readonly #worker: BullmqWorker;

@@ -51,7 +51,7 @@ export function bullmqEnqueue(options: BullmqEnqueueOptions): Enqueue {
     const jobId = bullmqJobId(job.id);
     const added: unknown = await queue.add(job.type, job, { jobId, ...jobOptions });
     const { id } = Object(added) as { readonly id?: unknown };
-    // If BullMQ makes no job, it may return another one. Acknowledged then, the delivery would be lost.
+    // If BullMQ makes no job, it may return another one. A 200 would then lose the delivery.
     if (id !== jobId) {
       throw new QueueError(
         "BullMQ made no job for the delivery: check the defaultJobOptions of the queue",

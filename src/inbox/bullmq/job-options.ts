@@ -21,8 +21,8 @@ export function jobOptionsOf(retryLimit: number, retryDelayMs: number, retention
 }
 
 /**
- * How long a failed job waits, in milliseconds: as long as its `RetryLater` says, otherwise twice as long
- * as the last time. This is the backoff strategy of the worker. BullMQ calls it while it writes the
+ * The backoff strategy of the worker: how long a failed job waits, in milliseconds. That is as long as its
+ * `RetryLater` says, otherwise twice as long as the last time. BullMQ calls it while it writes the
  * failure, so the failure counts as an attempt and its delay is part of the same atomic write.
  */
 export function backoffDelay(

@@ -49,21 +49,21 @@ const POLL_INTERVAL = { fallback: 1_000, min: 100, max: 600_000 };
 const POLLS_PER_WATCH = 10;
 
 /**
- * Works a queue of pg-boss with the typed handlers of a receiver.
+ * Handles the jobs of a pg-boss queue with the typed handlers of a receiver.
  *
- * If a handler throws, pg-boss runs the job again, and dead-letters it at its limit. `RetryLater` sets
- * the delay of the next run. `DiscardDelivery` completes the job. A job runs at least once: after a crash
- * of its worker it runs again when it has expired, with `context.takeover`. `context.signal` aborts when
- * the job expires and when the worker is stopped.
+ * If a handler throws, pg-boss runs the job again, and dead-letters it after the last attempt.
+ * `RetryLater` sets the delay of the next run. `DiscardDelivery` completes the job. A job runs at least
+ * once: after a crash of its worker it runs again when it has expired, with `context.takeover`.
+ * `context.signal` aborts when the job expires and when the worker is stopped.
  *
  * A finished job keeps its id and loses its body. The worker that fails a job for good reports it to
  * `onJob` and the log. A job that expires on its last attempt is failed by pg-boss itself, so the workers
  * look for unreported dead jobs every 10 polls. Each dead job is reported at least once. If a handler ends
  * after its job has expired, its run is reported then.
  *
- * Returns the function that stops the worker. It fetches no further jobs, and its promise resolves when
- * the running jobs have settled or expired. It waits up to 10 seconds for a database that does not answer,
- * and never rejects. Stop the worker before the PgBoss.
+ * Returns a function that stops the worker: it fetches no further jobs. The promise of the function
+ * resolves when the running jobs have settled or expired, and never rejects. For a database that does not
+ * answer it waits up to 10 seconds. Stop the worker before the PgBoss.
  *
  * @example
  * ```ts

@@ -27,14 +27,15 @@ export interface PgBossEnqueueOptions extends RetryOptions {
   deadLetterQueueName?: string | undefined;
   /**
    * How long one run may take before the engine gives the job to another worker. The job of a crashed
-   * worker waits as long, plus up to pg-boss's `maintenanceIntervalSeconds`. Milliseconds, from 1 000 to
-   * 86 399 000, default 900 000 (15 minutes). This and `retryDelayMs` are rounded up to whole seconds.
+   * worker waits for the same time, plus up to pg-boss's `maintenanceIntervalSeconds`. Milliseconds, from
+   * 1 000 to 86 399 000, default 900 000 (15 minutes). This and `retryDelayMs` are rounded up to whole
+   * seconds.
    */
   expireInMs?: number | undefined;
   /**
-   * How long a job may wait for a worker before pg-boss deletes it unhandled. Counts again for each retry,
-   * and is twice as long for a dead job. Milliseconds, from 259 200 000 (72 hours) to 3 153 600 000 000,
-   * default 31 536 000 000 (365 days).
+   * How long a job may wait for a worker before pg-boss deletes it unhandled. The time starts again with
+   * each retry, and is twice as long for a dead job. Milliseconds, from 259 200 000 (72 hours) to
+   * 3 153 600 000 000, default 31 536 000 000 (365 days).
    */
   pendingRetentionMs?: number | undefined;
 }
@@ -96,7 +97,7 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
 
   const createQueues = async (): Promise<void> => {
     await boss.createQueue(deadLetter, { name: deadLetter });
-    // Our jobs bring these settings themselves. The queue has them for jobs that others put into it.
+    // Our jobs have these settings themselves. The queue needs them for jobs that others put into it.
     await boss.createQueue(queueName, { name: queueName, deadLetter, ...settings });
   };
 
@@ -123,7 +124,7 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
     if (await isKnown(id)) return;
     if ((await boss.send(queueName, job, { id, deadLetter, ...settings })) === id) return;
     // `send` resolves to null for a known id, but also if the queue does not exist or its policy refuses
-    // the job. Acknowledged then, the delivery would be lost.
+    // the job. A 200 would then lose the delivery.
     if (await isKnown(id)) return;
     queuesCreated = undefined;
     throw new QueueError(

@@ -17,8 +17,8 @@ const FETCH_TIMEOUT_MS = 10_000;
  * Fetches jobs and runs them until `stopping` aborts. Resolves when the running jobs have settled. Never
  * rejects.
  *
- * pg-boss's own `work` is not used for three reasons: it gives a batch of jobs one common result, without
- * batches it takes one job per poll, and a result that the database refuses becomes an unhandled
+ * pg-boss's own `work` is not used, for three reasons. It gives all jobs of a batch the same result.
+ * Without batches it takes one job per poll. And if the database refuses a result, it leaves an unhandled
  * rejection, which ends a Node process.
  */
 export async function pollQueue(

@@ -47,8 +47,8 @@ export class ResultWriter {
   }
 
   /**
-   * Completes the job and removes its body, in one statement. False if the job no longer exists or is
-   * already completed.
+   * Completes the job and removes its body, in one statement. Resolves to false if the job no longer
+   * exists or is already completed.
    */
   async complete({ id, data }: PgBossJob, outcome: FinishedOutcome): Promise<boolean> {
     const finished = JSON.stringify(finishedJobOf(data, outcome));
@@ -57,8 +57,8 @@ export class ResultWriter {
   }
 
   /**
-   * Fails the job. It runs again after the delay of the failure, otherwise after that of the queue; at its
-   * limit it is dead-lettered. Undefined if another run has the job by now.
+   * Fails the job. It runs again after the delay of the failure, otherwise after that of the queue. After
+   * its last attempt it is dead-lettered. Resolves to undefined if another run has the job by now.
    */
   async fail(
     { id, retryCount }: PgBossJob,
@@ -77,9 +77,9 @@ export class ResultWriter {
 }
 
 /**
- * Completes the job whichever run it belongs to: its delivery has been handled, so no run is needed any
- * more. This includes a job that has expired and waits for its next run, and a dead one, whose dead letter
- * is deleted. pg-boss's own `complete` takes only active jobs and keeps the body.
+ * Completes the job even if another run has it by now: its delivery has been handled, so no run is needed
+ * any more. This includes a job that has expired and waits for its next run, and a dead one, whose dead
+ * letter is deleted. pg-boss's own `complete` takes only active jobs and keeps the body.
  */
 function completeStatement(schema: string): string {
   return `

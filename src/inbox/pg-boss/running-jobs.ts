@@ -97,8 +97,8 @@ export class RunningJobs {
   }
 
   /**
-   * Writes a result, again and again while the database is away and no other worker can have the job. A
-   * success that is lost would be a second run.
+   * Writes a result. While the database is away it tries again, until another worker may have the job. A
+   * lost success would cause a second run.
    */
   async #writeUntilTaken(job: PgBossJob, ended: EndedRun, expired: AbortSignal): Promise<Written> {
     const { log } = this.#runner;

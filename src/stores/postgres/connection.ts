@@ -7,13 +7,13 @@ export interface Connection<Client> {
   readonly client: Client;
   /** Rejects when the connection breaks, even while no statement runs on it. */
   readonly broken: Promise<never>;
-  /** Runs a statement of ours for at most `ms` milliseconds; `what` names it in the error. */
+  /** Runs a statement of the store for at most `ms` milliseconds; `what` names it in the error. */
   readonly query: (what: string, ms: number, text: string) => Promise<PostgresResult>;
   /** Returns the client to its pool. */
   readonly release: () => void;
   /**
-   * Closes the connection after `error`; the server then rolls back the open transaction. If the error is
-   * a missing answer, resolves only after the server has noticed: the client keeps its place in the pool
+   * Closes the connection after `error`; the server then rolls back the open transaction. After a
+   * `DeadlineError` it resolves only when the server has noticed. The client keeps its place in the pool
    * until then, so the server never has more connections than the pool allows.
    */
   readonly close: (error: unknown) => Promise<void>;
@@ -73,8 +73,8 @@ function ignore(): void {
 }
 
 /**
- * The result of the last statement of a text, or of the one that stands `before` statements in front of
- * it. pg returns an array for several statements and a single result for one.
+ * The result of the last statement of a text, or of a statement `before` it: 1 is the last but one. pg
+ * returns an array for several statements and a single result for one.
  */
 export function lastResult(
   results: PostgresResult | readonly PostgresResult[],

@@ -17,8 +17,8 @@ export class UnfinishedTransactionError extends Error {
 }
 
 /**
- * The server did not answer a statement, not even that it ended it. The statement may have been committed.
- * The connection is closed and the delivery is answered 503.
+ * The server did not answer a statement, not even with the error that its time was over. The statement may
+ * have been committed. The connection is closed and the delivery is answered 503.
  */
 export class LostAnswerError extends Error {
   override readonly name = "LostAnswerError";
@@ -28,7 +28,7 @@ export class LostAnswerError extends Error {
 
 /**
  * The handler caught the error of a failed statement and went on, so COMMIT could only roll back. The
- * delivery is answered 500. Let the error pass, or run such a statement in a savepoint.
+ * delivery is answered 503. Let the error pass, or run such a statement in a savepoint.
  */
 export class TransactionAbortedError extends Error {
   override readonly name = "TransactionAbortedError";

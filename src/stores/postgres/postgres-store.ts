@@ -80,7 +80,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       try {
         return await claim(key, owner, times);
       } catch (error) {
-        // The claim may have been granted. No delivery would then run under its lease.
+        // The claim may have been granted, although no delivery runs under its lease.
         if (error instanceof LostAnswerError) await release(key, owner).catch(() => undefined);
         throw error;
       }

@@ -37,8 +37,8 @@ export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, Postgr
  *
  * The store begins and ends the transaction. A handler may use savepoints. `tx` refuses, with a
  * `TransactionMisuseError`, statements that would end the transaction or outlive it (`SET` without
- * `LOCAL`), `release`, and every use after the handler has settled. If a handler ends the transaction in
- * spite of that, the gateway sends its delivery again.
+ * `LOCAL`), `release`, and every use after the handler has settled. If a handler ends the transaction
+ * anyway, the gateway sends its delivery again.
  *
  * `context.signal` aborts when the connection breaks. The server ends a statement of the store after the
  * receiver's `dependencyTimeoutMs`; it does not limit the statements of the handler.
@@ -176,12 +176,12 @@ async function complete<Client>(
 }
 
 /**
- * A row that is within its retention and can still be taken is an ended lease: a takeover.
+ * A row that is within its retention and can be taken is an ended lease, so taking it is a takeover.
  *
  * An INSERT waits for the end of another transaction that has inserted the same key. So an advisory lock
  * is tried first, and a redelivery is answered at once. The lock ends with the transaction, as poolers in
- * transaction mode need it. The row alone makes it safe: without the lock a redelivery would wait, and not
- * be processed twice.
+ * transaction mode require. It only saves time: without it a redelivery would wait, but because of the row
+ * it would not be processed twice.
  */
 function beginStatement(table: string): string {
   return `WITH mine AS MATERIALIZED (

@@ -31,8 +31,8 @@ export async function query(
     connection.release();
     return lastResult(result);
   } catch (error) {
-    // The server ended the statement in time, so the connection is still good. To close it would open
-    // another for every call while a table is locked.
+    // The server ended the statement in time, so the connection is still good. If it were closed, every
+    // call would open another one while a table is locked.
     const isIdle = client.getTransactionStatus?.() === "I";
     if (sqlStateOf(error) === SQLSTATE.queryCanceled && isIdle) connection.release();
     else await connection.close(error);

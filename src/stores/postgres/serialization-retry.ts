@@ -6,7 +6,8 @@ const MAX_ATTEMPTS = 12;
 /**
  * Runs `attempt` again after a serialization failure or a deadlock, and if it resolves to undefined
  * because a concurrent change was not in its snapshot. Both end when the other transaction has committed.
- * `mayRetry` may add other errors. Rejects after 12 attempts, which take at most half a second of waiting.
+ * `mayRetry` decides which errors are retried; the default is those two. Gives up after 12 attempts with
+ * at most half a second of waiting in total, and rejects.
  */
 export async function retrySerializationFailures<T>(
   attempt: () => Promise<T | undefined>,

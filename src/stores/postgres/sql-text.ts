@@ -1,20 +1,20 @@
 // Every statement reads clock_timestamp(). now() is the start of the transaction, which may lie long
 // before: the statement waited for a row, or a handler ran first.
 
-/** The time that many milliseconds from now; `parameter` is a parameter such as `$3`. */
+/** SQL for a time in the future: now plus the milliseconds in `parameter`, such as `$3`. */
 export function fromNow(parameter: string): string {
   // A timestamptz ends in the year 294276, so the duration is capped at a century.
   return `clock_timestamp() + least(${parameter}::float8, 3155760000000) * interval '1 millisecond'`;
 }
 
-/** The milliseconds until `lease_until`; at least 1. */
+/** SQL for the milliseconds until `lease_until`; at least 1. */
 export const LEASE_LEFT_MS =
   "greatest(1, ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000))::float8";
 
 /**
- * Makes COMMIT wait until the transaction is on disk, even if the server, the role or the handler turned
- * that off: the gateway does not send an acknowledged delivery again after a crash. A stricter setting
- * stays. The change ends with the transaction.
+ * SQL that makes COMMIT wait until the transaction is on disk, even if the server, the role or the handler
+ * turned that off: the gateway does not send an acknowledged delivery again after a crash. A stricter
+ * setting stays. The change ends with the transaction.
  */
 export const SYNCHRONOUS_COMMIT =
   "set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true)";

@@ -24,7 +24,7 @@ export interface Deadline {
  */
 export class StatementLimits {
   #allowedMs: number | undefined;
-  /** False before PostgreSQL 14, and on operating systems that cannot do it. */
+  /** Whether the server notices closed connections: from PostgreSQL 14 on, on most operating systems. */
   #noticesHangUps = true;
 
   /** How long one call may take. */
@@ -44,7 +44,7 @@ export class StatementLimits {
 
   /**
    * The statements that limit every later one in the same transaction to `ms`, and make the server notice
-   * a closed connection. They end with the transaction, as poolers in transaction mode need it.
+   * a closed connection. They end with the transaction, as poolers in transaction mode require.
    */
   settings(ms: number): string {
     const timeout = `SET LOCAL statement_timeout = ${String(ms)}`;

@@ -23,8 +23,8 @@ export interface Transaction<Client> {
   /** Never rejects: if nothing can be sent, it closes the connection, and the server rolls back. */
   rollBack(): Promise<void>;
   /**
-   * Set by `rollBack` and by a failed `commit`: whether the handler ended the transaction, or may have. In
-   * the second case the connection broke before ROLLBACK. What the store wrote may then be committed.
+   * Set by `rollBack` and by a failed `commit`: whether the handler ended the transaction, or may have,
+   * because the connection broke before ROLLBACK. In both cases the store's row may be committed.
    */
   readonly mayBeEndedByHandler: boolean;
 }
@@ -35,7 +35,10 @@ const SAVEPOINT = "identity_gateway_webhooks";
 // NOT DEFERRABLE is the default. The server refuses it inside a transaction that has run a statement. A
 // bare BEGIN would go on with the transaction of a client that was released unfinished.
 const BEGIN = `BEGIN NOT DEFERRABLE; SAVEPOINT ${SAVEPOINT}`;
-/** Keeps the application's own statement_timeout, which applies to the handler's statements, while ours is set. */
+/**
+ * Keeps the application's own statement_timeout while that of the store is set. The handler's statements
+ * run with the application's.
+ */
 const APPLICATION_LIMIT = "identity_gateway_webhooks.statement_timeout";
 const KEEP_LIMIT = `SELECT set_config('${APPLICATION_LIMIT}', current_setting('statement_timeout'), true)`;
 const RESTORE_LIMIT = `SELECT set_config('statement_timeout', current_setting('${APPLICATION_LIMIT}'), true)`;

@@ -1,8 +1,8 @@
 // One script for each method of the store, so that each is one atomic operation by the server's clock.
 //
 // A script answers with one integer, which every client and every setting of a client passes on: the
-// number of the call, the last of ARGV, times 2^32, plus a code that no other script uses. A client that
-// mixes up its replies is noticed by that.
+// number of the call (the last of ARGV) times 2^32, plus a code that no other script uses. So the store
+// notices a client that mixes up its replies.
 //
 // Values, layout version 1:
 //   "1"                    completed. Redis shares small integers between keys; any other value costs
@@ -17,9 +17,9 @@
 const LAYOUT_VERSION = 1;
 
 /**
- * The key of a delivery. The braces are a Cluster hash tag: keys of one id share a node whatever their
- * version, so that a later release can read and write both versions in one script. Braces in `prefix`
- * come first and keep their effect.
+ * The key of a delivery. The braces are a Cluster hash tag: the keys of one id in all versions share a
+ * node, so that a later release can read and write two versions in one script. Braces in `prefix` come
+ * first and keep their effect.
  */
 export function redisKey(prefix: string, id: string): string {
   return `${prefix}${String(LAYOUT_VERSION)}:{${id}}`;
@@ -29,7 +29,7 @@ export function redisKey(prefix: string, id: string): string {
 export interface RedisScript {
   readonly lua: string;
   readonly sha1: string;
-  /** The value that it writes is no longer than the old one, so it may run at `maxmemory`. */
+  /** Set if the value that it writes is no longer than the old one, so that it may run at `maxmemory`. */
   readonly needsNoMemory?: true;
 }
 
@@ -44,7 +44,7 @@ const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
-/** The answers of `CLAIM`. `inFlight` has the milliseconds left of the other owner's lease added to it. */
+/** The answers of `CLAIM`. The milliseconds left of the other owner's lease are added to `inFlight`. */
 export const CLAIM_CODES = { completed: 11, claimed: 12, takenOver: 13, inFlight: 1_000 };
 
 /**

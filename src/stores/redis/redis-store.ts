@@ -46,12 +46,12 @@ const MAX_RETENTION_MS = 3_155_760_000_000;
 
 /**
  * A store in Redis 5 or later, shared by any number of processes and hosts. Each method is one Lua script
- * on one key, judged by the server's clock. Redis deletes a completed id after its retention, and a lease
- * that was never completed or released one retention after its end.
+ * on one key, by the server's clock. Redis deletes a completed id after its retention, and a lease that
+ * was never completed or released one retention after its end.
  *
  * While the client is not connected, each method rejects at once with `RedisUnavailableError`, and the
- * gateway is answered 503. Only the first connection is waited for, for two seconds at most. An error of
- * the server (no memory, read-only replica, loading) is passed on.
+ * gateway is answered 503. It waits only for the first connection, two seconds at most. If the server
+ * refuses a script (no memory, read-only replica, loading), the method rejects with that error.
  *
  * @throws ConfigurationError for an unknown or invalid option.
  * @example
@@ -83,7 +83,7 @@ export function redisStore(options: RedisStoreOptions): DeliveryStore {
   const run = async (script: RedisScript, id: string, ...args: string[]): Promise<number> => {
     const key = redisKey(keyPrefix, id);
     const code = await scripts.run(script, key, args);
-    // Not before the first answer: until then the server may be away.
+    // After the first answer, because the server may be away until then.
     evictionCheck.start(key);
     return code;
   };

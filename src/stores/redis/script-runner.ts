@@ -5,8 +5,9 @@ import { ForeignReplyError, RedisUnavailableError, serverErrorCode } from "./red
 import { CALL_FACTOR, type RedisScript } from "./redis-scripts.js";
 
 /**
- * Limit of the calls that wait for an answer. A connection that the network swallows looks alive until
- * the operating system closes it, which takes about 15 minutes; without a limit the calls would pile up.
+ * Limit of the calls that wait for an answer. A connection whose packets the network drops looks alive
+ * until the operating system closes it, which takes about 15 minutes; without a limit the calls would pile
+ * up.
  */
 const MAX_WAITING = 10_000;
 
@@ -52,8 +53,8 @@ export class ScriptRunner {
   }
 
   /**
-   * Rejects at once while the client is not connected: the client's own queue would hold the request
-   * open and grow with each one. Only the first connection is waited for, for two seconds at most.
+   * Rejects at once while the client is not connected: the client's own queue would hold the request open
+   * and grow with each one. It waits only for the first connection, two seconds at most.
    */
   private async requireConnection(): Promise<void> {
     let state = this.connection.state();

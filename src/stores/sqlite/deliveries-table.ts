@@ -46,7 +46,9 @@ export function layoutOf(createTable: string): number | undefined {
   return found.length === 0 ? undefined : Math.max(...found.map(([, number]) => Number(number)));
 }
 
-/** The host's clock in whole milliseconds, the same for all processes. 2440587.5 is 1970 (julianday). */
+/**
+ * The host's clock in whole milliseconds, the same for all processes. 2440587.5 is the Julian day of 1970.
+ */
 const NOW = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
 /** The sweep looks at this many rows at each of two places. */
 const SWEPT = 8;
@@ -84,10 +86,10 @@ export class DeliveriesTable {
        ON CONFLICT (key) DO UPDATE SET owner = NULL, lease_ends_at = NULL, forget_at = excluded.forget_at
        WHERE owner IS NOT NULL OR forget_at <= ${NOW}`,
     );
-    // Retention without a timer, and without an index, which would be as large as the table. Each
+    // Deletes old rows without a timer, and without an index, which would be as large as the table. Each
     // completion looks at the rows next to its own, mostly in the page that it writes anyway, and at the
-    // first rows. With random ids every row is such a neighbour before long. With ascending ids the
-    // oldest rows are the first ones.
+    // first rows. With random ids every row is such a neighbour before long. With ascending ids the oldest
+    // rows are the first ones.
     this.#sweep = database.prepare(
       `DELETE FROM ${rows} WHERE forget_at <= ${NOW} AND key IN (
          SELECT key FROM (SELECT key FROM ${rows} WHERE key > ? ORDER BY key LIMIT ${SWEPT})

@@ -67,7 +67,7 @@ export class TransactionEndedError extends Error {
 /** The messages of better-sqlite3, and of node:sqlite for a handle and for a statement. */
 const CLOSED = /database (?:connection )?is not open|statement has been finalized/;
 
-/** The error that names what is wrong with the handle; any other error of the driver as it is. */
+/** The error that names what is wrong with the handle. Any other error is returned unchanged. */
 export function namedHandleError(error: unknown): unknown {
   const text = String(error);
   if (text.includes("within a transaction")) return new HandleInTransactionError(error);

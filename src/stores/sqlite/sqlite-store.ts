@@ -4,9 +4,9 @@ import { openDeliveries } from "./open-deliveries.js";
 import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
 
 /**
- * A store in a SQLite file, for the processes of one host. What it has answered survives the end of the
- * process, and a power cut as far as the disk keeps its word on fsync. It creates its table if that is
- * missing. The clock of the host decides when leases and retention end.
+ * A store in a SQLite file, for the processes of one host. What it has written survives the end of the
+ * process, and a power cut if the disk honours fsync. It creates its table if that is missing. The clock
+ * of the host decides when leases and retention end.
  *
  * Each method is one write transaction. It returns a value, not a promise, if the file is free. While
  * another connection writes or other calls wait, it returns a promise, which rejects after `waitTimeoutMs`.

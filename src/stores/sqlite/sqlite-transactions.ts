@@ -18,9 +18,11 @@ const IN_FLIGHT: ProcessResult = Object.freeze(inFlight(1_000));
  *
  * The handler's `tx` is `database` until the handler has settled. After that, `tx`, its statements and
  * query builders on it throw a `TransactionMisuseError`, and iterators that are still open are ended. So a
- * late write reaches neither the file nor the transaction of the next delivery. Statements that are
- * prepared on `database` itself, and query builders on it, write in the transaction too, and may be kept
- * for all deliveries. They are not refused when they are late, and the handler must end their iterators.
+ * late write reaches neither the file nor the transaction of the next delivery.
+ *
+ * Statements that are prepared on `database` itself, and query builders on it, write in the transaction
+ * too, and may be kept for all deliveries. The store does not refuse them when they are late, and the
+ * handler must end their iterators.
  *
  * A connection has one transaction, so deliveries are handled one after the other. While a handler waits,
  * everything else that is written through the handle is committed or rolled back with its delivery: give
@@ -28,10 +30,10 @@ const IN_FLIGHT: ProcessResult = Object.freeze(inFlight(1_000));
  *
  * A redelivery of a delivery that this process is handling is `in_flight` at once. Other deliveries wait
  * in the queue of the handle, without blocking the process. After `waitTimeoutMs` they reject: with
- * SQLITE_BUSY while another process holds the lock, and with a `WaitTimeoutError` while other deliveries of
- * this process do.
+ * SQLITE_BUSY if another process holds the lock, and with a `WaitTimeoutError` if another delivery of this
+ * process does.
  *
- * The store shares its table with `sqliteStore`, and respects leases and completions of that: if such a
+ * The store can share its table with `sqliteStore`, and respects its leases and completions. If such a
  * lease ended without a result, `context.takeover` is true. Clock and retention work as in `sqliteStore`.
  *
  * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
@@ -63,8 +65,8 @@ export function sqliteTransactions<Database extends SqliteDatabase>(
   };
 
   const runWork = async (work: (tx: Database) => Promise<void>): Promise<void> => {
-    // A savepoint ends with its transaction. RELEASE fails if the handler has ended that, even if another
-    // transaction is open by then.
+    // A savepoint ends with its transaction. So RELEASE fails if the handler has ended the transaction, even
+    // if it has begun another one.
     database.exec("SAVEPOINT webhook_handler");
     const { tx, close } = guardHandle(database);
     try {

@@ -28,7 +28,7 @@ interface Call {
 const WRITE_MS = 5;
 /** The pause after that. Longer than the delay between two attempts of the others. */
 const PAUSE_MS = 3;
-/** How long other connections are expected to come back after the lock was found held. */
+/** For this long after the lock was found held, other connections are expected to want it again. */
 const CONTENDED_MS = 500;
 
 /** By handle: a connection has one transaction, even if several stores share it. */
@@ -74,8 +74,9 @@ export class WriteQueue {
   }
 
   /**
-   * Runs `work` in a transaction of its own: at once if no call waits and the lock is free, otherwise
-   * later, and then it returns a promise. If `work` throws, it rolls back and throws or rejects with that.
+   * Runs `work` in a transaction of its own: at once if no call waits and the lock is free. Otherwise it
+   * returns a promise and runs `work` later. If `work` throws, it rolls back and throws or rejects with
+   * that error.
    */
   run<T>(rank: Rank, timeoutMs: number, work: () => T): MaybePromise<T> {
     return this.#startOrWait(rank, timeoutMs, () => this.#transactions.run(work));
@@ -102,7 +103,7 @@ export class WriteQueue {
   #take<T>(start: () => T): T {
     try {
       const result = start();
-      // The time to write begins when the lock is there.
+      // The time to write begins when this handle gets the lock.
       if (this.#busy !== undefined) this.#writesUntil = performance.now() + WRITE_MS;
       this.#busy = undefined;
       return result;
@@ -158,7 +159,7 @@ export class WriteQueue {
   /** Serves waiting calls as far as the lock and the pauses allow, and schedules itself for the rest. */
   #serve(): void {
     this.#timer = undefined;
-    // Then the event loop runs the other work of the process.
+    // After this time the event loop runs the other work of the process.
     const stopAt = performance.now() + WRITE_MS;
     while (!this.#isHeld) {
       const call = this.#nextCall();
