@@ -22,7 +22,7 @@ import { fixtureNamed, fixtures, fixturesFolder, type Fixture } from "../support
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A receiver whose clock stands at the fixture that is replayed, and the records it has handled. */
+/** A receiver whose clock can be set to the time of a fixture, and the records that it has handled. */
 function createReplay() {
   let nowMs = 0;
   const records: (Alarm | OnlineDataEvent)[] = [];
@@ -68,7 +68,7 @@ function runNode(args: readonly string[], stdin = ""): Promise<Run> {
   });
 }
 
-/** A list of values is sent as a line each. */
+/** A list of values becomes one header line for each value. */
 function requestOf({ headers, body }: Fixture): WireRequest {
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     [value].flat().map((text) => [name, text] as const),
@@ -88,7 +88,7 @@ describe.each([directTarget, ...adapterTargets])("$name", (target) => {
     await mounted.close();
   });
 
-  it.each(fixtures)("replays $name", async (fixture) => {
+  it.each(fixtures)(`${target.name} answers the fixture $name as it expects`, async (fixture) => {
     const handledBefore = records.length;
     setClock(fixture);
     const { status, body } = await mounted.send(requestOf(fixture));
@@ -103,7 +103,7 @@ describe.each([directTarget, ...adapterTargets])("$name", (target) => {
 });
 
 describe("the fixtures", () => {
-  it("are what generate.mjs writes", async () => {
+  it("the fixtures are exactly the files that generate.mjs writes", async () => {
     expect(await runNode(["fixtures/generate.mjs", "--check"])).toEqual({
       code: 0,
       stdout: "",
@@ -111,12 +111,12 @@ describe("the fixtures", () => {
     });
   });
 
-  it("have an id each, so that one receiver can replay all of them", () => {
+  it("each fixture has its own id, so that one receiver can replay all of them", () => {
     const ids = fixtures.map(({ headers }) => String(headers["X-Webhook-Id"]));
     expect(new Set(ids).size).toBe(fixtures.length);
   });
 
-  it("hold one alarm for each breach event type and each bureau source", async () => {
+  it("there is one fixture for each breach event type and each bureau source", async () => {
     const names = fixtures
       .map(({ name }) => name)
       .filter((name) => /^alarm-(.*-hacked|bureau-.*)$/.test(name));
@@ -139,7 +139,7 @@ describe("the fixtures", () => {
     for (const alarm of alarms) expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
   });
 
-  it("hold one Online Data event for each type, with its severity", async () => {
+  it("there is one fixture for each type of Online Data event, with its severity", async () => {
     const names = fixtures
       .map(({ name }) => name)
       .filter((name) => /^event-(data|deletion|personal|power|user)-/.test(name));
@@ -155,7 +155,7 @@ describe("the fixtures", () => {
     ]);
   });
 
-  it("are about nobody: every mail address and link is at a reserved name", () => {
+  it("every e-mail address and link in a fixture is at a reserved domain, so it belongs to no one", () => {
     const texts = fixtures.map(({ body }) => Buffer.from(body).toString());
     const hosts = texts.flatMap((text) =>
       [...text.matchAll(/(?:@|:\/\/|:\\\/\\\/)([\w.-]+)/g)].map(([, host]) => host),
@@ -163,7 +163,7 @@ describe("the fixtures", () => {
     expect([...new Set(hosts)].sort()).toEqual(["example.com", "people-search.example"]);
   });
 
-  it("stand in the README with what they expect", async () => {
+  it("the README of the fixtures lists each fixture with its expected answer", async () => {
     const readme = await readFile(join(fixturesFolder, "README.md"), "utf8");
     const rows = readme.split("\n").filter((line) => /^\| `.*\.json` \|/.test(line));
     expect(rows.sort()).toEqual(
@@ -189,7 +189,7 @@ describe("generate.mjs --check", () => {
     await rm(folder, { recursive: true });
   });
 
-  it("names a file that differs, one that is missing and one that is left over", async () => {
+  it("generate.mjs --check names a file that differs, one that is missing and one that is left over", async () => {
     const check = [join(folder, "generate.mjs"), "--check"];
     expect(await runNode(check)).toMatchObject({ code: 0 });
 
@@ -208,7 +208,7 @@ describe("generate.mjs --check", () => {
 });
 
 describe("golden-vector", () => {
-  it("is the published example, byte for byte", () => {
+  it("the fixture golden-vector is the published example, byte for byte", () => {
     const { headers, body } = fixtureNamed("golden-vector");
     expect(headers).toEqual({
       "Content-Type": "application/json",
@@ -225,8 +225,8 @@ describe("golden-vector", () => {
   });
 });
 
-describe("an unusual fixture shows what its name says", () => {
-  it("alarm dates of both forms are the same moment", async () => {
+describe("an unusual fixture has the content that its name says", () => {
+  it("the fixtures of alarm dates have the same time in both formats", async () => {
     const legacy = await handledAlarm("alarm-dates-legacy");
     const standardized = await handledAlarm("alarm-dates-standardized");
     for (const field of ["date", "checked_at", "created_at", "updated_at"] as const) {
@@ -236,7 +236,7 @@ describe("an unusual fixture shows what its name says", () => {
     }
   });
 
-  it("event dates of all forms are the same moment", async () => {
+  it("the fixtures of event dates have the same time in all formats", async () => {
     const names = ["event-date-legacy", "event-date-standardized", "event-data-reappeared"];
     const events = await Promise.all(names.map((name) => handledRecord<OnlineDataEvent>(name)));
     expect(events.map(({ occurred_at }) => occurred_at)).toEqual([
@@ -249,7 +249,7 @@ describe("an unusual fixture shows what its name says", () => {
     );
   });
 
-  it("digit strings become numbers, and a number becomes text", async () => {
+  it("the handler gets numbers for the digit strings of a fixture, and text for the number in a text field", async () => {
     expect(await handledAlarm("alarm-digit-string-ids")).toMatchObject({
       id: 1203,
       account_id: 4242,
@@ -263,7 +263,7 @@ describe("an unusual fixture shows what its name says", () => {
     });
   });
 
-  it("unknown fields and enum values arrive", async () => {
+  it("the handler gets the unknown fields and enum values of a fixture", async () => {
     expect(await handledAlarm("alarm-unknown-fields")).toMatchObject({
       risk_score: 0.87,
       is_resolved: 0,
@@ -278,7 +278,7 @@ describe("an unusual fixture shows what its name says", () => {
     expect(await handledRecord("event-unknown-type")).toMatchObject({ type: "SCAN_SCHEDULED" });
   });
 
-  it("text beyond ASCII is the same, written as it is or in escapes", async () => {
+  it("the fixtures of text beyond ASCII have the same text, with and without escapes", async () => {
     const { text } = await handledAlarm("alarm-non-ascii-text");
     const escaped = await handledAlarm("alarm-escaped-text");
     expect(text).toContain("東京");
@@ -287,7 +287,7 @@ describe("an unusual fixture shows what its name says", () => {
     expect(Buffer.from(body).toString()).toMatch(/^[ -~]+$/);
   });
 
-  it("an empty and a broken payload are the handler's affair", async () => {
+  it("a fixture with an empty or broken payload reaches the handler, where parseAlarmPayload throws", async () => {
     for (const [name, code] of [
       ["alarm-empty-payload", "empty_payload"],
       ["alarm-broken-payload", "invalid_json"],
@@ -298,13 +298,13 @@ describe("an unusual fixture shows what its name says", () => {
     }
   });
 
-  it("the large alarm has 200 KB", () => {
+  it("the fixture of a large alarm has 200 KB", () => {
     expect(fixtureNamed("alarm-200-kb").body).toHaveLength(200 * 1024);
   });
 });
 
-describe("a hostile fixture shows what its name says", () => {
-  it("the shifted delimiter has a good signature over the joined string", () => {
+describe("a hostile fixture has the content that its name says", () => {
+  it("the fixture shifted-delimiter has a good signature over the joined string", () => {
     const { headers, body } = fixtureNamed("hostile/shifted-delimiter");
     const mac = createHmac("sha256", TEST_SECRET)
       .update(`v1:${String(headers["X-Webhook-Timestamp"])}:${String(headers["X-Webhook-Id"])}:`)
@@ -313,11 +313,11 @@ describe("a hostile fixture shows what its name says", () => {
     expect(headers["X-Webhook-Id"]).toContain(":");
   });
 
-  it("the repeated header is a list", () => {
+  it("the fixture repeated-header has a list as the value of the header", () => {
     expect(fixtureNamed("hostile/repeated-header").headers["X-Webhook-Id"]).toHaveLength(2);
   });
 
-  it("the body that is no UTF-8 is written in base64", async () => {
+  it("the fixture invalid-utf-8 has its body in base64", async () => {
     const text = await readFile(join(fixturesFolder, "hostile/invalid-utf-8.json"), "utf8");
     expect(JSON.parse(text)).toHaveProperty("bodyBase64");
     expect(JSON.parse(text)).not.toHaveProperty("body");
@@ -325,7 +325,7 @@ describe("a hostile fixture shows what its name says", () => {
     expect(() => utf8.decode(fixtureNamed("hostile/invalid-utf-8").body)).toThrow(TypeError);
   });
 
-  it("the byte order mark is written as an escape, and sent", async () => {
+  it("the fixture byte-order-mark writes the mark as an escape, and it is sent", async () => {
     const text = await readFile(join(fixturesFolder, "hostile/byte-order-mark.json"), "utf8");
     expect(text).toContain(String.raw`"body": "\ufeff{`);
     expect([...fixtureNamed("hostile/byte-order-mark").body.slice(0, 3)]).toEqual([
@@ -333,7 +333,7 @@ describe("a hostile fixture shows what its name says", () => {
     ]);
   });
 
-  it("__proto__ arrives as an ordinary key and pollutes nothing", async () => {
+  it("__proto__ in a fixture reaches the handler as an ordinary key and pollutes nothing", async () => {
     const alarm = await handledAlarm("hostile/proto-key");
     expect(Object.keys(alarm)).toEqual(expect.arrayContaining(["__proto__", "constructor"]));
     expect(Object.getPrototypeOf(alarm)).toBe(Object.prototype);
@@ -342,7 +342,7 @@ describe("a hostile fixture shows what its name says", () => {
 });
 
 describe("the README's script", () => {
-  it("makes a fixture of a redacted body", async () => {
+  it("the script in the README of the fixtures makes a fixture from a redacted body", async () => {
     const readme = await readFile(join(fixturesFolder, "README.md"), "utf8");
     const script = /```js\n( +\/\/ node record\.mjs [^]*?)\n *```/.exec(readme)?.[1] ?? "";
     const { body } = fixtureNamed("alarm-non-ascii-text");
