@@ -182,6 +182,6 @@ test.each([
   ["follow", "follow-retries"],
   ["zzz", undefined],
   ["", undefined],
-])("%j was probably meant to be %j", (given, expected) => {
+])("the suggestion for the misspelt name %j is %j", (given, expected) => {
   expect(nearestName(given, ["tamper", "concurrent", "follow-retries", "id"])).toBe(expected);
 });
