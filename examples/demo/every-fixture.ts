@@ -12,7 +12,7 @@ const HEADINGS: readonly (readonly [title: string, names: RegExp])[] = [
   ["Hostile or broken", /^hostile\//],
 ];
 
-/** Sends every fixture to the server. Those with a good signature are signed anew. */
+/** Sends every fixture to the server. Those with a good signature are signed again. */
 export async function sendEveryFixture(
   url: string,
   fixtures: readonly Fixture[],

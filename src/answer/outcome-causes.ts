@@ -14,8 +14,7 @@ const DOCTOR = `${COMMAND} doctor <url>`;
 
 /**
  * Why each outcome happens, and the command that finds out more. The log, the command line and
- * `docs/outcomes.md` all take their words from here. The texts hold no part of a request, and no answer
- * contains them.
+ * `docs/outcomes.md` use these texts. They contain no part of a request, and no answer contains them.
  */
 export const OUTCOME_CAUSES: Readonly<Record<Outcome, OutcomeCauses>> = {
   handled: { causes: [] },
@@ -30,16 +29,16 @@ export const OUTCOME_CAUSES: Readonly<Record<Outcome, OutcomeCauses>> = {
   in_flight: {
     causes: [
       "the gateway sent the delivery again while its handler still runs",
-      "a process died while handling the delivery, and its lease has not ended: nothing to do, a retry takes over when it has",
+      "a process died while handling the delivery, and its lease has not ended: nothing to do, a retry takes over when it ends",
     ],
   },
   reachable: {
     causes: [
-      "the gateway or a load balancer asks whether the URL is there",
+      "the gateway or a load balancer checks whether the URL is reachable",
       "a redirect in front turned a POST into a GET: register the URL that it leads to",
     ],
   },
-  method_not_allowed: { causes: ["a client or a health check that uses another method than POST"] },
+  method_not_allowed: { causes: ["a client or a health check that uses a method other than POST"] },
   malformed: {
     causes: [
       "a request that is not the gateway's",
@@ -69,7 +68,7 @@ export const OUTCOME_CAUSES: Readonly<Record<Outcome, OutcomeCauses>> = {
   stale: {
     causes: [
       "the clock of this machine or of the gateway is off: compare it with NTP",
-      "a queue or proxy in front that holds requests back",
+      "a queue or proxy in front that delays requests",
       "the gateway repeats the first timestamp at each attempt: raise timestampToleranceMs (with a store that survives restarts, at most to retentionMs)",
       "someone replays a captured delivery",
     ],
@@ -92,7 +91,7 @@ export const OUTCOME_CAUSES: Readonly<Record<Outcome, OutcomeCauses>> = {
   body_timeout: {
     causes: [
       "a slow or broken connection between the gateway and this server",
-      "a proxy in front that holds uploads back: make it pass them on at once, or raise the adapter's bodyTimeoutMs (silence) or uploadTimeoutMs (whole upload)",
+      "a proxy in front that buffers uploads: make it pass them on at once, or raise the adapter's bodyTimeoutMs (silence) or uploadTimeoutMs (whole upload)",
     ],
     command: DOCTOR,
   },
@@ -114,14 +113,14 @@ export const OUTCOME_CAUSES: Readonly<Record<Outcome, OutcomeCauses>> = {
   handler_timeout: {
     causes: [
       "the handler waits for something slow or for a lock; it keeps running, and a later success still counts",
-      "the work is long: raise handlerTimeoutMs, or put the deliveries into a queue with an inbox",
+      "the work is long: raise handlerTimeoutMs, or use an inbox, which acknowledges as soon as the delivery is in a queue",
     ],
   },
   retry_later: { causes: [] },
   overloaded: {
     causes: [
-      "more deliveries arrive at once than maxConcurrentDeliveries allows: make the handler faster, raise the option, or put the deliveries into a queue with an inbox",
-      "handlers wait for something that is down: fix that first, then the gateway's retries get through",
+      "more deliveries at once than maxConcurrentDeliveries allows: make the handler faster, raise the option, or use an inbox, which acknowledges as soon as the delivery is in a queue",
+      "handlers wait for something that is down: fix that first, then the gateway's retries succeed",
     ],
   },
   store_unavailable: {

@@ -8,7 +8,7 @@ import type { OptionSpecs, Values } from "./options/option-specs.js";
 export interface CommandDefinition<Specs extends OptionSpecs> extends CommandHelp<Specs> {
   /** How many arguments it takes besides its options. */
   readonly positionals: { readonly min: number; readonly max: number };
-  /** Resolves to the exit code. Throws `UsageError` for what only it can check. */
+  /** Resolves to the exit code. Throws `UsageError` for a mistake that only this command can find. */
   readonly run: (
     io: CommandIo,
     values: Values<Specs>,

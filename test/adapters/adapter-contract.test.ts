@@ -21,11 +21,11 @@ function runOnce(adapterCase: AdapterCase, target: AdapterTarget): ReturnType<Ad
 }
 
 describe.each(adapterContract)("$id: $title", (adapterCase) => {
-  it.each(targets)("on $name", async (target) => {
+  it.each(targets)(`$name: ${adapterCase.title}`, async (target) => {
     expect((await runOnce(adapterCase, target)).length).toBeGreaterThan(0);
   });
 
-  it("has the same answers on every target", async () => {
+  it(`every adapter gives the same answers as the receiver itself: ${adapterCase.title}`, async () => {
     const answers = await runOnce(adapterCase, directTarget);
     for (const target of adapterTargets) {
       expect(await runOnce(adapterCase, target), target.name).toEqual(answers);
@@ -34,7 +34,7 @@ describe.each(adapterContract)("$id: $title", (adapterCase) => {
 });
 
 describe("the adapter contract", () => {
-  it("has a unique id for each case", () => {
+  it("each case of the adapter contract has its own id", () => {
     const ids = adapterContract.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
   });

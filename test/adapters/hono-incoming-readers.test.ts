@@ -37,11 +37,11 @@ async function bytesOfIncoming(incoming: AsyncIterable<Buffer>): Promise<Buffer>
 
 const sharing: readonly (readonly [string, (seen: Buffer[]) => OnNode])[] = [
   [
-    "listens to its data",
+    "listens for its data",
     (seen) => (c, next) => (c.env.incoming.on("data", (chunk: Buffer) => seen.push(chunk)), next()),
   ],
   [
-    "reads it when it is readable",
+    "reads it on each readable event",
     (seen) =>
       ({ env: { incoming } }, next) => {
         incoming.on("readable", () => {
@@ -55,7 +55,7 @@ const sharing: readonly (readonly [string, (seen: Buffer[]) => OnNode])[] = [
       },
   ],
   [
-    "reads it and leaves rawBody",
+    "reads it and sets rawBody",
     (seen) => async (c, next) => {
       const rawBody = await bytesOfIncoming(c.env.incoming);
       seen.push(rawBody);
@@ -66,9 +66,9 @@ const sharing: readonly (readonly [string, (seen: Buffer[]) => OnNode])[] = [
 ];
 
 const consuming: readonly (readonly [string, OnNode])[] = [
-  ["by for await", async (c, next) => (await bytesOfIncoming(c.env.incoming), next())],
+  ["with for await", async (c, next) => (await bytesOfIncoming(c.env.incoming), next())],
   [
-    "by a listener that stays",
+    "with a listener that it does not remove",
     async (c, next) => {
       await new Promise((resolve) => c.env.incoming.on("data", () => undefined).on("end", resolve));
       await next();
@@ -76,30 +76,38 @@ const consuming: readonly (readonly [string, OnNode])[] = [
   ],
 ];
 
-describe.each(arrivals)("Hono on @hono/node-server, a body %s", (_how, send) => {
-  it.each(sharing)("is whole although a middleware %s", async (_what, middleware) => {
-    const seen: Buffer[] = [];
-    const server = await open(behind(middleware(seen)));
-    const connection = await server.connect();
-    await send(server, connection, await oddDelivery());
-    expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
-    expect(server.runs.map(({ rawBody }) => new TextDecoder().decode(rawBody))).toEqual([ODD_BODY]);
-    expect(Buffer.concat(seen).toString()).toBe(ODD_BODY);
-    connection.socket.end();
-  });
+describe.each(arrivals)("Hono on @hono/node-server, a body that arrives %s", (how, send) => {
+  it.each(sharing)(
+    `Hono reads the whole body that arrives ${how} if a middleware %s`,
+    async (_what, middleware) => {
+      const seen: Buffer[] = [];
+      const server = await open(behind(middleware(seen)));
+      const connection = await server.connect();
+      await send(server, connection, await oddDelivery());
+      expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
+      expect(server.runs.map(({ rawBody }) => new TextDecoder().decode(rawBody))).toEqual([
+        ODD_BODY,
+      ]);
+      expect(Buffer.concat(seen).toString()).toBe(ODD_BODY);
+      connection.socket.end();
+    },
+  );
 
-  it.each(consuming)("that a middleware has read %s is answered 503", async (_what, middleware) => {
-    const server = await open(behind(middleware));
-    const connection = await server.connect();
-    await send(server, connection, await oddDelivery());
-    expect((await connection.answers(1))[0]).toMatchObject({ status: 503 });
-    expect(outcomesOf(server)).toEqual(["body_consumed"]);
-    connection.socket.end();
-  });
+  it.each(consuming)(
+    `Hono answers 503 to a body that arrives ${how} if a middleware has read it %s`,
+    async (_what, middleware) => {
+      const server = await open(behind(middleware));
+      const connection = await server.connect();
+      await send(server, connection, await oddDelivery());
+      expect((await connection.answers(1))[0]).toMatchObject({ status: 503 });
+      expect(outcomesOf(server)).toEqual(["body_consumed"]);
+      connection.socket.end();
+    },
+  );
 });
 
 describe("Hono", () => {
-  it("takes the rawBody of a request that a shim has made up, whose stream is empty", async () => {
+  it("Hono reads rawBody of a request that a serverless shim made with an empty stream", async () => {
     const { receiver, bodies } = createBodyReceiver();
     const { headers, body } = await oddDelivery();
     const req = new IncomingMessage({ readable: false } as unknown as Socket);
@@ -121,7 +129,7 @@ describe("Hono", () => {
     expect(bodies).toEqual([ODD_BODY]);
   });
 
-  it("takes the headers of a request that a shim has made up with rawHeaders alone", async () => {
+  it("Hono reads the headers of a request that a serverless shim made with rawHeaders only", async () => {
     const { receiver, bodies } = createBodyReceiver();
     const { headers, body } = await oddDelivery();
     const incoming = new IncomingMessage({ readable: false } as unknown as Socket);
@@ -130,7 +138,7 @@ describe("Hono", () => {
     incoming.push(body);
     incoming.push(null);
     expect(incoming.headers).toEqual({});
-    // As the releases of @hono/node-server make it that read rawHeaders.
+    // The Request of those releases of @hono/node-server that read rawHeaders.
     const shell = Object.create(Request.prototype, {
       headers: { get: () => new Headers(headers.map(([name, value]) => [name, value])) },
       method: { value: "POST" },
@@ -144,7 +152,7 @@ describe("Hono", () => {
     expect(bodies).toEqual([ODD_BODY]);
   });
 
-  it("reads its own request when env holds another one's", async () => {
+  it("Hono reads its own request if env.incoming is the request of another delivery", async () => {
     const others: IncomingMessage[] = [];
     const server = await open(
       behind((c, next) => {
@@ -169,10 +177,13 @@ describe("Hono", () => {
     ["nothing", undefined],
     ["null", { incoming: null }],
     ["a text", { incoming: "incoming" }],
-    ["a stream of something else", { incoming: new PassThrough() }],
-    ["an imitation", { incoming: { listenerCount: () => 0, readableDidRead: false } }],
-    ["a binding that cannot be looked into", { incoming: new Proxy({}, {}) }],
-  ])("handles a delivery without a server where env.incoming is %s", async (_what, env) => {
+    ["a stream that is no request", { incoming: new PassThrough() }],
+    [
+      "an object with the members of a request",
+      { incoming: { listenerCount: () => 0, readableDidRead: false } },
+    ],
+    ["a Proxy", { incoming: new Proxy({}, {}) }],
+  ])("Hono handles a delivery without a server if env is %s", async (_what, env) => {
     const { receiver, bodies } = createBodyReceiver();
     const mounted = new Hono().route("/hooks", new Hono().post("/a", honoHandler(receiver)));
     const request = requestOf(await oddDelivery());

@@ -32,7 +32,7 @@ afterEach(async () => {
 const outcomes = () => server.reports.map(({ outcome }) => outcome);
 
 describe("plain Node", () => {
-  it("says in the log how to mount it, when something has read the request", async () => {
+  it("the log says how to mount nodeHandler if something has read the request", async () => {
     await serve((receiver, options) => {
       const handle = nodeHandler(receiver, options);
       return http.createServer((req, res) => {
@@ -44,14 +44,14 @@ describe("plain Node", () => {
     expect((await client.send(await signed())).status).toBe(503);
     const line = server.lines[0]?.message;
     expect(line).toContain("Call nodeHandler(receiver) before anything reads the request");
-    // Frameworks that mount the Node adapter each have a setting of their own.
+    // Each framework that mounts the Node adapter has its own setting.
     for (const framework of ["Express", "Nest", "Fastify", "Koa", "Next pages/api"]) {
       expect(line).toContain(` ${framework}: `);
     }
   });
 
   it.each(["hex", "base64", "latin1"] as const)(
-    "restores the bytes of a stream that was set to %s",
+    "nodeHandler restores the bytes of a stream with the encoding %s",
     async (encoding) => {
       await serve((receiver, options) => {
         const handle = nodeHandler(receiver, options);
@@ -65,7 +65,7 @@ describe("plain Node", () => {
     },
   );
 
-  it("takes a body without bytes for empty, even after other code has waited for its end", async () => {
+  it("nodeHandler accepts an empty body that other code has already read to its end", async () => {
     await serve((receiver, options) => {
       const handle = nodeHandler(receiver, options);
       return http.createServer((req, res) => {
@@ -75,11 +75,11 @@ describe("plain Node", () => {
       });
     });
     await client.send(await signed({ body: "" }));
-    // Authentic, as an empty body is what was signed.
+    // Authentic, because the empty body was signed.
     expect(outcomes()).toEqual(["unrecognized"]);
   });
 
-  it("closes the connection when the response fails, so that the gateway sends again", async () => {
+  it("nodeHandler closes the connection if the response fails, so that the gateway sends again", async () => {
     await serve((receiver, options) => {
       const handle = nodeHandler(receiver, options);
       return http.createServer((req, res) => {
@@ -94,9 +94,9 @@ describe("plain Node", () => {
   });
 
   it.each([
-    ["with the body in its stream", true],
-    ["whose stream was empty and has ended, with the body in rawBody", false],
-  ])("takes a request that a serverless shim has made up, %s", async (_how, inStream) => {
+    ["the body in its stream", true],
+    ["an ended stream and the body in rawBody", false],
+  ])("nodeHandler reads a request that a serverless shim made with %s", async (_how, inStream) => {
     await serve((receiver) => http.createServer(nodeHandler(receiver)));
     const { headers, body } = await oddDelivery();
     const socket = { readable: false, remoteAddress: "127.0.0.1" } as unknown as Socket;
@@ -116,7 +116,7 @@ describe("plain Node", () => {
     expect(String(written.read())).toContain('{"outcome":"handled"}');
   });
 
-  it("takes a request whose shim gives the body when it is asked for", async () => {
+  it("nodeHandler reads a request whose serverless shim supplies the body only on read", async () => {
     await serve((receiver) => http.createServer(nodeHandler(receiver)));
     const { headers, body } = await oddDelivery();
     const socket = { readable: false, remoteAddress: "127.0.0.1" } as unknown as Socket;
@@ -133,14 +133,14 @@ describe("plain Node", () => {
     const written = new PassThrough();
     const res = new ServerResponse(req);
     res.assignSocket(written as unknown as Socket);
-    // As in a function that has awaited something: the stream gives nothing before the next tick.
+    // Like a function that awaits something first: the stream has no data before the next tick.
     await Promise.resolve();
     nodeHandler(server.receiver)(req, res);
     await new Promise((resolve) => res.on("finish", resolve));
     expect(String(written.read())).toContain('{"outcome":"handled"}');
   });
 
-  it("leaves other requests of a connection alone", async () => {
+  it("nodeHandler reads the next request of a connection after it has refused one", async () => {
     await serve((receiver) => http.createServer(nodeHandler(receiver)));
     const connection = await server.connect();
     const first = await signed({ id: "first" });

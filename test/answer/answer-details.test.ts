@@ -51,15 +51,20 @@ describe("Retry-After", () => {
     [Number.POSITIVE_INFINITY, "10"],
     [1e15, "86400"],
     [undefined, "10"],
-  ])("Retry-After of a store with %s ms left is %s", async (retryAfterMs, seconds) => {
-    const claim = () => ({ state: "in_flight", retryAfterMs }) as ClaimResult;
-    const { receive } = recordingReceiver({ store: { ...memoryStore({ maxEntries: 1 }), claim } });
-    const { headers, status } = await receive(await delivery());
-    expect({ status, retryAfter: headers["retry-after"] }).toEqual({
-      status: 409,
-      retryAfter: seconds,
-    });
-  });
+  ])(
+    "Retry-After is based on the store's retryAfterMs: %s gives %s",
+    async (retryAfterMs, seconds) => {
+      const claim = () => ({ state: "in_flight", retryAfterMs }) as ClaimResult;
+      const { receive } = recordingReceiver({
+        store: { ...memoryStore({ maxEntries: 1 }), claim },
+      });
+      const { headers, status } = await receive(await delivery());
+      expect({ status, retryAfter: headers["retry-after"] }).toEqual({
+        status: 409,
+        retryAfter: seconds,
+      });
+    },
+  );
 
   test("Retry-After of one answer does not affect the next", async () => {
     let afterMs: number | undefined = 7_000;
@@ -87,20 +92,23 @@ describe("the method", () => {
     },
   );
 
-  test.each(["GET", "HEAD", "get", "head"])("%j is a probe and runs nothing", async (method) => {
-    const reports: OutcomeReport[] = [];
-    const onOutcome = (report: OutcomeReport) => reports.push(report);
-    const { receive, handled } = recordingReceiver({ onOutcome });
-    const answer = await receive({ ...(await delivery()), method });
-    expect(answer).toEqual({
-      status: 200,
-      headers: { "cache-control": "no-store" },
-      body: "",
-      outcome: "reachable",
-    });
-    expect(reports).toMatchObject([{ outcome: "reachable", status: 200, bytes: 0 }]);
-    expect(handled).toEqual([]);
-  });
+  test.each(["GET", "HEAD", "get", "head"])(
+    "the method %j is a probe and runs nothing",
+    async (method) => {
+      const reports: OutcomeReport[] = [];
+      const onOutcome = (report: OutcomeReport) => reports.push(report);
+      const { receive, handled } = recordingReceiver({ onOutcome });
+      const answer = await receive({ ...(await delivery()), method });
+      expect(answer).toEqual({
+        status: 200,
+        headers: { "cache-control": "no-store" },
+        body: "",
+        outcome: "reachable",
+      });
+      expect(reports).toMatchObject([{ outcome: "reachable", status: 200, bytes: 0 }]);
+      expect(handled).toEqual([]);
+    },
+  );
 
   test.each(["POST", "post", undefined])("the method %j is accepted", async (method) => {
     const { receive, handled } = recordingReceiver();
@@ -144,7 +152,7 @@ describe("the order of the checks", () => {
   });
 });
 
-test("the report of a refused request contains none of its claims", async () => {
+test("the report of a refused request contains no id, type or timestamp of the request", async () => {
   const { receive, reports } = recordingReceiver();
   const request = await delivery({ secret: "whsec_another" });
   await receive(request);
@@ -175,9 +183,9 @@ test.each<[string, unknown]>([
   ["null", null],
   ["a number", 5],
   ["an empty object", {}],
-  ["a method that is no text", { method: 5, headers: {}, body: "" }],
+  ["an object whose method is no text", { method: 5, headers: {}, body: "" }],
   [
-    "headers that throw",
+    "an object whose headers throw",
     {
       headers: {
         get: () => {

@@ -138,7 +138,7 @@ describe("signals and pipes", () => {
   test.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
-  ] as const)("%s ends listen, whose port is free at once", async (signal, code) => {
+  ] as const)("%s ends listen and frees its port at once", async (signal, code) => {
     const listener = await listening();
     listener.child.kill(signal);
     expect(await listener.ended).toBe(code);

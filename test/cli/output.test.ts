@@ -43,7 +43,7 @@ function xmlFault(xml: string): string | undefined {
 }
 
 describe("a JUnit report", () => {
-  test("counts its cases and shows the failures", () => {
+  test("a JUnit report counts its cases and shows the failures", () => {
     const xml = renderJunit("suite", [
       { group: "must.once", name: "a", ms: 1500, result: { state: "passed" } },
       {
@@ -59,7 +59,7 @@ describe("a JUnit report", () => {
     expect(xml).toContain('<skipped message="not seen"/>');
   });
 
-  test("is well-formed for any answer", () => {
+  test("a JUnit report is well-formed XML for any answer", () => {
     const text = fc.string({ unit: "binary" });
     const lone = fc.constantFrom("\ud800", "\udfff", "<", "]]>", '"', "\r\n", "\u0085", "\ufffe");
     const any = fc.array(fc.oneof(text, lone)).map((parts) => parts.join(""));
@@ -72,7 +72,7 @@ describe("a JUnit report", () => {
     );
   });
 
-  test("the XML check of this test finds errors", () => {
+  test("the XML check of the JUnit tests finds errors", () => {
     for (const broken of [
       "<a>",
       "<a></b>",
@@ -96,7 +96,7 @@ describe("a table", () => {
     ["short", { text: "200.5", format: "red" }],
   ] as const;
 
-  test("is complete in a pipe", () => {
+  test("a table is complete in a pipe", () => {
     expect(renderTable(columns, rows, output())).toEqual([
       "Name                           ms",
       "a name that is rather long    1.0",
@@ -104,7 +104,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("fits the width of a terminal, and has colours there", () => {
+  test("a table fits the width of a terminal, and has colours there", () => {
     const lines = renderTable(columns, rows, output(22));
     expect(lines).toEqual([
       "\u001b[2mName           \u001b[22m  \u001b[2m   ms\u001b[22m",
@@ -113,13 +113,13 @@ describe("a table", () => {
     ]);
   });
 
-  test("shows only its header when it has no rows", () => {
+  test("a table without rows shows only its header", () => {
     expect(renderTable(columns, [], output())).toEqual(["Name  ms"]);
   });
 });
 
 describe("a progress bar", () => {
-  test("is drawn on one line of a terminal and removed", () => {
+  test("a progress bar is drawn on one line of a terminal and removed", () => {
     const err = output(30);
     const bar = createProgressBar(err, 2);
     bar.advance("the first");
@@ -132,14 +132,14 @@ describe("a progress bar", () => {
     expect(drawn.at(-1)).toBe("");
   });
 
-  test("assumes 80 columns for a terminal of unknown width", () => {
+  test("a progress bar assumes 80 columns for a terminal of unknown width", () => {
     const err = output(undefined, true);
     createProgressBar(err, 2).advance("x".repeat(200));
     const drawn = err.written().split("\r\u001b[2K");
     expect(drawn.map((line) => line.length)).toEqual([0, 29, 79]);
   });
 
-  test("escapes control characters in the name of a file", () => {
+  test("a progress bar escapes control characters in the name of a file", () => {
     const err = output(80);
     createProgressBar(err, 2).advance("a\u001b[2J\u009b\nb");
     expect(err.written()).toContain("a\\u001b[2J\\u009b\\nb");
@@ -149,7 +149,7 @@ describe("a progress bar", () => {
   test.each([
     ["a pipe", undefined, 9],
     ["one step", 80, 1],
-  ])("is not drawn for %s", (_why, width, total) => {
+  ])("a progress bar is not drawn for %s", (_why, width, total) => {
     const err = output(width);
     const bar = createProgressBar(err, total);
     bar.advance("x");
@@ -182,6 +182,6 @@ test.each([
   ["follow", "follow-retries"],
   ["zzz", undefined],
   ["", undefined],
-])("%j was probably meant to be %j", (given, expected) => {
+])("the suggestion for the misspelt name %j is %j", (given, expected) => {
   expect(nearestName(given, ["tamper", "concurrent", "follow-retries", "id"])).toBe(expected);
 });

@@ -33,33 +33,33 @@ describe("the checker", () => {
     ["signature_mismatch", 409],
     ["malformed", 409],
     ["unrecognized", 503],
-  ])("finds one that was answered %s", (outcome, status) => {
+  ])("the checker finds a genuine delivery that was answered %s", (outcome, status) => {
     expect(rulesBroken({ answers: [answer(5, outcome, status)] })).toEqual(["genuine refused"]);
   });
 
-  it("accepts the answer overloaded", () => {
+  it("the checker accepts the answer overloaded", () => {
     expect(rulesBroken({ answers: [answer(5, "overloaded", 503)] })).toEqual([]);
   });
 });
 
-describe("the checker, for a handler that never settles,", () => {
+describe("the checker of handlers that never settle", () => {
   const limits = { heldMs: 3_000 };
   const lines = [start(1, 0), line("stuck", 1, 1)];
   const held = (at: number, more: readonly LedgerLine[] = []) =>
     rulesBroken({ limits, lines: [...lines, ...more], answers: [answer(at, "in_flight", 409)] });
 
-  it("finds a redelivery that waits longer than the run may last", () => {
+  it("the checker finds a redelivery that is in flight for longer than a run may last", () => {
     expect(held(3_001)).toEqual(["held too long"]);
     expect(held(3_000)).toEqual([]);
   });
 
-  it("accepts that a later run blocks redeliveries, even if it writes its start after their answers", () => {
+  it("the checker accepts redeliveries in flight because of a later run, even if it writes its start after their answers", () => {
     expect(held(9_000, [start(2, 8_900)])).toEqual([]);
     expect(held(9_000, [start(2, 9_500)])).toEqual([]);
     expect(held(9_000, [start(2, 10_500)])).toEqual(["held too long"]);
   });
 
-  it("judges neither a run that has ended nor a mode without the limit", () => {
+  it("the checker accepts redeliveries in flight after a run that has ended, and in a mode without the limit", () => {
     const answers = [answer(9_000, "in_flight", 409)];
     const ended = [start(1, 0), line("failed", 1, 5)];
     expect(rulesBroken({ limits, lines: ended, answers })).toEqual([]);
@@ -67,10 +67,10 @@ describe("the checker, for a handler that never settles,", () => {
   });
 });
 
-describe("the checker, for the limits of a mode,", () => {
+describe("the checker of a mode's limits", () => {
   const limits = { handlersAtOnce: 1 };
 
-  it("finds handlers that ran at the same time in one receiver", () => {
+  it("the checker finds too many handlers at the same time in one receiver", () => {
     const first = [start(1, 0), line("end", 1, 20)];
     const second = [start(2, 20, "b"), line("end", 2, 30, "b")];
     expect(rulesBroken({ limits, lines: [...first, ...second] })).toEqual([]);
@@ -80,7 +80,7 @@ describe("the checker, for the limits of a mode,", () => {
     expect(rulesBroken({ limits, lines: [...first, start(1, 10, "b", 2)] })).toEqual([]);
   });
 
-  it("finds more connections than the pools may open", () => {
+  it("the checker finds more connections than the pools may open", () => {
     const connections = { limits: { connections: 60 } };
     expect(rulesBroken({ ...connections, mostConnections: 61 })).toEqual(["too many connections"]);
     expect(rulesBroken({ ...connections, mostConnections: 60 })).toEqual([]);

@@ -147,15 +147,18 @@ describe("invalid claim results", () => {
     }) as ClaimResult;
 
   it.each<[string, () => ClaimResult | Promise<ClaimResult>]>([
-    ["at once", unreadable],
-    ["later", () => Promise.resolve(unreadable())],
-  ])("an unreadable claim result (%s) is store_unavailable", async (_when, claim) => {
-    const receiver = alarmReceiver(() => undefined, { store: { ...memoryStore(), claim } });
-    expect(await receiver.receive(await delivery())).toMatchObject({
-      status: 503,
-      outcome: "store_unavailable",
-    });
-  });
+    ["returned", unreadable],
+    ["promised", () => Promise.resolve(unreadable())],
+  ])(
+    "an unreadable claim result that is %s is answered as store_unavailable",
+    async (_when, claim) => {
+      const receiver = alarmReceiver(() => undefined, { store: { ...memoryStore(), claim } });
+      expect(await receiver.receive(await delivery())).toMatchObject({
+        status: 503,
+        outcome: "store_unavailable",
+      });
+    },
+  );
 
   it("an unreadable claim result that arrives late has no effect", async () => {
     const late = deferred<ClaimResult>();

@@ -38,10 +38,13 @@ describe("impossible results of a transactional store", () => {
     ["resolves to an empty object", () => Promise.resolve({})],
     ["resolves to an unknown state", () => Promise.resolve({ state: "PROCESSED" })],
     ["hangs", never],
-    ["returns what cannot be awaited", () => ({ then: throws })],
-    ["returns what has no readable then", () => Object.defineProperty({}, "then", { get: throws })],
+    ["returns an object whose then throws", () => ({ then: throws })],
     [
-      "resolves to what cannot be read",
+      "returns an object whose then cannot be read",
+      () => Object.defineProperty({}, "then", { get: throws }),
+    ],
+    [
+      "resolves to an object whose state cannot be read",
       () => Promise.resolve(Object.defineProperty({}, "state", { get: throws })),
     ],
     [
@@ -53,23 +56,26 @@ describe("impossible results of a transactional store", () => {
         },
       }),
     ],
-    ["processed it without its work", () => Promise.resolve(PROCESSED)],
+    ["reports processed without calling its work", () => Promise.resolve(PROCESSED)],
     [
-      "processed it and throws",
+      "calls its work and throws",
       (work) => {
         void work("tx");
         throw DOWN;
       },
     ],
-    ["does not say what became of its work", (work) => work("tx")],
+    ["resolves to the result of its work, which is no state", (work) => work("tx")],
     [
-      "does not know what became of its work",
+      "resolves to the state unknown after its work",
       (work) => work("tx").then(() => ({ state: "unknown" })),
     ],
-    ["says so before its work has settled", (work) => (void work("tx"), PROCESSED)],
-    ["drops what its work rejects with", (work) => (void work("fails"), PROCESSED)],
-    ["swallows what its work rejects with", (work) => work("fails").then(noop, noop)],
-  ])("a transactional store that %s is 503", async (_how, process) => {
+    ["reports processed before its work has settled", (work) => (void work("tx"), PROCESSED)],
+    [
+      "reports processed and does not await its work, which fails",
+      (work) => (void work("fails"), PROCESSED),
+    ],
+    ["ignores the rejection of its work", (work) => work("fails").then(noop, noop)],
+  ])("the answer is 503 if a transactional store %s", async (_how, process) => {
     const { response } = await deliver(process, async (tx) => {
       await Promise.resolve();
       if (tx === "fails") throw new Error("the handler fails");
@@ -77,7 +83,7 @@ describe("impossible results of a transactional store", () => {
     expect(response).toMatchObject(UNAVAILABLE);
   });
 
-  it("the report shows the handler's error that a transactional store has swallowed", async () => {
+  it("the report shows a handler's error that a transactional store has ignored", async () => {
     const cause = new Error("the handler's own");
     const { response, error } = await deliver(
       (work) => work("tx").then(noop, noop),
@@ -100,14 +106,19 @@ describe("impossible results of a transactional store", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["no number", "soon", "10"],
+    ["a text", "soon", "10"],
     ["not finite", Number.NaN, "10"],
     ["negative", -5, "1"],
     ["missing", undefined, "10"],
-  ])("in_flight whose retryAfterMs is %s is still 409", async (_what, retryAfterMs, header) => {
-    const { response } = await deliver(() => Promise.resolve({ state: "in_flight", retryAfterMs }));
-    expect(response).toMatchObject({ status: 409, headers: { "retry-after": header } });
-  });
+  ])(
+    "in_flight from a transactional store is answered 409 if retryAfterMs is %s",
+    async (_what, retryAfterMs, header) => {
+      const { response } = await deliver(() =>
+        Promise.resolve({ state: "in_flight", retryAfterMs }),
+      );
+      expect(response).toMatchObject({ status: 409, headers: { "retry-after": header } });
+    },
+  );
 });
 
 describe("calls of the work", () => {
@@ -127,19 +138,22 @@ describe("calls of the work", () => {
   });
 
   it.each<[string, (work: Work) => unknown]>([
-    ["has said that it failed", rejects],
-    ["has said that it was processed", () => Promise.resolve(PROCESSED)],
+    ["has rejected", rejects],
+    ["has reported processed", () => Promise.resolve(PROCESSED)],
     ["was given up", never],
-  ])("a store that calls its work after it %s runs no handler", async (_when, process) => {
-    let late: Work = () => Promise.resolve();
-    const { response, ran } = await deliver((work) => {
-      late = work;
-      return process(work);
-    });
-    expect(response).toMatchObject(UNAVAILABLE);
-    await expect(late("tx")).rejects.toThrow("too late");
-    expect(ran).toEqual([]);
-  });
+  ])(
+    "a transactional store that calls its work after it %s runs no handler",
+    async (_when, process) => {
+      let late: Work = () => Promise.resolve();
+      const { response, ran } = await deliver((work) => {
+        late = work;
+        return process(work);
+      });
+      expect(response).toMatchObject(UNAVAILABLE);
+      await expect(late("tx")).rejects.toThrow("too late");
+      expect(ran).toEqual([]);
+    },
+  );
 
   it("a transactional store that repeats its work forever is given up after handlerTimeoutMs", async () => {
     const { response, ran, error } = await deliver(
@@ -172,14 +186,18 @@ describe("calls of the work", () => {
 
 describe("lost transactions", () => {
   it.each([
-    ["that is cut", rejects, DOWN],
-    ["that ends as if all were well", () => Promise.resolve(PROCESSED), expect.any(TypeError)],
+    ["whose store rejects", rejects, DOWN],
     [
-      "that was committed elsewhere",
+      "whose store reports processed before its work has settled",
+      () => Promise.resolve(PROCESSED),
+      expect.any(TypeError),
+    ],
+    [
+      "that another process has completed",
       () => Promise.resolve({ state: "completed" }),
       expect.any(TypeError),
     ],
-  ])("a transaction %s aborts the signal and ends as 503", async (_how, end, error) => {
+  ])("a transaction %s aborts the signal and is answered 503", async (_how, end, error) => {
     const aborted = deferred<unknown>();
     const { response, ...scene } = await deliver(
       (work) => {

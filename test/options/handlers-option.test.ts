@@ -6,19 +6,22 @@ const noop = () => undefined;
 
 describe("accepted handlers", () => {
   test.each<[string, object]>([
-    ["one for alarms", { new_alarm: noop }],
-    ["one for events", { delete_my_data_event: noop }],
-    ["one for what is not recognized", { unrecognized: noop }],
+    ["a handler for alarms", { new_alarm: noop }],
+    ["a handler for events", { delete_my_data_event: noop }],
+    ["a handler for unrecognized deliveries", { unrecognized: noop }],
     ["all three", { new_alarm: noop, delete_my_data_event: noop, unrecognized: noop }],
-    ["async", { new_alarm: () => Promise.resolve() }],
-    ["a map with one event type", { delete_my_data_event: { DATA_DELETED: noop } }],
-    ['a map with "*" alone', { delete_my_data_event: { "*": noop } }],
-    ["undefined beside one that is not", { new_alarm: noop, delete_my_data_event: undefined }],
+    ["async functions", { new_alarm: () => Promise.resolve() }],
+    ["an event map with one event type", { delete_my_data_event: { DATA_DELETED: noop } }],
+    ['an event map with only "*"', { delete_my_data_event: { "*": noop } }],
+    ["undefined beside a handler", { new_alarm: noop, delete_my_data_event: undefined }],
     [
-      "undefined in a map beside one that is not",
+      "undefined beside a handler in an event map",
       { delete_my_data_event: { DATA_DELETED: undefined, "*": noop } },
     ],
-    ["without a prototype", Object.assign(Object.create(null) as object, { new_alarm: noop })],
+    [
+      "an object without a prototype",
+      Object.assign(Object.create(null) as object, { new_alarm: noop }),
+    ],
   ])("handlers may be %s", (_, handlers) => {
     expect(() => createWebhookReceiver(optionsWith({ handlers }))).not.toThrow();
   });
@@ -30,12 +33,15 @@ describe("missing handlers", () => {
     ["null", null],
     ["a function", noop],
     ["a text", "new_alarm"],
-    ["empty", {}],
+    ["an empty object", {}],
     ["an empty list", []],
-    ["undefined, all of them", { new_alarm: undefined, unrecognized: undefined }],
-    ["an empty map", { delete_my_data_event: {} }],
-    ["a map of undefined", { delete_my_data_event: { DATA_DELETED: undefined, "*": undefined } }],
-    ["an empty map beside a handler", { new_alarm: noop, delete_my_data_event: {} }],
+    ["all undefined", { new_alarm: undefined, unrecognized: undefined }],
+    ["an empty event map", { delete_my_data_event: {} }],
+    [
+      "an event map of undefined",
+      { delete_my_data_event: { DATA_DELETED: undefined, "*": undefined } },
+    ],
+    ["an empty event map beside a handler", { new_alarm: noop, delete_my_data_event: {} }],
   ])("handlers are missing if they are %s", (_, handlers) => {
     const { code, message } = refusalOf(optionsWith({ handlers }));
     expect(code).toBe("missing_handlers");

@@ -27,7 +27,7 @@ describe("an API report", () => {
     expect(reports["express"]).not.toContain("interface Receiver");
   });
 
-  test("an API report shows a type that no entry exports, so that its change is a difference", () => {
+  test("an API report shows a type that no entry exports, so that a change of it is visible", () => {
     const reports = reportsOf({
       index: extracted(EXPORTED_RECEIVER),
       express: extracted(SHARED_OPTIONS),
@@ -37,7 +37,7 @@ describe("an API report", () => {
     expect(reports["hono"]).toContain(SHARED_OPTIONS);
   });
 
-  test("an API report shows an unexported type that has only the name of another entry's export", () => {
+  test("an API report shows an unexported type that only shares its name with an export of another entry", () => {
     const other = "// @public\ninterface Receiver {\n    read(): void;\n}";
     const reports = reportsOf({ index: extracted(EXPORTED_RECEIVER), redis: extracted(other) });
     expect(reports["redis"]).toContain(other);
@@ -52,7 +52,7 @@ describe("an API report", () => {
     expect(index).not.toContain("'c'");
   });
 
-  test("an API report names each export and each overload without a docstring, and no field", () => {
+  test("the check for docstrings names each export and each overload without one, but no field", () => {
     const { index = "" } = reportsOf({
       index: extracted(
         "// @public (undocumented)\nexport function f(a: string): void;",
@@ -64,7 +64,7 @@ describe("an API report", () => {
     expect(undocumentedExports(index)).toEqual(["function f(a: string): void;"]);
   });
 
-  test("an API report that has an unknown layout is refused", () => {
+  test("an API report with an unknown layout is refused", () => {
     expect(() => reportsOf({ index: "# Another tool's report" })).toThrow(/unknown layout/);
   });
 });

@@ -22,10 +22,7 @@ import { fixtureNamed, fixtures, fixturesFolder, type Fixture } from "../support
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/**
- * A receiver whose clock shows the time of the replayed fixture, and the records that it has
- * handled.
- */
+/** A receiver whose clock can be set to the time of a fixture, and the records that it has handled. */
 function createReplay() {
   let nowMs = 0;
   const records: (Alarm | OnlineDataEvent)[] = [];
@@ -71,7 +68,7 @@ function runNode(args: readonly string[], stdin = ""): Promise<Run> {
   });
 }
 
-/** Each value of a list is sent as a header line of its own. */
+/** A list of values becomes one header line for each value. */
 function requestOf({ headers, body }: Fixture): WireRequest {
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     [value].flat().map((text) => [name, text] as const),
@@ -91,7 +88,7 @@ describe.each([directTarget, ...adapterTargets])("$name", (target) => {
     await mounted.close();
   });
 
-  it.each(fixtures)(`${target.name} replays $name`, async (fixture) => {
+  it.each(fixtures)(`${target.name} answers the fixture $name as it expects`, async (fixture) => {
     const handledBefore = records.length;
     setClock(fixture);
     const { status, body } = await mounted.send(requestOf(fixture));
@@ -106,7 +103,7 @@ describe.each([directTarget, ...adapterTargets])("$name", (target) => {
 });
 
 describe("the fixtures", () => {
-  it("the fixtures equal the output of generate.mjs", async () => {
+  it("the fixtures are exactly the files that generate.mjs writes", async () => {
     expect(await runNode(["fixtures/generate.mjs", "--check"])).toEqual({
       code: 0,
       stdout: "",
@@ -114,12 +111,12 @@ describe("the fixtures", () => {
     });
   });
 
-  it("every fixture has an id of its own, so that one receiver can replay all of them", () => {
+  it("each fixture has its own id, so that one receiver can replay all of them", () => {
     const ids = fixtures.map(({ headers }) => String(headers["X-Webhook-Id"]));
     expect(new Set(ids).size).toBe(fixtures.length);
   });
 
-  it("the fixtures contain one alarm for each breach event type and each bureau source", async () => {
+  it("there is one fixture for each breach event type and each bureau source", async () => {
     const names = fixtures
       .map(({ name }) => name)
       .filter((name) => /^alarm-(.*-hacked|bureau-.*)$/.test(name));
@@ -142,7 +139,7 @@ describe("the fixtures", () => {
     for (const alarm of alarms) expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
   });
 
-  it("the fixtures contain one Online Data event for each type, with its severity", async () => {
+  it("there is one fixture for each type of Online Data event, with its severity", async () => {
     const names = fixtures
       .map(({ name }) => name)
       .filter((name) => /^event-(data|deletion|personal|power|user)-/.test(name));
@@ -158,7 +155,7 @@ describe("the fixtures", () => {
     ]);
   });
 
-  it("the fixtures name no real person: every mail address and link has a reserved domain", () => {
+  it("every e-mail address and link in a fixture is at a reserved domain, so it belongs to no one", () => {
     const texts = fixtures.map(({ body }) => Buffer.from(body).toString());
     const hosts = texts.flatMap((text) =>
       [...text.matchAll(/(?:@|:\/\/|:\\\/\\\/)([\w.-]+)/g)].map(([, host]) => host),
@@ -192,7 +189,7 @@ describe("generate.mjs --check", () => {
     await rm(folder, { recursive: true });
   });
 
-  it("generate.mjs --check names a file that differs, a missing file and a file that should not exist", async () => {
+  it("generate.mjs --check names a file that differs, one that is missing and one that is left over", async () => {
     const check = [join(folder, "generate.mjs"), "--check"];
     expect(await runNode(check)).toMatchObject({ code: 0 });
 
@@ -228,8 +225,8 @@ describe("golden-vector", () => {
   });
 });
 
-describe("an unusual fixture", () => {
-  it("the alarm fixtures with legacy and standardized dates have the same times", async () => {
+describe("an unusual fixture has the content that its name says", () => {
+  it("the fixtures of alarm dates have the same time in both formats", async () => {
     const legacy = await handledAlarm("alarm-dates-legacy");
     const standardized = await handledAlarm("alarm-dates-standardized");
     for (const field of ["date", "checked_at", "created_at", "updated_at"] as const) {
@@ -239,7 +236,7 @@ describe("an unusual fixture", () => {
     }
   });
 
-  it("the event fixtures with dates of all formats have the same time", async () => {
+  it("the fixtures of event dates have the same time in all formats", async () => {
     const names = ["event-date-legacy", "event-date-standardized", "event-data-reappeared"];
     const events = await Promise.all(names.map((name) => handledRecord<OnlineDataEvent>(name)));
     expect(events.map(({ occurred_at }) => occurred_at)).toEqual([
@@ -252,7 +249,7 @@ describe("an unusual fixture", () => {
     );
   });
 
-  it("the fixtures with digit strings arrive as numbers, and a number in a text field as text", async () => {
+  it("the handler gets numbers for the digit strings of a fixture, and text for the number in a text field", async () => {
     expect(await handledAlarm("alarm-digit-string-ids")).toMatchObject({
       id: 1203,
       account_id: 4242,
@@ -266,7 +263,7 @@ describe("an unusual fixture", () => {
     });
   });
 
-  it("the fixtures with unknown fields and enum values arrive with them", async () => {
+  it("the handler gets the unknown fields and enum values of a fixture", async () => {
     expect(await handledAlarm("alarm-unknown-fields")).toMatchObject({
       risk_score: 0.87,
       is_resolved: 0,
@@ -281,7 +278,7 @@ describe("an unusual fixture", () => {
     expect(await handledRecord("event-unknown-type")).toMatchObject({ type: "SCAN_SCHEDULED" });
   });
 
-  it("the fixtures with text beyond ASCII arrive equal, written directly or in escapes", async () => {
+  it("the fixtures of text beyond ASCII have the same text, with and without escapes", async () => {
     const { text } = await handledAlarm("alarm-non-ascii-text");
     const escaped = await handledAlarm("alarm-escaped-text");
     expect(text).toContain("東京");
@@ -290,7 +287,7 @@ describe("an unusual fixture", () => {
     expect(Buffer.from(body).toString()).toMatch(/^[ -~]+$/);
   });
 
-  it("the fixtures with an empty and a broken payload reach the handler", async () => {
+  it("a fixture with an empty or broken payload reaches the handler, where parseAlarmPayload throws", async () => {
     for (const [name, code] of [
       ["alarm-empty-payload", "empty_payload"],
       ["alarm-broken-payload", "invalid_json"],
@@ -306,8 +303,8 @@ describe("an unusual fixture", () => {
   });
 });
 
-describe("a hostile fixture", () => {
-  it("the fixture of a shifted delimiter has a valid signature over the joined string", () => {
+describe("a hostile fixture has the content that its name says", () => {
+  it("the fixture shifted-delimiter has a good signature over the joined string", () => {
     const { headers, body } = fixtureNamed("hostile/shifted-delimiter");
     const mac = createHmac("sha256", TEST_SECRET)
       .update(`v1:${String(headers["X-Webhook-Timestamp"])}:${String(headers["X-Webhook-Id"])}:`)
@@ -316,11 +313,11 @@ describe("a hostile fixture", () => {
     expect(headers["X-Webhook-Id"]).toContain(":");
   });
 
-  it("the fixture of a repeated header has a list of values", () => {
+  it("the fixture repeated-header has a list as the value of the header", () => {
     expect(fixtureNamed("hostile/repeated-header").headers["X-Webhook-Id"]).toHaveLength(2);
   });
 
-  it("the fixture of a body that is not UTF-8 has its bytes in base64", async () => {
+  it("the fixture invalid-utf-8 has its body in base64", async () => {
     const text = await readFile(join(fixturesFolder, "hostile/invalid-utf-8.json"), "utf8");
     expect(JSON.parse(text)).toHaveProperty("bodyBase64");
     expect(JSON.parse(text)).not.toHaveProperty("body");
@@ -328,7 +325,7 @@ describe("a hostile fixture", () => {
     expect(() => utf8.decode(fixtureNamed("hostile/invalid-utf-8").body)).toThrow(TypeError);
   });
 
-  it("the fixture of a byte order mark writes it as an escape, and it is sent", async () => {
+  it("the fixture byte-order-mark writes the mark as an escape, and it is sent", async () => {
     const text = await readFile(join(fixturesFolder, "hostile/byte-order-mark.json"), "utf8");
     expect(text).toContain(String.raw`"body": "\ufeff{`);
     expect([...fixtureNamed("hostile/byte-order-mark").body.slice(0, 3)]).toEqual([
@@ -336,7 +333,7 @@ describe("a hostile fixture", () => {
     ]);
   });
 
-  it("the fixture of __proto__ arrives with it as an ordinary key and pollutes no prototype", async () => {
+  it("__proto__ in a fixture reaches the handler as an ordinary key and pollutes nothing", async () => {
     const alarm = await handledAlarm("hostile/proto-key");
     expect(Object.keys(alarm)).toEqual(expect.arrayContaining(["__proto__", "constructor"]));
     expect(Object.getPrototypeOf(alarm)).toBe(Object.prototype);
@@ -344,8 +341,8 @@ describe("a hostile fixture", () => {
   });
 });
 
-describe("the script in the README of the fixtures", () => {
-  it("the script in the README of the fixtures makes a fixture of a redacted body", async () => {
+describe("the README's script", () => {
+  it("the script in the README of the fixtures makes a fixture from a redacted body", async () => {
     const readme = await readFile(join(fixturesFolder, "README.md"), "utf8");
     const script = /```js\n( +\/\/ node record\.mjs [^]*?)\n *```/.exec(readme)?.[1] ?? "";
     const { body } = fixtureNamed("alarm-non-ascii-text");

@@ -10,7 +10,7 @@ import {
 } from "../../src/index.js";
 import { CANARIES, canariesIn, shownOf } from "../support/canaries.js";
 
-describe("the library's own errors", () => {
+describe("personal data in the library's own errors", () => {
   const { nationalId, email, iban, secret, oldSecret } = CANARIES;
   const schema = (issues: readonly { message: string }[] | Promise<never>) => ({
     "~standard": {
@@ -22,10 +22,10 @@ describe("the library's own errors", () => {
 
   it.each<[string, () => unknown]>([
     ["a payload that is not JSON", () => parseAlarmPayload({ payload: `{ssn: ${nationalId}}` })],
-    ["a payload that breaks off", () => parseAlarmPayload({ payload: `{"ssn": "${nationalId}` })],
+    ["a truncated payload", () => parseAlarmPayload({ payload: `{"ssn": "${nationalId}` })],
     ["a payload of white space", () => parseAlarmPayload({ payload: " " })],
     [
-      "a payload that does not fit",
+      "a payload that the schema refuses",
       () =>
         parseAlarmPayload(
           { payload: JSON.stringify({ email }) },
@@ -36,7 +36,7 @@ describe("the library's own errors", () => {
       "an asynchronous schema",
       () => parseAlarmPayload({ payload: `"${iban}"` }, schema(Promise.reject(new Error(iban)))),
     ],
-  ])("the error for %s quotes no canary when printed", (_why, run) => {
+  ])("the printed error for %s quotes no personal data", (_why, run) => {
     const error = thrownBy(run);
     expect(error).toBeInstanceOf(AlarmPayloadError);
     const shown = [String(error), JSON.stringify(error), inspect(error, { depth: 20 })];
@@ -46,10 +46,10 @@ describe("the library's own errors", () => {
 
   it.each<[string, () => unknown]>([
     ["a time", () => parseGatewayTime(nationalId)],
-    ["a moment that never was", () => parseGatewayTime("1900-13-01 09:09:88")],
+    ["a date that does not exist", () => parseGatewayTime("1900-13-01 09:09:88")],
     ["a secret with white space", () => receiverWithSecret(`${secret}\n`)],
-    ["a list with such a secret", () => receiverWithSecret([secret, ` ${oldSecret}`])],
-    ["a list with no text", () => receiverWithSecret([secret, 7])],
+    ["a list with a secret with white space", () => receiverWithSecret([secret, ` ${oldSecret}`])],
+    ["a list with a number", () => receiverWithSecret([secret, 7])],
     ["a secret for one type only", () => receiverWithSecret({ new_alarm: secret })],
     [
       "a secret for an unknown type",
@@ -57,19 +57,19 @@ describe("the library's own errors", () => {
         receiverWithSecret({ new_alarm: secret, delete_my_data_event: secret, other: oldSecret }),
     ],
     [
-      "both a secret and none",
+      "a secret together with acceptUnsignedDeliveries",
       () => createWebhookReceiver({ secret, acceptUnsignedDeliveries: true, handlers } as never),
     ],
-    ["signing an impossible id", () => signDelivery({ secret, id: email, timestamp: 0, body: "" })],
+    ["signing an invalid id", () => signDelivery({ secret, id: email, timestamp: 0, body: "" })],
     [
-      "signing with an impossible secret",
+      "signing with an invalid secret",
       () => signDelivery({ secret: ` ${secret}`, id: "1", timestamp: 0, body: nationalId }),
     ],
     [
-      "verifying with an impossible secret",
+      "verifying with an invalid secret",
       () => verifySignature({ secret: [secret, `${oldSecret} `], headers: {}, body: nationalId }),
     ],
-  ])("the error for %s quotes no canary at all", async (_why, run) => {
+  ])("the error for %s holds no personal data and no secret", async (_why, run) => {
     const error = await rejectionOf(run);
     expect(error).toBeInstanceOf(Error);
     expect(canariesIn(shownOf(error))).toEqual([]);

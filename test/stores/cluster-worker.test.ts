@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-it("A receiver without a store warns in a worker of node:cluster", async () => {
+it("a receiver without a store warns in a worker of node:cluster", async () => {
   const script = "test/support/cluster-worker-child.ts";
   const env = { ...process.env, NODE_OPTIONS: "", KUBERNETES_SERVICE_HOST: "" };
   const run = promisify(execFile)(process.execPath, ["--import", "tsx", script], {

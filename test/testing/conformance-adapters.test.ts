@@ -7,7 +7,7 @@ import { TEST_SECRET } from "../support/deliveries.js";
 import { ledgerReceiver } from "../support/testing/run-suite.js";
 import { createLedger } from "../support/ledger.js";
 
-/** Gives the tests their names before a server exists. */
+/** Only for the names of the tests, which must exist before a server does. */
 const cases = receiverConformance({
   target: ledgerReceiver({ record: () => undefined }),
   secret: TEST_SECRET,
@@ -35,12 +35,12 @@ describe.each([directTarget, ...adapterTargets])("conformance of $name", (target
     await mounted.close();
   });
 
-  it.each(cases)("$id: $title", async ({ id, group }) => {
+  it.each(cases)(`${target.name} passes $id: $title`, async ({ id, group }) => {
     const result = await bound.get(id)?.run();
     // A function has no connection, and the kit speaks only HTTP/1.1.
     const isJudged = typeof mounted.target === "string" || group !== "transport";
     expect(result?.result).toBe(isJudged ? "passed" : "not_judged");
     expect(result?.exchanges.length ?? 0).toBeGreaterThanOrEqual(isJudged ? 1 : 0);
-    expect(result?.reason ?? "give a URL").toContain("give a URL");
+    expect(result?.reason ?? "pass a URL").toContain("pass a URL");
   });
 });

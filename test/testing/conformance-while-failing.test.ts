@@ -35,7 +35,7 @@ describe("whileFailing", () => {
     };
     const [result] = (await runSuite({ target, whileFailing }, ["failure_sent_again"])).results;
     expect(result?.result).toBe("not_judged");
-    expect(result?.reason).toContain("give handled");
+    expect(result?.reason).toContain("the option handled");
   });
 
   it("whileFailing alone is enough if the receiver names its outcomes, and the report says so", async () => {
@@ -44,6 +44,6 @@ describe("whileFailing", () => {
     const target = ledgerReceiver(ledger);
     const [result] = (await runSuite({ target, whileFailing }, ["failure_sent_again"])).results;
     expect(result?.result).toBe("passed");
-    expect(result?.reason).toContain("by the outcome that the receiver's answer names");
+    expect(result?.reason).toContain("by the outcome in the receiver's answer");
   });
 });

@@ -49,14 +49,14 @@ describe("whileSlow", () => {
     const { whileSlow } = ledger;
     const result = await judgeSlow({ target: ledgerReceiver(ledger), whileSlow });
     expect(result?.result).toBe("passed");
-    expect(result?.reason).toContain("by the outcome that the receiver's answer names");
+    expect(result?.reason).toContain("by the outcome in the receiver's answer");
   });
 
   it("whileSlow alone is not enough if the receiver names no outcome", async () => {
     const target: Answering = () => new Response("", { status: 200 });
     const result = await judgeSlow({ target, whileSlow: createLedger().whileSlow });
     expect(result?.result).toBe("not_judged");
-    expect(result?.reason).toContain("give handled");
+    expect(result?.reason).toContain("the option handled");
   });
 
   it("whileSlow catches a final status for a late handler", async () => {
@@ -73,7 +73,7 @@ describe("whileSlow", () => {
   it.each<[string, () => Promise<unknown>]>([
     ["the option whileSlow failed: no switch", () => Promise.reject(new Error("no switch"))],
     ["the option whileSlow must call and await its argument", () => Promise.resolve()],
-  ])("a broken whileSlow is named: %s", async (message, option) => {
+  ])("a broken whileSlow fails the case with the message: %s", async (message, option) => {
     const failure = await failureOf(CASE, { whileSlow: option as WhileSlow });
     expect(failure.message).toContain(message);
   });

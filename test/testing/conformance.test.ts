@@ -81,7 +81,7 @@ describe("without a probe", () => {
     ]);
     for (const { result, reason } of report.results) {
       if (result === "not_judged")
-        expect(reason).toMatch(/give handled|give whileFailing|give whileSlow|a URL/);
+        expect(reason).toMatch(/option handled|option whileFailing|option whileSlow|a URL/);
     }
   });
 
@@ -90,9 +90,12 @@ describe("without a probe", () => {
     expect(results.map(({ result, reason }) => [result, reason])).toEqual([
       [
         "passed",
-        "half of the JSON was acknowledged; give handled to see whether it was also handled",
+        "half of the JSON was acknowledged; to see whether it was also handled, pass the option handled",
       ],
-      ["passed", "judged by the outcome that the receiver's answer names; give handled to see it"],
+      [
+        "passed",
+        "judged by the outcome in the receiver's answer; to see it, pass the option handled",
+      ],
     ]);
   });
 

@@ -174,7 +174,7 @@ describe("well-signed deliveries that a receiver refuses", () => {
     [-(12 * 60 + 40), "timestamp_behind", "12 min 40 s behind"],
     [-(3 * 86_400 + 7_205), "timestamp_behind", "3 days 2 h behind"],
     [601, "timestamp_ahead", "10 min 1 s ahead of"],
-    [2 * 3_600 + 30, "timestamp_ahead", "local time taken for UTC"],
+    [2 * 3_600 + 30, "timestamp_ahead", "local time was read as UTC"],
   ])("diagnoseSignature names a clock that is off by %i s", async (seconds, code, words) => {
     const timestamp = NOW_MS / 1000 + seconds;
     const change = { "X-Webhook-Timestamp": String(timestamp), ...(await signed(ID, timestamp)) };

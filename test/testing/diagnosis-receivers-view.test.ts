@@ -168,7 +168,7 @@ describe("hostile input", () => {
     ["a revoked Proxy", revoked],
     ["a Proxy that throws", () => new Proxy({}, THROWS)],
     ["a list of revoked Proxies", () => [revoked()]],
-    ["values that throw", () => ({ "X-Webhook-Id": revoked() })],
+    ["a record of values that throw", () => ({ "X-Webhook-Id": revoked() })],
   ])("diagnoseSignature does not reject for headers that are %s", async (_, headersOf) => {
     expect((await codesOf({}, { headers: headersOf() }))[0]).toBe("all_headers_missing");
   });

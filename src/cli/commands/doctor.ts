@@ -54,7 +54,7 @@ export const doctor = createCommand({
     "max-body-bytes": MAX_BODY_OPTION,
     only: { kind: "list", value: "<id>", help: "Runs only this case. May be repeated." },
     skip: { kind: "list", value: "<id>", help: "Skips this case. May be repeated." },
-    strict: { kind: "flag", help: "Cases that should pass must pass." },
+    strict: { kind: "flag", help: "Also exits 1 when a case that should pass fails." },
     junit: { kind: "text", value: "<file>", help: "Also writes a JUnit report." },
     ...CONNECTION_OPTIONS,
     ...SECRET_OPTIONS,
@@ -157,7 +157,7 @@ function chosen(
   const unknown = [...only, ...skip].find((id) => !ids.includes(id));
   if (unknown !== undefined) {
     throw new UsageError(
-      `there is no case ${printableLine(unknown, 60)}${hintOf(unknown, ids)} There are ${ids.join(", ")}`,
+      `there is no case ${printableLine(unknown, 60)}${hintOf(unknown, ids) || "."} The cases are ${ids.join(", ")}`,
     );
   }
   const left = cases.filter(

@@ -24,12 +24,12 @@ export const explain = createCommand({
     body: {
       kind: "text",
       value: "<file>",
-      help: "The exact body, if it is in a file of its own.",
+      help: "The file with the exact body, if the capture holds only the head.",
     },
     now: {
       kind: "text",
       value: "<time>",
-      help: "The time of the capture: Unix seconds, ISO 8601, or YYYY-MM-DD HH:MM:SS in UTC. Default: the time in the capture, or else the clock.",
+      help: "The time of the capture: Unix seconds, ISO 8601, or YYYY-MM-DD HH:MM:SS in UTC. Default: the time in the capture, otherwise the current time.",
     },
     "other-secret": {
       kind: "list",

@@ -22,12 +22,12 @@ const MAX_WAITING = 20;
 /** A receiver on this machine that shows each request. */
 export const listen = createCommand({
   name: "listen",
-  summary: "a local receiver that shows each delivery as it comes",
+  summary: "a local receiver that shows each delivery when it arrives",
   usage: "",
   positionals: { min: 0, max: 0 },
   about: [
     "Receives deliveries on any path. Shows for each one the outcome, status, type, id, size and time, and why it is refused. It never shows the body without --show-body.",
-    "With --forward it sends every delivery on to your app, also bad ones, with the exact bytes and headers, and answers with the app's answer. It answers 503 if the app gives no answer or more than 1 MiB, so that the gateway sends again.",
+    "With --forward it passes every delivery on to your app, also invalid ones, with the exact bytes and headers, and returns the app's answer. It answers 503 if the app gives no answer or more than 1 MiB, so that the gateway sends again.",
     "During a rotation, pass several secrets. It runs until Ctrl-C (exit code 130).",
   ],
   options: {
@@ -47,7 +47,7 @@ export const listen = createCommand({
     record: {
       kind: "text",
       value: "<folder>",
-      help: "Writes each authentic delivery to this folder as a fixture, redacted and signed anew with the test secret.",
+      help: "Writes each authentic delivery to this folder as a fixture, redacted and signed again with the test secret.",
     },
     forward: { kind: "text", value: "<url>", help: "The URL of your app." },
     "accept-unsigned": {

@@ -17,7 +17,7 @@ export const replay = createCommand({
   usage: "<files…> --to <url>",
   positionals: { min: 1, max: 10_000 },
   about: [
-    "Sends fixtures one after the other: files, whole folders, or patterns. Each is signed anew with your secret, under a new id and at its age when it was received. A fixture with a bad signature keeps it, since it must be refused.",
+    "Sends fixtures one after the other: files, whole folders, or patterns. Each is signed again with your secret, under a new id and with the age that it had when it was received. A bad signature stays bad, since the endpoint must refuse that fixture.",
     "Compares the status with the fixture's expectation, and the outcome if the answer names one. A fixture without an expectation is shown as not judged.",
     "Exits 0 when every fixture is answered as it expects, 1 otherwise.",
   ],

@@ -26,7 +26,7 @@ export const send = createCommand({
   positionals: { min: 1, max: 1 },
   about: [
     "Sends one signed delivery and shows the request, the status, the outcome and the time. The delivery is made up, unless --fixture or --body names one.",
-    "Exits 0 when the delivery is acknowledged (2xx). With --copies, one copy must be acknowledged, and no answer may make the gateway give up. With --tamper, --stale or --wrong-secret a 2xx is the failure: exits 0 when every copy is answered and refused, with --follow-retries at the last attempt.",
+    "Exits 0 when the delivery is acknowledged (2xx). With --copies, one copy must be acknowledged, and no answer may make the gateway give up. With --tamper, --stale or --wrong-secret the endpoint must refuse the delivery: exits 0 when every copy is answered without a 2xx, and with --follow-retries when the last attempt is.",
   ],
   options: {
     ...DELIVERY_OPTIONS,
@@ -90,7 +90,7 @@ export const send = createCommand({
     if (values["follow-retries"]) {
       if (values.tamper || values.stale !== undefined) {
         throw new UsageError(
-          "--follow-retries signs each attempt anew: leave out --tamper and --stale",
+          "--follow-retries signs each attempt again: leave out --tamper and --stale",
         );
       }
       const connection = { timeoutMs: timeout, insecure };

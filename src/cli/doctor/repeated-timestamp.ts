@@ -29,7 +29,7 @@ export interface ProbeOptions extends SenderOptions {
 }
 
 const REFUSED =
-  "The gateway's document says that each attempt is signed anew, and then this is right. If your log says that it repeats the first timestamp, raise timestampToleranceMs: with a store that survives restarts, up to retentionMs.";
+  "The gateway's document says that each attempt is signed again. Then this result is right. If your log says that the gateway repeats the first timestamp, raise timestampToleranceMs: with a store that survives restarts, up to retentionMs.";
 const TAKEN =
   "A captured delivery can be sent again for that long, so its id must be remembered longer (retentionMs).";
 

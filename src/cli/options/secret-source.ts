@@ -50,7 +50,7 @@ export async function readOneSecret(io: CommandIo, values: SecretValues): Promis
   return secret;
 }
 
-/** The error for a missing secret. `orElse` names another way out. */
+/** The error for a missing secret. `orElse` names an alternative to a secret. */
 export function noSecret(orElse = ""): UsageError {
   return new UsageError(`no secret: set ${VARIABLE}, or pass --secret-file or --secret${orElse}`);
 }

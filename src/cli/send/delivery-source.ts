@@ -47,7 +47,7 @@ export const DELIVERY_OPTIONS = {
   fixture: {
     kind: "text",
     value: "<file>",
-    help: "Sends the body of a recorded fixture, signed anew, with a new id and the current time.",
+    help: "Sends the body of a recorded fixture, signed again, with a new id and the current time.",
   },
   body: {
     kind: "text",

@@ -12,7 +12,7 @@ import {
   wrongSecret,
 } from "./unverifiable-requests.js";
 
-/** How a receiver answers strangers: without server errors, other methods or data. */
+/** An unauthenticated request must get no server error and no data. Other methods are refused. */
 export const answerRules: readonly ConformanceRule[] = [
   {
     id: "no_server_errors",
@@ -47,7 +47,7 @@ export const answerRules: readonly ConformanceRule[] = [
   {
     id: "other_methods",
     level: "should",
-    title: "a delivery with another method than POST is refused",
+    title: "a delivery with a method other than POST is refused",
     why: "The gateway sends only POST. Any other method is a scanner or a mistake.",
     fix: "Answer 405 to other methods. GET and HEAD may get any answer, as long as nothing is handled.",
     async check(context) {

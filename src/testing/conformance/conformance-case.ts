@@ -43,7 +43,7 @@ export interface ConformanceExchange {
 export interface ConformanceResult {
   /** `not_judged`: the given options do not show from outside whether the receiver conforms. */
   readonly result: "passed" | "not_judged";
-  /** With `not_judged`: what is missing. With `passed`: what the case took on trust, if anything. */
+  /** With `not_judged`: what is missing. With `passed`: what the case assumed unseen, if anything. */
   readonly reason?: string | undefined;
   /** Every request of the case, in the order of sending. */
   readonly exchanges: readonly ConformanceExchange[];

@@ -16,10 +16,10 @@ export interface ConformanceRule extends Omit<ConformanceDescription, "group"> {
 export const UNMET_NEEDS: Readonly<Record<Need, string>> = {
   new_alarm: "the receiver is not registered for new_alarm",
   delete_my_data_event: "the receiver is not registered for delete_my_data_event",
-  url: "this case is about the connection: give a URL as target",
-  handled: "how often a delivery was handled cannot be seen from outside: give handled",
-  whileFailing: "the handler cannot be made to fail from outside: give whileFailing",
-  whileSlow: "the handler cannot be made slow from outside: give whileSlow",
+  url: "this case is about the connection: pass a URL as target",
+  handled: "how often a delivery was handled cannot be seen from outside: pass the option handled",
+  whileFailing: "the handler cannot be made to fail from outside: pass the option whileFailing",
+  whileSlow: "the handler cannot be made slow from outside: pass the option whileSlow",
 };
 
 /** The first need of a rule that the settings do not meet. */

@@ -75,7 +75,7 @@ export async function expectHandledOnce(
 
 /** The note of a case that trusts the outcome in an answer. */
 export const TRUSTED_OUTCOME =
-  "judged by the outcome that the receiver's answer names; give handled to see it";
+  "judged by the outcome in the receiver's answer; to see it, pass the option handled";
 
 /** The same id with another body is a duplicate. The same body under another id is not. */
 export async function expectDuplicatesByIdAlone(context: CaseContext): Promise<void> {

@@ -55,7 +55,9 @@ export async function expectAcceptedOrRetried(
     if ((await runsOfAcknowledged(context, name, delivery, answer)) === undefined) unseen ??= name;
   }
   if (unseen !== undefined) {
-    context.note(`${unseen} was acknowledged; give handled to see whether it was also handled`);
+    context.note(
+      `${unseen} was acknowledged; to see whether it was also handled, pass the option handled`,
+    );
   }
 }
 
@@ -77,7 +79,7 @@ export async function expectNotGivenUp(
       const runs = await runsOfAcknowledged(context, name, request, answer);
       if (runs === undefined && answer.outcome !== "handled") {
         context.leaveUnjudged(
-          `${name} was acknowledged; whether it was handled cannot be seen: give handled`,
+          `${name} was acknowledged; whether it was handled cannot be seen without the option handled`,
         );
       }
     }

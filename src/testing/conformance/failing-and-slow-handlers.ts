@@ -9,7 +9,7 @@ import { sendUntilAcknowledged } from "./resending.js";
 
 /**
  * Sends `requests` duplicates of a delivery at the same time while its handler fails. The gateway must send
- * each of them again, and the next one must be handled. A 2xx to a duplicate in flight would be the end of
+ * each of them again, and the next one must be handled. A 2xx to a duplicate in flight would lose
  * the alarm too.
  */
 export async function expectFailureRetried(context: CaseContext, requests: number): Promise<void> {

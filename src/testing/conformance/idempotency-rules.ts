@@ -17,7 +17,7 @@ const TWICE =
 const REMEMBER =
   "Remember the X-Webhook-Id of each handled delivery in a store that all processes share.";
 const HANDLED_LATER =
-  "the delivery was handled only after the answer: that is right if it was in a queue that survives the process; then let handled count what is in the queue";
+  "the delivery was handled only after the answer: that is right if it was in a queue that survives the process; in that case let handled also count the deliveries in the queue";
 
 /** Each delivery must be handled exactly once. */
 export const idempotencyRules: readonly ConformanceRule[] = [

@@ -42,8 +42,8 @@ const RULES: Readonly<Record<ConformanceGroup, readonly ConformanceRule[]>> = {
  * Each case sends synthetic deliveries with new ids. The receiver handles the genuine ones as if they were
  * real, about 90 in a whole run.
  *
- * What the given options do not show ends as `not_judged`, which a test runner counts as passed. Give
- * `handled`, `whileFailing` and `whileSlow` to see more, and read each `result` of `runConformance` once.
+ * A case whose result the options do not show ends as `not_judged`, which a test runner counts as passed.
+ * Pass `handled`, `whileFailing` and `whileSlow` to see more, and read each `result` of `runConformance` once.
  *
  * @example
  * const target = "http://127.0.0.1:3000/webhooks/gateway";

@@ -17,7 +17,7 @@ import {
 export interface ConformanceCaseReport extends ConformanceDescription {
   /** How the case ended. */
   readonly result: "passed" | "failed" | "not_judged";
-  /** Why it failed or was not judged. With `passed`: what the case took on trust, if anything. */
+  /** Why it failed or was not judged. With `passed`: what the case assumed unseen, if anything. */
   readonly reason?: string | undefined;
   /** Every request of the case, in the order of sending. */
   readonly exchanges: readonly ConformanceExchange[];

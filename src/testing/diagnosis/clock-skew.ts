@@ -31,7 +31,9 @@ export function skewClue(timestamp: string, nowMs: number, toleranceMs: number):
     skewMs,
     message:
       `The timestamp is ${inWords(skewMs)} ${direction} the clock, and ${inWords(toleranceMs)} are allowed.` +
-      (looksLikeZone(skewMs) ? " Such a round difference may be a local time taken for UTC." : ""),
+      (looksLikeZone(skewMs)
+        ? " Such a round difference may mean that a local time was read as UTC."
+        : ""),
   };
 }
 

@@ -5,7 +5,7 @@ import { isProperSignature } from "./mac-readings.js";
 import { WEBHOOK_HEADER_NAMES, type WebhookHeaderTexts } from "./webhook-header-texts.js";
 
 const TOKEN = "must be 1 to 128 characters of [0-9A-Za-z._-]";
-const COLON = "has a colon, which would let a part of the body pass for the id";
+const COLON = "has a colon, so a part of the signed body could be read as the id";
 
 /** How each header breaks the grammar, in words. */
 const GRAMMAR: Readonly<Record<DeliveryHeaderName, (text: string) => string | undefined>> = {
@@ -34,7 +34,7 @@ export function refusedHeaders(headers: WebhookHeaderTexts): readonly Clue[] {
     }
     const [{ code, message } = { code: undefined, message: "" }] = first.clues;
     if (code === "header_repeated") {
-      // It is not known here which value is signed.
+      // Which value is signed is not known yet.
       return [{ code, header, message: `${header} has more than one value.` }];
     }
     return code === undefined ? clueOf(header, first.text) : [{ code, header, message }];

@@ -16,7 +16,7 @@ const BOM = "\uFEFF";
 /** Character sets in which the bytes of a secret may have been read. */
 const NORMAL_FORMS = ["NFC", "NFD", "NFKC"] as const;
 
-/** Accidents on the way of a secret into a configuration, each undone or repeated. Likely ones first. */
+/** Mistakes that happen when a secret is configured, each undone or repeated. Likely ones first. */
 const ACCIDENTS: readonly (readonly [
   code: FindingCode,
   what: string,

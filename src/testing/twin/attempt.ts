@@ -47,7 +47,7 @@ export interface MadeAttempt {
 
 /**
  * Makes one attempt: a request and its copies, which are the same request again. The gateway delivers at
- * least once. Only the answer to the first request counts, since the gateway knows of no copies.
+ * least once. Only the answer to the first request counts, since the gateway itself sends no copies.
  *
  * Undefined when the twin was stopped before anything was sent.
  */

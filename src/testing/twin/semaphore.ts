@@ -37,7 +37,7 @@ export class Semaphore {
 
   #release(): void {
     const next = this.#waiting.shift();
-    // The place passes directly to the next task. Freed first, a newcomer could take it out of order.
+    // The place passes directly to the next task. If it were freed first, a newer task could take it.
     if (next === undefined) this.#running--;
     else next();
   }

@@ -44,8 +44,8 @@ const currentWork = new AsyncLocalStorage<TrackedWork>();
  * time, it jumps to the next timer. Give it to the twin and to the receiver, so that both compare timestamps
  * with the same time.
  *
- * In virtual time are `now`, the gaps between attempts, the time-out of a request, and `clock.sleep`, which
- * makes a handler slow. The receiver's own timers stay in real time: `handlerTimeoutMs`,
+ * These run in virtual time: `now`, the gaps between attempts, the time-out of a request, and
+ * `clock.sleep`, which makes a handler slow. The receiver's own timers stay in real time: `handlerTimeoutMs`,
  * `dependencyTimeoutMs` and the renewal of leases. If handlers sleep on this clock for as long as a lease,
  * leave the store on its own clock, or the lease ends before it is renewed.
  *
@@ -54,13 +54,13 @@ const currentWork = new AsyncLocalStorage<TrackedWork>();
  *
  * - A handler that waits for virtual time must use `clock.sleep`.
  * - A handler that waits for a timer of its own, for another request that sleeps, or for another twin's gaps
- *   on this clock is recognised after one real second, and the clock goes on. That second is spent for each
- *   gap again.
+ *   on this clock is recognised after one real second, and the clock goes on. This costs a real second
+ *   for each gap.
  * - A handler that waits for something that other code does at a virtual time is not recognised: the clock
  *   is paused until the request's time-out in real time. Run that code in `clock.hold`, and the clock goes on
  *   after one second.
  * - A sleep lasts from its call to its end, awaited or not. A handler that starts one and does other work
- *   meanwhile is asleep to the clock: in a `Promise.race` of a sleep and real I/O the sleep wins.
+ *   meanwhile counts as asleep: in a `Promise.race` of a sleep and real I/O the sleep wins.
  *
  * Code outside a request gets only the time that its promises take, unless it runs in `clock.hold`.
  *

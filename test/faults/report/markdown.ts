@@ -22,37 +22,41 @@ const COLUMNS: readonly (readonly [string, (result: ModeResult) => string | numb
   ["exhausted", ({ checked }) => checked.exhausted],
 ];
 
-/** What the modes with a trouble of their own have had of it; nothing of the others. */
-const OWN_TROUBLE: readonly (readonly [string, (result: ModeResult) => string | undefined])[] = [
+/** The columns of the special modes. Undefined in a mode that does not have that fault. */
+const SPECIAL_COLUMNS: readonly (readonly [string, (result: ModeResult) => string | undefined])[] =
   [
-    "runs that never settled",
-    ({ mode, checked }) =>
-      mode.handler.stuckOneIn === undefined ? undefined : count(checked.stuck),
-  ],
-  [
-    "most handlers at once in a receiver",
-    ({ mode, checked }) => against(mode.limits?.handlersAtOnce, checked.mostAtOnce),
-  ],
-  [
-    "answers of `overloaded`",
-    ({ mode, checked }) =>
-      mode.traffic?.openAtOnce === undefined ? undefined : count(checked.overloaded),
-  ],
-  [
-    "most server connections",
-    ({ mode, mostConnections }) => against(mode.limits?.connections, mostConnections),
-  ],
-];
+    [
+      "runs that never settled",
+      ({ mode, checked }) =>
+        mode.handler.stuckOneIn === undefined ? undefined : count(checked.stuck),
+    ],
+    [
+      "most handlers at once in a receiver",
+      ({ mode, checked }) => against(mode.limits?.handlersAtOnce, checked.mostAtOnce),
+    ],
+    [
+      "answers of `overloaded`",
+      ({ mode, checked }) =>
+        mode.traffic?.openAtOnce === undefined ? undefined : count(checked.overloaded),
+    ],
+    [
+      "most server connections",
+      ({ mode, mostConnections }) => against(mode.limits?.connections, mostConnections),
+    ],
+  ];
 
 function against(allowed: number | undefined, most: number | undefined): string | undefined {
   return allowed === undefined ? undefined : `${most ?? 0}, ${allowed} allowed`;
 }
 
-function ownTroubleTable(modes: readonly ModeResult[]): readonly string[] {
+function specialModesTable(modes: readonly ModeResult[]): readonly string[] {
   const rows = modes
-    .map((result) => [result.mode.title, ...OWN_TROUBLE.map(([, of]) => of(result) ?? "–")])
+    .map((result) => [
+      result.mode.title,
+      ...SPECIAL_COLUMNS.map(([, cellOf]) => cellOf(result) ?? "–"),
+    ])
     .filter(([, ...cells]) => cells.some((cell) => cell !== "–"));
-  const header = ["special mode", ...OWN_TROUBLE.map(([name]) => name)];
+  const header = ["special mode", ...SPECIAL_COLUMNS.map(([name]) => name)];
   return rows.length === 0 ? [] : [table(header, rows), ""];
 }
 
@@ -71,17 +75,17 @@ export function tablesOf({ modes, detections }: FaultResults): string {
   return [
     table(header, rows),
     "",
-    ...ownTroubleTable(modes),
+    ...specialModesTable(modes),
     table(["flawed receiver", "deliveries", "kill -9", "found by rule", "times", "also"], bad),
   ].join("\n");
 }
 
-/** The whole page. `command`: what repeats the run. */
+/** The whole page. `command` repeats the run. */
 export function pageOf(results: FaultResults, command: string): string {
   const { deliveries, kills, restarts, cuts } = totalsOf(results.modes);
   return `# Proof by faults
 
-Written by \`${command}\` in ${Math.round(results.ms / 1000)} s: ${count(deliveries)} deliveries, ${kills} × \`kill -9\`, ${restarts} restarts of a store, ${cuts} network cuts. A seed always gives the same deliveries and the same faults in the same order. Timing decides what each fault hits.
+Written by \`${command}\` in ${Math.round(results.ms / 1000)} s: ${count(deliveries)} deliveries, ${kills} × \`kill -9\`, ${restarts} restarts of a store, ${cuts} network cuts. A seed always gives the same deliveries and the same faults in the same order. Which request a fault hits depends on timing.
 
 ${tablesOf(results)}
 
@@ -91,47 +95,47 @@ ${tablesOf(results)}
 
 ## What a run does
 
-Four processes of the built package receive the deliveries of the gateway's twin. Each request goes to a random process.
+The gateway's twin sends deliveries to four processes that run the built package. Each request goes to a random process.
 
 - The ten attempts of the gateway's schedule take 9.6 seconds.
-- 5 % of the attempts are sent again after the answer, and 5 % are sent twice at once.
-- Each 100 deliveries come with 2 forgeries: another secret, a changed body, id or time, or no signature.
-- A tenth of the handler runs fail before their effect.
-- Two of the four processes have a wall clock that is an hour off, one ahead and one behind. With BullMQ only the option \`now\` is wrong, because BullMQ needs processes that agree on the time. \`timestampToleranceMs\` is 2 h: with the default such a receiver would refuse every fresh delivery.
+- 5 % of the attempts are sent again after the answer, and 5 % are sent twice at the same time.
+- For each 100 deliveries there are 2 forgeries: another secret, a changed body, id or timestamp, or no signature.
+- 10 % of the handler runs fail before their effect.
+- Two of the four processes have a wall clock that is an hour off, one ahead and one behind. With BullMQ only the option \`now\` is wrong, because BullMQ needs processes whose clocks agree. \`timestampToleranceMs\` is 2 h, since with the default these two processes would refuse every delivery.
 
 After a calm phase the faults begin:
 
-- SIGKILL, and a new process.
-- SIGSTOP for 1.4 to 1.9 times a claim: a lease of 1.5 s, or the expiry or lock of a job.
-- A crash and a new start of the store: Redis with \`appendfsync always\`, PostgreSQL in immediate mode.
-- Network faults by a proxy in front of the store: connections are reset, drop all data, hold data back, lose the answer to a write, or get 200 ms slower.
+- SIGKILL, then a new process.
+- SIGSTOP for 1.4 to 1.9 times as long as a claim holds: a lease of 1.5 s, or the expiry or lock of a job.
+- A crash and a restart of the store: Redis with \`appendfsync always\`, PostgreSQL in immediate mode.
+- Network faults in a proxy in front of the store: it resets connections, drops all data, holds data back, loses the answer to a write, or adds 200 ms of latency.
 
-Then all faults stop, and the run waits until each delivery is acknowledged or its sender has no attempt left ("exhausted").
+Then all faults stop. The run ends when each delivery is acknowledged or has used all its attempts ("exhausted").
 
 Four special modes have fewer of these faults:
 
 - **Handlers that never settle**: the first run of one delivery in 40 never returns. \`handlerTimeoutMs\` is 1 s and \`handlerMaxMs\` 2 s, so a later attempt can take over within the 9.6 seconds.
 - **A gateway that repeats its first timestamp** in all attempts of a delivery, against its contract. \`timestampToleranceMs\` is 7 days, as long as ids are remembered. Half of the runs fail, so many attempts are late.
 - **50 times the concurrency**: 800 deliveries arrive at once, and the four receivers together have a \`maxConcurrentDeliveries\` of 16.
-- **A locked table**: another client locks the table of deliveries for 15 s (\`--lock-seconds 60\` for longer), which is twenty times as long as a receiver waits for its store. The server's connections are counted.
+- **A locked table**: another client locks the table of deliveries for 15 s (\`--lock-seconds 60\` for longer), which is twenty times as long as a receiver waits for its store. The run counts the server's connections.
 
-Each handler writes its start and its effect to a file before it goes on. SIGKILL cannot undo these records. A checker reads the files, the answers and the content of the store. It has tests of its own.
+Each handler writes its start and its effect to a file before it goes on. SIGKILL cannot undo these records. A checker reads the files, the answers and the content of the store. The checker has its own tests.
 
 ## The rules
 
-- **Acknowledged ⇒ an effect.** Each delivery with a 2xx answer has an effect, and had it before the answer (with an inbox: a job).
+- **Acknowledged ⇒ an effect.** Each delivery with a 2xx answer has an effect, and the effect came before the answer (with an inbox: a job).
 - **Transactional ⇒ exactly one effect**: a row written through \`context.tx\`, counted in the database.
 - **Inbox ⇒ exactly one job**, finished at the end. Its handler runs at least once. Doubles follow the rule for leases.
-- **Lease ⇒ each double is explained**: the earlier process was killed before its success was stored, or was paused for the length of a lease, or lost its lease, or reported that it could not reach the store. All other doubles are "unexplained". "Not warned" counts explained doubles whose second handler had \`context.takeover\` false.
-- **Completed ⇒ no later run** after the first 2xx.
+- **Lease ⇒ each double is explained**: the earlier process was killed before its success was stored, was paused for the length of a lease, lost its lease, or reported that it could not reach the store. All other doubles are "unexplained". "Not warned" counts explained doubles whose second handler had \`context.takeover\` false.
+- **Completed ⇒ no later run**: no handler starts after the first 2xx.
 - **Forged ⇒ no effect and no row in the store**, and no answer other than \`unsigned\` and \`signature_mismatch\`.
 - **Genuine ⇒ not refused**: no delivery of the gateway is refused as a forgery, as malformed or as too old.
-- **Never settles ⇒ given up**: no redelivery is answered "in flight" because of a run that began more than \`handlerMaxMs\` plus a lease ago (plus 2 s for a slow machine).
+- **Never settles ⇒ given up**: no redelivery is answered \`in_flight\` because of a run that began more than \`handlerMaxMs\` plus a lease ago (plus 2 s for a slow machine).
 - **Bounded**: no receiver runs more handlers at once than \`maxConcurrentDeliveries\`. The receivers have at most 3 server connections each beyond the \`max\` of their pools.
-- **No status outside the table** of outcomes, and no delivery that the sender gives up.
-- No receiver ends by itself.
+- **No unknown status**: every status is in the table of outcomes, and the sender gives up no delivery.
+- **No crash**: no receiver ends by itself.
 
-The flawed receivers are the same processes with one mistake each. The first four run on Redis under fault injection, the others in the mode for their mistake. The checker must find the rule in their row broken.
+The flawed receivers are the same processes with one mistake each. The first four run on Redis under fault injection, the others in the mode for their mistake. The checker must find that each breaks the rule in its row.
 `;
 }
 
