@@ -3,7 +3,13 @@
  */
 interface Process {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly getBuiltinModule?: (id: string) => { readonly isWorker?: boolean } | undefined;
+  readonly getBuiltinModule?: (id: string) => BuiltinModule | undefined;
+}
+
+/** What is read of `node:cluster` and `node:module`. */
+interface BuiltinModule {
+  readonly isWorker?: boolean;
+  readonly createRequire?: (url: string) => (path: string) => unknown;
 }
 
 const runtime = globalThis as { readonly process?: Process };
@@ -32,12 +38,5 @@ export function isClusterWorker(): boolean {
 
 /** Node's `require` for the module at `url`; undefined on runtimes without it. */
 export function requireOfNode(url: string): ((path: string) => unknown) | undefined {
-  const { process } = globalThis as {
-    process?: {
-      getBuiltinModule?: (
-        name: "node:module",
-      ) => { createRequire: (url: string) => (path: string) => unknown } | undefined;
-    };
-  };
-  return process?.getBuiltinModule?.("node:module")?.createRequire(url);
+  return runtime.process?.getBuiltinModule?.("node:module")?.createRequire?.(url);
 }

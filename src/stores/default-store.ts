@@ -1,4 +1,4 @@
-import { environmentVariable } from "../common/runtime.js";
+import { environmentVariable, isClusterWorker } from "../common/runtime.js";
 import type { DeliveryStore } from "./delivery-store.js";
 import { memoryStore } from "./memory-store.js";
 import { onReceiver } from "./receiver-hooks.js";
@@ -15,7 +15,7 @@ export function defaultStore(): DeliveryStore {
       warn(
         `no store is given, so handled ids are kept in this process only, and this is ${platform}: a ` +
           "duplicate that reaches another process runs again. Pass a store that all processes share: " +
-          "redisStore, postgresStore or sqliteStore (on one host); or give memoryStore() to accept it",
+          "redisStore, postgresStore or sqliteStore (on one host); or memoryStore() to accept it",
       );
     });
   }
@@ -32,25 +32,10 @@ const PLATFORM_BY_VARIABLE = {
   KUBERNETES_SERVICE_HOST: "Kubernetes",
 };
 
-/** The part of `process` that is used. Other runtimes have only some of it, or no `process`. */
-interface Process {
-  readonly getBuiltinModule?: (id: string) => { readonly isWorker?: boolean } | undefined;
-}
-
 function findPlatform(): string | undefined {
   if (isClusterWorker()) return "a worker of node:cluster";
   for (const [variable, platform] of Object.entries(PLATFORM_BY_VARIABLE)) {
     if ((environmentVariable(variable) ?? "") !== "") return platform;
   }
   return undefined;
-}
-
-/** The module knows it; the variable NODE_UNIQUE_ID is gone before the application starts. */
-function isClusterWorker(): boolean {
-  const { process } = globalThis as { process?: Process };
-  try {
-    return process?.getBuiltinModule?.("node:cluster")?.isWorker === true;
-  } catch {
-    return false;
-  }
 }

@@ -1,7 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isPlainAlarm, isPlainSiteEvent } from "../../src/records/plain-records.js";
+import {
+  isPlainAlarm,
+  isPlainEventWithoutSite,
+  isPlainSiteEvent,
+} from "../../src/records/plain-records.js";
 import { alarm, onlineDataEvent } from "../support/deliveries.js";
 import {
   ALL_EVENTS,
@@ -78,10 +82,12 @@ describe("records of any shape", () => {
     fc.assert(
       fc.property(events, (text) => {
         const record = JSON.parse(text) as Record<string, unknown>;
-        const isSiteEvent = SITE_EVENTS.includes(record["type"] as string);
+        const { type } = record;
+        const isDocumented =
+          SITE_EVENTS.includes(type as string) || type === "POWER_OF_ATTORNEY_SIGNED";
         const body = `{"event":${text}}`;
-        expect(isPlainSiteEvent(record), text).toBe(
-          isSiteEvent && isLeftAlone("delete_my_data_event", body, record),
+        expect(isPlainSiteEvent(record) || isPlainEventWithoutSite(record), text).toBe(
+          isDocumented && isLeftAlone("delete_my_data_event", body, record),
         );
       }),
       settings,

@@ -11,7 +11,7 @@ const BAR = "│ ";
 const MIN_QUOTED_COLUMNS = 20;
 
 /** Escapes unprintable characters as JSON does: `\u202e`. Newlines stay. */
-export function spelledOut(text: string): string {
+function escapeUnprintable(text: string): string {
   return text.replace(UNPRINTABLE, (char) =>
     char
       .split("")
@@ -25,7 +25,7 @@ export function spelledOut(text: string): string {
  * escape sequence in it. Newlines stay.
  */
 export function printable(text: string): string {
-  return spelledOut(text.replaceAll("\t", "  "));
+  return escapeUnprintable(text.replaceAll("\t", "  "));
 }
 
 /** The same on one line of at most `maxLength` characters. */
@@ -68,10 +68,10 @@ function broken(line: string, width: number): readonly string[] {
 
 /** Writes a result as one JSON document. Unprintable characters are escaped. */
 export function writeJson({ write }: Output, document: unknown): void {
-  write(`${spelledOut(JSON.stringify(document, null, 2))}\n`);
+  write(`${escapeUnprintable(JSON.stringify(document, null, 2))}\n`);
 }
 
 /** Writes one of several results as a JSON line. Unprintable characters are escaped. */
 export function writeJsonLine({ write }: Output, document: unknown): void {
-  write(`${spelledOut(JSON.stringify(document))}\n`);
+  write(`${escapeUnprintable(JSON.stringify(document))}\n`);
 }

@@ -18,7 +18,7 @@ interface FrameworkAnswer {
 type FrameworkHandler = (req: IncomingMessage) => Promise<FrameworkAnswer | undefined>;
 
 /** An adapter as a user writes it for a framework that we have none for, with `/adapter` alone. */
-export function ownAdapter(receiver: WebhookReceiver, options?: BodyOptions): FrameworkHandler {
+function ownAdapter(receiver: WebhookReceiver, options?: BodyOptions): FrameworkHandler {
   const limits = bodyLimits("ownAdapter", receiver, options);
   return async (req) => {
     const { method, headers } = req;
