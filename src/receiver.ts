@@ -3,7 +3,7 @@ import type { WebhookResponse } from "./answer/answer.js";
 import { causesAndCommand } from "./answer/outcome-causes.js";
 import { Reporter } from "./answer/reporter.js";
 import { spreadRetryAfterMs } from "./answer/retry-after.js";
-import { beginTrace, type Ending, type Trace } from "./answer/trace.js";
+import { beginTrace, unreadable, type Ending, type Trace } from "./answer/trace.js";
 import { ConcurrencyLimit } from "./common/concurrency-limit.js";
 import { InFlightCount } from "./common/in-flight-count.js";
 import { within } from "./common/timers.js";
@@ -103,7 +103,10 @@ export function createWebhookReceiver<Tx = never>(
       if (isDraining) return end(trace, { outcome: "draining" });
       if (!isDelivery) return end(trace, { outcome: "reachable" });
       const rawBody = readBody(request.body, maxBodyBytes);
-      if (rawBody instanceof UnreadableBody) return end(trace, unreadable(rawBody, trace));
+      if (rawBody instanceof UnreadableBody) {
+        trace.bytes = rawBody.bytes;
+        return end(trace, unreadable(rawBody, maxBodyBytes));
+      }
       trace.bytes = rawBody.length;
 
       const headers = readDeliveryHeaders(request.headers);
@@ -119,8 +122,10 @@ export function createWebhookReceiver<Tx = never>(
       trace.secretIndex = authenticity.secretIndex;
 
       const nowMs = now();
-      if (!isFresh(timestampMs, nowMs, timestampToleranceMs))
-        return end(trace, stale(trace, nowMs));
+      if (!isFresh(timestampMs, nowMs, timestampToleranceMs)) {
+        const fact = () => staleness(timestampMs, nowMs, timestampToleranceMs);
+        return end(trace, { outcome: "stale", fact });
+      }
 
       const decoding = decode(rawBody, type);
       const decoded =
@@ -132,7 +137,9 @@ export function createWebhookReceiver<Tx = never>(
       if (route.kind === "unhandled") warnUnhandled(route.what);
       if (route.kind !== "run") return end(trace, { outcome: route.kind, advice: route.advice });
 
-      if (limit.isReached()) return end(trace, overloaded(id));
+      if (limit.isReached()) {
+        return end(trace, { outcome: "overloaded", retryAfterMs: spreadRetryAfterMs(id) });
+      }
       trace.slot = limit.enter();
       // Claims the delivery, runs the handler and settles the claim: see leased-handling.ts and
       // transactional-handling.ts.
@@ -177,20 +184,6 @@ export function createWebhookReceiver<Tx = never>(
     holdOpen(trace, background());
   }
 
-  function unreadable({ reason, bytes, advice }: UnreadableBody, trace: Trace): Ending {
-    trace.bytes = bytes;
-    const describeLimit = () => `The limit is ${String(maxBodyBytes)} bytes.`;
-    return {
-      outcome: reason,
-      advice,
-      fact: reason === "body_too_large" ? describeLimit : undefined,
-    };
-  }
-
-  function stale({ timestampMs }: Trace, nowMs: number): Ending {
-    return { outcome: "stale", fact: () => staleness(timestampMs, nowMs, timestampToleranceMs) };
-  }
-
   function warnUnhandled(what: string): void {
     if (warnedOf.has(what)) return;
     warnedOf.add(what);
@@ -224,8 +217,4 @@ export function createWebhookReceiver<Tx = never>(
 
 function malformed(request: WebhookRequest): Ending {
   return { outcome: "malformed", fact: () => headerFaults(request.headers) };
-}
-
-function overloaded(id: string): Ending {
-  return { outcome: "overloaded", retryAfterMs: spreadRetryAfterMs(id) };
 }

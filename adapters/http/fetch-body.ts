@@ -1,7 +1,7 @@
 import { LINGER_MS, type BodyLimits } from "./body-limits.js";
 import { UploadBuffer } from "./upload-buffer.js";
 import { within, DeadlineError } from "../../src/common/timers.js";
-import type { WebhookHeaders } from "../../src/delivery/headers.js";
+import type { WebhookHeaders } from "../../src/delivery/header-values.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 
 /** A `Request` whose body was read. */

@@ -1,5 +1,5 @@
 import type { Slot } from "../common/concurrency-limit.js";
-import type { WebhookRequest, WaitUntil } from "../delivery/request.js";
+import type { UnreadableBody, WaitUntil, WebhookRequest } from "../delivery/request.js";
 import type { Outcome } from "./outcome.js";
 
 /** What is known of a request so far. Each step adds what it learns; the report is made from it. */
@@ -57,4 +57,14 @@ export interface Ending {
   readonly late?: Promise<Ending>;
   /** Store calls that go on after the answer. Never rejects. */
   readonly unfinished?: Promise<void> | undefined;
+}
+
+/** The end of a request whose body could not be read, or is larger than `maxBodyBytes`. */
+export function unreadable({ reason, advice }: UnreadableBody, maxBodyBytes: number): Ending {
+  const describeLimit = () => `The limit is ${String(maxBodyBytes)} bytes.`;
+  return {
+    outcome: reason,
+    advice,
+    fact: reason === "body_too_large" ? describeLimit : undefined,
+  };
 }

@@ -1,4 +1,5 @@
-import { isDeliveryId, isDeliveryTimestamp, isSignature, type WebhookHeaders } from "./headers.js";
+import type { WebhookHeaders } from "./header-values.js";
+import { isDeliveryId, isDeliveryTimestamp, isSignature } from "./headers.js";
 
 /** The four webhook headers, and the log's text for a value that breaks the grammar. */
 const RULES: readonly (readonly [string, string, (text: string) => boolean])[] = [

@@ -1,5 +1,5 @@
 import { ignoreFailure } from "../common/promises.js";
-import type { WebhookHeaders } from "./headers.js";
+import type { WebhookHeaders } from "./header-values.js";
 
 /** A request as plain values. */
 export interface WebhookRequest {

@@ -1,4 +1,5 @@
-import { readSignedHeaders, type WebhookHeaders } from "../delivery/headers.js";
+import type { WebhookHeaders } from "../delivery/header-values.js";
+import { readSignedHeaders } from "../delivery/headers.js";
 import { readBody, UnreadableBody } from "../delivery/request.js";
 import { keysOf, type SecretList } from "./secrets.js";
 import { matchSecret } from "./signature.js";

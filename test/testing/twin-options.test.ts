@@ -78,9 +78,7 @@ describe("invalid options", () => {
     await reject(event, { id: "a:b" }, "id must be");
     await reject(event, { copies: 0 }, "copies must be");
     await reject(event, { parallel: true }, "parallel is no option");
-    await expect(twin.deliverMany([event], { concurrency: 0 })).rejects.toThrow(
-      "concurrency must",
-    );
+    await expect(twin.deliverMany([event], { concurrency: 0 })).rejects.toThrow("concurrency must");
     expect(twin.history()).toEqual([]);
   });
 });
