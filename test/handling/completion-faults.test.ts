@@ -45,12 +45,12 @@ describe("failed completions", () => {
     let runs = 0;
     const { options, lines } = createCollector();
     const receiver = alarmReceiver(() => (runs += 1), { store, ...options });
-    const copy = await delivery();
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    const repeated = await delivery();
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
     expect(linesWith(lines, "completion failed")).toHaveLength(1);
     // Longer than the lease, which is no longer renewed.
     for (let minute = 0; minute < 10; minute++) {
-      expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+      expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
       await vi.advanceTimersByTimeAsync(60_000);
     }
     expect(count("claim")).toBe(1);
@@ -60,7 +60,7 @@ describe("failed completions", () => {
     await vi.advanceTimersByTimeAsync(600_000);
     expect(count("complete")).toBe(completions);
     expect(vi.getTimerCount()).toBe(0);
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(count("claim")).toBe(2);
     expect(runs).toBe(1);
   });
@@ -71,18 +71,18 @@ describe("failed completions", () => {
     let runs = 0;
     const { options, reports } = createCollector();
     const receiver = alarmReceiver(() => (runs += 1), { store, ...options });
-    const copy = await delivery();
-    const answer = receiver.receive(copy);
+    const repeated = await delivery();
+    const answer = receiver.receive(repeated);
     await called;
     await vi.advanceTimersByTimeAsync(4_999);
     expect(reports).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
     expect(await answer).toMatchObject({ status: 200, outcome: "handled" });
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     comeBack();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(vi.getTimerCount()).toBe(0);
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(count("claim")).toBe(2);
     expect(runs).toBe(1);
   });
@@ -96,12 +96,12 @@ describe("failed completions", () => {
       leaseMs: 1_000,
       dependencyTimeoutMs: 60_000,
     });
-    const copy = await delivery();
-    const first = receiver.receive(copy);
+    const repeated = await delivery();
+    const first = receiver.receive(repeated);
     await completing;
     await vi.advanceTimersByTimeAsync(2_000);
     const claiming = firstCall(store, "claim");
-    const second = receiver.receive(copy);
+    const second = receiver.receive(repeated);
     await Promise.race([claiming, second]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(await first).toMatchObject({ status: 200, outcome: "handled" });
@@ -122,19 +122,19 @@ describe("failed completions", () => {
     const settings = { leaseMs: 3_000, dependencyTimeoutMs: 60_000 };
     const receiver = alarmReceiver(handler, { store: { ...inner, complete }, ...settings });
     const another = alarmReceiver(handler, { store: inner, ...settings });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     run.resolve();
     await completing.promise;
     for (let seconds = 0; seconds < 30; seconds += 2) {
       await vi.advanceTimersByTimeAsync(2_000);
       // This process knows that it was handled. Other processes see it as in flight.
-      expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
-      expect(await another.receive(copy)).toMatchObject({ status: 409, outcome: "in_flight" });
+      expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
+      expect(await another.receive(repeated)).toMatchObject({ status: 409, outcome: "in_flight" });
     }
     taken.resolve();
     expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
-    expect(await another.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await another.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(runs).toHaveLength(1);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -154,8 +154,8 @@ describe("failed completions", () => {
     expect(await run.answer).toMatchObject({ status: 503, outcome: "handler_timeout" });
     run.resolve();
     await vi.advanceTimersByTimeAsync(60_000);
-    for (const copy of [discarded, late]) {
-      expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    for (const repeated of [discarded, late]) {
+      expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     }
     comeBack();
     await vi.advanceTimersByTimeAsync(30_000);

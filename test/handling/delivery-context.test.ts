@@ -66,8 +66,8 @@ describe("handler context", () => {
     let skewMs = 0;
     const store = memoryStore({ now: () => performance.now() + skewMs });
     const receiver = alarmReceiver(handler, { handlerTimeoutMs: 1_000, store });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     await vi.advanceTimersByTimeAsync(1_000);
     skewMs = 60_000;
     await vi.advanceTimersByTimeAsync(20_000);

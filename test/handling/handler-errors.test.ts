@@ -22,9 +22,9 @@ async function receiveTwice(handler: () => unknown) {
     runs += 1;
     return handler();
   }, options);
-  const copy = await delivery();
-  const first = await receiver.receive(copy);
-  const second = await receiver.receive(copy);
+  const repeated = await delivery();
+  const first = await receiver.receive(repeated);
+  const second = await receiver.receive(repeated);
   return { first, second, reports, lines, runs: () => runs };
 }
 
@@ -196,9 +196,9 @@ describe("returned values", () => {
       const promise = handler(context) as Promise<void>;
       return thenable((resolve, reject) => void promise.then(resolve, reject));
     });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
-    expect((await receiver.receive(copy)).outcome).toBe("in_flight");
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
+    expect((await receiver.receive(repeated)).outcome).toBe("in_flight");
     run.resolve();
     expect((await run.answer).outcome).toBe("handled");
   });
@@ -210,8 +210,8 @@ describe("returned values", () => {
       promise.catch(() => undefined);
       return Object.assign(() => undefined, { then: promise.then.bind(promise) });
     });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     run.reject(new Error("failed after a while"));
     expect((await run.answer).outcome).toBe("handler_failed");
   });

@@ -29,8 +29,8 @@ describe("late handlers", () => {
       handlerMaxMs: 86_400_000,
       ...collector.options,
     });
-    const copy = await delivery();
-    const held = await start(receiver, copy);
+    const repeated = await delivery();
+    const held = await start(receiver, repeated);
     const { signal } = held.context;
     await vi.advanceTimersByTimeAsync(1_999);
     expect(signal.aborted).toBe(false);
@@ -39,28 +39,28 @@ describe("late handlers", () => {
     expect((await held.answer).headers["retry-after"]).toBe("30");
     expect(signal.aborted).toBe(true);
     expect(signal.reason).toMatchObject({ message: "the handler took longer than 2000 ms" });
-    expect(await outcomeOf(receiver.receive(copy))).toBe("in_flight");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("in_flight");
     await run(receiver, held);
-    return { receiver, copy, runs, start, lines: collector.lines, reports: collector.reports };
+    return { receiver, repeated, runs, start, lines: collector.lines, reports: collector.reports };
   }
 
   it("a late handler that succeeds is 503, then 409 while it runs, then 200 duplicate, in one run", async () => {
-    const { receiver, copy, runs, lines } = await timedOut(async (_receiver, held) => {
+    const { receiver, repeated, runs, lines } = await timedOut(async (_receiver, held) => {
       held.resolve();
       await vi.advanceTimersByTimeAsync(0);
     });
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(runs).toHaveLength(1);
     expect(lines.at(-1)).toMatchObject({
       level: "warn",
       message: expect.stringContaining("handled, but after handlerTimeoutMs") as string,
-      details: { id: copy.headers["x-webhook-id"], type: "new_alarm" },
+      details: { id: repeated.headers["x-webhook-id"], type: "new_alarm" },
     });
   });
 
   it("a late handler that fails releases its claim, and the redelivery runs", async () => {
     const error = new Error("late failure");
-    const { receiver, copy, runs, start, lines } = await timedOut(async (_receiver, held) => {
+    const { receiver, repeated, runs, start, lines } = await timedOut(async (_receiver, held) => {
       held.reject(error);
       await vi.advanceTimersByTimeAsync(0);
     });
@@ -69,7 +69,7 @@ describe("late handlers", () => {
       message: expect.stringContaining("handler_failed, but after handlerTimeoutMs") as string,
       details: { err: error },
     });
-    const run = await start(receiver, copy);
+    const run = await start(receiver, repeated);
     expect(run.context.takeover).toBe(false);
     run.resolve();
     expect(await outcomeOf(run.answer)).toBe("handled");
@@ -77,21 +77,21 @@ describe("late handlers", () => {
   });
 
   it("a late handler that throws RetryLater releases its claim, and the redelivery runs", async () => {
-    const { receiver, copy, start } = await timedOut(async (_receiver, held) => {
+    const { receiver, repeated, start } = await timedOut(async (_receiver, held) => {
       held.reject(new RetryLater());
       await vi.advanceTimersByTimeAsync(0);
     });
-    const next = await start(receiver, copy);
+    const next = await start(receiver, repeated);
     next.resolve();
     expect(await outcomeOf(next.answer)).toBe("handled");
   });
 
   it("a late handler that throws DiscardDelivery makes the redelivery a 200 duplicate", async () => {
-    const { receiver, copy, runs } = await timedOut(async (_receiver, held) => {
+    const { receiver, repeated, runs } = await timedOut(async (_receiver, held) => {
       held.reject(new DiscardDelivery({ reason: "too late to matter" }));
       await vi.advanceTimersByTimeAsync(0);
     });
-    expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
     expect(runs).toHaveLength(1);
   });
 
@@ -103,7 +103,7 @@ describe("late handlers", () => {
   ])(
     "a late handler that is %s gives a second report with late: true and the answered status",
     async (outcome, error) => {
-      const { copy, reports } = await timedOut(async (_receiver, held) => {
+      const { repeated, reports } = await timedOut(async (_receiver, held) => {
         await vi.advanceTimersByTimeAsync(3_000);
         if (error === undefined) held.resolve();
         else held.reject(error);
@@ -117,7 +117,7 @@ describe("late handlers", () => {
           status: 503,
           late: true,
           durationMs: 5_000,
-          id: copy.headers["x-webhook-id"],
+          id: repeated.headers["x-webhook-id"],
           type: "new_alarm",
           secretIndex: 0,
         },
@@ -127,7 +127,7 @@ describe("late handlers", () => {
   );
 
   it("a handler that is late by hours keeps its lease, and no redelivery runs it again", async () => {
-    const { receiver, copy, runs } = await timedOut(async (receiverOfIt, held) => {
+    const { receiver, repeated, runs } = await timedOut(async (receiverOfIt, held) => {
       const again = await delivery();
       for (let minute = 0; minute < 180; minute++) {
         await vi.advanceTimersByTimeAsync(60_000);
@@ -136,7 +136,7 @@ describe("late handlers", () => {
       held.resolve();
       await vi.advanceTimersByTimeAsync(0);
     });
-    expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
     expect(runs).toHaveLength(1);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -144,8 +144,8 @@ describe("late handlers", () => {
   it("a handler that settles in the last millisecond is in time", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { handlerTimeoutMs: 2_000 });
-    const copy = await delivery();
-    const held = await start(receiver, copy);
+    const repeated = await delivery();
+    const held = await start(receiver, repeated);
     await vi.advanceTimersByTimeAsync(1_999);
     held.resolve();
     expect(await held.answer).toMatchObject({ status: 200, outcome: "handled" });

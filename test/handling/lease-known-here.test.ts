@@ -24,11 +24,11 @@ describe("a lease known in this process", () => {
       store: { ...inner, renew },
       handlerTimeoutMs: 3_600_000,
     });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     const { signal } = run.context;
     await vi.advanceTimersByTimeAsync(11_000);
-    expect((await receiver.receive(copy)).headers["retry-after"]).toBe("29");
+    expect((await receiver.receive(repeated)).headers["retry-after"]).toBe("29");
     isDown = true;
     await vi.advanceTimersByTimeAsync(28_999);
     expect(signal.aborted).toBe(false);
@@ -41,10 +41,10 @@ describe("a lease known in this process", () => {
   it("a refused renewal does not extend the lease that this process knows", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { store: { ...memoryStore(), renew: () => false } });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     await vi.advanceTimersByTimeAsync(11_000);
-    expect((await receiver.receive(copy)).headers["retry-after"]).toBe("19");
+    expect((await receiver.receive(repeated)).headers["retry-after"]).toBe("19");
     run.resolve();
     await run.answer;
   });
@@ -54,15 +54,15 @@ describe("a lease known in this process", () => {
     const { handler, start } = heldHandler();
     const store: DeliveryStore = { ...memoryStore(), renew: () => renewal.promise };
     const receiver = alarmReceiver(handler, { store });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     await vi.advanceTimersByTimeAsync(10_000);
     run.reject(new Error("failed"));
     expect(await run.answer).toMatchObject({ outcome: "handler_failed" });
     renewal.resolve(true);
     await vi.advanceTimersByTimeAsync(0);
     expect(vi.getTimerCount()).toBe(0);
-    const again = await start(receiver, copy);
+    const again = await start(receiver, repeated);
     again.resolve();
     expect(await again.answer).toMatchObject({ outcome: "handled" });
     expect(vi.getTimerCount()).toBe(0);
@@ -76,11 +76,11 @@ describe("a completion known in this process", () => {
     const complete: DeliveryStore["complete"] = async (...call) => inner.complete(...call);
     const handler = vi.fn();
     const receiver = alarmReceiver(handler, { store: { ...inner, complete } });
-    const copy = await delivery();
-    expect(await receiver.receive(copy)).toMatchObject({ outcome: "handled" });
-    expect(await receiver.receive(copy)).toMatchObject({ outcome: "duplicate" });
+    const repeated = await delivery();
+    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "handled" });
+    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "duplicate" });
     skewMs = 8 * 86_400_000;
-    expect(await receiver.receive(copy)).toMatchObject({ outcome: "handled" });
+    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "handled" });
     expect(handler).toHaveBeenCalledTimes(2);
   });
 });
@@ -100,11 +100,11 @@ describe("claims during a run", () => {
     const released = firstCall(store, "release");
     const { handler, runs, start } = heldHandler();
     const receiver = alarmReceiver(handler, { store });
-    const copy = await delivery();
+    const repeated = await delivery();
     let isAnswered = false;
-    const slowly = receiver.receive(copy).finally(() => (isAnswered = true));
+    const slowly = receiver.receive(repeated).finally(() => (isAnswered = true));
     await claimed;
-    const run = await start(receiver, copy);
+    const run = await start(receiver, repeated);
     slow.resolve({ state: "claimed", takeover: true });
     await released;
     await vi.advanceTimersByTimeAsync(0);

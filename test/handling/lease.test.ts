@@ -22,15 +22,15 @@ describe("the lease of a running handler", () => {
     const { handler, start } = heldHandler();
     const spy = spiedStore();
     const receiver = alarmReceiver(handler, { store: spy.store, handlerTimeoutMs: 3_600_000 });
-    const copy = await delivery();
-    const held = await start(receiver, copy);
+    const repeated = await delivery();
+    const held = await start(receiver, repeated);
     await vi.advanceTimersByTimeAsync(9_999);
     expect(spy.count("renew")).toBe(0);
     await vi.advanceTimersByTimeAsync(1);
     expect(spy.count("renew")).toBe(1);
     await vi.advanceTimersByTimeAsync(590_000);
     expect(spy.count("renew")).toBe(60);
-    expect(await outcomeOf(receiver.receive(copy))).toBe("in_flight");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("in_flight");
     held.resolve();
     expect(await outcomeOf(held.answer)).toBe("handled");
     await vi.advanceTimersByTimeAsync(600_000);
@@ -62,12 +62,12 @@ describe("the lease of a running handler", () => {
     const { handler, start } = heldHandler();
     const { reports, options } = createCollector();
     const receiver = alarmReceiver(handler, { store, ...options });
-    const copy = await delivery();
-    const loser = await start(receiver, copy);
+    const repeated = await delivery();
+    const loser = await start(receiver, repeated);
     skewMs = 30_000;
     // Another process: the first one answers redeliveries in flight while its handler runs.
-    const winner = await start(alarmReceiver(handler, { store, ...options }), copy);
-    return { receiver, copy, reports, loser, winner };
+    const winner = await start(alarmReceiver(handler, { store, ...options }), repeated);
+    return { receiver, repeated, reports, loser, winner };
   }
 
   it("a lost lease is taken over, and context and report say so", async () => {
@@ -90,23 +90,23 @@ describe("the lease of a running handler", () => {
   });
 
   it("a late success counts even if the lease was lost", async () => {
-    const { receiver, copy, reports, loser, winner } = await lostLease();
+    const { receiver, repeated, reports, loser, winner } = await lostLease();
     loser.resolve();
     expect(await outcomeOf(loser.answer)).toBe("handled");
-    expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
     winner.reject(new Error("the second run found it done"));
     expect(await outcomeOf(winner.answer)).toBe("handler_failed");
-    expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
     expect(reports.find(({ outcome }) => outcome === "handled")).not.toHaveProperty("takeover");
   });
 
   it("a loser that fails does not release the winner's lease", async () => {
-    const { receiver, copy, loser, winner } = await lostLease();
+    const { receiver, repeated, loser, winner } = await lostLease();
     loser.reject(new Error("noticed the lost lease"));
     expect(await outcomeOf(loser.answer)).toBe("handler_failed");
-    expect(await outcomeOf(receiver.receive(copy))).toBe("in_flight");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("in_flight");
     winner.resolve();
     expect(await outcomeOf(winner.answer)).toBe("handled");
-    expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
   });
 });

@@ -59,19 +59,19 @@ describe("redeliveries", () => {
       },
       { store: makeStore() },
     );
-    const copy = await delivery();
+    const repeated = await delivery();
     const answers = await Promise.all(
       Array.from({ length: 32 }, async () => {
-        const { status, outcome } = await receiver.receive(copy);
+        const { status, outcome } = await receiver.receive(repeated);
         return { status, outcome, tooEarly: status === 200 && !succeeded };
       }),
     );
     expect(runs).toBe(1);
     expect(answers.filter(({ tooEarly }) => tooEarly)).toEqual([]);
     expect(answers.filter(({ outcome }) => outcome === "handled")).toHaveLength(1);
-    const copies = answers.filter(({ outcome }) => outcome !== "handled");
-    expect(copies).toHaveLength(31);
-    for (const { status, outcome } of copies) {
+    const duplicates = answers.filter(({ outcome }) => outcome !== "handled");
+    expect(duplicates).toHaveLength(31);
+    for (const { status, outcome } of duplicates) {
       expect(["409 in_flight", "200 duplicate"]).toContain(`${status} ${outcome}`);
     }
   });
@@ -79,17 +79,17 @@ describe("redeliveries", () => {
   it("redeliveries are 409 with the lease's remaining time while the first runs, and 200 afterwards", async () => {
     const { handler, runs, start } = heldHandler();
     const receiver = alarmReceiver(handler, { leaseMs: 12_000 });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     await vi.advanceTimersByTimeAsync(1_500);
-    const copies = await Promise.all(Array.from({ length: 31 }, () => receiver.receive(copy)));
-    for (const { status, outcome, headers } of copies) {
+    const duplicates = await Promise.all(Array.from({ length: 31 }, () => receiver.receive(repeated)));
+    for (const { status, outcome, headers } of duplicates) {
       expect({ status, outcome }).toEqual({ status: 409, outcome: "in_flight" });
       expect(headers["retry-after"]).toBe("11");
     }
     run.resolve();
     expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(runs).toHaveLength(1);
   });
 
@@ -97,15 +97,15 @@ describe("redeliveries", () => {
     const store = memoryStore();
     const { handler, runs, start } = heldHandler();
     const processes = Array.from({ length: 4 }, () => alarmReceiver(handler, { store }));
-    const copy = await delivery();
-    const run = await start(alarmReceiver(handler, { store }), copy);
-    const answers = [...processes, ...processes].map((process) => process.receive(copy));
+    const repeated = await delivery();
+    const run = await start(alarmReceiver(handler, { store }), repeated);
+    const answers = [...processes, ...processes].map((process) => process.receive(repeated));
     run.resolve();
     const found = (await Promise.all(answers)).map(({ outcome }) => outcome);
     expect(["in_flight", "duplicate"]).toEqual(expect.arrayContaining(found));
     expect(await outcomeOf(run.answer)).toBe("handled");
     for (const process of processes) {
-      expect(await outcomeOf(process.receive(copy))).toBe("duplicate");
+      expect(await outcomeOf(process.receive(repeated))).toBe("duplicate");
     }
     expect(runs).toHaveLength(1);
   });
@@ -123,14 +123,14 @@ describe("redeliveries", () => {
   it("redeliveries stay duplicates for the whole retention, at each of the gateway's attempts", async () => {
     let runs = 0;
     const receiver = alarmReceiver(() => (runs += 1));
-    const copy = await delivery();
-    await receiver.receive(copy);
+    const repeated = await delivery();
+    await receiver.receive(repeated);
     for (let hours = 0; hours < 7 * 24; hours += 4) {
-      expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+      expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
       await vi.advanceTimersByTimeAsync(4 * 3_600_000);
     }
     expect(runs).toBe(1);
-    expect(await outcomeOf(receiver.receive(copy))).toBe("handled");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("handled");
   });
 
   it.each(["an Online Data event", "an unrecognized body"])("%s runs once too", async (what) => {
@@ -148,16 +148,16 @@ describe("redeliveries", () => {
       now: () => NOW_MS,
     });
     const isEvent = what === "an Online Data event";
-    const copy = isEvent
+    const repeated = isEvent
       ? await eventDelivery("DATA_DELETED")
       : await delivery({ body: "no JSON" });
-    expect(await outcomeOf(receiver.receive(copy))).toBe("handler_failed");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("handler_failed");
     fails = false;
-    const answers = await Promise.all([1, 2, 3, 4].map(() => receiver.receive(copy)));
+    const answers = await Promise.all([1, 2, 3, 4].map(() => receiver.receive(repeated)));
     const found = answers.map(({ outcome }) => outcome);
     expect(found.filter((outcome) => outcome === "handled")).toHaveLength(1);
     expect(["handled", "in_flight", "duplicate"]).toEqual(expect.arrayContaining(found));
-    expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
     expect(runs).toBe(2);
   });
 });
@@ -170,28 +170,28 @@ describe("failed runs", () => {
       await turns(2);
       if (takeovers.length < 4) throw new Error("not yet");
     });
-    const copy = await delivery();
+    const repeated = await delivery();
     for (let attempt = 1; attempt < 4; attempt++) {
-      expect(await receiver.receive(copy)).toMatchObject({
+      expect(await receiver.receive(repeated)).toMatchObject({
         status: 500,
         outcome: "handler_failed",
       });
     }
-    expect(await outcomeOf(receiver.receive(copy))).toBe("handled");
-    expect(await outcomeOf(receiver.receive(copy))).toBe("duplicate");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("handled");
+    expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
     expect(takeovers).toEqual([false, false, false, false]);
   });
 
   it("none of 31 redeliveries during a run that fails is 200, and the next one runs", async () => {
     const { handler, runs, start } = heldHandler();
     const receiver = alarmReceiver(handler);
-    const copy = await delivery();
-    const run = await start(receiver, copy);
-    const copies = await Promise.all(Array.from({ length: 31 }, () => receiver.receive(copy)));
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
+    const duplicates = await Promise.all(Array.from({ length: 31 }, () => receiver.receive(repeated)));
     run.reject(new Error("run.answer attempt"));
     expect(await outcomeOf(run.answer)).toBe("handler_failed");
-    expect(copies.map(({ status }) => status)).toEqual(Array.from({ length: 31 }, () => 409));
-    const next = await start(receiver, copy);
+    expect(duplicates.map(({ status }) => status)).toEqual(Array.from({ length: 31 }, () => 409));
+    const next = await start(receiver, repeated);
     next.resolve();
     expect(await outcomeOf(next.answer)).toBe("handled");
     expect(runs).toHaveLength(2);

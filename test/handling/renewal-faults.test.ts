@@ -41,11 +41,11 @@ describe("failed renewals", () => {
     const { options, lines } = createCollector();
     const store = { ...inner, renew };
     const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000, ...options });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     for (let seconds = 0; seconds < 120; seconds += 5) {
       await vi.advanceTimersByTimeAsync(5_000);
-      expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
+      expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
     }
     expect(run.context.signal.aborted).toBe(false);
     expect(linesWith(lines, "renewal of the lease failed")).toHaveLength(1);
@@ -73,12 +73,12 @@ describe("failed renewals", () => {
     const { store, comeBack } = downForRenewals();
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000 });
-    const copy = await delivery();
-    const loser = await start(receiver, copy);
+    const repeated = await delivery();
+    const loser = await start(receiver, repeated);
     await vi.advanceTimersByTimeAsync(29_999);
-    expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
+    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
     await vi.advanceTimersByTimeAsync(1);
-    const winner = await start(alarmReceiver(handler, { store }), copy);
+    const winner = await start(alarmReceiver(handler, { store }), repeated);
     expect(winner.context.takeover).toBe(true);
     comeBack();
     await vi.advanceTimersByTimeAsync(10_000);
@@ -91,8 +91,8 @@ describe("failed renewals", () => {
     const store = { ...memoryStore(), renew: () => renewal.promise };
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { store });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     const { signal } = run.context;
     await vi.advanceTimersByTimeAsync(10_000);
     run.resolve();

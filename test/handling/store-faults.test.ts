@@ -63,12 +63,12 @@ describe("failed claims", () => {
     const inner = memoryStore();
     const claim: DeliveryStore["claim"] = (...call) => (isDown ? rejects() : inner.claim(...call));
     const receiver = alarmReceiver(() => (runs += 1), { store: { ...inner, claim } });
-    const copy = await delivery();
+    const repeated = await delivery();
     for (let attempt = 0; attempt < 5; attempt++) {
-      expect(await receiver.receive(copy)).toMatchObject({ status: 503 });
+      expect(await receiver.receive(repeated)).toMatchObject({ status: 503 });
     }
     isDown = false;
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
     expect(runs).toBe(1);
   });
 });
@@ -97,22 +97,22 @@ describe("late claims", () => {
     let runs = 0;
     const { options, lines } = createCollector();
     const receiver = alarmReceiver(() => (runs += 1), { store: spy.store, ...options });
-    const copy = await delivery();
-    const answer = receiver.receive(copy);
+    const repeated = await delivery();
+    const answer = receiver.receive(repeated);
     await asked.promise;
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
     answered.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    return { spy, receiver, copy, lines, runs: () => runs };
+    return { spy, receiver, repeated, lines, runs: () => runs };
   }
 
   it("a late claim is released with its own owner, so that the redelivery runs at once", async () => {
-    const { spy, receiver, copy, runs } = await lateClaim();
+    const { spy, receiver, repeated, runs } = await lateClaim();
     expect(spy.calls.map(({ method }) => method)).toEqual(["claim", "release"]);
     expect(spy.calls[1]?.owner).toBe(spy.calls[0]?.owner);
     expect(runs()).toBe(0);
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
     expect(runs()).toBe(1);
   });
 
@@ -130,11 +130,11 @@ describe("late claims", () => {
   ])(
     "a late claim whose release %s has no further effect: its lease ends by itself",
     async (_how, release) => {
-      const { receiver, copy, lines, runs } = await lateClaim({ release });
+      const { receiver, repeated, lines, runs } = await lateClaim({ release });
       expect(linesWith(lines, "release failed")).toHaveLength(1);
-      expect(await receiver.receive(copy)).toMatchObject({ status: 409, outcome: "in_flight" });
+      expect(await receiver.receive(repeated)).toMatchObject({ status: 409, outcome: "in_flight" });
       await vi.advanceTimersByTimeAsync(30_000);
-      expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+      expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
       expect(runs()).toBe(1);
     },
   );
@@ -177,16 +177,16 @@ describe("failed releases", () => {
       },
       { store, ...options },
     );
-    const copy = await delivery();
-    const answer = receiver.receive(copy);
+    const repeated = await delivery();
+    const answer = receiver.receive(repeated);
     await called;
     if (how === "hangs") await vi.advanceTimersByTimeAsync(5_000);
     expect(await answer).toMatchObject({ status: 500, outcome: "handler_failed" });
     expect(reports).toMatchObject([{ outcome: "handler_failed", error }]);
     expect(linesWith(lines, "release failed")).toHaveLength(1);
-    expect(await receiver.receive(copy)).toMatchObject({ status: 409, outcome: "in_flight" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 409, outcome: "in_flight" });
     await vi.advanceTimersByTimeAsync(30_000);
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
     expect(reports.at(-1)).toMatchObject({ takeover: true });
   });
 
@@ -199,13 +199,13 @@ describe("failed releases", () => {
       leaseMs: 3_000,
       dependencyTimeoutMs: 60_000,
     });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     run.reject(new Error("failed"));
     await releasing;
     await vi.advanceTimersByTimeAsync(3_000);
     expect(spy.count("renew")).toBe(0);
-    const next = await start(receiver, copy);
+    const next = await start(receiver, repeated);
     expect(next.context.takeover).toBe(true);
     next.resolve();
     expect(await next.answer).toMatchObject({ status: 200, outcome: "handled" });

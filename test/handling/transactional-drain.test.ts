@@ -19,9 +19,9 @@ afterEach(() => {
 describe("redeliveries during a transaction", () => {
   it("a redelivery during a transaction is 409 without a transaction of its own", async () => {
     const { receiver, start, calls } = heldScene();
-    const copy = await delivery({ id: "one" });
-    const run = await start(receiver, copy);
-    const response = await receiver.receive(copy);
+    const repeated = await delivery({ id: "one" });
+    const run = await start(receiver, repeated);
+    const response = await receiver.receive(repeated);
     expect(response).toMatchObject({ status: 409, outcome: "in_flight" });
     expect(response.headers["retry-after"]).toBe("10");
     expect(calls).toEqual(["one"]);
@@ -46,12 +46,12 @@ describe("lost transactions", () => {
       },
     };
     const receiver = transactionalReceiver(store, handler);
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     cut.reject(DOWN);
     await vi.advanceTimersByTimeAsync(0);
     expect(run.context.signal.aborted).toBe(true);
-    expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
+    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
     let drained = false;
     const draining = receiver.drain().then(() => (drained = true));
     await vi.advanceTimersByTimeAsync(0);

@@ -25,15 +25,15 @@ describe("database faults", () => {
       runs += 1;
       writes(context);
     }, faults);
-    const copy = await delivery({ id: "one" });
-    expect(await receiver.receive(copy)).toMatchObject({
+    const repeated = await delivery({ id: "one" });
+    expect(await receiver.receive(repeated)).toMatchObject({
       status: 503,
       outcome: "store_unavailable",
     });
     expect(reports).toMatchObject([{ error: DOWN }]);
     expect(runs).toBe(runsBefore);
     faults[step] = undefined;
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome });
     expect(effects).toEqual(["one"]);
   });
 
@@ -46,13 +46,13 @@ describe("database faults", () => {
       { retentionMs: 1 },
     );
     const receiver = transactionalReceiver(store, writes);
-    const copy = await delivery({ id: "one" });
-    const response = await receiver.receive(copy);
+    const repeated = await delivery({ id: "one" });
+    const response = await receiver.receive(repeated);
     expect(response).toMatchObject({ status: 409, outcome: "in_flight" });
     expect(response.headers["retry-after"]).toBe("2");
     release();
     await elsewhere;
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
   });
 });
 

@@ -19,8 +19,8 @@ afterEach(() => {
 describe("late transactional handlers", () => {
   async function timedOut(faults: DatabaseFaults = {}) {
     const scene = heldScene(faults);
-    const copy = await delivery({ id: "one" });
-    const run = await scene.start(scene.receiver, copy);
+    const repeated = await delivery({ id: "one" });
+    const run = await scene.start(scene.receiver, repeated);
     const { signal } = run.context;
     await vi.advanceTimersByTimeAsync(1_999);
     expect(signal.aborted).toBe(false);
@@ -28,15 +28,15 @@ describe("late transactional handlers", () => {
     expect(await run.answer).toMatchObject({ status: 503, outcome: "handler_timeout" });
     expect((await run.answer).headers["retry-after"]).toBe("30");
     expect(signal.reason).toMatchObject({ message: "the handler took longer than 2000 ms" });
-    expect(await scene.receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
-    return { ...scene, copy, run };
+    expect(await scene.receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
+    return { ...scene, repeated, run };
   }
 
   it("a late transactional handler that succeeds is committed, and the redelivery is a 200 duplicate", async () => {
-    const { receiver, copy, run, effects, lines } = await timedOut();
+    const { receiver, repeated, run, effects, lines } = await timedOut();
     run.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(effects).toEqual(["one"]);
     expect(lines.at(-1)).toMatchObject({
       level: "warn",
@@ -49,36 +49,36 @@ describe("late transactional handlers", () => {
     ["fails", "handler_failed", "error", new Error("late")],
     ["asks to retry later", "retry_later", "warn", new RetryLater()],
   ])("a late transactional handler that %s is rolled back", async (_how, outcome, level, error) => {
-    const { receiver, copy, run, start, effects, lines } = await timedOut();
+    const { receiver, repeated, run, start, effects, lines } = await timedOut();
     run.reject(error);
     await vi.advanceTimersByTimeAsync(0);
     expect(lines.at(-1)).toMatchObject({ level, details: { err: error } });
     expect(lines.at(-1)?.message).toContain(`${outcome}, but after handlerTimeoutMs`);
-    const next = await start(receiver, copy);
+    const next = await start(receiver, repeated);
     next.resolve();
     expect(await next.answer).toMatchObject({ status: 200, outcome: "handled" });
     expect(effects).toEqual(["one"]);
   });
 
   it("a late transactional handler that discards is remembered", async () => {
-    const { receiver, copy, run, effects, lines } = await timedOut();
+    const { receiver, repeated, run, effects, lines } = await timedOut();
     run.reject(new DiscardDelivery({ reason: "too late to matter" }));
     await vi.advanceTimersByTimeAsync(0);
     expect(linesWith(lines, "discarded, but after handlerTimeoutMs")).toHaveLength(1);
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(effects).toEqual([]);
   });
 
   it("a late transactional handler that cannot be committed runs again on a redelivery", async () => {
     const faults: DatabaseFaults = { commit: rejects };
-    const { receiver, copy, run, start, lines } = await timedOut(faults);
+    const { receiver, repeated, run, start, lines } = await timedOut(faults);
     run.resolve();
     await vi.advanceTimersByTimeAsync(0);
     expect(linesWith(lines, "store_unavailable, but after handlerTimeoutMs")).toMatchObject([
       { level: "error" },
     ]);
     faults.commit = undefined;
-    const next = await start(receiver, copy);
+    const next = await start(receiver, repeated);
     next.resolve();
     expect(await next.answer).toMatchObject({ outcome: "handled" });
   });
@@ -95,12 +95,12 @@ describe("transactions that do not begin", () => {
       },
     };
     const { receiver, runs, reports, effects, remembered, start } = heldScene(faults);
-    const copy = await delivery({ id: "one" });
-    const answer = receiver.receive(copy);
+    const repeated = await delivery({ id: "one" });
+    const answer = receiver.receive(repeated);
     await connecting.promise;
     await vi.advanceTimersByTimeAsync(499);
     expect(reports).toEqual([]);
-    expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
+    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
     await vi.advanceTimersByTimeAsync(1);
     expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
     expect(reports.at(-1)?.error).toMatchObject({
@@ -113,7 +113,7 @@ describe("transactions that do not begin", () => {
     expect(effects).toEqual([]);
     expect(remembered.size).toBe(0);
     faults.connect = undefined;
-    const next = await start(receiver, copy);
+    const next = await start(receiver, repeated);
     next.resolve();
     expect(await next.answer).toMatchObject({ status: 200, outcome: "handled" });
   });
@@ -127,13 +127,13 @@ describe("transactions that do not begin", () => {
       },
     };
     const { receiver, start } = heldScene(faults);
-    const copy = await delivery();
-    const answer = receiver.receive(copy);
+    const repeated = await delivery();
+    const answer = receiver.receive(repeated);
     await connecting.promise;
     await vi.advanceTimersByTimeAsync(500);
     expect(await answer).toMatchObject({ outcome: "store_unavailable" });
     faults.connect = undefined;
-    const next = await start(receiver, copy);
+    const next = await start(receiver, repeated);
     next.resolve();
     expect(await next.answer).toMatchObject({ outcome: "handled" });
     await receiver.drain();
@@ -144,21 +144,21 @@ describe("transactions that do not end", () => {
   it("a transaction that does not end is 503 after dependencyTimeoutMs and may still be committed", async () => {
     const commit = deferred();
     const { receiver, start, reports, effects } = heldScene({ commit: () => commit.promise });
-    const copy = await delivery({ id: "one" });
-    const run = await start(receiver, copy);
+    const repeated = await delivery({ id: "one" });
+    const run = await start(receiver, repeated);
     await vi.advanceTimersByTimeAsync(1_000);
     run.resolve();
     await vi.advanceTimersByTimeAsync(499);
     expect(reports).toEqual([]);
-    expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
+    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
     await vi.advanceTimersByTimeAsync(1);
     expect(await run.answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
     expect(run.context.signal.aborted).toBe(false);
     // From now on the store decides: it has the row locked.
-    expect(await receiver.receive(copy)).toMatchObject({ outcome: "in_flight" });
+    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
     commit.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(effects).toEqual(["one"]);
   });
 

@@ -41,11 +41,11 @@ describe("transactional handlers", () => {
     ],
   ])("a transactional handler that %s is committed with its id", async (_how, handler) => {
     const { receiver, effects, remembered, reports } = scene(handler);
-    const copy = await delivery({ id: "one" });
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    const repeated = await delivery({ id: "one" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
     expect(effects).toEqual(["one"]);
     expect([...remembered]).toEqual([["one", 7 * 86_400_000]]);
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(effects).toEqual(["one"]);
     expect(reports.map(({ outcome }) => outcome)).toEqual(["handled", "duplicate"]);
     expect(reports[0]).not.toHaveProperty("takeover");
@@ -54,8 +54,8 @@ describe("transactional handlers", () => {
   it("a transactional handler receives tx in addition to the usual context", async () => {
     let seen: Context | undefined;
     const { receiver } = scene((context) => (seen = context));
-    const copy = await delivery({ id: "one" });
-    await receiver.receive(copy);
+    const repeated = await delivery({ id: "one" });
+    await receiver.receive(repeated);
     expect(seen).toMatchObject({
       id: "one",
       type: "new_alarm",
@@ -64,7 +64,7 @@ describe("transactional handlers", () => {
       signal: { aborted: false },
       tx: { write: expect.any(Function) as unknown },
     });
-    expect(new TextDecoder().decode(seen?.rawBody)).toBe(copy.body);
+    expect(new TextDecoder().decode(seen?.rawBody)).toBe(repeated.body);
     expect(Object.keys(seen ?? {})).toContain("tx");
   });
 
@@ -150,14 +150,14 @@ describe("failed transactional handlers", () => {
       runs += 1;
       if (runs === 1) throw error;
     });
-    const copy = await delivery({ id: "one" });
-    const response = await receiver.receive(copy);
+    const repeated = await delivery({ id: "one" });
+    const response = await receiver.receive(repeated);
     expect(response).toMatchObject(answer);
     expect(response.headers).toMatchObject(headers);
     expect(effects).toEqual([]);
     expect(remembered.size).toBe(0);
     expect(reports[0]?.error).toEqual(error ?? new ThrewUndefinedError());
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
     expect(effects).toEqual(["one"]);
   });
 
@@ -176,13 +176,13 @@ describe("discarding transactional handlers", () => {
       writes(context);
       throw error;
     });
-    const copy = await delivery({ id: "one" });
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "discarded" });
+    const repeated = await delivery({ id: "one" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "discarded" });
     expect(effects).toEqual([]);
     expect([...remembered.keys()]).toEqual(["one"]);
     expect(calls).toEqual(["one", "one"]);
     expect(reports).toMatchObject([{ outcome: "discarded", error }]);
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
   });
 
   it("a discarded delivery stays discarded if another process remembered it first", async () => {
@@ -212,15 +212,15 @@ describe("discarding transactional handlers", () => {
       faults[step] = rejects;
       throw new DiscardDelivery();
     }, faults);
-    const copy = await delivery();
-    expect(await receiver.receive(copy)).toMatchObject({
+    const repeated = await delivery();
+    expect(await receiver.receive(repeated)).toMatchObject({
       status: 503,
       outcome: "store_unavailable",
     });
     expect(reports).toMatchObject([{ error: DOWN }]);
     faults[step] = undefined;
     const outcome = step === "committed" ? "duplicate" : "store_unavailable";
-    expect(await receiver.receive(copy)).toMatchObject({ outcome });
+    expect(await receiver.receive(repeated)).toMatchObject({ outcome });
     expect(remembered.size).toBe(step === "committed" ? 1 : 0);
   });
 });

@@ -73,11 +73,11 @@ describe("drain", () => {
   it("drain refuses deliveries at once and resolves when the running handler has ended", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler);
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     const drained = watch(receiver.drain());
     const again = watch(receiver.drain());
-    expect(await receiver.receive(copy)).toMatchObject({ outcome: "draining" });
+    expect(await receiver.receive(repeated)).toMatchObject({ outcome: "draining" });
     await vi.advanceTimersByTimeAsync(10_000);
     expect([drained.state.resolved, again.state.resolved]).toEqual([false, false]);
     run.resolve();
@@ -132,8 +132,8 @@ describe("drain", () => {
       handlerTimeoutMs: 1_000,
       handlerMaxMs: 7_200_000,
     });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
     const { state, done } = watch(receiver.drain());
@@ -184,8 +184,8 @@ describe("drain", () => {
   ])("drain neither rejects nor hangs if the store %s for good", async (_how, complete) => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { store: { ...memoryStore(), complete } });
-    const copy = await delivery();
-    const run = await start(receiver, copy);
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
     run.resolve();
     const { state, done } = watch(receiver.drain());
     await vi.advanceTimersByTimeAsync(10_000);

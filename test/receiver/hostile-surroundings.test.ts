@@ -234,7 +234,7 @@ test("handlers.unrecognized gets a fresh body in each run of a repeated transact
       },
     },
   });
-  const copy = await eventDelivery("SOMETHING_NEW");
-  expect((await receiver.receive(copy)).outcome).toBe("handled");
+  const repeated = await eventDelivery("SOMETHING_NEW");
+  expect((await receiver.receive(repeated)).outcome).toBe("handled");
   expect(seen).toEqual(["SOMETHING_NEW", "SOMETHING_NEW"]);
 });
