@@ -46,7 +46,7 @@ test.each([
   [["--now", "2026-07-08 10:00:06"], 0],
   [["--now", "2026-07-08T10:30:06Z"], 1],
   [[], 1],
-])("the moment of capture is given by %j", async (argv, expected) => {
+])("the time of capture is given by %j", async (argv, expected) => {
   const { code, stdout } = await runCommand(["explain", ...argv], { stdin: capture(text) });
   expect(code).toBe(expected);
   if (expected === 1) expect(stdout).toContain("timestamp_behind");

@@ -132,11 +132,11 @@ describe("the command line", () => {
 
   test.each(["before it starts", "when it runs"])(
     "ends without a command that ignores an interruption %s",
-    async (moment) => {
+    async (when) => {
       vi.useFakeTimers({ toFake: ["setTimeout"] });
       const abort = new AbortController();
       const interruption = new Interruption(130, "SIGINT");
-      if (moment === "before it starts") abort.abort(interruption);
+      if (when === "before it starts") abort.abort(interruption);
       const ended = runWith(() => never(), abort.signal);
       abort.abort(interruption);
       await vi.advanceTimersByTimeAsync(3_000);

@@ -11,7 +11,7 @@ import { NOW_MS, TEST_SECRET, delivery, eventDelivery } from "../support/deliver
 const outcomeOf = async (response: WebhookResponse | Promise<WebhookResponse>) =>
   (await response).outcome;
 
-async function turns(count: number): Promise<void> {
+async function eventLoopTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await Promise.resolve();
 }
 
@@ -23,15 +23,15 @@ function unevenStore(): DeliveryStore {
     ...inner,
     async claim(key, owner, times) {
       calls += 1;
-      await turns((calls * 7) % 40);
+      await eventLoopTurns((calls * 7) % 40);
       const result = await inner.claim(key, owner, times);
-      await turns((calls * 11) % 60);
+      await eventLoopTurns((calls * 11) % 60);
       return result;
     },
     async complete(key, owner, { retentionMs }) {
-      await turns(5);
+      await eventLoopTurns(5);
       await inner.complete(key, owner, { retentionMs });
-      await turns(5);
+      await eventLoopTurns(5);
     },
   };
 }
@@ -54,7 +54,7 @@ describe("redeliveries", () => {
     const receiver = alarmReceiver(
       async () => {
         runs += 1;
-        await turns(25);
+        await eventLoopTurns(25);
         succeeded = true;
       },
       { store: makeStore() },
@@ -82,7 +82,9 @@ describe("redeliveries", () => {
     const repeated = await delivery();
     const run = await start(receiver, repeated);
     await vi.advanceTimersByTimeAsync(1_500);
-    const duplicates = await Promise.all(Array.from({ length: 31 }, () => receiver.receive(repeated)));
+    const duplicates = await Promise.all(
+      Array.from({ length: 31 }, () => receiver.receive(repeated)),
+    );
     for (const { status, outcome, headers } of duplicates) {
       expect({ status, outcome }).toEqual({ status: 409, outcome: "in_flight" });
       expect(headers["retry-after"]).toBe("11");
@@ -138,7 +140,7 @@ describe("redeliveries", () => {
     let fails = true;
     const handler = async () => {
       runs += 1;
-      await turns(3);
+      await eventLoopTurns(3);
       if (fails) throw new Error("first attempt");
     };
     const receiver = createWebhookReceiver({
@@ -167,7 +169,7 @@ describe("failed runs", () => {
     const takeovers: boolean[] = [];
     const receiver = alarmReceiver(async ({ takeover }) => {
       takeovers.push(takeover);
-      await turns(2);
+      await eventLoopTurns(2);
       if (takeovers.length < 4) throw new Error("not yet");
     });
     const repeated = await delivery();
@@ -187,7 +189,9 @@ describe("failed runs", () => {
     const receiver = alarmReceiver(handler);
     const repeated = await delivery();
     const run = await start(receiver, repeated);
-    const duplicates = await Promise.all(Array.from({ length: 31 }, () => receiver.receive(repeated)));
+    const duplicates = await Promise.all(
+      Array.from({ length: 31 }, () => receiver.receive(repeated)),
+    );
     run.reject(new Error("run.answer attempt"));
     expect(await outcomeOf(run.answer)).toBe("handler_failed");
     expect(duplicates.map(({ status }) => status)).toEqual(Array.from({ length: 31 }, () => 409));

@@ -88,7 +88,7 @@ const REFUSED: readonly [
   ],
   ["no JSON, signed", "unrecognized", () => delivery({ body: "no JSON" })],
   ["an unknown type, signed", "unrecognized", () => delivery({ type: "report", body: "{}" })],
-  ["an event nobody handles, signed", "unhandled", () => eventDelivery("DATA_DELETED")],
+  ["an event without a handler, signed", "unhandled", () => eventDelivery("DATA_DELETED")],
 ];
 
 describe("refused requests", () => {

@@ -101,8 +101,8 @@ function textIn(value: unknown): string | undefined {
 
 function momentOf(value: unknown): Date | undefined {
   if (typeof value !== "string" && typeof value !== "number") return undefined;
-  const moment = new Date(value);
-  return Number.isNaN(moment.getTime()) ? undefined : moment;
+  const time = new Date(value);
+  return Number.isNaN(time.getTime()) ? undefined : time;
 }
 
 function missingHeaders(): CaptureError {

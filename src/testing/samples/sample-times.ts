@@ -11,18 +11,18 @@ export function sampleMoment(random: Random): Date {
 }
 
 /** The time `seconds` before another time. */
-export function secondsBefore(moment: Date, seconds: number): Date {
-  return new Date(moment.getTime() - 1000 * seconds);
+export function secondsBefore(time: Date, seconds: number): Date {
+  return new Date(time.getTime() - 1000 * seconds);
 }
 
 /** A time in the gateway's format, without fractions of a second. */
-export function writeTime(moment: Date, format: DateFormat): string {
-  const text = moment.toISOString().slice(0, "2026-07-08T10:00:00".length);
+export function writeTime(time: Date, format: DateFormat): string {
+  const text = time.toISOString().slice(0, "2026-07-08T10:00:00".length);
   return format === "legacy" ? text.replace("T", " ") : `${text}Z`;
 }
 
 /** A time in ISO 8601 with an offset in hours, such as `2026-07-08T12:00:00+02:00`. */
-export function writeTimeAt(moment: Date, offsetHours: number): string {
-  const local = secondsBefore(moment, -3600 * offsetHours);
+export function writeTimeAt(time: Date, offsetHours: number): string {
+  const local = secondsBefore(time, -3600 * offsetHours);
   return `${writeTime(local, "standardized").slice(0, -1)}+${String(offsetHours).padStart(2, "0")}:00`;
 }

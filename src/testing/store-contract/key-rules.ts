@@ -8,11 +8,11 @@ const AWKWARD_KEYS = [
 const AWKWARD_OWNERS = ["a", "A", "a1", "a-1", "aa", "__proto__", "constructor", "0", "null"];
 const KEYS = 10_000;
 
-/** Keys and owners are told apart, whatever their text and however many there are. */
+/** Keys and owners are distinguished, whatever their text and however many there are. */
 export const keyRules: readonly StoreRule[] = [
   {
     id: "keys-apart",
-    title: "similar and awkward keys are told apart",
+    title: "similar and awkward keys are distinguished",
     async check(store) {
       const inherited = Object.keys(Object.prototype).length;
       for (const key of AWKWARD_KEYS) await store.claimed(key, "a");
@@ -28,7 +28,7 @@ export const keyRules: readonly StoreRule[] = [
   },
   {
     id: "owners-apart",
-    title: "similar and awkward owners are told apart",
+    title: "similar and awkward owners are distinguished",
     async check(store) {
       for (const owner of AWKWARD_OWNERS) {
         const others = AWKWARD_OWNERS.filter((other) => other !== owner);

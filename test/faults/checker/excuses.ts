@@ -2,7 +2,7 @@ import type { History, Interruption } from "./history.js";
 import type { Run, Runs } from "./runs.js";
 
 /** Why another process was allowed to take over a delivery that this run had claimed. */
-export type Excuse = "killed" | "stood still" | "lost its lease" | "not settled" | "store away";
+export type Excuse = "killed" | "was paused" | "lost its lease" | "not settled" | "store away";
 
 /** Tolerance for the length of a stall, in milliseconds: a timer measures it. */
 const STALL_SHARE = 0.6;
@@ -53,10 +53,8 @@ export function createExcuses({ guarantee, holdMs, interruptions }: History, run
     // The claim was granted some time before the handler was called.
     const heldFrom = startedAt - holdMs;
     const heldTo = Math.min(settledAt ?? Infinity, laterStartedAt);
-    const hasStoodStill = pausesOf(receiver).some(
-      ({ from, to }) => to >= heldFrom && from <= heldTo,
-    );
-    if (hasStoodStill) return "stood still";
+    const wasPaused = pausesOf(receiver).some(({ from, to }) => to >= heldFrom && from <= heldTo);
+    if (wasPaused) return "was paused";
 
     // A worker does not say which result it could not write, or which lock ended before it got the job.
     const wasAway =

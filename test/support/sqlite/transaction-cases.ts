@@ -111,7 +111,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
       "k",
       async (tx) => {
         // COMMIT checks this foreign key.
-        tx.prepare("INSERT INTO effects VALUES ('a', 'nobody')").run();
+        tx.prepare("INSERT INTO effects VALUES ('a', 'no one')").run();
         await nextTurn();
       },
       RETENTION,
