@@ -61,6 +61,6 @@ export class EvictionCheck {
 
   private warn(message: string, ...details: readonly unknown[]): void {
     const { logger } = this;
-    if (logger !== false) ignoreFailure(() => logger.warn(message, ...details));
+    if (logger !== false) void ignoreFailure(() => logger.warn(message, ...details));
   }
 }

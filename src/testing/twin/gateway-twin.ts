@@ -95,13 +95,13 @@ export function createGatewayTwin(
     sendOnce: (sender, request) => shutdown.track(sendOnce(sender, request, clock, timeoutMs)),
     onAttempt(attempt) {
       history.push(attempt);
-      if (onAttempt !== undefined) ignoreFailure(() => onAttempt(attempt));
+      if (onAttempt !== undefined) void ignoreFailure(() => onAttempt(attempt));
     },
   };
 
   const run = async (planned: PlannedDelivery, room?: Semaphore): Promise<TwinDelivery> => {
     const delivery = await deliverWithRetries(planned, room, tools);
-    if (onDelivery !== undefined) ignoreFailure(() => onDelivery(delivery));
+    if (onDelivery !== undefined) void ignoreFailure(() => onDelivery(delivery));
     return delivery;
   };
 
