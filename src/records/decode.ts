@@ -88,8 +88,8 @@ async function load(): Promise<typeof Validation> {
     return await import("./validation.js");
   } catch (error) {
     try {
-      const require = requireOfNode(import.meta.url);
-      if (require !== undefined) return require("./validation.cjs") as typeof Validation;
+      const nodeRequire = requireOfNode(import.meta.url);
+      if (nodeRequire !== undefined) return nodeRequire("./validation.cjs") as typeof Validation;
     } catch {
       // The error of the import says more: it names the file that is missing.
     }
