@@ -11,7 +11,7 @@ export type { DeliveryContext } from "./handling/delivery-context.js";
 export type { DeliveryIssue } from "./records/decoded.js";
 export type { WebhookRequest } from "./delivery/request.js";
 export type { WebhookHeaders } from "./delivery/header-values.js";
-export type { WebhookType } from "./delivery/webhook-type.js";
+export type { WebhookType } from "./delivery/headers.js";
 export type { WebhookResponse } from "./answer/answer.js";
 export type { Outcome } from "./answer/outcome.js";
 export type { AuthenticDelivery, OutcomeReport } from "./answer/observers.js";

@@ -50,3 +50,9 @@ export function integerOption(
   }
   return value;
 }
+
+/** The first of `methods` that `value` lacks; undefined if it has them all. Accepts any value. */
+export function missingMethod(value: unknown, methods: readonly string[]): string | undefined {
+  const members = Object(value) as Record<string, unknown>;
+  return methods.find((method) => typeof members[method] !== "function");
+}

@@ -1,5 +1,16 @@
 import { findTexts, type HeaderTexts, type WebhookHeaders } from "./header-values.js";
 
+/** The webhook types of the gateway (GATEWAY.md, "Events"). */
+export const WEBHOOK_TYPES = ["new_alarm", "delete_my_data_event"] as const;
+
+/** `new_alarm` carries an alarm, `delete_my_data_event` an Online Data event. */
+export type WebhookType = (typeof WEBHOOK_TYPES)[number];
+
+/** Whether the gateway documents this type. */
+export function isWebhookType(type: string): type is WebhookType {
+  return (WEBHOOK_TYPES as readonly string[]).includes(type);
+}
+
 /** The headers that the signature covers, and the signature (GATEWAY.md, "Authentication", rule 7). */
 export interface SignedHeaders {
   /** X-Webhook-Id. */

@@ -15,7 +15,15 @@ export interface LeaseRenewal {
 }
 
 /** A lease is renewed each third of its length, so it outlives one failed renewal. */
-const RENEWALS_PER_LEASE = 3;
+export function renewalDelayMs(leaseMs: number): number {
+  return leaseMs / 3;
+}
+
+/** A run whose timers are late by two leases counts as gone: its runtime has ended or frozen its request. */
+export function overdueAfterMs(leaseMs: number): number {
+  return renewalDelayMs(leaseMs) + 2 * leaseMs;
+}
+
 /**
  * The longest wait after a failed renewal. With a longer one the lease could end though the store is back.
  */
@@ -30,7 +38,7 @@ export class LeaseRenewals {
   constructor(options: RenewalOptions) {
     const { leaseMs } = options;
     this.#options = options;
-    this.#overdueMs = leaseMs / RENEWALS_PER_LEASE + 2 * leaseMs;
+    this.#overdueMs = overdueAfterMs(leaseMs);
   }
 
   /**
@@ -98,7 +106,7 @@ class RenewedLease {
     const startedAt = leasedAt ?? now;
     this.aliveAt = now;
     this.endsAt = startedAt + options.leaseMs;
-    this.#renewalDelayMs = options.leaseMs / RENEWALS_PER_LEASE;
+    this.#renewalDelayMs = renewalDelayMs(options.leaseMs);
     this.#scheduleRenewal(Math.max(0, startedAt + this.#renewalDelayMs - now));
   }
 

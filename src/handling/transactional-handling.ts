@@ -5,6 +5,7 @@ import { startBackgroundTimer, type DeadlineError } from "../common/timers.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import type { Delivery, Handling, HandlingTimes } from "./handling.js";
+import { overdueAfterMs, renewalDelayMs } from "./lease-renewals.js";
 import { HANDLED, runHandler, startHandlerTimers, type HandlerResult } from "./run-handler.js";
 import { runInTransaction, type TransactionWork } from "./transaction.js";
 
@@ -116,7 +117,7 @@ class Heartbeat {
   }
 
   isOverdue(): boolean {
-    return performance.now() - this.#aliveAt > this.#leaseMs / 3 + 2 * this.#leaseMs;
+    return performance.now() - this.#aliveAt > overdueAfterMs(this.#leaseMs);
   }
 
   stop(): void {
@@ -125,7 +126,7 @@ class Heartbeat {
 
   #beat(): void {
     this.#aliveAt = performance.now();
-    this.#stopTimer = startBackgroundTimer(this.#leaseMs / 3, () => {
+    this.#stopTimer = startBackgroundTimer(renewalDelayMs(this.#leaseMs), () => {
       this.#beat();
     });
   }

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../common/errors.js";
-import { type IntegerRule, ownOptions } from "../common/option-checks.js";
+import { missingMethod, ownOptions, type IntegerRule } from "../common/option-checks.js";
 
 /** The name of the queue if none is given. */
 export const DEFAULT_QUEUE_NAME = "gateway-deliveries";
@@ -70,8 +70,7 @@ function checkClient(
   client: unknown,
   methods: readonly string[],
 ): void {
-  const members = Object(client) as Record<string, unknown>;
-  const missing = methods.find((method) => typeof members[method] !== "function");
+  const missing = missingMethod(client, methods);
   if (missing === undefined) return;
   const message = `${option} must be ${what}: it lacks the method ${missing}`;
   throw new ConfigurationError("invalid_option", message);

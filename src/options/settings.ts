@@ -1,7 +1,7 @@
 import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
 import { ConfigurationError } from "../common/errors.js";
 import { checkHandlers, type Handlers } from "../handling/handlers.js";
-import { integerOption, ownOptions } from "../common/option-checks.js";
+import { integerOption, missingMethod, ownOptions } from "../common/option-checks.js";
 import { consoleLines, createLog, loggerFault, type Logger } from "../answer/logger.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
 import type { LookupLimits } from "../signature/secret-lookups.js";
@@ -141,14 +141,14 @@ function checkSecret(
 
 function checkStore(store: Settings["store"] | undefined): Settings["store"] {
   if (store === undefined) return defaultStore();
-  if (hasMethod(store, "process")) {
-    if (!hasMethod(store, "claim")) return store;
+  if (missingMethod(store, ["process"]) === undefined) {
+    if (missingMethod(store, ["claim"]) !== undefined) return store;
     throw new ConfigurationError(
       "invalid_store",
       "store has process and claim: it must be a TransactionalStore or a DeliveryStore, not both",
     );
   }
-  const missing = STORE_METHODS.find((method) => !hasMethod(store, method));
+  const missing = missingMethod(store, STORE_METHODS);
   if (missing !== undefined) {
     throw new ConfigurationError(
       "invalid_store",
@@ -162,14 +162,6 @@ function checkStore(store: Settings["store"] | undefined): Settings["store"] {
 function ownLimitOf(store: Settings["store"]): number | undefined {
   const limit = "process" in store ? store.maxConcurrentDeliveries : undefined;
   return Number.isInteger(limit) && Number(limit) >= 1 ? limit : undefined;
-}
-
-function hasMethod(value: unknown, method: string): boolean {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    typeof (value as Record<string, unknown>)[method] === "function"
-  );
 }
 
 function invalid(name: string, rule: string): ConfigurationError {

@@ -1,7 +1,12 @@
 import { LRUCache } from "lru-cache";
 import { ConfigurationError } from "../common/errors.js";
-import { isSignature, type DeliveryHeaders } from "../delivery/headers.js";
-import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../delivery/webhook-type.js";
+import {
+  isSignature,
+  type DeliveryHeaders,
+  WEBHOOK_TYPES,
+  isWebhookType,
+  type WebhookType,
+} from "../delivery/headers.js";
 import type { MaybeLater, MaybePromise } from "../common/promises.js";
 import { limitLookups, type LookupLimits } from "./secret-lookups.js";
 import { createSecretKey, type SecretKey, type Secrets } from "./signature.js";

@@ -5,7 +5,7 @@ import {
   runConformance,
   type ConformanceCaseReport,
 } from "../../testing/conformance/run-conformance.js";
-import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../../delivery/webhook-type.js";
+import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../../delivery/headers.js";
 import { createCommand } from "../command.js";
 import { CONNECTION_OPTIONS, JSON_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
 import { caseJson, caseJunit } from "../doctor/doctor-files.js";

@@ -4,7 +4,7 @@ import { createRandom } from "../../testing/random.js";
 import { createSender } from "../../testing/sending/sender.js";
 import type { SenderOptions } from "../../testing/sending/target.js";
 import { checkRetrySchedule, gapMs } from "../../testing/twin/retry-schedule.js";
-import type { WebhookType } from "../../delivery/webhook-type.js";
+import type { WebhookType } from "../../delivery/headers.js";
 import { exchange, readingOf, type Exchange } from "../send/exchange.js";
 
 /**

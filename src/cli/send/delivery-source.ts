@@ -5,7 +5,7 @@ import {
 import { loadFixtures } from "../../testing/fixtures/load-fixtures.js";
 import { ALARM_EVENT_TYPES, sampleAlarm } from "../../testing/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../testing/samples/sample-online-data-event.js";
-import { WEBHOOK_TYPES } from "../../delivery/webhook-type.js";
+import { WEBHOOK_TYPES } from "../../delivery/headers.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import type { OptionSpecs, Values } from "../options/option-specs.js";
 import { readInput } from "../options/read-input.js";

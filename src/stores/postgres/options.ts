@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../common/errors.js";
-import { ownOptions } from "../../common/option-checks.js";
+import { missingMethod, ownOptions } from "../../common/option-checks.js";
 
 const DEFAULT_TABLE = "gateway_deliveries";
 
@@ -18,13 +18,7 @@ export function poolOptions<Options extends { readonly pool: unknown }>(
   methods: readonly string[],
 ): Options {
   const own = ownOptions(maker, options, ["pool", "table"]);
-  const { pool } = own;
-  const missing = methods.find(
-    (method) =>
-      typeof pool !== "object" ||
-      pool === null ||
-      typeof (pool as Record<string, unknown>)[method] !== "function",
-  );
+  const missing = missingMethod(own.pool, methods);
   if (missing === undefined) return own;
   throw new ConfigurationError(
     "invalid_option",

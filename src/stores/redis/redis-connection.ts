@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../../common/errors.js";
+import { missingMethod } from "../../common/option-checks.js";
 import type { IoredisClient, NodeRedisClient, RedisClient } from "./redis-client.js";
 
 /** A client of either library, as the store uses it. Each script has one key, so a Cluster can route it. */
@@ -30,7 +31,7 @@ export function connectionOf(client: RedisClient): RedisConnection {
 
 function looksLikeNodeRedis(client: RedisClient): client is NodeRedisClient {
   return (
-    hasMethods(client, ["evalSha", "eval"]) &&
+    missingMethod(client, ["evalSha", "eval"]) === undefined &&
     (("isReady" in client && typeof (client.isReady as unknown) === "boolean") ||
       ("masters" in client && Array.isArray(client.masters)))
   );
@@ -38,17 +39,9 @@ function looksLikeNodeRedis(client: RedisClient): client is NodeRedisClient {
 
 function looksLikeIoredis(client: RedisClient): boolean {
   return (
-    hasMethods(client, ["evalsha", "eval", "connect"]) &&
+    missingMethod(client, ["evalsha", "eval", "connect"]) === undefined &&
     "status" in client &&
     typeof (client.status as unknown) === "string"
-  );
-}
-
-function hasMethods(value: unknown, methods: readonly string[]): boolean {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    methods.every((method) => typeof (value as Record<string, unknown>)[method] === "function")
   );
 }
 

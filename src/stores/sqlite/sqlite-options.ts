@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../common/errors.js";
 import { MAX_TIMER_MS } from "../../common/timers.js";
-import { integerOption, ownOptions } from "../../common/option-checks.js";
+import { integerOption, missingMethod, ownOptions } from "../../common/option-checks.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 
 /** Options of `sqliteStore` and `sqliteTransactions`. */
@@ -36,7 +36,7 @@ const TABLE_NAME = /^[A-Za-z_][0-9A-Za-z_]{0,63}$/;
 export function checkSqliteOptions(maker: string, options: SqliteOptions): SqliteSettings {
   const own = ownOptions(maker, options, ["database", "table", "waitTimeoutMs"]);
   const { database, table = "gateway_deliveries" } = own;
-  if (!hasMethods(database)) {
+  if (missingMethod(database, ["exec", "prepare"]) !== undefined) {
     throw new ConfigurationError(
       "invalid_option",
       "database must be an open handle of better-sqlite3 or node:sqlite, with exec and prepare",
@@ -54,9 +54,4 @@ export function checkSqliteOptions(maker: string, options: SqliteOptions): Sqlit
     max: MAX_TIMER_MS,
   });
   return { database, table, waitTimeoutMs };
-}
-
-function hasMethods(database: unknown): boolean {
-  const { exec, prepare } = (database ?? {}) as Partial<SqliteDatabase>;
-  return typeof exec === "function" && typeof prepare === "function";
 }

@@ -3,7 +3,7 @@ import { INTEGER_OPTIONS } from "../../options/options.js";
 import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { MAX_TIMER_MS } from "../../common/timers.js";
 import { keyOf } from "../../signature/secrets.js";
-import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../delivery/webhook-type.js";
+import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../delivery/headers.js";
 import { createSender } from "../sending/sender.js";
 import type { Target } from "../sending/target.js";
 

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import type { WebhookType } from "../../delivery/webhook-type.js";
+import type { WebhookType } from "../../delivery/headers.js";
 import { sampleAlarm } from "../samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
 import { signedDelivery } from "../signed-delivery.js";

@@ -1,7 +1,6 @@
 import type { AuthenticDelivery } from "../../answer/observers.js";
 import type { WebhookHeaders } from "../../delivery/header-values.js";
-import { readSignedHeaders } from "../../delivery/headers.js";
-import { isWebhookType } from "../../delivery/webhook-type.js";
+import { readSignedHeaders, isWebhookType } from "../../delivery/headers.js";
 import type { Outcome } from "../../answer/outcome.js";
 import { readBody } from "../../delivery/request.js";
 import { isGatewayTime } from "./placeholder-date.js";

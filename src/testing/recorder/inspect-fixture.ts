@@ -1,6 +1,5 @@
 import type { PersonalDataFinding } from "./fixture-refusal.js";
-import { createJsonReader } from "./json-reader.js";
-import { isJson } from "./json-text.js";
+import { createJsonReader, isJson } from "./json-text.js";
 import { findPersonalData } from "./personal-data.js";
 import { elementOf, memberOf, namesKey, type Place } from "./redaction-rules.js";
 

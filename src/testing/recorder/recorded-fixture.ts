@@ -1,5 +1,5 @@
 import { signDelivery } from "../../signature/sign-delivery.js";
-import { isWebhookType } from "../../delivery/webhook-type.js";
+import { isWebhookType } from "../../delivery/headers.js";
 import type { Fixture } from "../fixtures/fixture.js";
 import type { CapturedDelivery } from "./captured-delivery.js";
 import { documentedEvent } from "./documented-fields.js";

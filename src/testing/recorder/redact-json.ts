@@ -1,5 +1,4 @@
-import { createJsonReader, type JsonToken } from "./json-reader.js";
-import { encodeLike, isJson } from "./json-text.js";
+import { createJsonReader, type JsonToken, encodeLike, isJson } from "./json-text.js";
 import { placeholderOfText } from "./placeholder-text.js";
 import { redactLeaf } from "./redact-leaf.js";
 import { elementOf, fieldRuleOf, keepsValue, memberOf, type Place } from "./redaction-rules.js";

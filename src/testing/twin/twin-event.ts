@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../common/errors.js";
 import { bytesOfBody } from "../../delivery/request.js";
 import type { Alarm } from "../../records/alarm.js";
 import type { OnlineDataEvent } from "../../records/online-data-event.js";
-import type { WebhookType } from "../../delivery/webhook-type.js";
+import type { WebhookType } from "../../delivery/headers.js";
 
 /**
  * What the twin delivers: an alarm, an Online Data event, or any body with an `X-Webhook-Type` of your

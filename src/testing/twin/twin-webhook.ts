@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../common/errors.js";
 import { ownOptions } from "../../common/option-checks.js";
 import { keyOf } from "../../signature/secrets.js";
 import type { SecretKey } from "../../signature/signature.js";
-import { WEBHOOK_TYPES, type WebhookType } from "../../delivery/webhook-type.js";
+import { WEBHOOK_TYPES, type WebhookType } from "../../delivery/headers.js";
 import { createSender } from "../sending/sender.js";
 import type { Sender, Target } from "../sending/target.js";
 
