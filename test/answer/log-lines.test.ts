@@ -77,6 +77,13 @@ describe("the default logger", () => {
     }
   });
 
+  test("the default logger writes an error whose cause cannot be written", async () => {
+    const error = new Error("database is down", { cause: Object.create(null) });
+    const line = await lineFor(error);
+    expect(line).toContain('err="Error: database is down"');
+    expect(line).toContain('cause="a value that cannot be read"');
+  });
+
   test("the default logger shortens a long message", async () => {
     const line = await lineFor(new Error("x".repeat(100_000)));
     expect(line.length).toBeLessThan(4_000);

@@ -1,5 +1,6 @@
 import { runInNewContext } from "node:vm";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { UnreadableBody } from "../../src/delivery/request.js";
 import type { WebhookRequest } from "../../src/index.js";
 import { alarm, delivery } from "../support/deliveries.js";
 import { rawDelivery } from "../support/raw-delivery.js";
@@ -108,5 +109,20 @@ describe("maxBodyBytes", () => {
   ])("maxBodyBytes accepts %s of exactly the limit", async (_, maxBodyBytes, body) => {
     const { receive } = recordingReceiver({ maxBodyBytes });
     expect((await receive(rawDelivery({ body }))).outcome).toBe("unrecognized");
+  });
+});
+
+test("an UnreadableBody of a second copy of the package keeps its reason", async () => {
+  vi.resetModules();
+  const { UnreadableBody: OtherUnreadableBody } = await import("../../src/delivery/request.js");
+  expect(OtherUnreadableBody).not.toBe(UnreadableBody);
+  const { receive } = recordingReceiver();
+  const body = new OtherUnreadableBody("body_too_large", 2_000_000);
+  expect(await receive({ headers: {}, body })).toMatchObject({
+    status: 409,
+    outcome: "body_too_large",
+  });
+  expect(await receive({ headers: {}, body: {} as Body })).toMatchObject({
+    outcome: "body_consumed",
   });
 });

@@ -139,6 +139,28 @@ describe("invalid claim results", () => {
     expect(reports[0]).not.toHaveProperty("takeover");
   });
 
+  it.each<[object, string]>([
+    [{ state: "completed", then: 5 }, "duplicate"],
+    [{ state: "in_flight", retryAfterMs: 5_000, then: undefined }, "in_flight"],
+  ])("other members of the claim result %j have no effect", async (result, outcome) => {
+    const store = { ...memoryStore(), claim: () => result as ClaimResult };
+    const receiver = alarmReceiver(() => undefined, { store });
+    expect((await receiver.receive(await delivery())).outcome).toBe(outcome);
+  });
+
+  it("a claim result whose retryAfterMs cannot be read is answered as store_unavailable", async () => {
+    const result = {
+      state: "in_flight",
+      get retryAfterMs(): number {
+        throw new Error("unreadable");
+      },
+    } as const;
+    const receiver = alarmReceiver(() => undefined, {
+      store: { ...memoryStore(), claim: () => result },
+    });
+    expect((await receiver.receive(await delivery())).outcome).toBe("store_unavailable");
+  });
+
   const unreadable = () =>
     Object.defineProperty({}, "state", {
       get() {

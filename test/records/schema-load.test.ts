@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type * as Library from "../../src/index.js";
 import type { OutcomeReport } from "../../src/index.js";
-import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { NOW_MS, TEST_SECRET, alarm, delivery, eventDelivery } from "../support/deliveries.js";
 
 const VALIDATION = "../../src/records/validation.js";
 /** A record that needs conversion, and therefore the schemas. */
@@ -9,16 +9,19 @@ const CONVERTED = JSON.stringify({ alarm: alarm({ account_id: "42" }) });
 const PLAIN = JSON.stringify({ alarm: alarm() });
 
 let loads: number;
+let isHanging: boolean;
 let isBroken: boolean;
 
 // Each test imports a library that has not loaded its schemas.
 beforeEach(() => {
   loads = 0;
   isBroken = false;
+  isHanging = false;
   vi.resetModules();
   vi.doMock(VALIDATION, async (importOriginal) => {
     loads += 1;
     await Promise.resolve();
+    if (isHanging) await new Promise(() => undefined);
     if (isBroken) throw new Error("cannot find zod");
     return importOriginal();
   });
@@ -29,7 +32,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-async function freshReceiver() {
+async function freshReceiver(dependencyTimeoutMs?: number) {
   const { createWebhookReceiver }: typeof Library = await import("../../src/index.js");
   const handled: unknown[] = [];
   const errors: string[] = [];
@@ -37,6 +40,7 @@ async function freshReceiver() {
   const { receive } = createWebhookReceiver({
     secret: TEST_SECRET,
     now: () => NOW_MS,
+    dependencyTimeoutMs,
     logger: { warn: () => undefined, error: (message) => errors.push(message) },
     onOutcome: (report) => reports.push(report),
     handlers: { new_alarm: ({ account_id }) => handled.push(account_id) },
@@ -84,4 +88,30 @@ test("a failed load of the schemas is answered 500 and logged, and the next reco
   isBroken = false;
   expect((await send("a", CONVERTED)).outcome).toBe("handled");
   expect(handled).toEqual([42, 42]);
+});
+
+test("a load of the schemas that hangs is answered 500 after dependencyTimeoutMs", async () => {
+  isHanging = true;
+  const { send, handled, reports } = await freshReceiver(50);
+  expect(await send("a", CONVERTED)).toMatchObject({ status: 500, outcome: "internal_error" });
+  expect(reports[0]?.error).toMatchObject({
+    code: "deadline_exceeded",
+    message: "loading the record schemas took longer than 50 ms",
+  });
+  expect((await send("b", PLAIN)).outcome).toBe("handled");
+  expect(handled).toEqual([42]);
+});
+
+test("an event without a site that has the documented types loads no schemas", async () => {
+  const { createWebhookReceiver }: typeof Library = await import("../../src/index.js");
+  const types: string[] = [];
+  const receiver = createWebhookReceiver({
+    secret: TEST_SECRET,
+    now: () => NOW_MS,
+    logger: false,
+    handlers: { delete_my_data_event: ({ type }) => types.push(type) },
+  });
+  await receiver.receive(await eventDelivery("POWER_OF_ATTORNEY_SIGNED"));
+  expect(types).toEqual(["POWER_OF_ATTORNEY_SIGNED"]);
+  expect(loads).toBe(0);
 });

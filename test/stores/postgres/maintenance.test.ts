@@ -187,6 +187,18 @@ describePostgres("the table of the PostgreSQL stores", () => {
     expect(await transactions.process("k", work, times)).toEqual({ state: "completed" });
   });
 
+  it("a claim is released in a table whose takeover column may be NULL", async () => {
+    const table = "nullable_takeover";
+    const store = postgresStore({ pool, table });
+    await store.migrate();
+    await pool.query(
+      `ALTER TABLE ${table} ALTER takeover DROP NOT NULL, ALTER takeover DROP DEFAULT`,
+    );
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "claimed", takeover: false });
+    await store.release("k", "a");
+    expect(await store.claim("k", "b", TIMES)).toEqual({ state: "claimed", takeover: false });
+  });
+
   it("migrate() names the layout of a table that lacks a column", async () => {
     const store = postgresStore({ pool, table: "incompatible" });
     await store.migrate();
