@@ -38,9 +38,10 @@ function importsOf(file: string): readonly string[] {
     .map((name) => path.posix.join(path.posix.dirname(file), name).replace(/\.js$/, ".ts"));
 }
 
-/** The folder or file at the top level of `src/` or `adapters/`. */
+/** The folder or file at the top level of `src/`, a folder of `adapters/`, or its thin files together. */
 function roomOf(file: string): string {
-  return file.split("/").slice(0, 2).join("/");
+  const [top = "", entry = "", ...inside] = file.split("/");
+  return top === "adapters" && inside.length === 0 ? top : `${top}/${entry}`;
 }
 
 function linesOf(file: string): number {

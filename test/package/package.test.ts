@@ -14,7 +14,9 @@ import {
 const NAME = "identity-gateway-webhooks";
 const SUBPATHS = [
   ...["", "/schemas", "/express", "/hono", "/node", "/fetch", "/adapter"],
-  ...["/redis", "/postgres", "/sqlite", "/inbox", "/pg-boss", "/bullmq"],
+  ...["/fastify", "/koa", "/nestjs", "/aws-lambda"],
+  ...["/redis", "/postgres", "/sqlite", "/mysql", "/dynamodb", "/cloudflare"],
+  ...["/inbox", "/pg-boss", "/bullmq"],
   "/testing",
 ];
 /** The entries that a receiver in production loads. */
@@ -57,6 +59,13 @@ const EXPORTS: Record<string, string[]> = {
   "/node": ["nodeHandler"],
   "/fetch": ["fetchHandler"],
   "/adapter": ["UnreadableBody", "bodyLimits", "discardNodeBody", "readNodeBody"],
+  "/fastify": ["fastifyHandler"],
+  "/koa": ["koaHandler"],
+  "/nestjs": ["OnAlarm", "OnOnlineDataEvent", "OnUnrecognized", "WebhookReceiverModule"],
+  "/aws-lambda": ["lambdaHandler"],
+  "/mysql": ["mysqlSchema", "mysqlStore", "mysqlTransactions"],
+  "/dynamodb": ["createTable", "dynamoStore"],
+  "/cloudflare": ["d1Schema", "d1Store"],
   "/redis": ["ForeignReplyError", "RedisUnavailableError", "redisStore"],
   "/postgres": [
     ...["LostAnswerError", "TransactionAbortedError", "TransactionMisuseError"],

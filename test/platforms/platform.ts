@@ -1,0 +1,33 @@
+import type { Target } from "../../src/testing/index.js";
+
+/** One row of the table that `npm run platforms` prints. */
+export interface Platform {
+  /** As the table has it: "Fastify 5". */
+  readonly name: string;
+  /**
+   * The folder under `test/platforms/` with its app. If it has a package.json of its own, that is installed
+   * before the start. `--only` takes this name.
+   */
+  readonly folder: string;
+  /** The version that is installed, read after the installation. */
+  readonly version: () => string;
+  /** The file that a partner would write, relative to the folder. Its lines of code are the glue lines. */
+  readonly app: string;
+  /** Left out of the fast half, which CI runs. */
+  readonly isSlow?: boolean;
+  /** Requests that the platform answers itself, by the id of the conformance case, and why. */
+  readonly ownAnswers?: Readonly<Record<string, string>>;
+  /** A line that the server must not write. */
+  readonly complaint?: string;
+  /** Starts the platform with a receiver whose handlers write to the ledger at `ledgerUrl`. */
+  readonly start: (ledgerUrl: string) => Promise<RunningPlatform>;
+}
+
+/** A platform that is ready for requests. */
+export interface RunningPlatform {
+  /** A URL, or a function for a platform that is called with events and not over HTTP. */
+  readonly target: Target;
+  /** Everything that it has written. */
+  readonly output: () => string;
+  readonly stop: () => Promise<void>;
+}
