@@ -1,0 +1,22 @@
+import { installedVersion, pathIn } from "../install.js";
+import type { Platform } from "../platform.js";
+import { startServer } from "../start-server.js";
+
+const row = (major: number): Platform => ({
+  name: `Node ${major} http`,
+  folder: "node",
+  version: () => installedVersion("node", `node${major}`),
+  app: "app.mjs",
+  start: (ledgerUrl) =>
+    startServer(
+      {
+        folder: "node",
+        program: pathIn("node", `node_modules/node${major}/bin/node`),
+        args: () => ["app.mjs"],
+      },
+      ledgerUrl,
+    ),
+});
+
+/** `node:http` on each Node that the package claims. */
+export const rows: readonly Platform[] = [20, 22, 24, 26].map(row);
