@@ -16,12 +16,12 @@ export interface ServerOptions {
   readonly program?: string;
   /** Its arguments. The server listens on 127.0.0.1 at `port`, which is also in `PORT`. */
   readonly args: (port: number) => readonly string[];
-  /** Arguments of the same program for a run before, which builds the app. */
-  readonly build?: readonly string[];
+  /** A program and its arguments that build the app before the server starts. */
+  readonly build?: readonly [program: string, ...args: string[]];
   /** The path that the receiver is mounted at. Default "/". */
   readonly path?: string;
   /** More environment variables. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: (port: number) => Readonly<Record<string, string>>;
 }
 
 const START_TIMEOUT_MS = 90_000;
@@ -56,9 +56,12 @@ export async function startServer(
     LEDGER_URL: ledgerUrl,
     HOST: "127.0.0.1",
     PORT: String(port),
-    ...more,
+    ...more?.(port),
   };
-  if (build !== undefined) await promisify(execFile)(program, build, { cwd, env });
+  if (build !== undefined) {
+    const [builder, ...buildArgs] = build;
+    await promisify(execFile)(builder, buildArgs, { cwd, env });
+  }
   // A process group, as a development server starts processes of its own.
   const server = spawn(program, args(port), {
     cwd,

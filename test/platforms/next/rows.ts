@@ -14,7 +14,7 @@ const row = (route: Pick<Platform, "name" | "app">, path: string): Platform => (
   complaint: "API resolved without sending a response",
   start: (ledgerUrl) =>
     startServer(
-      { folder: "next", args: next("dev"), path, env: { NEXT_TELEMETRY_DISABLED: "1" } },
+      { folder: "next", args: next("dev"), path, env: () => ({ NEXT_TELEMETRY_DISABLED: "1" }) },
       ledgerUrl,
     ),
 });

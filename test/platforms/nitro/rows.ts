@@ -13,7 +13,7 @@ export const rows: readonly Platform[] = [
       startServer(
         {
           folder: "nitro",
-          build: ["node_modules/nitropack/dist/cli/index.mjs", "build"],
+          build: [process.execPath, "node_modules/nitropack/dist/cli/index.mjs", "build"],
           args: () => [".output/server/index.mjs"],
           path: "/webhook",
         },

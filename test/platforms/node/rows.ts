@@ -3,7 +3,8 @@ import type { Platform } from "../platform.js";
 import { startServer } from "../start-server.js";
 
 const row = (major: number): Platform => ({
-  name: `Node ${major} http`,
+  name: `Node ${major}`,
+  ...(major === 24 ? { remark: "Cloud Run, too: it runs a container with this server" } : {}),
   folder: "node",
   version: () => installedVersion("node", `node${major}`),
   app: "app.mjs",
