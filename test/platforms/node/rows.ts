@@ -1,6 +1,7 @@
-import { installedVersion, pathIn } from "../install.js";
+import { installedVersion } from "../install.js";
 import type { Platform } from "../platform.js";
 import { startServer } from "../start-server.js";
+import { nodeProgram } from "./program.js";
 
 const row = (major: number): Platform => ({
   name: `Node ${major}`,
@@ -12,7 +13,7 @@ const row = (major: number): Platform => ({
     startServer(
       {
         folder: "node",
-        program: pathIn("node", `node_modules/node${major}/bin/node`),
+        program: nodeProgram(major),
         args: () => ["app.mjs"],
       },
       ledgerUrl,
