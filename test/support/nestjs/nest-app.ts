@@ -16,11 +16,13 @@ import {
 import { delivery, TEST_SECRET, NOW_MS, type DeliveryOverrides } from "../deliveries.js";
 
 /** The platforms of Nest. */
-export const nestPlatforms: readonly (readonly [name: string, create: () => AbstractHttpAdapter])[] =
-  [
-    ["express", () => new ExpressAdapter()],
-    ["fastify", () => new FastifyAdapter()],
-  ];
+export const nestPlatforms: readonly (readonly [
+  name: string,
+  create: () => AbstractHttpAdapter,
+])[] = [
+  ["express", () => new ExpressAdapter()],
+  ["fastify", () => new FastifyAdapter()],
+];
 
 export const PATH = "/webhooks/gateway";
 
@@ -39,9 +41,9 @@ export function decorate<Class extends Type>(
 ): Class {
   for (const [method, list] of Object.entries(decorators) as [string, MethodDecorator[]][]) {
     const prototype = target.prototype as object;
-    const descriptor = Object.getOwnPropertyDescriptor(prototype, method) ?? {};
-    for (const decorator of list.toReversed()) decorator(prototype, method, descriptor);
-    Object.defineProperty(prototype, method, descriptor);
+    const descriptor = Object.getOwnPropertyDescriptor(prototype, method);
+    for (const decorator of list.toReversed()) decorator(prototype, method, descriptor ?? {});
+    if (descriptor !== undefined) Object.defineProperty(prototype, method, descriptor);
   }
   return target;
 }
