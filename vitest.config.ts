@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
@@ -31,13 +32,34 @@ const nodeProject = (name: string) => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
-    exclude: ["test/stores/memory/**"],
+    exclude: ["test/stores/memory/**", "test/adapters/nestjs/**"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: patient,
     env,
   },
 });
+
+/** The tests of `/nestjs`, with the Nest of one major version. `nest-packages.test.ts` reports a missing one. */
+const nestProjects = ["nest-10", "nest-11"]
+  .map((name) => [name, path(`./test/platforms/${name}/node_modules/@nestjs/`)] as const)
+  .filter(([, packages]) => existsSync(packages))
+  .map(([name, packages]) => ({
+    resolve: {
+      alias: [
+        { find: "#crypto", replacement: path("./src/signature/crypto/node.ts") },
+        { find: /^@nestjs\//, replacement: packages },
+      ],
+    },
+    test: {
+      name,
+      include: ["test/adapters/nestjs/**/*.test.ts"],
+      testTimeout: 60_000,
+      hookTimeout: 120_000,
+      expect: patient,
+      env,
+    },
+  }));
 
 export default defineConfig({
   test: {
@@ -47,6 +69,7 @@ export default defineConfig({
       unitProject("node"),
       unitProject("web"),
       nodeProject("adapters"),
+      ...nestProjects,
       nodeProject("stores"),
       nodeProject("inbox"),
       nodeProject("testing"),

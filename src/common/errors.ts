@@ -12,8 +12,10 @@ export type ConfigurationErrorCode =
   | "missing_handlers"
   | "unknown_handler"
   | "invalid_handler"
+  | "duplicate_handler"
   | "invalid_option"
-  | "invalid_store";
+  | "invalid_store"
+  | "unsupported_platform";
 
 /**
  * An option or an argument that cannot work. Thrown when a receiver, a store, an adapter or an inbox is

@@ -24,7 +24,8 @@ export interface Settings extends Record<IntegerOption, number> {
   readonly now: () => number;
 }
 
-const OPTION_NAMES = [
+/** The names of all options. */
+export const OPTION_NAMES = [
   ...Object.keys(INTEGER_OPTIONS),
   "secret",
   "acceptUnsignedDeliveries",

@@ -41,9 +41,11 @@ const CODES: Readonly<Record<string, readonly string[]>> = {
     missing_handlers: 1,
     unknown_handler: 1,
     invalid_handler: 1,
+    duplicate_handler: 1,
     invalid_option: 1,
     invalid_store: 1,
     invalid_receiver: 1,
+    unsupported_platform: 1,
   } satisfies Record<core.ConfigurationErrorCode, 1>),
   InvalidValueError: Object.keys({
     invalid_gateway_time: 1,

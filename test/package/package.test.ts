@@ -61,7 +61,10 @@ const EXPORTS: Record<string, string[]> = {
   "/adapter": ["UnreadableBody", "bodyLimits", "discardNodeBody", "readNodeBody"],
   "/fastify": ["fastifyHandler"],
   "/koa": ["koaHandler"],
-  "/nestjs": ["OnAlarm", "OnOnlineDataEvent", "OnUnrecognized", "WebhookReceiverModule"],
+  "/nestjs": [
+    ...["OnAlarm", "OnOnlineDataEvent", "OnUnrecognized"],
+    ...["WEBHOOK_RECEIVER", "WebhookReceiverModule"],
+  ],
   "/aws-lambda": ["lambdaHandler"],
   "/mysql": ["mysqlSchema", "mysqlStore", "mysqlTransactions"],
   "/dynamodb": ["createTable", "dynamoStore"],

@@ -1,0 +1,109 @@
+import type { AddressInfo } from "node:net";
+import type {
+  INestApplication,
+  ModuleMetadata,
+  NestApplicationOptions,
+  Type,
+} from "@nestjs/common";
+import { Module } from "@nestjs/common";
+import { NestFactory, type AbstractHttpAdapter } from "@nestjs/core";
+import { ExpressAdapter } from "@nestjs/platform-express";
+import { FastifyAdapter } from "@nestjs/platform-fastify";
+import {
+  WebhookReceiverModule,
+  type WebhookReceiverModuleOptions,
+} from "../../../adapters/nestjs/index.js";
+import { delivery, TEST_SECRET, NOW_MS, type DeliveryOverrides } from "../deliveries.js";
+
+/** The platforms of Nest. */
+export const nestPlatforms: readonly (readonly [
+  name: string,
+  create: () => AbstractHttpAdapter,
+])[] = [
+  ["express", () => new ExpressAdapter()],
+  ["fastify", () => new FastifyAdapter()],
+];
+
+export const PATH = "/webhooks/gateway";
+
+/** Options of the module with the tests' secret and clock. */
+export const moduleDefaults: WebhookReceiverModuleOptions = {
+  path: PATH,
+  secret: TEST_SECRET,
+  now: () => NOW_MS,
+  logger: false,
+};
+
+/** Applies decorators to methods of a class, as TypeScript does: the last one first. */
+export function decorate<Class extends Type>(
+  target: Class,
+  decorators: { readonly [Method in keyof InstanceType<Class>]?: readonly unknown[] },
+): Class {
+  for (const [method, list] of Object.entries(decorators) as [string, MethodDecorator[]][]) {
+    const prototype = target.prototype as object;
+    const descriptor = Object.getOwnPropertyDescriptor(prototype, method);
+    for (const decorator of list.toReversed()) decorator(prototype, method, descriptor ?? {});
+    if (descriptor !== undefined) Object.defineProperty(prototype, method, descriptor);
+  }
+  return target;
+}
+
+/** A root module. */
+export function rootModule(metadata: ModuleMetadata): Type {
+  class AppModule {}
+  Module(metadata)(AppModule);
+  return AppModule;
+}
+
+/** What a test changes of an app. */
+export interface NestAppOptions extends ModuleMetadata {
+  readonly receiver?: Partial<WebhookReceiverModuleOptions>;
+  readonly app?: NestApplicationOptions;
+  /** What `main.ts` does between `create` and `listen`. */
+  readonly configure?: (app: INestApplication) => unknown;
+}
+
+/** An app that listens on a free port of 127.0.0.1. */
+export interface NestApp {
+  readonly app: INestApplication;
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+/** The root module of an app with the receiver. */
+export function appModule({ imports = [], receiver, ...metadata }: NestAppOptions): Type {
+  const options = { ...moduleDefaults, ...receiver } as WebhookReceiverModuleOptions;
+  return rootModule({
+    ...metadata,
+    imports: [WebhookReceiverModule.forRoot(options), ...imports],
+  });
+}
+
+/** Starts an app with the receiver. */
+export async function startNest(
+  adapter: AbstractHttpAdapter,
+  { app: appOptions, configure, ...options }: NestAppOptions,
+): Promise<NestApp> {
+  const app = await NestFactory.create(appModule(options), adapter, {
+    logger: false,
+    abortOnError: false,
+    forceCloseConnections: true,
+    ...appOptions,
+  });
+  try {
+    await configure?.(app);
+    await app.listen(0, "127.0.0.1");
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+  const { port } = (app.getHttpServer() as { address(): AddressInfo }).address();
+  return { app, url: `http://127.0.0.1:${port}`, close: () => app.close() };
+}
+
+/** Sends a signed delivery; resolves to the status and the outcome. */
+export async function send(url: string, overrides: DeliveryOverrides = {}): Promise<string> {
+  const { method, headers, body } = await delivery(overrides);
+  const response = await fetch(url, { method, headers, body: body as string });
+  return `${response.status} ${await response.text()}`;
+}
