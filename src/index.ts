@@ -75,7 +75,7 @@ export {
 } from "./handling/handler-errors.js";
 export { DeadlineError } from "./common/timers.js";
 export { LeaseLostError } from "./handling/leased-handling.js";
-export { NoUsableSecretError } from "./signature/secrets.js";
+export { NoUsableSecretError } from "./signature/keyring.js";
 export { TransactionLostError } from "./handling/transaction.js";
 export { MemoryStoreFullError } from "./stores/in-process-store.js";
 export { UnexpectedResultError } from "./stores/claim-results.js";

@@ -30,8 +30,8 @@ import {
 } from "./options/options.js";
 import { checkOptions } from "./options/settings.js";
 import { decode } from "./records/decode.js";
-import { createAuthenticate } from "./signature/authenticate.js";
-import { isFresh, staleness, createTimestampWatch } from "./signature/timestamps.js";
+import { authenticate } from "./signature/authenticate.js";
+import { isFresh, staleness, TimestampWatch } from "./signature/timestamps.js";
 import { giveWarn, tellTimeLimit } from "./stores/receiver-hooks.js";
 
 /** Receives deliveries. Mount it with an adapter, or call `receive` directly. */
@@ -62,11 +62,10 @@ export function createWebhookReceiver<Tx = never>(
   options: WebhookReceiverOptions<Tx>,
 ): WebhookReceiver {
   const settings = checkOptions(options);
-  const { store, maxBodyBytes, timestampToleranceMs, now } = settings;
+  const { keyring, store, maxBodyBytes, timestampToleranceMs, now } = settings;
   const { maxConcurrentDeliveries, handlerMaxMs, dependencyTimeoutMs } = settings;
   const reporter = new Reporter(settings);
-  const authenticate = createAuthenticate(settings.keyring);
-  const watchTimestamps = createTimestampWatch(now, reporter.log);
+  const timestampWatch = new TimestampWatch(now, reporter.log);
   const routes = new Routes(settings.handlers);
   const handling: Handling = isTransactional(store)
     ? new TransactionalHandling(store, settings, reporter.log)
@@ -83,10 +82,10 @@ export function createWebhookReceiver<Tx = never>(
 
   tellTimeLimit(store, dependencyTimeoutMs);
   giveWarn(store, (message) => {
-    reporter.log("warn", message);
+    reporter.log.warn(message);
   });
-  if (settings.keyring === undefined) {
-    reporter.log("warn", "acceptUnsignedDeliveries is true: anyone who finds the URL is believed");
+  if (keyring === undefined) {
+    reporter.log.warn("acceptUnsignedDeliveries is true: anyone who finds the URL is believed");
   }
 
   // Each step returns a plain value if it can, and only promises are awaited. So a delivery with a
@@ -112,7 +111,7 @@ export function createWebhookReceiver<Tx = never>(
       const headers = readDeliveryHeaders(request.headers);
       if (headers === undefined) return end(trace, malformed(request));
 
-      const authenticating = authenticate(headers, rawBody);
+      const authenticating = authenticate(keyring, headers, rawBody);
       const authenticity = "then" in authenticating ? await authenticating : authenticating;
       if (!authenticity.authentic) return end(trace, authenticity);
       const { id, type, timestampMs } = headers;
@@ -123,8 +122,7 @@ export function createWebhookReceiver<Tx = never>(
 
       const nowMs = now();
       if (!isFresh(timestampMs, nowMs, timestampToleranceMs)) {
-        const fact = () => staleness(timestampMs, nowMs, timestampToleranceMs);
-        return end(trace, { outcome: "stale", fact });
+        return end(trace, stale(timestampMs, nowMs, timestampToleranceMs));
       }
 
       const decoding = decode(rawBody, type);
@@ -140,11 +138,13 @@ export function createWebhookReceiver<Tx = never>(
       if (limit.isReached()) {
         return end(trace, { outcome: "overloaded", retryAfterMs: spreadRetryAfterMs(id) });
       }
-      trace.slot = limit.enter();
       // Claims the delivery, runs the handler and settles the claim: see leased-handling.ts and
       // transactional-handling.ts.
       const handled = handling.handle({ headers, rawBody, call: route, trace });
-      return end(trace, "then" in handled ? await handled : handled);
+      // A synchronous delivery has ended and takes no slot.
+      if (!("then" in handled)) return end(trace, handled);
+      trace.slot = limit.enter();
+      return end(trace, await handled);
     } catch (error) {
       return end(trace, { outcome: "internal_error", error });
     } finally {
@@ -159,8 +159,7 @@ export function createWebhookReceiver<Tx = never>(
     else if (trace.slot !== undefined) limit.leave(trace.slot);
     if (unfinished !== undefined) holdOpen(trace, unfinished);
     const response = reporter.end(trace, ending);
-    const { id, timestampMs, startedAt } = trace;
-    if (id !== undefined) watchTimestamps(id, timestampMs, startedAt, outcome === "handled");
+    timestampWatch.check(trace, outcome === "handled");
     return response;
   }
 
@@ -187,8 +186,7 @@ export function createWebhookReceiver<Tx = never>(
   function warnUnhandled(what: string): void {
     if (warnedOf.has(what)) return;
     warnedOf.add(what);
-    reporter.log(
-      "warn",
+    reporter.log.warn(
       `unhandled: no handler is given for ${what}, so the delivery is dropped: it is answered 200 and not sent again. ${causesAndCommand("unhandled")}`,
     );
   }
@@ -217,4 +215,9 @@ export function createWebhookReceiver<Tx = never>(
 
 function malformed(request: WebhookRequest): Ending {
   return { outcome: "malformed", fact: () => headerFaults(request.headers) };
+}
+
+// Outside of `receive`, where their closures would make V8 keep its variables on the heap.
+function stale(timestampMs: number, nowMs: number, toleranceMs: number): Ending {
+  return { outcome: "stale", fact: () => staleness(timestampMs, nowMs, toleranceMs) };
 }

@@ -30,9 +30,6 @@ export interface Logger {
   error(message: string, details: LogDetails): unknown;
 }
 
-/** Writes one line. Never throws, even if the logger does. `error` in `details` becomes `err`. */
-export type Log = (level: "warn" | "error", message: string, details?: object) => void;
-
 const lines: Pick<Console, "warn" | "error"> = console;
 
 /** The default logger: one line an entry, with `key=value` at its end. */
@@ -45,14 +42,32 @@ export const consoleLines: Logger = {
   },
 };
 
-/** Makes the log of a receiver or a worker. */
-export function createLog(logger: Logger | false): Log {
-  if (logger === false) return () => undefined;
-  return (level, message, given = {}) => {
+/**
+ * The log of a receiver or a worker. Its methods never throw, even if the logger does. `error` in the
+ * details becomes `err`.
+ */
+export class Log {
+  readonly #logger: Logger | false;
+
+  constructor(logger: Logger | false) {
+    this.#logger = logger;
+  }
+
+  warn(message: string, details: object = {}): void {
+    this.#write("warn", message, details);
+  }
+
+  error(message: string, details: object = {}): void {
+    this.#write("error", message, details);
+  }
+
+  #write(level: "warn" | "error", message: string, given: object): void {
+    const logger = this.#logger;
+    if (logger === false) return;
     const { error, ...facts } = given as Partial<OutcomeReport>;
     const details: LogDetails = error === undefined ? facts : { ...facts, err: error };
     void ignoreFailure(() => logger[level](`identity-gateway-webhooks: ${message}`, details));
-  };
+  }
 }
 
 /** Why a value cannot be a logger; undefined if it can. */

@@ -3,7 +3,7 @@ import { holdOpen } from "../delivery/request.js";
 import type { AdapterHooks } from "./adapter-hooks.js";
 import { answersByOutcome, delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
 import { LogRateLimit } from "./log-rate-limit.js";
-import { createLog, type Log, type Logger } from "./logger.js";
+import { Log, type Logger } from "./logger.js";
 import { createReport, type AuthenticDelivery, type OutcomeReport } from "./observers.js";
 import { causesAndCommand } from "./outcome-causes.js";
 import { ruleOf, type Outcome, type OutcomeRule } from "./outcome.js";
@@ -23,7 +23,7 @@ export interface ReporterOptions {
  * the logger nor an observer can change the answer.
  */
 export class Reporter {
-  /** Writes a line that belongs to no request. */
+  /** Also for lines that belong to no request. */
   readonly log: Log;
   readonly #options: ReporterOptions;
   readonly #answers: Readonly<Record<Outcome, Answer>>;
@@ -36,7 +36,7 @@ export class Reporter {
   constructor(options: ReporterOptions) {
     this.#options = options;
     this.#answers = answersByOutcome(options.unverifiable);
-    this.log = createLog(options.logger);
+    this.log = new Log(options.logger);
   }
 
   /** Answers a request. */
@@ -52,7 +52,7 @@ export class Reporter {
     // Most requests need no report: they are handled, and there is no observer.
     if (onOutcome !== undefined || line !== undefined) {
       const report = createReport(trace, ending, response.status);
-      if (level !== undefined && line !== undefined) this.log(level, line, report);
+      if (level !== undefined && line !== undefined) this.log[level](line, report);
       if (onOutcome !== undefined) this.#observe(trace, onOutcome, report);
     }
     if (onAuthenticDelivery !== undefined) this.#showAuthentic(trace, response);
@@ -68,7 +68,8 @@ export class Reporter {
     const { outcome, ignored } = ending;
     if (ignored !== undefined) this.#warnOfIgnored(ignored);
     const report = createReport(trace, ending, ruleOf("handler_timeout").status, true);
-    this.log(ruleOf(outcome).log ?? "warn", `${outcome}, but after handlerTimeoutMs`, report);
+    const level = ruleOf(outcome).log ?? "warn";
+    this.log[level](`${outcome}, but after handlerTimeoutMs`, report);
     return onOutcome && ignoreFailure(() => onOutcome(report));
   }
 
@@ -78,7 +79,7 @@ export class Reporter {
     if (this.#options.logger === false) return;
     if (this.#limitLostAnswers.admit(outcome) === undefined) return;
     const details = { outcome, status, ...(error === undefined ? {} : { error }) };
-    this.log("error", `answer_lost: ${outcome} did not reach the sender: ${reason}.`, details);
+    this.log.error(`answer_lost: ${outcome} did not reach the sender: ${reason}.`, details);
   }
 
   /** The log line of a request; undefined if the rate limit holds it back. */
@@ -127,7 +128,7 @@ export class Reporter {
   #warnOfIgnored(returned: string): void {
     if (this.#hasWarnedOfIgnored) return;
     this.#hasWarnedOfIgnored = true;
-    this.log("warn", ignoredReturnWarning(returned));
+    this.log.warn(ignoredReturnWarning(returned));
   }
 }
 

@@ -69,14 +69,14 @@ export class Claims {
       onGivenUp: (id) => {
         const line =
           "completion given up: too many completions wait for the store; the delivery may be handled again";
-        log("error", line, { id });
+        log.error(line, { id });
       },
     });
     this.renewals = new LeaseRenewals({
       leaseMs,
       renew: (id, owner) => this.#renew(id, owner),
       onFailed: (id, error) => {
-        log("error", "renewal of the lease failed: retried until the lease ends", { id, error });
+        log.error("renewal of the lease failed: retried until the lease ends", { id, error });
       },
     });
   }
@@ -198,7 +198,7 @@ export class Claims {
 
   #retryCompletion(id: string, owner: string, error: unknown): Unfinished {
     const line = "completion failed: the delivery is handled, and the completion is retried";
-    this.#log("error", line, { id, error });
+    this.#log.error(line, { id, error });
     return { work: this.#backlog.add(id, owner) };
   }
 
@@ -209,7 +209,7 @@ export class Claims {
   }
 
   #logFailedRelease(id: string, error: unknown): void {
-    this.#log("error", "release failed: the next attempt waits until the lease ends", {
+    this.#log.error("release failed: the next attempt waits until the lease ends", {
       id,
       error,
     });

@@ -114,7 +114,7 @@ export class LeasedHandling implements Handling {
           endLate?.({ outcome: "handler_failed", error });
           endLate = ({ outcome, error: late }) => {
             const details = { id, type, error: late };
-            this.#log("warn", `${outcome}, but after handlerMaxMs: it may have run twice`, details);
+            this.#log.warn(`${outcome}, but after handlerMaxMs: it may have run twice`, details);
           };
         },
       );

@@ -93,7 +93,7 @@ export class TransactionalHandling implements Handling {
           void result.then((late) => {
             const line = `${late.outcome}, but after handlerMaxMs: its transaction was rolled back`;
             const details = { id, type, error: "error" in late ? late.error : undefined };
-            this.#log("warn", line, details);
+            this.#log.warn(line, details);
           });
         },
       );

@@ -102,14 +102,14 @@ export class JobReporter {
         response === "refused"
           ? "the engine did not take the result"
           : "the engine tries the job again";
-      this.#log(level, `${ending}: ${failure}; ${next}.`, {
+      this.#log[level](`${ending}: ${failure}; ${next}.`, {
         ...detailsOf(run),
         attempt: run.attempt,
       });
     } else if (ending === "discarded" && run.error !== undefined) {
       // Without an error, an operator discarded it and needs no line about it.
       const line = "discarded: The handler discarded the delivery for good.";
-      this.#log("warn", line, detailsOf(run));
+      this.#log.warn(line, detailsOf(run));
     }
     const onJob = this.#onJob;
     if (onJob === undefined) return;
@@ -120,7 +120,7 @@ export class JobReporter {
   #logDead(failure: string, run: Omit<JobReport, "outcome">): void {
     const { attempt, id } = run;
     const line = `dead: ${failure}, and that was the last of ${String(attempt)} attempts. Fix the cause, then run the delivery again: ${this.#replayAdvice(id)}`;
-    this.#log("error", line, { ...detailsOf(run), attempts: attempt });
+    this.#log.error(line, { ...detailsOf(run), attempts: attempt });
   }
 }
 

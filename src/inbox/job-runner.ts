@@ -2,7 +2,7 @@ import { ConfigurationError } from "../common/errors.js";
 import { decode } from "../records/decode.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { checkHandlers, type Handlers } from "../handling/handlers.js";
-import { consoleLines, createLog, loggerFault, type Log, type Logger } from "../answer/logger.js";
+import { consoleLines, Log, loggerFault, type Logger } from "../answer/logger.js";
 import { Routes, type Route } from "../handling/routes.js";
 import { ignoredReturnWarning } from "../answer/reporter.js";
 import { clampRetryAfterMs } from "../answer/retry-after.js";
@@ -63,7 +63,7 @@ export class JobRunner {
     checkHandlers(handlers);
     const fault = logger === false ? undefined : loggerFault(logger);
     if (fault !== undefined) throw new ConfigurationError("invalid_option", fault);
-    this.log = createLog(logger);
+    this.log = new Log(logger);
     this.#reporter = new JobReporter(this.log, onJob, replayAdvice);
     this.#routes = new Routes(handlers);
   }
@@ -138,6 +138,6 @@ export class JobRunner {
   #warnOnce(line: string): void {
     if (this.#warnings.has(line)) return;
     this.#warnings.add(line);
-    this.log("warn", line);
+    this.log.warn(line);
   }
 }

@@ -2,14 +2,15 @@ import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
 import { ConfigurationError } from "../common/errors.js";
 import { checkHandlers, type Handlers } from "../handling/handlers.js";
 import { integerOption, missingMethod, ownOptions } from "../common/option-checks.js";
-import { consoleLines, createLog, loggerFault, type Logger } from "../answer/logger.js";
+import { consoleLines, Log, loggerFault, type Logger } from "../answer/logger.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
 import type { LookupLimits } from "../signature/secret-lookups.js";
-import { createKeyring, type Keyring, type SecretOption } from "../signature/secrets.js";
+import { keyringOf, type Keyring } from "../signature/keyring.js";
+import type { SecretOption } from "../signature/secrets.js";
 import { defaultStore } from "../stores/default-store.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
-import { createSecretWatch } from "../signature/weak-secrets.js";
+import { WeakSecretCheck } from "../signature/weak-secrets.js";
 
 /** The checked options, with defaults filled in and the keyring made. */
 export interface Settings extends Record<IntegerOption, number> {
@@ -62,16 +63,13 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
   // Only handlers of a `TransactionalStore` expect `context.tx`, and `TransactionalHandling` adds it.
   const handlers = options.handlers as Handlers;
   checkHandlers(handlers);
-  const log = createLog(logger);
-  const watchSecret = createSecretWatch((message) => {
-    log("warn", message);
-  });
+  const weakSecretCheck = new WeakSecretCheck(new Log(logger));
   const maxConcurrentDeliveries =
     options.maxConcurrentDeliveries ?? ownLimitOf(store) ?? integers.maxConcurrentDeliveries;
   return {
     ...integers,
     maxConcurrentDeliveries,
-    keyring: checkSecret(options, { ...integers, maxConcurrentDeliveries }, watchSecret),
+    keyring: checkSecret(options, { ...integers, maxConcurrentDeliveries }, weakSecretCheck),
     handlers,
     store,
     unverifiable,
@@ -111,7 +109,7 @@ function checkSecret(
     acceptUnsignedDeliveries = false,
   }: Pick<WebhookReceiverOptions, "secret" | "acceptUnsignedDeliveries">,
   limits: LookupLimits,
-  onSecret: (secret: string) => void,
+  weakSecretCheck: WeakSecretCheck,
 ): Keyring | undefined {
   const acceptUnsigned: unknown = acceptUnsignedDeliveries;
   if (typeof acceptUnsigned !== "boolean") {
@@ -137,7 +135,7 @@ function checkSecret(
       "secret must be a string, a list of strings, one of these per webhook type, or a function",
     );
   }
-  return createKeyring(given as SecretOption, limits, onSecret);
+  return keyringOf(given as SecretOption, limits, weakSecretCheck);
 }
 
 function checkStore(store: Settings["store"] | undefined): Settings["store"] {

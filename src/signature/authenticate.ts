@@ -1,7 +1,7 @@
 import { signatureFault } from "../delivery/header-faults.js";
 import { isSignature, type DeliveryHeaders } from "../delivery/headers.js";
 import type { MaybeLater } from "../common/promises.js";
-import type { Keyring } from "./secrets.js";
+import type { Keyring } from "./keyring.js";
 import { matchSecret, type Secrets } from "./signature.js";
 
 /** Whether a delivery is authentic, and which secret signed it; or the outcome if it is not. */
@@ -14,36 +14,37 @@ export type Authenticity =
       readonly fact?: () => string;
     };
 
-/** Authenticates headers and bytes. Neither throws nor rejects if the secret function fails. */
-export type Authenticate = (headers: DeliveryHeaders, body: Uint8Array) => MaybeLater<Authenticity>;
-
 const ACCEPTED: Authenticity = { authentic: true, secretIndex: undefined };
 const UNSIGNED: Authenticity = { authentic: false, outcome: "unsigned" };
 const MISMATCH: Authenticity = { authentic: false, outcome: "signature_mismatch" };
 const MALFORMED: Authenticity = { authentic: false, outcome: "malformed", fact: signatureFault };
 
-/** Without a keyring (`acceptUnsignedDeliveries`) every well-formed delivery counts as authentic. */
-export function createAuthenticate(keyring: Keyring | undefined): Authenticate {
+/**
+ * Authenticates headers and bytes. Without a keyring (`acceptUnsignedDeliveries`) every well-formed
+ * delivery counts as authentic. Neither throws nor rejects if the secret function fails.
+ */
+export function authenticate(
+  keyring: Keyring | undefined,
+  headers: DeliveryHeaders,
+  body: Uint8Array,
+): MaybeLater<Authenticity> {
+  const { signature } = headers;
   if (keyring === undefined) {
-    return ({ signature }) =>
-      signature === undefined || isSignature(signature) ? ACCEPTED : MALFORMED;
+    return signature === undefined || isSignature(signature) ? ACCEPTED : MALFORMED;
   }
-
-  return (headers, body) => {
-    if (headers.signature === undefined) return UNSIGNED;
-    let secrets: MaybeLater<Secrets>;
-    try {
-      secrets = keyring(headers);
-    } catch (error) {
-      return unavailable(error);
-    }
-    return "then" in secrets
-      ? judgeLater(secrets, headers, headers.signature, body)
-      : judge(secrets, headers, headers.signature, body);
-  };
+  if (signature === undefined) return UNSIGNED;
+  let secrets: MaybeLater<Secrets>;
+  try {
+    secrets = keyring.secretsFor(headers);
+  } catch (error) {
+    return unavailable(error);
+  }
+  return "then" in secrets
+    ? authenticateLater(secrets, headers, signature, body)
+    : authenticateWith(secrets, headers, signature, body);
 }
 
-function judge(
+function authenticateWith(
   secrets: Secrets,
   headers: DeliveryHeaders,
   signature: string,
@@ -56,13 +57,13 @@ function judge(
 }
 
 /** A separate function, so that a request with static secrets allocates no closure. */
-function judgeLater(
+function authenticateLater(
   secrets: Promise<Secrets>,
   headers: DeliveryHeaders,
   signature: string,
   body: Uint8Array,
 ): Promise<Authenticity> {
-  return secrets.then((found) => judge(found, headers, signature, body), unavailable);
+  return secrets.then((found) => authenticateWith(found, headers, signature, body), unavailable);
 }
 
 function authenticityOf(secretIndex: number | undefined, signature: string): Authenticity {

@@ -15,67 +15,81 @@ const WHAT = "the secret function";
 const GRACE_MS = 1_000;
 
 /**
- * Limits the time and the number of `find` calls: anyone can send forgeries, and each one is looked
- * up before it is refused. Throws or rejects when `find` does, and with a `DeadlineError` when the
- * time is over.
+ * Limits the time and the number of calls of a secret function: anyone can send forgeries, and each one
+ * is looked up before it is refused.
  */
-export function limitLookups<Query, Found>(
-  find: (query: Query) => MaybePromise<Found>,
-  { maxConcurrentDeliveries, dependencyTimeoutMs }: LookupLimits,
-): (query: Query) => MaybeLater<Found> {
-  const limit = new ConcurrencyLimit(maxConcurrentDeliveries, dependencyTimeoutMs + GRACE_MS);
+export class LimitedLookups<Query, Found> {
+  readonly #find: (query: Query) => MaybePromise<Found>;
+  readonly #timeoutMs: number;
+  readonly #limit: ConcurrencyLimit;
   /** In order of arrival. */
-  const waiting = new Set<(slot: Slot) => void>();
+  readonly #waiting = new Set<(slot: Slot) => void>();
 
-  /** Lets the call that has waited longest run. Its own request calls `find`, not this one. */
-  const handOn = (slot: Slot): void => {
-    limit.leave(slot);
-    for (const take of waiting) {
-      waiting.delete(take);
-      take(limit.enter());
-      return;
-    }
-  };
+  constructor(
+    find: (query: Query) => MaybePromise<Found>,
+    { maxConcurrentDeliveries, dependencyTimeoutMs }: LookupLimits,
+  ) {
+    this.#find = find;
+    this.#timeoutMs = dependencyTimeoutMs;
+    this.#limit = new ConcurrencyLimit(maxConcurrentDeliveries, dependencyTimeoutMs + GRACE_MS);
+  }
 
-  const bounded = async (found: PromiseLike<Found>, timeoutMs: number, slot: Slot) => {
+  /** Throws or rejects when `find` does, and with a `DeadlineError` when the time is over. */
+  lookUp(query: Query): MaybeLater<Found> {
+    if (this.#limit.isReached()) return this.#waitAndLookUp(query);
+    const find = this.#find;
+    const found = find(query);
+    return isPromise(found)
+      ? this.#awaitInTime(found, this.#timeoutMs, this.#limit.enter())
+      : found;
+  }
+
+  async #waitAndLookUp(query: Query): Promise<Found> {
+    const until = performance.now() + this.#timeoutMs;
+    const slot = await this.#waitForSlot();
+    const find = this.#find;
+    let found: MaybePromise<Found>;
     try {
-      return await within(timeoutMs, WHAT, found);
-    } finally {
-      // A call that never ends frees its slot when its time is over. Otherwise a few such calls
-      // would block all deliveries.
-      handOn(slot);
+      found = find(query);
+    } catch (error) {
+      this.#handOn(slot);
+      throw error;
     }
-  };
+    const remainingMs = Math.max(1, until - performance.now());
+    return this.#awaitInTime(Promise.resolve(found), remainingMs, slot);
+  }
 
-  const turn = (): Promise<Slot> =>
-    new Promise((resolve, reject) => {
+  #waitForSlot(): Promise<Slot> {
+    return new Promise((resolve, reject) => {
       const take = (slot: Slot): void => {
         clearTimeout(timer);
         resolve(slot);
       };
       const timer = setTimeout(() => {
-        waiting.delete(take);
-        reject(new DeadlineError(WHAT, dependencyTimeoutMs));
-      }, dependencyTimeoutMs);
-      waiting.add(take);
+        this.#waiting.delete(take);
+        reject(new DeadlineError(WHAT, this.#timeoutMs));
+      }, this.#timeoutMs);
+      this.#waiting.add(take);
     });
+  }
 
-  const waitAndLookUp = async (query: Query): Promise<Found> => {
-    const until = performance.now() + dependencyTimeoutMs;
-    const slot = await turn();
-    let found: MaybePromise<Found>;
+  async #awaitInTime(found: PromiseLike<Found>, timeoutMs: number, slot: Slot): Promise<Found> {
     try {
-      found = find(query);
-    } catch (error) {
-      handOn(slot);
-      throw error;
+      return await within(timeoutMs, WHAT, found);
+    } finally {
+      // A call that never ends frees its slot when its time is over. Otherwise a few such calls
+      // would block all deliveries.
+      this.#handOn(slot);
     }
-    return bounded(Promise.resolve(found), Math.max(1, until - performance.now()), slot);
-  };
+  }
 
-  return (query) => {
-    if (limit.isReached()) return waitAndLookUp(query);
-    const found = find(query);
-    return isPromise(found) ? bounded(found, dependencyTimeoutMs, limit.enter()) : found;
-  };
+  /** Lets the call that has waited longest run. Its own request calls `find`, not this one. */
+  #handOn(slot: Slot): void {
+    this.#limit.leave(slot);
+    for (const take of this.#waiting) {
+      this.#waiting.delete(take);
+      take(this.#limit.enter());
+      return;
+    }
+  }
 }

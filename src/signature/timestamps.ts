@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Log } from "../answer/logger.js";
+import type { Trace } from "../answer/trace.js";
 
 /**
  * Whether a signed timestamp is within the tolerance of `nowMs`, in both directions, bounds included.
@@ -25,55 +26,59 @@ function seconds(ms: number): string {
   return String(Math.ceil(ms / 1000));
 }
 
-/** Called once per authentic request, when it has ended. Never throws. */
-export type WatchTimestamps = (
-  id: string,
-  timestampMs: number,
-  startedAt: number,
-  isHandled: boolean,
-) => void;
-
 /** The gateway waits 10 s before its first retry; earlier duplicates come from the network. */
 const MIN_GAP_MS = 8_000;
 /** Number of ids remembered. A gateway that repeats timestamps does so for every id, so few are enough. */
 const MAX_IDS = 1_000;
-
-/**
- * Warns once if a later attempt repeats the timestamp of an earlier one. Retries are expected to be signed
- * anew: a gateway that repeats the first timestamp is refused as stale after `timestampToleranceMs`. Only
- * ids that were not handled are remembered, because the gateway sends no others again.
- */
-export function createTimestampWatch(now: () => number, log: Log): WatchTimestamps {
-  const seen = new LRUCache<string, { timestampMs: number; arrivedAt: number }>({ max: MAX_IDS });
-  let hasWarned = false;
-
-  const watch: WatchTimestamps = (id, timestampMs, startedAt, isHandled) => {
-    if (hasWarned || (isHandled && seen.size === 0)) return;
-    const known = seen.get(id);
-    if (known === undefined && isHandled) return;
-    // Time of arrival by the receiver's clock, without the time that the handler took.
-    const arrivedAt = now() - (performance.now() - startedAt);
-    if (known?.timestampMs !== timestampMs) {
-      seen.set(id, { timestampMs, arrivedAt });
-      return;
-    }
-    if (Math.abs(arrivedAt - known.arrivedAt) <= MIN_GAP_MS) return;
-    hasWarned = true;
-    seen.clear();
-    log("warn", NOTICE, { id });
-  };
-
-  return (...facts) => {
-    try {
-      watch(...facts);
-    } catch {
-      // `now` is the partner's code. Its failure must not change the answer.
-    }
-  };
-}
 
 const NOTICE =
   "one delivery came again more than 8 s later with the same X-Webhook-Timestamp: either the gateway repeats" +
   " the first timestamp at each attempt, or a proxy or someone with a captured delivery sends the same bytes" +
   " again. If it is the gateway, its later attempts will be refused as stale: raise timestampToleranceMs. With a" +
   " store that survives restarts, any value up to retentionMs is safe, because ids are remembered that long";
+
+/**
+ * Warns once if a later attempt repeats the timestamp of an earlier one. Retries are expected to be signed
+ * anew: a gateway that repeats the first timestamp is refused as stale after `timestampToleranceMs`. Only
+ * ids that were not handled are remembered, because the gateway sends no others again.
+ */
+export class TimestampWatch {
+  readonly #now: () => number;
+  readonly #log: Log;
+  readonly #seen = new LRUCache<string, { timestampMs: number; arrivedAt: number }>({
+    max: MAX_IDS,
+  });
+  #hasWarned = false;
+
+  constructor(now: () => number, log: Log) {
+    this.#now = now;
+    this.#log = log;
+  }
+
+  /** Called once per request, when it has ended. Never throws. */
+  check({ id, timestampMs, startedAt }: Trace, isHandled: boolean): void {
+    // Without an id the request is not authentic.
+    if (id === undefined || this.#hasWarned || (isHandled && this.#seen.size === 0)) return;
+    try {
+      this.#compare(id, timestampMs, startedAt, isHandled);
+    } catch {
+      // `now` is the partner's code. Its failure must not change the answer.
+    }
+  }
+
+  #compare(id: string, timestampMs: number, startedAt: number, isHandled: boolean): void {
+    const known = this.#seen.get(id);
+    if (known === undefined && isHandled) return;
+    const now = this.#now;
+    // Time of arrival by the receiver's clock, without the time that the handler took.
+    const arrivedAt = now() - (performance.now() - startedAt);
+    if (known?.timestampMs !== timestampMs) {
+      this.#seen.set(id, { timestampMs, arrivedAt });
+      return;
+    }
+    if (Math.abs(arrivedAt - known.arrivedAt) <= MIN_GAP_MS) return;
+    this.#hasWarned = true;
+    this.#seen.clear();
+    this.#log.warn(NOTICE, { id });
+  }
+}

@@ -1,3 +1,4 @@
+import type { Log } from "../answer/logger.js";
 import { environmentVariable } from "../common/runtime.js";
 
 /**
@@ -42,14 +43,20 @@ function weaknessOf(secret: string): string | undefined {
 }
 
 /** Checks each secret of a receiver, and warns once, about the first weak one. */
-export function createSecretWatch(warn: (message: string) => void): (secret: string) => void {
-  let hasWarned = false;
-  return (secret) => {
-    const weakness = hasWarned ? undefined : weaknessOf(secret);
+export class WeakSecretCheck {
+  readonly #log: Log;
+  #hasWarned = false;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  check(secret: string): void {
+    const weakness = this.#hasWarned ? undefined : weaknessOf(secret);
     if (weakness === undefined) return;
-    hasWarned = true;
-    warn(
+    this.#hasWarned = true;
+    this.#log.warn(
       `the webhook secret ${weakness}: register a random one of at least 32 characters at the gateway, for example from openssl rand -hex 32, and set it here`,
     );
-  };
+  }
 }

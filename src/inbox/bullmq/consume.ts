@@ -102,8 +102,7 @@ export function bullmqConsume<Options extends object>(
   const repetitions = new RepetitionFilter();
   const reportError = (error: unknown): void => {
     const known = queueErrorOf("BullMQ", error);
-    if (repetitions.isNew(known))
-      log("error", "BullMQ's worker reports an error", { error: known });
+    if (repetitions.isNew(known)) log.error("BullMQ's worker reports an error", { error: known });
   };
   worker.on("error", reportError);
   worker.on("lockRenewalFailed", (jobIds) => {
@@ -151,7 +150,7 @@ export function bullmqConsume<Options extends object>(
       await closeWorker();
     } catch (error) {
       const line = "BullMQ's worker could not be closed in order: its last jobs may run again";
-      log("error", line, { error: queueErrorOf("BullMQ", error) });
+      log.error(line, { error: queueErrorOf("BullMQ", error) });
       void ignoreFailure(() => worker.disconnect());
     }
     jobs.flush();

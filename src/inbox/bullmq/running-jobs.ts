@@ -134,7 +134,7 @@ export class RunningJobs {
         }
         const error = queueErrorOf("BullMQ", thrown);
         const line = "the body of a finished job could not be removed from Redis";
-        this.#runner.log("error", line, { id: finished.id, type: finished.type, error });
+        this.#runner.log.error(line, { id: finished.id, type: finished.type, error });
         return;
       }
     }

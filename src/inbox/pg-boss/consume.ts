@@ -109,7 +109,7 @@ export function pgBossConsume(options: PgBossConsumeOptions): () => Promise<void
   const reportMissed = () =>
     deadJobs.reportMissed().catch((error: unknown) => {
       const line = "the search for unreported dead jobs of pg-boss failed";
-      log("error", line, { error: queueErrorOf("pg-boss", error) });
+      log.error(line, { error: queueErrorOf("pg-boss", error) });
     });
   const watched = repeat(reportMissed, POLLS_PER_WATCH * pollIntervalMs, stopping.signal);
   const stopped = Promise.all([polled, watched]).then(() => undefined);

@@ -63,7 +63,7 @@ export async function pollQueue(
       for (const job of jobs) start(job, fetchedAtMs);
       return jobs.length;
     } catch (error) {
-      log("error", "the fetch of jobs from pg-boss failed", {
+      log.error("the fetch of jobs from pg-boss failed", {
         error: queueErrorOf("pg-boss", error),
       });
       return 0;

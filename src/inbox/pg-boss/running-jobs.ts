@@ -53,7 +53,7 @@ export class RunningJobs {
     const remainingMs = expiryMsOf(job) - (performance.now() - fetchedAtMs);
     if (remainingMs <= 0) {
       const line = `a job arrived after it had expired: ${consequenceOfExpiry(job)}`;
-      log("error", line, jobDetails(job));
+      log.error(line, jobDetails(job));
       return;
     }
     const expiry = new AbortController();
@@ -70,7 +70,7 @@ export class RunningJobs {
         expiry.abort(error);
         controller.abort(error);
         const line = `a job has expired: ${consequenceOfExpiry(job)}`;
-        log("error", line, { ...jobDetails(job), error });
+        log.error(line, { ...jobDetails(job), error });
         resolve();
       }, remainingMs);
       void this.#runner
@@ -92,7 +92,7 @@ export class RunningJobs {
       await this.#deadJobs.markReported([letter]);
     } catch (error) {
       const details = { ...jobDetails(job), error: queueErrorOf("pg-boss", error) };
-      this.#runner.log("warn", "a dead job may be reported once more", details);
+      this.#runner.log.warn("a dead job may be reported once more", details);
     }
   }
 
@@ -107,15 +107,15 @@ export class RunningJobs {
         const written = await within(RESULT_TIMEOUT_MS, "pg-boss", this.#write(job, ended));
         if (written !== undefined) return written;
         const line = "a job changed its state before its result was written: it may run again";
-        log("warn", line, jobDetails(job));
+        log.warn(line, jobDetails(job));
         return { response: "refused" };
       } catch (thrown) {
         const details = { ...jobDetails(job), error: queueErrorOf("pg-boss", thrown) };
         if (expired.aborted || this.#stopping.aborted) {
-          log("error", `a result could not be written: ${consequenceOfExpiry(job)}`, details);
+          log.error(`a result could not be written: ${consequenceOfExpiry(job)}`, details);
           return { response: "refused" };
         }
-        log("warn", "a result could not be written yet", details);
+        log.warn("a result could not be written yet", details);
         await pause(RESULT_RETRY_MS, this.#stopping);
       }
     }

@@ -1,0 +1,160 @@
+import { LRUCache } from "lru-cache";
+import { ConfigurationError } from "../common/errors.js";
+import {
+  isSignature,
+  isWebhookType,
+  WEBHOOK_TYPES,
+  type DeliveryHeaders,
+} from "../delivery/headers.js";
+import type { MaybeLater } from "../common/promises.js";
+import { LimitedLookups, type LookupLimits } from "./secret-lookups.js";
+import {
+  keysOf,
+  secretFault,
+  type SecretFunction,
+  type SecretList,
+  type SecretOption,
+  type SecretQuery,
+} from "./secrets.js";
+import { createSecretKey, type SecretKey, type Secrets } from "./signature.js";
+import type { WeakSecretCheck } from "./weak-secrets.js";
+
+/** Finds the secrets of a delivery. There is one class for each form of the option `secret`. */
+export interface Keyring {
+  /** The secrets to try. Throws or rejects if there is no usable one. */
+  secretsFor(headers: DeliveryHeaders): MaybeLater<Secrets>;
+}
+
+/**
+ * The keyring of a `secret` option. Each secret is checked for weakness: immediately, or when a function
+ * returns it for the first time. Throws `ConfigurationError` for a value that cannot be a secret.
+ */
+export function keyringOf(
+  secret: SecretOption,
+  limits: LookupLimits,
+  weakSecretCheck: WeakSecretCheck,
+): Keyring {
+  if (typeof secret === "function") return new LookedUpKeyring(secret, limits, weakSecretCheck);
+  const isList = typeof secret === "string" || Array.isArray(secret) || ArrayBuffer.isView(secret);
+  const keyring = isList
+    ? new SharedKeyring(secret as SecretList)
+    : new KeyringByType(secret as Readonly<Record<string, SecretList>>);
+  const texts = typeof secret === "object" ? Object.values(secret).flat() : [secret];
+  for (const text of texts) weakSecretCheck.check(text);
+  return keyring;
+}
+
+/** The same secrets for every delivery. */
+class SharedKeyring implements Keyring {
+  readonly #secrets: Secrets;
+
+  constructor(secret: SecretList) {
+    this.#secrets = { order: keysOf(secret) };
+  }
+
+  secretsFor(): Secrets {
+    return this.#secrets;
+  }
+}
+
+/** Secrets for each webhook type. */
+class KeyringByType implements Keyring {
+  readonly #byType = new Map<string, Secrets>();
+  readonly #all: Secrets;
+
+  constructor(secrets: Readonly<Record<string, SecretList | undefined>>) {
+    if (!Object.keys(secrets).every(isWebhookType)) {
+      // Without the key's name: it may be the secret, if key and value were swapped.
+      throw new ConfigurationError(
+        "unusable_secret",
+        `secret has a key that is no webhook type: use ${WEBHOOK_TYPES.join(" and ")}`,
+      );
+    }
+    const all: SecretKey[] = [];
+    for (const type of WEBHOOK_TYPES) {
+      const given = Object.hasOwn(secrets, type) ? secrets[type] : undefined;
+      if (given === undefined) {
+        throw new ConfigurationError(
+          "missing_secret",
+          `secret.${type} is not given: where only one type is registered, pass its secret as a string`,
+        );
+      }
+      const keys = keysOf(given, `secret.${type}`);
+      this.#byType.set(type, { order: keys });
+      all.push(...keys);
+    }
+    this.#all = { order: all };
+  }
+
+  /**
+   * An unknown type has no secret of its own. Any secret may sign it: the signed body decides what it is.
+   */
+  secretsFor({ type }: DeliveryHeaders): Secrets {
+    return this.#byType.get(type) ?? this.#all;
+  }
+}
+
+/**
+ * Number of cached keys of secrets that a function returned, so that a key is not made for every
+ * request.
+ */
+const MAX_CACHED_KEYS = 1_000;
+
+const NO_SECRETS: Secrets = { order: [] };
+
+/** What a secret function may return. */
+type FoundSecrets = SecretList | null | undefined;
+
+/** The secrets that a function returns for a delivery. */
+class LookedUpKeyring implements Keyring {
+  readonly #lookups: LimitedLookups<SecretQuery, FoundSecrets>;
+  readonly #weakSecretCheck: WeakSecretCheck;
+  readonly #cache = new LRUCache<string, SecretKey["key"]>({ max: MAX_CACHED_KEYS });
+
+  constructor(find: SecretFunction, limits: LookupLimits, weakSecretCheck: WeakSecretCheck) {
+    this.#lookups = new LimitedLookups(find, limits);
+    this.#weakSecretCheck = weakSecretCheck;
+  }
+
+  secretsFor({ id, type, timestampMs, signature }: DeliveryHeaders): MaybeLater<Secrets> {
+    // No secret makes this signature, so the function is not called.
+    if (signature !== undefined && !isSignature(signature)) return NO_SECRETS;
+    const found = this.#lookups.lookUp({ id, type, timestamp: new Date(timestampMs) });
+    return found instanceof Promise
+      ? found.then((secrets) => this.#usableSecrets(secrets))
+      : this.#usableSecrets(found);
+  }
+
+  #usableSecrets(found: FoundSecrets): Secrets {
+    // Anyone can send an unknown type or id, so this is not a 503.
+    if (found === undefined || found === null) return NO_SECRETS;
+    if (Array.isArray(found) && found.length === 0) return NO_SECRETS;
+    const secrets: readonly unknown[] = Array.isArray(found) ? found : [found];
+    const keys: SecretKey[] = [];
+    secrets.forEach((secret, index) => {
+      if (secretFault(secret) === undefined) keys.push(this.#keyOf(secret as string, index));
+    });
+    if (keys.length === 0) throw new NoUsableSecretError();
+    return { order: keys };
+  }
+
+  #keyOf(secret: string, index: number): SecretKey {
+    const key = this.#cache.get(secret);
+    if (key !== undefined) return { key, index };
+    const made = createSecretKey(secret, index);
+    this.#cache.set(secret, made.key);
+    this.#weakSecretCheck.check(secret);
+    return made;
+  }
+}
+
+/** The secret function returned nothing that can be a secret. */
+export class NoUsableSecretError extends Error {
+  override readonly name = "NoUsableSecretError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "no_usable_secret";
+
+  constructor() {
+    super("the secret function returned no usable secret: a non-empty string, or a list with one");
+  }
+}
