@@ -30,7 +30,7 @@ import {
 } from "./options/options.js";
 import { checkOptions } from "./options/settings.js";
 import { decode } from "./records/decode.js";
-import { createAuthenticate } from "./signature/authenticate.js";
+import { createAuthenticate, inTime } from "./signature/authenticate.js";
 import { isFresh, staleness, createTimestampWatch } from "./signature/timestamps.js";
 import { giveWarn, tellTimeLimit } from "./stores/receiver-hooks.js";
 
@@ -112,8 +112,8 @@ export function createWebhookReceiver<Tx = never>(
       const headers = readDeliveryHeaders(request.headers);
       if (headers === undefined) return end(trace, malformed(request));
 
-      const authenticating = authenticate(headers, rawBody);
-      const authenticity = "then" in authenticating ? await authenticating : authenticating;
+      let authenticity = authenticate(headers, rawBody);
+      if ("then" in authenticity) authenticity = await inTime(authenticity, trace.deadline);
       if (!authenticity.authentic) return end(trace, authenticity);
       const { id, type, timestampMs } = headers;
       trace.id = id;
