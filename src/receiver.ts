@@ -30,7 +30,7 @@ import {
 } from "./options/options.js";
 import { checkOptions } from "./options/settings.js";
 import { decode } from "./records/decode.js";
-import { authenticate } from "./signature/authenticate.js";
+import { authenticate, inTime } from "./signature/authenticate.js";
 import { isFresh, staleness, TimestampWatch } from "./signature/timestamps.js";
 import { giveWarn, tellTimeLimit } from "./stores/receiver-hooks.js";
 
@@ -111,8 +111,8 @@ export function createWebhookReceiver<Tx = never>(
       const headers = readDeliveryHeaders(request.headers);
       if (headers === undefined) return end(trace, malformed(request));
 
-      const authenticating = authenticate(keyring, headers, rawBody);
-      const authenticity = "then" in authenticating ? await authenticating : authenticating;
+      let authenticity = authenticate(keyring, headers, rawBody);
+      if ("then" in authenticity) authenticity = await inTime(authenticity, trace.deadline);
       if (!authenticity.authentic) return end(trace, authenticity);
       const { id, type, timestampMs } = headers;
       trace.id = id;

@@ -1,1 +1,3 @@
-export {};
+export { NoHttpEventError, type LambdaEvent, type LambdaResult } from "./http-event.js";
+export type { LambdaContext } from "./invocation.js";
+export { lambdaHandler, type LambdaHandler, type LambdaHandlerOptions } from "./lambda-handler.js";

@@ -46,12 +46,7 @@ export function bodyLimits(
   receiver: WebhookReceiver,
   options: BodyOptions = {},
 ): BodyLimits {
-  if (!isReceiver(receiver)) {
-    throw new ConfigurationError(
-      "invalid_receiver",
-      `${adapter} takes the receiver that createWebhookReceiver(options) returns`,
-    );
-  }
+  checkReceiver(adapter, receiver);
   const own = ownOptions(adapter, options, ["bodyTimeoutMs", "uploadTimeoutMs"]);
   const bounds = { min: 1, max: MAX_TIMER_MS };
   const bodyTimeoutMs = integerOption("bodyTimeoutMs", own.bodyTimeoutMs, {
@@ -66,6 +61,15 @@ export function bodyLimits(
       ...bounds,
     }),
   };
+}
+
+/** Throws `ConfigurationError` if `receiver` is none. `adapter`: its name in the message. */
+export function checkReceiver(adapter: string, receiver: unknown): void {
+  if (isReceiver(receiver)) return;
+  throw new ConfigurationError(
+    "invalid_receiver",
+    `${adapter} takes the receiver that createWebhookReceiver(options) returns`,
+  );
 }
 
 /** By structure: a receiver may be wrapped, or come from another copy of the package. */

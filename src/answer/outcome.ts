@@ -113,7 +113,7 @@ export const OUTCOMES = {
     status: 503,
     retryAfterMs: 30_000,
     log: "error",
-    message: "The handler did not finish within handlerTimeoutMs.",
+    message: "The handler did not finish in time.",
   },
   retry_later: {
     status: 503,

@@ -18,6 +18,22 @@ export type Claim =
       readonly unfinished?: Promise<void> | undefined;
     };
 
+/** The times of claims, in milliseconds. */
+export interface ClaimTimes {
+  readonly leaseMs: number;
+  readonly retentionMs: number;
+  readonly dependencyTimeoutMs: number;
+}
+
+/**
+ * A completion that the store has not taken yet. Wrapped in an object, because a promise that resolved to
+ * the promise `work` would wait for it too.
+ */
+export interface Unfinished {
+  /** Resolves when the store has taken the completion, or it is given up. */
+  readonly work: Promise<void>;
+}
+
 /** The claim of a delivery that is known to be handled. */
 export const COMPLETED: Claim = { state: "completed" };
 

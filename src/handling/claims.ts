@@ -1,6 +1,12 @@
 import type { Log } from "../answer/logger.js";
 import { isPromise, type MaybeLater } from "../common/promises.js";
 import { DeadlineError, within } from "../common/timers.js";
+import {
+  handlerMsWithin,
+  isPast,
+  storeMsWithin,
+  type HostDeadline,
+} from "../delivery/host-deadline.js";
 import type {
   ClaimOptions,
   ClaimResult,
@@ -8,25 +14,12 @@ import type {
   DeliveryStore,
   RenewOptions,
 } from "../stores/delivery-store.js";
-import { COMPLETED, OwnerNames, readClaim, unavailable, type Claim } from "./claim.js";
+import { COMPLETED, OwnerNames, readClaim, unavailable } from "./claim.js";
+import type { Claim, ClaimTimes, Unfinished } from "./claim.js";
 import { CompletionBacklog } from "./completion-backlog.js";
 import { LeaseRenewals } from "./lease-renewals.js";
 
-/**
- * A completion that the store has not taken yet. Wrapped in an object, because a promise that resolved to
- * the promise `work` would wait for it too.
- */
-export interface Unfinished {
-  /** Resolves when the store has taken the completion, or it is given up. */
-  readonly work: Promise<void>;
-}
-
-/** The times of claims, in milliseconds. */
-export interface ClaimTimes {
-  readonly leaseMs: number;
-  readonly retentionMs: number;
-  readonly dependencyTimeoutMs: number;
-}
+type Deadline = HostDeadline | undefined;
 
 /**
  * The store as the receiver uses it: every call is bounded, and none throws or rejects. Code that waits
@@ -82,26 +75,27 @@ export class Claims {
   }
 
   /** Takes the lease on `id` for a new owner. */
-  claim(id: string): MaybeLater<Claim> {
+  claim(id: string, deadline: Deadline): MaybeLater<Claim> {
     const overdue = this.renewals.resolveOverdue(id);
-    return overdue === undefined ? this.#claim(id) : overdue.then(() => this.#claim(id));
+    if (overdue === undefined) return this.#claim(id, deadline);
+    return overdue.then(() => this.#claim(id, deadline));
   }
 
   /** Remembers `id` as handled. If the store fails, the call is retried in the background. */
-  complete(id: string, owner: string): MaybeLater<Unfinished | undefined> {
+  complete(id: string, owner: string, deadline: Deadline): MaybeLater<Unfinished | undefined> {
     try {
       const completed = this.#store.complete(id, owner, this.#completeOptions);
-      return isPromise(completed) ? this.#completeLater(id, owner, completed) : undefined;
+      if (isPromise(completed)) return this.#completeLater(id, owner, completed, deadline);
     } catch (error) {
       return this.#retryCompletion(id, owner, error);
     }
   }
 
   /** Releases the lease on `id`. If the store fails, the lease ends by itself. */
-  release(id: string, owner: string): MaybeLater<void> {
+  release(id: string, owner: string, deadline: Deadline): MaybeLater<void> {
     try {
       const released = this.#store.release(id, owner);
-      if (isPromise(released)) return this.#releaseLater(id, released);
+      if (isPromise(released)) return this.#releaseLater(id, released, deadline);
     } catch (error) {
       this.#logFailedRelease(id, error);
     }
@@ -118,35 +112,43 @@ export class Claims {
     });
   }
 
-  #claim(id: string): MaybeLater<Claim> {
-    const known = this.#knownHere(id);
+  #claim(id: string, deadline: Deadline): MaybeLater<Claim> {
+    const known = this.#knownHere(id, deadline);
     if (known !== undefined) return known;
     const owner = this.#owners.next();
     try {
       const claiming = this.#store.claim(id, owner, this.#claimOptions);
       return isPromise(claiming)
-        ? this.#claimLater(id, owner, claiming)
+        ? this.#claimLater(id, owner, claiming, deadline)
         : readClaim(claiming, owner);
     } catch (error) {
       return unavailable(error);
     }
   }
 
-  #knownHere(id: string): Claim | undefined {
+  #knownHere(id: string, deadline: Deadline): Claim | undefined {
     if ((this.#completing.size > 0 && this.#completing.has(id)) || this.#backlog.has(id)) {
       return COMPLETED;
     }
     const retryAfterMs = this.renewals.remainingMs(id);
-    return retryAfterMs === undefined ? undefined : { state: "in_flight", retryAfterMs };
+    if (retryAfterMs !== undefined) return { state: "in_flight", retryAfterMs };
+    // The process was frozen meanwhile: the gateway has its answer, and no handler may begin now.
+    return isPast(deadline) ? unavailable(new DeadlineError("store.claim", 0)) : undefined;
   }
 
-  async #claimLater(id: string, owner: string, claiming: PromiseLike<ClaimResult>): Promise<Claim> {
+  async #claimLater(
+    id: string,
+    owner: string,
+    claiming: PromiseLike<ClaimResult>,
+    deadline: Deadline,
+  ): Promise<Claim> {
     const leasedAt = performance.now();
     // A native promise, because the store may return any thenable.
     const claimed = Promise.resolve(claiming).then((result) => readClaim(result, owner));
     let claim: Claim;
     try {
-      claim = await within(this.#claimTimeoutMs, "store.claim", claimed);
+      const timeoutMs = handlerMsWithin(this.#claimTimeoutMs, deadline);
+      claim = await within(timeoutMs, "store.claim", claimed);
     } catch (error) {
       // The gateway sends the delivery again. A late claim that stayed would refuse the redelivery.
       const isLate = error instanceof DeadlineError;
@@ -154,15 +156,15 @@ export class Claims {
       return { state: "unavailable", error, unfinished };
     }
     if (claim.state !== "claimed") return claim;
-    const known = this.#knownHere(id);
+    const known = this.#knownHere(id, deadline);
     if (known === undefined) return { ...claim, leasedAt };
-    await this.release(id, owner);
+    await this.release(id, owner, deadline);
     return known;
   }
 
   #releaseLateClaim(id: string, owner: string, claimed: Promise<Claim>): Promise<void> {
     return claimed.then(
-      (late) => (late.state === "claimed" ? this.release(id, owner) : undefined),
+      (late) => (late.state === "claimed" ? this.release(id, owner, undefined) : undefined),
       () => undefined,
     );
   }
@@ -176,9 +178,11 @@ export class Claims {
     id: string,
     owner: string,
     completed: PromiseLike<void>,
+    deadline: Deadline,
   ): Promise<Unfinished | undefined> {
     this.#completing.add(id);
-    return within(this.#timeoutMs, "store.complete", completed).then(
+    const timeoutMs = storeMsWithin(this.#timeoutMs, deadline);
+    return within(timeoutMs, "store.complete", completed).then(
       () => {
         this.#completing.delete(id);
         return undefined;
@@ -202,8 +206,9 @@ export class Claims {
     return { work: this.#backlog.add(id, owner) };
   }
 
-  #releaseLater(id: string, released: PromiseLike<void>): Promise<void> {
-    return within(this.#timeoutMs, "store.release", released).then(undefined, (error: unknown) => {
+  #releaseLater(id: string, released: PromiseLike<void>, deadline: Deadline): Promise<void> {
+    const timeoutMs = storeMsWithin(this.#timeoutMs, deadline);
+    return within(timeoutMs, "store.release", released).catch((error: unknown) => {
       this.#logFailedRelease(id, error);
     });
   }

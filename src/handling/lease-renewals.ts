@@ -11,7 +11,8 @@ export interface RenewalOptions {
 
 /** A lease that is renewed until it is stopped. */
 export interface LeaseRenewal {
-  stop(): void;
+  /** Returns a promise for the store call that is on its way, if there is one. It never rejects. */
+  stop(): Promise<void> | undefined;
 }
 
 /** A lease is renewed each third of its length, so it outlives one failed renewal. */
@@ -50,8 +51,8 @@ export class LeaseRenewals {
     this.#leases.set(id, lease);
     return {
       stop: () => {
-        lease.stop();
         if (this.#leases.get(id) === lease) this.#leases.delete(id);
+        return lease.stop();
       },
     };
   }
@@ -93,6 +94,7 @@ class RenewedLease {
   aliveAt: number;
   readonly #renewalDelayMs: number;
   #stopTimer: () => void = () => undefined;
+  #renewing: Promise<void> | undefined;
   #isStopped = false;
 
   constructor(
@@ -110,13 +112,16 @@ class RenewedLease {
     this.#scheduleRenewal(Math.max(0, startedAt + this.#renewalDelayMs - now));
   }
 
-  stop(): void {
+  stop(): Promise<void> | undefined {
     this.#isStopped = true;
     this.#stopTimer();
+    return this.#renewing;
   }
 
   #scheduleRenewal(delayMs: number): void {
-    this.#schedule(delayMs, () => void this.#renew());
+    this.#schedule(delayMs, () => {
+      this.#renewing = this.#renew();
+    });
   }
 
   #schedule(delayMs: number, run: () => void): void {
@@ -137,6 +142,7 @@ class RenewedLease {
       delayMs = Math.min(MAX_RETRY_DELAY_MS, leaseMs / 10);
       isHeld = performance.now() < this.endsAt;
     }
+    this.#renewing = undefined;
     if (this.#isStopped) return;
     if (isHeld) {
       this.#scheduleRenewal(delayMs);

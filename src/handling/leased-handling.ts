@@ -1,9 +1,11 @@
 import type { Ending } from "../answer/trace.js";
 import type { Log } from "../answer/logger.js";
 import type { MaybeLater } from "../common/promises.js";
+import type { HostDeadline } from "../delivery/host-deadline.js";
+import { holdOpen } from "../delivery/request.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
-import type { Claim } from "./claim.js";
-import { Claims, type Unfinished } from "./claims.js";
+import type { Claim, Unfinished } from "./claim.js";
+import { Claims } from "./claims.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import type { Delivery, Handling, HandlingTimes } from "./handling.js";
 import type { LeaseRenewal } from "./lease-renewals.js";
@@ -42,7 +44,7 @@ export class LeasedHandling implements Handling {
   }
 
   handle(delivery: Delivery): MaybeLater<Ending> {
-    const claim = this.#claims.claim(delivery.headers.id);
+    const claim = this.#claims.claim(delivery.headers.id, delivery.trace.deadline);
     return "then" in claim ? this.#handleLater(delivery, claim) : this.#handle(delivery, claim);
   }
 
@@ -77,7 +79,7 @@ export class LeasedHandling implements Handling {
     const context = createContext(id, type, timestamp, rawBody, takeover, signal);
     const result = runHandler(call, context);
     if ("then" in result) return this.#answerInTime(delivery, claim, signal, result);
-    const settled = this.#settle(id, owner, result);
+    const settled = this.#settle(id, owner, result, trace.deadline);
     if (!("then" in settled) || !isDone(result)) return settled;
     // No other process may take over while the store remembers the success.
     const renewal = this.#claims.renewals.start(id, owner, claim.leasedAt, () => undefined);
@@ -86,16 +88,19 @@ export class LeasedHandling implements Handling {
 
   /**
    * Resolves when the handler and then its claim have settled. After `handlerTimeoutMs` it resolves to
-   * `handler_timeout`: the handler goes on, and `late` of the ending says how it ends.
+   * `handler_timeout`: the handler goes on, and `late` of the ending says how it ends. With a deadline it
+   * resolves to `handler_timeout` only there, and the handler is given up.
    */
   #answerInTime(
-    { headers: { id, type } }: Delivery,
+    { headers: { id, type }, trace }: Delivery,
     { owner, leasedAt }: GrantedClaim,
     signal: LazySignal,
     result: Promise<HandlerResult>,
   ): Promise<Ending> {
     return new Promise((answer, fail) => {
+      const { deadline } = trace;
       let isRunning = true;
+      let isGivenUp = false;
       let endLate: ((ending: Ending) => void) | undefined;
       const renewal = this.#claims.renewals.start(id, owner, leasedAt, () => {
         // The store also refuses a renewal after the completion, but then the handler is done.
@@ -103,31 +108,39 @@ export class LeasedHandling implements Handling {
       });
       const stopTimers = startHandlerTimers(
         this.#times,
+        deadline,
         (error) => {
           LazySignal.abort(signal, error);
+          if (deadline !== undefined) return;
           const late = new Promise<Ending>((resolve) => (endLate = resolve));
           answer({ outcome: "handler_timeout", error, late });
         },
         (error) => {
           // Not released: the handler may still be at work, so the next attempt waits for the lease's end.
-          renewal.stop();
+          isGivenUp = true;
+          const unfinished = renewal.stop();
+          if (deadline !== undefined) answer({ outcome: "handler_timeout", error, unfinished });
           endLate?.({ outcome: "handler_failed", error });
           endLate = ({ outcome, error: late }) => {
             const details = { id, type, error: late };
-            this.#log.warn(`${outcome}, but after handlerMaxMs: it may have run twice`, details);
+            const limit = deadline === undefined ? "handlerMaxMs" : "the time of the platform";
+            this.#log.warn(`${outcome}, but after ${limit}: it may have run twice`, details);
           };
         },
       );
       const settled = result.then((value) => {
         isRunning = false;
         stopTimers();
+        // The platform freezes a store call that begins now, and the lease may be another owner's later.
+        if (isGivenUp && deadline !== undefined && !isDone(value)) return value;
         // A success stays leased until the store remembers it. A failure is not renewed while it is
         // released.
-        if (!isDone(value)) renewal.stop();
-        const settling = this.#settle(id, owner, value);
-        if ("then" in settling) return stopAfter(settling, renewal);
-        renewal.stop();
-        return settling;
+        if (!isDone(value)) void renewal.stop();
+        const settling = this.#settle(id, owner, value, deadline);
+        if (!("then" in settling)) return withUnfinished(settling, renewal.stop());
+        const stopped = stopAfter(settling, renewal);
+        if (isGivenUp) holdOpen(trace, stopped);
+        return stopped;
       });
       settled.then(
         (ending) => {
@@ -143,12 +156,17 @@ export class LeasedHandling implements Handling {
   }
 
   /** Completes the claim of a success, and releases that of a failure for the next attempt. */
-  #settle(id: string, owner: string, result: HandlerResult): MaybeLater<Ending> {
+  #settle(
+    id: string,
+    owner: string,
+    result: HandlerResult,
+    deadline: HostDeadline | undefined,
+  ): MaybeLater<Ending> {
     if (!isDone(result)) {
-      const released = this.#claims.release(id, owner);
+      const released = this.#claims.release(id, owner, deadline);
       return released === undefined ? result : released.then(() => result);
     }
-    const completed = this.#claims.complete(id, owner);
+    const completed = this.#claims.complete(id, owner, deadline);
     if (completed === undefined) return result;
     return "then" in completed ? endingAfter(completed, result) : endingOf(result, completed);
   }
@@ -172,8 +190,14 @@ function endingAfter(
 }
 
 function stopAfter(settling: Promise<Ending>, renewal: LeaseRenewal): Promise<Ending> {
-  return settling.then((ending) => {
-    renewal.stop();
-    return ending;
-  });
+  return settling.then((ending) => withUnfinished(ending, renewal.stop()));
+}
+
+/** Adds the renewal that is on its way to what goes on after the answer. */
+function withUnfinished(ending: Ending, renewing: Promise<void> | undefined): Ending {
+  if (renewing === undefined) return ending;
+  return {
+    ...ending,
+    unfinished: Promise.all([ending.unfinished, renewing]).then(() => undefined),
+  };
 }

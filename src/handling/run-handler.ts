@@ -1,5 +1,6 @@
 import { isPromise, type MaybeLater } from "../common/promises.js";
 import { DeadlineError, startBackgroundTimer } from "../common/timers.js";
+import { handlerMsWithin, type HostDeadline } from "../delivery/host-deadline.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import { DiscardDelivery, RetryLater, ThrewUndefinedError } from "./handler-errors.js";
 import type { Handler } from "./handlers.js";
@@ -90,13 +91,17 @@ export interface HandlerTimes {
 
 /**
  * Starts the two timers of a handler: `onTimeout` is called after `handlerTimeoutMs`, when the gateway
- * must be answered, and `onGivenUp` after `handlerMaxMs`. The returned function stops both.
+ * must be answered unless there is a deadline, and `onGivenUp` after `handlerMaxMs` or at the deadline.
+ * The returned function stops both.
  */
 export function startHandlerTimers(
-  { handlerTimeoutMs, handlerMaxMs }: HandlerTimes,
+  times: HandlerTimes,
+  deadline: HostDeadline | undefined,
   onTimeout: (error: DeadlineError) => void,
   onGivenUp: (error: DeadlineError) => void,
 ): () => void {
+  const handlerTimeoutMs = handlerMsWithin(times.handlerTimeoutMs, deadline);
+  const handlerMaxMs = handlerMsWithin(times.handlerMaxMs, deadline);
   let stopSecond: (() => void) | undefined;
   // Most handlers need only the first timer. The second one does not keep the process alive.
   const first = setTimeout(() => {

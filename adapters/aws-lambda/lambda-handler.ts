@@ -1,0 +1,66 @@
+import { answersByOutcome } from "../../src/answer/answer.js";
+import { integerOption, ownOptions } from "../../src/common/option-checks.js";
+import { withDeadline } from "../../src/delivery/host-deadline.js";
+import type { WebhookReceiver } from "../../src/receiver.js";
+import { checkReceiver } from "../http/body-limits.js";
+import {
+  httpEventOf,
+  requestOf,
+  resultOf,
+  type LambdaEvent,
+  type LambdaResult,
+} from "./http-event.js";
+import { deadlineOf, inTime, OpenWork, type LambdaContext } from "./invocation.js";
+
+/** Options of the Lambda adapter. */
+export interface LambdaHandlerOptions {
+  /**
+   * How long before the function's time-out a handler that still runs is given up, so that the gateway
+   * gets an answer: its `context.signal` aborts, the answer is 503, and the next attempt takes over when
+   * the lease has ended. Never more than half of the time that the invocation has. Milliseconds, from 1 to
+   * 900 000, default 1 000.
+   */
+  marginMs?: number | undefined;
+}
+
+/**
+ * The handler of a Lambda function. It is answered in the form of its event. It rejects with
+ * `NoHttpEventError` for an event that is no HTTP request.
+ */
+export type LambdaHandler = (event: LambdaEvent, context?: LambdaContext) => Promise<LambdaResult>;
+
+const MARGIN = { fallback: 1_000, min: 1, max: 900_000 };
+
+/**
+ * Mounts a receiver on AWS Lambda: behind an HTTP API (payload format 2.0 or 1.0), a REST API, a function
+ * URL or an Application Load Balancer. Lambda freezes the process when the function returns, so it returns
+ * only when the handler has settled and the store has remembered it, or shortly before the function's
+ * time-out. That takes the place of `handlerTimeoutMs`, after which only `context.signal` aborts.
+ *
+ * @throws ConfigurationError if `receiver` is not a receiver, for an unknown option and for a value out
+ * of bounds.
+ * @example
+ * ```ts
+ * export const handler = lambdaHandler(receiver);
+ * ```
+ */
+export function lambdaHandler(
+  receiver: WebhookReceiver,
+  options: LambdaHandlerOptions = {},
+): LambdaHandler {
+  checkReceiver("lambdaHandler", receiver);
+  const own = ownOptions("lambdaHandler", options, ["marginMs"]);
+  const marginMs = integerOption("marginMs", own.marginMs, MARGIN);
+  // For a receiver that does not know the deadline, such as one that a user has wrapped.
+  const timeIsUp = answersByOutcome("retry").handler_timeout.response;
+
+  return async (event, context) => {
+    const deadline = deadlineOf(context, marginMs);
+    const httpEvent = httpEventOf(event);
+    const work = new OpenWork();
+    const request = withDeadline({ ...requestOf(httpEvent), waitUntil: work.add }, deadline);
+    const answer = await inTime(receiver.receive(request), deadline);
+    await work.end(deadline);
+    return resultOf(httpEvent, answer ?? timeIsUp);
+  };
+}
