@@ -33,17 +33,16 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ...["release", "destroy", "end", "close", "reset", "changeUser"].map(
     (name) => [name, OWNED] as const,
   ),
-  ...["Symbol(Symbol.dispose)", "Symbol(Symbol.asyncDispose)"].map(
-    (name) => [name, OWNED] as const,
-  ),
 ]);
+/** The methods of `using`, which release. Node 20 names their symbols differently. */
+const DISPOSES = /^Symbol\(\w+\.(?:asyncD|d)ispose\)$/;
 /** Methods that take a statement. */
 const STATEMENTS: ReadonlySet<PropertyKey> = new Set(["query", "execute", "prepare"]);
 /** Methods that a late handler may call. */
 const HARMLESS: ReadonlySet<PropertyKey> = new Set(["off", "removeListener"]);
 /** Methods that throw. All others return a promise. */
 const SYNCHRONOUS =
-  /^(?:release|destroy|close|escape|escapeId|format|on|once|addListener|pause|resume|unprepare|Symbol\(Symbol\.dispose\))$/;
+  /^(?:release|destroy|close|escape|escapeId|format|on|once|addListener|pause|resume|unprepare|Symbol\(\w+\.dispose\))$/;
 
 /** What is guarded: a connection with promises, one with callbacks, or a prepared statement. */
 type Kind = "promises" | "callbacks" | "statement";
@@ -65,7 +64,10 @@ export function guardConnection<Client extends object>(client: Client): GuardedC
     if (HARMLESS.has(property)) return undefined;
     if (isClosed) return LATE;
     if (kind === "statement") return undefined;
-    if (!STATEMENTS.has(property)) return REFUSED.get(String(property));
+    if (!STATEMENTS.has(property)) {
+      const name = String(property);
+      return DISPOSES.test(name) ? OWNED : REFUSED.get(name);
+    }
     const head = statementHead(textOf(args[0]));
     if (ENDS_TRANSACTION.test(head)) return ENDING;
     if (COMMITS.test(head)) return COMMITTING;

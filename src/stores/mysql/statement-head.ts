@@ -4,7 +4,7 @@ const WORDS = 4;
 // The patterns are sticky, so that each is tried once at a position and the time grows in proportion to
 // the text. `/*! … */` and `/*M! … */` are no comments: the server executes what is in them.
 const BLANK =
-  /[\s\0;]+|#[^\n]*|--(?=[\s\0-\x1f]|$)[^\n]*|\/\*M?!\d*|\/\*(?!M?!)(?:[^*]|\*(?!\/))*\*\/|\*\//y;
+  /[\s\0]+|#[^\n]*|--(?=[\s\0-\x1f]|$)[^\n]*|\/\*M?!\d*|\/\*(?!M?!)(?:[^*]|\*(?!\/))*\*\/|\*\//y;
 /** A keyword, or a name with its dots. */
 const WORD = /[\w$.@\u0080-\uffff]+/y;
 
@@ -14,15 +14,22 @@ const WORD = /[\w$.@\u0080-\uffff]+/y;
  */
 export function statementHead(text: string): string {
   const words: string[] = [];
-  let at = 0;
+  let at = skip(text, 0);
+  while (text[at] === ";") at = skip(text, at + 1);
   while (words.length < WORDS) {
-    for (let end = endOf(BLANK, text, at); end > at; end = endOf(BLANK, text, at)) at = end;
     const end = endOf(WORD, text, at);
     if (end === at) break;
     words.push(text.slice(at, end));
-    at = end;
+    at = skip(text, end);
   }
   return words.join(" ");
+}
+
+/** The position after white space and comments. */
+function skip(text: string, from: number): number {
+  let at = from;
+  for (let end = endOf(BLANK, text, at); end > at; end = endOf(BLANK, text, at)) at = end;
+  return at;
 }
 
 /** The end of the match of the sticky `pattern` at `at`; `at` if there is none. */

@@ -119,7 +119,8 @@ describeMysql("mysqlTransactions", () => {
             return result?.state;
           }),
         );
-      for (const key of ["1", "2", "3"].map((name) => `${session} ${name}`)) {
+      const name = session.replace(/\W/g, " ");
+      for (const key of ["1", "2", "3"].map((number) => `${name} ${number}`)) {
         const states = await duplicates(key, (tx) => effects.write(tx, key));
         expect(states.filter((state) => state === "processed")).toHaveLength(1);
         expect(await effects.of(key)).toBe(1);

@@ -51,7 +51,7 @@ export async function startMysql(
   const port = await freePort();
   const all = {
     ...{ port: String(port), "bind-address": "127.0.0.1", socket: join(folder, "socket") },
-    ...{ "pid-file": join(folder, "pid"), "max-connections": "300", "skip-name-resolve": "ON" },
+    ...{ "pid-file": join(folder, "pid"), "max-connections": "1000", "skip-name-resolve": "ON" },
     // Commits survive a crash of the server without fsync. A crash of the machine is not tested.
     ...{ "innodb-flush-method": "nosync", "innodb-buffer-pool-size": "32M", ...settings },
   };
@@ -73,7 +73,7 @@ export async function startMysql(
   const stop = async (mode: "crash" | "orderly"): Promise<void> => {
     const running = child;
     child = undefined;
-    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
+    if (running?.exitCode !== null || running.signalCode !== null) return;
     const ended = once(running, "exit");
     running.kill(mode === "crash" ? "SIGKILL" : "SIGTERM");
     await ended;
