@@ -274,7 +274,7 @@ describeMysql("a handler that misuses its MySQL transaction", () => {
         expect(tx.once("drain", ignore)).toBe(tx);
         expect(tx.off("drain", ignore)).toBe(tx);
         expect(tx.escape("it's")).toBe("'it\\'s'");
-        expect(await tx.ping()).toBe(true);
+        await tx.ping();
         const prepared = await tx.prepare("INSERT INTO effects VALUES (?)");
         await prepared.execute(["asked"]);
         await prepared.close();

@@ -41,7 +41,9 @@ export async function startMysql(
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? ["--user=mysql"] : [];
   if (user.length > 0) chownSync(folder, idOf("-u"), idOf("-g"));
-  const files = ["--no-defaults", `--datadir=${data}`, "--innodb-log-file-size=8M", ...user];
+  // With a shared folder for temporary files, installations at the same time fail.
+  const folders = [`--datadir=${data}`, `--tmpdir=${folder}`];
+  const files = ["--no-defaults", ...folders, "--innodb-log-file-size=8M", ...user];
   execFileSync(
     binaries.install,
     [...files, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"],
