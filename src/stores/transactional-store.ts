@@ -55,6 +55,16 @@ export interface TransactionalStore<Tx> {
 }
 
 /**
+ * The `maxConcurrentDeliveries` of a store whose deliveries each hold a connection of a pool of `max`
+ * connections. One stays free for other users of the pool, unless it is the only one. Nothing if `max` is
+ * no such number.
+ */
+export function concurrencyOfPool(max: unknown): { maxConcurrentDeliveries?: number } {
+  if (typeof max !== "number" || !(max >= 1)) return {};
+  return { maxConcurrentDeliveries: Math.max(1, Math.floor(max) - 1) };
+}
+
+/**
  * A handler used `tx` for something that only the store may do, such as COMMIT, or used it after it had
  * settled. A call that is refused has no effect. If the handler has ended the transaction anyway, its
  * delivery is not acknowledged.

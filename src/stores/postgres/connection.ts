@@ -1,6 +1,7 @@
 import { DeadlineError, within } from "../../common/timers.js";
+import type { Deadline } from "../call-limits.js";
 import type { PostgresClient, PostgresResult } from "./postgres-pool.js";
-import { HANG_UP_NOTICED_MS, type Deadline } from "./statement-limits.js";
+import { HANG_UP_NOTICED_MS } from "./statement-limits.js";
 
 /** A client of a pool, until it is released. */
 export interface Connection<Client> {

@@ -5,7 +5,12 @@ export {
   type PostgresTransactionsOptions,
 } from "./postgres-transactions.js";
 export type { PostgresClient, PostgresPool, PostgresTransactionPool } from "./postgres-pool.js";
-export type { PostgresMaintenance, PurgeOptions } from "./maintenance.js";
+export type { PostgresMaintenance } from "./maintenance.js";
 export { postgresSchema } from "./postgres-schema.js";
-export { LostAnswerError, TransactionAbortedError, UnfinishedTransactionError } from "./errors.js";
+export type { PurgeOptions } from "../purge-options.js";
+export {
+  LostAnswerError,
+  TransactionAbortedError,
+  UnfinishedTransactionError,
+} from "../transaction-errors.js";
 export { TransactionMisuseError } from "../transactional-store.js";

@@ -1,14 +1,9 @@
-import { integerOption, ownOptions } from "../../common/option-checks.js";
+import { retryConflicts } from "../conflict-retry.js";
+import { batchRowsOf, type PurgeOptions } from "../purge-options.js";
+import { isSerializationFailure } from "./errors.js";
 import type { PostgresPool } from "./postgres-pool.js";
 import { isTableThere, postgresSchema } from "./postgres-schema.js";
 import { quotedTable } from "./options.js";
-import { retrySerializationFailures } from "./serialization-retry.js";
-
-/** Options of `purge`. */
-export interface PurgeOptions {
-  /** How many rows one DELETE removes. 1 to 100 000, default 1 000. */
-  batchRows?: number | undefined;
-}
 
 /** Creating and emptying the table. `postgresStore` and `postgresTransactions` both have these methods. */
 export interface PostgresMaintenance {
@@ -63,20 +58,16 @@ async function purge(
   table: string | undefined,
   options: PurgeOptions = {},
 ): Promise<number> {
-  const own = ownOptions("purge", options, ["batchRows"]);
-  const batchRows = integerOption("batchRows", own.batchRows, {
-    fallback: 1_000,
-    min: 1,
-    max: 100_000,
-  });
+  const batchRows = batchRowsOf(options);
   const name = quotedTable(table);
   const deleteBatch = `DELETE FROM ${name} WHERE ctid = ANY (ARRAY (
     SELECT ctid FROM ${name} WHERE expires_at <= clock_timestamp() LIMIT $1 FOR UPDATE SKIP LOCKED
   ))`;
   let purged = 0;
   for (;;) {
-    const { rowCount } = await retrySerializationFailures(() =>
-      pool.query(deleteBatch, [batchRows]),
+    const { rowCount } = await retryConflicts(
+      () => pool.query(deleteBatch, [batchRows]),
+      isSerializationFailure,
     );
     const removed = Number(rowCount);
     purged += removed;

@@ -1,12 +1,12 @@
 import type { ClaimOptions, DeliveryStore } from "../delivery-store.js";
+import { retryConflicts } from "../conflict-retry.js";
 import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
+import { LostAnswerError } from "../transaction-errors.js";
 import { readClaimRow } from "./claim-row.js";
-import { LostAnswerError } from "./errors.js";
 import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
 import { poolOptions, quotedTable } from "./options.js";
 import type { PostgresPool } from "./postgres-pool.js";
 import { query } from "./query.js";
-import { retrySerializationFailures } from "./serialization-retry.js";
 import { LEASE_LEFT_MS, SYNCHRONOUS_COMMIT, fromNow } from "./sql-text.js";
 import { StatementLimits } from "./statement-limits.js";
 
@@ -55,7 +55,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
   const run = (statement: string, values: unknown[]) => {
     const deadline = limits.deadline();
-    return retrySerializationFailures(
+    return retryConflicts(
       () => query(pool, limits, deadline, statement, values),
       limits.mayRetry,
     );
@@ -64,7 +64,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const claim = (key: string, owner: string, { leaseMs, retentionMs }: ClaimOptions) => {
     const deadline = limits.deadline();
     const values = [key, owner, leaseMs, retentionMs];
-    return retrySerializationFailures(async () => {
+    return retryConflicts(async () => {
       const { rows } = await query(pool, limits, deadline, statements.claim, values);
       if (rows.length > 0) return readClaimRow(rows);
       return readClaimRow((await query(pool, limits, deadline, statements.look, [key])).rows);

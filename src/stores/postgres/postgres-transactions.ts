@@ -1,12 +1,16 @@
 import type { ClaimResult } from "../delivery-store.js";
+import { retryConflicts } from "../conflict-retry.js";
 import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
-import type { TransactionalStore, WorkFacts } from "../transactional-store.js";
+import {
+  concurrencyOfPool,
+  type TransactionalStore,
+  type WorkFacts,
+} from "../transactional-store.js";
 import { readClaimRow, readVersion } from "./claim-row.js";
 import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
 import { poolOptions, quotedTable } from "./options.js";
 import type { PostgresClient, PostgresClientOf, PostgresTransactionPool } from "./postgres-pool.js";
 import { query } from "./query.js";
-import { retrySerializationFailures } from "./serialization-retry.js";
 import { LEASE_LEFT_MS, fromNow } from "./sql-text.js";
 import { StatementLimits } from "./statement-limits.js";
 import { openTransaction, type Transaction } from "./transaction.js";
@@ -75,7 +79,7 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
   const open = (key: string, retentionMs: number) => {
     const deadline = limits.deadline();
     const values = [key, retentionMs];
-    return retrySerializationFailures(
+    return retryConflicts(
       () => begin(() => openTransaction(pool, limits, deadline, beginning, values)),
       limits.mayRetry,
     );
@@ -83,14 +87,14 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
 
   const forget = (key: string, version: unknown) => {
     const deadline = limits.deadline();
-    return retrySerializationFailures(
+    return retryConflicts(
       () => query(pool, limits, deadline, forgetting, [key, version]),
       limits.mayRetry,
     );
   };
 
   const store: PostgresTransactions<PostgresClientOf<Pool>> & TakesTimeLimit = {
-    ...concurrencyOf(pool),
+    ...concurrencyOfPool(pool.options?.max),
 
     async process(key, work, { retentionMs }) {
       const begun = await open(key, retentionMs);
@@ -114,16 +118,6 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
     ...maintenanceOf(own.pool, own.table),
   };
   return store;
-}
-
-/**
- * A delivery holds a client of the pool while its handler runs. One client stays free for other users of
- * the pool, unless it is the only one.
- */
-function concurrencyOf({ options }: PostgresTransactionPool) {
-  const max = options?.max;
-  if (typeof max !== "number" || !(max >= 1)) return {};
-  return { maxConcurrentDeliveries: Math.max(1, Math.floor(max) - 1) };
 }
 
 interface ClientPool<Client> extends PostgresTransactionPool {

@@ -1,9 +1,11 @@
 import { DeadlineError, within } from "../../common/timers.js";
+import { clientTimeoutMs, type Deadline } from "../call-limits.js";
+import { LostAnswerError, UnfinishedTransactionError } from "../transaction-errors.js";
 import { connect, lastResult } from "./connection.js";
-import { LostAnswerError, SQLSTATE, sqlStateOf, UnfinishedTransactionError } from "./errors.js";
+import { SQLSTATE, sqlStateOf } from "./errors.js";
 import type { PostgresPool, PostgresResult, PostgresTransactionPool } from "./postgres-pool.js";
 import { inlineParameters } from "./sql-text.js";
-import { clientTimeoutMs, type Deadline, type StatementLimits } from "./statement-limits.js";
+import type { StatementLimits } from "./statement-limits.js";
 
 /**
  * Runs one statement that commits by itself. The server ends it at `deadline`. Rejects if it was not

@@ -1,16 +1,13 @@
 import { DeadlineError } from "../../common/timers.js";
+import { clientTimeoutMs, type Deadline } from "../call-limits.js";
+import { TransactionAbortedError, UnfinishedTransactionError } from "../transaction-errors.js";
 import { TransactionMisuseError } from "../transactional-store.js";
 import { connect, lastResult } from "./connection.js";
-import {
-  SQLSTATE,
-  sqlStateOf,
-  TransactionAbortedError,
-  UnfinishedTransactionError,
-} from "./errors.js";
+import { SQLSTATE, sqlStateOf } from "./errors.js";
 import { guardClient } from "./guarded-client.js";
 import type { PostgresClient } from "./postgres-pool.js";
 import { inlineParameters, SYNCHRONOUS_COMMIT } from "./sql-text.js";
-import { clientTimeoutMs, type Deadline, type StatementLimits } from "./statement-limits.js";
+import type { StatementLimits } from "./statement-limits.js";
 
 /** A transaction that has begun. `commit` and `rollBack` end it and release its client. */
 export interface Transaction<Client> {

@@ -1,10 +1,7 @@
 import type pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { postgresTransactions } from "../../../src/stores/postgres/index.js";
-import {
-  startCommitProxy,
-  type CommitProxy,
-} from "../../support/postgres/postgres-commit-proxy.js";
+import { startCommitProxy, type CommitProxy } from "../../support/commit-proxy.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
 import { createEffects, type Effects } from "../../support/postgres/postgres-effects.js";
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
@@ -24,7 +21,7 @@ describePostgres("postgresTransactions on a connection that breaks at COMMIT", (
     pool = server.pool();
     await postgresTransactions({ pool }).migrate();
     effects = await createEffects(pool);
-    proxy = await startCommitProxy(server.port);
+    proxy = await startCommitProxy(server.port, "COMMIT\0");
   });
   afterEach(() => {
     proxy.fault = undefined;

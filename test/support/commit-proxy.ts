@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from "node:net";
-import { listen } from "../servers.js";
+import { listen } from "./servers.js";
 
 /** What the proxy does with a COMMIT and its connection. */
 export type CommitFault =
@@ -10,7 +10,7 @@ export type CommitFault =
   /** Keeps the connection open and passes nothing more. */
   | "swallow";
 
-/** A TCP proxy in front of a PostgreSQL server that breaks connections at COMMIT. */
+/** A TCP proxy in front of a database server that breaks connections at COMMIT. */
 export interface CommitProxy {
   readonly port: number;
   /** Undefined: the proxy passes everything. */
@@ -20,11 +20,8 @@ export interface CommitProxy {
   readonly close: () => Promise<void>;
 }
 
-/** The end of the query that commits a transaction. */
-const COMMIT = Buffer.from("COMMIT\0", "latin1");
-
-/** Starts a proxy before the server at `port` of 127.0.0.1. */
-export async function startCommitProxy(port: number): Promise<CommitProxy> {
+/** Starts a proxy before the server at `port` of 127.0.0.1. `commit`: the bytes by which it knows a COMMIT. */
+export async function startCommitProxy(port: number, commit: string): Promise<CommitProxy> {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, "127.0.0.1");
@@ -38,7 +35,7 @@ export async function startCommitProxy(port: number): Promise<CommitProxy> {
     }
     let hit: CommitFault | undefined;
     client.on("data", (chunk) => {
-      if (chunk.includes(COMMIT) && proxy.fault !== undefined) {
+      if (chunk.includes(commit, 0, "latin1") && proxy.fault !== undefined) {
         hit = proxy.fault;
         proxy.hits += 1;
       }

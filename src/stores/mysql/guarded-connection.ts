@@ -1,0 +1,141 @@
+import { LATE, TransactionMisuseError } from "../transactional-store.js";
+import { ERRNO, errnoOf } from "./errors.js";
+import { statementHead } from "./statement-head.js";
+
+/** A connection that a handler may use until it has settled. */
+export interface GuardedConnection<Client> {
+  readonly tx: Client;
+  /** `tx` refuses every later call that would reach the server, where the next delivery may be running. */
+  readonly close: () => void;
+  /** The error of a statement of `tx` after which the server rolled the whole transaction back. */
+  readonly deadlock: () => unknown;
+}
+
+// Only the head of the first statement is read. A transaction that ends in a later statement of the same
+// text, or in a procedure, is noticed at COMMIT; a SET there is not noticed.
+const ENDS_TRANSACTION =
+  /^(?:BEGIN|START|COMMIT|XA|ROLLBACK(?! (?:WORK )?TO(?: |$))|LOCK|UNLOCK)(?: |$)/i;
+/** MySQL commits before and after each of these. */
+const COMMITS =
+  /^(?:ALTER|CREATE(?! (?:OR REPLACE )?TEMPORARY(?: |$))|DROP(?! TEMPORARY(?: |$))|RENAME|TRUNCATE|GRANT|REVOKE|ANALYZE|OPTIMIZE|REPAIR|CHECK|FLUSH|RESET|CACHE|LOAD INDEX|INSTALL|UNINSTALL|IMPORT|CHANGE|STOP|PURGE|BACKUP|CLONE|RESTART|SHUTDOWN)(?: |$)/i;
+const OUTLIVES_TRANSACTION = /^(?:SET|USE)(?: |$)/i;
+
+const ENDING = "the store begins and ends the transaction of tx: use savepoints inside it";
+const COMMITTING =
+  "this statement commits the transaction of tx, as MySQL does for everything that changes tables or rights: run it outside of the handler";
+const OUTLIVING = "the effect of SET and USE would outlive the transaction";
+const OWNED =
+  "the store owns the connection of tx, and releases it after its transaction has ended";
+
+/** Methods that end the transaction, or take the connection away from the store. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ...["beginTransaction", "commit", "rollback"].map((name) => [name, ENDING] as const),
+  ...["release", "destroy", "end", "close", "reset", "changeUser"].map(
+    (name) => [name, OWNED] as const,
+  ),
+]);
+/** The methods of `using`, which release. Node 20 names their symbols differently. */
+const DISPOSES = /^Symbol\(\w+\.(?:asyncD|d)ispose\)$/;
+/** Methods that take a statement. */
+const STATEMENTS: ReadonlySet<PropertyKey> = new Set(["query", "execute", "prepare"]);
+/** Methods that a late handler may call. */
+const HARMLESS: ReadonlySet<PropertyKey> = new Set(["off", "removeListener"]);
+/** Methods that throw. All others return a promise. */
+const SYNCHRONOUS =
+  /^(?:release|destroy|close|escape|escapeId|format|on|once|addListener|pause|resume|unprepare|Symbol\(\w+\.dispose\))$/;
+
+/** What is guarded: a connection with promises, one with callbacks, or a prepared statement. */
+type Kind = "promises" | "callbacks" | "statement";
+
+/**
+ * `client` for a handler. It behaves like `client`, but refuses statements and methods that would end the
+ * transaction or outlive it, and refuses everything once it is closed. The same is true of its prepared
+ * statements and of `tx.connection`, the connection with callbacks.
+ */
+export function guardConnection<Client extends object>(client: Client): GuardedConnection<Client> {
+  let isClosed = false;
+  let deadlock: unknown;
+
+  const objectionTo = (
+    kind: Kind,
+    property: PropertyKey,
+    args: readonly unknown[],
+  ): string | undefined => {
+    if (HARMLESS.has(property)) return undefined;
+    if (isClosed) return LATE;
+    if (kind === "statement") return undefined;
+    if (!STATEMENTS.has(property)) {
+      const name = String(property);
+      return DISPOSES.test(name) ? OWNED : REFUSED.get(name);
+    }
+    const head = statementHead(textOf(args[0]));
+    if (ENDS_TRANSACTION.test(head)) return ENDING;
+    if (COMMITS.test(head)) return COMMITTING;
+    return OUTLIVES_TRANSACTION.test(head) ? OUTLIVING : undefined;
+  };
+
+  const answerOf = (answer: unknown, property: PropertyKey): unknown => {
+    if (!(answer instanceof Promise) || !STATEMENTS.has(property)) return answer;
+    answer.catch((error: unknown) => {
+      if (errnoOf(error) === ERRNO.deadlock) deadlock = error;
+    });
+    if (property !== "prepare") return answer;
+    return answer.then((statement: unknown) => guard(statement as object, "statement"));
+  };
+
+  const guard = <T extends object>(native: T, kind: Kind): T => {
+    const guarded: T = new Proxy(native, {
+      get(target, property) {
+        const value: unknown = Reflect.get(target, property);
+        if (property === "connection" && typeof value === "object" && value !== null) {
+          return guard(value, "callbacks");
+        }
+        if (typeof value !== "function" || property === "constructor") return value;
+        // It would make a connection that is not guarded.
+        if (property === "promise") return () => tx;
+        // With `target` as `this`, so that calls which the connection makes to itself are not checked.
+        return (...args: unknown[]): unknown => {
+          const objection = objectionTo(kind, property, args);
+          if (objection !== undefined) return refuse(kind, property, args, objection);
+          const answer: unknown = Reflect.apply(value, target, args);
+          return answer === target ? guarded : answerOf(answer, property);
+        };
+      },
+    });
+    return guarded;
+  };
+
+  const tx: Client = guard(client, "promises");
+  return {
+    tx,
+    close() {
+      isClosed = true;
+    },
+    deadlock: () => deadlock,
+  };
+}
+
+/** The text of the first argument of a statement: a string, or an object with options. */
+function textOf(statement: unknown): string {
+  const { sql = statement } = Object(statement) as { sql?: unknown };
+  return String(sql);
+}
+
+/** Fails as the call itself would: a statement must not throw, since in a timer that would end the process. */
+function refuse(
+  kind: Kind,
+  property: PropertyKey,
+  args: readonly unknown[],
+  objection: string,
+): unknown {
+  const error = new TransactionMisuseError(objection);
+  const callback = args.at(-1);
+  if (kind === "callbacks" && typeof callback === "function") {
+    queueMicrotask(() => {
+      Reflect.apply(callback, undefined, [error]);
+    });
+    return undefined;
+  }
+  if (kind === "callbacks" || SYNCHRONOUS.test(String(property))) throw error;
+  return Promise.reject(error);
+}

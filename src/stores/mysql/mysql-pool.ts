@@ -1,0 +1,60 @@
+/** One statement, with the options that decide what mysql2 returns for it. */
+export interface MysqlQuery {
+  readonly sql: string;
+  readonly rowsAsArray: boolean;
+  readonly nestTables: boolean;
+  readonly typeCast: boolean;
+  readonly namedPlaceholders: boolean;
+}
+
+/** What the stores use of a connection that is taken out of a pool. A `PoolConnection` of mysql2 fits. */
+export interface MysqlConnection {
+  /** Resolves to an array: the rows or the header of the statement, and what the store does not read. */
+  query(query: MysqlQuery): Promise<readonly unknown[]>;
+  /** Returns the connection to its pool. */
+  release(): void;
+  /** Closes the connection and takes it out of its pool. */
+  destroy(): void;
+  /** Adds a listener. A connection that breaks emits `error` or `end`. */
+  on(event: "error" | "end", listener: (error?: Error) => void): unknown;
+  /** Removes a listener. */
+  off(event: "error" | "end", listener: (error?: Error) => void): unknown;
+  /** The server's id of the connection, for KILL. */
+  readonly threadId?: number | null;
+}
+
+/** What the stores need of a pool of `mysql2/promise`. */
+export interface MysqlPromisePool {
+  /** Takes a connection out of the pool. */
+  getConnection(): Promise<MysqlConnection>;
+}
+
+/** What the stores need of a pool of `mysql2` with callbacks. */
+export interface MysqlCallbackPool {
+  /** The same pool with promises. */
+  promise(): MysqlPromisePool;
+}
+
+/** What the stores need of their `pool`. A pool of mysql2 3 fits, with promises or with callbacks. */
+export type MysqlPool = MysqlPromisePool | MysqlCallbackPool;
+
+/** The type of the connections of a pool: `PoolConnection` of `mysql2/promise` for a pool of mysql2. */
+export type MysqlConnectionOf<Pool> = Pool extends { promise(): infer PromisePool }
+  ? MysqlConnectionOf<PromisePool>
+  : Pool extends { getConnection(): Promise<infer Connection> }
+    ? Connection
+    : never;
+
+/** `pool` with promises. */
+export function promisePool(pool: MysqlPool): MysqlPromisePool {
+  return "promise" in pool ? pool.promise() : pool;
+}
+
+/** How many connections the pool may have; 0 for any number, undefined if it cannot be read. */
+export function connectionLimitOf(pool: MysqlPool): unknown {
+  interface Core {
+    readonly config?: { readonly connectionLimit?: unknown };
+  }
+  const { pool: core = pool } = pool as { readonly pool?: Core };
+  return (core as Core).config?.connectionLimit;
+}

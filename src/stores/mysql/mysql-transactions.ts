@@ -1,0 +1,153 @@
+import { CallLimits } from "../call-limits.js";
+import { retryConflicts } from "../conflict-retry.js";
+import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
+import {
+  concurrencyOfPool,
+  type TransactionalStore,
+  type WorkFacts,
+} from "../transactional-store.js";
+import { isConflict } from "./errors.js";
+import { maintenanceOf, type MysqlMaintenance } from "./maintenance.js";
+import {
+  connectionLimitOf,
+  promisePool,
+  type MysqlConnection,
+  type MysqlConnectionOf,
+  type MysqlPool,
+} from "./mysql-pool.js";
+import { poolOptions, quotedTable } from "./options.js";
+import { Transaction } from "./transaction.js";
+import { TransactionRow, type Refusal } from "./transaction-row.js";
+
+/** Options of `mysqlTransactions`. */
+export interface MysqlTransactionsOptions<Pool extends MysqlPool> {
+  /**
+   * A pool of mysql2 3, of `mysql2/promise` or with callbacks. Anything else with the same `getConnection`
+   * works too. Each delivery that is being handled takes one connection.
+   */
+  readonly pool: Pool;
+  /**
+   * `table` or `database.table`, each part 1 to 64 letters, digits and `_` with no digit first. Default
+   * `gateway_deliveries`. Give each application its own table.
+   */
+  readonly table?: string | undefined;
+}
+
+/** A `TransactionalStore` on a table of MySQL or MariaDB. `Tx` is the type of the pool's connections. */
+export interface MysqlTransactions<Tx> extends TransactionalStore<Tx>, MysqlMaintenance {}
+
+/**
+ * A store that remembers a delivery in the same transaction as the handler's own writes: the handler
+ * writes on `context.tx`, and either both are committed or neither. Create the table first: `migrate()`,
+ * or the SQL of `mysqlSchema`. Needs MySQL 8.0.16 or MariaDB 10.6, or later, with
+ * `innodb_flush_log_at_trx_commit = 1`, their default. The transaction has the default isolation level of
+ * the connection.
+ *
+ * The store begins and ends the transaction. A handler may use savepoints. `tx` refuses, with a
+ * `TransactionMisuseError`, statements that would end the transaction (COMMIT, ROLLBACK, and everything
+ * that MySQL commits implicitly, such as CREATE TABLE) or outlive it (`SET`, `USE`), `release` and the
+ * like, and every use after the handler has settled. If a handler ends the transaction anyway, the gateway
+ * sends its delivery again, and the next run has `context.takeover`.
+ *
+ * `context.signal` aborts when the connection breaks. The server ends a statement of the store after the
+ * receiver's `dependencyTimeoutMs`; it does not limit the statements of the handler.
+ *
+ * The store respects leases and completions that `mysqlStore` left in the same table: if such a lease
+ * ended without a result, `context.takeover` is true. Do not run both on one table at the same time: a
+ * claim waits for the end of a transaction on the same key.
+ *
+ * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
+ * cannot work.
+ * @example
+ * const store = mysqlTransactions({ pool });
+ * await store.migrate();
+ * createWebhookReceiver({
+ *   secret,
+ *   store,
+ *   handlers: {
+ *     new_alarm: async (alarm, { tx }) => {
+ *       await tx.execute("INSERT INTO alarms (account_id) VALUES (?)", [alarm.account_id]);
+ *     },
+ *   },
+ * });
+ */
+export function mysqlTransactions<Pool extends MysqlPool>(
+  options: MysqlTransactionsOptions<Pool>,
+): MysqlTransactions<MysqlConnectionOf<Pool>> {
+  const own = poolOptions("mysqlTransactions", options);
+  // TypeScript cannot resolve `MysqlConnectionOf` for a type parameter.
+  const pool = promisePool(own.pool) as unknown as ConnectionPool<MysqlConnectionOf<Pool>>;
+  const table = quotedTable(own.table);
+  const limits = new CallLimits();
+
+  const begin = (row: TransactionRow) => {
+    const deadline = limits.deadline();
+    return retryConflicts(
+      () => attempt(() => Transaction.open(pool, limits, deadline), row),
+      (error) => isConflict(error) && deadline.remainingMs() > 1,
+    );
+  };
+
+  const store: MysqlTransactions<MysqlConnectionOf<Pool>> & TakesTimeLimit = {
+    ...concurrencyOfPool(connectionLimitOf(own.pool)),
+
+    async process(key, work, { retentionMs }) {
+      const row = new TransactionRow(table, key, retentionMs);
+      const begun = await begin(row);
+      if ("state" in begun) return begun;
+      const { transaction, facts } = begun;
+      try {
+        await transaction.run((tx) => work(tx, facts));
+      } catch (error) {
+        await transaction.rollBack();
+        throw error;
+      }
+      await transaction.commit(row.completion());
+      return { state: "processed" };
+    },
+
+    [TIME_LIMIT_HOOK](dependencyTimeoutMs) {
+      limits.allow(dependencyTimeoutMs);
+    },
+
+    ...maintenanceOf(own.pool, own.table),
+  };
+  return store;
+}
+
+interface ConnectionPool<Client> {
+  getConnection(): Promise<Client & MysqlConnection>;
+}
+
+/** A transaction that has written the row of the key. */
+interface Begun<Client extends MysqlConnection> {
+  readonly transaction: Transaction<Client>;
+  readonly facts: WorkFacts;
+}
+
+/**
+ * A transaction that has written the row of the key, or the reason why it cannot; undefined if another
+ * change overtook it. Every failure here may be retried: the handler has not run.
+ */
+async function attempt<Client extends MysqlConnection>(
+  open: () => Promise<Transaction<Client>>,
+  row: TransactionRow,
+): Promise<Begun<Client> | Refusal | undefined> {
+  const transaction = await open();
+  try {
+    const found = await row.find(transaction);
+    if (found === "absent" || found === "ended") {
+      await transaction.begin();
+      const facts = await row.write(transaction, found);
+      if (facts !== undefined) {
+        await transaction.setSavepoint();
+        return { transaction, facts };
+      }
+    }
+    await transaction.rollBack();
+    return found === "absent" || found === "ended" ? undefined : found;
+  } catch (error) {
+    await transaction.abandon(error);
+    throw error;
+  }
+}

@@ -1,0 +1,161 @@
+import { DeadlineError } from "../../common/timers.js";
+import { clientTimeoutMs, type CallLimits, type Deadline } from "../call-limits.js";
+import { TransactionAbortedError, UnfinishedTransactionError } from "../transaction-errors.js";
+import { TransactionMisuseError } from "../transactional-store.js";
+import { connect, type Connection, type MysqlResult } from "./connection.js";
+import { ERRNO, errnoOf } from "./errors.js";
+import { guardConnection } from "./guarded-connection.js";
+import type { MysqlConnection } from "./mysql-pool.js";
+import { limited } from "./sql-text.js";
+
+/** A savepoint ends with its transaction, so RELEASE finds it only in the same transaction. */
+const SAVEPOINT = "identity_gateway_webhooks";
+/** Without these words the variable `completion_type` could begin another transaction. */
+const ENDING = "AND NO CHAIN NO RELEASE";
+
+/** With a very short `dependencyTimeoutMs`, a slow server alone must not cost the connection. */
+const MIN_ROLLBACK_MS = 1_000;
+
+/**
+ * A connection for one transaction. It has no open transaction until `begin`. `commit` and `rollBack` end
+ * it and return the connection.
+ */
+export class Transaction<Client extends MysqlConnection> {
+  readonly #connection: Connection<Client>;
+  readonly #limits: CallLimits;
+  readonly #deadline: Deadline;
+  /** Whether the connection is to commit each statement by itself when it is returned. */
+  readonly #wasAutocommit: boolean;
+  #isOpen = false;
+  #deadlock: () => unknown = () => undefined;
+
+  private constructor(
+    connection: Connection<Client>,
+    limits: CallLimits,
+    deadline: Deadline,
+    wasAutocommit: boolean,
+  ) {
+    this.#connection = connection;
+    this.#limits = limits;
+    this.#deadline = deadline;
+    this.#wasAutocommit = wasAutocommit;
+  }
+
+  /** Takes a connection out of `pool`. All statements before the handler must end before `deadline`. */
+  static async open<Client extends MysqlConnection>(
+    pool: { getConnection(): Promise<Client> },
+    limits: CallLimits,
+    deadline: Deadline,
+  ): Promise<Transaction<Client>> {
+    const connection = await connect(pool, deadline);
+    const query = (sql: string): Promise<MysqlResult> =>
+      connection.query(sql, clientTimeoutMs(deadline.remainingMs()), sql);
+    try {
+      // The status in its answer tells how other code has left the connection.
+      const { isInTransaction, isAutocommit } = await query("DO 0");
+      if (isInTransaction && isAutocommit) throw new UnfinishedTransactionError();
+      if (isInTransaction) await query(`ROLLBACK ${ENDING}`);
+      return new Transaction(connection, limits, deadline, isAutocommit);
+    } catch (error) {
+      await connection.close(error);
+      throw error;
+    }
+  }
+
+  /** Runs one statement of the store, for at most `ms` milliseconds and not beyond the deadline. */
+  async query(sql: string, ms = Infinity): Promise<MysqlResult> {
+    const limit = Math.min(ms, this.#deadline.remainingMs());
+    return this.#connection.query("the statement", clientTimeoutMs(limit), limited(sql, limit));
+  }
+
+  /**
+   * From now on all statements are one transaction. With autocommit off, not even a statement that follows
+   * a deadlock or an implicit COMMIT commits by itself.
+   */
+  async begin(): Promise<void> {
+    const ms = clientTimeoutMs(this.#deadline.remainingMs());
+    // With autocommit off already, the statements before are an open transaction with a snapshot.
+    this.#isOpen = true;
+    await this.#send(this.#wasAutocommit ? "SET autocommit = 0" : `ROLLBACK ${ENDING}`, ms);
+  }
+
+  async setSavepoint(): Promise<void> {
+    const statement = `SAVEPOINT ${SAVEPOINT}`;
+    await this.#send(statement, clientTimeoutMs(this.#deadline.remainingMs()));
+  }
+
+  /** Runs the handler's work in it. If the connection breaks, rejects before the work has ended. */
+  async run(work: (tx: Client) => Promise<void>): Promise<void> {
+    const { tx, close, deadlock } = guardConnection(this.#connection.client);
+    this.#deadlock = deadlock;
+    try {
+      await Promise.race([work(tx), this.#connection.broken]);
+    } finally {
+      close();
+    }
+  }
+
+  /**
+   * Runs `statement`, which must change a row, and commits, if this is still the transaction of the
+   * savepoint. Rejects if it did not commit, and if that is unknown.
+   */
+  async commit(statement: string): Promise<void> {
+    const { ms } = this.#limits;
+    const send = (sql: string): Promise<MysqlResult> =>
+      this.#send(sql, clientTimeoutMs(ms), "COMMIT");
+    try {
+      await send(`RELEASE SAVEPOINT ${SAVEPOINT}`);
+      const { affectedRows } = await send(limited(statement, ms));
+      if (affectedRows === 0) throw misuse();
+      await send(`COMMIT ${ENDING}`);
+    } catch (error) {
+      await this.abandon(error);
+      throw errnoOf(error) === ERRNO.noSuchSavepoint ? this.#endedBy(error) : error;
+    }
+    await this.#return(clientTimeoutMs(ms));
+  }
+
+  /** Never rejects: if nothing can be sent, it closes the connection, and the server rolls back. */
+  async rollBack(): Promise<void> {
+    // ROLLBACK waits for no lock, but for statements that the handler left running. Half of the limit
+    // leaves enough time to close the connection on these before the receiver stops waiting.
+    const ms = Math.max(MIN_ROLLBACK_MS, this.#limits.ms / 2);
+    try {
+      await this.#send(`ROLLBACK ${ENDING}`, ms);
+    } catch (error) {
+      await this.#connection.close(error);
+      return;
+    }
+    await this.#return(ms);
+  }
+
+  /** Ends it after `error`, the failure of a statement of the store. Never rejects. */
+  async abandon(error: unknown): Promise<void> {
+    if (error instanceof DeadlineError) await this.#connection.close(error);
+    else await this.rollBack();
+  }
+
+  #send(sql: string, ms: number, what = sql): Promise<MysqlResult> {
+    return this.#connection.query(what, ms, sql);
+  }
+
+  /** Returns the connection as it was. Never rejects. */
+  async #return(ms: number): Promise<void> {
+    try {
+      if (this.#isOpen && this.#wasAutocommit) await this.#send("SET autocommit = 1", ms);
+    } catch (error) {
+      await this.#connection.close(error);
+      return;
+    }
+    this.#connection.release();
+  }
+
+  #endedBy(cause: unknown): Error {
+    const deadlock = this.#deadlock();
+    return deadlock === undefined ? misuse(cause) : new TransactionAbortedError(deadlock);
+  }
+}
+
+function misuse(cause?: unknown): Error {
+  return new TransactionMisuseError("the handler ended the transaction of its delivery", { cause });
+}
