@@ -2,6 +2,8 @@
 export interface Slot {
   /** From this time on it may be freed without `leave`, by `performance.now()`. */
   readonly endsAt: number;
+  /** Its place among the slots in use. */
+  at: number;
 }
 
 /**
@@ -10,7 +12,8 @@ export interface Slot {
  * none of its timers and settles none of its promises.
  */
 export class ConcurrencyLimit {
-  readonly #inUse = new Set<Slot>();
+  /** An array: a Set that is filled and emptied in turn takes 2 % of a delivery with an async handler. */
+  readonly #inUse: Slot[] = [];
 
   constructor(
     private readonly slots: number,
@@ -19,25 +22,25 @@ export class ConcurrencyLimit {
 
   /** Whether all slots are in use. */
   isReached(): boolean {
-    if (this.#inUse.size < this.slots) return false;
+    if (this.#inUse.length < this.slots) return false;
     const now = performance.now();
-    // Oldest first. All slots have the same time limit, so the first live one ends the search.
-    for (const slot of this.#inUse) {
-      if (slot.endsAt > now) break;
-      this.#inUse.delete(slot);
-    }
-    return this.#inUse.size >= this.slots;
+    for (const slot of this.#inUse.filter(({ endsAt }) => endsAt <= now)) this.leave(slot);
+    return this.#inUse.length >= this.slots;
   }
 
   /** Takes a slot. Call it only when `isReached` is false. */
   enter(): Slot {
-    const slot = { endsAt: performance.now() + this.maxMs };
-    this.#inUse.add(slot);
+    const slot = { endsAt: performance.now() + this.maxMs, at: this.#inUse.length };
+    this.#inUse.push(slot);
     return slot;
   }
 
   /** Frees a slot. Does nothing for one that is already free. */
   leave(slot: Slot): void {
-    this.#inUse.delete(slot);
+    if (this.#inUse[slot.at] !== slot) return;
+    const last = this.#inUse.pop();
+    if (last === undefined || last === slot) return;
+    this.#inUse[slot.at] = last;
+    last.at = slot.at;
   }
 }

@@ -2,6 +2,7 @@ import { ConfigurationError } from "../common/errors.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
 import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "./claim-results.js";
 import type { DeliveryStore } from "./delivery-store.js";
+import { Leases } from "./leases.js";
 import { onReceiver, type Warn } from "./receiver-hooks.js";
 
 /** Options of the stores that live in one process. */
@@ -23,13 +24,6 @@ export interface CompletedIds {
 
 /** Creates an empty set. `onForgotten` is called when an id is forgotten within its retention. */
 export type CreateCompletedIds = (maxEntries: number, onForgotten: () => void) => CompletedIds;
-
-/** Who handles a key, and until when unless it is renewed. */
-interface Lease {
-  owner: string;
-  expiresAt: number;
-  takeover: boolean;
-}
 
 /**
  * A memory store has `maxEntries` claims in flight and accepts no more. The receiver answers 503, and the
@@ -80,11 +74,11 @@ export function inProcessStore(
     );
     warn = undefined;
   });
-  const leases = new Map<string, Lease>();
+  const leases = new Leases();
 
   /** Deletes ended leases, which only serve to recognize a takeover. Throws if no lease has ended. */
   const makeRoom = (time: number): void => {
-    for (const [key, lease] of leases) if (lease.expiresAt <= time) leases.delete(key);
+    leases.deleteEnded(time);
     if (leases.size >= maxEntries) throw new MemoryStoreFullError(maxEntries);
   };
 
@@ -95,7 +89,7 @@ export function inProcessStore(
       const lease = leases.get(key);
       if (lease === undefined) {
         if (leases.size >= maxEntries) makeRoom(time);
-        leases.set(key, { owner, expiresAt: time + leaseMs, takeover: false });
+        leases.add({ key, owner, expiresAt: time + leaseMs, takeover: false });
         return CLAIMED;
       }
       const remainingMs = lease.expiresAt - time;
