@@ -20,12 +20,12 @@ const LAYOUT = "identity_gateway_webhooks_layout_";
  */
 export function createTableSql(table: string): string {
   return `CREATE TABLE IF NOT EXISTS "${table}" (
-    key TEXT NOT NULL CONSTRAINT ${LAYOUT}1 PRIMARY KEY,
-    owner TEXT,
-    lease_ends_at INTEGER,
-    takeover INTEGER NOT NULL DEFAULT 0,
-    forget_at INTEGER NOT NULL
-  ) WITHOUT ROWID`;
+  key TEXT NOT NULL CONSTRAINT ${LAYOUT}1 PRIMARY KEY,
+  owner TEXT,
+  lease_ends_at INTEGER,
+  takeover INTEGER NOT NULL DEFAULT 0,
+  forget_at INTEGER NOT NULL
+) WITHOUT ROWID`;
 }
 
 /** The layout of a table, from its CREATE TABLE text; undefined for a table that carries no number. */
