@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { D1Binding } from "../../../src/stores/cloudflare/index.js";
 
@@ -57,6 +58,8 @@ export interface MiniflareOptions {
   readonly workers: readonly WorkerOptions[];
   /** The folder of the databases. Without it they end with the process. */
   readonly d1Persist?: string;
+  /** Gets what the Workers log. Without it, that goes to the output of this process. */
+  readonly onOutput?: (text: string) => void;
 }
 
 /** Starts workerd. Stop it by `dispose`. */
@@ -69,14 +72,22 @@ export async function startMiniflare(options: MiniflareOptions): Promise<Minifla
   return running;
 }
 
-/** The options as Miniflare takes them. */
-export function completed({ workers, ...shared }: MiniflareOptions): MiniflareOptions {
+function completed({ workers, onOutput, ...shared }: MiniflareOptions): object {
   const common = {
     modules: true,
     // Without Node built-ins, which a bundle for the edge must not need.
     compatibilityDate: "2025-04-01",
   };
-  return { ...shared, workers: workers.map((worker) => ({ ...common, ...worker })) };
+  const handleRuntimeStdio = (...streams: Readable[]): void => {
+    for (const stream of streams) {
+      stream.on("data", (chunk: Buffer) => onOutput?.(chunk.toString()));
+    }
+  };
+  return {
+    ...shared,
+    ...(onOutput === undefined ? {} : { handleRuntimeStdio }),
+    workers: workers.map((worker) => ({ ...common, ...worker })),
+  };
 }
 
 /** Starts workerd with an empty Worker and the database `DB`. */

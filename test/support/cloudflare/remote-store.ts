@@ -1,6 +1,5 @@
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { d1Schema, type D1Store } from "../../../src/stores/cloudflare/index.js";
+import { bundleWorker } from "./bundle-worker.js";
 import { startMiniflare, type Miniflare } from "./miniflare.js";
 
 /** `d1Store` in two isolates of workerd that share a database. */
@@ -12,15 +11,7 @@ export interface RemoteStores {
 
 /** Bundles the store from its source and starts two Workers with it. */
 export async function startRemoteStores(): Promise<RemoteStores> {
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL("store-worker.ts", import.meta.url))],
-    bundle: true,
-    write: false,
-    format: "esm",
-    conditions: ["workerd", "worker"],
-    logLevel: "error",
-  });
-  const script = outputFiles[0]?.text ?? "";
+  const script = await bundleWorker(new URL("store-worker.ts", import.meta.url));
   const running = await startMiniflare({
     workers: ["one", "other"].map((name) => ({
       name,
