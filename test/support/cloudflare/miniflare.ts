@@ -39,8 +39,6 @@ export interface Miniflare {
     url: string,
     request: { method: string; headers?: Record<string, string>; body?: string },
   ): Promise<Response>;
-  /** Replaces the Worker and its isolates. */
-  setOptions(options: MiniflareOptions): Promise<void>;
   dispose(): Promise<void>;
 }
 
