@@ -1,11 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-/** Bundles a Worker as wrangler does; returns the text of its module. */
-export async function bundleWorker(entry: URL): Promise<string> {
+/** Bundles a Worker as wrangler does, minified by `wrangler deploy --minify`; returns its module's text. */
+export async function bundleWorker(entry: URL, minify = false): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(entry)],
     bundle: true,
+    minify,
     write: false,
     format: "esm",
     conditions: ["workerd", "worker"],

@@ -16,7 +16,6 @@ const receiver = createWebhookReceiver({
     },
   },
   handlerTimeoutMs: 500,
-  leaseMs: 2_000,
   logger: false,
 });
 

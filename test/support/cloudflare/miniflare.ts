@@ -27,7 +27,11 @@ interface TestStatement {
 interface TestResult {
   readonly results: Record<string, unknown>[];
   /** The figures that D1 bills, and others. */
-  readonly meta: { readonly rows_read: number; readonly rows_written: number };
+  readonly meta: {
+    readonly rows_read: number;
+    readonly rows_written: number;
+    readonly size_after: number;
+  };
 }
 
 /** The part of `Miniflare` that the tests use: workerd in a process of its own, with D1 beside it. */
@@ -39,6 +43,7 @@ export interface Miniflare {
     url: string,
     request: { method: string; headers?: Record<string, string>; body?: string },
   ): Promise<Response>;
+  getWorker(): Promise<{ scheduled(event: { cron: string }): Promise<unknown> }>;
   dispose(): Promise<void>;
 }
 
