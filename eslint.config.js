@@ -16,6 +16,8 @@ export default defineConfig(
       "coverage/",
       "reports/",
       ".stryker-tmp/",
+      // Needs the types of workerd. test/stores/cloudflare/project.test.ts compiles it.
+      "test/platforms/cloudflare/d1-types.ts",
       // Apps of platforms, in JavaScript, and what is made of them.
       "test/platforms/**/*.{js,jsx,mjs,cjs}",
       "test/platforms/*/{.next,.nitro,.nuxt,.output,.react-router,.svelte-kit,build}/",

@@ -68,7 +68,7 @@ const EXPORTS: Record<string, string[]> = {
   "/aws-lambda": ["lambdaHandler"],
   "/mysql": ["mysqlSchema", "mysqlStore", "mysqlTransactions"],
   "/dynamodb": ["createTable", "dynamoStore"],
-  "/cloudflare": ["d1Schema", "d1Store"],
+  "/cloudflare": ["MissingTableError", "d1Schema", "d1Store"],
   "/redis": ["ForeignReplyError", "RedisUnavailableError", "redisStore"],
   "/postgres": [
     ...["LostAnswerError", "TransactionAbortedError", "TransactionMisuseError"],

@@ -1,4 +1,5 @@
 import type { ClaimOptions } from "../delivery-store.js";
+import { NOW } from "../sqlite-table.js";
 import type { SqliteDatabase, SqliteStatement } from "./sqlite-database.js";
 
 /** A delivery that the table remembers. */
@@ -13,43 +14,6 @@ export type KnownDelivery =
       readonly takeover: boolean;
     };
 
-/** The columns that the statements use. A table may have more. */
-export const TABLE_COLUMNS = ["key", "owner", "lease_ends_at", "takeover", "forget_at"];
-
-/**
- * The number after this name is the layout of the table. It is the name of a constraint in the text of
- * CREATE TABLE, so it costs no page and no statement. A later release adds columns by ALTER TABLE, puts
- * its own number into the constraint of a new column, and never changes what a column means. The highest
- * number counts. So this release works on a table of a later layout, and a later release can tell what
- * it must add.
- */
-const LAYOUT = "identity_gateway_webhooks_layout_";
-
-/**
- * The statement that creates the table. Times are Unix milliseconds. A row without an owner is completed.
- * A row whose `forget_at` has passed counts as absent. `takeover` is 1 once an earlier lease ended without
- * a result.
- */
-export function createTableSql(table: string): string {
-  return `CREATE TABLE IF NOT EXISTS "${table}" (
-    key TEXT NOT NULL CONSTRAINT ${LAYOUT}1 PRIMARY KEY,
-    owner TEXT,
-    lease_ends_at INTEGER,
-    takeover INTEGER NOT NULL DEFAULT 0,
-    forget_at INTEGER NOT NULL
-  ) WITHOUT ROWID`;
-}
-
-/** The layout of a table, from its CREATE TABLE text; undefined for a table that carries no number. */
-export function layoutOf(createTable: string): number | undefined {
-  const found = [...createTable.matchAll(new RegExp(`${LAYOUT}(\\d{1,9})`, "g"))];
-  return found.length === 0 ? undefined : Math.max(...found.map(([, number]) => Number(number)));
-}
-
-/**
- * The host's clock in whole milliseconds, the same for all processes. 2440587.5 is the Julian day of 1970.
- */
-const NOW = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
 /** The sweep looks at this many rows at each of two places. */
 const SWEPT = 8;
 

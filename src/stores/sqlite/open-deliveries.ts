@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../../common/errors.js";
+import { TABLE_COLUMNS, createTableSql, layoutOf } from "../sqlite-table.js";
 import { isBusy, retryWhileBusySync } from "./busy-retry.js";
-import { DeliveriesTable, TABLE_COLUMNS, createTableSql, layoutOf } from "./deliveries-table.js";
+import { DeliveriesTable } from "./deliveries-table.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 import { writeQueueOn, type WriteQueue } from "./write-queue.js";
 

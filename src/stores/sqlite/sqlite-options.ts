@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../../common/errors.js";
 import { MAX_TIMER_MS } from "../../common/timers.js";
 import { integerOption, missingMethod, ownOptions } from "../../common/option-checks.js";
+import { tableName } from "../sqlite-table.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 
 /** Options of `sqliteStore` and `sqliteTransactions`. */
@@ -12,7 +13,7 @@ export interface SqliteOptions<Database extends SqliteDatabase = SqliteDatabase>
   database: Database;
   /**
    * The table, created if it is missing. 1 to 64 letters, digits and `_`, with no digit first and no
-   * `sqlite_` in front. Default `gateway_deliveries`.
+   * `sqlite_` or `_cf_` in front. Default `gateway_deliveries`.
    */
   table?: string | undefined;
   /**
@@ -30,24 +31,17 @@ export type SqliteSettings = Readonly<Required<SqliteOptions>> & {
   readonly waitTimeoutMs: number;
 };
 
-const TABLE_NAME = /^[A-Za-z_][0-9A-Za-z_]{0,63}$/;
-
 /** Checks the options of `maker`. Throws a `ConfigurationError` that says what to change. */
 export function checkSqliteOptions(maker: string, options: SqliteOptions): SqliteSettings {
   const own = ownOptions(maker, options, ["database", "table", "waitTimeoutMs"]);
-  const { database, table = "gateway_deliveries" } = own;
+  const { database } = own;
   if (missingMethod(database, ["exec", "prepare"]) !== undefined) {
     throw new ConfigurationError(
       "invalid_option",
       "database must be an open handle of better-sqlite3 or node:sqlite, with exec and prepare",
     );
   }
-  if (typeof table !== "string" || !TABLE_NAME.test(table) || /^sqlite_/i.test(table)) {
-    throw new ConfigurationError(
-      "invalid_option",
-      "table must be 1 to 64 letters, digits and _, with no digit first and no sqlite_",
-    );
-  }
+  const table = tableName(own.table);
   const waitTimeoutMs = integerOption("waitTimeoutMs", own.waitTimeoutMs, {
     fallback: 4_000,
     min: 0,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ConfigurationError } from "../../../src/common/errors.js";
-import { layoutOf } from "../../../src/stores/sqlite/deliveries-table.js";
+import { layoutOf } from "../../../src/stores/sqlite-table.js";
 import {
   sqliteStore,
   sqliteTransactions,

@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { d1Schema } from "../../../src/stores/cloudflare/index.js";
+import { installedWorker } from "../../support/cloudflare/installed-worker.js";
+import {
+  missingMiniflare,
+  startMiniflare,
+  type Miniflare,
+  type TestD1,
+  type WorkerOptions,
+} from "../../support/cloudflare/miniflare.js";
+import { describeService } from "../../support/describe-service.js";
+import { freshAlarm, type FreshDelivery } from "../../support/package/example-process.js";
+
+const ISOLATES = ["one", "other"];
+/** As many as miniflare forwards at a time. */
+const COPIES = 100;
+
+describeService("a receiver with d1Store in a Worker", missingMiniflare, () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "d1-receiver-"));
+  let worker: WorkerOptions;
+  let running: Miniflare;
+  let database: TestD1;
+
+  beforeAll(async () => {
+    worker = await installedWorker("test/support/cloudflare/effects-worker.mjs");
+    await start(0);
+    await database.prepare(d1Schema()).run();
+    await database.prepare("CREATE TABLE effects (id TEXT, takeover INTEGER)").run();
+  });
+  afterAll(async () => {
+    await running.dispose();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function start(handlerMs: number): Promise<void> {
+    const bindings = { ...worker.bindings, HANDLER_MS: String(handlerMs) };
+    const workers = ISOLATES.map((name) => ({
+      ...{ ...worker, name, bindings },
+      routes: [`http://${name}/*`],
+    }));
+    running = await startMiniflare({ workers, d1Persist: folder });
+    database = await running.getD1Database("DB");
+  }
+
+  /** Ends all isolates, and starts new ones on the same database. */
+  async function restart(handlerMs: number): Promise<void> {
+    await running.dispose();
+    await start(handlerMs);
+  }
+
+  async function outcome({ headers, body }: FreshDelivery, index = 0): Promise<unknown> {
+    const url = `http://${ISOLATES[index % 2] ?? ""}/`;
+    const answer = await running.dispatchFetch(url, { method: "POST", headers, body });
+    const { outcome, error } = (await answer.json()) as {
+      outcome?: string;
+      error?: { code: string };
+    };
+    return outcome ?? error?.code.toLowerCase();
+  }
+
+  async function effectsOf({ id }: FreshDelivery): Promise<readonly unknown[]> {
+    const effects = database.prepare("SELECT takeover FROM effects WHERE id = ?").bind(id);
+    return (await effects.all()).results;
+  }
+
+  it("100 copies of a delivery at the same time in two isolates run the handler once", async () => {
+    const sent = await freshAlarm();
+    const outcomes = await Promise.all(
+      Array.from({ length: COPIES }, (_, index) => outcome(sent, index)),
+    );
+    const handled = outcomes.filter((one) => one === "handled");
+    const others = outcomes.filter((one) => one === "duplicate" || one === "in_flight");
+    expect([handled.length, others.length]).toEqual([1, COPIES - 1]);
+    expect(await effectsOf(sent)).toEqual([{ takeover: 0 }]);
+  });
+
+  it("the deliveries of an isolate are duplicates in the isolates after it", async () => {
+    const sent = await Promise.all(Array.from({ length: 20 }, () => freshAlarm()));
+    const once = await Promise.all(sent.map((one) => outcome(one)));
+    await restart(0);
+    const again = await Promise.all(sent.map((one) => outcome(one)));
+    expect(new Set(once)).toEqual(new Set(["handled"]));
+    expect(new Set(again)).toEqual(new Set(["duplicate"]));
+    for (const one of sent) expect(await effectsOf(one)).toHaveLength(1);
+  });
+
+  it("a handler past its time goes on under ctx.waitUntil, and is a duplicate in the next isolate", async () => {
+    await restart(1_500);
+    const sent = await freshAlarm();
+    expect(await outcome(sent)).toBe("handler_timeout");
+    expect(await outcome(sent)).toBe("in_flight");
+    await vi.waitUntil(async () => (await outcome(sent)) === "duplicate", { timeout: 20_000 });
+    await restart(0);
+    expect(await outcome(sent)).toBe("duplicate");
+    expect(await effectsOf(sent)).toEqual([{ takeover: 0 }]);
+  });
+
+  it("a delivery whose isolate ended in its handler is in flight until its lease ends, and then a takeover", async () => {
+    await restart(600_000);
+    const sent = await freshAlarm();
+    expect(await outcome(sent)).toBe("handler_timeout");
+    await restart(0);
+    expect(await outcome(sent)).toBe("in_flight");
+    await database.prepare("UPDATE gateway_deliveries SET lease_ends_at = 1").run();
+    expect(await outcome(sent)).toBe("handled");
+    expect(await effectsOf(sent)).toEqual([{ takeover: 1 }]);
+  });
+});

@@ -1,0 +1,255 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ConfigurationError } from "../../../src/index.js";
+import {
+  MissingTableError,
+  d1Schema,
+  d1Store,
+  type D1Binding,
+  type PurgeOptions,
+} from "../../../src/stores/cloudflare/index.js";
+import { missingMiniflare, startD1, type TestD1 } from "../../support/cloudflare/miniflare.js";
+import { describeService } from "../../support/describe-service.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
+const CLAIMED = { state: "claimed", takeover: false };
+const TAKEN_OVER = { state: "claimed", takeover: true };
+
+it("sql/d1.sql is the SQL of d1Schema()", () => {
+  const file = readFileSync(new URL("../../../sql/d1.sql", import.meta.url), "utf8");
+  expect(file).toBe(d1Schema());
+});
+
+describe("the options of d1Store", () => {
+  const database: D1Binding = {
+    prepare: () => ({ bind: () => expect.fail("nothing is run") }),
+    batch: () => expect.fail("nothing is run"),
+  };
+
+  it("d1Store reads and writes nothing when it is made, so it can be made while a Worker loads", () => {
+    d1Store({ database });
+  });
+
+  it("d1Store refuses an unknown option and names it", () => {
+    expect(() => d1Store({ database, tabel: "t" } as never)).toThrow(
+      "tabel is no option of d1Store: is it misspelt? There are database, table",
+    );
+  });
+
+  it.each([undefined, null, "DB", {}, { prepare: () => 1 }])(
+    "d1Store refuses %j as its database",
+    (wrong) => {
+      expect(() => d1Store({ database: wrong as never })).toThrow(
+        "database must be a D1 binding such as env.DB, with prepare and batch",
+      );
+    },
+  );
+
+  it("d1Store refuses a session of a database", () => {
+    const session = { ...database, getBookmark: () => "0-1" };
+    expect(() => d1Store({ database: session as never })).toThrow(
+      "database must be the D1 binding itself, not a session of it",
+    );
+  });
+
+  it.each(["", "1st", "a-b", "a.b", 'a"b', "x".repeat(65), "sqlite_x", "_cf_KV", 5])(
+    "d1Store and d1Schema refuse the table name %j",
+    (table) => {
+      for (const make of [
+        () => d1Store({ database, table } as never),
+        () => d1Schema(table as never),
+      ])
+        expect(make).toThrow(ConfigurationError);
+    },
+  );
+});
+
+describeService("d1Store on workerd", missingMiniflare, () => {
+  let database: TestD1;
+  let stop: () => Promise<void>;
+
+  beforeAll(async () => {
+    ({ database, stop } = await startD1());
+  });
+  afterAll(() => stop());
+  beforeEach(async () => {
+    await database.prepare('DROP TABLE IF EXISTS "gateway_deliveries"').run();
+    await database.prepare(d1Schema()).run();
+  });
+
+  async function rows(): Promise<readonly unknown[]> {
+    return (await database.prepare("SELECT * FROM gateway_deliveries ORDER BY key").all()).results;
+  }
+
+  /** The database, with `count` failures after the statements have run. */
+  function losing(count: number, message: string) {
+    const calls = { count: 0 };
+    const lossy: D1Binding = {
+      prepare: (sql) => database.prepare(sql),
+      async batch(statements) {
+        const results = await database.batch(statements);
+        calls.count += 1;
+        if (calls.count <= count) throw new Error(`D1_ERROR: ${message}`);
+        return results;
+      },
+    };
+    return { store: d1Store({ database: lossy }), calls };
+  }
+
+  it("d1Store uses any text of a key or owner as a value, never as SQL", async () => {
+    const store = d1Store({ database });
+    for (const text of ["__proto__", "'; DROP TABLE gateway_deliveries; --", '"', "?1", "é 💥"]) {
+      expect(await store.claim(text, text, TIMES)).toEqual(CLAIMED);
+      expect(await rows()).toMatchObject([{ key: text, owner: text, takeover: 0 }]);
+      await store.release(text, text);
+      expect(await rows()).toEqual([]);
+    }
+  });
+
+  it("d1Store writes times as whole milliseconds of the database's clock", async () => {
+    const before = Date.now();
+    await d1Store({ database }).claim("k", "a", TIMES);
+    const [row] = (await rows()) as [{ lease_ends_at: number; forget_at: number }];
+    expect(Number.isInteger(row.lease_ends_at)).toBe(true);
+    expect(row.lease_ends_at - TIMES.leaseMs).toBeGreaterThanOrEqual(before - 1);
+    expect(row.lease_ends_at - TIMES.leaseMs).toBeLessThanOrEqual(Date.now() + 1);
+    expect(row.forget_at - row.lease_ends_at).toBe(TIMES.retentionMs - TIMES.leaseMs);
+  });
+
+  it("d1Store keeps only the key and the end of retention of a handled delivery", async () => {
+    const store = d1Store({ database });
+    await store.claim("k", "a", TIMES);
+    await store.complete("k", "a", TIMES);
+    expect(await rows()).toMatchObject([{ key: "k", owner: null, lease_ends_at: null }]);
+  });
+
+  it("a claim and a completion write one row each, and a duplicate writes none", async () => {
+    const billed: number[] = [];
+    const store = d1Store({
+      database: {
+        prepare: (sql) => database.prepare(sql),
+        async batch(statements) {
+          const results = await database.batch(statements);
+          billed.push(results.reduce((sum, { meta }) => sum + meta.rows_written, 0));
+          return results;
+        },
+      },
+    });
+    await store.claim("k", "a", TIMES);
+    await store.complete("k", "a", TIMES);
+    await store.claim("k", "b", TIMES);
+    expect(billed).toEqual([1, 1, 0]);
+  });
+
+  it("every method gives the same result if the answers to its first two attempts are lost", async () => {
+    const lost = () => losing(2, "Network connection lost.").store;
+    expect(await lost().claim("k", "a", TIMES)).toEqual(CLAIMED);
+    expect(await lost().renew("k", "a", { leaseMs: 60_000 })).toBe(true);
+    await lost().release("k", "a");
+    expect(await rows()).toEqual([]);
+    await database.prepare("INSERT INTO gateway_deliveries VALUES ('k', 'b', 1, 0, 1e15)").run();
+    expect(await lost().claim("k", "a", TIMES)).toEqual(TAKEN_OVER);
+    await lost().complete("k", "a", TIMES);
+    expect(await lost().claim("k", "c", TIMES)).toEqual({ state: "completed" });
+  });
+
+  it.each([
+    "Network connection lost.",
+    "D1 DB storage caused object to be reset.",
+    "D1 DB reset because its code was updated.",
+    "Cannot resolve D1 DB due to transient issue on remote node.",
+  ])("a method rejects with the third failure in a row: %s", async (message) => {
+    const { store, calls } = losing(9, message);
+    await expect(store.claim("k", "a", TIMES)).rejects.toThrow(`D1_ERROR: ${message}`);
+    expect(calls.count).toBe(3);
+  });
+
+  it.each([
+    "D1 DB is overloaded. Requests queued for too long.",
+    "D1 DB storage operation exceeded timeout which caused object to be reset.",
+    "table gateway_deliveries has no column named owner: SQLITE_ERROR",
+  ])("a method is not tried again after: %s", async (message) => {
+    const { store, calls } = losing(9, message);
+    await expect(store.complete("k", "a", TIMES)).rejects.toThrow(`D1_ERROR: ${message}`);
+    expect(calls.count).toBe(1);
+  });
+
+  it("a missing table rejects with the command that creates it", async () => {
+    const claiming = Promise.resolve(d1Store({ database, table: "absent" }).claim("k", "a", TIMES));
+    const error: unknown = await claiming.catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(MissingTableError);
+    expect(error).toMatchObject({ code: "missing_table" });
+    expect(String(error)).toContain("the database has no table absent");
+    expect(String(error)).toContain("wrangler d1 migrations apply <database> --remote");
+  });
+
+  it("d1Store rejects an answer that another statement gave", async () => {
+    const store = d1Store({
+      database: {
+        prepare: (sql) => database.prepare(sql),
+        batch: () => Promise.resolve([{ results: [] }, { results: [] }]),
+      },
+    });
+    await expect(store.claim("k", "a", TIMES)).rejects.toMatchObject({ code: "unexpected_result" });
+  });
+
+  it("d1Schema changes nothing in a database that has the table", async () => {
+    const store = d1Store({ database });
+    await store.complete("k", "a", TIMES);
+    await database.prepare(d1Schema()).run();
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "completed" });
+  });
+
+  it("d1Store works on a table of a later layout with more columns", async () => {
+    const table = "later";
+    await database.prepare(d1Schema(table)).run();
+    await database
+      .prepare(
+        `ALTER TABLE ${table} ADD COLUMN region TEXT NOT NULL DEFAULT 'eu' CONSTRAINT identity_gateway_webhooks_layout_2 CHECK (1)`,
+      )
+      .run();
+    const store = d1Store({ database, table });
+    expect(await store.claim("k", "a", TIMES)).toEqual(CLAIMED);
+    expect(await store.renew("k", "a", TIMES)).toBe(true);
+    await store.release("k", "a");
+    await store.complete("k", "a", TIMES);
+    expect(await store.claim("k", "a", TIMES)).toEqual({ state: "completed" });
+  });
+
+  it("purge() deletes in batches only the rows whose retention has ended", async () => {
+    const store = d1Store({ database });
+    await database
+      .prepare(
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25)
+         INSERT INTO gateway_deliveries (key, forget_at) SELECT 'expired-' || i, 1 FROM n`,
+      )
+      .run();
+    await store.complete("a-kept", "a", TIMES);
+    await store.claim("z-running", "a", TIMES);
+    expect(await store.purge({ batchRows: 10 })).toBe(25);
+    expect(await rows()).toMatchObject([{ key: "a-kept" }, { key: "z-running" }]);
+    expect(await store.purge()).toBe(0);
+  });
+
+  it("a row past its retention counts as absent before it is purged", async () => {
+    const store = d1Store({ database });
+    await database
+      .prepare(
+        "INSERT INTO gateway_deliveries VALUES ('k', 'old', 1, 1, 1), ('l', NULL, NULL, 1, 1)",
+      )
+      .run();
+    expect(await store.claim("k", "a", TIMES)).toEqual(CLAIMED);
+    expect(await store.claim("l", "a", TIMES)).toEqual(CLAIMED);
+    expect(await store.purge()).toBe(0);
+  });
+
+  it("purge() refuses an unknown option and a batchRows out of its bounds", async () => {
+    const store = d1Store({ database });
+    for (const batchRows of [0, -1, 1.5, 100_001, Number.NaN]) {
+      await expect(store.purge({ batchRows })).rejects.toThrow("batchRows must be a whole number");
+    }
+    await expect(store.purge({ batch: 10 } as PurgeOptions)).rejects.toThrow(
+      "batch is no option of purge: is it misspelt? There are batchRows",
+    );
+  });
+});

@@ -1,0 +1,22 @@
+import { rmSync } from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { TEST_SECRET } from "../../../src/testing/index.js";
+import { install, pack } from "../package/installed-package.js";
+import { bundleWorker } from "./bundle-worker.js";
+import type { WorkerOptions } from "./miniflare.js";
+
+/** Bundles a file of the repository as the Worker of a project with nothing but the packed package. */
+export async function installedWorker(file: string): Promise<WorkerOptions> {
+  const tarball = pack();
+  const project = install(tarball, "module");
+  rmSync(path.dirname(tarball), { recursive: true, force: true });
+  try {
+    project.copy(file, "worker.mjs");
+    const script = await bundleWorker(pathToFileURL(path.join(project.folder, "worker.mjs")));
+    const bindings = { GATEWAY_WEBHOOK_SECRET: TEST_SECRET };
+    return { script, d1Databases: { DB: "db" }, bindings };
+  } finally {
+    project.remove();
+  }
+}

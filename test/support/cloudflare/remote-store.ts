@@ -1,0 +1,70 @@
+import { d1Schema, type D1Store } from "../../../src/stores/cloudflare/index.js";
+import { bundleWorker } from "./bundle-worker.js";
+import { startMiniflare, type Miniflare } from "./miniflare.js";
+
+/** `d1Store` in two isolates of workerd that share a database. */
+export interface RemoteStores {
+  /** Creates a table, and returns the store of each isolate on it. */
+  readonly onTable: (table: string) => Promise<readonly [D1Store, D1Store]>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Bundles the store from its source and starts two Workers with it. */
+export async function startRemoteStores(): Promise<RemoteStores> {
+  const script = await bundleWorker(new URL("store-worker.ts", import.meta.url));
+  const running = await startMiniflare({
+    workers: ["one", "other"].map((name) => ({
+      name,
+      script,
+      d1Databases: { DB: "db" },
+      routes: [`http://${name}/*`],
+    })),
+  });
+  const database = await running.getD1Database("DB");
+  return {
+    async onTable(table) {
+      await database.prepare(d1Schema(table)).run();
+      return [
+        remoteStore(running, `http://one/${table}`),
+        remoteStore(running, `http://other/${table}`),
+      ];
+    },
+    stop: () => running.dispose(),
+  };
+}
+
+interface WaitingCall {
+  readonly call: readonly unknown[];
+  readonly settle: (result: { readonly value?: unknown; readonly error?: string }) => void;
+}
+
+/** Sends the calls that are made at the same time in one request, as the Worker would make them itself. */
+function remoteStore(running: Miniflare, url: string): D1Store {
+  let waiting: WaitingCall[] = [];
+  const send = async (): Promise<void> => {
+    const calls = waiting;
+    waiting = [];
+    const body = JSON.stringify(calls.map(({ call }) => call));
+    const answer = await running.dispatchFetch(url, { method: "POST", body });
+    const results = (await answer.json()) as Parameters<WaitingCall["settle"]>[0][];
+    for (const [index, { settle }] of calls.entries()) settle(results[index] ?? {});
+  };
+  const call = <T>(...call: readonly unknown[]): Promise<T> =>
+    new Promise((resolve, reject) => {
+      waiting.push({
+        call,
+        settle({ value, error }) {
+          if (error === undefined) resolve(value as T);
+          else reject(new Error(error));
+        },
+      });
+      if (waiting.length === 1) setImmediate(() => void send().catch(reject));
+    });
+  return {
+    claim: (...args) => call("claim", ...args),
+    renew: (...args) => call("renew", ...args),
+    complete: (...args) => call("complete", ...args),
+    release: (...args) => call("release", ...args),
+    purge: (...args) => call("purge", ...args),
+  };
+}
