@@ -29,7 +29,7 @@ const EVICTS =
   "and a redelivery is then handled again: set maxmemory-policy to noeviction";
 const UNKNOWN =
   "identity-gateway-webhooks: the eviction policy of Redis could not be read with INFO: " +
-  "make sure that maxmemory-policy is noeviction";
+  "make sure that maxmemory-policy is noeviction (at Upstash: that eviction is off)";
 
 /**
  * Reads the server's eviction policy once and warns if it can evict handled ids. Runs in the background

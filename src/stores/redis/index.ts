@@ -1,4 +1,9 @@
 export { redisStore, type RedisStoreOptions } from "./redis-store.js";
 export type { RedisStoreLogger } from "./eviction-check.js";
-export type { IoredisClient, NodeRedisClient, RedisClient } from "./redis-client.js";
+export type {
+  HttpRedisClient,
+  IoredisClient,
+  NodeRedisClient,
+  RedisClient,
+} from "./redis-client.js";
 export { ForeignReplyError, RedisUnavailableError } from "./redis-errors.js";

@@ -46,5 +46,20 @@ export interface IoredisClient {
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
 }
 
-/** A Redis client of either library: standalone, Sentinel or Cluster. The store never closes it. */
-export type RedisClient = NodeRedisClient | IoredisClient;
+/**
+ * The part of `@upstash/redis` that `redisStore` uses. Made by `new Redis({ url, token })`; a pipeline does
+ * not fit. Any client of Redis over HTTP with these methods works, if its promises reject with the error of
+ * the server as the start of the message. Such a client has no connection, and so no `connect`.
+ */
+export interface HttpRedisClient {
+  readonly connect?: undefined;
+  readonly exec?: undefined;
+  evalsha(sha1: string, keys: string[], args: string[]): Promise<unknown>;
+  eval(script: string, keys: string[], args: string[]): Promise<unknown>;
+}
+
+/**
+ * A Redis client of one of the libraries: node-redis and ioredis (standalone, Sentinel or Cluster), or
+ * Redis over HTTP. The store never closes it.
+ */
+export type RedisClient = NodeRedisClient | IoredisClient | HttpRedisClient;

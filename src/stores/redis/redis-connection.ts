@@ -1,8 +1,13 @@
 import { ConfigurationError } from "../../common/errors.js";
 import { missingMethod } from "../../common/option-checks.js";
-import type { IoredisClient, NodeRedisClient, RedisClient } from "./redis-client.js";
+import type {
+  HttpRedisClient,
+  IoredisClient,
+  NodeRedisClient,
+  RedisClient,
+} from "./redis-client.js";
 
-/** A client of either library, as the store uses it. Each script has one key, so a Cluster can route it. */
+/** A client of any library, as the store uses it. Each script has one key, so a Cluster can route it. */
 export interface RedisConnection {
   /** `"connecting"`: not connected now, but the client is still trying. */
   readonly state: () => "ready" | "connecting" | "closed";
@@ -14,19 +19,22 @@ export interface RedisConnection {
 
 /**
  * Recognises the library of `client`. node-redis has `evalSha` and a boolean `isReady`, or the `masters`
- * of a Cluster; ioredis has `evalsha` and a string `status`. Throws `ConfigurationError` for a client
- * that looks like neither or like both.
+ * of a Cluster; ioredis has `evalsha` and a string `status`; a client over HTTP has `evalsha` and nothing
+ * of a connection. Throws `ConfigurationError` for a client that looks like none or like several.
  */
 export function connectionOf(client: RedisClient): RedisConnection {
-  const isNodeRedis = looksLikeNodeRedis(client);
-  if (isNodeRedis === looksLikeIoredis(client)) {
-    throw new ConfigurationError(
-      "invalid_option",
-      "client must be a client of node-redis (createClient, createCluster, createSentinel; no pool) " +
-        "or of ioredis (new Redis, new Redis.Cluster)",
-    );
-  }
-  return isNodeRedis ? nodeRedisConnection(client) : ioredisConnection(client);
+  const found = [
+    looksLikeNodeRedis(client) ? nodeRedisConnection(client) : undefined,
+    looksLikeIoredis(client) ? ioredisConnection(client) : undefined,
+    looksLikeHttp(client) ? httpConnection(client) : undefined,
+  ].filter((connection) => connection !== undefined);
+  const [connection] = found;
+  if (connection !== undefined && found.length === 1) return connection;
+  throw new ConfigurationError(
+    "invalid_option",
+    "client must be a client of node-redis (createClient, createCluster, createSentinel; no pool), " +
+      "of ioredis (new Redis, new Redis.Cluster) or of @upstash/redis (new Redis; no pipeline)",
+  );
 }
 
 function looksLikeNodeRedis(client: RedisClient): client is NodeRedisClient {
@@ -37,11 +45,24 @@ function looksLikeNodeRedis(client: RedisClient): client is NodeRedisClient {
   );
 }
 
-function looksLikeIoredis(client: RedisClient): boolean {
+function looksLikeIoredis(client: RedisClient): client is IoredisClient {
   return (
     missingMethod(client, ["evalsha", "eval", "connect"]) === undefined &&
     "status" in client &&
     typeof (client.status as unknown) === "string"
+  );
+}
+
+/**
+ * A pipeline has the methods and `exec` too, but returns no promises. A client of Upstash with automatic
+ * pipelines has `exec` by accident, and `pipeline`.
+ */
+function looksLikeHttp(client: RedisClient): client is HttpRedisClient {
+  const members = Object(client) as Record<string, unknown>;
+  return (
+    missingMethod(client, ["evalsha", "eval"]) === undefined &&
+    (members["exec"] === undefined || typeof members["pipeline"] === "function") &&
+    ["connect", "status", "isReady", "masters"].every((name) => members[name] === undefined)
   );
 }
 
@@ -74,5 +95,15 @@ function ioredisConnection(client: IoredisClient): RedisConnection {
     closedAdvice: "it was disconnected, or its retryStrategy gave up",
     evalSha: (sha1, key, args) => client.evalsha(sha1, 1, key, ...args),
     eval: (lua, key, args) => client.eval(lua, 1, key, ...args),
+  };
+}
+
+function httpConnection(client: HttpRedisClient): RedisConnection {
+  return {
+    // Each call is a request of its own.
+    state: () => "ready",
+    closedAdvice: "",
+    evalSha: (sha1, key, args) => client.evalsha(sha1, [key], [...args]),
+    eval: (lua, key, args) => client.eval(lua, [key], [...args]),
   };
 }

@@ -23,10 +23,11 @@ export class ForeignReplyError extends Error {
 }
 
 /**
- * The code of an error reply of the server, such as `NOSCRIPT`: in both libraries the first word of
- * the message. Undefined for an error of the client itself, such as a closed connection.
+ * The code of an error reply of the server, such as `NOSCRIPT`: the first word of the message. The client
+ * of Upstash puts `Command failed: ` in front, unless its automatic pipelines are off. Undefined for an
+ * error of the client itself, such as a closed connection.
  */
 export function serverErrorCode(error: unknown): string | undefined {
   const { message } = Object(error) as { message?: unknown };
-  return /^[A-Z]{2,}(?= )/.exec(String(message))?.[0];
+  return /^(?:Command failed: )?([A-Z]{2,}) /.exec(String(message))?.[1];
 }

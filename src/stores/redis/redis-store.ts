@@ -24,7 +24,8 @@ import { ScriptRunner } from "./script-runner.js";
 export interface RedisStoreOptions {
   /**
    * A client of node-redis or ioredis: standalone, Sentinel or Cluster. The application connects and
-   * closes it; an ioredis client with `lazyConnect` is connected by the first delivery.
+   * closes it; an ioredis client with `lazyConnect` is connected by the first delivery. Or a client of
+   * `@upstash/redis`, with any of its options.
    */
   client: RedisClient;
   /**
@@ -45,13 +46,14 @@ export interface RedisStoreOptions {
 const MAX_RETENTION_MS = 3_155_760_000_000;
 
 /**
- * A store in Redis 5 or later, shared by any number of processes and hosts. Each method is one Lua script
+ * A store in Redis 5 or later, or in Upstash, shared by any number of processes and hosts. Each method is one Lua script
  * on one key, by the server's clock. Redis deletes a completed id after its retention, and a lease that
  * was never completed or released one retention after its end.
  *
  * While the client is not connected, each method rejects at once with `RedisUnavailableError`, and the
  * gateway is answered 503. It waits only for the first connection, two seconds at most. If the server
- * refuses a script (no memory, read-only replica, loading), the method rejects with that error.
+ * refuses a script (no memory, read-only replica, loading), the method rejects with that error. A client
+ * over HTTP has no connection; its own errors reject the method.
  *
  * @throws ConfigurationError for an unknown or invalid option.
  * @example

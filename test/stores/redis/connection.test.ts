@@ -3,8 +3,13 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createClient } from "redis";
 import { afterEach, describe, expect, it } from "vitest";
 import type { DeliveryStore } from "../../../src/index.js";
-import { redisStore, type RedisClient } from "../../../src/stores/redis/index.js";
-import { STANDALONE_KINDS, openIoredis, portsOf } from "../../support/redis/redis-clients.js";
+import { redisStore } from "../../../src/stores/redis/index.js";
+import {
+  STANDALONE_KINDS,
+  openIoredis,
+  portsOf,
+  type ConnectedClient,
+} from "../../support/redis/redis-clients.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
 
@@ -19,7 +24,7 @@ afterEach(async () => {
 });
 
 /** A client of each library that has just begun to connect. */
-const CONNECTING: readonly (readonly [string, (port: number) => RedisClient])[] = [
+const CONNECTING: readonly (readonly [string, (port: number) => ConnectedClient])[] = [
   [
     "node-redis",
     (port) => {
@@ -58,7 +63,7 @@ async function millisecondsToReject(call: () => unknown, message: string): Promi
   return performance.now() - startedAt;
 }
 
-function isReady(client: RedisClient): boolean {
+function isReady(client: ConnectedClient): boolean {
   return "evalSha" in client ? client.isReady === true : client.status === "ready";
 }
 

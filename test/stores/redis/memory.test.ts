@@ -10,7 +10,11 @@ import {
 } from "../../../src/stores/redis/index.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";
-import { STANDALONE_KINDS, portsOf } from "../../support/redis/redis-clients.js";
+import {
+  STANDALONE_KINDS,
+  portsOf,
+  type ConnectedClient,
+} from "../../support/redis/redis-clients.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
 
@@ -28,7 +32,7 @@ const makeRoom = () => admin.config("SET", "maxmemory", "0");
 
 describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
   describeRedis("Redis at maxmemory with noeviction", () => {
-    let client: RedisClient;
+    let client: ConnectedClient;
     let close: () => unknown;
     let store: DeliveryStore;
 
@@ -127,7 +131,7 @@ describe.each(STANDALONE_KINDS)("through $name", ({ open }) => {
 });
 
 /** Sends a script's flags as Redis 6 reads them: as a line of invalid Lua. */
-function withoutScriptFlags(client: RedisClient): RedisClient {
+function withoutScriptFlags(client: ConnectedClient): RedisClient {
   const breakFlags = (lua: string) => lua.replace(/^#!lua/, "!lua");
   if ("evalSha" in client) {
     const older: NodeRedisClient = {

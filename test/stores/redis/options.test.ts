@@ -20,7 +20,10 @@ describe("invalid options of redisStore", () => {
     ["a legacy client of node-redis", createClient().legacy()],
     ["a transaction of node-redis", createClient().multi()],
     ["a pipeline of ioredis", new Redis({ lazyConnect: true }).pipeline()],
-    ["another client with evalsha", { eval: commands.eval, evalsha: commands.evalsha }],
+    [
+      "another client with evalsha and a connection",
+      { eval: commands.eval, evalsha: commands.evalsha, connect: commands.eval },
+    ],
     ["a client without eval", { evalSha: commands.evalSha, isReady: true }],
     [
       "an object that looks like both libraries",

@@ -10,8 +10,11 @@ import type {
 import type { RedisCluster } from "./redis-cluster.js";
 import type { RedisServer } from "./redis-server.js";
 
+/** A client with a connection of its own. */
+export type ConnectedClient = NodeRedisClient | IoredisClient;
+
 /** A connected client and the function that closes it. */
-export interface OpenClient<Client extends RedisClient = RedisClient> {
+export interface OpenClient<Client extends RedisClient = ConnectedClient> {
   readonly client: Client;
   readonly close: () => unknown;
 }

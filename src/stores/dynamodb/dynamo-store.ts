@@ -1,0 +1,194 @@
+import { ConfigurationError } from "../../common/errors.js";
+import { integerOption, ownOptions } from "../../common/option-checks.js";
+import { UnexpectedResultError } from "../claim-results.js";
+import type { ClaimOptions, ClaimResult, DeliveryStore } from "../delivery-store.js";
+import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
+import { ConditionalWrites, type Condition } from "./conditional-writes.js";
+import {
+  KEY_ATTRIBUTE,
+  TTL_ATTRIBUTE,
+  claimResult,
+  itemOf,
+  number,
+  type DeliveryState,
+} from "./delivery-item.js";
+import { checkClient, tableName, type DynamoClient } from "./dynamo-client.js";
+
+/** Options of `dynamoStore`. */
+export interface DynamoStoreOptions {
+  /**
+   * A `DynamoDB` of `@aws-sdk/client-dynamodb` 3: `new DynamoDB(config)`, with the config of a
+   * `DynamoDBClient`. A `DocumentClient` does not fit.
+   */
+  readonly client: DynamoClient;
+  /**
+   * Name or ARN of the table: 3 to 255 letters, digits and `_.-`. Default `"gateway_deliveries"`. Create it
+   * with `createTable`. Give each application a table of its own.
+   */
+  readonly table?: string | undefined;
+  /**
+   * The largest difference between the clocks of two hosts, in milliseconds: a whole number from 0 to
+   * 60 000, default 2 000. Another host takes over a lease that much after its end. If the clocks differ
+   * by more, a host whose clock is ahead may take over a lease that is still held, and the delivery is
+   * then handled twice.
+   */
+  readonly clockSkewMs?: number | undefined;
+  /** The clock, in Unix milliseconds. Default `Date.now`. For tests. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** Each attempt after the first means that another owner has changed the item in the meantime. */
+const MAX_CLAIM_ATTEMPTS = 20;
+
+/**
+ * A store in a table of DynamoDB, shared by any number of processes and hosts. Each method is one
+ * conditional write, and a second one if another owner was there first. DynamoDB has no clock that a
+ * condition can use, so the clocks of the hosts decide: see `clockSkewMs`.
+ *
+ * A call that has no answer 2 seconds after the receiver's `dependencyTimeoutMs` (10 seconds if no receiver
+ * uses the store) is aborted. It rejects with the error of the SDK if DynamoDB throttles, refuses or does
+ * not answer, after the SDK's own retries; the gateway is then answered 503.
+ *
+ * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
+ * cannot work.
+ * @example
+ * ```ts
+ * import { DynamoDB } from "@aws-sdk/client-dynamodb";
+ *
+ * const store = dynamoStore({ client: new DynamoDB({}) });
+ * const receiver = createWebhookReceiver({ secret, store, handlers });
+ * ```
+ */
+export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
+  const own = ownOptions("dynamoStore", options, ["client", "table", "clockSkewMs", "now"]);
+  const { client, now = Date.now } = own;
+  checkClient(client, ["getItem", "putItem", "updateItem", "deleteItem"]);
+  const clockSkewMs = integerOption("clockSkewMs", own.clockSkewMs, {
+    fallback: 2_000,
+    min: 0,
+    max: 60_000,
+  });
+  if (typeof now !== "function") {
+    throw new ConfigurationError(
+      "invalid_option",
+      "now must be a function that returns milliseconds",
+    );
+  }
+  const writes = new ConditionalWrites(client, tableName(own.table));
+
+  const claim = async (
+    key: string,
+    owner: string,
+    { leaseMs, retentionMs }: ClaimOptions,
+  ): Promise<ClaimResult> => {
+    // Read once: the receiver counts its lease from the call, and not from its last attempt.
+    const calledAt = now();
+    const leaseEndsAt = calledAt + leaseMs;
+    let held: DeliveryState | undefined;
+    for (let attempt = 1; attempt <= MAX_CLAIM_ATTEMPTS; attempt++) {
+      const result = claimResult(held, { owner, leaseMs, now: calledAt, clockSkewMs });
+      if (result.state !== "claimed") return result;
+      // The answer to our own write was lost, and the SDK has sent it again.
+      if (isLease(held, owner) && held.leaseEndsAt === leaseEndsAt) return result;
+      const lease = { heldBy: owner, leaseEndsAt, takeover: result.takeover };
+      const item = itemOf(key, lease, leaseEndsAt + retentionMs);
+      const wrote = await writes.put(key, item, unchanged(held));
+      if (wrote.written) return result;
+      held = wrote.state;
+    }
+    throw new UnexpectedResultError("DynamoDB refused each attempt of a claim");
+  };
+
+  const release = async (key: string, owner: string): Promise<void> => {
+    const values = { ":owner": { S: owner } };
+    const released = await writes.delete(key, {
+      expression: "heldBy = :owner AND attribute_not_exists(takeover)",
+      values,
+    });
+    if (released.written || !isLease(released.state, owner)) return;
+    // A takeover stays, and any host may take it over at once.
+    await writes.update(key, "SET leaseEndsAt = :released", {
+      expression: "heldBy = :owner",
+      values: { ...values, ":released": number(0) },
+    });
+  };
+
+  const store: DeliveryStore & TakesTimeLimit = {
+    async claim(key, owner, times) {
+      try {
+        return await claim(key, owner, times);
+      } catch (error) {
+        // The claim may have been granted, although no delivery runs under its lease.
+        if (isUnanswered(error)) await release(key, owner).catch(() => undefined);
+        throw error;
+      }
+    },
+
+    async renew(key, owner, { leaseMs }) {
+      const calledAt = now();
+      // Never to an earlier time: an attempt of an earlier renewal may arrive after a later one.
+      const renewed = await writes.update(
+        key,
+        `SET leaseEndsAt = :end ADD ${TTL_ATTRIBUTE} :seconds`,
+        {
+          expression: "heldBy = :owner AND leaseEndsAt > :now AND leaseEndsAt < :end",
+          values: {
+            ":owner": { S: owner },
+            ":now": number(calledAt),
+            ":end": number(calledAt + leaseMs),
+            ":seconds": number(Math.ceil(leaseMs / 1000)),
+          },
+        },
+      );
+      if (renewed.written) return true;
+      return isLease(renewed.state, owner) && renewed.state.leaseEndsAt > calledAt;
+    },
+
+    async complete(key, _owner, { retentionMs }) {
+      const calledAt = now();
+      const completedUntil = calledAt + retentionMs;
+      // A completion within its retention is never written again.
+      await writes.put(key, itemOf(key, { completedUntil }, completedUntil), {
+        expression: "attribute_not_exists(completedUntil) OR completedUntil <= :expired",
+        values: { ":expired": number(calledAt - clockSkewMs) },
+      });
+    },
+
+    release,
+
+    [TIME_LIMIT_HOOK](dependencyTimeoutMs) {
+      writes.allow(dependencyTimeoutMs);
+    },
+  };
+  return store;
+}
+
+/** The condition that a delivery is still in `state`. */
+function unchanged(state: DeliveryState | undefined): Condition {
+  if (state === undefined) return { expression: `attribute_not_exists(${KEY_ATTRIBUTE})` };
+  if ("completedUntil" in state) {
+    return {
+      expression: "completedUntil = :completedUntil",
+      values: { ":completedUntil": number(state.completedUntil) },
+    };
+  }
+  // An owner that claims again or renews changes the end, so the mark of a takeover need not be compared.
+  return {
+    expression: "heldBy = :heldBy AND leaseEndsAt = :leaseEndsAt",
+    values: { ":heldBy": { S: state.heldBy }, ":leaseEndsAt": number(state.leaseEndsAt) },
+  };
+}
+
+function isLease(
+  state: DeliveryState | undefined,
+  owner: string,
+): state is Extract<DeliveryState, { heldBy: string }> {
+  return state !== undefined && "heldBy" in state && state.heldBy === owner;
+}
+
+/** Whether DynamoDB may have carried out a write that failed: no answer came, or an error of the server. */
+function isUnanswered(error: unknown): boolean {
+  const { $metadata } = Object(error) as { $metadata?: { httpStatusCode?: unknown } };
+  const { httpStatusCode: status } = Object($metadata) as { httpStatusCode?: unknown };
+  return typeof status !== "number" || status >= 500;
+}

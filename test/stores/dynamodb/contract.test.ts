@@ -1,0 +1,70 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import { dynamoStore } from "../../../src/stores/dynamodb/index.js";
+import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { startDynalite, type DynaliteServer } from "../../support/dynamodb/dynalite-server.js";
+import {
+  makeTable,
+  openSdkClient,
+  type SdkClient,
+} from "../../support/dynamodb/dynamodb-clients.js";
+import { startDynamodbFront, type DynamodbFront } from "../../support/dynamodb/dynamodb-front.js";
+
+/** Long enough that the margin for clock skew is a small part of it. */
+const LEASE_MS = 20_000;
+
+const FIRST = "a server that returns no item with a failed condition";
+
+describe("the DynamoDB store keeps the DeliveryStore contract", () => {
+  let server: DynaliteServer;
+  let front: DynamodbFront;
+  const clients = new Map<string, readonly SdkClient[]>();
+
+  beforeAll(async () => {
+    server = await startDynalite({ inMemory: true });
+    front = await startDynamodbFront(server.url);
+    for (const [name, url] of Object.entries({ dynalite: server.url, front: front.url })) {
+      clients.set(name, await Promise.all([openSdkClient(url), openSdkClient(url)]));
+    }
+  });
+  afterAll(async () => {
+    for (const client of [...clients.values()].flat()) client.destroy();
+    await front.close();
+    await server.close();
+  });
+
+  describe.each([
+    [FIRST, "dynalite", 0],
+    ["a server that returns the item with a failed condition", "front", 0],
+    ["hosts whose clocks differ by 1.8 s", "dynalite", 1_800],
+  ])("on %s", (title, place, skewMs) => {
+    const contract = deliveryStoreContract(
+      async () => {
+        const [client, other] = clients.get(place) ?? [];
+        if (client === undefined || other === undefined) throw new Error("no client is open");
+        const table = `t-${randomUUID()}`;
+        await makeTable(client, table);
+        let ms = Date.now();
+        return {
+          store: dynamoStore({ client, table, now: () => ms + skewMs / 2 }),
+          otherClient: dynamoStore({ client: other, table, now: () => ms - skewMs / 2 }),
+          advance: (by: number) => {
+            ms += by;
+          },
+          close: async () => {
+            await (client as unknown as Deleting).deleteTable({ TableName: table });
+          },
+        };
+      },
+      { leaseMs: LEASE_MS },
+    );
+    // 35 000 requests, which take a minute: once is enough.
+    const isSlow = ({ id }: { id: string }) => id === "keys-many";
+    const cases = contract.filter((one) => !isSlow(one) || title === FIRST);
+    it.each(cases)(`$id: $title (${title})`, ({ run }) => run(), 300_000);
+  });
+});
+
+interface Deleting {
+  deleteTable(input: { TableName: string }): Promise<unknown>;
+}

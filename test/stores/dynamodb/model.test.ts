@@ -1,0 +1,205 @@
+import { randomUUID } from "node:crypto";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { DeliveryStore } from "../../../src/index.js";
+import { dynamoStore, type DynamoClient } from "../../../src/stores/dynamodb/index.js";
+import { startDynalite, type DynaliteServer } from "../../support/dynamodb/dynalite-server.js";
+import {
+  makeTable,
+  openSdkClient,
+  type SdkClient,
+} from "../../support/dynamodb/dynamodb-clients.js";
+
+const TABLE = "model";
+const [LEASE_MS, RETENTION_MS, SKEW_MS] = [1_000, 8_000, 200];
+const TIMES = { leaseMs: LEASE_MS, retentionMs: RETENTION_MS };
+
+let server: DynaliteServer;
+let client: SdkClient;
+/** The true time. The clock of each host differs from it by half of the skew at most. */
+let ms = 0;
+
+beforeAll(async () => {
+  server = await startDynalite({ inMemory: true });
+  client = await openSdkClient(server.url);
+  await makeTable(client, TABLE);
+});
+afterAll(async () => {
+  client.destroy();
+  await server.close();
+});
+
+const offsets = fc.integer({ min: -SKEW_MS / 2, max: SKEW_MS / 2 });
+const steps = fc.constantFrom(1, 150, 400, LEASE_MS - 1, LEASE_MS, LEASE_MS + SKEW_MS, 9_000);
+
+function storeOf(through: DynamoClient, offMs: number): DeliveryStore {
+  const now = () => ms + offMs;
+  return dynamoStore({ client: through, table: TABLE, clockSkewMs: SKEW_MS, now });
+}
+
+type Row = { owner: string; end: number; takeover: boolean } | { until: number };
+
+/** The contract, by the clock of the host that calls, with the margin for what another owner wrote. */
+function modelOf(rows: Map<string, Row>) {
+  return {
+    claim(key: string, owner: string, now: number): unknown {
+      const row = rows.get(key);
+      const lease = row !== undefined && "owner" in row ? row : undefined;
+      if (row !== undefined && "until" in row && now < row.until + SKEW_MS) {
+        return { state: "completed" };
+      }
+      const left =
+        lease === undefined ? 0 : lease.end - now + (lease.owner === owner ? 0 : SKEW_MS);
+      if (lease !== undefined && lease.owner !== owner && left > 0) {
+        return { state: "in_flight", retryAfterMs: Math.min(left, LEASE_MS) };
+      }
+      const takeover = lease !== undefined && (lease.takeover || left <= 0);
+      rows.set(key, { owner, end: now + LEASE_MS, takeover });
+      return { state: "claimed", takeover };
+    },
+    renew(key: string, owner: string, now: number): unknown {
+      const row = rows.get(key);
+      if (row === undefined || !("owner" in row) || row.owner !== owner) return false;
+      if (row.end <= now) return false;
+      row.end = Math.max(row.end, now + LEASE_MS);
+      return true;
+    },
+    complete(key: string, _owner: string, now: number): unknown {
+      const row = rows.get(key);
+      if (row !== undefined && "until" in row && now < row.until + SKEW_MS) return undefined;
+      rows.set(key, { until: now + RETENTION_MS });
+    },
+    release(key: string, owner: string): unknown {
+      const row = rows.get(key);
+      if (row === undefined || !("owner" in row) || row.owner !== owner) return;
+      if (row.takeover) row.end = 0;
+      else rows.delete(key);
+    },
+  };
+}
+
+const calls = fc.array(
+  fc.record({
+    verb: fc.constantFrom("claim", "claim", "claim", "renew", "complete", "release"),
+    host: fc.nat(1),
+    owner: fc.constantFrom("a", "b", "c"),
+    key: fc.constantFrom("k", "l"),
+    ms: steps,
+  }),
+  { maxLength: 25 },
+);
+
+it("the DynamoDB store answers every sequence of calls by two hosts as the model does", async () => {
+  const property = fc.asyncProperty(calls, offsets, offsets, async (given, ...offMs) => {
+    ms = 1_800_000_000_000;
+    const run = randomUUID();
+    const stores = offMs.map((off) => storeOf(client, off));
+    const model = modelOf(new Map());
+    for (const { verb, host, owner, key, ms: step } of given) {
+      const store = stores[host];
+      if (store === undefined) continue;
+      const id = `${run}-${key}`;
+      const expected = model[verb as "claim"](id, owner, ms + (offMs[host] ?? 0));
+      expect(await store[verb as "claim"](id, owner, TIMES)).toEqual(expected);
+      ms += step;
+    }
+  });
+  await fc.assert(property, { seed: 20_261_122, numRuns: 150 });
+}, 300_000);
+
+/** Passes each request and each answer on when the scheduler says so, and sends some requests twice. */
+function scheduled(scheduler: fc.Scheduler, repeats: () => boolean): DynamoClient {
+  const pass =
+    <Input, Options, Output>(send: (input: Input, options: Options) => Promise<Output>) =>
+    async (input: Input, options: Options): Promise<Output> => {
+      await scheduler.schedule(Promise.resolve(), "request");
+      const isRepeated = repeats();
+      let answer = send(input, options);
+      if (isRepeated) {
+        // The answer is lost, and the SDK sends the request again.
+        await answer.catch(() => undefined);
+        await scheduler.schedule(Promise.resolve(), "request again");
+        answer = send(input, options);
+      }
+      // Both as values: an early rejection would count as unhandled.
+      const settled = await answer.then(
+        (value) => ({ value }),
+        (error: unknown) => ({ error }),
+      );
+      await scheduler.schedule(Promise.resolve(), "answer");
+      if ("error" in settled) throw settled.error;
+      return settled.value;
+    };
+  return {
+    send: client.send.bind(client),
+    getItem: pass((input, options) => client.getItem(input, options)),
+    putItem: pass((input, options) => client.putItem(input, options)),
+    updateItem: pass((input, options) => client.updateItem(input, options)),
+    deleteItem: pass((input, options) => client.deleteItem(input, options)),
+  };
+}
+
+const hosts = fc.array(
+  fc.record({
+    offMs: offsets,
+    /** What follows a claim that was granted. A crash is the end of that owner, without a call. */
+    ends: fc.array(fc.constantFrom("complete", "release", "crash", "renew and complete"), {
+      ...{ minLength: 1, maxLength: 4 },
+    }),
+    waits: fc.array(steps, { minLength: 4, maxLength: 4 }),
+  }),
+  { minLength: 2, maxLength: 4 },
+);
+
+it("in every order of requests and answers at most one owner holds a delivery, and no completion is undone", async () => {
+  const repeated = fc.infiniteStream(fc.integer({ min: 0, max: 3 }));
+  const property = fc.asyncProperty(
+    fc.scheduler(),
+    hosts,
+    repeated,
+    async (scheduler, given, draws) => {
+      ms = 1_800_000_000_000;
+      const key = randomUUID();
+      const through = scheduled(scheduler, () => draws.next().value === 0);
+      /** When each owner stops to believe that it holds the delivery, in true time. */
+      const held = new Map<string, number>();
+      let completedAt: number | undefined;
+      let isCompleting = false;
+      let crashes = 0;
+
+      const live = async (host: (typeof given)[number], index: number): Promise<void> => {
+        const store = storeOf(through, host.offMs);
+        for (const [round, end] of host.ends.entries()) {
+          const owner = `${index}-${round}`;
+          const [calledAt, wasCompletedAt, crashed] = [ms, completedAt, crashes];
+          const result = await store.claim(key, owner, TIMES);
+          const isRemembered = ms < (wasCompletedAt ?? -Infinity) + RETENTION_MS - SKEW_MS;
+          if (isRemembered) expect(result.state).toBe("completed");
+          if (result.state === "completed") expect(isCompleting).toBe(true);
+          if (result.state === "claimed") {
+            for (const until of held.values()) expect(until).toBeLessThanOrEqual(ms);
+            if (crashed > 0 && !isCompleting) expect(result.takeover).toBe(true);
+            held.set(owner, calledAt + LEASE_MS);
+            const renewedAt = ms;
+            if (end === "renew and complete" && (await store.renew(key, owner, TIMES))) {
+              held.set(owner, renewedAt + LEASE_MS);
+            }
+            if (end === "crash") crashes += 1;
+            else held.delete(owner);
+            if (end === "release") await store.release(key, owner);
+            if (end.endsWith("complete")) {
+              isCompleting = true;
+            const completingAt = ms;
+              await store.complete(key, owner, TIMES);
+              completedAt ??= completingAt;
+            }
+          }
+          await scheduler.schedule(Promise.resolve(), "time passes");
+          ms += host.waits[round] ?? 0;
+        }
+      };
+      await scheduler.waitFor(Promise.all(given.map(live)));
+    },
+  );
+  await fc.assert(property, { seed: 20_261_122, numRuns: 150 });
+}, 300_000);

@@ -1,0 +1,206 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  ConfigurationError,
+  UnexpectedResultError,
+  type DeliveryStore,
+} from "../../../src/index.js";
+import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
+import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { alarmReceiver } from "../../support/alarm-receiver.js";
+import { deferred } from "../../support/deferred.js";
+import { delivery } from "../../support/deliveries.js";
+import { startRedisHttpFront, type RedisHttpFront } from "../../support/redis/http-front.js";
+import { describeRedis } from "../../support/redis/redis-describe.js";
+import { startRedisServer, type RedisServer } from "../../support/redis/redis-server.js";
+import { openUpstash, type UpstashClient } from "../../support/redis/upstash-client.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 259_200_000 };
+const CLAIMED = { state: "claimed", takeover: false };
+
+let server: RedisServer;
+let front: RedisHttpFront;
+
+const startFront = async (): Promise<void> => {
+  server = await startRedisServer();
+  front = await startRedisHttpFront(server.url);
+};
+const stopFront = async (): Promise<void> => {
+  await front.close();
+  await server.close();
+};
+
+describeRedis("the Redis store over HTTP keeps the DeliveryStore contract", () => {
+  beforeAll(startFront);
+  afterAll(stopFront);
+
+  describe.each([
+    ["with the defaults of @upstash/redis", {}],
+    ["without automatic pipelines", { enableAutoPipelining: false }],
+    ["without base64", { responseEncoding: false }],
+    ["without automaticDeserialization", { automaticDeserialization: false }],
+  ])("%s", (title, options) => {
+    const makeStore = async () => {
+      const keyPrefix = `${randomUUID()}:`;
+      const [client, other] = [
+        await openUpstash(front, options),
+        await openUpstash(front, options),
+      ];
+      return {
+        store: redisStore({ client, keyPrefix }),
+        otherClient: redisStore({ client: other, keyPrefix }),
+      };
+    };
+    const cases = deliveryStoreContract(makeStore, { leaseMs: 500 });
+    // It keeps the processor busy for seconds, in which timed cases would come too late.
+    const isBusy = ({ id }: { id: string }) => id === "keys-many";
+    for (const one of cases.filter((each) => !isBusy(each))) {
+      it.concurrent(`${one.id}: ${one.title} (${title})`, one.run);
+    }
+    for (const one of title.includes("defaults") ? cases.filter(isBusy) : [])
+      it(`${one.id}: ${one.title} (${title})`, one.run);
+  });
+});
+
+describeRedis("the Redis store over HTTP when requests fail", () => {
+  let store: DeliveryStore;
+  let client: UpstashClient;
+
+  beforeAll(startFront);
+  beforeEach(async () => {
+    client = await openUpstash(front, { retry: { retries: 5, backoff: () => 5 } });
+    store = redisStore({ client, keyPrefix: `${randomUUID()}:`, logger: false });
+  });
+  afterEach(() => {
+    front.faultOf = () => undefined;
+  });
+  afterAll(stopFront);
+
+  /** Loses the next answers, which the client sends again up to 5 times. */
+  const loseAnswers = (count: number) => {
+    let lost = 0;
+    front.faultOf = () => (lost++ < count ? "lose the answer" : undefined);
+  };
+  const commandsAfter = (at: number) =>
+    front.requests.slice(at).flatMap(({ commands }) => commands.map(([name = ""]) => name));
+
+  it("a script that the client runs twice, because its answer was lost, counts once", async () => {
+    await store.claim("warm", "a", TIMES);
+    const before = front.requests.length;
+    loseAnswers(2);
+    expect(await store.claim("k", "a", TIMES)).toEqual(CLAIMED);
+    expect(commandsAfter(before)).toEqual(["evalsha", "evalsha", "evalsha"]);
+    loseAnswers(2);
+    expect(await store.renew("k", "a", TIMES)).toBe(true);
+    loseAnswers(2);
+    await store.release("k", "a");
+    expect(await store.claim("k", "b", TIMES)).toEqual(CLAIMED);
+    loseAnswers(2);
+    await store.complete("k", "b", TIMES);
+    loseAnswers(2);
+    expect(await store.claim("k", "c", TIMES)).toEqual({ state: "completed" });
+  });
+
+  it.each<[string, { status: number; body: string }]>([
+    ["500 in JSON", { status: 500, body: '{"error":"ERR internal"}' }],
+    ["502 of a proxy in HTML", { status: 502, body: "<html>bad gateway</html>" }],
+    ["429 at the limit of the plan", { status: 429, body: '{"error":"ERR max requests"}' }],
+    ["200 with text that is no JSON", { status: 200, body: "<html>log in</html>" }],
+    ["200 with another reply", { status: 200, body: '[{"result":7}]' }],
+    ["200 without a result", { status: 200, body: '[{"result":null}]' }],
+  ])("the answer %s rejects the call, and nothing was claimed", async (_, fault) => {
+    front.faultOf = () => fault;
+    await expect(store.claim("k", "a", TIMES)).rejects.toThrow();
+    await expect(store.renew("k", "a", TIMES)).rejects.toThrow();
+    await expect(store.complete("k", "a", TIMES)).rejects.toThrow();
+    await expect(store.release("k", "a")).rejects.toThrow();
+    front.faultOf = () => undefined;
+    expect(await store.claim("k", "b", TIMES)).toEqual(CLAIMED);
+  });
+
+  it("a wrong token rejects the call with the error of the server", async () => {
+    const stranger = await openUpstash({ ...front, token: "wrong" });
+    const refused = redisStore({ client: stranger });
+    await expect(refused.claim("k", "a", TIMES)).rejects.toThrow("WRONGPASS");
+  });
+
+  it("a client whose signal has aborted, which then makes up an answer, rejects the call", async () => {
+    const options = { signal: AbortSignal.abort("over"), enableAutoPipelining: false };
+    const aborted = redisStore({ client: await openUpstash(front, options) });
+    await expect(aborted.claim("k", "a", TIMES)).rejects.toThrow(UnexpectedResultError);
+  });
+
+  it.each([true, false])(
+    "scripts that the server has forgotten are sent again (automatic pipelines: %s)",
+    async (enableAutoPipelining) => {
+      const again = redisStore({
+        client: await openUpstash(front, { enableAutoPipelining }),
+        keyPrefix: `${randomUUID()}:`,
+        logger: false,
+      });
+      await client.scriptFlush();
+      const before = front.requests.length;
+      expect(await again.claim("k", "a", TIMES)).toEqual(CLAIMED);
+      expect(commandsAfter(before).slice(0, 2)).toEqual(["evalsha", "eval"]);
+    },
+  );
+
+  it("calls at the same time share a request", async () => {
+    await store.claim("warm", "a", TIMES);
+    const before = front.requests.length;
+    const keys = Array.from({ length: 20 }, (_, index) => `k${index}`);
+    await Promise.all(keys.map(async (key) => store.claim(key, "a", TIMES)));
+    expect(front.requests.length - before).toBe(1);
+    expect(front.requests.at(-1)?.path).toBe("/pipeline");
+  });
+
+  it("a receiver answers 503 in time while the server hangs, and releases the late claim", async () => {
+    const runs: string[] = [];
+    const receiver = alarmReceiver(({ id }) => runs.push(id), { store, dependencyTimeoutMs: 300 });
+    const { promise, resolve } = deferred();
+    front.faultOf = () => ({ hold: promise });
+    const request = await delivery({ id: "during" });
+    expect(await receiver.receive(request)).toMatchObject({
+      ...{ status: 503, outcome: "store_unavailable" },
+    });
+    front.faultOf = () => undefined;
+    resolve();
+    await expect.poll(async () => (await receiver.receive(request)).outcome).toBe("handled");
+    expect(runs).toEqual(["during"]);
+  });
+
+  it("the store warns over HTTP too if the server can evict handled ids", async () => {
+    const warnings: string[] = [];
+    const logger = { warn: (message: string) => warnings.push(message) };
+    const evicting = await startRedisServer({ "maxmemory-policy": "allkeys-lru" });
+    const second = await startRedisHttpFront(evicting.url);
+    try {
+      const watched = redisStore({ client: await openUpstash(second), logger });
+      await watched.claim("k", "a", TIMES);
+      await expect.poll(() => warnings.join()).toContain("set maxmemory-policy to noeviction");
+    } finally {
+      await second.close();
+      await evicting.close();
+    }
+  });
+});
+
+describe("the clients of redisStore over HTTP", () => {
+  const nowhere = { url: "http://127.0.0.1:1", token: "t" };
+
+  it("redisStore accepts a client of @upstash/redis and any other with its two methods", async () => {
+    redisStore({ client: await openUpstash(nowhere) });
+    redisStore({ client: await openUpstash(nowhere, { enableAutoPipelining: false }) });
+    const call = () => Promise.resolve(1);
+    redisStore({ client: { evalsha: call, eval: call } });
+  });
+
+  it.each<[string, (client: UpstashClient) => unknown]>([
+    ["a pipeline of @upstash/redis", (client) => client.pipeline()],
+    ["a transaction of @upstash/redis", (client) => client.multi()],
+  ])("redisStore refuses %s", async (_, make) => {
+    const options = { client: make(await openUpstash(nowhere)) } as RedisStoreOptions;
+    expect(() => redisStore(options)).toThrow(ConfigurationError);
+    expect(() => redisStore(options)).toThrow("of @upstash/redis (new Redis; no pipeline)");
+  });
+});

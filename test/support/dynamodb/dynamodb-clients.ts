@@ -1,0 +1,59 @@
+import type { DynamoClient, DynamoTableClient } from "../../../src/stores/dynamodb/index.js";
+import { installPlatform, loadFrom } from "../platform-packages.js";
+
+/** A `DynamoDB` of the AWS SDK. */
+export type SdkClient = DynamoClient &
+  DynamoTableClient & {
+    destroy(): void;
+    scan(input: { TableName: string }): Promise<{ Items?: Record<string, unknown>[] }>;
+  };
+
+type SdkClass = new (config: Record<string, unknown>) => SdkClient;
+
+/** The classes of the AWS SDK, from `test/platforms/dynamodb`. */
+export async function loadSdk() {
+  const root = await installPlatform("dynamodb");
+  const client = loadFrom(root, "@aws-sdk/client-dynamodb") as {
+    DynamoDB: SdkClass;
+    DynamoDBClient: SdkClass;
+  };
+  const document = loadFrom(root, "@aws-sdk/lib-dynamodb") as {
+    DynamoDBDocument: { from(client: SdkClient): unknown };
+    DynamoDBDocumentClient: { from(client: SdkClient): unknown };
+  };
+  return { ...client, ...document };
+}
+
+/** The config of a client for a server of this machine. */
+export function sdkConfig(endpoint: string, more: Record<string, unknown> = {}) {
+  const credentials = { accessKeyId: "test", secretAccessKey: "test" };
+  return { endpoint, region: "eu-central-1", credentials, ...more };
+}
+
+/** A client with the SDK's defaults. `more`: other parts of its config. */
+export async function openSdkClient(
+  endpoint: string,
+  more: Record<string, unknown> = {},
+): Promise<SdkClient> {
+  const { DynamoDB } = await loadSdk();
+  return new DynamoDB(sdkConfig(endpoint, more));
+}
+
+/** The settings of a table for `createTable` of the SDK: dynalite has no TTL. */
+export function tableInput(table: string): Parameters<DynamoTableClient["createTable"]>[0] {
+  return {
+    TableName: table,
+    BillingMode: "PAY_PER_REQUEST",
+    AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }],
+    KeySchema: [{ AttributeName: "id", KeyType: "HASH" }],
+  };
+}
+
+/** Creates a table on dynalite and waits until it is active. */
+export async function makeTable(client: SdkClient, table: string): Promise<void> {
+  await client.createTable(tableInput(table));
+  for (;;) {
+    const { Table } = await client.describeTable({ TableName: table });
+    if (Table?.TableStatus === "ACTIVE") return;
+  }
+}
