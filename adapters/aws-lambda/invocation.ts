@@ -12,34 +12,47 @@ const LONGEST_MS = 900_000;
 /** How long writes that go on after the answer are waited for. A late 200 would reach no one. */
 const MAX_WAIT_MS = 5_000;
 
+/** The deadline of an invocation, by `performance.now()`. */
+export interface InvocationDeadline extends HostDeadline {
+  /** The function must return by then, whatever still runs. Later than `storeUntil`. */
+  readonly returnBy: number;
+}
+
 /**
  * The deadline of an invocation. Half of the margin is for store calls that are on their way. A margin of
  * more than half of the time that is left would give the handler less time than the answer.
  */
-export function deadlineOf(context: LambdaContext | undefined, marginMs: number): HostDeadline {
+export function deadlineOf(
+  context: Partial<LambdaContext> | undefined,
+  marginMs: number,
+): InvocationDeadline {
   const leftMs = remainingMs(context);
-  const now = performance.now();
+  const endsAt = performance.now() + leftMs;
   const margin = Math.min(marginMs, leftMs / 2);
-  return { handlerUntil: now + leftMs - margin, storeUntil: now + leftMs - margin / 2 };
+  return {
+    handlerUntil: endsAt - margin,
+    storeUntil: endsAt - margin / 2,
+    returnBy: endsAt - margin / 4,
+  };
 }
 
-function remainingMs(context: LambdaContext | undefined): number {
-  const remaining: unknown = context?.getRemainingTimeInMillis();
+function remainingMs(context: Partial<LambdaContext> | undefined): number {
+  const remaining: unknown = context?.getRemainingTimeInMillis?.();
   const isNumber = typeof remaining === "number" && Number.isFinite(remaining);
   return isNumber ? Math.min(Math.max(remaining, 0), LONGEST_MS) : LONGEST_MS;
 }
 
-/** The value of `work`, or undefined if it takes until the deadline. */
+/** The value of `work`, or undefined if it takes until `until`, by `performance.now()`. */
 export async function inTime<Value>(
   work: Promise<Value>,
-  { storeUntil }: HostDeadline,
+  until: number,
 ): Promise<Value | undefined> {
-  return within(Math.max(0, storeUntil - performance.now()), "the invocation", work).catch(
-    (error: unknown) => {
-      if (error instanceof DeadlineError) return undefined;
-      throw error;
-    },
-  );
+  try {
+    return await within(Math.max(0, until - performance.now()), "the invocation", work);
+  } catch (error) {
+    if (error instanceof DeadlineError) return undefined;
+    throw error;
+  }
 }
 
 /** What goes on after the answer: passed to `waitUntil`, and waited for before the function returns. */
@@ -52,11 +65,11 @@ export class OpenWork {
   };
 
   /** Resolves when nothing is open any more, after 5 s, or at the deadline. */
-  async end(deadline: HostDeadline): Promise<void> {
-    // One turn, so that a handler that ends as soon as its signal aborts can be remembered.
-    if (performance.now() >= deadline.handlerUntil) await nextTurn();
-    const storeUntil = Math.min(deadline.storeUntil, performance.now() + MAX_WAIT_MS);
-    if (this.#open.size > 0) await inTime(this.#allDone(), { ...deadline, storeUntil });
+  async end({ handlerUntil, storeUntil }: HostDeadline): Promise<void> {
+    const now = performance.now();
+    // One turn, so that a handler that succeeds as soon as its signal aborts can be remembered.
+    if (now >= handlerUntil) await nextTurn();
+    if (this.#open.size > 0) await inTime(this.#allDone(), Math.min(storeUntil, now + MAX_WAIT_MS));
   }
 
   async #allDone(): Promise<void> {

@@ -59,7 +59,7 @@ export function lambdaHandler(
     const httpEvent = httpEventOf(event);
     const work = new OpenWork();
     const request = withDeadline({ ...requestOf(httpEvent), waitUntil: work.add }, deadline);
-    const answer = await inTime(receiver.receive(request), deadline);
+    const answer = await inTime(receiver.receive(request), deadline.returnBy);
     await work.end(deadline);
     return resultOf(httpEvent, answer ?? timeIsUp);
   };

@@ -105,10 +105,14 @@ export function startHandlerTimers(
   let stopSecond: (() => void) | undefined;
   // Most handlers need only the first timer. The second one does not keep the process alive.
   const first = setTimeout(() => {
-    stopSecond = startBackgroundTimer(handlerMaxMs - handlerTimeoutMs, () => {
-      onGivenUp(new DeadlineError("the handler", handlerMaxMs));
-    });
-    onTimeout(new DeadlineError("the handler", handlerTimeoutMs));
+    const giveUp = (): void => {
+      onGivenUp(new DeadlineError("the handler", Math.round(handlerMaxMs)));
+    };
+    const moreMs = handlerMaxMs - handlerTimeoutMs;
+    if (moreMs > 0) stopSecond = startBackgroundTimer(moreMs, giveUp);
+    onTimeout(new DeadlineError("the handler", Math.round(handlerTimeoutMs)));
+    // At once: a handler that fails because its signal aborts is given up, too.
+    if (moreMs <= 0) giveUp();
   }, handlerTimeoutMs);
   return () => {
     clearTimeout(first);

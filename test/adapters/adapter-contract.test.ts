@@ -20,14 +20,22 @@ function runOnce(adapterCase: AdapterCase, target: AdapterTarget): ReturnType<Ad
   return transcript;
 }
 
+/** Whether the request of a case reaches a target as it was sent. */
+const canJudge = (target: AdapterTarget, { id }: AdapterCase): boolean =>
+  !(target.hidesRepeats === true && id.startsWith("repeated_"));
+
 describe.each(adapterContract)("$id: $title", (adapterCase) => {
-  it.each(targets)(`$name: ${adapterCase.title}`, async (target) => {
-    expect((await runOnce(adapterCase, target)).length).toBeGreaterThan(0);
-  });
+  it.each(targets.filter((target) => canJudge(target, adapterCase)))(
+    `$name: ${adapterCase.title}`,
+    async (target) => {
+      expect((await runOnce(adapterCase, target)).length).toBeGreaterThan(0);
+    },
+  );
 
   it(`every adapter gives the same answers as the receiver itself: ${adapterCase.title}`, async () => {
     const answers = await runOnce(adapterCase, directTarget);
     for (const target of adapterTargets) {
+      if (!canJudge(target, adapterCase)) continue;
       expect(await runOnce(adapterCase, target), target.name).toEqual(answers);
     }
   });

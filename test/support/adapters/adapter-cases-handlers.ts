@@ -16,6 +16,8 @@ const LEASE_MS = 1_000;
 const IN_FLIGHT: Expected = { status: 409, outcome: "in_flight", retryAfter: "1" };
 const COPIES = 8;
 
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
 /** Lets all pending callbacks run. */
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
@@ -69,6 +71,7 @@ function slow(
           if (fails) work.reject(new Error("too late"));
           else work.resolve();
           await settled();
+          if (fails && target.isGivenUp === true) await sleep(LEASE_MS);
           await exchange.expect(await signed(), next);
           ensureEqual("runs", exchange.runs.length, runs);
         },

@@ -18,6 +18,7 @@ import type { Target } from "../../../src/testing/sending/target.js";
 import { recordOf, type WireRequest } from "../../../src/testing/sending/wire.js";
 import type { AdapterTarget } from "./adapter-exchange.js";
 import { http1Client, http2Client, type HttpClient } from "./http-clients.js";
+import { lambdaTargets } from "./lambda-targets.js";
 import { ownFrameworkListener } from "./own-adapter.js";
 import { listen, testCertificate } from "../servers.js";
 
@@ -178,4 +179,5 @@ export const adapterTargets: readonly AdapterTarget[] = [
       createAdaptorServer({ fetch: fetchHandler(receiver), createServer: http2.createServer }),
     clearHttp2,
   ),
+  ...lambdaTargets,
 ];

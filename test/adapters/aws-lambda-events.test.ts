@@ -1,0 +1,255 @@
+import { describe, expect, test } from "vitest";
+import {
+  lambdaHandler,
+  NoHttpEventError,
+  type LambdaEvent,
+} from "../../adapters/aws-lambda/index.js";
+import { ConfigurationError, type WebhookReceiver } from "../../src/index.js";
+import type { WireRequest } from "../../src/testing/sending/wire.js";
+import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
+import { createCollector } from "../support/collector.js";
+import { alarm, delivery } from "../support/deliveries.js";
+import { EVENT_FORMS } from "../support/lambda/event-forms.js";
+
+const [httpApi, restApi, functionUrl, alb, albMultiValue] = EVENT_FORMS;
+
+/** Calls the function once with an event, and collects what the receiver logs. */
+async function call(event: LambdaEvent) {
+  const runs: string[] = [];
+  const { options, lines, reports } = createCollector();
+  const receiver = alarmReceiver(({ rawBody }) => {
+    runs.push(Buffer.from(rawBody).toString());
+  }, options);
+  return { result: await lambdaHandler(receiver)(event), runs, lines, reports };
+}
+
+const text = (request: WireRequest): string => Buffer.from(request.body ?? []).toString();
+
+describe("the result has the form of the event", () => {
+  const handled = {
+    statusCode: 200,
+    body: '{"outcome":"handled"}',
+    isBase64Encoded: false,
+  };
+  const headers = { "content-type": "application/json", "cache-control": "no-store" };
+
+  test.each([httpApi, restApi, functionUrl, alb])(
+    "$name gets a statusCode and single headers",
+    async (form) => {
+      const { result } = await call(form?.eventOf(await signed()) ?? {});
+      expect(result).toEqual({ ...handled, headers });
+    },
+  );
+
+  test("a load balancer that sends multi-value headers gets multi-value headers", async () => {
+    const { result } = await call(albMultiValue?.eventOf(await signed()) ?? {});
+    expect(result).toEqual({
+      ...handled,
+      multiValueHeaders: { "content-type": ["application/json"], "cache-control": ["no-store"] },
+    });
+  });
+
+  test("the headers of a result can be changed without effect on the next result", async () => {
+    const handle = lambdaHandler(alarmReceiver(() => undefined));
+    const event = restApi?.eventOf(await signed()) ?? {};
+    const first = await handle(event);
+    Object.assign(first.headers ?? {}, { "x-added": "1" });
+    expect((await handle(event)).headers).toEqual(headers);
+  });
+});
+
+describe("bodies", () => {
+  test.each(EVENT_FORMS)(
+    "$name: bytes in base64 reach the handler unchanged",
+    async ({ eventOf }) => {
+      const body = `\uFEFF${JSON.stringify({ alarm: alarm({ text: "Ålarm – 警報" }) })}`;
+      const request = withHeader(
+        await signed({ body }),
+        "content-type",
+        "application/octet-stream",
+      );
+      const event = eventOf(request);
+      const { result, runs } = await call(event);
+      expect(event.isBase64Encoded).toBe(true);
+      expect(result.body).toBe('{"outcome":"handled"}');
+      expect(runs).toEqual([text(request)]);
+    },
+  );
+
+  test.each(EVENT_FORMS)("$name: a body that is missing is refused", async ({ eventOf }) => {
+    const { result } = await call(eventOf({ ...(await signed()), body: undefined }));
+    expect(result.statusCode).toBe(409);
+    expect(result.body).toContain("SIGNATURE_MISMATCH");
+  });
+
+  test("base64 of every length is read", async () => {
+    for (let length = 90; length < 100; length += 1) {
+      const body = `${" ".repeat(length)}${JSON.stringify({ alarm: alarm() })}`;
+      const { headers } = await delivery({ body });
+      const base64 = Buffer.from(body).toString("base64");
+      const event = { httpMethod: "POST", headers, body: base64, isBase64Encoded: true };
+      expect((await call(event)).result.statusCode).toBe(200);
+    }
+  });
+
+  test.each(["{}", '{"alarm":1}', "a b=", "aGFsZg==="])(
+    "a body that is called base64 and is none gets 503 and a log line that says so (%s)",
+    async (body) => {
+      const { headers } = await delivery();
+      const event = { httpMethod: "POST", headers, body, isBase64Encoded: true };
+      const { result, lines } = await call(event);
+      expect(result.statusCode).toBe(503);
+      expect(lines[0]?.message).toContain("isBase64Encoded is true and its body is no base64");
+    },
+  );
+
+  test("a body over maxBodyBytes is refused, as text and as base64", async () => {
+    const { headers } = await delivery();
+    const handle = lambdaHandler(alarmReceiver(() => undefined, { maxBodyBytes: 100 }));
+    const body = "x".repeat(101);
+    const base64 = Buffer.from(body).toString("base64");
+    for (const event of [{ body }, { body: base64, isBase64Encoded: true }]) {
+      const { statusCode, body: answer } = await handle({ httpMethod: "POST", headers, ...event });
+      expect([statusCode, answer]).toEqual([409, expect.stringContaining("BODY_TOO_LARGE")]);
+    }
+  });
+
+  test("a body that something has parsed gets 503", async () => {
+    const { headers } = await delivery();
+    const event = { httpMethod: "POST", headers, body: { alarm: {} }, isBase64Encoded: true };
+    const { result } = await call(event as never);
+    expect(result.body).toContain("BODY_CONSUMED");
+  });
+});
+
+describe("headers", () => {
+  const repeated = async () => withHeader(await signed(), "x-webhook-id", "other", "another");
+
+  test.each([httpApi, restApi, functionUrl, albMultiValue])(
+    "$name: a webhook header given twice is malformed",
+    async (form) => {
+      const { result, lines } = await call(form?.eventOf(await repeated()) ?? {});
+      expect(result.body).toContain("MALFORMED");
+      expect(lines[0]?.message).toContain("X-Webhook-Id is repeated");
+    },
+  );
+
+  test("a load balancer without multi-value headers hides all values but the last, which is signed or refused", async () => {
+    const request = await signed();
+    const [, id = ""] = request.headers.find(([name]) => name === "x-webhook-id") ?? [];
+    const lastIsRight = withHeader(request, "x-webhook-id", "other", id);
+    const lastIsWrong = withHeader(request, "x-webhook-id", id, "other");
+    expect((await call(alb?.eventOf(lastIsRight) ?? {})).result.statusCode).toBe(200);
+    expect((await call(alb?.eventOf(lastIsWrong) ?? {})).result.statusCode).toBe(409);
+  });
+
+  test("header names in any letter case are found", async () => {
+    const request = await signed();
+    const headers = request.headers.map(([name, value]) => [name.toUpperCase(), value] as const);
+    const { result } = await call(restApi?.eventOf({ ...request, headers }) ?? {});
+    expect(result.statusCode).toBe(200);
+  });
+});
+
+describe("events", () => {
+  test.each(EVENT_FORMS)("$name: GET finds the URL", async ({ eventOf }) => {
+    const { result, reports } = await call(eventOf({ method: "GET", headers: [] }));
+    expect(result).toMatchObject({ statusCode: 200, body: "" });
+    expect(reports).toMatchObject([{ outcome: "reachable" }]);
+  });
+
+  test.each(EVENT_FORMS)("$name: the method of the event decides", async ({ eventOf }) => {
+    const { result } = await call(eventOf({ ...(await signed()), method: "PUT" }));
+    expect(result.statusCode).toBe(405);
+  });
+
+  test.each([
+    ["an HTTP event without headers", { httpMethod: "POST", headers: null, body: null }],
+    ["an HTTP event without all other parts", { httpMethod: "POST" }],
+    ["format 2.0 without a method", { requestContext: { http: {} } }],
+    ["a load balancer's event without a method", { requestContext: { elb: {} } }],
+  ])("%s is refused for a retry", async (_what, event) => {
+    const { result } = await call(event as never);
+    expect(result.statusCode).toBe(409);
+    expect(result.body).toContain("MALFORMED");
+  });
+
+  test.each([
+    ["a test event of the console", { key1: "value1", key2: "value2", key3: "value3" }],
+    ["an empty object", {}],
+    ["messages of SQS", { Records: [{ eventSource: "aws:sqs", body: "{}", messageId: "1" }] }],
+    ["a schedule of EventBridge", { source: "aws.events", "detail-type": "Scheduled Event" }],
+    ["a WebSocket message", { requestContext: { eventType: "MESSAGE", connectionId: "1" } }],
+    ["nothing", undefined],
+    ["null", null],
+    ["a text", "POST"],
+    ["a list", [{ httpMethod: "POST" }]],
+  ])("%s makes the invocation fail, so that its sender sends it again", async (_what, event) => {
+    const failure = call(event as never);
+    await expect(failure).rejects.toThrow(NoHttpEventError);
+    await expect(failure).rejects.toMatchObject({
+      code: "no_http_event",
+      name: "NoHttpEventError",
+    });
+    await expect(failure).rejects.toThrow("Check the triggers of this function");
+  });
+});
+
+test("a draining receiver answers 503 to deliveries and to probes", async () => {
+  const receiver = alarmReceiver(() => undefined);
+  const handle = lambdaHandler(receiver);
+  await receiver.drain();
+  const request = await signed();
+  for (const method of ["POST", "GET"]) {
+    const result = await handle(httpApi?.eventOf({ ...request, method }) ?? {});
+    expect(result).toMatchObject({ statusCode: 503, headers: { "retry-after": "10" } });
+  }
+});
+
+describe("the arguments of lambdaHandler", () => {
+  const codeOf = (make: () => unknown): unknown => {
+    try {
+      make();
+      return undefined;
+    } catch (error) {
+      return error instanceof ConfigurationError ? error.code : error;
+    }
+  };
+  const receiver = alarmReceiver(() => undefined);
+
+  test.each([undefined, null, {}, () => undefined, { receive: () => undefined }])(
+    "what is no receiver is refused (%s)",
+    (given) => {
+      expect(codeOf(() => lambdaHandler(given as never))).toBe("invalid_receiver");
+    },
+  );
+
+  test.each([
+    [{ marginMS: 1_000 }, "unknown_option"],
+    [{ bodyTimeoutMs: 1_000 }, "unknown_option"],
+    [null, "invalid_options"],
+    [{ marginMs: 0 }, "invalid_option"],
+    [{ marginMs: 900_001 }, "invalid_option"],
+    [{ marginMs: 1.5 }, "invalid_option"],
+    [{ marginMs: "1000" }, "invalid_option"],
+  ])("the options %o are refused", (options, code) => {
+    expect(codeOf(() => lambdaHandler(receiver, options as never))).toBe(code);
+  });
+
+  test.each([{}, { marginMs: undefined }, { marginMs: 1 }, { marginMs: 900_000 }])(
+    "the options %o are accepted",
+    (options) => {
+      expect(codeOf(() => lambdaHandler(receiver, options))).toBeUndefined();
+    },
+  );
+
+  test("a receiver that a user has wrapped is accepted", async () => {
+    const wrapped: WebhookReceiver = {
+      ...receiver,
+      receive: (request) => receiver.receive(request),
+    };
+    const result = await lambdaHandler(wrapped)(restApi?.eventOf(await signed()) ?? {});
+    expect(result.statusCode).toBe(200);
+  });
+});

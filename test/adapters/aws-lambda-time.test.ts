@@ -1,0 +1,509 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  lambdaHandler,
+  type LambdaEvent,
+  type LambdaHandlerOptions,
+  type LambdaResult,
+} from "../../adapters/aws-lambda/index.js";
+import {
+  memoryStore,
+  type DeliveryContext,
+  type DeliveryStore,
+  type TransactionalStore,
+  type WebhookReceiver,
+} from "../../src/index.js";
+import { alarmReceiver, type AlarmHandler } from "../support/alarm-receiver.js";
+import { createCollector, linesWith } from "../support/collector.js";
+import { deferred, never } from "../support/deferred.js";
+import { delivery } from "../support/deliveries.js";
+import type { CommonReceiverOptions } from "../support/receiver-options.js";
+import { spiedStore } from "../support/spied-store.js";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** The time-out of the function, whose margin is one second. */
+const TIMEOUT_MS = 10_000;
+const LEASE_MS = 3_000;
+const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+async function eventOf(): Promise<LambdaEvent> {
+  const { headers, body } = await delivery();
+  return { httpMethod: "POST", headers, body: String(body) };
+}
+
+/** The context of an invocation that begins now. */
+function contextOf(timeoutMs = TIMEOUT_MS) {
+  const endsAt = Date.now() + timeoutMs;
+  return { getRemainingTimeInMillis: () => endsAt - Date.now() };
+}
+
+/** An invocation under way. */
+interface Invocation {
+  readonly result: Promise<LambdaResult>;
+  /** When it returned, in milliseconds since its start; undefined while it runs. */
+  readonly ms: () => number | undefined;
+}
+
+async function invoke(
+  receiver: WebhookReceiver,
+  options?: LambdaHandlerOptions,
+  timeoutMs?: number,
+): Promise<Invocation> {
+  const event = await eventOf();
+  const startedAt = Date.now();
+  let endedAt: number | undefined;
+  const result = lambdaHandler(receiver, options)(event, contextOf(timeoutMs));
+  void result.then(() => (endedAt = Date.now() - startedAt));
+  return { result, ms: () => endedAt };
+}
+
+/** A receiver of one handler, with all that a test looks at. */
+function scene(
+  handler: AlarmHandler,
+  { store, ...options }: Partial<CommonReceiverOptions> & { store?: DeliveryStore } = {},
+) {
+  const contexts: DeliveryContext[] = [];
+  const { options: observers, lines, reports } = createCollector();
+  const spy = spiedStore({}, store);
+  const receiver = alarmReceiver(
+    (context) => {
+      contexts.push(context);
+      return handler(context);
+    },
+    { leaseMs: LEASE_MS, ...observers, ...options, store: spy.store },
+  );
+  return { receiver, contexts, lines, reports, spy };
+}
+
+/** A store whose every call takes a while. */
+function slowStore(ms: Partial<Record<"claim" | "renew" | "complete" | "release", number>>) {
+  const inner = memoryStore();
+  const spy = spiedStore(
+    {
+      async claim(...call) {
+        await wait(ms.claim ?? 0);
+        return inner.claim(...call);
+      },
+      async renew(...call) {
+        await wait(ms.renew ?? 0);
+        return inner.renew(...call);
+      },
+      async complete(...call) {
+        await wait(ms.complete ?? 0);
+        return inner.complete(...call);
+      },
+      async release(...call) {
+        await wait(ms.release ?? 0);
+        return inner.release(...call);
+      },
+    },
+    inner,
+  );
+  return spy.store;
+}
+
+describe("a handler that is slower than handlerTimeoutMs", () => {
+  test("is awaited, and its success is answered 200", async () => {
+    const { receiver, reports } = scene(() => wait(5_000), { handlerTimeoutMs: 1_000 });
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(ms()).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(100);
+    expect((await result).statusCode).toBe(200);
+    expect(reports).toMatchObject([{ outcome: "handled", status: 200 }]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("sees its signal abort after handlerTimeoutMs", async () => {
+    const { receiver, contexts } = scene(() => wait(5_000), { handlerTimeoutMs: 1_000 });
+    await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(contexts[0]?.signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(contexts[0]?.signal.reason).toMatchObject({
+      code: "deadline_exceeded",
+      message: "the handler took longer than 1000 ms",
+    });
+  });
+
+  test("is awaited when it fails, and its lease is released before the function returns", async () => {
+    const fail = async (): Promise<never> => {
+      await wait(5_000);
+      throw new Error("no database");
+    };
+    const { receiver, spy } = scene(fail, {
+      handlerTimeoutMs: 1_000,
+      store: slowStore({ release: 500 }),
+    });
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(5_499);
+    expect([spy.count("release"), ms()]).toEqual([1, undefined]);
+    await vi.advanceTimersByTimeAsync(100);
+    expect((await result).statusCode).toBe(500);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("a handler that still runs shortly before the function's time-out", () => {
+  test("is given up: its signal aborts, the answer is 503 with Retry-After, and the lease is left to end", async () => {
+    const { receiver, contexts, reports, spy } = scene(() => never());
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(8_999);
+    expect([ms(), contexts[0]?.signal.aborted]).toEqual([undefined, false]);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await result).toMatchObject({
+      statusCode: 503,
+      headers: { "retry-after": "30" },
+      body: expect.stringContaining("HANDLER_TIMEOUT") as string,
+    });
+    expect(ms()).toBeLessThan(9_010);
+    expect(contexts[0]?.signal.reason).toMatchObject({ code: "deadline_exceeded" });
+    expect(reports).toMatchObject([{ outcome: "handler_timeout", status: 503 }]);
+    expect(spy.count("release")).toBe(0);
+  });
+
+  test("leaves no timer and no renewal, so that a process that is frozen and thawed does nothing of it", async () => {
+    const { receiver, spy } = scene(() => never());
+    const { result } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(9_100);
+    await result;
+    expect(vi.getTimerCount()).toBe(0);
+    const calls = spy.calls.length;
+    expect(spy.count("renew")).toBe(calls - 1);
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(spy.calls).toHaveLength(calls);
+  });
+
+  test("is in flight until its lease ends, and the next attempt takes it over", async () => {
+    let isSlow = true;
+    const { receiver, contexts } = scene(() => (isSlow ? never() : undefined));
+    await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(9_100);
+    isSlow = false;
+    expect((await (await invoke(receiver)).result).statusCode).toBe(409);
+    await vi.advanceTimersByTimeAsync(LEASE_MS);
+    expect((await (await invoke(receiver)).result).statusCode).toBe(200);
+    expect(contexts.map(({ takeover }) => takeover)).toEqual([false, true]);
+  });
+
+  test("is not released when it fails because its signal aborts", async () => {
+    const { receiver, spy } = scene(
+      ({ signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => {
+            reject(new Error("stopped"));
+          });
+        }),
+    );
+    const { result } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(9_100);
+    expect((await result).statusCode).toBe(503);
+    expect(spy.count("release")).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is remembered before the function returns when it succeeds because its signal aborts", async () => {
+    const { receiver, spy, lines } = scene(
+      ({ signal }) =>
+        new Promise<void>((resolve) => {
+          signal.addEventListener("abort", () => {
+            resolve();
+          });
+        }),
+      { store: slowStore({ complete: 300 }) },
+    );
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(9_299);
+    expect([spy.count("complete"), ms()]).toEqual([1, undefined]);
+    await vi.advanceTimersByTimeAsync(100);
+    expect((await result).statusCode).toBe(503);
+    expect(linesWith(lines, "handled, but after the time of the platform")).toHaveLength(1);
+    const next = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(await next.result).toMatchObject({ body: '{"outcome":"duplicate"}' });
+  });
+
+  test("is remembered when it succeeds in a process that was thawed", async () => {
+    const work = deferred();
+    const { receiver, spy, lines, contexts } = scene(() => work.promise);
+    await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(60_000);
+    work.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(spy.count("complete")).toBe(1);
+    expect(linesWith(lines, "handled, but after the time of the platform")).toHaveLength(1);
+    const { result } = await invoke(receiver);
+    expect(await result).toMatchObject({ statusCode: 200, body: '{"outcome":"duplicate"}' });
+    expect(contexts).toHaveLength(1);
+  });
+
+  test("does not disturb the run that took over when it fails in a process that was thawed", async () => {
+    const work = deferred();
+    const second = deferred();
+    let runs = 0;
+    const { receiver, spy } = scene(() => ((runs += 1) === 1 ? work.promise : second.promise));
+    await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(20_000);
+    const { result } = await invoke(receiver);
+    work.reject(new Error("the socket was closed meanwhile"));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(spy.count("release")).toBe(0);
+    second.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect((await result).statusCode).toBe(200);
+  });
+
+  test("is given up after handlerMaxMs if that is sooner", async () => {
+    const times = { handlerTimeoutMs: 1_000, handlerMaxMs: 2_000 };
+    const { receiver } = scene(() => never(), times);
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(2_100);
+    expect((await result).statusCode).toBe(503);
+    expect(ms()).toBe(2_000);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("marginMs", () => {
+  test.each([
+    [undefined, 10_000, 9_000],
+    [3_000, 10_000, 7_000],
+    [100, 3_000, 2_900],
+    // At most half of the time, or a function with a short time-out could handle nothing.
+    [undefined, 1_000, 500],
+    [900_000, 10_000, 5_000],
+  ])("with %s and %s ms left, a handler is given up after %s ms", async (marginMs, left, at) => {
+    const { receiver, contexts } = scene(() => never());
+    await invoke(receiver, { marginMs }, left);
+    await vi.advanceTimersByTimeAsync(at - 1);
+    expect(contexts[0]?.signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(2);
+    expect(contexts[0]?.signal.aborted).toBe(true);
+  });
+
+  test.each([
+    ["no context", undefined],
+    ["a context without the remaining time", {}],
+    ["a remaining time that is no number", { getRemainingTimeInMillis: () => Number.NaN }],
+  ])("with %s, a handler has 15 minutes", async (_what, context) => {
+    const { receiver } = scene(() => wait(800_000));
+    const result = lambdaHandler(receiver)(await eventOf(), context as never);
+    await vi.advanceTimersByTimeAsync(800_100);
+    expect((await result).statusCode).toBe(200);
+  });
+
+  test("a function that has no time left answers 503 and runs nothing", async () => {
+    const { receiver, contexts, spy } = scene(() => undefined);
+    const { result } = await invoke(receiver, {}, 0);
+    await vi.advanceTimersByTimeAsync(100);
+    expect((await result).statusCode).toBe(503);
+    expect([contexts.length, spy.calls.length]).toEqual([0, 0]);
+  });
+});
+
+describe("a store that is slow", () => {
+  test("is awaited until it has remembered the delivery", async () => {
+    const { receiver } = scene(() => undefined, { store: slowStore({ complete: 2_000 }) });
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(2_100);
+    expect((await result).statusCode).toBe(200);
+    expect(ms()).toBe(2_000);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("does not hold up the 200 of a delivery that is handled beyond the function's time-out", async () => {
+    const { receiver, reports } = scene(() => wait(8_900), {
+      store: slowStore({ complete: 5_000 }),
+    });
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(9_600);
+    expect((await result).statusCode).toBe(200);
+    expect(ms()).toBeCloseTo(9_500, -1);
+    expect(reports).toMatchObject([{ outcome: "handled" }]);
+  });
+
+  test("that has not granted the claim at the deadline gives store_unavailable, and its late claim is released", async () => {
+    const { receiver, contexts, reports, spy } = scene(() => undefined, {
+      leaseMs: 60_000,
+      dependencyTimeoutMs: 20_000,
+      store: slowStore({ claim: 15_000 }),
+    });
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(9_600);
+    expect((await result).body).toContain("STORE_UNAVAILABLE");
+    expect(ms()).toBe(9_500);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(spy.count("release")).toBe(1);
+    expect(contexts).toEqual([]);
+    expect(reports).toMatchObject([{ outcome: "store_unavailable", status: 503 }]);
+  });
+
+  test("that fails to remember a delivery gets its completion again while the function waits, for five seconds", async () => {
+    let isDown = true;
+    const inner = memoryStore();
+    const complete = vi.fn((...call: Parameters<typeof inner.complete>) => {
+      if (isDown) throw new Error("no connection");
+      return inner.complete(...call);
+    });
+    const { receiver } = scene(() => undefined, { store: { ...inner, complete } });
+    const first = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(900);
+    isDown = false;
+    await vi.advanceTimersByTimeAsync(200);
+    expect((await first.result).statusCode).toBe(200);
+    expect(first.ms()).toBe(1_000);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("that stays down holds up the answer for five seconds, since a later 200 would reach no one", async () => {
+    const inner = memoryStore();
+    const complete = () => Promise.reject(new Error("no connection"));
+    const { receiver } = scene(() => undefined, { store: { ...inner, complete } });
+    const { result, ms } = await invoke(receiver, {}, 60_000);
+    await vi.advanceTimersByTimeAsync(5_100);
+    expect((await result).statusCode).toBe(200);
+    expect(ms()).toBe(5_000);
+  });
+
+  test("that has a renewal on its way when the handler ends is awaited", async () => {
+    const { receiver } = scene(() => wait(1_100), { store: slowStore({ renew: 700 }) });
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect((await result).statusCode).toBe(200);
+    expect(ms()).toBe(1_700);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("a transactional store", () => {
+  /** Takes 200 ms to end a transaction, and records how each ended. */
+  const transactions = (ended: string[], beginMs = 0): TransactionalStore<object> => ({
+    async process(_key, work) {
+      await wait(beginMs);
+      try {
+        await work({});
+      } catch (error) {
+        await wait(200);
+        ended.push("rolled back");
+        throw error;
+      }
+      await wait(200);
+      ended.push("committed");
+      return { state: "processed" };
+    },
+  });
+
+  test("has rolled back a handler that is given up before the function returns", async () => {
+    const ended: string[] = [];
+    const { options, reports } = createCollector();
+    const receiver = alarmReceiver(() => never(), { ...options, store: transactions(ended) as never });
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(9_199);
+    expect([ended, ms()]).toEqual([[], undefined]);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await result).toMatchObject({ statusCode: 503, headers: { "retry-after": "30" } });
+    expect(ended).toEqual(["rolled back"]);
+    expect(reports).toMatchObject([{ outcome: "handler_timeout" }]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("has committed a handler that is slower than handlerTimeoutMs before the function returns", async () => {
+    const ended: string[] = [];
+    const store = transactions(ended) as never;
+    const receiver = alarmReceiver(() => wait(5_000), { handlerTimeoutMs: 1_000, store });
+    const { result } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(5_300);
+    expect((await result).statusCode).toBe(200);
+    expect(ended).toEqual(["committed"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("that begins after the deadline runs no handler and rolls back", async () => {
+    const ended: string[] = [];
+    const runs: unknown[] = [];
+    const { options, reports } = createCollector();
+    const receiver = alarmReceiver((context) => runs.push(context), {
+      ...options,
+      dependencyTimeoutMs: 60_000,
+      store: transactions(ended, 20_000) as never,
+    });
+    const { result } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(9_800);
+    expect((await result).statusCode).toBe(503);
+    expect(reports).toMatchObject([{ outcome: "store_unavailable", status: 503 }]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect([ended, runs]).toEqual([["rolled back"], []]);
+  });
+});
+
+describe("a secret function that hangs", () => {
+  test("gives secret_unavailable at the deadline, and nothing runs later", async () => {
+    const secret = deferred<string>();
+    const runs: unknown[] = [];
+    const { options, reports } = createCollector();
+    const receiver = alarmReceiver((context) => runs.push(context), {
+      ...options,
+      dependencyTimeoutMs: 60_000,
+      ...{ secret: () => secret.promise },
+    });
+    const { result } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(9_100);
+    expect((await result).body).toContain("SECRET_UNAVAILABLE");
+    secret.resolve("whsec_test_0123456789abcdef");
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(runs).toEqual([]);
+    expect(reports).toMatchObject([{ outcome: "secret_unavailable", status: 503 }]);
+  });
+});
+
+describe("what goes on after the answer", () => {
+  test("promises of onOutcome and onAuthenticDelivery are awaited", async () => {
+    const ended: string[] = [];
+    const after = (name: string) => async () => {
+      await wait(1_000);
+      ended.push(name);
+    };
+    const { receiver } = scene(() => undefined, {
+      onOutcome: after("onOutcome"),
+      onAuthenticDelivery: after("onAuthenticDelivery"),
+    });
+    const { result } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect((await result).statusCode).toBe(200);
+    expect(ended).toEqual(["onOutcome", "onAuthenticDelivery"]);
+  });
+
+  test("a promise of onOutcome that never settles holds up the answer for five seconds", async () => {
+    const { receiver } = scene(() => undefined, { onOutcome: () => never() });
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(5_100);
+    expect((await result).statusCode).toBe(200);
+    expect(ms()).toBe(5_000);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("a receiver that a user has wrapped", () => {
+  test("is answered 503 in its place if it has no answer shortly before the time-out", async () => {
+    const receiver = alarmReceiver(() => undefined);
+    const wrapped: WebhookReceiver = { ...receiver, receive: () => never() };
+    const { result, ms } = await invoke(wrapped);
+    await vi.advanceTimersByTimeAsync(9_800);
+    expect(await result).toMatchObject({ statusCode: 503, headers: { "retry-after": "30" } });
+    expect(ms()).toBeCloseTo(9_750, -1);
+  });
+
+  test("makes the invocation fail if it rejects", async () => {
+    const receiver = alarmReceiver(() => undefined);
+    const receive = () => Promise.reject(new Error("a bug of the wrapper"));
+    const handle = lambdaHandler({ ...receiver, receive });
+    await expect(handle(await eventOf(), contextOf())).rejects.toThrow("a bug of the wrapper");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
