@@ -3,8 +3,9 @@ import { glueLines } from "../platforms/glue-lines.js";
 import { complaintsOf } from "../platforms/judge.js";
 import { platformPage } from "../platforms/page.js";
 import type { Platform, PlatformResult } from "../platforms/platform.js";
-import { isWhole, readSelection, selectPlatforms } from "../platforms/selection.js";
-import { platformTable } from "../platforms/table.js";
+import { isWhole, readSelection, selectPlatforms, unitTestNodes } from "../platforms/selection.js";
+import { platformTable, unitTestTable } from "../platforms/table.js";
+import { failedTests } from "../platforms/unit-tests.js";
 
 const platform = (changes: Partial<Platform> = {}): Platform => ({
   name: "Koa 3",
@@ -54,8 +55,33 @@ test("npm run platforms -- --only takes folders, and its result is not written",
 test("npm run platforms refuses a folder without rows, and names the others", () => {
   const selection = readSelection(["--only", "fastify,lambda"]);
   expect(() => selectPlatforms(ALL, selection)).toThrow(
-    "no rows in lambda; there are: fastify, koa",
+    "no rows in lambda; there are: fastify, koa, unit-tests",
   );
+});
+
+test("the unit tests run on every Node, on the newest in the fast half, and alone if asked for", () => {
+  expect(unitTestNodes(readSelection([]))).toEqual([20, 22, 24, 26]);
+  expect(unitTestNodes(readSelection(["--fast"]))).toEqual([26]);
+  expect(unitTestNodes(readSelection(["--only", "koa"]))).toEqual([]);
+  const alone = readSelection(["--only", "unit-tests"]);
+  expect(unitTestNodes(alone)).toEqual([20, 22, 24, 26]);
+  expect(selectPlatforms(ALL, alone)).toEqual([]);
+});
+
+test("a report of unit tests names each test that failed, and each file that did not load", () => {
+  const failed = [
+    { fullName: "a delivery is handled once", status: "failed" },
+    { fullName: "another is refused", status: "passed" },
+  ];
+  expect(
+    failedTests({
+      testResults: [
+        { name: "/a/once.test.ts", status: "failed", assertionResults: failed },
+        { name: "/a/broken.test.ts", status: "failed", assertionResults: [] },
+        { name: "/a/fine.test.ts", status: "passed", assertionResults: [] },
+      ],
+    }),
+  ).toEqual(["once.test.ts: a delivery is handled once", "/a/broken.test.ts"]);
 });
 
 test("npm run platforms refuses options and dates that it does not know", () => {
@@ -130,8 +156,11 @@ test("the table of platforms has a row each, with its own answers in the remark"
   );
 });
 
-test("docs/platforms.md has the table and the date that the command was given", () => {
-  const page = platformPage([result()], "2026-11-22");
+test("docs/platforms.md has both tables and the date that the command was given", () => {
+  const unitTests = [{ version: "26.10.0", passed: 5_626, failed: 0, complaints: [] }];
+  const page = platformPage([result()], unitTests, "2026-11-22");
   expect(page).toContain("on 2026-11-22");
   expect(page).toContain(platformTable([result()]));
+  expect(page).toContain(unitTestTable(unitTests));
+  expect(unitTestTable(unitTests)).toContain("| 26.10.0 | 5626 | 0 |");
 });

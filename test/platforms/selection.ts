@@ -12,6 +12,9 @@ export interface Selection {
   readonly date: string;
 }
 
+/** What `--only` takes beside folders: the unit tests on each Node. */
+const UNIT_TESTS = "unit-tests";
+
 /** Whether every row runs, so that the page can be written. */
 export function isWhole({ only, isFast }: Selection): boolean {
   return only === undefined && !isFast;
@@ -35,12 +38,21 @@ export function readSelection(
   return { only: only?.split(","), isFast, date };
 }
 
+/** The Nodes to run the unit tests on. The fast half has the newest: `npm test` runs them on the oldest. */
+export function unitTestNodes({
+  only,
+  isFast,
+}: Pick<Selection, "only" | "isFast">): readonly number[] {
+  if (only !== undefined && !only.includes(UNIT_TESTS)) return [];
+  return isFast ? [26] : [20, 22, 24, 26];
+}
+
 /** The rows to run, by name. Throws for a folder without a row. */
 export function selectPlatforms(
   platforms: readonly Platform[],
   { only, isFast }: Pick<Selection, "only" | "isFast">,
 ): readonly Platform[] {
-  const folders = new Set(platforms.map(({ folder }) => folder));
+  const folders = new Set([UNIT_TESTS, ...platforms.map(({ folder }) => folder)]);
   const unknown = (only ?? []).filter((folder) => !folders.has(folder));
   if (unknown.length > 0) {
     throw new Error(

@@ -1,4 +1,5 @@
 import type { PlatformResult } from "./platform.js";
+import type { UnitTestResult } from "./unit-tests.js";
 
 /** A table in Markdown. A bar in a cell is escaped. */
 function markdownTable(
@@ -21,6 +22,14 @@ export function platformTable(results: readonly PlatformResult[]): string {
       const { platform, version, glueLines, passed, failed, notJudged } = result;
       return [platform.name, version, glueLines, passed, failed, notJudged, remarkOf(result)];
     }),
+  );
+}
+
+/** The table of the unit tests on each Node. */
+export function unitTestTable(results: readonly UnitTestResult[]): string {
+  return markdownTable(
+    ["Node", "unit tests passed", "failed"],
+    results.map(({ version, passed, failed }) => [version, passed, failed]),
   );
 }
 
