@@ -77,10 +77,9 @@ const surroundings: readonly (readonly [name: string, options: NestAppOptions])[
     {
       app: { rawBody: true },
       configure: (app) => {
-        const { useBodyParser } = app as NestExpressApplication;
-        const isExpress = app.getHttpAdapter().getType() === "express";
-        if (isExpress) useBodyParser.call(app, "json", { limit: "10mb" });
-        else useBodyParser.call(app, "application/json", { bodyLimit: 10_000_000 });
+        const { useBodyParser } = app as NestApplication;
+        if (app.getHttpAdapter().getType() === "express") useBodyParser("json", { limit: "10mb" });
+        else useBodyParser("application/json", { bodyLimit: 10_000_000 });
       },
     },
   ],
@@ -130,10 +129,10 @@ const surroundings: readonly (readonly [name: string, options: NestAppOptions])[
   ["a middleware of a module that reads the body", { imports: [moduleWith(readBody)] }],
 ];
 
-/** What Nest adds to an app on Express. */
-interface NestExpressApplication extends INestApplication {
-  set(name: string, value: boolean): unknown;
-  useBodyParser(type: string, options: object): unknown;
+/** What Nest adds to an app on a platform. Every method is bound. */
+interface NestApplication extends INestApplication {
+  set: (name: string, value: boolean) => unknown;
+  useBodyParser: (type: string, options: object) => unknown;
 }
 
 /** What a partner may do to the instance of Fastify. */
@@ -235,7 +234,7 @@ describe.each(nestPlatforms)("the receiver of a Nest app on %s", (platform, crea
   } else {
     it("settings that main.ts makes on the Express app have the effect that they have without the receiver", async () => {
       const configure = (app: INestApplication): void => {
-        (app as NestExpressApplication).set("case sensitive routing", true);
+        (app as NestApplication).set("case sensitive routing", true);
       };
       const statusOf = async (url: string) =>
         (await fetch(`${url}/ORDERS`, { method: "POST" })).status;
