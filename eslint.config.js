@@ -17,7 +17,7 @@ export default defineConfig(
       "reports/",
       ".stryker-tmp/",
       // Apps for bundlers, in JavaScript, and what is made of them.
-      "test/platforms/*.mjs",
+      "test/platforms/**/*.mjs",
       "test/platforms/{next,nitro,workerd}/",
     ],
   },

@@ -25,12 +25,15 @@ const unitProject = (backend: "node" | "web") => ({
   },
 });
 
+const installFrameworks = path("./test/support/adapters/framework-packages.ts");
+
 /** Tests over real servers, files and processes, in the folder of that name. */
-const nodeProject = (name: string) => ({
+const nodeProject = (name: string, globalSetup: string[] = []) => ({
   resolve: { alias: { "#crypto": path("./src/signature/crypto/node.ts") } },
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
+    globalSetup,
     exclude: ["test/stores/memory/**"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
@@ -46,12 +49,12 @@ export default defineConfig({
     projects: [
       unitProject("node"),
       unitProject("web"),
-      nodeProject("adapters"),
+      nodeProject("adapters", [installFrameworks]),
       nodeProject("stores"),
       nodeProject("inbox"),
-      nodeProject("testing"),
+      nodeProject("testing", [installFrameworks]),
       nodeProject("cli"),
-      nodeProject("package"),
+      nodeProject("package", [installFrameworks]),
       nodeProject("faults"),
     ],
     reporters: process.env["CI"]
