@@ -1,15 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
+import { fastifyHandler } from "../../adapters/fastify.js";
 import { fetchHandler } from "../../adapters/fetch.js";
 import { honoHandler } from "../../adapters/hono.js";
+import { koaHandler } from "../../adapters/koa.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { ConfigurationError } from "../../src/index.js";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
 
+/** As the others, which take no path. */
+const fastifyHandlerAtRoot: typeof koaHandler = (receiver, options) =>
+  fastifyHandler(receiver, { path: "/", ...options }) as never;
+
 describe.each([
   ["expressHandler", expressHandler],
+  ["fastifyHandler", fastifyHandlerAtRoot],
   ["fetchHandler", fetchHandler],
   ["honoHandler", honoHandler],
+  ["koaHandler", koaHandler],
   ["nodeHandler", nodeHandler],
 ])("%s", (_name, handler) => {
   it.each([0, -1, 1.5, NaN, Infinity, 2 ** 31])("refuses bodyTimeoutMs: %d", (bodyTimeoutMs) => {

@@ -12,7 +12,8 @@ import { createCollector } from "../support/collector.js";
 import { deferred } from "../support/deferred.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
 import { http1Client, http2Client } from "../support/adapters/http-clients.js";
-import { eventually, httpServers, type CreateServer } from "../support/listening-receiver.js";
+import { httpServers } from "../support/adapters/http-servers.js";
+import { eventually, type CreateServer } from "../support/listening-receiver.js";
 import { watchedReceivers } from "../support/adapters/watched-receiver.js";
 
 const open = watchedReceivers();

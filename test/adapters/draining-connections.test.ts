@@ -4,7 +4,8 @@ import { nodeHandler } from "../../adapters/node.js";
 import { recordOf } from "../../src/testing/sending/wire.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
 import { deferred } from "../support/deferred.js";
-import { eventually, httpServers } from "../support/listening-receiver.js";
+import { httpServers } from "../support/adapters/http-servers.js";
+import { eventually } from "../support/listening-receiver.js";
 import { wireOf } from "../support/raw-connection.js";
 import { watchedReceivers } from "../support/adapters/watched-receiver.js";
 

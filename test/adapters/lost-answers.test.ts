@@ -48,8 +48,8 @@ describe("an answer that does not go out", () => {
     const create = behind((_req, res) => {
       res.writeHead(503, { "content-length": 4 }).write("bu");
     });
-    const server = await open((receiver, options) => {
-      const inner = create(receiver, options);
+    const server = await open(async (receiver, options) => {
+      const inner = await create(receiver, options);
       // As a time-out middleware does at its end.
       return inner.on("request", (_req, res: http.ServerResponse) => {
         void eventually(() => server.lines.length)

@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { signed } from "../support/adapters/adapter-exchange.js";
 import { deferred } from "../support/deferred.js";
-import { eventually, httpServers } from "../support/listening-receiver.js";
+import { httpServers } from "../support/adapters/http-servers.js";
+import { eventually } from "../support/listening-receiver.js";
 import { chunkOf, headOf, wireOf, type RawConnection } from "../support/raw-connection.js";
 import { watchTimers } from "../support/adapters/upload-timers.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";

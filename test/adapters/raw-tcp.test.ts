@@ -1,12 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
-import {
-  eventually,
-  httpServers,
-  listenersOf,
-  nodeServers,
-} from "../support/listening-receiver.js";
+import { httpServers, nodeServers } from "../support/adapters/http-servers.js";
+import { eventually, listenersOf } from "../support/listening-receiver.js";
 import { chunkOf, headOf, wireOf } from "../support/raw-connection.js";
 import { watchTimers } from "../support/adapters/upload-timers.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";

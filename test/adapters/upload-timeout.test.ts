@@ -8,7 +8,8 @@ import { honoHandler } from "../../adapters/hono.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { recordOf } from "../../src/testing/sending/wire.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
-import { httpServers, type CreateServer } from "../support/listening-receiver.js";
+import { httpServers } from "../support/adapters/http-servers.js";
+import { type CreateServer } from "../support/listening-receiver.js";
 import { headOf } from "../support/raw-connection.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
 

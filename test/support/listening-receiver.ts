@@ -1,13 +1,6 @@
-import http, { type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Server } from "node:net";
-import { createAdaptorServer } from "@hono/node-server";
-import express from "express";
-import { Hono } from "hono";
 import { expect } from "vitest";
-import { expressHandler } from "../../adapters/express.js";
-import { fetchHandler } from "../../adapters/fetch.js";
-import { honoHandler } from "../../adapters/hono.js";
-import { nodeHandler } from "../../adapters/node.js";
 import {
   createWebhookReceiver,
   type DeliveryContext,
@@ -45,7 +38,7 @@ export interface ListeningReceiver extends Collector {
 export type CreateServer = (
   receiver: WebhookReceiver,
   options: { bodyTimeoutMs?: number | undefined; uploadTimeoutMs?: number | undefined },
-) => Server;
+) => Server | Promise<Server>;
 
 /** Number of listeners on all objects where an adapter may leave one. */
 export function listenersOf(req: IncomingMessage): object {
@@ -76,7 +69,7 @@ export async function listenWith(
     ...collector.options,
     ...options,
   });
-  const server = createServer(receiver, { bodyTimeoutMs, uploadTimeoutMs });
+  const server = await createServer(receiver, { bodyTimeoutMs, uploadTimeoutMs });
   const requests: { req: IncomingMessage; before: object }[] = [];
   server.prependListener("request", (req: IncomingMessage) => {
     requests.push({ req, before: listenersOf(req) });
@@ -107,28 +100,3 @@ function connectionCount(server: Server): Promise<number> {
     });
   });
 }
-
-/** The adapters that read a Node stream themselves. */
-export const nodeServers: readonly (readonly [name: string, createServer: CreateServer])[] = [
-  ["node", (receiver, options) => http.createServer(nodeHandler(receiver, options))],
-  [
-    "express 5",
-    (receiver, options) => http.createServer(express().all("/", expressHandler(receiver, options))),
-  ],
-];
-
-/** The adapters that read a `Request`, on Node. */
-const fetchServers: readonly (readonly [name: string, createServer: CreateServer])[] = [
-  [
-    "hono on @hono/node-server",
-    (receiver, options) =>
-      createAdaptorServer({ fetch: new Hono().all("/", honoHandler(receiver, options)).fetch }),
-  ],
-  [
-    "fetch on @hono/node-server",
-    (receiver, options) => createAdaptorServer({ fetch: fetchHandler(receiver, options) }),
-  ],
-];
-
-/** All adapters. */
-export const httpServers = [...nodeServers, ...fetchServers];

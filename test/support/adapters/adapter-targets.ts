@@ -16,6 +16,14 @@ import { nodeHandler } from "../../../adapters/node.js";
 import type { WebhookReceiver } from "../../../src/index.js";
 import type { Target } from "../../../src/testing/sending/target.js";
 import { recordOf, type WireRequest } from "../../../src/testing/sending/wire.js";
+import {
+  fastify4OverHttps,
+  fastify4Server,
+  fastify5OverClearHttp2,
+  fastify5OverHttp2,
+  fastify5Server,
+} from "../../platforms/fastify/servers.js";
+import { koa2Server, koa3OverHttp2, koa3Server } from "../../platforms/koa/servers.js";
 import type { AdapterTarget } from "./adapter-exchange.js";
 import { http1Client, http2Client, type HttpClient } from "./http-clients.js";
 import { lambdaTargets } from "./lambda-targets.js";
@@ -61,13 +69,13 @@ function fetchOver({ send }: HttpClient): (request: Request) => Promise<Response
 /** A server, and a client to it over real HTTP. */
 function overHttp(
   name: string,
-  createServer: (receiver: WebhookReceiver) => Server,
+  createServer: (receiver: WebhookReceiver) => Server | Promise<Server>,
   { connect, targetOf }: Speech = http1,
 ): AdapterTarget {
   return {
     name,
     async open(receiver) {
-      const server = await listen(createServer(receiver));
+      const server = await listen(await createServer(receiver));
       const client = connect(server.port);
       return {
         target: targetOf(server.port, client),
@@ -162,6 +170,14 @@ export const adapterTargets: readonly AdapterTarget[] = [
     const app = new h3v2.H3().all("/", h3v2.fromNodeHandler(nodeHandler(receiver)));
     return http.createServer(toNodeHandler(app));
   }),
+  overHttp("fastify 4", fastify4Server),
+  overHttp("fastify 5", fastify5Server),
+  overHttp("fastify 4 on https", fastify4OverHttps, https1),
+  overHttp("fastify 5 on HTTP/2", fastify5OverHttp2, secureHttp2),
+  overHttp("fastify 5 on cleartext HTTP/2", fastify5OverClearHttp2, clearHttp2),
+  overHttp("koa 2", koa2Server),
+  overHttp("koa 3", koa3Server),
+  overHttp("koa 3 on HTTP/2", koa3OverHttp2, secureHttp2),
   overHttp("an adapter of one's own", (receiver) =>
     http.createServer(ownFrameworkListener(receiver)),
   ),

@@ -21,13 +21,15 @@ export function http1Client(port: number, ca?: string): HttpClient {
   return {
     send: ({ method, headers, body, chunked = false }) =>
       new Promise((resolve, reject) => {
-        const length = !chunked && body !== undefined ? { "content-length": body.length } : {};
+        // Node adds a Content-Length to a body in one piece.
+        const length = body === undefined ? {} : { "content-length": body.length };
+        const framing = chunked ? { "transfer-encoding": "chunked" } : length;
         const req = start({
           agent,
           host: "127.0.0.1",
           port,
           method,
-          headers: { ...recordOf(headers), ...length },
+          headers: { ...recordOf(headers), ...framing },
         });
         req.on("socket", (socket) => sockets.add(socket));
         req.on("response", (res) => {
