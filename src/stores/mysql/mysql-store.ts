@@ -1,6 +1,6 @@
 import { CallLimits } from "../call-limits.js";
 import { CLAIMED } from "../claim-results.js";
-import type { DeliveryStore } from "../delivery-store.js";
+import type { ClaimOptions, ClaimResult, DeliveryStore } from "../delivery-store.js";
 import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
 import { LostAnswerError } from "../transaction-errors.js";
 import { runCall, type Run } from "./autocommit.js";
@@ -9,6 +9,12 @@ import { maintenanceOf, type MysqlMaintenance } from "./maintenance.js";
 import { promisePool, type MysqlPool } from "./mysql-pool.js";
 import { poolOptions, quotedTable } from "./options.js";
 import { NOW_MS, fromNow, literal } from "./sql-text.js";
+
+/**
+ * An INSERT that waits for another transaction on the row computes the lease before it waits. If it took
+ * longer than this, the lease is set again, in milliseconds.
+ */
+const SLOW_INSERT_MS = 100;
 
 /** Options of `mysqlStore`. */
 export interface MysqlStoreOptions {
@@ -70,29 +76,9 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
 
   const store: MysqlStore & TakesTimeLimit = {
     async claim(key, owner, times) {
-      const look = lookStatement(table, key, owner);
-      const leaseEnd = fromNow(times.leaseMs);
-      const retentionEnd = fromNow(Math.max(times.leaseMs, times.retentionMs));
+      const statements = claimStatements(table, key, owner, times);
       try {
-        return await call(async (run) => {
-          const inserted =
-            await run(`INSERT IGNORE INTO ${table} (\`key\`, owner, lease_until, expires_at)
-            VALUES (${literal(key)}, ${literal(owner)}, ${leaseEnd}, ${retentionEnd})`);
-          if (inserted.affectedRows > 0) return CLAIMED;
-          const known = readKnown((await run(look)).rows);
-          if (known !== undefined && known.state !== "claimed") return known;
-          // The assignments are evaluated in this order: takeover reads the old values.
-          await run(`UPDATE ${table} SET
-              takeover = expires_at > ${NOW_MS} AND (takeover IS TRUE OR lease_until <= ${NOW_MS}),
-              owner = ${literal(owner)},
-              lease_until = ${leaseEnd},
-              expires_at = ${retentionEnd}
-            WHERE \`key\` = ${literal(key)} AND (
-              expires_at <= ${NOW_MS} OR lease_until <= ${NOW_MS} OR owner = ${literal(owner)}
-            )`);
-          // Not by the number of rows: by default mysql2 counts found rows, changed or not.
-          return readKnown((await run(look)).rows);
-        });
+        return await call((run) => claimBy(statements, run));
       } catch (error) {
         // The claim may have been granted, although no delivery runs under its lease.
         if (error instanceof LostAnswerError) await release(key, owner).catch(() => undefined);
@@ -140,4 +126,50 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
     ...maintenanceOf(own.pool, own.table),
   };
   return store;
+}
+
+type ClaimStatements = ReturnType<typeof claimStatements>;
+
+function claimStatements(
+  table: string,
+  key: string,
+  owner: string,
+  { leaseMs, retentionMs }: ClaimOptions,
+) {
+  const [id, holder] = [literal(key), literal(owner)];
+  const leaseEnd = fromNow(leaseMs);
+  const retentionEnd = fromNow(Math.max(leaseMs, retentionMs));
+  return {
+    insert: `INSERT IGNORE INTO ${table} (\`key\`, owner, lease_until, expires_at)
+      VALUES (${id}, ${holder}, ${leaseEnd}, ${retentionEnd})`,
+    /** Sets the lease again, unless another owner has taken it. */
+    restart: `UPDATE ${table} SET lease_until = ${leaseEnd}, expires_at = ${retentionEnd}
+      WHERE \`key\` = ${id} AND owner = ${holder}`,
+    look: lookStatement(table, key, owner),
+    // The assignments are evaluated in this order: takeover reads the old values.
+    take: `UPDATE ${table} SET
+        takeover = expires_at > ${NOW_MS} AND (takeover IS TRUE OR lease_until <= ${NOW_MS}),
+        owner = ${holder},
+        lease_until = ${leaseEnd},
+        expires_at = ${retentionEnd}
+      WHERE \`key\` = ${id}
+        AND (expires_at <= ${NOW_MS} OR lease_until <= ${NOW_MS} OR owner = ${holder})`,
+  };
+}
+
+/** Undefined if another change came first. */
+async function claimBy(
+  { insert, restart, look, take }: ClaimStatements,
+  run: Run,
+): Promise<ClaimResult | undefined> {
+  const startedAt = performance.now();
+  if ((await run(insert)).affectedRows > 0) {
+    if (performance.now() - startedAt < SLOW_INSERT_MS) return CLAIMED;
+    return (await run(restart)).affectedRows > 0 ? CLAIMED : undefined;
+  }
+  const known = readKnown((await run(look)).rows);
+  if (known !== undefined && known.state !== "claimed") return known;
+  await run(take);
+  // Not by the number of rows: by default mysql2 counts found rows, changed or not.
+  return readKnown((await run(look)).rows);
 }

@@ -1,0 +1,179 @@
+import type { Pool, RowDataPacket } from "mysql2/promise";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
+import { describeMysql } from "../../support/mysql/mysql-describe.js";
+import { mustNotRun } from "../../support/mysql/mysql-effects.js";
+import { startMysql, type MysqlServer } from "../../support/mysql/mysql-server.js";
+
+const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
+
+/** The server's error for a statement that may be tried again. */
+function failure(errno: number): Error {
+  return Object.assign(new Error(`failed with ${String(errno)}`), { errno });
+}
+
+/** A pool whose first statements fail with `errors`, and that answers the others with `results`. */
+function failing(errors: readonly Error[], results: readonly unknown[]) {
+  const [left, answers] = [[...errors], [...results]];
+  const query = vi.fn(() => {
+    const error = left.shift();
+    const result = answers.length > 1 ? answers.shift() : answers[0];
+    return error === undefined ? Promise.resolve([result]) : Promise.reject(error);
+  });
+  const [release, destroy] = [vi.fn(), vi.fn()];
+  const connection = { query, release, destroy, on: vi.fn(), off: vi.fn() };
+  return { getConnection: () => Promise.resolve(connection), query, release, destroy };
+}
+
+const DONE = { affectedRows: 1, serverStatus: 2 };
+const NOTHING = { affectedRows: 0, serverStatus: 2 };
+
+describe("retries of mysqlStore", () => {
+  const [deadlock, waited] = [failure(1213), failure(1205)];
+
+  it.each([
+    ["a deadlock", [deadlock]],
+    ["a lock wait time-out", [waited]],
+    ["both, eleven times", Array.from({ length: 11 }, (_, i) => (i % 2 ? deadlock : waited))],
+  ])("mysqlStore tries again after %s, and keeps its connections", async (_, errors) => {
+    const pool = failing(errors, [DONE]);
+    const claim = mysqlStore({ pool }).claim("k", "a", TIMES);
+    expect(await claim).toEqual({ state: "claimed", takeover: false });
+    expect(pool.query).toHaveBeenCalledTimes(errors.length + 1);
+    expect(pool.release).toHaveBeenCalledTimes(errors.length + 1);
+    expect(pool.destroy).not.toHaveBeenCalled();
+  });
+
+  it("mysqlStore tries at most twelve times and rejects with the last error", async () => {
+    const last = failure(1213);
+    const pool = failing([...Array.from({ length: 11 }, () => deadlock), last, deadlock], [DONE]);
+    const store = mysqlStore({ pool });
+    await expect(store.complete("k", "a", { retentionMs: 1_000 })).rejects.toBe(last);
+    expect(pool.query).toHaveBeenCalledTimes(12);
+  });
+
+  it("mysqlStore tries again, at most twelve times, if other changes overtake it", async () => {
+    const pool = failing([], [NOTHING]);
+    const claim = mysqlStore({ pool }).claim("k", "a", TIMES);
+    await expect(claim).rejects.toThrow("overtaken by other changes 12 times");
+    expect(pool.query).toHaveBeenCalledTimes(48);
+  });
+
+  it("mysqlStore tries again after no other error, and closes the connection", async () => {
+    for (const error of [failure(1062), failure(1146), new Error("lost"), "text", null]) {
+      const pool = failing([error as Error], [DONE]);
+      await expect(mysqlStore({ pool }).renew("k", "a", { leaseMs: 1_000 })).rejects.toBe(error);
+      expect(pool.query).toHaveBeenCalledOnce();
+      expect(pool.destroy).toHaveBeenCalledOnce();
+    }
+  });
+
+  it("mysqlStore keeps the connection of a statement that the server ended in time", async () => {
+    const pool = failing([failure(1969)], [DONE]);
+    await expect(mysqlStore({ pool }).claim("k", "a", TIMES)).rejects.toHaveProperty("errno", 1969);
+    expect(pool.release).toHaveBeenCalledOnce();
+    expect(pool.destroy).not.toHaveBeenCalled();
+  });
+
+  it("mysqlStore refuses the row of another statement", async () => {
+    const pool = failing([], [NOTHING, [{ state: "granted" }]]);
+    const claim = mysqlStore({ pool }).claim("k", "a", TIMES);
+    await expect(claim).rejects.toThrow("the connection returned a row of another statement");
+  });
+});
+
+describeMysql("two transactions that write the same row at the same time", () => {
+  let server: MysqlServer;
+  let pool: Pool;
+
+  beforeAll(async () => {
+    server = await startMysql();
+    pool = server.pool();
+    await mysqlStore({ pool }).migrate();
+  });
+  afterAll(async () => {
+    await server.close();
+  });
+
+  /** Calls while a row that completes `key` is written, and commits it once the call waits for it. */
+  async function beside<T>(key: string, call: () => PromiseLike<T>): Promise<T> {
+    const stranger = await pool.getConnection();
+    await stranger.query("START TRANSACTION");
+    await stranger.query(
+      "INSERT INTO gateway_deliveries (`key`, expires_at) VALUES (?, 9999999999999)",
+      [key],
+    );
+    const called = call();
+    await expect
+      .poll(async () => {
+        const waits = "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'";
+        const [rows] = await pool.query<RowDataPacket[]>(waits);
+        return Number(rows[0]?.["Value"]);
+      })
+      .toBeGreaterThan(0);
+    await stranger.query("COMMIT");
+    stranger.release();
+    return called;
+  }
+
+  describe.each(["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])(
+    "isolation level %s",
+    (level) => {
+      const isolated = (): Pool => {
+        const made = server.pool();
+        made.pool.on("connection", (connection) => {
+          connection.query(`SET SESSION TRANSACTION ISOLATION LEVEL ${level}`);
+        });
+        return made;
+      };
+
+      it("a claim sees a completion that was committed after it began", async () => {
+        const store = mysqlStore({ pool: isolated() });
+        const key = `claim ${level}`;
+        expect(await beside(key, async () => store.claim(key, "a", TIMES))).toEqual({
+          state: "completed",
+        });
+      });
+
+      it("a concurrent completion changes nothing", async () => {
+        const store = mysqlStore({ pool: isolated() });
+        const key = `complete ${level}`;
+        await beside(key, async () => store.complete(key, "a", { retentionMs: 1 }));
+        await pool.query("DO SLEEP(0.05)");
+        expect(await store.claim(key, "b", TIMES)).toEqual({ state: "completed" });
+      });
+
+      it("process sees a completion that was committed after it looked for the row, and runs no handler", async () => {
+        const key = `process ${level}`;
+        const made = isolated();
+        // The row is written after the first look, so the INSERT meets it.
+        const stranger = await pool.getConnection();
+        await stranger.query("START TRANSACTION");
+        const watched = {
+          async getConnection() {
+            const connection = await made.getConnection();
+            const query = connection.query.bind(connection) as (q: {
+              sql: string;
+            }) => Promise<never>;
+            let isWritten = false;
+            connection.query = (async (options: { sql: string }) => {
+              if (options.sql.includes("INSERT") && !isWritten) {
+                isWritten = true;
+                await stranger.query(
+                  "INSERT IGNORE INTO gateway_deliveries (`key`, expires_at) VALUES (?, 9999999999999)",
+                  [key],
+                );
+                setTimeout(() => void stranger.query("COMMIT"), 50);
+              }
+              return query(options);
+            }) as unknown as typeof connection.query;
+            return connection;
+          },
+        };
+        const store = mysqlTransactions({ pool: watched });
+        expect(await store.process(key, mustNotRun, TIMES)).toEqual({ state: "completed" });
+        stranger.release();
+      });
+    },
+  );
+});
