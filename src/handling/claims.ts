@@ -1,5 +1,5 @@
 import type { Log } from "../answer/logger.js";
-import { isPromise, type MaybeLater } from "../common/promises.js";
+import { isPromise, type ValueOrPromise } from "../common/promises.js";
 import { DeadlineError, within } from "../common/timers.js";
 import type {
   ClaimOptions,
@@ -82,13 +82,13 @@ export class Claims {
   }
 
   /** Takes the lease on `id` for a new owner. */
-  claim(id: string): MaybeLater<Claim> {
+  claim(id: string): ValueOrPromise<Claim> {
     const overdue = this.renewals.resolveOverdue(id);
     return overdue === undefined ? this.#claim(id) : overdue.then(() => this.#claim(id));
   }
 
   /** Remembers `id` as handled. If the store fails, the call is retried in the background. */
-  complete(id: string, owner: string): MaybeLater<Unfinished | undefined> {
+  complete(id: string, owner: string): ValueOrPromise<Unfinished | undefined> {
     try {
       const completed = this.#store.complete(id, owner, this.#completeOptions);
       return isPromise(completed) ? this.#completeLater(id, owner, completed) : undefined;
@@ -98,7 +98,7 @@ export class Claims {
   }
 
   /** Releases the lease on `id`. If the store fails, the lease ends by itself. */
-  release(id: string, owner: string): MaybeLater<void> {
+  release(id: string, owner: string): ValueOrPromise<void> {
     try {
       const released = this.#store.release(id, owner);
       if (isPromise(released)) return this.#releaseLater(id, released);
@@ -118,7 +118,7 @@ export class Claims {
     });
   }
 
-  #claim(id: string): MaybeLater<Claim> {
+  #claim(id: string): ValueOrPromise<Claim> {
     const known = this.#knownHere(id);
     if (known !== undefined) return known;
     const owner = this.#owners.next();

@@ -1,6 +1,6 @@
 import type { Ending } from "../answer/trace.js";
 import type { Log } from "../answer/logger.js";
-import type { MaybeLater } from "../common/promises.js";
+import type { ValueOrPromise } from "../common/promises.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { Claim } from "./claim.js";
 import { Claims, type Unfinished } from "./claims.js";
@@ -41,7 +41,7 @@ export class LeasedHandling implements Handling {
     this.#log = log;
   }
 
-  handle(delivery: Delivery): MaybeLater<Ending> {
+  handle(delivery: Delivery): ValueOrPromise<Ending> {
     const claim = this.#claims.claim(delivery.headers.id);
     return "then" in claim ? this.#handleLater(delivery, claim) : this.#handle(delivery, claim);
   }
@@ -54,7 +54,7 @@ export class LeasedHandling implements Handling {
     return claiming.then((claim) => this.#handle(delivery, claim));
   }
 
-  #handle(delivery: Delivery, claim: Claim): MaybeLater<Ending> {
+  #handle(delivery: Delivery, claim: Claim): ValueOrPromise<Ending> {
     switch (claim.state) {
       case "completed":
         return { outcome: "duplicate" };
@@ -67,7 +67,7 @@ export class LeasedHandling implements Handling {
     }
   }
 
-  #run(delivery: Delivery, claim: GrantedClaim): MaybeLater<Ending> {
+  #run(delivery: Delivery, claim: GrantedClaim): ValueOrPromise<Ending> {
     const { headers, rawBody, call, trace } = delivery;
     const { id, type, timestampMs } = headers;
     const { takeover, owner } = claim;
@@ -143,7 +143,7 @@ export class LeasedHandling implements Handling {
   }
 
   /** Completes the claim of a success, and releases that of a failure for the next attempt. */
-  #settle(id: string, owner: string, result: HandlerResult): MaybeLater<Ending> {
+  #settle(id: string, owner: string, result: HandlerResult): ValueOrPromise<Ending> {
     if (!isDone(result)) {
       const released = this.#claims.release(id, owner);
       return released === undefined ? result : released.then(() => result);

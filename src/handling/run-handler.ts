@@ -1,4 +1,4 @@
-import { isPromise, type MaybeLater } from "../common/promises.js";
+import { isPromise, type ValueOrPromise } from "../common/promises.js";
 import { DeadlineError, startBackgroundTimer } from "../common/timers.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import { DiscardDelivery, RetryLater, ThrewUndefinedError } from "./handler-errors.js";
@@ -34,7 +34,7 @@ const RETURNED_STATUS: HandlerResult = { outcome: "handled", ignored: "an object
 export function runHandler(
   { handler, record }: HandlerCall,
   context: DeliveryContext,
-): MaybeLater<HandlerResult> {
+): ValueOrPromise<HandlerResult> {
   try {
     const returned = handler(record, context);
     if (!isPromise(returned)) return resultOfReturned(returned);
