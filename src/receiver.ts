@@ -32,7 +32,7 @@ import { checkOptions } from "./options/settings.js";
 import { decode } from "./records/decode.js";
 import { authenticate, inTime } from "./signature/authenticate.js";
 import { isFresh, staleness, TimestampWatch } from "./signature/timestamps.js";
-import { giveWarn, tellTimeLimit } from "./stores/receiver-hooks.js";
+import { connectReceiver } from "./stores/receiver-hooks.js";
 
 /** Receives deliveries. Mount it with an adapter, or call `receive` directly. */
 export interface WebhookReceiver {
@@ -65,11 +65,12 @@ export function createWebhookReceiver<Tx = never>(
   const { keyring, store, maxBodyBytes, timestampToleranceMs, now } = settings;
   const { maxConcurrentDeliveries, handlerMaxMs, dependencyTimeoutMs } = settings;
   const reporter = new Reporter(settings);
-  const timestampWatch = new TimestampWatch(now, reporter.log);
+  const { log } = reporter;
+  const timestampWatch = new TimestampWatch(now, log);
   const routes = new Routes(settings.handlers);
   const handling: Handling = isTransactional(store)
-    ? new TransactionalHandling(store, settings, reporter.log)
-    : new LeasedHandling(store, settings, reporter.log);
+    ? new TransactionalHandling(store, settings, log)
+    : new LeasedHandling(store, settings, log);
   // A handler that is given up has left its slot before this time, unless the runtime no longer calls its
   // timers.
   const limit = new ConcurrencyLimit(
@@ -80,12 +81,9 @@ export function createWebhookReceiver<Tx = never>(
   const warnedOf = new Set<string>();
   let isDraining = false;
 
-  tellTimeLimit(store, dependencyTimeoutMs);
-  giveWarn(store, (message) => {
-    reporter.log.warn(message);
-  });
+  connectReceiver(store, log, dependencyTimeoutMs);
   if (keyring === undefined) {
-    reporter.log.warn("acceptUnsignedDeliveries is true: anyone who finds the URL is believed");
+    log.warn("acceptUnsignedDeliveries is true: anyone who finds the URL is believed");
   }
 
   // Each step returns a plain value if it can, and only promises are awaited. So a delivery with a
@@ -186,7 +184,7 @@ export function createWebhookReceiver<Tx = never>(
   function warnUnhandled(what: string): void {
     if (warnedOf.has(what)) return;
     warnedOf.add(what);
-    reporter.log.warn(
+    log.warn(
       `unhandled: no handler is given for ${what}, so the delivery is dropped: it is answered 200 and not sent again. ${causesAndCommand("unhandled")}`,
     );
   }
@@ -217,7 +215,6 @@ function malformed(request: WebhookRequest): Ending {
   return { outcome: "malformed", fact: () => headerFaults(request.headers) };
 }
 
-// Outside of `receive`, where their closures would make V8 keep its variables on the heap.
 function stale(timestampMs: number, nowMs: number, toleranceMs: number): Ending {
   return { outcome: "stale", fact: () => staleness(timestampMs, nowMs, toleranceMs) };
 }

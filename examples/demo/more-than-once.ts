@@ -33,15 +33,15 @@ export async function deliverMoreThanOnce(
   const deliver = async (options: DeliverOptions): Promise<readonly TwinAttempt[]> =>
     (await twin.deliver(alarm, options)).attempts;
 
-  const twice = await deliver({ copies: 2 });
+  const twice = await deliver({ times: 2 });
 
-  const copied = randomUUID();
-  // The handler holds one copy until an answer arrives, which must be the answer to the other copy.
+  const repeated = randomUUID();
+  // The handler holds one request until an answer arrives, which must be the answer to the other one.
   const answer = once(answers, "answer");
-  work.set(copied, () => answer);
-  const atOnce = await deliver({ id: copied, copies: 2, concurrent: true });
-  // Either copy may be the first. If it is the second one, the gateway also repeats its first attempt.
-  const copies = [...atOnce.slice(0, 2).sort(byStatus), ...(await deliver({ id: copied }))];
+  work.set(repeated, () => answer);
+  const atOnce = await deliver({ id: repeated, times: 2, concurrent: true });
+  // Either request may be the first. If it is the second one, the gateway also repeats its first attempt.
+  const requests = [...atOnce.slice(0, 2).sort(byStatus), ...(await deliver({ id: repeated }))];
 
   const failing = randomUUID();
   work.set(failing, () => {
@@ -63,8 +63,8 @@ export async function deliverMoreThanOnce(
       ),
       ...rowsOf(
         ledger,
-        "Two copies at the same time",
-        [{ attempts: copies }],
+        "Twice at the same time",
+        [{ attempts: requests }],
         ["one of them", HANDLED],
         ["the other", IN_FLIGHT],
         ["sent again afterwards", DUPLICATE],

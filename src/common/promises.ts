@@ -6,7 +6,7 @@ export type MaybePromise<T> = T | PromiseLike<T>;
  * helper sees objects of every shape, which cost 1 % of a delivery. Never test for a member of the value
  * instead: a polluted `Object.prototype` gives that member to the promise too.
  */
-export type MaybeLater<T> = T | Promise<T>;
+export type ValueOrPromise<T> = T | Promise<T>;
 
 /** Whether `value` must be awaited. Thenables count, since users bring their own promise libraries. */
 export function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {

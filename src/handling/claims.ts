@@ -1,5 +1,5 @@
 import type { Log } from "../answer/logger.js";
-import { isPromise, type MaybeLater } from "../common/promises.js";
+import { isPromise, type ValueOrPromise } from "../common/promises.js";
 import { DeadlineError, within } from "../common/timers.js";
 import {
   handlerMsWithin,
@@ -75,14 +75,14 @@ export class Claims {
   }
 
   /** Takes the lease on `id` for a new owner. */
-  claim(id: string, deadline: Deadline): MaybeLater<Claim> {
+  claim(id: string, deadline: Deadline): ValueOrPromise<Claim> {
     const overdue = this.renewals.resolveOverdue(id);
     if (overdue === undefined) return this.#claim(id, deadline);
     return overdue.then(() => this.#claim(id, deadline));
   }
 
   /** Remembers `id` as handled. If the store fails, the call is retried in the background. */
-  complete(id: string, owner: string, deadline: Deadline): MaybeLater<Unfinished | undefined> {
+  complete(id: string, owner: string, deadline: Deadline): ValueOrPromise<Unfinished | undefined> {
     try {
       const completed = this.#store.complete(id, owner, this.#completeOptions);
       if (isPromise(completed)) return this.#completeLater(id, owner, completed, deadline);
@@ -92,7 +92,7 @@ export class Claims {
   }
 
   /** Releases the lease on `id`. If the store fails, the lease ends by itself. */
-  release(id: string, owner: string, deadline: Deadline): MaybeLater<void> {
+  release(id: string, owner: string, deadline: Deadline): ValueOrPromise<void> {
     try {
       const released = this.#store.release(id, owner);
       if (isPromise(released)) return this.#releaseLater(id, released, deadline);
@@ -112,7 +112,7 @@ export class Claims {
     });
   }
 
-  #claim(id: string, deadline: Deadline): MaybeLater<Claim> {
+  #claim(id: string, deadline: Deadline): ValueOrPromise<Claim> {
     const known = this.#knownHere(id, deadline);
     if (known !== undefined) return known;
     const owner = this.#owners.next();

@@ -1,5 +1,5 @@
 import type { Ending, Trace } from "../answer/trace.js";
-import type { MaybeLater } from "../common/promises.js";
+import type { ValueOrPromise } from "../common/promises.js";
 import type { DeliveryHeaders } from "../delivery/headers.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
@@ -18,7 +18,7 @@ export interface Handling {
   /**
    * Runs the handler, unless the store knows that the delivery was handled or is in flight. Never rejects.
    */
-  handle(delivery: Delivery): MaybeLater<Ending>;
+  handle(delivery: Delivery): ValueOrPromise<Ending>;
   /** Sends the store what it has not taken yet, for at most `timeoutMs`. Never rejects. */
   flush(timeoutMs: number): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { Ending } from "../answer/trace.js";
 import type { Log } from "../answer/logger.js";
-import type { MaybeLater } from "../common/promises.js";
+import type { ValueOrPromise } from "../common/promises.js";
 import type { HostDeadline } from "../delivery/host-deadline.js";
 import { holdOpen } from "../delivery/request.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
@@ -43,7 +43,7 @@ export class LeasedHandling implements Handling {
     this.#log = log;
   }
 
-  handle(delivery: Delivery): MaybeLater<Ending> {
+  handle(delivery: Delivery): ValueOrPromise<Ending> {
     const claim = this.#claims.claim(delivery.headers.id, delivery.trace.deadline);
     return "then" in claim ? this.#handleLater(delivery, claim) : this.#handle(delivery, claim);
   }
@@ -56,7 +56,7 @@ export class LeasedHandling implements Handling {
     return claiming.then((claim) => this.#handle(delivery, claim));
   }
 
-  #handle(delivery: Delivery, claim: Claim): MaybeLater<Ending> {
+  #handle(delivery: Delivery, claim: Claim): ValueOrPromise<Ending> {
     switch (claim.state) {
       case "completed":
         return { outcome: "duplicate" };
@@ -69,7 +69,7 @@ export class LeasedHandling implements Handling {
     }
   }
 
-  #run(delivery: Delivery, claim: GrantedClaim): MaybeLater<Ending> {
+  #run(delivery: Delivery, claim: GrantedClaim): ValueOrPromise<Ending> {
     const { headers, rawBody, call, trace } = delivery;
     const { id, type, timestampMs } = headers;
     const { takeover, owner } = claim;
@@ -161,7 +161,7 @@ export class LeasedHandling implements Handling {
     owner: string,
     result: HandlerResult,
     deadline: HostDeadline | undefined,
-  ): MaybeLater<Ending> {
+  ): ValueOrPromise<Ending> {
     if (!isDone(result)) {
       const released = this.#claims.release(id, owner, deadline);
       return released === undefined ? result : released.then(() => result);

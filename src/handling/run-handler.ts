@@ -1,4 +1,4 @@
-import { isPromise, type MaybeLater } from "../common/promises.js";
+import { isPromise, type ValueOrPromise } from "../common/promises.js";
 import { DeadlineError, startBackgroundTimer } from "../common/timers.js";
 import { handlerMsWithin, type HostDeadline } from "../delivery/host-deadline.js";
 import type { DeliveryContext } from "./delivery-context.js";
@@ -35,7 +35,7 @@ const RETURNED_STATUS: HandlerResult = { outcome: "handled", ignored: "an object
 export function runHandler(
   { handler, record }: HandlerCall,
   context: DeliveryContext,
-): MaybeLater<HandlerResult> {
+): ValueOrPromise<HandlerResult> {
   try {
     const returned = handler(record, context);
     if (!isPromise(returned)) return resultOfReturned(returned);

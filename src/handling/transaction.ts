@@ -1,5 +1,5 @@
 import type { Ending } from "../answer/trace.js";
-import type { MaybeLater } from "../common/promises.js";
+import type { ValueOrPromise } from "../common/promises.js";
 import { DeadlineError } from "../common/timers.js";
 import type {
   ProcessResult,
@@ -33,7 +33,7 @@ export interface TransactionWork {
   /** The delivery id, which the transaction remembers. */
   readonly id: string;
   /** Neither throws nor rejects. A store may call it again, after a serialization failure. */
-  readonly run: (tx: unknown, takeover: boolean) => MaybeLater<HandlerResult>;
+  readonly run: (tx: unknown, takeover: boolean) => ValueOrPromise<HandlerResult>;
   /** Aborted if the transaction ends while `run` is at work. */
   readonly signal: LazySignal;
 }

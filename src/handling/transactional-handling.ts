@@ -1,6 +1,6 @@
 import type { Log } from "../answer/logger.js";
 import type { Ending } from "../answer/trace.js";
-import type { MaybeLater } from "../common/promises.js";
+import type { ValueOrPromise } from "../common/promises.js";
 import { DeadlineError, startBackgroundTimer } from "../common/timers.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
 import { isPast, storeMsWithin, type HostDeadline } from "../delivery/host-deadline.js";
@@ -27,7 +27,7 @@ export class TransactionalHandling implements Handling {
     this.#log = log;
   }
 
-  handle(delivery: Delivery): MaybeLater<Ending> {
+  handle(delivery: Delivery): ValueOrPromise<Ending> {
     const { id } = delivery.headers;
     // Overdue means that the runtime has frozen or ended the first run. Then the store decides.
     if (this.#inProgress.get(id)?.isOverdue() === false) return { outcome: "in_flight" };

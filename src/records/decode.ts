@@ -1,4 +1,4 @@
-import type { MaybeLater } from "../common/promises.js";
+import type { ValueOrPromise } from "../common/promises.js";
 import { requireOfNode } from "../common/runtime.js";
 import type { Alarm } from "./alarm.js";
 import type { Decoded, JsonObject } from "./decoded.js";
@@ -21,7 +21,7 @@ export function readJson(bytes: Uint8Array): unknown {
  * A record that already has the documented types is returned as it is. Any other needs the schemas:
  * the first one loads them and is a promise, which rejects with `SchemaLoadError` if that fails.
  */
-export function decode(bytes: Uint8Array, claimedType: string): MaybeLater<Decoded> {
+export function decode(bytes: Uint8Array, claimedType: string): ValueOrPromise<Decoded> {
   let body: unknown;
   try {
     body = readJson(bytes);

@@ -1,6 +1,6 @@
 import { signatureFault } from "../delivery/header-faults.js";
 import { isSignature, type DeliveryHeaders } from "../delivery/headers.js";
-import type { MaybeLater } from "../common/promises.js";
+import type { ValueOrPromise } from "../common/promises.js";
 import { within } from "../common/timers.js";
 import { handlerMsWithin, type HostDeadline } from "../delivery/host-deadline.js";
 import type { Keyring } from "./keyring.js";
@@ -29,13 +29,13 @@ export function authenticate(
   keyring: Keyring | undefined,
   headers: DeliveryHeaders,
   body: Uint8Array,
-): MaybeLater<Authenticity> {
+): ValueOrPromise<Authenticity> {
   const { signature } = headers;
   if (keyring === undefined) {
     return signature === undefined || isSignature(signature) ? ACCEPTED : MALFORMED;
   }
   if (signature === undefined) return UNSIGNED;
-  let secrets: MaybeLater<Secrets>;
+  let secrets: ValueOrPromise<Secrets>;
   try {
     secrets = keyring.secretsFor(headers);
   } catch (error) {
@@ -61,7 +61,7 @@ function authenticateWith(
   headers: DeliveryHeaders,
   signature: string,
   body: Uint8Array,
-): MaybeLater<Authenticity> {
+): ValueOrPromise<Authenticity> {
   const index = matchSecret(secrets, headers, signature, body);
   return typeof index === "object"
     ? index.then((found) => authenticityOf(found, signature))

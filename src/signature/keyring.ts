@@ -6,7 +6,7 @@ import {
   WEBHOOK_TYPES,
   type DeliveryHeaders,
 } from "../delivery/headers.js";
-import type { MaybeLater } from "../common/promises.js";
+import type { ValueOrPromise } from "../common/promises.js";
 import { LimitedLookups, type LookupLimits } from "./secret-lookups.js";
 import {
   keysOf,
@@ -22,7 +22,7 @@ import type { WeakSecretCheck } from "./weak-secrets.js";
 /** Finds the secrets of a delivery. There is one class for each form of the option `secret`. */
 export interface Keyring {
   /** The secrets to try. Throws or rejects if there is no usable one. */
-  secretsFor(headers: DeliveryHeaders): MaybeLater<Secrets>;
+  secretsFor(headers: DeliveryHeaders): ValueOrPromise<Secrets>;
 }
 
 /**
@@ -116,7 +116,7 @@ class LookedUpKeyring implements Keyring {
     this.#weakSecretCheck = weakSecretCheck;
   }
 
-  secretsFor({ id, type, timestampMs, signature }: DeliveryHeaders): MaybeLater<Secrets> {
+  secretsFor({ id, type, timestampMs, signature }: DeliveryHeaders): ValueOrPromise<Secrets> {
     // No secret makes this signature, so the function is not called.
     if (signature !== undefined && !isSignature(signature)) return NO_SECRETS;
     const found = this.#lookups.lookUp({ id, type, timestamp: new Date(timestampMs) });

@@ -1,5 +1,5 @@
 import { DeadlineError, within } from "../common/timers.js";
-import { isPromise, type MaybeLater, type MaybePromise } from "../common/promises.js";
+import { isPromise, type ValueOrPromise, type MaybePromise } from "../common/promises.js";
 import { ConcurrencyLimit, type Slot } from "../common/concurrency-limit.js";
 
 /** Limits for the calls of a secret function. */
@@ -35,7 +35,7 @@ export class LimitedLookups<Query, Found> {
   }
 
   /** Throws or rejects when `find` does, and with a `DeadlineError` when the time is over. */
-  lookUp(query: Query): MaybeLater<Found> {
+  lookUp(query: Query): ValueOrPromise<Found> {
     if (this.#limit.isReached()) return this.#waitAndLookUp(query);
     const find = this.#find;
     const found = find(query);

@@ -1,6 +1,6 @@
 import { backend } from "#crypto";
 import type { SignedHead } from "./crypto/signed-head.js";
-import type { MaybeLater } from "../common/promises.js";
+import type { ValueOrPromise } from "../common/promises.js";
 
 /** A secret's key for the MAC backend, and its place in the configuration. */
 export interface SecretKey {
@@ -24,7 +24,11 @@ export function createSecretKey(secret: string, index: number): SecretKey {
 }
 
 /** The value of X-Webhook-Signature for these headers and these bytes. */
-export function sign(secret: SecretKey, headers: SignedHead, body: Uint8Array): MaybeLater<string> {
+export function sign(
+  secret: SecretKey,
+  headers: SignedHead,
+  body: Uint8Array,
+): ValueOrPromise<string> {
   const hex = backend.sign(secret.key, headers, body);
   return typeof hex === "string" ? headerValue(hex) : hex.then(headerValue);
 }
@@ -43,7 +47,7 @@ export function matchSecret(
   headers: SignedHead,
   signature: string,
   body: Uint8Array,
-): MaybeLater<number | undefined> {
+): ValueOrPromise<number | undefined> {
   return tryFrom(0, { secrets, order: secrets.order, headers, signature, body });
 }
 
@@ -55,7 +59,7 @@ interface Attempt {
   readonly body: Uint8Array;
 }
 
-function tryFrom(start: number, attempt: Attempt): MaybeLater<number | undefined> {
+function tryFrom(start: number, attempt: Attempt): ValueOrPromise<number | undefined> {
   const { order, headers, signature, body } = attempt;
   for (let at = start; ; at++) {
     const secret = order[at];

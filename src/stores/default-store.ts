@@ -1,7 +1,7 @@
 import { environmentVariable, isClusterWorker } from "../common/runtime.js";
 import type { DeliveryStore } from "./delivery-store.js";
 import { memoryStore } from "./memory-store.js";
-import { onReceiver } from "./receiver-hooks.js";
+import { onReceiverConnected } from "./receiver-hooks.js";
 
 /**
  * The store of a receiver without the option `store`: `memoryStore()`. Warns on platforms that run several
@@ -11,8 +11,8 @@ export function defaultStore(): DeliveryStore {
   const store = memoryStore();
   const platform = findPlatform();
   if (platform !== undefined) {
-    onReceiver(store, (warn) => {
-      warn(
+    onReceiverConnected(store, (log) => {
+      log.warn(
         `no store is given, so handled ids are kept in this process only, and this is ${platform}: a ` +
           "duplicate that reaches another process runs again. Pass a store that all processes share: " +
           "redisStore, postgresStore or sqliteStore (on one host); or memoryStore() to accept it",

@@ -1,9 +1,10 @@
+import type { Log } from "../answer/logger.js";
 import { ConfigurationError } from "../common/errors.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
 import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "./claim-results.js";
 import type { DeliveryStore } from "./delivery-store.js";
 import { Leases } from "./leases.js";
-import { onReceiver, type Warn } from "./receiver-hooks.js";
+import { onReceiverConnected } from "./receiver-hooks.js";
 
 /** Options of the stores that live in one process. */
 export interface InProcessStoreOptions {
@@ -66,13 +67,13 @@ export function inProcessStore(
     );
   }
   /** Undefined until a receiver uses the store, and again after the one warning. */
-  let warn: Warn | undefined;
+  let log: Log | undefined;
   const completed = createCompletedIds(maxEntries, () => {
-    warn?.(
+    log?.warn(
       `the memory store forgets ids within their retention, since it holds maxEntries (${String(maxEntries)}): ` +
         "a duplicate of such a delivery runs again. Raise maxEntries, or choose a store outside of the process",
     );
-    warn = undefined;
+    log = undefined;
   });
   const leases = new Leases();
 
@@ -122,8 +123,8 @@ export function inProcessStore(
       else leases.delete(key);
     },
   };
-  onReceiver(store, (given) => {
-    warn = given;
+  onReceiverConnected(store, (ofReceiver) => {
+    log = ofReceiver;
   });
   return store;
 }

@@ -1,19 +1,13 @@
+import type { Log } from "../answer/logger.js";
+
 // What a receiver passes to the stores of this package. Neither hook is a part of the store contract, so
 // the stores of users need neither.
 
-/** Writes one warning to the log of a receiver. */
-export type Warn = (message: string) => void;
+const listeners = new WeakMap<object, ((log: Log) => void)[]>();
 
-const warnTakers = new WeakMap<object, ((warn: Warn) => void)[]>();
-
-/** Calls `take` with the log of each receiver that uses `store`. */
-export function onReceiver(store: object, take: (warn: Warn) => void): void {
-  warnTakers.set(store, [...(warnTakers.get(store) ?? []), take]);
-}
-
-/** Passes the log of a receiver to its store. Does nothing for a store that has not called `onReceiver`. */
-export function giveWarn(store: object, warn: Warn): void {
-  for (const take of warnTakers.get(store) ?? []) take(warn);
+/** Calls `listener` with the log of each receiver that is made with `store`. */
+export function onReceiverConnected(store: object, listener: (log: Log) => void): void {
+  listeners.set(store, [...(listeners.get(store) ?? []), listener]);
 }
 
 /**
@@ -27,7 +21,8 @@ export interface TakesTimeLimit {
   [TIME_LIMIT_HOOK](dependencyTimeoutMs: number): void;
 }
 
-/** Passes the time limit of a receiver to its store, if the store has the hook. */
-export function tellTimeLimit(store: object, dependencyTimeoutMs: number): void {
+/** Connects a new receiver to its store: passes its log and its time limit, if the store takes them. */
+export function connectReceiver(store: object, log: Log, dependencyTimeoutMs: number): void {
   (store as Partial<TakesTimeLimit>)[TIME_LIMIT_HOOK]?.(dependencyTimeoutMs);
+  for (const listener of listeners.get(store) ?? []) listener(log);
 }

@@ -96,9 +96,9 @@ describe("the logger", () => {
   it("the logger writes nothing about successful deliveries", async () => {
     const { options, lines } = createCollector();
     const receiver = receiverWith(options);
-    const copy = await delivery();
-    await receiver.receive(copy);
-    await receiver.receive(copy);
+    const request = await delivery();
+    await receiver.receive(request);
+    await receiver.receive(request);
     await receiver.receive({ method: "GET", headers: {}, body: "" });
     expect(lines).toEqual([]);
   });

@@ -41,10 +41,10 @@ describe("onOutcome", () => {
   it("onOutcome is called once for each request with exactly the documented fields", async () => {
     const { options, reports } = createCollector();
     const receiver = receiverWith(options);
-    const copy = await delivery();
-    const { body } = copy;
-    await receiver.receive(copy);
-    await receiver.receive(copy);
+    const request = await delivery();
+    const { body } = request;
+    await receiver.receive(request);
+    await receiver.receive(request);
     expect(reports).toHaveLength(2);
     expect(reports[0]).toEqual({
       outcome: "handled",
@@ -163,9 +163,9 @@ describe("onOutcome", () => {
     ],
   ])("an onOutcome that %s has no effect", async (_how, onOutcome) => {
     const receiver = receiverWith({ onOutcome });
-    const copy = await delivery();
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "handled" });
-    expect(await receiver.receive(copy)).toMatchObject({ status: 200, outcome: "duplicate" });
+    const request = await delivery();
+    expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(await receiver.receive({ headers: {}, body: "" })).toMatchObject({ status: 409 });
     await receiver.drain();
   });

@@ -52,20 +52,20 @@ test("an attempt without an answer is shown with its reason in place of a status
   expect(stdout).toContain("the alarm is lost");
 });
 
-test("--follow-retries works with --copies and --wrong-secret", async () => {
+test("--follow-retries works with --times and --wrong-secret", async () => {
   const { url, outcomes, close } = await receivingEndpoint("reject");
-  const copies = await runCommand(["send", url, ...FAST, "--copies", "2"]);
+  const twice = await runCommand(["send", url, ...FAST, "--times", "2"]);
   const wrong = await runCommand(["send", url, ...FAST, "--wrong-secret"]);
   await close();
 
-  expect(copies.code).toBe(0);
-  expect(copies.stdout).toMatch(/1\.1 .*handled[^]*1\.2 .*duplicate/);
+  expect(twice.code).toBe(0);
+  expect(twice.stdout).toMatch(/1\.1 .*handled[^]*1\.2 .*duplicate/);
   expect(wrong.code).toBe(0);
   expect(wrong.stdout).toContain("given up: answered 401");
   expect(outcomes()).toEqual(["handled", "duplicate", "signature_mismatch"]);
 });
 
-test.each([[[]], [["--copies", "2"]]])(
+test.each([[[]], [["--times", "2"]]])(
   "a closed port proves nothing about a wrong secret: it is an error and exit code 1 %j",
   async (more) => {
     const argv = ["send", await silentUrl(), ...FAST, "--wrong-secret", ...more];

@@ -114,9 +114,9 @@ test("a fixture without X-Webhook-Type gets the type that its body implies", asy
   expect((await sendJson(url, "--fixture", untyped)).delivery.type).toBe("delete_my_data_event");
 });
 
-test("copies that are sent at the same time are handled once", async () => {
+test("a delivery that is sent five times at the same time is handled once", async () => {
   const { url, outcomes } = await receiver();
-  const { code, answers } = await sendJson(url, "--copies", "5", "--concurrent");
+  const { code, answers } = await sendJson(url, "--times", "5", "--concurrent");
 
   expect(code).toBe(0);
   expect(answers).toHaveLength(5);
@@ -177,7 +177,7 @@ test("a name with several addresses has one reason", async () => {
 
 test("send names a final status as the loss of the alarm", async () => {
   const { url } = await answering({ status: 200 }, { status: 401 });
-  const { code, stdout } = await runCommand(["send", url, "--copies", "2"]);
+  const { code, stdout } = await runCommand(["send", url, "--times", "2"]);
   expect(code).toBe(1);
   expect(stdout).toMatch(/2 +401 .*gives it up for good/);
   expect(stdout).toContain("lost for good");

@@ -81,9 +81,9 @@ test.each([
   [["send", "--secret"], "--secret needs a value: <secret>"],
   [["send", "--secret", "--json"], "--secret needs a value; write a value that begins with a dash"],
   [["send", "--id", "a", "--id", "b"], "--id was given twice"],
-  [["send", "--copies", "0"], "--copies must be a whole number from 1 to 1000"],
-  [["send", "--copies", "1.5"], "--copies must be a whole number from 1 to 1000"],
-  [["send", "--copies", "-1"], "--copies must be a whole number from 1 to 1000"],
+  [["send", "--times", "0"], "--times must be a whole number from 1 to 1000"],
+  [["send", "--times", "1.5"], "--times must be a whole number from 1 to 1000"],
+  [["send", "--times", "-1"], "--times must be a whole number from 1 to 1000"],
   [["listen", "--port", "65536"], "--port must be a whole number from 0 to 65535"],
   [["send", "--type", "alarm"], "--type must be one of new_alarm, delete_my_data_event"],
 ])("%j is wrong usage: one line that repeats no secret", async (argv, message) => {

@@ -48,9 +48,9 @@ describe("npm run demo", () => {
     expect(demoRows(run.stdout).slice(fixtures.length, fixtures.length + 8)).toEqual([
       ["✓", "Alarm delivered twice", "signed and sent", "200", "handled"],
       ["✓", "Alarm delivered twice", "sent again", "200", "duplicate"],
-      ["✓", "Two copies at the same time", "one of them", "200", "handled"],
-      ["✓", "Two copies at the same time", "the other", "409", "in_flight"],
-      ["✓", "Two copies at the same time", "sent again afterwards", "200", "duplicate"],
+      ["✓", "Twice at the same time", "one of them", "200", "handled"],
+      ["✓", "Twice at the same time", "the other", "409", "in_flight"],
+      ["✓", "Twice at the same time", "sent again afterwards", "200", "duplicate"],
       ["✓", "Alarm whose handler fails once", "signed and sent", "500", "handler_failed"],
       ["✓", "Alarm whose handler fails once", "sent again by the gateway", "200", "handled"],
       ["✓", "Alarm whose handler fails once", "sent once more", "200", "duplicate"],

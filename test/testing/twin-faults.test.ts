@@ -46,7 +46,7 @@ describe("10 000 deliveries to a flaky receiver", () => {
       await Promise.resolve();
       if (random.below(100) < 30) throw new Error("flaky");
     });
-    const faults = { duplicateRate: 0.1, concurrentCopiesRate: 0.1 };
+    const faults = { duplicateRate: 0.1, concurrentDuplicateRate: 0.1 };
     const twin = twinFor({ target: receiver, faults }, clock);
     const report = await twin.deliverMany(events(10_000));
 
@@ -54,8 +54,8 @@ describe("10 000 deliveries to a flaky receiver", () => {
     expect(counts()).toHaveLength(10_000);
     expect(counts().every((count) => count === 1)).toBe(true);
     const attempts = report.deliveries.flatMap((delivery) => delivery.attempts);
-    const firsts = attempts.filter(({ copy }) => copy === 0).length;
-    // 10 000 / 0.7 attempts with 0.2 copies each. Fewer, since some copies succeed instead.
+    const firsts = attempts.filter(({ repeat }) => repeat === 0).length;
+    // 10 000 / 0.7 attempts with 0.2 repeats each. Fewer, since some repeats succeed instead.
     expect(firsts).toBeGreaterThan(12_500);
     expect(attempts.length / firsts).toBeCloseTo(1.2, 1);
     expect(attempts.filter(({ outcome }) => outcome === "handler_failed").length).toBeGreaterThan(
@@ -73,7 +73,7 @@ describe("10 000 deliveries to a flaky receiver", () => {
     });
     const rate = 0.1;
     const faults = {
-      ...{ duplicateRate: rate, concurrentCopiesRate: rate },
+      ...{ duplicateRate: rate, concurrentDuplicateRate: rate },
       ...{ networkErrorRate: rate, lostAnswerRate: rate },
     };
     const twin = twinFor({ target: receiver, faults, timeoutMs: 30_000 }, clock);
@@ -92,15 +92,17 @@ describe("10 000 deliveries to a flaky receiver", () => {
   });
 });
 
-describe("copies", () => {
-  test("concurrent copies are handled once, and the answer to the first counts", async () => {
+describe("repeats", () => {
+  test("concurrent repeats are handled once, and the answer to the first counts", async () => {
     const clock = createVirtualClock();
     const { receiver, counts } = countingReceiver(clock, () => clock.sleep(1_000));
     const twin = twinFor({ target: receiver }, clock);
-    const { attempts, end } = await twin.deliver(event, { copies: 4, concurrent: true });
+    const { attempts, end } = await twin.deliver(event, { times: 4, concurrent: true });
 
     expect(end).toBe("acknowledged");
-    expect(attempts.map(({ number, copy, outcome, ms }) => [number, copy, outcome, ms])).toEqual([
+    expect(
+      attempts.map(({ number, repeat, outcome, ms }) => [number, repeat, outcome, ms]),
+    ).toEqual([
       [1, 0, "handled", 1_000],
       [1, 1, "in_flight", 0],
       [1, 2, "in_flight", 0],
@@ -109,13 +111,13 @@ describe("copies", () => {
     expect(counts()).toEqual([1]);
   });
 
-  test("sequential copies are sent when the one before is answered", async () => {
+  test("sequential repeats are sent when the one before is answered", async () => {
     const clock = createVirtualClock();
     const { receiver, counts } = countingReceiver(clock, () => clock.sleep(1_000));
     const twin = twinFor({ target: receiver }, clock);
-    const { attempts } = await twin.deliver(event, { copies: 3 });
+    const { attempts } = await twin.deliver(event, { times: 3 });
 
-    expect(attempts.map(({ copy, outcome }) => [copy, outcome])).toEqual([
+    expect(attempts.map(({ repeat, outcome }) => [repeat, outcome])).toEqual([
       [0, "handled"],
       [1, "duplicate"],
       [2, "duplicate"],
@@ -124,14 +126,14 @@ describe("copies", () => {
     expect(counts()).toEqual([1]);
   });
 
-  test("neither a 200 nor a 401 to a copy ends the delivery", async () => {
+  test("neither a 200 nor a 401 to a repeat ends the delivery", async () => {
     const clock = createVirtualClock();
     const statuses = [503, 200, 401, 200, 503, 503];
     const endpoint = twinEndpoint(clock.now, (_arrival, count) => statuses[count] ?? 0);
     const twin = twinFor({ target: endpoint.target }, clock);
-    const delivery = await twin.deliver(event, { copies: 3 });
+    const delivery = await twin.deliver(event, { times: 3 });
     expect(delivery).toMatchObject({ end: "acknowledged", status: 200 });
-    expect(delivery.attempts.map(({ number, copy, status }) => [number, copy, status])).toEqual(
+    expect(delivery.attempts.map(({ number, repeat, status }) => [number, repeat, status])).toEqual(
       statuses.map((status, at) => [at < 3 ? 1 : 2, at % 3, status]),
     );
     expect(new Set(endpoint.arrivals.map(({ headers }) => headers.get("x-webhook-id"))).size).toBe(
@@ -158,9 +160,9 @@ describe("a fault", () => {
   test("a lost request never reaches the endpoint", async () => {
     const clock = createVirtualClock();
     const { receiver, counts } = countingReceiver(clock);
-    const faults = { networkErrorRate: 1, duplicateRate: 1, concurrentCopiesRate: 1 };
+    const faults = { networkErrorRate: 1, duplicateRate: 1, concurrentDuplicateRate: 1 };
     const twin = twinFor({ target: receiver, faults }, clock);
-    const { end, attempts } = await twin.deliver(event, { copies: 5 });
+    const { end, attempts } = await twin.deliver(event, { times: 5 });
 
     expect(end).toBe("exhausted");
     expect(attempts).toHaveLength(10);

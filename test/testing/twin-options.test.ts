@@ -76,7 +76,7 @@ describe("invalid options", () => {
       await expect(twin.deliverMany([odd as { alarm: Alarm }])).rejects.toThrow(ConfigurationError);
     }
     await reject(event, { id: "a:b" }, "id must be");
-    await reject(event, { copies: 0 }, "copies must be");
+    await reject(event, { times: 0 }, "times must be");
     await reject(event, { parallel: true }, "parallel is no option");
     await expect(twin.deliverMany([event], { concurrency: 0 })).rejects.toThrow("concurrency must");
     expect(twin.history()).toEqual([]);

@@ -45,16 +45,16 @@ describe("a seed", () => {
   test("each kind of fault is drawn independently of the others and of jitter", async () => {
     const lostWith = async (
       duplicateRate: number,
-      concurrentCopiesRate: number,
+      concurrentDuplicateRate: number,
       jitter: number,
     ) => {
       const clock = createVirtualClock();
       const { target } = twinEndpoint(clock.now, () => 503);
-      const faults = { duplicateRate, concurrentCopiesRate, networkErrorRate: 0.5 };
+      const faults = { duplicateRate, concurrentDuplicateRate, networkErrorRate: 0.5 };
       const twin = createGatewayTwin({ target, secret, clock, seed: 4, faults, retry: { jitter } });
       const { deliveries } = await twin.deliverMany(events(20));
       const attempts = deliveries.flatMap((delivery) => delivery.attempts);
-      return attempts.filter(({ copy }) => copy === 0).map(({ fault }) => fault);
+      return attempts.filter(({ repeat }) => repeat === 0).map(({ fault }) => fault);
     };
     const lost = await lostWith(0, 0, 0);
     expect(new Set(lost)).toEqual(new Set(["request_lost", undefined]));

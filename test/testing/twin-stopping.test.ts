@@ -115,7 +115,7 @@ describe("stopping", () => {
     };
     const retry = { attempts: 1 };
     const twin = createGatewayTwin({ target, secret, clock, retry, signal: abort.signal });
-    expect((await twin.deliver(event, { copies: 3 })).end).toBe("stopped");
+    expect((await twin.deliver(event, { times: 3 })).end).toBe("stopped");
     expect(twin.history()).toHaveLength(1);
   });
 });

@@ -6,10 +6,10 @@ import { createCommand } from "../command.js";
 import { CONNECTION_OPTIONS, MAX_BODY_OPTION } from "../options/shared-options.js";
 import { answeredDelivery } from "../listen/answered-delivery.js";
 import { entryOf } from "../listen/delivery-entry.js";
-import { createIntake, type Intake } from "../listen/delivery-intake.js";
+import { DeliveryIntake, type Intake } from "../listen/delivery-intake.js";
 import { EXIT, UsageError } from "../exit.js";
-import { createForwarder } from "../listen/forwarder.js";
-import { createJudge } from "../listen/judging-receiver.js";
+import { Forwarder } from "../listen/forwarder.js";
+import { VerifyingReceiver } from "../listen/verifying-receiver.js";
 import { describeEntry } from "../listen/listen-report.js";
 import { startServer } from "../listen/listening-server.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
@@ -79,8 +79,8 @@ export const listen = createCommand({
     const recorder = record === undefined ? undefined : createRecorder(io, record, json);
     const url = forward === undefined ? undefined : readTargetUrl(forward);
     const { timeout: timeoutMs, insecure: skipTlsVerification } = values;
-    const forwarder = url && createForwarder(url, { timeoutMs, skipTlsVerification });
-    const judge = createJudge({ secrets, maxBodyBytes });
+    const forwarder = url && new Forwarder(url, { timeoutMs, skipTlsVerification });
+    const receiver = new VerifyingReceiver({ secrets, maxBodyBytes });
 
     // After the answer, and one at a time: the search for a cause is slow.
     let shown = Promise.resolve();
@@ -102,7 +102,8 @@ export const listen = createCommand({
         else describeEntry(io.out, entry);
       });
     };
-    const server = await startServer(createIntake(judge, forwarder, onIntake), port, host);
+    const intake = new DeliveryIntake(receiver, forwarder, onIntake);
+    const server = await startServer(intake.answer.bind(intake), port, host);
     if (json) writeJsonLine(io.out, { event: "listening", url: server.url });
     else {
       const forwarding = url === undefined ? "" : `, forwarding to ${shownUrl(url)}`;

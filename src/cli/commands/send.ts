@@ -26,20 +26,20 @@ export const send = createCommand({
   positionals: { min: 1, max: 1 },
   about: [
     "Sends one signed delivery and shows the request, the status, the outcome and the time. The delivery is made up, unless --fixture or --body names one.",
-    "Exits 0 when the delivery is acknowledged (2xx). With --copies, one copy must be acknowledged, and no answer may make the gateway give up. With --tamper, --stale or --wrong-secret the endpoint must refuse the delivery: exits 0 when every copy is answered without a 2xx, and with --follow-retries when the last attempt is.",
+    "Exits 0 when the delivery is acknowledged (2xx). With --times, one request must be acknowledged, and no answer may make the gateway give up. With --tamper, --stale or --wrong-secret the endpoint must refuse the delivery: exits 0 when every request is answered without a 2xx, and with --follow-retries when the last attempt is.",
   ],
   options: {
     ...DELIVERY_OPTIONS,
     id: { kind: "text", value: "<id>", help: "X-Webhook-Id. Default: a new UUID." },
-    copies: {
+    times: {
       kind: "whole",
       value: "<n>",
-      help: "Sends the same delivery this many times, one after the other.",
+      help: "Sends the delivery this many times, one after the other.",
       min: 1,
       max: 1_000,
       fallback: 1,
     },
-    concurrent: { kind: "flag", help: "Sends the copies at the same time." },
+    concurrent: { kind: "flag", help: "With --times, sends them all at the same time." },
     ...EXPERIMENT_OPTIONS,
     "follow-retries": {
       kind: "flag",
@@ -47,7 +47,7 @@ export const send = createCommand({
     },
     speed: {
       kind: "whole",
-      value: "<times>",
+      value: "<factor>",
       help: "How many times faster than the gateway --follow-retries waits.",
       min: 1,
       max: 1_000_000,
@@ -68,8 +68,8 @@ export const send = createCommand({
       command: "send http://127.0.0.1:3000/webhooks/gateway --event DATA_REAPPEARED",
     },
     {
-      does: "Five copies at once: the endpoint must handle it once",
-      command: "send http://127.0.0.1:3000/webhooks/gateway --copies 5 --concurrent",
+      does: "Five times at once: the endpoint must handle it once",
+      command: "send http://127.0.0.1:3000/webhooks/gateway --times 5 --concurrent",
     },
     {
       does: "A stale delivery: the endpoint must refuse it",
@@ -86,17 +86,16 @@ export const send = createCommand({
     const secret = isWrong ? madeUpSecret() : await readOneSecret(io, values);
     const content = await readContent(io, values);
     const id = idOf(values.id);
-    const { copies, concurrent, timeout, insecure, speed, json } = values;
+    const { times, concurrent, timeout, insecure, speed, json } = values;
     if (values["follow-retries"]) {
       if (values.tamper || values.stale !== undefined) {
         throw new UsageError(
           "--follow-retries signs each attempt again: leave out --tamper and --stale",
         );
       }
-      const connection = { timeoutMs: timeout, insecure };
-      const times = { copies, concurrent, speed };
-      const following = { url, secret, content, id, isWrong, json, ...times, ...connection };
-      return followRetries(io, following);
+      const delivery = { url, secret, content, id, isWrong };
+      const sending = { times, concurrent, speed, timeoutMs: timeout, insecure };
+      return followRetries(io, { ...delivery, ...sending, json });
     }
 
     const prepared = await prepareDelivery(content, secret, id, values);
@@ -104,8 +103,8 @@ export const send = createCommand({
     const answers: Exchange[] = [];
     try {
       const sendOne = () => exchange(sender, prepared.request, io.signal);
-      if (concurrent) answers.push(...(await Promise.all(Array.from({ length: copies }, sendOne))));
-      else while (answers.length < copies) answers.push(await sendOne());
+      if (concurrent) answers.push(...(await Promise.all(Array.from({ length: times }, sendOne))));
+      else while (answers.length < times) answers.push(await sendOne());
     } finally {
       sender.close();
     }

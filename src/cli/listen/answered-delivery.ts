@@ -4,10 +4,10 @@ import type { Intake } from "./delivery-intake.js";
 
 /**
  * The delivery with the answer that the sender got, for the recorder. Undefined if it is not authentic. With
- * an app behind, the outcome comes from the app's answer, since the sender never saw the judge's.
+ * an app behind, the outcome comes from the app's answer, since the sender never saw the receiver's.
  */
 export function answeredDelivery({
-  judgement: { authentic },
+  verification: { authentic },
   forwarded,
   status,
 }: Intake): AuthenticDelivery | undefined {

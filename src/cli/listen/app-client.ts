@@ -13,48 +13,62 @@ export interface AppAnswer {
   readonly body: Uint8Array;
 }
 
-/** Sends requests to one app. */
-export interface AppClient {
-  /** Rejects when the answer is missing, incomplete or too long. */
-  readonly send: (headers: readonly HeaderLine[], body: Uint8Array) => Promise<AppAnswer>;
-  readonly close: () => void;
+/** Options of `AppClient`. */
+export interface AppClientOptions {
+  readonly timeoutMs: number;
+  readonly skipTlsVerification: boolean;
 }
 
-/** Makes a client. It keeps the bytes of an answer; the sender of the testing kit decodes them as text. */
-export function createAppClient(
-  url: URL,
-  options: { readonly timeoutMs: number; readonly skipTlsVerification: boolean },
-): AppClient {
-  const { Agent, request } = url.protocol === "https:" ? https : http;
-  // No idle connection is reused: the app could close it while a delivery is on its way.
-  const agent = new Agent({
-    keepAlive: true,
-    maxFreeSockets: 0,
-    rejectUnauthorized: !options.skipTlsVerification,
-  });
-  return {
-    send: (lines, body) =>
-      new Promise((resolve, reject) => {
-        const headers = { ...recordOf(lines), "content-length": body.length };
-        const req = request(url, { agent, method: "POST", headers });
-        const timer = setTimeout(() => {
-          reject(new Error(`no answer within ${options.timeoutMs} ms`));
-          req.destroy();
-        }, options.timeoutMs);
-        req.on("error", reject).on("close", () => {
-          clearTimeout(timer);
-        });
-        req.on("response", (res) => {
-          // An app that refuses an upload may close the connection while the body is still being written.
-          req.off("error", reject).on("error", () => undefined);
-          readAll(res).then(resolve, reject);
-        });
-        req.end(body);
-      }),
-    close: () => {
-      agent.destroy();
-    },
-  };
+/**
+ * Sends requests to one app. It keeps the bytes of an answer; the sender of the testing kit decodes them as
+ * text.
+ */
+export class AppClient {
+  readonly #url: URL;
+  readonly #timeoutMs: number;
+  readonly #agent: http.Agent;
+
+  constructor(url: URL, { timeoutMs, skipTlsVerification }: AppClientOptions) {
+    this.#url = url;
+    this.#timeoutMs = timeoutMs;
+    const { Agent } = protocolOf(url);
+    // No idle connection is reused: the app could close it while a delivery is on its way.
+    this.#agent = new Agent({
+      keepAlive: true,
+      maxFreeSockets: 0,
+      rejectUnauthorized: !skipTlsVerification,
+    });
+  }
+
+  /** Rejects when the answer is missing, incomplete or too long. */
+  send(lines: readonly HeaderLine[], body: Uint8Array): Promise<AppAnswer> {
+    return new Promise((resolve, reject) => {
+      const headers = { ...recordOf(lines), "content-length": body.length };
+      const { request } = protocolOf(this.#url);
+      const req = request(this.#url, { agent: this.#agent, method: "POST", headers });
+      const timer = setTimeout(() => {
+        reject(new Error(`no answer within ${this.#timeoutMs} ms`));
+        req.destroy();
+      }, this.#timeoutMs);
+      req.on("error", reject).on("close", () => {
+        clearTimeout(timer);
+      });
+      req.on("response", (res) => {
+        // An app that refuses an upload may close the connection while the body is still being written.
+        req.off("error", reject).on("error", () => undefined);
+        readAll(res).then(resolve, reject);
+      });
+      req.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+function protocolOf({ protocol }: URL): typeof http | typeof https {
+  return protocol === "https:" ? https : http;
 }
 
 async function readAll(res: http.IncomingMessage): Promise<AppAnswer> {

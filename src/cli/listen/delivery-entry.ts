@@ -5,7 +5,7 @@ import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js
 import type { Finding } from "../../testing/diagnosis/finding.js";
 import type { Intake } from "./delivery-intake.js";
 import type { Forwarded } from "./forwarder.js";
-import type { Judgement } from "./judging-receiver.js";
+import type { Verification } from "./verifying-receiver.js";
 import { printableLine } from "../terminal/printable.js";
 
 /** The entry of `listen` for one request. Without `body` it holds no personal data. */
@@ -58,8 +58,8 @@ export async function entryOf(
   intake: Intake,
   { secrets, maxBodyBytes, isDiagnosed, showsBody }: EntryOptions,
 ): Promise<DeliveryEntry> {
-  const { at, body, bytes, judgement, forwarded, status, durationMs } = intake;
-  const { outcome } = judgement.response;
+  const { at, body, bytes, verification, forwarded, status, durationMs } = intake;
+  const { outcome } = verification.response;
   const isSearched = isDiagnosed && DIAGNOSED.has(outcome);
   return {
     at: at.toISOString(),
@@ -67,7 +67,7 @@ export async function entryOf(
     status,
     bytes,
     durationMs: Number(durationMs.toFixed(1)),
-    ...idOf(judgement),
+    ...idOf(verification),
     reasons: forwarded && GOOD.has(outcome) ? [] : await reasonsOf(intake, isSearched),
     findings: isSearched ? await findingsOf(intake, secrets, maxBodyBytes) : [],
     ...(forwarded && { forwarded: forwardedOf(forwarded) }),
@@ -76,7 +76,7 @@ export async function entryOf(
 }
 
 /** Only these two fields: an authentic delivery also holds its body. */
-function idOf({ authentic }: Judgement): Pick<DeliveryEntry, "id" | "type"> {
+function idOf({ authentic }: Verification): Pick<DeliveryEntry, "id" | "type"> {
   return authentic === undefined ? {} : { id: authentic.id, type: authentic.type };
 }
 
@@ -102,7 +102,7 @@ async function findingsOf(
 
 /** The reasons, with the usual causes unless the cause itself was searched for. */
 async function reasonsOf(
-  { judgement: { response, authentic }, body }: Intake,
+  { verification: { response, authentic }, body }: Intake,
   isSearched: boolean,
 ): Promise<readonly string[]> {
   const { outcome } = response;

@@ -1,11 +1,11 @@
-import type { RequestListener } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { writeAnswer, type WritableAnswer } from "../../../adapters/http/node-answer.js";
 import { nodeHandler } from "../../../adapters/node.js";
 import type { WebhookResponse } from "../../answer/answer.js";
 import { bytesOfBody, type WebhookRequest, UnreadableBody } from "../../delivery/request.js";
 import type { HeaderLine } from "../../testing/sending/wire.js";
 import { linesOfRawHeaders, type Forwarded, type Forwarder } from "./forwarder.js";
-import type { Judge, Judgement } from "./judging-receiver.js";
+import type { Verification, VerifyingReceiver } from "./verifying-receiver.js";
 
 /** A request and its result. */
 export interface Intake {
@@ -16,7 +16,7 @@ export interface Intake {
   readonly body: Uint8Array | undefined;
   /** How many bytes were received. */
   readonly bytes: number;
-  readonly judgement: Judgement;
+  readonly verification: Verification;
   /** The app's answer, or the reason why there is none. Undefined if nothing was forwarded. */
   readonly forwarded: Forwarded | undefined;
   /** HTTP status of the answer. */
@@ -33,48 +33,51 @@ const APP_SILENT = {
 } as const;
 
 /**
- * Makes the listener of the server. It judges each request and forwards it to the app, also a bad one. The
- * app decides the answer. Without an app the judge decides it.
+ * Takes each request of the server: verifies it and forwards it to the app, also a bad one. The app decides
+ * the answer. Without an app the receiver decides it.
  */
-export function createIntake(
-  { judge, receiver }: Judge,
-  forwarder: Forwarder | undefined,
-  onIntake: (intake: Intake) => void,
-): RequestListener {
-  const take = async (request: WebhookRequest, lines: readonly HeaderLine[]): Promise<Intake> => {
+export class DeliveryIntake {
+  constructor(
+    private readonly receiver: VerifyingReceiver,
+    private readonly forwarder: Forwarder | undefined,
+    private readonly onIntake: (intake: Intake) => void,
+  ) {}
+
+  /** Answers one request. */
+  answer(req: IncomingMessage, res: ServerResponse): void {
+    // One adapter per request, to have the raw headers: Node's parsed headers join or drop a header that is
+    // sent twice.
+    const lines = linesOfRawHeaders(req.rawHeaders);
+    const receive = async (request: WebhookRequest): Promise<WebhookResponse> => {
+      const intake = await this.#take(request, lines);
+      this.onIntake(intake);
+      // Written before the adapter writes, which then does nothing: an app's answer may be any bytes.
+      if (intake.forwarded) writeAnswer(req, res, passedOn(intake.forwarded));
+      return intake.verification.response;
+    };
+    nodeHandler({ ...this.receiver.receiver, receive })(req, res);
+  }
+
+  async #take(request: WebhookRequest, lines: readonly HeaderLine[]): Promise<Intake> {
     const at = new Date();
     const startedAt = performance.now();
-    const judgement = await judge(request);
-    const { outcome, status } = judgement.response;
+    const verification = await this.receiver.verify(request);
+    const { outcome, status } = verification.response;
     const read = receivedOf(request);
     const isDelivery = outcome !== "method_not_allowed" && outcome !== "reachable";
     const body = isDelivery ? read.body : undefined;
-    const forwarded = body && (await forwarder?.forward(lines, body));
+    const forwarded = body && (await this.forwarder?.forward(lines, body));
     return {
       at,
       lines,
       body,
       bytes: read.bytes,
-      judgement,
+      verification,
       forwarded,
       status: forwarded ? passedOn(forwarded).status : status,
       durationMs: performance.now() - startedAt,
     };
-  };
-
-  return (req, res) => {
-    // One adapter per request, to have the raw headers: Node's parsed headers join or drop a header that is
-    // sent twice.
-    const lines = linesOfRawHeaders(req.rawHeaders);
-    const receive = async (request: WebhookRequest): Promise<WebhookResponse> => {
-      const intake = await take(request, lines);
-      onIntake(intake);
-      // Written before the adapter writes, which then does nothing: an app's answer may be any bytes.
-      if (intake.forwarded) writeAnswer(req, res, passedOn(intake.forwarded));
-      return intake.judgement.response;
-    };
-    nodeHandler({ ...receiver, receive })(req, res);
-  };
+  }
 }
 
 function receivedOf({ body }: WebhookRequest): Pick<Intake, "body" | "bytes"> {

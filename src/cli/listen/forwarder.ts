@@ -1,6 +1,6 @@
 import { outcomeOf, type HeaderLine } from "../../testing/sending/wire.js";
 import { sendFault } from "../send/exchange.js";
-import { createAppClient, type AppAnswer } from "./app-client.js";
+import { AppClient, type AppAnswer, type AppClientOptions } from "./app-client.js";
 
 /** Headers of one connection (RFC 9110, section 7.6.1), and those that the next connection sets itself. */
 const CONNECTION_HEADERS = [
@@ -24,37 +24,35 @@ export type Forwarded =
   | (AppAnswer & { readonly outcome: string | undefined; readonly ms: number })
   | { readonly error: string; readonly ms: number };
 
-/** Forwards requests to an app. */
-export interface Forwarder {
-  readonly forward: (headers: readonly HeaderLine[], body: Uint8Array) => Promise<Forwarded>;
-  readonly close: () => void;
-}
-
 /**
- * Makes a forwarder. It sends the exact bytes and every header line that does not belong to the connection,
- * and requests an uncompressed answer, so that the listing can read its outcome.
+ * Forwards requests to an app: the exact bytes, and every header line that does not belong to the
+ * connection. Requests an uncompressed answer, so that the listing can read its outcome.
  */
-export function createForwarder(
-  url: URL,
-  options: { readonly timeoutMs: number; readonly skipTlsVerification: boolean },
-): Forwarder {
-  const app = createAppClient(url, options);
-  return {
-    async forward(headers, body) {
-      const startedAt = performance.now();
-      const since = (): number => performance.now() - startedAt;
-      try {
-        const lines = [...forwardedLines(headers), ["Accept-Encoding", "identity"]] as const;
-        const answer = await app.send(lines, body);
-        if (isCompressed(answer)) return { error: "its answer is compressed", ms: since() };
-        const outcome = outcomeOf(new TextDecoder().decode(answer.body));
-        return { ...answer, outcome, ms: since() };
-      } catch (error) {
-        return { error: sendFault(error), ms: since() };
-      }
-    },
-    close: app.close,
-  };
+export class Forwarder {
+  readonly #app: AppClient;
+
+  constructor(url: URL, options: AppClientOptions) {
+    this.#app = new AppClient(url, options);
+  }
+
+  /** Never rejects. */
+  async forward(headers: readonly HeaderLine[], body: Uint8Array): Promise<Forwarded> {
+    const startedAt = performance.now();
+    const since = (): number => performance.now() - startedAt;
+    try {
+      const lines = [...forwardedLines(headers), ["Accept-Encoding", "identity"]] as const;
+      const answer = await this.#app.send(lines, body);
+      if (isCompressed(answer)) return { error: "its answer is compressed", ms: since() };
+      const outcome = outcomeOf(new TextDecoder().decode(answer.body));
+      return { ...answer, outcome, ms: since() };
+    } catch (error) {
+      return { error: sendFault(error), ms: since() };
+    }
+  }
+
+  close(): void {
+    this.#app.close();
+  }
 }
 
 /** A compressed answer cannot be forwarded: its outcome is unreadable, and `Content-Encoding` is dropped. */

@@ -17,7 +17,8 @@ export interface Following {
   readonly id: string;
   /** Whether the secret is made up. An acknowledgement is then the failure. */
   readonly isWrong: boolean;
-  readonly copies: number;
+  /** How many times each attempt sends the request. */
+  readonly times: number;
   readonly concurrent: boolean;
   /** How many times faster than the gateway it waits. */
   readonly speed: number;
@@ -28,7 +29,7 @@ export interface Following {
 
 /** Delivers as the gateway does until it is acknowledged or given up, and shows each attempt. */
 export async function followRetries(io: CommandIo, following: Following): Promise<number> {
-  const { url, content, secret, id, isWrong, copies, concurrent, speed, timeoutMs } = following;
+  const { url, content, secret, id, isWrong, times, concurrent, speed, timeoutMs } = following;
   const { out, signal } = io;
   const { insecure, json } = following;
   const twin = createGatewayTwin({
@@ -39,7 +40,7 @@ export async function followRetries(io: CommandIo, following: Following): Promis
     clock: createScaledClock(speed),
     signal,
     onAttempt: (attempt) => {
-      if (!json) out.write(`${attemptLine(out, attempt, copies)}\n`);
+      if (!json) out.write(`${attemptLine(out, attempt, times)}\n`);
     },
   });
   if (!json) {
@@ -48,7 +49,7 @@ export async function followRetries(io: CommandIo, following: Following): Promis
       `  ${content.type} ${id}, ${content.body.length} bytes, waits ${speed} times as fast\n\n`,
     );
   }
-  const delivery = await twin.deliver(content, { id, copies, concurrent });
+  const delivery = await twin.deliver(content, { id, times, concurrent });
   await twin.close();
   const isAcknowledged = delivery.end === "acknowledged";
   const silent = isWrong ? unansweredIn(delivery) : undefined;
@@ -69,12 +70,12 @@ export async function followRetries(io: CommandIo, following: Following): Promis
   return passed ? EXIT.passed : EXIT.failed;
 }
 
-function attemptLine({ style }: Output, attempt: TwinAttempt, copies: number): string {
-  const { number, copy, waitedMs: gapMs, status, outcome, error, ms, result } = attempt;
+function attemptLine({ style }: Output, attempt: TwinAttempt, times: number): string {
+  const { number, repeat, waitedMs: gapMs, status, outcome, error, ms, result } = attempt;
   const { text, format } = READINGS[result];
   const wait = number === 1 ? "at once" : `after ${inWords(gapMs)}`;
   return [
-    `${number}${copies > 1 ? `.${copy + 1}` : ""}`.padStart(copies > 1 ? 5 : 3),
+    `${number}${times > 1 ? `.${repeat + 1}` : ""}`.padStart(times > 1 ? 5 : 3),
     style("dim", wait.padEnd(17)),
     style(format, status === undefined ? "  –" : String(status)),
     printableLine(error ?? outcome ?? "–", 80).padEnd(18),
@@ -84,7 +85,7 @@ function attemptLine({ style }: Output, attempt: TwinAttempt, copies: number): s
 }
 
 function waitedMs({ attempts }: TwinDelivery): number {
-  const first = attempts.filter(({ copy }) => copy === 0);
+  const first = attempts.filter(({ repeat }) => repeat === 0);
   return first.reduce((total, attempt) => total + attempt.waitedMs, 0);
 }
 

@@ -38,7 +38,7 @@ export function describeAnswers(
     ...answerCells(answer),
   ]);
   const columns = [
-    ...(answers.length > 1 ? [{ title: "Copy", align: "right" as const }] : []),
+    ...(answers.length > 1 ? [{ title: "Request", align: "right" as const }] : []),
     ...ANSWER_COLUMNS,
   ];
   output.write(`${renderTable(columns, rows, output).join("\n")}\n\n`);

@@ -1,4 +1,4 @@
-import type { MaybeLater } from "../../common/promises.js";
+import type { ValueOrPromise } from "../../common/promises.js";
 import type { SignedHead } from "./signed-head.js";
 
 /**
@@ -9,10 +9,10 @@ export interface MacBackend<Key> {
   /** Makes the key from a secret's UTF-8 bytes, which are never empty. Called once per secret. */
   importKey(secret: string): Key;
   /** The MAC as 64 lower-case hexadecimal digits. */
-  sign(key: Key, head: SignedHead, body: Uint8Array): MaybeLater<string>;
+  sign(key: Key, head: SignedHead, body: Uint8Array): ValueOrPromise<string>;
   /**
    * Whether `signature`, any text, is `v1=` and the MAC in hexadecimal digits of any letter case.
    * Compares in constant time.
    */
-  verify(key: Key, head: SignedHead, body: Uint8Array, signature: string): MaybeLater<boolean>;
+  verify(key: Key, head: SignedHead, body: Uint8Array, signature: string): ValueOrPromise<boolean>;
 }

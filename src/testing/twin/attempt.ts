@@ -12,8 +12,8 @@ import type { TwinAttempt } from "./twin-delivery.js";
 export interface PlannedDelivery extends UnsentDelivery {
   /** The delivery's own random source: its faults do not depend on deliveries that run beside it. */
   readonly random: Random;
-  /** How many requests each attempt makes. */
-  readonly copies: number;
+  /** How many times each attempt sends the request. */
+  readonly times: number;
   /** Whether these requests are sent at the same time or one after another. */
   readonly concurrent: boolean;
 }
@@ -40,14 +40,14 @@ export interface AttemptStart {
 
 /** An attempt after it was made. */
 export interface MadeAttempt {
-  /** The first request, then its copies. */
+  /** The first request, then its repeats. */
   readonly records: readonly [TwinAttempt, ...TwinAttempt[]];
   readonly request: WireRequest;
 }
 
 /**
- * Makes one attempt: a request and its copies, which are the same request again. The gateway delivers at
- * least once. Only the answer to the first request counts, since the gateway itself sends no copies.
+ * Makes one attempt: a request, and its repeats if it is sent several times. The gateway delivers at least
+ * once. Only the answer to the first request counts, since the gateway itself repeats none in an attempt.
  *
  * Undefined when the twin was stopped before anything was sent.
  */
@@ -56,7 +56,7 @@ export async function makeAttempt(
   { number, waitedMs, built }: AttemptStart,
   { clock, sendOnce, faults, isStopped, onAttempt }: AttemptTools,
 ): Promise<MadeAttempt | undefined> {
-  const { id, webhook, random, copies, concurrent } = delivery;
+  const { id, webhook, random, times, concurrent } = delivery;
   const { fault, isDuplicated, isDoubled } = drawFaults(faults, random);
   const at = clock.now();
   const build = (): Promise<WireRequest> => buildRequest(delivery, at);
@@ -64,12 +64,12 @@ export async function makeAttempt(
   // After a stop the request would open a connection that nothing closes.
   if (isStopped()) return undefined;
 
-  const send = async (copy: number, injected?: Fault): Promise<TwinAttempt> => {
-    const sentAt = new Date(copy === 0 ? at : clock.now());
+  const send = async (repeat: number, injected?: Fault): Promise<TwinAttempt> => {
+    const sentAt = new Date(repeat === 0 ? at : clock.now());
     const exchange =
       injected === "request_lost" ? LOST_REQUEST : await sendOnce(webhook.sender, request);
     const record: TwinAttempt = {
-      ...{ id, webhook: webhook.title, number, copy, at: sentAt, waitedMs },
+      ...{ id, webhook: webhook.title, number, repeat, at: sentAt, waitedMs },
       ...(injected === undefined ? readAnswer(exchange) : { ...INJECTED, fault: injected }),
       ms: exchange.ms,
     };
@@ -77,16 +77,16 @@ export async function makeAttempt(
     return record;
   };
 
-  const sentTogether = (concurrent ? copies : 1) + (isDoubled ? 1 : 0);
-  const sentAfterwards = (concurrent ? 0 : copies - 1) + (isDuplicated ? 1 : 0);
+  const sentTogether = (concurrent ? times : 1) + (isDoubled ? 1 : 0);
+  const sentAfterwards = (concurrent ? 0 : times - 1) + (isDuplicated ? 1 : 0);
   const first = send(0, fault);
-  // A request that never leaves has no copies.
+  // A request that never leaves has no repeats.
   if (fault === "request_lost") return { records: [await first], request };
 
   const doubles = Array.from({ length: sentTogether - 1 }, (_, double) => send(double + 1));
   const records: [TwinAttempt, ...TwinAttempt[]] = [await first, ...(await Promise.all(doubles))];
-  for (let copy = sentTogether; copy < sentTogether + sentAfterwards && !isStopped(); copy++) {
-    records.push(await send(copy));
+  for (let sent = sentTogether; sent < sentTogether + sentAfterwards && !isStopped(); sent++) {
+    records.push(await send(sent));
   }
   return { records, request };
 }

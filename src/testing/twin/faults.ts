@@ -10,7 +10,7 @@ export interface FaultOptions {
   /** The request is sent once more after its answer. */
   readonly duplicateRate?: number | undefined;
   /** The request is sent twice at the same time. */
-  readonly concurrentCopiesRate?: number | undefined;
+  readonly concurrentDuplicateRate?: number | undefined;
   /** The request never arrives. */
   readonly networkErrorRate?: number | undefined;
   /** The request arrives and is handled, but its answer is lost. */
@@ -34,7 +34,7 @@ export interface FaultPlan {
 
 const FAULT_NAMES: readonly (keyof FaultOptions)[] = [
   "duplicateRate",
-  "concurrentCopiesRate",
+  "concurrentDuplicateRate",
   "networkErrorRate",
   "lostAnswerRate",
 ];
@@ -50,7 +50,7 @@ export function checkFaults(given: FaultOptions = {}): FaultRates {
     numberOption(name, options[name], { fallback: 0, min: 0, max: 1 });
   return {
     duplicateRate: rate("duplicateRate"),
-    concurrentCopiesRate: rate("concurrentCopiesRate"),
+    concurrentDuplicateRate: rate("concurrentDuplicateRate"),
     networkErrorRate: rate("networkErrorRate"),
     lostAnswerRate: rate("lostAnswerRate"),
   };
@@ -60,7 +60,7 @@ export function checkFaults(given: FaultOptions = {}): FaultRates {
 export function drawFaults(rates: FaultRates, random: Random): FaultPlan {
   // All four are always drawn, so that changing one rate does not move the other faults of a seed.
   const isDuplicated = random.fraction() < rates.duplicateRate;
-  const isDoubled = random.fraction() < rates.concurrentCopiesRate;
+  const isDoubled = random.fraction() < rates.concurrentDuplicateRate;
   const isRequestLost = random.fraction() < rates.networkErrorRate;
   const isAnswerLost = random.fraction() < rates.lostAnswerRate;
   const fault = isRequestLost ? "request_lost" : isAnswerLost ? "answer_lost" : undefined;

@@ -108,7 +108,7 @@ export function createGatewayTwin(
   /** Starts one delivery for each active webhook of the event's type. */
   const start = (
     event: TwinEvent,
-    { id, copies, concurrent = false }: DeliverOptions,
+    { id, times, concurrent = false }: DeliverOptions,
     room?: Semaphore,
   ): readonly Promise<TwinDelivery>[] => {
     const { type, body } = bodyOf(event);
@@ -116,11 +116,11 @@ export function createGatewayTwin(
       (webhook) => webhook.type === undefined || webhook.type === type,
     );
     checkId(id, called.length);
-    const requests = integerOption("copies", copies, { fallback: 1, min: 1, max: 1000 });
+    const requests = integerOption("times", times, { fallback: 1, min: 1, max: 1000 });
     return called.map((webhook) => {
       const planned: PlannedDelivery = {
         ...{ id: id ?? drawDeliveryId(random), type, body, webhook, concurrent },
-        copies: requests,
+        times: requests,
         random: createRandom(random.below(4_294_967_296)),
       };
       return shutdown.track(run(planned, room));
@@ -129,22 +129,22 @@ export function createGatewayTwin(
 
   return {
     async deliver(event, deliverOptions = {}) {
-      const own = ownOptions("deliver", deliverOptions, ["id", "copies", "concurrent"]);
+      const own = ownOptions("deliver", deliverOptions, ["id", "times", "concurrent"]);
       const deliveries = await Promise.all(start(event, own));
       const [only] = deliveries;
       return isSingle && only !== undefined ? only : deliveries;
     },
 
     async deliverMany(events, manyOptions = {}) {
-      const names = ["concurrency", "copies", "concurrent"];
-      const { concurrency, copies, concurrent } = ownOptions("deliverMany", manyOptions, names);
+      const names = ["concurrency", "times", "concurrent"];
+      const { concurrency, times, concurrent } = ownOptions("deliverMany", manyOptions, names);
       const bounds = { fallback: 64, min: 1, max: 10_000 };
       const room = new Semaphore(integerOption("concurrency", concurrency, bounds));
       const running: Promise<TwinDelivery>[] = [];
       for (const event of events) {
         await room.available();
         if (shutdown.isStopped) break;
-        running.push(...start(event, { copies, concurrent }, room));
+        running.push(...start(event, { times, concurrent }, room));
       }
       return reportOn(seed, await Promise.all(running));
     },

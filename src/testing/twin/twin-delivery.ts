@@ -12,8 +12,8 @@ export interface TwinAttempt {
   readonly webhook: string;
   /** Number of the attempt, from 1. */
   readonly number: number;
-  /** 0 for the first request of the attempt, from 1 for its copies. Only the answer to request 0 counts. */
-  readonly copy: number;
+  /** 0 for the first request of the attempt, from 1 for its repeats. Only the answer to request 0 counts. */
+  readonly repeat: number;
   /** When the request was built, on the twin's clock. */
   readonly at: Date;
   /** The gap before the attempt, in milliseconds of the retry schedule. */

@@ -73,8 +73,8 @@ export interface DeliverOptions {
    * How many times each attempt sends the request, always with the same id. From 1 to 1 000, default 1. Only
    * the answer to the first counts. The history has all of them.
    */
-  readonly copies?: number | undefined;
-  /** Whether the copies are sent at the same time. Default false: one after another. */
+  readonly times?: number | undefined;
+  /** Whether they are sent at the same time. Default false: one after another. */
   readonly concurrent?: boolean | undefined;
 }
 
@@ -86,7 +86,7 @@ export interface DeliverManyOptions {
    */
   readonly concurrency?: number | undefined;
   /** As in `DeliverOptions`. */
-  readonly copies?: number | undefined;
+  readonly times?: number | undefined;
   /** As in `DeliverOptions`. */
   readonly concurrent?: boolean | undefined;
 }

@@ -14,7 +14,7 @@ export interface TwinReport {
   readonly exhausted: number;
   /** How many deliveries were stopped with the twin. */
   readonly stopped: number;
-  /** How many requests were sent, copies and lost requests included. */
+  /** How many requests were sent, repeats and lost requests included. */
   readonly requests: number;
   /** The deliveries that were given up or exhausted: the gateway never sends them again. */
   readonly lost: readonly TwinDelivery[];

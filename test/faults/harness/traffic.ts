@@ -42,7 +42,7 @@ export interface Traffic {
 /** The ten attempts of the gateway's schedule, which take 6 h 40 min, in 9.6 seconds. */
 const SPEED = 2_500;
 const DUPLICATE_RATE = 0.05;
-const COPIES_RATE = 0.05;
+const CONCURRENT_RATE = 0.05;
 const FORGERY_RATE = 0.02;
 const TICK_MS = 20;
 /** With this many unfinished deliveries the machine is too slow for the plan, and new ones wait. */
@@ -58,7 +58,7 @@ export function startTraffic(
   const twin = createGatewayTwin({
     target: genuine.handle,
     ...{ secret, seed, clock: createScaledClock(SPEED), timeoutMs: 5_000 },
-    faults: { duplicateRate: DUPLICATE_RATE, concurrentCopiesRate: COPIES_RATE },
+    faults: { duplicateRate: DUPLICATE_RATE, concurrentDuplicateRate: CONCURRENT_RATE },
     refreshTimestamp: own.repeatsTimestamp !== true,
   });
   const maxOpen = own.openAtOnce ?? MAX_OPEN;

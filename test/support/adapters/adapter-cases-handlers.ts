@@ -14,7 +14,7 @@ const DUPLICATE: Expected = { status: 200, outcome: "duplicate" };
 /** The rest of a one-second lease, rounded up to whole seconds. */
 const LEASE_MS = 1_000;
 const IN_FLIGHT: Expected = { status: 409, outcome: "in_flight", retryAfter: "1" };
-const COPIES = 8;
+const REQUESTS = 8;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -84,13 +84,13 @@ function slow(
 export const handlerCases: readonly AdapterCase[] = [
   failingOnce(
     "handler_rejects",
-    "a handler that rejects is answered 500, and the next copy runs it again",
+    "a handler that rejects is answered 500, and the next attempt runs it again",
     { status: 500, outcome: "handler_failed" },
     () => Promise.reject(new Error("no database")),
   ),
   failingOnce(
     "handler_throws",
-    "a handler that throws is answered 500, and the next copy runs it again",
+    "a handler that throws is answered 500, and the next attempt runs it again",
     { status: 500, outcome: "handler_failed" },
     () => {
       throw new Error("no database");
@@ -124,16 +124,22 @@ export const handlerCases: readonly AdapterCase[] = [
       });
     },
   },
-  slow("slow_success", "a late success counts: the next copy is a duplicate", false, DUPLICATE, 1),
+  slow(
+    "slow_success",
+    "a late success counts: the next attempt is a duplicate",
+    false,
+    DUPLICATE,
+    1,
+  ),
   slow(
     "slow_failure",
-    "a late failure counts: the next copy is handled anew",
+    "a late failure counts: the next attempt is handled anew",
     true,
     { status: 500, outcome: "handler_failed" },
     2,
   ),
   {
-    id: "concurrent_copies",
+    id: "concurrent_requests",
     title: "one of several concurrent duplicates is handled, and none is acknowledged before",
     run: (target) => {
       const work = deferred();
@@ -143,16 +149,16 @@ export const handlerCases: readonly AdapterCase[] = [
         async ({ expect, send, runs }) => {
           let answered = 0;
           const othersAnswered = deferred();
-          const copy = async () => {
+          const request = async () => {
             const answer = await send(await signed());
             answered += 1;
-            if (answered === COPIES - 1) othersAnswered.resolve();
+            if (answered === REQUESTS - 1) othersAnswered.resolve();
             return answer;
           };
-          const copies = Array.from({ length: COPIES }, copy);
+          const requests = Array.from({ length: REQUESTS }, request);
           await othersAnswered.promise;
           work.resolve();
-          const answers = await Promise.all(copies);
+          const answers = await Promise.all(requests);
           const acknowledged = answers.filter(({ status }) => status === 200);
           ensureEqual("acknowledged", acknowledged.length, 1);
           for (const answer of answers) judge(answer, answer.status === 200 ? HANDLED : IN_FLIGHT);
