@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,7 +34,7 @@ const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
 export async function runUnitTests(major: number): Promise<UnitTestResult> {
   const folder = mkdtempSync(path.join(tmpdir(), "unit-tests-"));
   const file = path.join(folder, "report.json");
-  const vitest = createRequire(import.meta.url).resolve("vitest/vitest.mjs");
+  const vitest = "node_modules/vitest/vitest.mjs";
   const projects = ["--project", "node", "--project", "web"];
   const reporter = ["--reporter=json", `--outputFile=${file}`];
   const run = promisify(execFile)(nodeProgram(major), [vitest, "run", ...projects, ...reporter], {

@@ -30,20 +30,20 @@ const row = (
     ),
 });
 
-const api = { path: "/api/webhook" };
-const app = { path: "/webhook" };
+const api = { path: "/api/webhooks/gateway" };
+const app = { path: "/webhooks/gateway" };
 const built = { build: [process.execPath, NEXT, "build"] } as const;
 
 /** Both kinds of routes of Next, in its development server and in a production build. */
 export const rows: readonly Platform[] = [
-  row({ name: "Next pages/api, dev", app: "pages/api/webhook.js" }, api),
-  row({ name: "Next app route, dev", app: "app/webhook/route.js" }, app),
+  row({ name: "Next pages/api, dev", app: "pages/api/webhooks/gateway.js" }, api),
+  row({ name: "Next app route, dev", app: "app/webhooks/gateway/route.js" }, app),
   row(
-    { name: "Next pages/api, built", app: "pages/api/webhook.js", isSlow: true },
+    { name: "Next pages/api, built", app: "pages/api/webhooks/gateway.js", isSlow: true },
     { ...api, ...built },
   ),
   row(
-    { name: "Next app route, built", app: "app/webhook/route.js", isSlow: true },
+    { name: "Next app route, built", app: "app/webhooks/gateway/route.js", isSlow: true },
     { ...app, ...built },
   ),
 ];

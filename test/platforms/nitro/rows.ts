@@ -8,14 +8,14 @@ export const rows: readonly Platform[] = [
     name: "Nitro 2",
     folder: "nitro",
     version: () => installedVersion("nitro", "nitropack"),
-    app: "routes/webhook.mjs",
+    app: "routes/webhooks/gateway.mjs",
     start: (ledgerUrl) =>
       startServer(
         {
           folder: "nitro",
           build: [process.execPath, "node_modules/nitropack/dist/cli/index.mjs", "build"],
           args: () => [".output/server/index.mjs"],
-          path: "/webhook",
+          path: "/webhooks/gateway",
         },
         ledgerUrl,
       ),

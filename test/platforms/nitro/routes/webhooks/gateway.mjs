@@ -1,6 +1,5 @@
+import { fromNodeMiddleware } from "h3";
 import { nodeHandler } from "identity-gateway-webhooks/node";
 import { receiver } from "../../receiver.mjs";
 
-export const config = { api: { bodyParser: false } };
-
-export default nodeHandler(receiver);
+export default fromNodeMiddleware(nodeHandler(receiver));
