@@ -402,7 +402,10 @@ describe("a transactional store", () => {
   test("has rolled back a handler that is given up before the function returns", async () => {
     const ended: string[] = [];
     const { options, reports } = createCollector();
-    const receiver = alarmReceiver(() => never(), { ...options, store: transactions(ended) as never });
+    const receiver = alarmReceiver(() => never(), {
+      ...options,
+      store: transactions(ended) as never,
+    });
     const { result, ms } = await invoke(receiver);
     await vi.advanceTimersByTimeAsync(9_199);
     expect([ended, ms()]).toEqual([[], undefined]);

@@ -19,6 +19,8 @@ export interface EventForm {
   readonly answerOf: (result: unknown) => FrontAnswer;
   /** Of a header that was sent twice the function sees the last value only. */
   readonly hidesRepeats?: true;
+  /** A larger body is answered 413 by the front. */
+  readonly maxBodyBytes?: number;
 }
 
 const TEXT_TYPE = /^(?:text\/|application\/(?:json|javascript|xml)\b|$)/;
@@ -149,6 +151,7 @@ export const EVENT_FORMS: readonly EventForm[] = [
       loadBalancer(request, { headers: valuesOf(lowered(request.headers), last) }),
     answerOf,
     hidesRepeats: true,
+    maxBodyBytes: 1_048_576,
   },
   {
     name: "ALB with multi-value headers",
@@ -156,5 +159,6 @@ export const EVENT_FORMS: readonly EventForm[] = [
     eventOf: (request) =>
       loadBalancer(request, { multiValueHeaders: listsOf(lowered(request.headers)) }),
     answerOf: (result) => answerOf(result, true),
+    maxBodyBytes: 1_048_576,
   },
 ];
