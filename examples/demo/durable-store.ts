@@ -1,16 +1,18 @@
 import Database from "better-sqlite3";
 import type { DeliveryStore } from "identity-gateway-webhooks";
+import { d1Schema, d1Store } from "identity-gateway-webhooks/cloudflare";
 import { postgresStore } from "identity-gateway-webhooks/postgres";
 import { redisStore } from "identity-gateway-webhooks/redis";
 import { sqliteStore } from "identity-gateway-webhooks/sqlite";
 import pg from "pg";
 import { createClient } from "redis";
 import type { StoreName } from "./command-line.js";
+import { remoteD1 } from "./d1.js";
 
 /** Where a store keeps its data. Plain, so that it can be sent to another process. */
 export interface StorePlace {
   readonly store: StoreName;
-  /** A file for SQLite, otherwise the URL of the server. */
+  /** A file for SQLite, otherwise the URL of the server; for D1 that of a Worker in front of it. */
   readonly location: string;
   /** The table or the key prefix, unique to one run of the demo. */
   readonly name: string;
@@ -43,6 +45,14 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
       // The file is removed with its folder.
       clear: () => Promise.resolve(),
     });
+  },
+
+  async d1({ location, name }) {
+    const database = remoteD1(location);
+    await database.batch([database.prepare(d1Schema(name))]);
+    // The database ends with its workerd.
+    const nothing = () => Promise.resolve();
+    return { store: d1Store({ database, table: name }), close: nothing, clear: nothing };
   },
 
   async redis({ location, name }) {

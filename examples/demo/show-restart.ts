@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StoreName } from "./command-line.js";
+import { startD1 } from "./d1.js";
 import { openStore, type DurableStore, type StorePlace } from "./durable-store.js";
 import { createLedger } from "./ledger.js";
 import { deliverAcrossRestart } from "./restart.js";
@@ -19,13 +20,14 @@ export class StoreUnavailableError extends Error {
 
 /** Kills a receiver and starts it again on the same store. The store is new, and removed in the end. */
 export async function showRestart(store: StoreName, url: string | undefined): Promise<Result> {
+  const d1 = store === "d1" ? await openD1() : undefined;
   const folder = await mkdtemp(join(tmpdir(), "gateway-demo-"));
+  const effects = join(folder, "effects.txt");
   const place: StorePlace = {
     store,
-    location: url ?? join(folder, "deliveries.db"),
+    location: d1?.url ?? url ?? join(folder, "deliveries.db"),
     name: `gateway_demo_${randomUUID().slice(0, 8)}`,
   };
-  const effects = join(folder, "effects.txt");
   try {
     await writeFile(effects, "");
     const opened = await open(place);
@@ -35,6 +37,7 @@ export async function showRestart(store: StoreName, url: string | undefined): Pr
       await remove(opened, place);
     }
   } finally {
+    await d1?.stop();
     await rm(folder, { recursive: true });
   }
 }
@@ -64,6 +67,15 @@ async function open(place: StorePlace): Promise<DurableStore> {
   }
 }
 
+async function openD1(): ReturnType<typeof startD1> {
+  try {
+    return await startD1();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreUnavailableError(`Cloudflare D1 on workerd cannot be used: ${reason}`);
+  }
+}
+
 /** Compiles better-sqlite3, which `npm ci` only unpacks, unless this Node can load it already. */
 function buildSqliteDriver(): void {
   try {
@@ -86,6 +98,7 @@ async function remove({ clear, close }: DurableStore, place: StorePlace): Promis
 /** The store for display. Of a URL only the host, since the rest may hold a password. */
 function nameOf({ store, location }: StorePlace): string {
   if (store === "sqlite") return "an SQLite file";
+  if (store === "d1") return "Cloudflare D1 on workerd";
   const host = URL.canParse(location) ? new URL(location).host : "";
   return `${store === "redis" ? "Redis" : "PostgreSQL"} at ${host || "that URL"}`;
 }

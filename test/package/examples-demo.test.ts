@@ -61,6 +61,12 @@ describe("npm run demo -- --store sqlite", () => {
   });
 });
 
+describe("npm run demo -- --store d1", () => {
+  it("npm run demo -- --store d1 kills the receiver, starts it again, and a redelivery is a duplicate", async () => {
+    expectRestart(await runDemo(["--store", "d1"]), "Cloudflare D1 on workerd");
+  });
+});
+
 describeRedis("npm run demo -- --store redis", () => {
   let server: RedisServer;
   let client: RedisClientType;
@@ -145,8 +151,8 @@ describe("the demo's command line", () => {
       ["--store", "postgres"],
       "--store postgres needs a server: add --url postgres://…, or set DATABASE_URL",
     ],
-    [["--store", "mysql"], "--store is one of sqlite, redis, postgres"],
-    [["--store", "toString"], "--store is one of sqlite, redis, postgres"],
+    [["--store", "oracle"], "--store is one of sqlite, redis, postgres, d1"],
+    [["--store", "toString"], "--store is one of sqlite, redis, postgres, d1"],
     [
       ["--store", "sqlite", "--url", "redis://localhost"],
       "--store sqlite takes no --url: its file is a temporary one",
