@@ -24,7 +24,7 @@ export interface MysqlResult {
 /** A connection of a pool, until it is released. */
 export interface Connection<Client> {
   readonly client: Client;
-  /** Rejects when the connection breaks, even while no statement runs on it. */
+  /** Rejects when the connection breaks, even while no statement runs on it, and when it is closed. */
   readonly broken: Promise<never>;
   /** Runs a statement of the store for at most `ms` milliseconds; `what` names it in the error. */
   readonly query: (what: string, ms: number, sql: string) => Promise<MysqlResult>;
@@ -75,6 +75,8 @@ export async function connect<Client extends MysqlConnection>(
       client.off("end", onBreak);
       // The listener for `error` stays: the network may report one more.
       client.destroy();
+      // mysql2 does not settle the statement that was running.
+      onBreak(new Error("the connection was closed", { cause: error }));
       if (error instanceof DeadlineError) await kill(pool, client.threadId);
     },
   };

@@ -50,9 +50,13 @@ type Kind = "promises" | "callbacks" | "statement";
 /**
  * `client` for a handler. It behaves like `client`, but refuses statements and methods that would end the
  * transaction or outlive it, and refuses everything once it is closed. The same is true of its prepared
- * statements and of `tx.connection`, the connection with callbacks.
+ * statements and of `tx.connection`, the connection with callbacks. Its statements reject with `broken`,
+ * which must not be left unhandled.
  */
-export function guardConnection<Client extends object>(client: Client): GuardedConnection<Client> {
+export function guardConnection<Client extends object>(
+  client: Client,
+  broken: Promise<never>,
+): GuardedConnection<Client> {
   let isClosed = false;
   let deadlock: unknown;
 
@@ -79,8 +83,9 @@ export function guardConnection<Client extends object>(client: Client): GuardedC
     answer.catch((error: unknown) => {
       if (errnoOf(error) === ERRNO.deadlock) deadlock = error;
     });
-    if (property !== "prepare") return answer;
-    return answer.then((statement: unknown) => guard(statement as object, "statement"));
+    const settled = Promise.race([answer, broken]);
+    if (property !== "prepare") return settled;
+    return settled.then((statement: unknown) => guard(statement as object, "statement"));
   };
 
   const guard = <T extends object>(native: T, kind: Kind): T => {

@@ -4,6 +4,7 @@ import type { ClaimOptions, ClaimResult, DeliveryStore } from "../delivery-store
 import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
 import { LostAnswerError } from "../transaction-errors.js";
 import { runCall, type Run } from "./autocommit.js";
+import { durabilityCheckOf } from "./durability-check.js";
 import { lookStatement, readKnown } from "./known-delivery.js";
 import { maintenanceOf, type MysqlMaintenance } from "./maintenance.js";
 import { promisePool, type MysqlPool } from "./mysql-pool.js";
@@ -78,7 +79,9 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
     async claim(key, owner, times) {
       const statements = claimStatements(table, key, owner, times);
       try {
-        return await call((run) => claimBy(statements, run));
+        const result = await call((run) => claimBy(statements, run));
+        checkDurability();
+        return result;
       } catch (error) {
         // The claim may have been granted, although no delivery runs under its lease.
         if (error instanceof LostAnswerError) await release(key, owner).catch(() => undefined);
@@ -125,6 +128,7 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
 
     ...maintenanceOf(own.pool, own.table),
   };
+  const checkDurability = durabilityCheckOf(store, pool);
   return store;
 }
 

@@ -6,6 +6,7 @@ import {
   type TransactionalStore,
   type WorkFacts,
 } from "../transactional-store.js";
+import { durabilityCheckOf } from "./durability-check.js";
 import { isConflict } from "./errors.js";
 import { maintenanceOf, type MysqlMaintenance } from "./maintenance.js";
 import {
@@ -94,6 +95,7 @@ export function mysqlTransactions<Pool extends MysqlPool>(
     async process(key, work, { retentionMs }) {
       const row = new TransactionRow(table, key, retentionMs);
       const begun = await begin(row);
+      checkDurability();
       if ("state" in begun) return begun;
       const { transaction, facts } = begun;
       try {
@@ -112,6 +114,7 @@ export function mysqlTransactions<Pool extends MysqlPool>(
 
     ...maintenanceOf(own.pool, own.table),
   };
+  const checkDurability = durabilityCheckOf(store, pool);
   return store;
 }
 

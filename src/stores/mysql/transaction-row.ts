@@ -43,17 +43,28 @@ export class TransactionRow {
    * saves time.
    */
   async find(statements: Statements): Promise<"absent" | "ended" | Refusal> {
+    const found = await this.#tryLock(statements);
+    if (found === "absent") return found;
+    const known = await this.#look(statements);
+    if (known !== undefined) return known;
+    if (found === "present") return "ended";
+    // Once more: the lock may have been that of the whole table, for which the look has waited.
+    const again = await this.#tryLock(statements);
+    if (again === "locked") return inFlight(RETRY_AFTER_MS);
+    return again === "present" ? "ended" : again;
+  }
+
+  async #tryLock(statements: Statements): Promise<"absent" | "present" | "locked"> {
     try {
       const { rows } = await statements.query(
         `SELECT 1 FROM ${this.#table} WHERE ${this.#isIt} FOR UPDATE NOWAIT`,
       );
-      if (rows.length === 0) return "absent";
+      return rows.length === 0 ? "absent" : "present";
     } catch (error) {
       const errno = errnoOf(error);
       if (errno !== ERRNO.lockedNow && errno !== ERRNO.lockWaitTimeout) throw error;
-      return (await this.#look(statements)) ?? inFlight(RETRY_AFTER_MS);
+      return "locked";
     }
-    return (await this.#look(statements)) ?? "ended";
   }
 
   async #look(statements: Statements): Promise<Refusal | undefined> {

@@ -86,10 +86,11 @@ export class Transaction<Client extends MysqlConnection> {
 
   /** Runs the handler's work in it. If the connection breaks, rejects before the work has ended. */
   async run(work: (tx: Client) => Promise<void>): Promise<void> {
-    const { tx, close, deadlock } = guardConnection(this.#connection.client);
+    const { client, broken } = this.#connection;
+    const { tx, close, deadlock } = guardConnection(client, broken);
     this.#deadlock = deadlock;
     try {
-      await Promise.race([work(tx), this.#connection.broken]);
+      await Promise.race([work(tx), broken]);
     } finally {
       close();
     }
