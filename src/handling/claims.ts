@@ -60,9 +60,9 @@ export class Claims {
     this.#backlog = new CompletionBacklog({
       complete: (id, owner) => this.#completeAgain(id, owner),
       onGivenUp: (id) => {
-        const line =
-          "completion given up: too many completions wait for the store; the delivery may be handled again";
-        log.error(line, { id });
+        log.error("completion given up: too many wait for the store; it may be handled again", {
+          id,
+        });
       },
     });
     this.renewals = new LeaseRenewals({
