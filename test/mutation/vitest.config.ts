@@ -4,7 +4,9 @@ import { defineConfig } from "vitest/config";
 const project = (backend: "node" | "web", include: string[]) => ({
   resolve: {
     alias: {
-      "#crypto": fileURLToPath(new URL(`../../src/signature/crypto/${backend}.ts`, import.meta.url)),
+      "#crypto": fileURLToPath(
+        new URL(`../../src/signature/crypto/${backend}.ts`, import.meta.url),
+      ),
     },
   },
   test: {
