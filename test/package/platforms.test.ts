@@ -5,6 +5,7 @@ import { platformPage } from "../platforms/page.js";
 import type { Platform, PlatformResult } from "../platforms/platform.js";
 import { isWhole, readSelection, selectPlatforms, unitTestNodes } from "../platforms/selection.js";
 import { platformTable, unitTestTable } from "../platforms/table.js";
+import { startServer } from "../platforms/start-server.js";
 import { failedTests } from "../platforms/unit-tests.js";
 
 const platform = (changes: Partial<Platform> = {}): Platform => ({
@@ -163,4 +164,13 @@ test("docs/platforms.md has both tables and the date that the command was given"
   expect(page).toContain(platformTable([result()]));
   expect(page).toContain(unitTestTable(unitTests));
   expect(unitTestTable(unitTests)).toContain("| 26.10.0 | 5626 | 0 |");
+});
+
+test.each([
+  ["is missing", { program: "/nowhere/node", args: () => [] }, "did not start"],
+  ["ends at once", { args: () => ["-e", "console.log('no port'); process.exit(1)"] }, "no port"],
+])("a platform whose program %s is reported", async (_how, server, message) => {
+  await expect(startServer({ folder: "node", ...server }, "http://127.0.0.1:1/")).rejects.toThrow(
+    message,
+  );
 });

@@ -1,6 +1,9 @@
 import type { Target } from "../../src/testing/index.js";
 
-/** One row of the table that `npm run platforms` prints. */
+/**
+ * One row of the table that `npm run platforms` prints. A folder's `rows.ts` is loaded before its packages are
+ * installed, so it imports none of them at its top.
+ */
 export interface Platform {
   /** As the table has it: "Fastify 5". */
   readonly name: string;

@@ -69,7 +69,8 @@ export async function startServer(
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const ended = once(server, "exit");
+  // A program that does not start has an error instead, which `untilAnswered` reports.
+  const ended = once(server, "exit").catch(() => undefined);
   const group = server.pid;
   if (group !== undefined) groups.add(group);
   let output = "";
@@ -84,7 +85,10 @@ export async function startServer(
   };
   const target = `http://127.0.0.1:${port}${path}`;
   try {
-    await untilAnswered(target, () => server.exitCode !== null);
+    await untilAnswered(
+      target,
+      () => group === undefined || server.exitCode !== null || server.signalCode !== null,
+    );
   } catch (error) {
     await stop();
     throw new Error(`the server did not start:\n${output}`, { cause: error });
