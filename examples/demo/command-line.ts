@@ -5,6 +5,7 @@ const STORES = {
   sqlite: undefined,
   redis: "REDIS_URL",
   postgres: "DATABASE_URL",
+  mysql: "MYSQL_URL",
 } as const;
 
 export type StoreName = keyof typeof STORES;
@@ -30,7 +31,8 @@ export function readCommand(args: readonly string[], env: NodeJS.ProcessEnv): Co
   const [folder, ...more] = positionals;
   if (more.length > 0) throw new UsageError("one folder of fixtures at a time");
   if (values.store === undefined) {
-    if (values.url !== undefined) throw new UsageError("--url goes with --store redis or postgres");
+    if (values.url !== undefined)
+      throw new UsageError("--url goes with --store redis, postgres or mysql");
     return { show: "fixtures", folder };
   }
   if (folder !== undefined) {

@@ -87,5 +87,6 @@ async function remove({ clear, close }: DurableStore, place: StorePlace): Promis
 function nameOf({ store, location }: StorePlace): string {
   if (store === "sqlite") return "an SQLite file";
   const host = URL.canParse(location) ? new URL(location).host : "";
-  return `${store === "redis" ? "Redis" : "PostgreSQL"} at ${host || "that URL"}`;
+  const names = { redis: "Redis", postgres: "PostgreSQL", mysql: "MySQL" };
+  return `${names[store]} at ${host || "that URL"}`;
 }

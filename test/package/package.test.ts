@@ -63,7 +63,10 @@ const EXPORTS: Record<string, string[]> = {
   "/koa": ["koaHandler"],
   "/nestjs": ["OnAlarm", "OnOnlineDataEvent", "OnUnrecognized", "WebhookReceiverModule"],
   "/aws-lambda": ["lambdaHandler"],
-  "/mysql": ["mysqlSchema", "mysqlStore", "mysqlTransactions"],
+  "/mysql": [
+    ...["LostAnswerError", "TransactionAbortedError", "TransactionMisuseError"],
+    ...["UnfinishedTransactionError", "mysqlSchema", "mysqlStore", "mysqlTransactions"],
+  ],
   "/dynamodb": ["createTable", "dynamoStore"],
   "/cloudflare": ["d1Schema", "d1Store"],
   "/redis": ["ForeignReplyError", "RedisUnavailableError", "redisStore"],
