@@ -5,6 +5,7 @@ const STORES = {
   sqlite: undefined,
   redis: "REDIS_URL",
   postgres: "DATABASE_URL",
+  mysql: "MYSQL_URL",
   d1: undefined,
 } as const;
 
@@ -31,7 +32,8 @@ export function readCommand(args: readonly string[], env: NodeJS.ProcessEnv): Co
   const [folder, ...more] = positionals;
   if (more.length > 0) throw new UsageError("one folder of fixtures at a time");
   if (values.store === undefined) {
-    if (values.url !== undefined) throw new UsageError("--url goes with --store redis or postgres");
+    if (values.url !== undefined)
+      throw new UsageError("--url goes with --store redis, postgres or mysql");
     return { show: "fixtures", folder };
   }
   if (folder !== undefined) {

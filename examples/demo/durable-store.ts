@@ -1,9 +1,11 @@
 import Database from "better-sqlite3";
 import type { DeliveryStore } from "identity-gateway-webhooks";
+import { mysqlStore } from "identity-gateway-webhooks/mysql";
 import { d1Schema, d1Store } from "identity-gateway-webhooks/cloudflare";
 import { postgresStore } from "identity-gateway-webhooks/postgres";
 import { redisStore } from "identity-gateway-webhooks/redis";
 import { sqliteStore } from "identity-gateway-webhooks/sqlite";
+import mysql from "mysql2/promise";
 import pg from "pg";
 import { createClient } from "redis";
 import type { StoreName } from "./command-line.js";
@@ -81,6 +83,19 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
     });
     pool.on("error", () => undefined);
     const store = postgresStore({ pool, table: name });
+    await store.migrate();
+    return {
+      store,
+      close: () => pool.end(),
+      async clear() {
+        await pool.query(`DROP TABLE ${name}`);
+      },
+    };
+  },
+
+  async mysql({ location, name }) {
+    const pool = mysql.createPool({ uri: location, connectTimeout: CONNECT_TIMEOUT_MS });
+    const store = mysqlStore({ pool, table: name });
     await store.migrate();
     return {
       store,

@@ -2,6 +2,7 @@
 // A real server on this machine, and a gateway that delivers every fixture to it, and some trouble.
 //
 // npm run demo -- --store sqlite | --store redis --url redis://… | --store postgres --url postgres://…
+// npm run demo -- --store mysql --url mysql://…
 // npm run demo -- --store d1
 // A receiver that is killed in the middle, and started again on the same store.
 import { FixtureError } from "identity-gateway-webhooks/testing";

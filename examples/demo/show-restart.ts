@@ -100,5 +100,6 @@ function nameOf({ store, location }: StorePlace): string {
   if (store === "sqlite") return "an SQLite file";
   if (store === "d1") return "Cloudflare D1 on workerd";
   const host = URL.canParse(location) ? new URL(location).host : "";
-  return `${store === "redis" ? "Redis" : "PostgreSQL"} at ${host || "that URL"}`;
+  const names = { redis: "Redis", postgres: "PostgreSQL", mysql: "MySQL" };
+  return `${names[store]} at ${host || "that URL"}`;
 }

@@ -15,7 +15,7 @@ export function defaultStore(): DeliveryStore {
       log.warn(
         `no store is given, so handled ids are kept in this process only, and this is ${platform}: a ` +
           "duplicate that reaches another process runs again. Pass a store that all processes share: " +
-          "redisStore, postgresStore or sqliteStore (on one host); or memoryStore() to accept it",
+          "redisStore, postgresStore, mysqlStore or sqliteStore (on one host); or memoryStore() to accept it",
       );
     });
   }

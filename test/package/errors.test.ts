@@ -5,6 +5,7 @@ import * as bullmq from "../../src/inbox/bullmq/index.js";
 import * as inbox from "../../src/inbox/index.js";
 import * as pgBoss from "../../src/inbox/pg-boss/index.js";
 import * as core from "../../src/index.js";
+import * as mysql from "../../src/stores/mysql/index.js";
 import * as cloudflare from "../../src/stores/cloudflare/index.js";
 import * as postgres from "../../src/stores/postgres/index.js";
 import * as redis from "../../src/stores/redis/index.js";
@@ -19,6 +20,7 @@ const ENTRIES: Readonly<Record<string, object>> = {
   "the package itself": core,
   "…/redis": redis,
   "…/postgres": postgres,
+  "…/mysql": mysql,
   "…/sqlite": sqlite,
   "…/cloudflare": cloudflare,
   "…/inbox": inbox,

@@ -7,6 +7,8 @@ import { createClient, type RedisClientType } from "redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readCommand, UsageError } from "../../examples/demo/command-line.js";
 import { demoRows, runDemo, type DemoRun } from "../support/package/demo-run.js";
+import { describeMysql } from "../support/mysql/mysql-describe.js";
+import { startMysql } from "../support/mysql/mysql-server.js";
 import { describePostgres } from "../support/postgres/postgres-describe.js";
 import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
 import { describeRedis } from "../support/redis/redis-describe.js";
@@ -144,6 +146,23 @@ describePostgres("npm run demo -- --store postgres", () => {
   });
 });
 
+describeMysql("npm run demo -- --store mysql", () => {
+  it("npm run demo -- --store mysql handles each alarm once after a restart, and leaves nothing on the server", async () => {
+    const server = await startMysql();
+    try {
+      const url = `mysql://root@127.0.0.1:${server.port}/test`;
+      expectRestart(
+        await runDemo(["--store", "mysql", "--url", url]),
+        `MySQL at 127.0.0.1:${server.port}`,
+      );
+      const [rows] = await server.pool().query("SHOW TABLES");
+      expect(rows).toEqual([]);
+    } finally {
+      await server.close();
+    }
+  });
+});
+
 describe("the demo's command line", () => {
   it.each([
     [["--store", "redis"], "--store redis needs a server: add --url redis://…, or set REDIS_URL"],
@@ -151,13 +170,13 @@ describe("the demo's command line", () => {
       ["--store", "postgres"],
       "--store postgres needs a server: add --url postgres://…, or set DATABASE_URL",
     ],
-    [["--store", "oracle"], "--store is one of sqlite, redis, postgres, d1"],
-    [["--store", "toString"], "--store is one of sqlite, redis, postgres, d1"],
+    [["--store", "oracle"], "--store is one of sqlite, redis, postgres, mysql, d1"],
+    [["--store", "toString"], "--store is one of sqlite, redis, postgres, mysql, d1"],
     [
       ["--store", "sqlite", "--url", "redis://localhost"],
       "--store sqlite takes no --url: its file is a temporary one",
     ],
-    [["--url", "redis://localhost"], "--url goes with --store redis or postgres"],
+    [["--url", "redis://localhost"], "--url goes with --store redis, postgres or mysql"],
     [["--store", "sqlite", "fixtures"], "--store sends alarms of its own: leave the folder out"],
     [["fixtures", "others"], "one folder of fixtures at a time"],
   ])("the demo's command line says what to change in %j", (args, message) => {
@@ -187,7 +206,7 @@ describe("the demo's command line", () => {
     });
   });
 
-  it.each(["redis", "postgres"])(
+  it.each(["redis", "postgres", "mysql"])(
     "the demo's command line exits with 2 and one line without the password if %s cannot be reached",
     async (store) => {
       const { code, stdout, stderr } = await runDemo([
@@ -198,7 +217,7 @@ describe("the demo's command line", () => {
       ]);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toMatch(
-        /^(Redis|PostgreSQL) at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\n$/,
+        /^(Redis|PostgreSQL|MySQL) at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\n$/,
       );
     },
   );

@@ -66,7 +66,10 @@ const EXPORTS: Record<string, string[]> = {
     ...["WEBHOOK_RECEIVER", "WebhookReceiverModule"],
   ],
   "/aws-lambda": ["lambdaHandler"],
-  "/mysql": ["mysqlSchema", "mysqlStore", "mysqlTransactions"],
+  "/mysql": [
+    ...["LostAnswerError", "TransactionAbortedError", "TransactionMisuseError"],
+    ...["UnfinishedTransactionError", "mysqlSchema", "mysqlStore", "mysqlTransactions"],
+  ],
   "/dynamodb": ["createTable", "dynamoStore"],
   "/cloudflare": ["MissingTableError", "d1Schema", "d1Store"],
   "/redis": ["ForeignReplyError", "RedisUnavailableError", "redisStore"],

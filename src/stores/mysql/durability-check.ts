@@ -1,5 +1,6 @@
+import type { Log } from "../../answer/logger.js";
 import { CallLimits, clientTimeoutMs } from "../call-limits.js";
-import { onReceiver, type Warn } from "../receiver-hooks.js";
+import { onReceiverConnected } from "../receiver-hooks.js";
 import { connect } from "./connection.js";
 import type { MysqlPromisePool } from "./mysql-pool.js";
 
@@ -14,13 +15,13 @@ const READ = "SELECT @@innodb_flush_log_at_trx_commit AS flush_log";
  * is called first. It fails no delivery.
  */
 export function durabilityCheckOf(store: object, pool: MysqlPromisePool): () => void {
-  const unchecked = new Set<Warn>();
-  onReceiver(store, (warn) => {
-    unchecked.add(warn);
+  const unchecked = new Set<Log>();
+  onReceiverConnected(store, (log) => {
+    unchecked.add(log);
   });
   return () => {
     if (unchecked.size === 0) return;
-    const warns = [...unchecked];
+    const logs = [...unchecked];
     unchecked.clear();
     readSetting(pool).then(
       (setting) => {
@@ -28,7 +29,7 @@ export function durabilityCheckOf(store: object, pool: MysqlPromisePool): () => 
         const message =
           `innodb_flush_log_at_trx_commit of the MySQL server is ${String(setting)}: a crash can lose ` +
           "deliveries that were answered 200. Set it to 1";
-        for (const warn of warns) warn(message);
+        for (const log of logs) log.warn(message);
       },
       () => undefined,
     );

@@ -55,10 +55,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
   const run = (statement: string, values: unknown[]) => {
     const deadline = limits.deadline();
-    return retryConflicts(
-      () => query(pool, limits, deadline, statement, values),
-      limits.mayRetry,
-    );
+    return retryConflicts(() => query(pool, limits, deadline, statement, values), limits.mayRetry);
   };
 
   const claim = (key: string, owner: string, { leaseMs, retentionMs }: ClaimOptions) => {

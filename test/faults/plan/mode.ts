@@ -5,14 +5,16 @@ import type { Flaw } from "./flawed-receivers.js";
 export type Setup =
   | "lease-redis"
   | "lease-postgres"
+  | "lease-mysql"
   | "lease-sqlite"
   | "transactions-postgres"
+  | "transactions-mysql"
   | "transactions-sqlite"
   | "inbox-pg-boss"
   | "inbox-bullmq";
 
 /** The server behind a store. SQLite has none. */
-export type Engine = "redis" | "postgres" | "sqlite";
+export type Engine = "redis" | "postgres" | "mysql" | "sqlite";
 
 /** Random durations of handlers. */
 export interface HandlerTimes {
@@ -91,7 +93,7 @@ export interface FaultCounts {
   readonly holds: number;
   readonly lostAnswers: number;
   readonly latencies: number;
-  /** Another client locks the table of deliveries. Only PostgreSQL. */
+  /** Another client locks the table of deliveries. Only PostgreSQL and MySQL. */
   readonly locks: number;
 }
 

@@ -15,12 +15,21 @@ const STORE_MODES: readonly Omit<Mode, "name">[] = [
     faults: SERVER_FAULTS,
   },
   {
+    ...{ setup: "lease-mysql", title: "lease, MariaDB", guarantee: "lease", engine: "mysql" },
+    ...{ deliveries: 6_000, holdMs: LEASE_MS, handler: LEASE_HANDLER, faults: SERVER_FAULTS },
+  },
+  {
     ...{ setup: "lease-sqlite", title: "lease, SQLite", guarantee: "lease", engine: "sqlite" },
     ...{ deliveries: 3_500, holdMs: LEASE_MS, handler: LEASE_HANDLER, faults: FILE_FAULTS },
   },
   {
     ...{ setup: "transactions-postgres", title: "transactional, PostgreSQL" },
     ...{ guarantee: "transactional", engine: "postgres", deliveries: 6_000, holdMs: LEASE_MS },
+    ...{ handler: LEASE_HANDLER, faults: SERVER_FAULTS },
+  },
+  {
+    ...{ setup: "transactions-mysql", title: "transactional, MariaDB" },
+    ...{ guarantee: "transactional", engine: "mysql", deliveries: 6_000, holdMs: LEASE_MS },
     ...{ handler: LEASE_HANDLER, faults: SERVER_FAULTS },
   },
   {

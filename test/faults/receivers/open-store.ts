@@ -20,6 +20,11 @@ export async function openStore(config: ReceiverConfig): Promise<DeliveryStore> 
       const store = postgresStore({ pool });
       return config.flaw === undefined ? store : hastyStore(pool, store);
     }
+    case "lease-mysql": {
+      const { openMysqlPool } = await import("./mysql-pool.js");
+      const { mysqlStore } = await import("identity-gateway-webhooks/mysql");
+      return mysqlStore({ pool: openMysqlPool(config.port) });
+    }
     case "lease-sqlite": {
       const { default: Database } = await import("better-sqlite3");
       const { sqliteStore } = await import("identity-gateway-webhooks/sqlite");

@@ -35,10 +35,13 @@ async function makeReceiver(...parts: [ReceiverConfig, Ledger, Work]): Promise<W
   switch (parts[0].setup) {
     case "lease-redis":
     case "lease-postgres":
+    case "lease-mysql":
     case "lease-sqlite":
       return (await import("./lease-receiver.js")).leaseReceiver(...parts);
     case "transactions-postgres":
       return (await import("./postgres-transactions.js")).postgresTransactionsReceiver(...parts);
+    case "transactions-mysql":
+      return (await import("./mysql-transactions.js")).mysqlTransactionsReceiver(...parts);
     case "transactions-sqlite":
       return (await import("./sqlite-transactions.js")).sqliteTransactionsReceiver(...parts);
     case "inbox-pg-boss":

@@ -107,7 +107,7 @@ After a calm phase the faults begin:
 
 - SIGKILL, then a new process.
 - SIGSTOP for 1.4 to 1.9 times as long as a claim holds: a lease of 1.5 s, or the expiry or lock of a job.
-- A crash and a restart of the store: Redis with \`appendfsync always\`, PostgreSQL in immediate mode.
+- A crash and a restart of the store: Redis with \`appendfsync always\`, PostgreSQL in immediate mode, MariaDB by SIGKILL.
 - Network faults in a proxy in front of the store: it resets connections, drops all data, holds data back, loses the answer to a write, or adds 200 ms of latency.
 
 Then all faults stop. The run ends when each delivery is acknowledged or has used all its attempts ("exhausted").

@@ -9,6 +9,7 @@ import {
   type PurgeOptions,
 } from "../../../src/stores/mysql/index.js";
 import { describeMysql } from "../../support/mysql/mysql-describe.js";
+import { watchedPool } from "../../support/mysql/mysql-watched-pool.js";
 import { startMysql, type MysqlServer } from "../../support/mysql/mysql-server.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
@@ -270,18 +271,10 @@ describeMysql("the table of the MySQL stores", () => {
     await store.claim("running", "a", TIMES);
     await expire("purged", 25);
     const deletes: number[] = [];
-    const watched = {
-      async getConnection() {
-        const connection = await pool.getConnection();
-        const query = connection.query.bind(connection) as (q: { sql: string }) => Promise<never>;
-        connection.query = (async (options: { sql: string }) => {
-          const { sql } = options;
-          if (sql.startsWith("DELETE")) deletes.push(sql.split("x'").length - 1);
-          return query(options);
-        }) as unknown as typeof connection.query;
-        return connection;
-      },
-    };
+    const watched = watchedPool(pool, (sql) => {
+      if (sql.startsWith("DELETE")) deletes.push(sql.split("x'").length - 1);
+      return undefined;
+    });
     expect(await mysqlStore({ pool: watched, table: "purged" }).purge({ batchRows: 10 })).toBe(25);
     expect(deletes).toEqual([10, 10, 5]);
     expect(await countOf("purged")).toBe(2);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { mysqlStore, mysqlTransactions } from "../../../src/stores/mysql/index.js";
 import { describeMysql } from "../../support/mysql/mysql-describe.js";
 import { mustNotRun } from "../../support/mysql/mysql-effects.js";
+import { watchedPool } from "../../support/mysql/mysql-watched-pool.js";
 import { startMysql, type MysqlServer } from "../../support/mysql/mysql-server.js";
 
 const TIMES = { leaseMs: 30_000, retentionMs: 3_600_000 };
@@ -145,31 +146,17 @@ describeMysql("two transactions that write the same row at the same time", () =>
 
       it("process sees a completion that was committed after it looked for the row, and runs no handler", async () => {
         const key = `process ${level}`;
-        const made = isolated();
-        // The row is written after the first look, so the INSERT meets it.
         const stranger = await pool.getConnection();
         await stranger.query("START TRANSACTION");
-        const watched = {
-          async getConnection() {
-            const connection = await made.getConnection();
-            const query = connection.query.bind(connection) as (q: {
-              sql: string;
-            }) => Promise<never>;
-            let isWritten = false;
-            connection.query = (async (options: { sql: string }) => {
-              if (options.sql.includes("INSERT") && !isWritten) {
-                isWritten = true;
-                await stranger.query(
-                  "INSERT IGNORE INTO gateway_deliveries (`key`, expires_at) VALUES (?, 9999999999999)",
-                  [key],
-                );
-                setTimeout(() => void stranger.query("COMMIT"), 50);
-              }
-              return query(options);
-            }) as unknown as typeof connection.query;
-            return connection;
-          },
-        };
+        // The row is written after the first look, so the INSERT meets it.
+        const watched = watchedPool(isolated(), async (sql) => {
+          if (!sql.includes("INSERT")) return;
+          await stranger.query(
+            "INSERT IGNORE INTO gateway_deliveries (`key`, expires_at) VALUES (?, 9999999999999)",
+            [key],
+          );
+          setTimeout(() => void stranger.query("COMMIT"), 50);
+        });
         const store = mysqlTransactions({ pool: watched });
         expect(await store.process(key, mustNotRun, TIMES)).toEqual({ state: "completed" });
         stranger.release();
