@@ -19,6 +19,7 @@ export default defineConfig(
       // Apps for bundlers, in JavaScript, and what is made of them.
       "test/platforms/*.mjs",
       "test/platforms/{next,nitro,workerd}/",
+      "test/platforms/nest-*/{app.cts,build/}",
     ],
   },
   tseslint.configs.strictTypeChecked,
