@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { symlinkSync } from "node:fs";
+import path from "node:path";
+import { freePort } from "../free-port.js";
+import { REPOSITORY, install, type InstalledPackage } from "./installed-package.js";
+
+/** What `nest new` writes into tsconfig.json, as far as it decides about the result. */
+const NEST_COMPILER_OPTIONS = {
+  noEmit: false,
+  outDir: "dist",
+  rootDir: "src",
+  target: "ES2023",
+  esModuleInterop: true,
+  emitDecoratorMetadata: true,
+  experimentalDecorators: true,
+  skipLibCheck: true,
+};
+
+/** The compiler options of a Nest project that are not the same in all. */
+const MODULE_OPTIONS = {
+  /** Nest 10's. */
+  node10: { module: "commonjs", moduleResolution: "node10", ignoreDeprecations: "6.0" },
+  /** Nest 11's. */
+  nodenext: { module: "nodenext", moduleResolution: "nodenext", isolatedModules: true },
+};
+
+/** A Nest project with the packed tarball and a Nest of `test/platforms/`. */
+export interface NestProject extends InstalledPackage {
+  /** Compiles the files in `src/` into `dist/`. Returns the compiler's errors, or "". */
+  readonly build: (files: readonly string[]) => string;
+}
+
+/** A started app. */
+export interface RunningNest {
+  readonly url: string;
+  readonly output: () => string;
+  /** Sends SIGTERM; resolves to the signal or the code with which the process ended. */
+  readonly stop: () => Promise<string>;
+}
+
+/** Installs the tarball beside the packages of `nest-10` or `nest-11`. */
+export function installForNest(
+  tarball: string,
+  nest: "nest-10" | "nest-11",
+  type: "module" | "commonjs",
+): NestProject {
+  const project = install(tarball, type);
+  for (const name of ["@nestjs", "reflect-metadata", "rxjs"]) {
+    const from = path.join(REPOSITORY, "test/platforms", nest, "node_modules", name);
+    symlinkSync(from, path.join(project.folder, "node_modules", name), "dir");
+  }
+  const options = MODULE_OPTIONS[nest === "nest-10" ? "node10" : "nodenext"];
+  return {
+    ...project,
+    build: (files) => project.typeCheck({ ...NEST_COMPILER_OPTIONS, ...options }, files),
+  };
+}
+
+/** Starts a compiled file of a project and waits until it listens. */
+export async function startNestProject(
+  { folder }: NestProject,
+  main: string,
+  secret: string,
+): Promise<RunningNest> {
+  const port = await freePort();
+  const env = { ...process.env, PORT: String(port), GATEWAY_WEBHOOK_SECRET: secret, NO_COLOR: "1" };
+  const child = spawn(process.execPath, [main], { cwd: folder, env });
+  const ended = once(child, "exit") as Promise<[number | null, string | null]>;
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (text: Buffer) => (output += text.toString()));
+  }
+  const url = `http://127.0.0.1:${port}`;
+  while (!(await isUp(url))) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`the app did not start:\n${output}`);
+    }
+  }
+  return {
+    url,
+    output: () => output,
+    async stop() {
+      child.kill("SIGTERM");
+      const [code, signal] = await ended;
+      return signal ?? String(code);
+    },
+  };
+}
+
+async function isUp(url: string): Promise<boolean> {
+  try {
+    await (await fetch(url)).text();
+    return true;
+  } catch {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return false;
+  }
+}
