@@ -1,7 +1,8 @@
 // npm run demo [-- folder-of-fixtures]
 // A real server on this machine, and a gateway that delivers every fixture to it, and some trouble.
 //
-// npm run demo -- --store sqlite | --store redis --url redis://… | --store postgres --url postgres://…
+// npm run demo -- --store sqlite | --store redis --url redis://… | --store postgres --url postgres://… |
+//   --store dynamodb
 // A receiver that is killed in the middle, and started again on the same store.
 import { FixtureError } from "identity-gateway-webhooks/testing";
 import { readCommand, UsageError } from "./command-line.js";

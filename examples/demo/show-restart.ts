@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StoreName } from "./command-line.js";
+import { startDynalite } from "./dynalite.js";
 import { openStore, type DurableStore, type StorePlace } from "./durable-store.js";
 import { createLedger } from "./ledger.js";
 import { deliverAcrossRestart } from "./restart.js";
@@ -20,9 +21,10 @@ export class StoreUnavailableError extends Error {
 /** Kills a receiver and starts it again on the same store. The store is new, and removed in the end. */
 export async function showRestart(store: StoreName, url: string | undefined): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-demo-"));
+  const dynalite = store === "dynamodb" ? await startDynalite() : undefined;
   const place: StorePlace = {
     store,
-    location: url ?? join(folder, "deliveries.db"),
+    location: url ?? dynalite?.url ?? join(folder, "deliveries.db"),
     name: `gateway_demo_${randomUUID().slice(0, 8)}`,
   };
   const effects = join(folder, "effects.txt");
@@ -35,6 +37,7 @@ export async function showRestart(store: StoreName, url: string | undefined): Pr
       await remove(opened, place);
     }
   } finally {
+    await dynalite?.stop();
     await rm(folder, { recursive: true });
   }
 }
@@ -86,6 +89,7 @@ async function remove({ clear, close }: DurableStore, place: StorePlace): Promis
 /** The store for display. Of a URL only the host, since the rest may hold a password. */
 function nameOf({ store, location }: StorePlace): string {
   if (store === "sqlite") return "an SQLite file";
+  if (store === "dynamodb") return "a table of DynamoDB (dynalite)";
   const host = URL.canParse(location) ? new URL(location).host : "";
   return `${store === "redis" ? "Redis" : "PostgreSQL"} at ${host || "that URL"}`;
 }

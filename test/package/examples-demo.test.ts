@@ -7,6 +7,7 @@ import { createClient, type RedisClientType } from "redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readCommand, UsageError } from "../../examples/demo/command-line.js";
 import { demoRows, runDemo, type DemoRun } from "../support/package/demo-run.js";
+import { installPlatform } from "../support/platform-packages.js";
 import { describePostgres } from "../support/postgres/postgres-describe.js";
 import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
 import { describeRedis } from "../support/redis/redis-describe.js";
@@ -113,6 +114,13 @@ describeRedis("npm run demo -- --store redis", () => {
   });
 });
 
+describe("npm run demo -- --store dynamodb", () => {
+  it("npm run demo -- --store dynamodb starts dynalite and handles each alarm once after a restart", async () => {
+    await installPlatform("dynamodb");
+    expectRestart(await runDemo(["--store", "dynamodb"]), "a table of DynamoDB (dynalite)");
+  });
+});
+
 describePostgres("npm run demo -- --store postgres", () => {
   let server: PostgresServer;
   let pool: pg.Pool;
@@ -145,11 +153,15 @@ describe("the demo's command line", () => {
       ["--store", "postgres"],
       "--store postgres needs a server: add --url postgres://…, or set DATABASE_URL",
     ],
-    [["--store", "mysql"], "--store is one of sqlite, redis, postgres"],
-    [["--store", "toString"], "--store is one of sqlite, redis, postgres"],
+    [["--store", "mysql"], "--store is one of sqlite, redis, postgres, dynamodb"],
+    [["--store", "toString"], "--store is one of sqlite, redis, postgres, dynamodb"],
     [
       ["--store", "sqlite", "--url", "redis://localhost"],
-      "--store sqlite takes no --url: its file is a temporary one",
+      "--store sqlite takes no --url: the demo makes a file of its own",
+    ],
+    [
+      ["--store", "dynamodb", "--url", "http://localhost"],
+      "--store dynamodb takes no --url: the demo makes a server of its own",
     ],
     [["--url", "redis://localhost"], "--url goes with --store redis or postgres"],
     [["--store", "sqlite", "fixtures"], "--store sends alarms of its own: leave the folder out"],

@@ -6,13 +6,14 @@ export type Setup =
   | "lease-redis"
   | "lease-postgres"
   | "lease-sqlite"
+  | "lease-dynamodb"
   | "transactions-postgres"
   | "transactions-sqlite"
   | "inbox-pg-boss"
   | "inbox-bullmq";
 
 /** The server behind a store. SQLite has none. */
-export type Engine = "redis" | "postgres" | "sqlite";
+export type Engine = "redis" | "postgres" | "sqlite" | "dynamodb";
 
 /** Random durations of handlers. */
 export interface HandlerTimes {

@@ -1,4 +1,5 @@
 import type { Mode } from "../plan/mode.js";
+import { openDynamodb } from "./dynamodb.js";
 import { openPostgres } from "./postgres.js";
 import { openRedis } from "./redis.js";
 import { openSqlite } from "./sqlite.js";
@@ -11,6 +12,8 @@ export function openStoreServer({ engine, setup }: Mode, file: string): Promise<
       return openRedis(setup);
     case "postgres":
       return openPostgres(setup);
+    case "dynamodb":
+      return openDynamodb();
     case "sqlite":
       return Promise.resolve(openSqlite(setup, file));
   }
