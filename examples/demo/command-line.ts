@@ -7,6 +7,7 @@ const STORES = {
   postgres: "DATABASE_URL",
   mysql: "MYSQL_URL",
   d1: undefined,
+  dynamodb: undefined,
 } as const;
 
 export type StoreName = keyof typeof STORES;
@@ -14,7 +15,7 @@ export type StoreName = keyof typeof STORES;
 /** What the demo shows: every fixture, or a restart on a store that survives the process. */
 export type Command =
   | { readonly show: "fixtures"; readonly folder: string | undefined }
-  /** `url` of the server. Undefined for SQLite and D1. */
+  /** `url` of the server. Undefined for SQLite, D1 and DynamoDB. */
   | { readonly show: "restart"; readonly store: StoreName; readonly url: string | undefined };
 
 /** A wrong command line. The message says what to change. */
@@ -53,7 +54,9 @@ function urlOf(
   const variable = STORES[store];
   if (variable === undefined) {
     if (given === undefined) return undefined;
-    throw new UsageError(`--store ${store} takes no --url: its file is a temporary one`);
+    throw new UsageError(
+      `--store ${store} takes no --url: the demo makes ${store === "sqlite" ? "a file" : "a server"} of its own`,
+    );
   }
   const url = given ?? env[variable];
   if (url) return url;

@@ -1,16 +1,12 @@
-import { execSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
 import type { D1Binding, D1Result, D1Statement } from "identity-gateway-webhooks/cloudflare";
+import { installServer } from "./install-server.js";
 
 /** The part of miniflare that the demo uses. */
 interface Miniflare {
   readonly ready: Promise<URL>;
   dispose(): Promise<void>;
 }
-
-const PACKAGES = fileURLToPath(new URL("../../test/platforms/cloudflare/", import.meta.url));
 
 /** A Worker that runs the batches of other processes: POST [[sql, ...values], …] */
 const SCRIPT = `export default {
@@ -27,14 +23,8 @@ const SCRIPT = `export default {
 
 /** Starts workerd with a new D1 database. Installs miniflare for that, once. */
 export async function startD1(): Promise<{ url: string; stop: () => Promise<void> }> {
-  if (!existsSync(`${PACKAGES}node_modules/miniflare`)) {
-    console.log(
-      "installing miniflare, which runs D1 on this machine, in test/platforms/cloudflare",
-    );
-    const flags = "--no-save --no-audit --no-fund --silent";
-    execSync(`npm install ${flags}`, { cwd: PACKAGES, stdio: ["ignore", "ignore", "inherit"] });
-  }
-  const { Miniflare } = createRequire(PACKAGES)("miniflare") as {
+  const packages = await installServer("cloudflare", "miniflare, which runs D1 on this machine,");
+  const { Miniflare } = createRequire(packages)("miniflare") as {
     Miniflare: new (options: object) => Miniflare;
   };
   const running = new Miniflare({

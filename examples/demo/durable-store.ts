@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import type { DeliveryStore } from "identity-gateway-webhooks";
 import { mysqlStore } from "identity-gateway-webhooks/mysql";
 import { d1Schema, d1Store } from "identity-gateway-webhooks/cloudflare";
+import { createTable, dynamoStore } from "identity-gateway-webhooks/dynamodb";
 import { postgresStore } from "identity-gateway-webhooks/postgres";
 import { redisStore } from "identity-gateway-webhooks/redis";
 import { sqliteStore } from "identity-gateway-webhooks/sqlite";
@@ -10,6 +11,7 @@ import pg from "pg";
 import { createClient } from "redis";
 import type { StoreName } from "./command-line.js";
 import { remoteD1 } from "./d1.js";
+import { openDynamoDB } from "./dynalite.js";
 
 /** Where a store keeps its data. Plain, so that it can be sent to another process. */
 export interface StorePlace {
@@ -73,6 +75,20 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
           if (keys.length > 0) await client.unlink(keys);
         }
       },
+    };
+  },
+
+  async dynamodb({ location, name }) {
+    const client = openDynamoDB(location);
+    await createTable({ client, table: name });
+    return {
+      store: dynamoStore({ client, table: name }),
+      close() {
+        client.destroy();
+        return Promise.resolve();
+      },
+      // The data ends with the server.
+      clear: () => Promise.resolve(),
     };
   },
 

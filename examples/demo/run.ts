@@ -3,7 +3,7 @@
 //
 // npm run demo -- --store sqlite | --store redis --url redis://… | --store postgres --url postgres://…
 // npm run demo -- --store mysql --url mysql://…
-// npm run demo -- --store d1
+// npm run demo -- --store d1 | --store dynamodb
 // A receiver that is killed in the middle, and started again on the same store.
 import { FixtureError } from "identity-gateway-webhooks/testing";
 import { readCommand, UsageError } from "./command-line.js";

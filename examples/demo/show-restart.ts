@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StoreName } from "./command-line.js";
 import { startD1 } from "./d1.js";
+import { startDynalite } from "./dynalite.js";
 import { openStore, type DurableStore, type StorePlace } from "./durable-store.js";
 import { createLedger } from "./ledger.js";
 import { deliverAcrossRestart } from "./restart.js";
@@ -20,12 +21,12 @@ export class StoreUnavailableError extends Error {
 
 /** Kills a receiver and starts it again on the same store. The store is new, and removed in the end. */
 export async function showRestart(store: StoreName, url: string | undefined): Promise<Result> {
-  const d1 = store === "d1" ? await openD1() : undefined;
+  const server = await startServer(store);
   const folder = await mkdtemp(join(tmpdir(), "gateway-demo-"));
   const effects = join(folder, "effects.txt");
   const place: StorePlace = {
     store,
-    location: d1?.url ?? url ?? join(folder, "deliveries.db"),
+    location: server?.url ?? url ?? join(folder, "deliveries.db"),
     name: `gateway_demo_${randomUUID().slice(0, 8)}`,
   };
   try {
@@ -37,7 +38,7 @@ export async function showRestart(store: StoreName, url: string | undefined): Pr
       await remove(opened, place);
     }
   } finally {
-    await d1?.stop();
+    await server?.stop();
     await rm(folder, { recursive: true });
   }
 }
@@ -67,12 +68,16 @@ async function open(place: StorePlace): Promise<DurableStore> {
   }
 }
 
-async function openD1(): ReturnType<typeof startD1> {
+/** Starts the server of a store that the demo brings itself. */
+async function startServer(
+  store: StoreName,
+): Promise<{ readonly url: string; readonly stop: () => Promise<void> } | undefined> {
   try {
-    return await startD1();
+    if (store === "d1") return await startD1();
+    return store === "dynamodb" ? await startDynalite() : undefined;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StoreUnavailableError(`Cloudflare D1 on workerd cannot be used: ${reason}`);
+    throw new StoreUnavailableError(`the server of ${store} cannot be used: ${reason}`);
   }
 }
 
@@ -99,6 +104,7 @@ async function remove({ clear, close }: DurableStore, place: StorePlace): Promis
 function nameOf({ store, location }: StorePlace): string {
   if (store === "sqlite") return "an SQLite file";
   if (store === "d1") return "Cloudflare D1 on workerd";
+  if (store === "dynamodb") return "a table of DynamoDB (dynalite)";
   const host = URL.canParse(location) ? new URL(location).host : "";
   const names = { redis: "Redis", postgres: "PostgreSQL", mysql: "MySQL" };
   return `${names[store]} at ${host || "that URL"}`;

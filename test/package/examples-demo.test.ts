@@ -9,6 +9,7 @@ import { readCommand, UsageError } from "../../examples/demo/command-line.js";
 import { demoRows, runDemo, type DemoRun } from "../support/package/demo-run.js";
 import { describeMysql } from "../support/mysql/mysql-describe.js";
 import { startMysql } from "../support/mysql/mysql-server.js";
+import { installPlatform } from "../support/platform-packages.js";
 import { describePostgres } from "../support/postgres/postgres-describe.js";
 import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
 import { describeRedis } from "../support/redis/redis-describe.js";
@@ -121,6 +122,13 @@ describeRedis("npm run demo -- --store redis", () => {
   });
 });
 
+describe("npm run demo -- --store dynamodb", () => {
+  it("npm run demo -- --store dynamodb starts dynalite and handles each alarm once after a restart", async () => {
+    await installPlatform("dynamodb");
+    expectRestart(await runDemo(["--store", "dynamodb"]), "a table of DynamoDB (dynalite)");
+  });
+});
+
 describePostgres("npm run demo -- --store postgres", () => {
   let server: PostgresServer;
   let pool: pg.Pool;
@@ -170,11 +178,15 @@ describe("the demo's command line", () => {
       ["--store", "postgres"],
       "--store postgres needs a server: add --url postgres://…, or set DATABASE_URL",
     ],
-    [["--store", "oracle"], "--store is one of sqlite, redis, postgres, mysql, d1"],
-    [["--store", "toString"], "--store is one of sqlite, redis, postgres, mysql, d1"],
+    [["--store", "oracle"], "--store is one of sqlite, redis, postgres, mysql, d1, dynamodb"],
+    [["--store", "toString"], "--store is one of sqlite, redis, postgres, mysql, d1, dynamodb"],
     [
       ["--store", "sqlite", "--url", "redis://localhost"],
-      "--store sqlite takes no --url: its file is a temporary one",
+      "--store sqlite takes no --url: the demo makes a file of its own",
+    ],
+    [
+      ["--store", "dynamodb", "--url", "http://localhost"],
+      "--store dynamodb takes no --url: the demo makes a server of its own",
     ],
     [["--url", "redis://localhost"], "--url goes with --store redis, postgres or mysql"],
     [["--store", "sqlite", "fixtures"], "--store sends alarms of its own: leave the folder out"],

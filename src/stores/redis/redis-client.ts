@@ -53,7 +53,6 @@ export interface IoredisClient {
  */
 export interface HttpRedisClient {
   readonly connect?: undefined;
-  readonly exec?: undefined;
   evalsha(sha1: string, keys: string[], args: string[]): Promise<unknown>;
   eval(script: string, keys: string[], args: string[]): Promise<unknown>;
 }

@@ -53,10 +53,7 @@ function looksLikeIoredis(client: RedisClient): client is IoredisClient {
   );
 }
 
-/**
- * A pipeline has the methods and `exec` too, but returns no promises. A client of Upstash with automatic
- * pipelines has `exec` by accident, and `pipeline`.
- */
+/** A pipeline has the methods too, but returns no promises. It has `exec` and, unlike a client, no `pipeline`. */
 function looksLikeHttp(client: RedisClient): client is HttpRedisClient {
   const members = Object(client) as Record<string, unknown>;
   return (

@@ -20,6 +20,10 @@ export function installReceiver(folder: string): string {
   for (const driver of DRIVERS) {
     symlinkSync(join(ROOT, "node_modules", driver), join(modules, driver), "dir");
   }
+  symlinkSync(
+    join(ROOT, "test/platforms/dynamodb/node_modules/@aws-sdk"),
+    join(modules, "@aws-sdk"),
+  );
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
   buildSync({
     entryPoints: [fileURLToPath(new URL("../receivers/receiver.ts", import.meta.url))],

@@ -7,6 +7,7 @@ export type Setup =
   | "lease-postgres"
   | "lease-mysql"
   | "lease-sqlite"
+  | "lease-dynamodb"
   | "transactions-postgres"
   | "transactions-mysql"
   | "transactions-sqlite"
@@ -14,7 +15,7 @@ export type Setup =
   | "inbox-bullmq";
 
 /** The server behind a store. SQLite has none. */
-export type Engine = "redis" | "postgres" | "mysql" | "sqlite";
+export type Engine = "redis" | "postgres" | "mysql" | "sqlite" | "dynamodb";
 
 /** Random durations of handlers. */
 export interface HandlerTimes {

@@ -23,6 +23,11 @@ const STORE_MODES: readonly Omit<Mode, "name">[] = [
     ...{ deliveries: 3_500, holdMs: LEASE_MS, handler: LEASE_HANDLER, faults: FILE_FAULTS },
   },
   {
+    ...{ setup: "lease-dynamodb", title: "lease, DynamoDB (dynalite)", guarantee: "lease" },
+    ...{ engine: "dynamodb", deliveries: 1_000, holdMs: LEASE_MS, handler: LEASE_HANDLER },
+    faults: SERVER_FAULTS,
+  },
+  {
     ...{ setup: "transactions-postgres", title: "transactional, PostgreSQL" },
     ...{ guarantee: "transactional", engine: "postgres", deliveries: 6_000, holdMs: LEASE_MS },
     ...{ handler: LEASE_HANDLER, faults: SERVER_FAULTS },

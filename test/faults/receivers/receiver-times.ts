@@ -2,8 +2,8 @@ import type { ReceiverConfig } from "./receiver-config.js";
 
 /** Whether the clock of the whole process is wrong, or only that of the receiver (`now`). */
 export function isProcessOff({ setup, clockOffMs }: ReceiverConfig): boolean {
-  // BullMQ computes delays with the clocks of its processes, which must agree.
-  return clockOffMs !== 0 && setup !== "inbox-bullmq";
+  // BullMQ and the DynamoDB store go by the clocks of their processes, which must agree.
+  return clockOffMs !== 0 && setup !== "inbox-bullmq" && setup !== "lease-dynamodb";
 }
 
 /** The time options and limits of a receiver. */

@@ -37,6 +37,7 @@ async function makeReceiver(...parts: [ReceiverConfig, Ledger, Work]): Promise<W
     case "lease-postgres":
     case "lease-mysql":
     case "lease-sqlite":
+    case "lease-dynamodb":
       return (await import("./lease-receiver.js")).leaseReceiver(...parts);
     case "transactions-postgres":
       return (await import("./postgres-transactions.js")).postgresTransactionsReceiver(...parts);

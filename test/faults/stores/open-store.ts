@@ -1,5 +1,6 @@
 import type { Mode } from "../plan/mode.js";
 import { openMysql } from "./mysql.js";
+import { openDynamodb } from "./dynamodb.js";
 import { openPostgres } from "./postgres.js";
 import { openRedis } from "./redis.js";
 import { openSqlite } from "./sqlite.js";
@@ -14,6 +15,8 @@ export function openStoreServer({ engine, setup }: Mode, file: string): Promise<
       return openPostgres(setup);
     case "mysql":
       return openMysql(setup);
+    case "dynamodb":
+      return openDynamodb();
     case "sqlite":
       return Promise.resolve(openSqlite(setup, file));
   }

@@ -46,6 +46,14 @@ describe("createTable", () => {
     });
   });
 
+  it("createTable makes a table without TTL on a server that has none, such as dynalite", async () => {
+    const direct = await openSdkClient(server.url);
+    const table = `t-${randomUUID()}`;
+    await createTable({ client: direct, table });
+    await createTable({ client: direct, table });
+    direct.destroy();
+  });
+
   it("createTable changes nothing if it is called again or by several processes at once", async () => {
     const table = `t-${randomUUID()}`;
     await Promise.all([1, 2, 3].map(() => createTable({ client, table })));

@@ -189,7 +189,7 @@ it("in every order of requests and answers at most one owner holds a delivery, a
             if (end === "release") await store.release(key, owner);
             if (end.endsWith("complete")) {
               isCompleting = true;
-            const completingAt = ms;
+              const completingAt = ms;
               await store.complete(key, owner, TIMES);
               completedAt ??= completingAt;
             }

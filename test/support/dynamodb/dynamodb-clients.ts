@@ -5,7 +5,10 @@ import { installPlatform, loadFrom } from "../platform-packages.js";
 export type SdkClient = DynamoClient &
   DynamoTableClient & {
     destroy(): void;
-    scan(input: { TableName: string }): Promise<{ Items?: Record<string, unknown>[] }>;
+    scan(input: {
+      TableName: string;
+      ExclusiveStartKey?: Record<string, unknown> | undefined;
+    }): Promise<{ Items?: Record<string, unknown>[]; LastEvaluatedKey?: Record<string, unknown> }>;
   };
 
 type SdkClass = new (config: Record<string, unknown>) => SdkClient;

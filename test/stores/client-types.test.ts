@@ -1,0 +1,80 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { installPlatform } from "../support/platform-packages.js";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+const DYNAMODB = `
+import { DynamoDB, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocument, DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
+import { createTable, dynamoStore } from "identity-gateway-webhooks/dynamodb";
+
+const client = new DynamoDB({ region: "eu-central-1" });
+dynamoStore({ client });
+dynamoStore({ client: new DynamoDB({}), table: "deliveries", clockSkewMs: 500, now: () => Date.now() });
+await createTable({ client, table: "deliveries" });
+// @ts-expect-error: it has no method for each operation
+dynamoStore({ client: new DynamoDBClient({}) });
+// @ts-expect-error: it has no method for each operation
+await createTable({ client: new DynamoDBClient({}) });
+// @ts-expect-error: the DocumentClient has values of its own
+dynamoStore({ client: DynamoDBDocument.from(client) });
+// @ts-expect-error: the DocumentClient has values of its own
+dynamoStore({ client: DynamoDBDocumentClient.from(client) });
+// @ts-expect-error: a misspelt option
+dynamoStore({ client, tableName: "deliveries" });
+// @ts-expect-error: the client is required
+dynamoStore({});
+`;
+
+const UPSTASH = `
+import { Redis } from "@upstash/redis";
+import { redisStore } from "identity-gateway-webhooks/redis";
+
+const client = new Redis({ url: "https://example.upstash.io", token: "t" });
+redisStore({ client });
+redisStore({ client: Redis.fromEnv(), keyPrefix: "app:" });
+// @ts-expect-error: a pipeline returns no promises
+redisStore({ client: client.pipeline() });
+// @ts-expect-error: a transaction returns no promises
+redisStore({ client: client.multi() });
+`;
+
+it.each([
+  [
+    "dynamoStore and createTable accept the clients of the AWS SDK that fit, and no others",
+    "dynamodb",
+    DYNAMODB,
+  ],
+  ["redisStore accepts the client of @upstash/redis, and no pipeline of it", "upstash", UPSTASH],
+])("%s", async (_, platform, code) => {
+  const modules = join(fileURLToPath(await installPlatform(platform)), "node_modules");
+  const folder = mkdtempSync(join(tmpdir(), "client-types-"));
+  try {
+    writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+    symlinkSync(modules, join(folder, "node_modules"), "dir");
+    writeFileSync(join(folder, "uses.ts"), code);
+    const compilerOptions = {
+      ...{ target: "ES2022", lib: ["ES2023", "DOM"], module: "nodenext", noEmit: true },
+      ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true },
+      ...{ types: ["node"], typeRoots: [join(ROOT, "node_modules/@types")] },
+      paths: { "identity-gateway-webhooks/*": [join(ROOT, "src/stores/*/index.ts")] },
+    };
+    writeFileSync(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({ compilerOptions, files: ["uses.ts"] }),
+    );
+    const { stdout } = spawnSync(
+      process.execPath,
+      [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", folder],
+      { encoding: "utf8" },
+    );
+    expect(stdout).toBe("");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
