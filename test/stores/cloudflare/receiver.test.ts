@@ -25,7 +25,7 @@ describeService("a receiver with d1Store in a Worker", missingMiniflare, () => {
   let database: TestD1;
 
   beforeAll(async () => {
-    worker = await installedWorker("test/support/cloudflare/effects-worker.mjs");
+    worker = await installedWorker("test/platforms/cloudflare/effects-worker.mjs");
     await start(0);
     await database.prepare(d1Schema()).run();
     await database.prepare("CREATE TABLE effects (id TEXT, takeover INTEGER)").run();
