@@ -21,7 +21,8 @@ export async function startDynalite(): Promise<Dynalite> {
     const command = "npm install --no-save --silent --ignore-scripts";
     execSync(command, { cwd: fileURLToPath(FOLDER), stdio: ["ignore", "ignore", "inherit"] });
   }
-  const args = [require.resolve("dynalite/cli.js"), "--host", "127.0.0.1", "--port", "0"];
+  const program = fileURLToPath(new URL("node_modules/dynalite/cli.js", FOLDER));
+  const args = [program, "--host", "127.0.0.1", "--port", "0"];
   const child = spawn(process.execPath, [...args, "--createTableMs", "1"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
