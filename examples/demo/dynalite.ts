@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import type { DynamoDB } from "@aws-sdk/client-dynamodb";
 import { installServer } from "./install-server.js";
 
@@ -16,8 +17,9 @@ export interface Dynalite {
 
 /** Starts dynalite in its own process. Installs it and the AWS SDK first if they are missing. */
 export async function startDynalite(): Promise<Dynalite> {
-  await installServer("dynamodb", "dynalite and the AWS SDK");
-  const args = [require.resolve("dynalite/cli.js"), "--host", "127.0.0.1", "--port", "0"];
+  const packages = await installServer("dynamodb", "dynalite and the AWS SDK");
+  const program = fileURLToPath(new URL("node_modules/dynalite/cli.js", packages));
+  const args = [program, "--host", "127.0.0.1", "--port", "0"];
   const child = spawn(process.execPath, [...args, "--createTableMs", "1"], {
     stdio: ["ignore", "pipe", "inherit"],
   });

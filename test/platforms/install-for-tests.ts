@@ -2,6 +2,7 @@
 import { installPackages } from "./install.js";
 
 const FOLDERS = [
+  "lambda",
   "workerd",
   "cloudflare",
   "dynamodb",

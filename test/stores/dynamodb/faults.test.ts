@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Log } from "../../../src/answer/logger.js";
 import { UnexpectedResultError, type DeliveryStore } from "../../../src/index.js";
 import { dynamoStore } from "../../../src/stores/dynamodb/index.js";
-import { tellTimeLimit } from "../../../src/stores/receiver-hooks.js";
+import { connectReceiver } from "../../../src/stores/receiver-hooks.js";
 import { deferred } from "../../support/deferred.js";
 import { startDynalite, type DynaliteServer } from "../../support/dynamodb/dynalite-server.js";
 import {
@@ -134,7 +135,7 @@ describe("the DynamoDB store when requests fail", () => {
   });
 
   it("a call without an answer is aborted two seconds after dependencyTimeoutMs", async () => {
-    tellTimeLimit(store, 100);
+    connectReceiver(store, new Log(false), 100);
     const { promise, resolve } = deferred();
     front.faultOf = (name) => (name === "PutItem" ? { hold: promise } : undefined);
     const startedAt = performance.now();
