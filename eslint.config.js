@@ -18,6 +18,7 @@ export default defineConfig(
       ".stryker-tmp/",
       // Needs the types of workerd. test/stores/cloudflare/project.test.ts compiles it.
       "test/platforms/cloudflare/d1-types.ts",
+      "test/platforms/lambda/handler-types.ts",
       // Apps of platforms, in JavaScript, and what is made of them.
       "test/platforms/**/*.{js,jsx,mjs,cjs}",
       "test/platforms/nest-*/app.cts",
