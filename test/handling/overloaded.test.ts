@@ -42,6 +42,39 @@ describe("maxConcurrentDeliveries", () => {
     expect(await receiver.receive(same)).not.toMatchObject({ outcome: "overloaded" });
   });
 
+  it("maxConcurrentDeliveries counts the running handlers, in whatever order they end", async () => {
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { maxConcurrentDeliveries: 3 });
+    let count = 0;
+    const begin = async () => start(receiver, await delivery({ id: `id-${String(++count)}` }));
+    const isFull = async () => {
+      const { outcome } = await receiver.receive(await delivery({ id: "one-more" }));
+      return outcome === "overloaded";
+    };
+    const runs = [await begin(), await begin(), await begin()];
+    for (const place of [0, 1, 2, 1, 0, 2, 2]) {
+      expect(await isFull()).toBe(true);
+      const [ended] = runs.splice(place, 1);
+      ended?.resolve();
+      await ended?.answer;
+      runs.push(await begin());
+    }
+    expect(await isFull()).toBe(true);
+    for (const run of runs) run.resolve();
+    await Promise.all(runs.map(({ answer }) => answer));
+    const again = [await begin(), await begin(), await begin()];
+    expect(await isFull()).toBe(true);
+    for (const run of again) run.resolve();
+  });
+
+  it("a synchronous handler takes no slot of maxConcurrentDeliveries", async () => {
+    const receiver = alarmReceiver(() => undefined, { maxConcurrentDeliveries: 1 });
+    for (let at = 0; at < 3; at++) {
+      const answer = await receiver.receive(await delivery({ id: `id-${String(at)}` }));
+      expect(answer).toMatchObject({ outcome: "handled" });
+    }
+  });
+
   it("maxConcurrentDeliveries applies after the signature: a forgery is still a mismatch", async () => {
     const { handler, start } = heldHandler();
     const receiver = alarmReceiver(handler, { maxConcurrentDeliveries: 1 });

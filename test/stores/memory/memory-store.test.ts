@@ -120,6 +120,30 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     expect(() => store.claim("f", "o", TIMES)).toThrow("raise maxEntries");
   });
 
+  it("a full memory store forgets the ended lease that was claimed last", () => {
+    const { store, advance } = storeOnClock(1);
+    void store.claim("a", "gone", TIMES);
+    advance(999);
+    expect(() => store.claim("b", "o", TIMES)).toThrow("raise maxEntries");
+    advance(1);
+    expect(store.claim("b", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+    expect(store.claim("b", "p", TIMES)).toMatchObject({ state: "in_flight" });
+  });
+
+  it("claims of a memory store end in any order", () => {
+    const { store } = storeOnClock(3);
+    const keys = ["a", "b", "c"];
+    for (const ended of keys) {
+      for (const key of keys) void store.claim(`${ended}-${key}`, "o", TIMES);
+      void store.complete(`${ended}-${ended}`, "o", TIMES);
+      for (const key of keys) {
+        const state = key === ended ? "completed" : "in_flight";
+        expect(store.claim(`${ended}-${key}`, "p", TIMES)).toMatchObject({ state });
+        void store.release(`${ended}-${key}`, "o");
+      }
+    }
+  });
+
   it("a full memory store forgets released takeovers and no running ones", () => {
     const { store, advance } = storeOnClock(2);
     for (const key of ["released", "running"]) void store.claim(key, "gone", TIMES);
