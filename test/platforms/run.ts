@@ -68,6 +68,10 @@ await install([
   ...platforms.flatMap(({ folder, needs = [] }) => [folder, ...needs]),
 ]);
 const results = await runRows(platforms);
+if (isWhole(selection)) {
+  const page = new URL("../../docs/platforms.md", import.meta.url);
+  writeFileSync(page, platformPage(results, selection.date));
+}
 const unitTests: UnitTestResult[] = [];
 for (const major of nodes) {
   say(`unit tests on Node ${major}`);
@@ -75,10 +79,6 @@ for (const major of nodes) {
 }
 if (results.length > 0) say(`\n${platformTable(results)}`);
 if (unitTests.length > 0) say(`\n${unitTestTable(unitTests)}`);
-if (isWhole(selection)) {
-  const page = new URL("../../docs/platforms.md", import.meta.url);
-  writeFileSync(page, platformPage(results, unitTests, selection.date));
-}
 const complaints = [
   ...results.map((row) => ({ name: row.platform.name, found: row.complaints })),
   ...unitTests.map((tests) => ({ name: `Node ${tests.version}`, found: tests.complaints })),

@@ -41,6 +41,8 @@ export async function runUnitTests(major: number): Promise<UnitTestResult> {
     cwd: REPOSITORY,
     maxBuffer: Infinity,
   });
+  const stop = (): void => void run.child.kill();
+  process.once("exit", stop);
   try {
     // It rejects where a test failed, which the report says better.
     const failure = await run.then(() => undefined, String);
@@ -51,6 +53,7 @@ export async function runUnitTests(major: number): Promise<UnitTestResult> {
     const { numPassedTests: passed, numFailedTests: failed } = report;
     return { version: installedVersion("node", `node${major}`), passed, failed, complaints };
   } finally {
+    process.off("exit", stop);
     rmSync(folder, { recursive: true });
   }
 }
