@@ -16,7 +16,8 @@ const ADVICE =
   "Move app.post(…, expressHandler(receiver)) above app.use(express.json()) or whichever parser reads" +
   " the body, or let that parser keep the bytes and take as many as the receiver:" +
   ' express.json({ limit: "1mb", verify: (req, _res, bytes) => { req.rawBody = bytes; } }).' +
-  " Nest: NestFactory.create(AppModule, { rawBody: true }).";
+  " Nest: import WebhookReceiverModule from identity-gateway-webhooks/nestjs, which mounts ahead of the" +
+  " parsers.";
 
 /**
  * Mounts a receiver on Express 4.18 or 5. Mount it before any body parser.

@@ -16,7 +16,7 @@ export type NodeHandler = (req: NodeRequest, res: NodeResponse) => unknown;
 const ADVICE =
   "Call nodeHandler(receiver) before anything reads the request, or keep its bytes in req.rawBody." +
   " Express: mount expressHandler(receiver) above express.json()." +
-  " Nest: NestFactory.create(AppModule, { rawBody: true })." +
+  " Nest: import WebhookReceiverModule from identity-gateway-webhooks/nestjs." +
   ' Fastify: register fastifyHandler(receiver, { path: "/webhooks/gateway" }) of …/fastify.' +
   " Koa: mount koaHandler(receiver) of …/koa above the body parser." +
   " Next pages/api: export const config = { api: { bodyParser: false } }.";
