@@ -4,8 +4,8 @@ import { startMiniflare, type Miniflare } from "./miniflare.js";
 
 /** `d1Store` in two isolates of workerd that share a database. */
 export interface RemoteStores {
-  /** Creates a table, and returns the store of each isolate on it. */
-  readonly onTable: (table: string) => Promise<readonly [D1Store, D1Store]>;
+  /** Creates a table, and returns the store of each isolate on it. `grouped`: see store-worker.ts. */
+  readonly onTable: (table: string, grouped?: "grouped") => Promise<readonly [D1Store, D1Store]>;
   readonly stop: () => Promise<void>;
 }
 
@@ -22,12 +22,11 @@ export async function startRemoteStores(): Promise<RemoteStores> {
   });
   const database = await running.getD1Database("DB");
   return {
-    async onTable(table) {
+    async onTable(table, grouped) {
       await database.prepare(d1Schema(table)).run();
-      return [
-        remoteStore(running, `http://one/${table}`),
-        remoteStore(running, `http://other/${table}`),
-      ];
+      const storeIn = (worker: string): D1Store =>
+        remoteStore(running, `http://${worker}/${table}${grouped === undefined ? "" : "?grouped"}`);
+      return [storeIn("one"), storeIn("other")];
     },
     stop: () => running.dispose(),
   };
