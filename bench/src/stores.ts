@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { ratio, renderTable } from "./report/markdown.js";
 import { measureRounds, medianOf, ratioOf, type Case } from "./rounds.js";
 import { RETENTION_MS, type Engine } from "./stores/engine.js";
+import { throughMysql2 } from "./stores/mysql-engine.js";
 import { throughPg } from "./stores/postgres-engine.js";
 import { throughIoredis, throughNodeRedis } from "./stores/redis-engines.js";
 import { throughBetterSqlite3 } from "./stores/sqlite-engine.js";
@@ -83,7 +84,13 @@ async function rowOf(open: () => Engine | Promise<Engine>): Promise<string[]> {
 }
 
 const rows: string[][] = [];
-for (const open of [throughNodeRedis, throughIoredis, throughPg, throughBetterSqlite3]) {
+for (const open of [
+  throughNodeRedis,
+  throughIoredis,
+  throughPg,
+  throughMysql2,
+  throughBetterSqlite3,
+]) {
   rows.push(await rowOf(open));
 }
 const table = renderTable({

@@ -1,5 +1,5 @@
 import { LATE, TransactionMisuseError } from "../transactional-store.js";
-import { ERRNO, errnoOf } from "./errors.js";
+import { isConflict } from "./errors.js";
 import { statementHead } from "./statement-head.js";
 
 /** A connection that a handler may use until it has settled. */
@@ -7,8 +7,8 @@ export interface GuardedConnection<Client> {
   readonly tx: Client;
   /** `tx` refuses every later call that would reach the server, where the next delivery may be running. */
   readonly close: () => void;
-  /** The error of a statement of `tx` after which the server rolled the whole transaction back. */
-  readonly deadlock: () => unknown;
+  /** The error of a statement of `tx` after which the server may have rolled the whole transaction back. */
+  readonly conflict: () => unknown;
 }
 
 // Only the head of the first statement is read. A transaction that ends in a later statement of the same
@@ -58,7 +58,7 @@ export function guardConnection<Client extends object>(
   broken: Promise<never>,
 ): GuardedConnection<Client> {
   let isClosed = false;
-  let deadlock: unknown;
+  let conflict: unknown;
 
   const objectionTo = (
     kind: Kind,
@@ -78,12 +78,13 @@ export function guardConnection<Client extends object>(
     return OUTLIVES_TRANSACTION.test(head) ? OUTLIVING : undefined;
   };
 
-  const answerOf = (answer: unknown, property: PropertyKey): unknown => {
-    if (!(answer instanceof Promise) || !STATEMENTS.has(property)) return answer;
-    answer.catch((error: unknown) => {
-      if (errnoOf(error) === ERRNO.deadlock) deadlock = error;
-    });
+  const answerOf = (kind: Kind, answer: unknown, property: PropertyKey): unknown => {
+    if (kind === "callbacks" || !STATEMENTS.has(property)) return answer;
+    // A pool may have a promise library of its own.
     const settled = Promise.race([answer, broken]);
+    settled.catch((error: unknown) => {
+      if (isConflict(error)) conflict = error;
+    });
     if (property !== "prepare") return settled;
     return settled.then((statement: unknown) => guard(statement as object, "statement"));
   };
@@ -103,7 +104,7 @@ export function guardConnection<Client extends object>(
           const objection = objectionTo(kind, property, args);
           if (objection !== undefined) return refuse(kind, property, args, objection);
           const answer: unknown = Reflect.apply(value, target, args);
-          return answer === target ? guarded : answerOf(answer, property);
+          return answer === target ? guarded : answerOf(kind, answer, property);
         };
       },
     });
@@ -116,7 +117,7 @@ export function guardConnection<Client extends object>(
     close() {
       isClosed = true;
     },
-    deadlock: () => deadlock,
+    conflict: () => conflict,
   };
 }
 

@@ -1,9 +1,8 @@
-import { DeadlineError } from "../../common/timers.js";
 import { clientTimeoutMs, type CallLimits, type Deadline } from "../call-limits.js";
 import { TransactionAbortedError, UnfinishedTransactionError } from "../transaction-errors.js";
 import { TransactionMisuseError } from "../transactional-store.js";
 import { connect, type Connection, type MysqlResult } from "./connection.js";
-import { ERRNO, errnoOf } from "./errors.js";
+import { ERRNO, errnoOf, isConflict, isWaitOver } from "./errors.js";
 import { guardConnection } from "./guarded-connection.js";
 import type { MysqlConnection } from "./mysql-pool.js";
 import { limited } from "./sql-text.js";
@@ -27,7 +26,7 @@ export class Transaction<Client extends MysqlConnection> {
   /** Whether the connection is to commit each statement by itself when it is returned. */
   readonly #wasAutocommit: boolean;
   #isOpen = false;
-  #deadlock: () => unknown = () => undefined;
+  #conflict: () => unknown = () => undefined;
 
   private constructor(
     connection: Connection<Client>,
@@ -87,8 +86,8 @@ export class Transaction<Client extends MysqlConnection> {
   /** Runs the handler's work in it. If the connection breaks, rejects before the work has ended. */
   async run(work: (tx: Client) => Promise<void>): Promise<void> {
     const { client, broken } = this.#connection;
-    const { tx, close, deadlock } = guardConnection(client, broken);
-    this.#deadlock = deadlock;
+    const { tx, close, conflict } = guardConnection(client, broken);
+    this.#conflict = conflict;
     try {
       await Promise.race([work(tx), broken]);
     } finally {
@@ -110,8 +109,10 @@ export class Transaction<Client extends MysqlConnection> {
       if (affectedRows === 0) throw misuse();
       await send(`COMMIT ${ENDING}`);
     } catch (error) {
-      await this.abandon(error);
-      throw errnoOf(error) === ERRNO.noSuchSavepoint ? this.#endedBy(error) : error;
+      const isEnded = errnoOf(error) === ERRNO.noSuchSavepoint;
+      if (isEnded) await this.rollBack();
+      else await this.abandon(error);
+      throw isEnded ? this.#endedBy(error) : error;
     }
     await this.#return(clientTimeoutMs(ms));
   }
@@ -130,10 +131,13 @@ export class Transaction<Client extends MysqlConnection> {
     await this.#return(ms);
   }
 
-  /** Ends it after `error`, the failure of a statement of the store. Never rejects. */
+  /**
+   * Ends it after `error`, the failure of a statement of the store. Never rejects. Only a conflict leaves a
+   * connection that is worth keeping: one to a server that became read-only must not go back to the pool.
+   */
   async abandon(error: unknown): Promise<void> {
-    if (error instanceof DeadlineError) await this.#connection.close(error);
-    else await this.rollBack();
+    if (isConflict(error) || isWaitOver(error)) await this.rollBack();
+    else await this.#connection.close(error);
   }
 
   #send(sql: string, ms: number, what = sql): Promise<MysqlResult> {
@@ -152,8 +156,8 @@ export class Transaction<Client extends MysqlConnection> {
   }
 
   #endedBy(cause: unknown): Error {
-    const deadlock = this.#deadlock();
-    return deadlock === undefined ? misuse(cause) : new TransactionAbortedError(deadlock);
+    const conflict = this.#conflict();
+    return conflict === undefined ? misuse(cause) : new TransactionAbortedError(conflict);
   }
 }
 

@@ -192,7 +192,10 @@ describeMysql("mysqlTransactions on faults", () => {
         },
         RETENTION,
       );
-      await expect(lost).rejects.toThrow("the handler ended the transaction of its delivery");
+      await expect(lost).rejects.toMatchObject({
+        code: "transaction_aborted",
+        cause: { code: "ER_LOCK_WAIT_TIMEOUT" },
+      });
       expect(await written.of("k")).toBe(0);
       expect(await written.remembered("k")).toBe(0);
     } finally {
