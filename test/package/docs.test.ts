@@ -35,7 +35,7 @@ describe("the links", () => {
   test.each([
     ...["README.md", "SECURITY.md", "CONTRIBUTING.md", "examples/README.md"],
     ...["docs/testing.md", "docs/stores.md", "docs/faults.md", "docs/cloudflare.md"],
-      ...["docs/frameworks.md", "docs/platforms.md", "docs/nestjs.md", "docs/aws-lambda.md"],
+    ...["docs/frameworks.md", "docs/platforms.md", "docs/nestjs.md", "docs/aws-lambda.md"],
   ])("the links of %s lead to existing targets in the repository", (file) => {
     expect(brokenLinks(REPOSITORY, file)).toEqual([]);
   });
