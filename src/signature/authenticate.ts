@@ -1,8 +1,6 @@
 import { signatureFault } from "../delivery/header-faults.js";
 import { isSignature, type DeliveryHeaders } from "../delivery/headers.js";
 import type { MaybeLater } from "../common/promises.js";
-import { within } from "../common/timers.js";
-import { handlerMsWithin, type HostDeadline } from "../delivery/host-deadline.js";
 import type { Keyring } from "./secrets.js";
 import { matchSecret, type Secrets } from "./signature.js";
 
@@ -43,16 +41,6 @@ export function createAuthenticate(keyring: Keyring | undefined): Authenticate {
       ? judgeLater(secrets, headers, headers.signature, body)
       : judge(secrets, headers, headers.signature, body);
   };
-}
-
-/** `authenticating`, or `secret_unavailable` if the secret function takes until the deadline. */
-export function inTime(
-  authenticating: Promise<Authenticity>,
-  deadline: HostDeadline | undefined,
-): Promise<Authenticity> {
-  if (deadline === undefined) return authenticating;
-  const leftMs = handlerMsWithin(Infinity, deadline);
-  return within(leftMs, "the secret function", authenticating).catch(unavailable);
 }
 
 function judge(
