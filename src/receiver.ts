@@ -30,7 +30,7 @@ import {
 } from "./options/options.js";
 import { checkOptions } from "./options/settings.js";
 import { decode } from "./records/decode.js";
-import { authenticate, inTime } from "./signature/authenticate.js";
+import { authenticate } from "./signature/authenticate.js";
 import { isFresh, staleness, TimestampWatch } from "./signature/timestamps.js";
 import { connectReceiver } from "./stores/receiver-hooks.js";
 
@@ -109,8 +109,8 @@ export function createWebhookReceiver<Tx = never>(
       const headers = readDeliveryHeaders(request.headers);
       if (headers === undefined) return end(trace, malformed(request));
 
-      let authenticity = authenticate(keyring, headers, rawBody);
-      if ("then" in authenticity) authenticity = await inTime(authenticity, trace.deadline);
+      const authenticating = authenticate(keyring, headers, rawBody);
+      const authenticity = "then" in authenticating ? await authenticating : authenticating;
       if (!authenticity.authentic) return end(trace, authenticity);
       const { id, type, timestampMs } = headers;
       trace.id = id;
@@ -207,6 +207,7 @@ export function createWebhookReceiver<Tx = never>(
   };
   return withAdapterHooks(receiver, {
     isDraining: () => isDraining,
+    log: reporter.log,
     logLostAnswer: reporter.logLostAnswer.bind(reporter),
   });
 }

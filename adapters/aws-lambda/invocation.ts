@@ -12,28 +12,33 @@ const LONGEST_MS = 900_000;
 /** How long writes that go on after the answer are waited for. A late 200 would reach no one. */
 const MAX_WAIT_MS = 5_000;
 
-/** The deadline of an invocation, by `performance.now()`. */
-export interface InvocationDeadline extends HostDeadline {
-  /** The function must return by then, whatever still runs. Later than `storeUntil`. */
+/** The deadline of an invocation. Its times are by `performance.now()`. */
+export class InvocationDeadline implements HostDeadline {
+  readonly handlerUntil: number;
+  /** Half of the margin is for store calls that are on their way. */
+  readonly storeUntil: number;
+  /** The function must return by then, whatever still runs. */
   readonly returnBy: number;
-}
 
-/**
- * The deadline of an invocation. Half of the margin is for store calls that are on their way. A margin of
- * more than half of the time that is left would give the handler less time than the answer.
- */
-export function deadlineOf(
-  context: Partial<LambdaContext> | undefined,
-  marginMs: number,
-): InvocationDeadline {
-  const leftMs = remainingMs(context);
-  const endsAt = performance.now() + leftMs;
-  const margin = Math.min(marginMs, leftMs / 2);
-  return {
-    handlerUntil: endsAt - margin,
-    storeUntil: endsAt - margin / 2,
-    returnBy: endsAt - margin / 4,
-  };
+  constructor(context: Partial<LambdaContext> | undefined, marginMs: number) {
+    const leftMs = remainingMs(context);
+    const endsAt = performance.now() + leftMs;
+    // A larger margin would give the handler less time than the answer.
+    const margin = Math.min(marginMs, leftMs / 2);
+    this.handlerUntil = endsAt - margin;
+    this.storeUntil = endsAt - margin / 2;
+    this.returnBy = endsAt - margin / 4;
+  }
+
+  handlerMs(ms: number): number {
+    return Math.max(0, Math.min(ms, Math.ceil(this.handlerUntil - performance.now())));
+  }
+
+  /** A process that was frozen goes on after the deadline; then the call has all of its time. */
+  storeMs(ms: number): number {
+    const leftMs = this.storeUntil - performance.now();
+    return leftMs > 0 ? Math.min(ms, leftMs) : ms;
+  }
 }
 
 function remainingMs(context: Partial<LambdaContext> | undefined): number {
@@ -65,7 +70,7 @@ export class OpenWork {
   };
 
   /** Resolves when nothing is open any more, after 5 s, or at the deadline. */
-  async end({ handlerUntil, storeUntil }: HostDeadline): Promise<void> {
+  async end({ handlerUntil, storeUntil }: InvocationDeadline): Promise<void> {
     const now = performance.now();
     // One turn, so that a handler that succeeds as soon as its signal aborts can be remembered.
     if (now >= handlerUntil) await nextTurn();

@@ -1,3 +1,4 @@
+import { adapterHooksOf } from "../../src/answer/adapter-hooks.js";
 import { answersByOutcome } from "../../src/answer/answer.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import { withDeadline } from "../../src/delivery/host-deadline.js";
@@ -10,7 +11,7 @@ import {
   type LambdaEvent,
   type LambdaResult,
 } from "./http-event.js";
-import { deadlineOf, inTime, OpenWork, type LambdaContext } from "./invocation.js";
+import { inTime, InvocationDeadline, OpenWork, type LambdaContext } from "./invocation.js";
 
 /** Options of the Lambda adapter. */
 export interface LambdaHandlerOptions {
@@ -29,6 +30,10 @@ export interface LambdaHandlerOptions {
  */
 export type LambdaHandler = (event: LambdaEvent, context?: LambdaContext) => Promise<LambdaResult>;
 
+const TIME_IS_UP =
+  "handler_timeout: the function's time was up before the secret function, the store or a transaction had" +
+  " answered, so the gateway is told to send again. Raise the function's time-out, or lower" +
+  " dependencyTimeoutMs";
 const MARGIN = { fallback: 1_000, min: 1, max: 900_000 };
 
 /**
@@ -51,16 +56,17 @@ export function lambdaHandler(
   checkReceiver("lambdaHandler", receiver);
   const own = ownOptions("lambdaHandler", options, ["marginMs"]);
   const marginMs = integerOption("marginMs", own.marginMs, MARGIN);
-  // For a receiver that does not know the deadline, such as one that a user has wrapped.
+  const { log } = adapterHooksOf(receiver);
   const timeIsUp = answersByOutcome("retry").handler_timeout.response;
 
   return async (event, context) => {
-    const deadline = deadlineOf(context, marginMs);
+    const deadline = new InvocationDeadline(context, marginMs);
     const httpEvent = httpEventOf(event);
     const work = new OpenWork();
     const request = withDeadline({ ...requestOf(httpEvent), waitUntil: work.add }, deadline);
     const answer = await inTime(receiver.receive(request), deadline.returnBy);
-    await work.end(deadline);
+    if (answer === undefined) log("error", TIME_IS_UP);
+    else await work.end(deadline);
     return resultOf(httpEvent, answer ?? timeIsUp);
   };
 }

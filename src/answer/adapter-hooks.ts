@@ -1,4 +1,5 @@
 import type { WebhookResponse } from "./answer.js";
+import type { Log } from "./logger.js";
 
 /** What adapters need of a receiver beyond its public methods. */
 export interface AdapterHooks {
@@ -6,6 +7,8 @@ export interface AdapterHooks {
    * Whether `drain` was called. Adapters then close connections, so that senders turn to another process.
    */
   readonly isDraining: () => boolean;
+  /** Writes a line that belongs to no outcome. */
+  readonly log: Log;
   /** Logs that an answer did not reach the sender. `reason`: a fixed sentence without its final period. */
   readonly logLostAnswer: (
     answer: WebhookResponse | undefined,
@@ -21,7 +24,11 @@ export interface AdapterHooks {
 const ADAPTER_HOOKS = Symbol.for("identity-gateway-webhooks.adapterHooks");
 
 /** For a receiver that a user wrote, which has no log and does not tell when it drains. */
-const NO_HOOKS: AdapterHooks = { isDraining: () => false, logLostAnswer: () => undefined };
+const NO_HOOKS: AdapterHooks = {
+  isDraining: () => false,
+  log: () => undefined,
+  logLostAnswer: () => undefined,
+};
 
 /**
  * A copy of `receiver` with its adapter hooks. They have no public name, so only our adapters find them.

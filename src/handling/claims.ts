@@ -1,12 +1,7 @@
 import type { Log } from "../answer/logger.js";
 import { isPromise, type ValueOrPromise } from "../common/promises.js";
 import { DeadlineError, within } from "../common/timers.js";
-import {
-  handlerMsWithin,
-  isPast,
-  storeMsWithin,
-  type HostDeadline,
-} from "../delivery/host-deadline.js";
+import type { HostDeadline } from "../delivery/host-deadline.js";
 import type {
   ClaimOptions,
   ClaimResult,
@@ -92,10 +87,10 @@ export class Claims {
   }
 
   /** Releases the lease on `id`. If the store fails, the lease ends by itself. */
-  release(id: string, owner: string, deadline: Deadline): ValueOrPromise<void> {
+  release(id: string, owner: string): ValueOrPromise<void> {
     try {
       const released = this.#store.release(id, owner);
-      if (isPromise(released)) return this.#releaseLater(id, released, deadline);
+      if (isPromise(released)) return this.#releaseLater(id, released);
     } catch (error) {
       this.#logFailedRelease(id, error);
     }
@@ -133,7 +128,7 @@ export class Claims {
     const retryAfterMs = this.renewals.remainingMs(id);
     if (retryAfterMs !== undefined) return { state: "in_flight", retryAfterMs };
     // The process was frozen meanwhile: the gateway has its answer, and no handler may begin now.
-    return isPast(deadline) ? unavailable(new DeadlineError("store.claim", 0)) : undefined;
+    return deadline?.handlerMs(1) === 0 ? unavailable(undefined) : undefined;
   }
 
   async #claimLater(
@@ -147,7 +142,7 @@ export class Claims {
     const claimed = Promise.resolve(claiming).then((result) => readClaim(result, owner));
     let claim: Claim;
     try {
-      const timeoutMs = handlerMsWithin(this.#claimTimeoutMs, deadline);
+      const timeoutMs = deadline?.handlerMs(this.#claimTimeoutMs) ?? this.#claimTimeoutMs;
       claim = await within(timeoutMs, "store.claim", claimed);
     } catch (error) {
       // The gateway sends the delivery again. A late claim that stayed would refuse the redelivery.
@@ -158,13 +153,13 @@ export class Claims {
     if (claim.state !== "claimed") return claim;
     const known = this.#knownHere(id, deadline);
     if (known === undefined) return { ...claim, leasedAt };
-    await this.release(id, owner, deadline);
+    await this.release(id, owner);
     return known;
   }
 
   #releaseLateClaim(id: string, owner: string, claimed: Promise<Claim>): Promise<void> {
     return claimed.then(
-      (late) => (late.state === "claimed" ? this.release(id, owner, undefined) : undefined),
+      (late) => (late.state === "claimed" ? this.release(id, owner) : undefined),
       () => undefined,
     );
   }
@@ -181,7 +176,7 @@ export class Claims {
     deadline: Deadline,
   ): Promise<Unfinished | undefined> {
     this.#completing.add(id);
-    const timeoutMs = storeMsWithin(this.#timeoutMs, deadline);
+    const timeoutMs = deadline?.storeMs(this.#timeoutMs) ?? this.#timeoutMs;
     return within(timeoutMs, "store.complete", completed).then(
       () => {
         this.#completing.delete(id);
@@ -206,9 +201,8 @@ export class Claims {
     return { work: this.#backlog.add(id, owner) };
   }
 
-  #releaseLater(id: string, released: PromiseLike<void>, deadline: Deadline): Promise<void> {
-    const timeoutMs = storeMsWithin(this.#timeoutMs, deadline);
-    return within(timeoutMs, "store.release", released).catch((error: unknown) => {
+  #releaseLater(id: string, released: PromiseLike<void>): Promise<void> {
+    return within(this.#timeoutMs, "store.release", released).catch((error: unknown) => {
       this.#logFailedRelease(id, error);
     });
   }

@@ -1,4 +1,4 @@
-import type { Ending } from "../answer/trace.js";
+import type { Ending, Trace } from "../answer/trace.js";
 import type { Log } from "../answer/logger.js";
 import type { ValueOrPromise } from "../common/promises.js";
 import type { HostDeadline } from "../delivery/host-deadline.js";
@@ -83,7 +83,7 @@ export class LeasedHandling implements Handling {
     if (!("then" in settled) || !isDone(result)) return settled;
     // No other process may take over while the store remembers the success.
     const renewal = this.#claims.renewals.start(id, owner, claim.leasedAt, () => undefined);
-    return stopAfter(settled, renewal);
+    return settled.then(stopping(renewal, trace));
   }
 
   /**
@@ -100,12 +100,12 @@ export class LeasedHandling implements Handling {
     return new Promise((answer, fail) => {
       const { deadline } = trace;
       let isRunning = true;
-      let isGivenUp = false;
       let endLate: ((ending: Ending) => void) | undefined;
       const renewal = this.#claims.renewals.start(id, owner, leasedAt, () => {
         // The store also refuses a renewal after the completion, but then the handler is done.
         if (isRunning) LazySignal.abort(signal, new LeaseLostError());
       });
+      const stop = stopping(renewal, trace);
       const stopTimers = startHandlerTimers(
         this.#times,
         deadline,
@@ -117,30 +117,28 @@ export class LeasedHandling implements Handling {
         },
         (error) => {
           // Not released: the handler may still be at work, so the next attempt waits for the lease's end.
-          isGivenUp = true;
-          const unfinished = renewal.stop();
-          if (deadline !== undefined) answer({ outcome: "handler_timeout", error, unfinished });
+          // Without a deadline the gateway has been answered before.
+          answer(stop({ outcome: "handler_timeout", error }));
           endLate?.({ outcome: "handler_failed", error });
           endLate = ({ outcome, error: late }) => {
-            const details = { id, type, error: late };
-            const limit = deadline === undefined ? "handlerMaxMs" : "the time of the platform";
-            this.#log.warn(`${outcome}, but after ${limit}: it may have run twice`, details);
+            const line = `${outcome}, but after it was given up: it may have run twice`;
+            this.#log.warn(line, { id, type, error: late });
           };
         },
       );
       const settled = result.then((value) => {
         isRunning = false;
         stopTimers();
+        const isGivenUp = deadline !== undefined && endLate !== undefined;
         // The platform freezes a store call that begins now, and the lease may be another owner's later.
-        if (isGivenUp && deadline !== undefined && !isDone(value)) return value;
+        if (isGivenUp && !isDone(value)) return value;
         // A success stays leased until the store remembers it. A failure is not renewed while it is
         // released.
         if (!isDone(value)) void renewal.stop();
         const settling = this.#settle(id, owner, value, deadline);
-        if (!("then" in settling)) return withUnfinished(settling, renewal.stop());
-        const stopped = stopAfter(settling, renewal);
-        if (isGivenUp) holdOpen(trace, stopped);
-        return stopped;
+        if (!("then" in settling)) return stop(settling);
+        if (isGivenUp) holdOpen(trace, settling);
+        return settling.then(stop);
       });
       settled.then(
         (ending) => {
@@ -163,7 +161,7 @@ export class LeasedHandling implements Handling {
     deadline: HostDeadline | undefined,
   ): ValueOrPromise<Ending> {
     if (!isDone(result)) {
-      const released = this.#claims.release(id, owner, deadline);
+      const released = this.#claims.release(id, owner);
       return released === undefined ? result : released.then(() => result);
     }
     const completed = this.#claims.complete(id, owner, deadline);
@@ -189,15 +187,10 @@ function endingAfter(
   return completed.then((unfinished) => endingOf(result, unfinished));
 }
 
-function stopAfter(settling: Promise<Ending>, renewal: LeaseRenewal): Promise<Ending> {
-  return settling.then((ending) => withUnfinished(ending, renewal.stop()));
-}
-
-/** Adds the renewal that is on its way to what goes on after the answer. */
-function withUnfinished(ending: Ending, renewing: Promise<void> | undefined): Ending {
-  if (renewing === undefined) return ending;
-  return {
-    ...ending,
-    unfinished: Promise.all([ending.unfinished, renewing]).then(() => undefined),
+/** Stops the renewal when the claim has settled. A renewal that is on its way goes on after the answer. */
+function stopping(renewal: LeaseRenewal, trace: Trace): (ending: Ending) => Ending {
+  return (ending) => {
+    holdOpen(trace, renewal.stop());
+    return ending;
   };
 }

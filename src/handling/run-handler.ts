@@ -1,6 +1,6 @@
 import { isPromise, type ValueOrPromise } from "../common/promises.js";
 import { DeadlineError, startBackgroundTimer } from "../common/timers.js";
-import { handlerMsWithin, type HostDeadline } from "../delivery/host-deadline.js";
+import type { HostDeadline } from "../delivery/host-deadline.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import { DiscardDelivery, RetryLater, ThrewUndefinedError } from "./handler-errors.js";
 import type { Handler } from "./handlers.js";
@@ -95,25 +95,24 @@ export interface HandlerTimes {
  * The returned function stops both.
  */
 export function startHandlerTimers(
-  times: HandlerTimes,
+  { handlerTimeoutMs, handlerMaxMs }: HandlerTimes,
   deadline: HostDeadline | undefined,
   onTimeout: (error: DeadlineError) => void,
   onGivenUp: (error: DeadlineError) => void,
 ): () => void {
-  const handlerTimeoutMs = handlerMsWithin(times.handlerTimeoutMs, deadline);
-  const handlerMaxMs = handlerMsWithin(times.handlerMaxMs, deadline);
+  const firstMs = deadline?.handlerMs(handlerTimeoutMs) ?? handlerTimeoutMs;
+  const secondMs = deadline?.handlerMs(handlerMaxMs) ?? handlerMaxMs;
   let stopSecond: (() => void) | undefined;
   // Most handlers need only the first timer. The second one does not keep the process alive.
   const first = setTimeout(() => {
     const giveUp = (): void => {
-      onGivenUp(new DeadlineError("the handler", Math.round(handlerMaxMs)));
+      onGivenUp(new DeadlineError("the handler", secondMs));
     };
-    const moreMs = handlerMaxMs - handlerTimeoutMs;
-    if (moreMs > 0) stopSecond = startBackgroundTimer(moreMs, giveUp);
-    onTimeout(new DeadlineError("the handler", Math.round(handlerTimeoutMs)));
+    onTimeout(new DeadlineError("the handler", firstMs));
+    if (secondMs > firstMs) stopSecond = startBackgroundTimer(secondMs - firstMs, giveUp);
     // At once: a handler that fails because its signal aborts is given up, too.
-    if (moreMs <= 0) giveUp();
-  }, handlerTimeoutMs);
+    else giveUp();
+  }, firstMs);
   return () => {
     clearTimeout(first);
     stopSecond?.();

@@ -36,6 +36,8 @@ export interface TransactionWork {
   readonly run: (tx: unknown, takeover: boolean) => ValueOrPromise<HandlerResult>;
   /** Aborted if the transaction ends while `run` is at work. */
   readonly signal: LazySignal;
+  /** When it is too late to begin, by `performance.now()`: the platform has frozen the process meanwhile. */
+  readonly handlerUntil?: number | undefined;
 }
 
 /**
@@ -63,12 +65,13 @@ class TransactionRun {
   #running: Promise<HandlerResult> | undefined;
   #isOver = false;
   /** No run may begin later than this, by `performance.now()`. */
-  #lastStart = Infinity;
+  #lastStart: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(times: TransactionTimes, work: TransactionWork, settle: (ending: Ending) => void) {
     this.#times = times;
     this.#work = work;
+    this.#lastStart = work.handlerUntil ?? Infinity;
     this.#settle = settle;
   }
 

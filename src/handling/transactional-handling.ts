@@ -1,9 +1,9 @@
 import type { Log } from "../answer/logger.js";
 import type { Ending } from "../answer/trace.js";
 import type { ValueOrPromise } from "../common/promises.js";
-import { DeadlineError, startBackgroundTimer } from "../common/timers.js";
+import { startBackgroundTimer, type DeadlineError } from "../common/timers.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
-import { isPast, storeMsWithin, type HostDeadline } from "../delivery/host-deadline.js";
+import { holdOpen } from "../delivery/request.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import type { Delivery, Handling, HandlingTimes } from "./handling.js";
 import { overdueAfterMs, renewalDelayMs } from "./lease-renewals.js";
@@ -31,15 +31,16 @@ export class TransactionalHandling implements Handling {
     const { id } = delivery.headers;
     // Overdue means that the runtime has frozen or ended the first run. Then the store decides.
     if (this.#inProgress.get(id)?.isOverdue() === false) return { outcome: "in_flight" };
-    // With a deadline, only the rollback of a handler that was given up goes on after the answer.
-    const rest = (settled: Promise<Ending>): Partial<Ending> =>
-      delivery.trace.deadline === undefined
-        ? { late: settled }
-        : { unfinished: settled.then(() => undefined) };
     return new Promise((answer) => {
       const settled = this.#process(delivery, (error) => {
         // A store may run the work again, so the first run may already have answered.
-        answer({ outcome: "handler_timeout", error, ...rest(settled) });
+        if (delivery.trace.deadline === undefined) {
+          answer({ outcome: "handler_timeout", error, late: settled });
+        } else {
+          // Only the rollback goes on.
+          holdOpen(delivery.trace, settled);
+          answer({ outcome: "handler_timeout", error });
+        }
       });
       void settled.then(answer);
     });
@@ -55,29 +56,25 @@ export class TransactionalHandling implements Handling {
     const heartbeat = new Heartbeat(this.#times.leaseMs);
     this.#inProgress.set(id, heartbeat);
     const signal = new LazySignal();
-    const { deadline } = delivery.trace;
-    const run: TransactionWork["run"] = (tx, takeover) =>
-      this.#runHandler(delivery, tx, takeover, signal, onTimeout);
-    let ending = await this.#transact({ id, run, signal }, deadline);
-    if (ending.outcome === "discarded") ending = await this.#remember(id, ending, deadline);
+    let ending = await this.#transact({
+      id,
+      run: (tx, takeover) => this.#runHandler(delivery, tx, takeover, signal, onTimeout),
+      signal,
+      handlerUntil: delivery.trace.deadline?.handlerUntil,
+    });
+    if (ending.outcome === "discarded") ending = await this.#remember(id, ending);
     heartbeat.stop();
     if (this.#inProgress.get(id) === heartbeat) this.#inProgress.delete(id);
     return ending;
   }
 
-  #transact(work: TransactionWork, deadline: HostDeadline | undefined): Promise<Ending> {
-    const dependencyTimeoutMs = storeMsWithin(this.#times.dependencyTimeoutMs, deadline);
-    return runInTransaction(this.#store, { ...this.#times, dependencyTimeoutMs }, work);
+  #transact(work: TransactionWork): Promise<Ending> {
+    return runInTransaction(this.#store, this.#times, work);
   }
 
   /** A discarded delivery was rolled back with the handler's writes, so it gets its own transaction. */
-  async #remember(
-    id: string,
-    discarded: Ending,
-    deadline: HostDeadline | undefined,
-  ): Promise<Ending> {
-    const work = { id, run: () => HANDLED, signal: new LazySignal() };
-    const ending = await this.#transact(work, deadline);
+  async #remember(id: string, discarded: Ending): Promise<Ending> {
+    const ending = await this.#transact({ id, run: () => HANDLED, signal: new LazySignal() });
     const isRemembered = ending.outcome === "handled" || ending.outcome === "duplicate";
     return isRemembered ? discarded : ending;
   }
@@ -91,11 +88,6 @@ export class TransactionalHandling implements Handling {
     onTimeout: (error: DeadlineError) => void,
   ): Promise<HandlerResult> {
     return new Promise((resolve, reject) => {
-      if (isPast(trace.deadline)) {
-        // The process was frozen meanwhile: the gateway has its answer, and no handler may begin now.
-        resolve({ outcome: "handler_failed", error: new DeadlineError("the transaction", 0) });
-        return;
-      }
       if (takeover) trace.takeover = true;
       const { deadline } = trace;
       const stopTimers = startHandlerTimers(
@@ -110,8 +102,7 @@ export class TransactionalHandling implements Handling {
           // The store rolls back, which frees its connection. The handler itself cannot be stopped.
           resolve({ outcome: "handler_failed", error });
           void result.then((late) => {
-            const limit = deadline === undefined ? "handlerMaxMs" : "the time of the platform";
-            const line = `${late.outcome}, but after ${limit}: its transaction was rolled back`;
+            const line = `${late.outcome}, but after it was given up: its transaction was rolled back`;
             const details = { id, type, error: "error" in late ? late.error : undefined };
             this.#log.warn(line, details);
           });

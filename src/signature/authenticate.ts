@@ -1,8 +1,6 @@
 import { signatureFault } from "../delivery/header-faults.js";
 import { isSignature, type DeliveryHeaders } from "../delivery/headers.js";
 import type { ValueOrPromise } from "../common/promises.js";
-import { within } from "../common/timers.js";
-import { handlerMsWithin, type HostDeadline } from "../delivery/host-deadline.js";
 import type { Keyring } from "./keyring.js";
 import { matchSecret, type Secrets } from "./signature.js";
 
@@ -44,16 +42,6 @@ export function authenticate(
   return "then" in secrets
     ? authenticateLater(secrets, headers, signature, body)
     : authenticateWith(secrets, headers, signature, body);
-}
-
-/** `authenticating`, or `secret_unavailable` if the secret function takes until the deadline. */
-export function inTime(
-  authenticating: Promise<Authenticity>,
-  deadline: HostDeadline | undefined,
-): Promise<Authenticity> {
-  if (deadline === undefined) return authenticating;
-  const leftMs = handlerMsWithin(Infinity, deadline);
-  return within(leftMs, "the secret function", authenticating).catch(unavailable);
 }
 
 function authenticateWith(

@@ -223,7 +223,7 @@ describe("a handler that still runs shortly before the function's time-out", () 
     expect([spy.count("complete"), ms()]).toEqual([1, undefined]);
     await vi.advanceTimersByTimeAsync(100);
     expect((await result).statusCode).toBe(503);
-    expect(linesWith(lines, "handled, but after the time of the platform")).toHaveLength(1);
+    expect(linesWith(lines, "handled, but after it was given up")).toHaveLength(1);
     const next = await invoke(receiver);
     await vi.advanceTimersByTimeAsync(10);
     expect(await next.result).toMatchObject({ body: '{"outcome":"duplicate"}' });
@@ -237,7 +237,7 @@ describe("a handler that still runs shortly before the function's time-out", () 
     work.resolve();
     await vi.advanceTimersByTimeAsync(0);
     expect(spy.count("complete")).toBe(1);
-    expect(linesWith(lines, "handled, but after the time of the platform")).toHaveLength(1);
+    expect(linesWith(lines, "handled, but after it was given up")).toHaveLength(1);
     const { result } = await invoke(receiver);
     expect(await result).toMatchObject({ statusCode: 200, body: '{"outcome":"duplicate"}' });
     expect(contexts).toHaveLength(1);
@@ -439,29 +439,35 @@ describe("a transactional store", () => {
     const { result } = await invoke(receiver);
     await vi.advanceTimersByTimeAsync(9_800);
     expect((await result).statusCode).toBe(503);
-    expect(reports).toMatchObject([{ outcome: "store_unavailable", status: 503 }]);
     await vi.advanceTimersByTimeAsync(20_000);
     expect([ended, runs]).toEqual([["rolled back"], []]);
+    expect(reports).toMatchObject([{ outcome: "store_unavailable", status: 503 }]);
   });
 });
 
 describe("a secret function that hangs", () => {
-  test("gives secret_unavailable at the deadline, and nothing runs later", async () => {
+  test("is answered 503 with a log line before the time-out, and its delivery is not claimed later", async () => {
     const secret = deferred<string>();
     const runs: unknown[] = [];
-    const { options, reports } = createCollector();
+    const { options, reports, lines } = createCollector();
+    const spy = spiedStore();
     const receiver = alarmReceiver((context) => runs.push(context), {
       ...options,
       dependencyTimeoutMs: 60_000,
+      store: spy.store,
       ...{ secret: () => secret.promise },
     });
-    const { result } = await invoke(receiver);
-    await vi.advanceTimersByTimeAsync(9_100);
-    expect((await result).body).toContain("SECRET_UNAVAILABLE");
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(9_800);
+    expect(await result).toMatchObject({ statusCode: 503, headers: { "retry-after": "30" } });
+    expect(ms()).toBeCloseTo(9_750, -1);
+    expect(linesWith(lines, "the function's time was up before the secret function")).toHaveLength(
+      1,
+    );
     secret.resolve("whsec_test_0123456789abcdef");
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(runs).toEqual([]);
-    expect(reports).toMatchObject([{ outcome: "secret_unavailable", status: 503 }]);
+    expect([runs, spy.calls]).toEqual([[], []]);
+    expect(reports).toMatchObject([{ outcome: "store_unavailable", status: 503 }]);
   });
 });
 

@@ -76,7 +76,7 @@ describe("handlers that never settle", () => {
     await vi.advanceTimersByTimeAsync(0);
     expect(spy.count("complete")).toBe(1);
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "duplicate" });
-    expect(linesWith(lines, "handled, but after handlerMaxMs")).toHaveLength(1);
+    expect(linesWith(lines, "handled, but after it was given up")).toHaveLength(1);
     expect(reports.filter(({ late }) => late)).toHaveLength(1);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -134,7 +134,7 @@ describe("transactional handlers that never settle", () => {
     expect(vi.getTimerCount()).toBe(0);
     held.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    expect(lines.at(-1)?.message).toContain("handled, but after handlerMaxMs: its transaction");
+    expect(lines.at(-1)?.message).toContain("handled, but after it was given up: its transaction");
   });
 
   it("the store decides about the next attempt once the handler can no longer be running here", async () => {
