@@ -65,7 +65,7 @@ export function lambdaHandler(
     const work = new OpenWork();
     const request = withDeadline({ ...requestOf(httpEvent), waitUntil: work.add }, deadline);
     const answer = await inTime(receiver.receive(request), deadline.returnBy);
-    if (answer === undefined) log("error", TIME_IS_UP);
+    if (answer === undefined) log.error(TIME_IS_UP);
     else await work.end(deadline);
     return resultOf(httpEvent, answer ?? timeIsUp);
   };

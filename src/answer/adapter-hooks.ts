@@ -1,5 +1,5 @@
 import type { WebhookResponse } from "./answer.js";
-import type { Log } from "./logger.js";
+import { Log } from "./logger.js";
 
 /** What adapters need of a receiver beyond its public methods. */
 export interface AdapterHooks {
@@ -26,7 +26,7 @@ const ADAPTER_HOOKS = Symbol.for("identity-gateway-webhooks.adapterHooks");
 /** For a receiver that a user wrote, which has no log and does not tell when it drains. */
 const NO_HOOKS: AdapterHooks = {
   isDraining: () => false,
-  log: () => undefined,
+  log: new Log(false),
   logLostAnswer: () => undefined,
 };
 
