@@ -15,6 +15,8 @@ const FOLDERS = [
   "koa",
   "nest-10",
   "nest-11",
+  "bun",
+  "deno",
 ];
 
 /** The packages of the examples that are not in the root's node_modules, by folder. */
