@@ -19,6 +19,9 @@ export default defineConfig(
       // Apps for bundlers, in JavaScript, and what is made of them.
       "test/platforms/*.mjs",
       "test/platforms/{next,nitro,workerd}/",
+      "test/platforms/lambda/*.mjs",
+      // Compiled when its types are installed, by `npm run platforms`.
+      "test/platforms/lambda/handler-types.ts",
     ],
   },
   tseslint.configs.strictTypeChecked,

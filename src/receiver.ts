@@ -82,9 +82,7 @@ export function createWebhookReceiver<Tx = never>(
   let isDraining = false;
 
   tellTimeLimit(store, dependencyTimeoutMs);
-  giveWarn(store, (message) => {
-    reporter.log("warn", message);
-  });
+  giveWarn(store, reporter.log.bind(undefined, "warn"));
   if (settings.keyring === undefined) {
     reporter.log("warn", "acceptUnsignedDeliveries is true: anyone who finds the URL is believed");
   }

@@ -34,7 +34,7 @@ test("docs/stores.md has the speeds of the benchmark's results", () => {
 describe("the links", () => {
   test.each([
     ...["README.md", "SECURITY.md", "CONTRIBUTING.md", "examples/README.md"],
-    ...["docs/testing.md", "docs/stores.md", "docs/faults.md"],
+    ...["docs/testing.md", "docs/stores.md", "docs/faults.md", "docs/aws-lambda.md"],
   ])("the links of %s lead to existing targets in the repository", (file) => {
     expect(brokenLinks(REPOSITORY, file)).toEqual([]);
   });

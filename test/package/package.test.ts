@@ -62,7 +62,7 @@ const EXPORTS: Record<string, string[]> = {
   "/fastify": ["fastifyHandler"],
   "/koa": ["koaHandler"],
   "/nestjs": ["OnAlarm", "OnOnlineDataEvent", "OnUnrecognized", "WebhookReceiverModule"],
-  "/aws-lambda": ["lambdaHandler"],
+  "/aws-lambda": ["NoHttpEventError", "lambdaHandler"],
   "/mysql": ["mysqlSchema", "mysqlStore", "mysqlTransactions"],
   "/dynamodb": ["createTable", "dynamoStore"],
   "/cloudflare": ["d1Schema", "d1Store"],
