@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
+import * as awsLambda from "../../adapters/aws-lambda/index.js";
 import * as bullmq from "../../src/inbox/bullmq/index.js";
 import * as inbox from "../../src/inbox/index.js";
 import * as pgBoss from "../../src/inbox/pg-boss/index.js";
@@ -18,6 +19,7 @@ type ErrorClass = abstract new (...args: never[]) => Error;
 
 const ENTRIES: Readonly<Record<string, object>> = {
   "the package itself": core,
+  "…/aws-lambda": awsLambda,
   "…/redis": redis,
   "…/postgres": postgres,
   "…/mysql": mysql,

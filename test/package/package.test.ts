@@ -65,7 +65,7 @@ const EXPORTS: Record<string, string[]> = {
     ...["OnAlarm", "OnOnlineDataEvent", "OnUnrecognized"],
     ...["WEBHOOK_RECEIVER", "WebhookReceiverModule"],
   ],
-  "/aws-lambda": ["lambdaHandler"],
+  "/aws-lambda": ["NoHttpEventError", "lambdaHandler"],
   "/mysql": [
     ...["LostAnswerError", "TransactionAbortedError", "TransactionMisuseError"],
     ...["UnfinishedTransactionError", "mysqlSchema", "mysqlStore", "mysqlTransactions"],

@@ -29,27 +29,45 @@ export interface LambdaFunction {
   readonly stop: () => Promise<void>;
 }
 
-/** How a function is deployed. */
-export interface FunctionOptions extends Pick<Deployment, "environment" | "timeoutMs"> {
-  /** The source of the function, which exports `handler`. */
-  readonly source: string;
+/** How a function runs. */
+export interface FunctionOptions extends Omit<Deployment, "bootstrap"> {
   readonly instances: number;
   /** How long an instance is not used after a result, in milliseconds. Default: it can be used at once. */
   readonly restAfter?: (result: unknown) => number;
+}
+
+/** How a function is bundled, and runs. */
+export interface SourceOptions extends Omit<FunctionOptions, "file"> {
+  /** The source of the function, which exports `handler`. */
+  readonly source: string;
   /** Added to the options of the bundler. */
   readonly build?: BuildOptions;
 }
 
-/** Bundles a function to one CommonJS file, and runs it as Lambda does. */
-export async function deployFunction(options: FunctionOptions): Promise<LambdaFunction> {
-  const { source, environment, timeoutMs } = options;
-  const folder = mkdtempSync(join(tmpdir(), "lambda-"));
-  const [file, bootstrap] = [join(folder, "index.cjs"), join(folder, "bootstrap.cjs")];
-  const common: BuildOptions = { bundle: true, platform: "node", format: "cjs", logLevel: "error" };
-  await build({ ...common, entryPoints: [source], outfile: file, ...options.build });
-  await build({ ...common, entryPoints: [BOOTSTRAP], outfile: bootstrap });
+const COMMON: BuildOptions = { bundle: true, platform: "node", format: "cjs", logLevel: "error" };
 
-  const deployment = { bootstrap, file, environment, timeoutMs };
+/** Bundles a function to one CommonJS file, and runs it as Lambda does. */
+export async function deployFunction(options: SourceOptions): Promise<LambdaFunction> {
+  const folder = mkdtempSync(join(tmpdir(), "lambda-"));
+  const file = join(folder, "index.cjs");
+  await build({ ...COMMON, entryPoints: [options.source], outfile: file, ...options.build });
+  const running = await runFunction({ ...options, file });
+  return {
+    ...running,
+    async stop() {
+      await running.stop();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** Runs a bundled function as Lambda does. */
+export async function runFunction(options: FunctionOptions): Promise<LambdaFunction> {
+  const folder = mkdtempSync(join(tmpdir(), "lambda-bootstrap-"));
+  const bootstrap = join(folder, "bootstrap.cjs");
+  await build({ ...COMMON, entryPoints: [BOOTSTRAP], outfile: bootstrap });
+
+  const deployment = { ...options, bootstrap };
   const instances: LambdaInstance[] = [];
   const idle: LambdaInstance[] = [];
   const waiting: ((instance: LambdaInstance) => void)[] = [];
