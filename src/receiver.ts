@@ -71,12 +71,9 @@ export function createWebhookReceiver<Tx = never>(
   const handling: Handling = isTransactional(store)
     ? new TransactionalHandling(store, settings, log)
     : new LeasedHandling(store, settings, log);
-  // A handler that is given up has left its slot before this time, unless the runtime no longer calls its
-  // timers.
-  const limit = new ConcurrencyLimit(
-    maxConcurrentDeliveries,
-    handlerMaxMs + 4 * dependencyTimeoutMs,
-  );
+  // A handler that is given up has left its slot by then, unless the runtime no longer calls its timers.
+  const slotMaxMs = handlerMaxMs + 4 * dependencyTimeoutMs;
+  const limit = new ConcurrencyLimit(maxConcurrentDeliveries, slotMaxMs);
   const inFlight = new InFlightCount();
   const warnedOf = new Set<string>();
   let isDraining = false;
@@ -207,7 +204,7 @@ export function createWebhookReceiver<Tx = never>(
   };
   return withAdapterHooks(receiver, {
     isDraining: () => isDraining,
-    log: reporter.log,
+    log,
     logLostAnswer: reporter.logLostAnswer.bind(reporter),
   });
 }
