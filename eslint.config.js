@@ -16,9 +16,9 @@ export default defineConfig(
       "coverage/",
       "reports/",
       ".stryker-tmp/",
-      // Apps for bundlers, in JavaScript, and what is made of them.
-      "test/platforms/**/*.mjs",
-      "test/platforms/{next,nitro,workerd}/",
+      // Apps of platforms, in JavaScript, and what is made of them.
+      "test/platforms/**/*.{js,jsx,mjs,cjs}",
+      "test/platforms/*/{.next,.nitro,.nuxt,.output,.react-router,.svelte-kit,build}/",
     ],
   },
   tseslint.configs.strictTypeChecked,

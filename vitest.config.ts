@@ -25,15 +25,12 @@ const unitProject = (backend: "node" | "web") => ({
   },
 });
 
-const installFrameworks = path("./test/support/adapters/framework-packages.ts");
-
 /** Tests over real servers, files and processes, in the folder of that name. */
-const nodeProject = (name: string, globalSetup: string[] = []) => ({
+const nodeProject = (name: string) => ({
   resolve: { alias: { "#crypto": path("./src/signature/crypto/node.ts") } },
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
-    globalSetup,
     exclude: ["test/stores/memory/**"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
@@ -49,12 +46,12 @@ export default defineConfig({
     projects: [
       unitProject("node"),
       unitProject("web"),
-      nodeProject("adapters", [installFrameworks]),
+      nodeProject("adapters"),
       nodeProject("stores"),
       nodeProject("inbox"),
-      nodeProject("testing", [installFrameworks]),
+      nodeProject("testing"),
       nodeProject("cli"),
-      nodeProject("package", [installFrameworks]),
+      nodeProject("package"),
       nodeProject("faults"),
     ],
     reporters: process.env["CI"]

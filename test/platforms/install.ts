@@ -1,21 +1,57 @@
-import { execSync } from "node:child_process";
-import { cpSync, rmSync, statSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { HERE } from "./platforms.js";
+import { promisify } from "node:util";
 
-const changedAt = (file: string): number =>
-  statSync(new URL(file, HERE), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+/** `test/platforms/`. */
+const HERE = new URL("./", import.meta.url);
 
-/** Installs the platforms where the lockfile asks for others, and the package as it has been built. */
-export function install(): void {
-  if (changedAt("node_modules/.package-lock.json") < changedAt("package-lock.json")) {
-    // Not `npm ci`: it insists on builds for other systems, which registries do not always have.
-    execSync("npm install --no-save --silent", { cwd: fileURLToPath(HERE), stdio: "inherit" });
-  }
+/** The first line of the receiver that all apps share. A file of the same name without it is left alone. */
+const SHARED = "// The receiver of every platform's app.";
+
+const changedAt = (file: URL): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+/** The file or folder below `test/platforms/FOLDER/`, as a path. */
+export function pathIn(folder: string, file = ""): string {
+  return fileURLToPath(new URL(`${folder}/${file}`, HERE));
+}
+
+/**
+ * Installs the packages of a folder under `test/platforms/` where its lockfile asks for others. Does nothing
+ * for a folder without a package.json; `"."` is `test/platforms/` itself.
+ */
+export async function installPackages(folder: string): Promise<void> {
+  const root = new URL(`${folder}/`, HERE);
+  if (!existsSync(new URL("package.json", root))) return;
+  const installed = changedAt(new URL("node_modules/.package-lock.json", root));
+  const wanted = ["package.json", "package-lock.json"].map((file) =>
+    changedAt(new URL(file, root)),
+  );
+  if (installed >= Math.max(...wanted) && installed > 0) return;
+  // Not `npm ci`: it insists on builds for other systems, which registries do not always have.
+  const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
+  await promisify(execFile)("npm", args, { cwd: fileURLToPath(root) });
+}
+
+/** Puts the package as it has been built, and the receiver of the apps, into a folder. */
+export function copyPackage(folder: string): void {
+  const root = new URL(`${folder}/`, HERE);
   // A copy and no link: bundlers follow links to files outside of their root.
-  const target = new URL("node_modules/identity-gateway-webhooks/", HERE);
+  const target = new URL("node_modules/identity-gateway-webhooks/", root);
   rmSync(target, { recursive: true, force: true });
   for (const path of ["package.json", "dist"]) {
     cpSync(new URL(`../../${path}`, HERE), new URL(path, target), { recursive: true });
   }
+  const receiver = new URL("receiver.mjs", root);
+  if (existsSync(receiver) && !readFileSync(receiver, "utf8").startsWith(SHARED)) return;
+  writeFileSync(receiver, readFileSync(new URL("receiver.mjs", HERE), "utf8"));
+}
+
+/** The version of a package that is installed in a folder. */
+export function installedVersion(folder: string, name: string): string {
+  const manifest = readFileSync(
+    new URL(`${folder}/node_modules/${name}/package.json`, HERE),
+    "utf8",
+  );
+  return (JSON.parse(manifest) as { version: string }).version;
 }

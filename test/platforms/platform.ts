@@ -9,12 +9,16 @@ export interface Platform {
    * before the start. `--only` takes this name.
    */
   readonly folder: string;
+  /** Folders whose packages it also runs with, as Elysia on Bun needs `bun`. */
+  readonly needs?: readonly string[];
   /** The version that is installed, read after the installation. */
   readonly version: () => string;
   /** The file that a partner would write, relative to the folder. Its lines of code are the glue lines. */
   readonly app: string;
   /** Left out of the fast half, which CI runs. */
   readonly isSlow?: boolean;
+  /** What a reader of the table must know. */
+  readonly remark?: string;
   /** Requests that the platform answers itself, by the id of the conformance case, and why. */
   readonly ownAnswers?: Readonly<Record<string, string>>;
   /** A line that the server must not write. */
@@ -30,4 +34,18 @@ export interface RunningPlatform {
   /** Everything that it has written. */
   readonly output: () => string;
   readonly stop: () => Promise<void>;
+}
+
+/** What became of one row. */
+export interface PlatformResult {
+  readonly platform: Platform;
+  /** Empty if the platform is not installed. */
+  readonly version: string;
+  readonly glueLines: number;
+  readonly passed: number;
+  readonly failed: number;
+  readonly notJudged: number;
+  /** Why the row does not count as passed. Empty if it does. */
+  readonly complaints: readonly string[];
+  readonly seconds: number;
 }

@@ -1,3 +1,4 @@
+// The receiver of every platform's app.
 import { createWebhookReceiver } from "identity-gateway-webhooks";
 
 /** Asks the runner, so that each handler takes a while, and fails when the runner wants it to. */

@@ -5,13 +5,15 @@ import path from "node:path";
 import { freePort } from "../free-port.js";
 import { REPOSITORY, install, pack } from "../package/installed-package.js";
 
-const PLATFORMS = path.join(REPOSITORY, "test/platforms");
-const WORKERD = path.join(PLATFORMS, "node_modules/@cloudflare/workerd-linux-64/bin/workerd");
+const WORKERD = path.join(
+  REPOSITORY,
+  "test/platforms/workerd/node_modules/@cloudflare/workerd-linux-64/bin/workerd",
+);
 
 /** Why workerd cannot run here; undefined if it can. */
 export const missingWorkerd = existsSync(WORKERD)
   ? undefined
-  : "workerd is not installed (npm install --no-save --prefix test/platforms)";
+  : "workerd is not installed (npx tsx test/platforms/install-for-tests.ts)";
 
 /** A worker with the packed package, in its own process. */
 export interface RunningWorker {

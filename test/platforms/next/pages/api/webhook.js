@@ -1,5 +1,5 @@
 import { nodeHandler } from "identity-gateway-webhooks/node";
-import { receiver } from "../../../receiver.mjs";
+import { receiver } from "../../receiver.mjs";
 
 export const config = { api: { bodyParser: false } };
 

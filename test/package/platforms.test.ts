@@ -1,0 +1,166 @@
+import { expect, test } from "vitest";
+import { glueLines } from "../platforms/glue-lines.js";
+import { complaintsOf } from "../platforms/judge.js";
+import { platformPage } from "../platforms/page.js";
+import type { Platform, PlatformResult } from "../platforms/platform.js";
+import { isWhole, readSelection, selectPlatforms, unitTestNodes } from "../platforms/selection.js";
+import { platformTable, unitTestTable } from "../platforms/table.js";
+import { failedTests } from "../platforms/unit-tests.js";
+
+const platform = (changes: Partial<Platform> = {}): Platform => ({
+  name: "Koa 3",
+  folder: "koa",
+  version: () => "3.0.1",
+  app: "app.mjs",
+  start: () => Promise.reject(new Error("not started in this test")),
+  ...changes,
+});
+
+const result = (changes: Partial<PlatformResult> = {}): PlatformResult => ({
+  platform: platform(),
+  version: "3.0.1",
+  glueLines: 4,
+  passed: 69,
+  failed: 0,
+  notJudged: 0,
+  complaints: [],
+  seconds: 2,
+  ...changes,
+});
+
+const KOA = platform();
+const FASTIFY = platform({ name: "Fastify 5", folder: "fastify" });
+const SLOW_KOA = platform({ name: "Koa 10", isSlow: true });
+const ALL = [KOA, SLOW_KOA, FASTIFY];
+
+test("npm run platforms takes every row, by name, unless told otherwise", () => {
+  const selection = readSelection([], () => new Date("2026-11-22T23:59:59Z"));
+  expect(selection).toEqual({ only: undefined, isFast: false, date: "2026-11-22" });
+  expect(isWhole(selection)).toBe(true);
+  expect(selectPlatforms(ALL, selection)).toEqual([FASTIFY, KOA, SLOW_KOA]);
+});
+
+test("npm run platforms -- --fast leaves out the slow rows, and its result is not written", () => {
+  const selection = readSelection(["--fast"]);
+  expect(isWhole(selection)).toBe(false);
+  expect(selectPlatforms(ALL, selection)).toEqual([FASTIFY, KOA]);
+});
+
+test("npm run platforms -- --only takes folders, and its result is not written", () => {
+  const selection = readSelection(["--only", "koa"]);
+  expect(isWhole(selection)).toBe(false);
+  expect(selectPlatforms(ALL, selection)).toEqual([KOA, SLOW_KOA]);
+});
+
+test("npm run platforms refuses a folder without rows, and names the others", () => {
+  const selection = readSelection(["--only", "fastify,lambda"]);
+  expect(() => selectPlatforms(ALL, selection)).toThrow(
+    "no rows in lambda; there are: fastify, koa, unit-tests",
+  );
+});
+
+test("the unit tests run on every Node, on the newest in the fast half, and alone if asked for", () => {
+  expect(unitTestNodes(readSelection([]))).toEqual([20, 22, 24, 26]);
+  expect(unitTestNodes(readSelection(["--fast"]))).toEqual([26]);
+  expect(unitTestNodes(readSelection(["--only", "koa"]))).toEqual([]);
+  const alone = readSelection(["--only", "unit-tests"]);
+  expect(unitTestNodes(alone)).toEqual([20, 22, 24, 26]);
+  expect(selectPlatforms(ALL, alone)).toEqual([]);
+});
+
+test("a report of unit tests names each test that failed, and each file that did not load", () => {
+  const failed = [
+    { fullName: "a delivery is handled once", status: "failed" },
+    { fullName: "another is refused", status: "passed" },
+  ];
+  expect(
+    failedTests({
+      testResults: [
+        { name: "/a/once.test.ts", status: "failed", assertionResults: failed },
+        { name: "/a/broken.test.ts", status: "failed", assertionResults: [] },
+        { name: "/a/fine.test.ts", status: "passed", assertionResults: [] },
+      ],
+    }),
+  ).toEqual(["once.test.ts: a delivery is handled once", "/a/broken.test.ts"]);
+});
+
+test("npm run platforms refuses options and dates that it does not know", () => {
+  expect(() => readSelection(["--all"])).toThrow("--all");
+  expect(() => readSelection(["koa"])).toThrow("koa");
+  expect(() => readSelection(["--date", "today"])).toThrow("--date today is not like 2026-11-22");
+});
+
+test("a case that a platform answers itself is no complaint, and every other one is", () => {
+  const ownAnswers = { no_server_errors: "400 from its parser" };
+  const results = [
+    { id: "accepts", result: "passed" },
+    { id: "no_server_errors", result: "failed", reason: "got 400" },
+    { id: "slow_handler", result: "not_judged", reason: "no probe" },
+  ] as const;
+  expect(complaintsOf({ ownAnswers }, results, "")).toEqual(["slow_handler not judged: no probe"]);
+  expect(complaintsOf({}, results, "")).toEqual([
+    "no_server_errors failed: got 400",
+    "slow_handler not judged: no probe",
+  ]);
+});
+
+test("a platform's own answer that did not happen is a complaint", () => {
+  const ownAnswers = { accepts: "400", renamed: "415" };
+  expect(complaintsOf({ ownAnswers }, [{ id: "accepts", result: "passed" }], "")).toEqual([
+    "ownAnswers has accepts, and that case passed",
+    "ownAnswers has renamed, and there is no such case",
+  ]);
+});
+
+test("a platform that runs no case, or writes the line that it must not write, does not pass", () => {
+  expect(complaintsOf({}, [], "")).toEqual(["no case ran"]);
+  const passed = [{ id: "accepts", result: "passed" }] as const;
+  expect(complaintsOf({ complaint: "stalled" }, passed, "API stalled.")).toEqual([
+    "it wrote: stalled",
+  ]);
+  expect(complaintsOf({ complaint: "stalled" }, passed, "ready")).toEqual([]);
+});
+
+test("glue lines are the lines that hold code", () => {
+  const code = `// A comment.
+import { a } from "a"; // and one more
+
+/**
+ * A block.
+ */
+export default a({
+  text: \`two
+lines\`,
+  pattern: /\\/\\*/,
+});
+`;
+  expect(glueLines(code)).toBe(6);
+  expect(glueLines("")).toBe(0);
+  expect(glueLines("// nothing else\n")).toBe(0);
+});
+
+test("the table of platforms has a row each, with its own answers in the remark", () => {
+  const own = { remark: "emulated", ownAnswers: { no_body: "400 | from its parser" } };
+  expect(
+    platformTable([
+      result(),
+      result({ platform: platform({ name: "Cloud Functions", ...own }), passed: 68, failed: 1 }),
+      result({ platform: FASTIFY, version: "", passed: 0, complaints: ["it did not start"] }),
+    ]),
+  ).toBe(
+    `| platform | version | glue lines | passed | failed | not judged | remark |
+|---|---|--:|--:|--:|--:|---|
+| Koa 3 | 3.0.1 | 4 | 69 | 0 | 0 |  |
+| Cloud Functions | 3.0.1 | 4 | 68 | 1 | 0 | emulated; \`no_body\`: 400 \\| from its parser |
+| Fastify 5 |  | 4 | 0 | 0 | 0 | **does not pass** |`,
+  );
+});
+
+test("docs/platforms.md has both tables and the date that the command was given", () => {
+  const unitTests = [{ version: "26.10.0", passed: 5_626, failed: 0, complaints: [] }];
+  const page = platformPage([result()], unitTests, "2026-11-22");
+  expect(page).toContain("on 2026-11-22");
+  expect(page).toContain(platformTable([result()]));
+  expect(page).toContain(unitTestTable(unitTests));
+  expect(unitTestTable(unitTests)).toContain("| 26.10.0 | 5626 | 0 |");
+});

@@ -1,0 +1,9 @@
+import { app } from "@azure/functions";
+import { fetchHandler } from "identity-gateway-webhooks/fetch";
+import { receiver } from "./receiver.mjs";
+
+const handle = fetchHandler(receiver);
+app.http("gatewayWebhook", {
+  methods: ["GET", "POST"],
+  handler: (request) => handle(request),
+});

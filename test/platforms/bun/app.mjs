@@ -1,0 +1,4 @@
+import { fetchHandler } from "identity-gateway-webhooks/fetch";
+import { receiver } from "./receiver.mjs";
+
+Bun.serve({ port: process.env.PORT, fetch: fetchHandler(receiver) });

@@ -1,0 +1,6 @@
+// What a host adds to an edge function when it bundles it.
+import handle from "./webhook.mjs";
+
+addEventListener("fetch", (event) => {
+  event.respondWith(handle(event.request, event));
+});

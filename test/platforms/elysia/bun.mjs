@@ -1,0 +1,8 @@
+import { Elysia } from "elysia";
+import { fetchHandler } from "identity-gateway-webhooks/fetch";
+import { receiver } from "./receiver.mjs";
+
+const handle = fetchHandler(receiver);
+const app = new Elysia();
+app.post("/webhooks/gateway", ({ request }) => handle(request), { parse: "none" });
+app.listen(process.env.PORT);

@@ -1,0 +1,23 @@
+import type { ConformanceReport } from "../../src/testing/index.js";
+import type { Platform } from "./platform.js";
+
+/** Why a row does not count as passed: cases that nothing explains, and explanations that nothing needs. */
+export function complaintsOf(
+  { ownAnswers = {}, complaint }: Pick<Platform, "ownAnswers" | "complaint">,
+  results: readonly Pick<ConformanceReport["results"][number], "id" | "result" | "reason">[],
+  output: string,
+): readonly string[] {
+  const isExplained = (id: string): boolean => Object.hasOwn(ownAnswers, id);
+  const complaints = results
+    .filter(({ id, result }) => result !== "passed" && !isExplained(id))
+    .map(({ id, result, reason = "" }) => `${id} ${result.replace("_", " ")}: ${reason}`);
+  for (const id of Object.keys(ownAnswers)) {
+    const result = results.find((one) => one.id === id)?.result;
+    if (result === undefined) complaints.push(`ownAnswers has ${id}, and there is no such case`);
+    if (result === "passed") complaints.push(`ownAnswers has ${id}, and that case passed`);
+  }
+  if (results.length === 0) complaints.push("no case ran");
+  if (complaint !== undefined && output.includes(complaint))
+    complaints.push(`it wrote: ${complaint}`);
+  return complaints;
+}

@@ -1,0 +1,29 @@
+import { installedVersion, pathIn } from "../install.js";
+import type { Platform } from "../platform.js";
+import { startServer } from "../start-server.js";
+
+const RUNTIME = "@netlify/serverless-functions-api";
+
+/** A function in Netlify's own runtime. */
+export const rows: readonly Platform[] = [
+  {
+    name: "Netlify function",
+    folder: "netlify",
+    version: () => installedVersion("netlify", RUNTIME),
+    app: "webhook.mjs",
+    remark: "in the server of Netlify's runtime; their network stands in front of it",
+    start: (ledgerUrl) =>
+      startServer(
+        {
+          folder: "netlify",
+          args: () => [`node_modules/${RUNTIME}/dist/index_server.js`],
+          env: (port) => ({
+            NETLIFY_PLAY_ENTRY_PATH: pathIn("netlify", "webhook.mjs"),
+            NETLIFY_PLAY_PORT: String(port),
+          }),
+          path: "/webhooks/gateway",
+        },
+        ledgerUrl,
+      ),
+  },
+];

@@ -1,0 +1,5 @@
+import { createServer } from "node:http";
+import { nodeHandler } from "identity-gateway-webhooks/node";
+import { receiver } from "./receiver.mjs";
+
+createServer(nodeHandler(receiver)).listen(process.env.PORT);

@@ -1,0 +1,25 @@
+import type { PlatformResult } from "./platform.js";
+import { platformTable, unitTestTable } from "./table.js";
+import type { UnitTestResult } from "./unit-tests.js";
+
+/** `docs/platforms.md`. */
+export function platformPage(
+  results: readonly PlatformResult[],
+  unitTests: readonly UnitTestResult[],
+  date: string,
+): string {
+  return `# Platforms
+
+Each platform in this table was started for real on ${date} and received every case of \`receiverConformance\`. \`npm run platforms\` runs them and writes this page. How to mount a receiver on each: [frameworks.md](frameworks.md).
+
+${platformTable(results)}
+
+- Glue lines: the lines of code in the file that mounts the receiver.
+- Not judged: cases whose result cannot be seen from outside.
+- A case that a remark names does not reach the receiver: the platform answers that request itself.
+
+The unit tests run on each supported Node, with both crypto backends:
+
+${unitTestTable(unitTests)}
+`;
+}

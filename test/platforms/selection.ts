@@ -1,0 +1,83 @@
+import { existsSync, readdirSync } from "node:fs";
+import { parseArgs } from "node:util";
+import type { Platform } from "./platform.js";
+
+/** What `npm run platforms` was asked to run. */
+export interface Selection {
+  /** Folders under `test/platforms/`. Undefined for all. */
+  readonly only: readonly string[] | undefined;
+  /** Without the rows that are slow. */
+  readonly isFast: boolean;
+  /** The date that the page has, as `2026-11-22`. */
+  readonly date: string;
+}
+
+/** What `--only` takes beside folders: the unit tests on each Node. */
+const UNIT_TESTS = "unit-tests";
+
+/** Whether every row runs, so that the page can be written. */
+export function isWhole({ only, isFast }: Selection): boolean {
+  return only === undefined && !isFast;
+}
+
+/** Reads `--only lambda,fastify`, `--fast` and `--date 2026-11-22`. Throws for anything else. */
+export function readSelection(
+  args: readonly string[],
+  now: () => Date = () => new Date(),
+): Selection {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: "string" },
+      fast: { type: "boolean", default: false },
+      date: { type: "string", default: now().toISOString().slice(0, "2026-11-22".length) },
+    },
+  });
+  const { only, fast: isFast, date } = values;
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(date)) throw new Error(`--date ${date} is not like 2026-11-22`);
+  return { only: only?.split(","), isFast, date };
+}
+
+/** The Nodes to run the unit tests on. The fast half has the newest: `npm test` runs them on the oldest. */
+export function unitTestNodes({
+  only,
+  isFast,
+}: Pick<Selection, "only" | "isFast">): readonly number[] {
+  if (only !== undefined && !only.includes(UNIT_TESTS)) return [];
+  return isFast ? [26] : [20, 22, 24, 26];
+}
+
+/** The rows to run, by name. Throws for a folder without a row. */
+export function selectPlatforms(
+  platforms: readonly Platform[],
+  { only, isFast }: Pick<Selection, "only" | "isFast">,
+): readonly Platform[] {
+  const folders = new Set([UNIT_TESTS, ...platforms.map(({ folder }) => folder)]);
+  const unknown = (only ?? []).filter((folder) => !folders.has(folder));
+  if (unknown.length > 0) {
+    throw new Error(
+      `no rows in ${unknown.join(", ")}; there are: ${[...folders].sort().join(", ")}`,
+    );
+  }
+  return platforms
+    .filter(({ folder }) => only?.includes(folder) ?? true)
+    .filter(({ isSlow = false }) => !(isFast && isSlow))
+    .toSorted((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+}
+
+/** The rows of every folder that has a `rows.ts`. */
+export async function allPlatforms(): Promise<readonly Platform[]> {
+  const here = new URL("./", import.meta.url);
+  const folders = readdirSync(here, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
+    .map(({ name }) => name);
+  const found = await Promise.all(
+    folders.map(async (folder): Promise<readonly Platform[]> => {
+      const file = new URL(`${folder}/rows.ts`, here);
+      if (!existsSync(file)) return [];
+      const { rows } = (await import(file.href)) as { rows: readonly Platform[] };
+      return rows;
+    }),
+  );
+  return found.flat();
+}

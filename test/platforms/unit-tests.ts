@@ -1,0 +1,66 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { installedVersion } from "./install.js";
+import { nodeProgram } from "./node/program.js";
+
+/** What became of the unit tests on one Node. */
+export interface UnitTestResult {
+  /** As `22.23.3`. */
+  readonly version: string;
+  readonly passed: number;
+  readonly failed: number;
+  /** The names of what failed. */
+  readonly complaints: readonly string[];
+}
+
+/** What vitest's JSON reporter writes. */
+interface VitestReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
+
+const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Runs the unit tests of both crypto backends on a Node of the folder `node`. */
+export async function runUnitTests(major: number): Promise<UnitTestResult> {
+  const folder = mkdtempSync(path.join(tmpdir(), "unit-tests-"));
+  const file = path.join(folder, "report.json");
+  const vitest = createRequire(import.meta.url).resolve("vitest/vitest.mjs");
+  const projects = ["--project", "node", "--project", "web"];
+  const reporter = ["--reporter=json", `--outputFile=${file}`];
+  const run = promisify(execFile)(nodeProgram(major), [vitest, "run", ...projects, ...reporter], {
+    cwd: REPOSITORY,
+    maxBuffer: Infinity,
+  });
+  try {
+    // It rejects where a test failed, which the report says better.
+    const failure = await run.then(() => undefined, String);
+    const report = JSON.parse(readFileSync(file, "utf8")) as VitestReport;
+    const complaints = failedTests(report);
+    if (failure !== undefined && complaints.length === 0) complaints.push(failure);
+    if (report.numPassedTests === 0) complaints.push("no test ran");
+    const { numPassedTests: passed, numFailedTests: failed } = report;
+    return { version: installedVersion("node", `node${major}`), passed, failed, complaints };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The names of the tests that failed, and of the files that did not load. */
+export function failedTests({ testResults }: Pick<VitestReport, "testResults">): string[] {
+  return testResults.flatMap(({ name, status, assertionResults }) => {
+    const failed = assertionResults.filter((test) => test.status === "failed");
+    if (status === "failed" && failed.length === 0) return [name];
+    return failed.map(({ fullName }) => `${path.basename(name)}: ${fullName}`);
+  });
+}
