@@ -19,6 +19,7 @@ export type FastifyHandler = (scope: FastifyScope) => Promise<void>;
 
 /** What the plugin uses of a Fastify instance, of version 4 or 5, over HTTP, HTTPS or HTTP/2. */
 export interface FastifyScope {
+  /** Adds a route for every method that the server takes. */
   all(
     path: string,
     options: { onRequest: FastifyListener; exposeHeadRoute: boolean },

@@ -8,11 +8,15 @@ export type KoaHandlerOptions = BodyOptions;
 
 /** What the adapter uses of a Koa context, of version 2 or 3. */
 export interface KoaContext {
+  /** The request of Node. */
   readonly req: NodeRequest;
+  /** The response of Node. */
   readonly res: NodeResponse;
   /** Its `rawBody` is what a body parser has kept. */
   readonly request: object;
+  /** Set to false, so that Koa writes nothing. */
   respond?: boolean | undefined;
+  /** Reports an error of the request to the app. */
   onerror(error: Error): void;
 }
 
@@ -36,10 +40,7 @@ const ADVICE =
  * app.use(mount("/webhooks/gateway", koaHandler(receiver)));
  * ```
  */
-export function koaHandler(
-  receiver: WebhookReceiver,
-  options: KoaHandlerOptions = {},
-): KoaHandler {
+export function koaHandler(receiver: WebhookReceiver, options: KoaHandlerOptions = {}): KoaHandler {
   const listener = nodeListener("koaHandler", receiver, options, ADVICE);
   return async (ctx) => {
     ctx.respond = false;

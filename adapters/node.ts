@@ -17,9 +17,8 @@ const ADVICE =
   "Call nodeHandler(receiver) before anything reads the request, or keep its bytes in req.rawBody." +
   " Express: mount expressHandler(receiver) above express.json()." +
   " Nest: NestFactory.create(AppModule, { rawBody: true })." +
-  ' Fastify: let addContentTypeParser("application/json", …) leave the payload unread, then' +
-  " reply.hijack() and pass request.raw and reply.raw." +
-  " Koa: mount above koa-bodyparser and pass ctx.req and ctx.res." +
+  ' Fastify: register fastifyHandler(receiver, { path: "/webhooks/gateway" }) of …/fastify.' +
+  " Koa: mount koaHandler(receiver) of …/koa above the body parser." +
   " Next pages/api: export const config = { api: { bodyParser: false } }.";
 
 /**

@@ -48,6 +48,8 @@ describe("plain Node", () => {
     for (const framework of ["Express", "Nest", "Fastify", "Koa", "Next pages/api"]) {
       expect(line).toContain(` ${framework}: `);
     }
+    expect(line).toContain('fastifyHandler(receiver, { path: "/webhooks/gateway" })');
+    expect(line).toContain("koaHandler(receiver)");
   });
 
   it.each(["hex", "base64", "latin1"] as const)(

@@ -40,74 +40,77 @@ function startExample(file: string, env: NodeJS.ProcessEnv): Example {
   });
 }
 
-describe.each(["express.ts", "hono.ts", "node.ts", "fetch.ts"])("examples/%s", (file) => {
-  let example: Example;
-  let url: string;
-  const printed: string[] = [];
-  /** The lines that the handlers must print, in order. */
-  const expected: string[] = [];
+describe.each(["express.ts", "fastify.ts", "koa.ts", "hono.ts", "node.ts", "fetch.ts"])(
+  "examples/%s",
+  (file) => {
+    let example: Example;
+    let url: string;
+    const printed: string[] = [];
+    /** The lines that the handlers must print, in order. */
+    const expected: string[] = [];
 
-  beforeAll(async () => {
-    example = startExample(file, { GATEWAY_WEBHOOK_SECRET: TEST_SECRET });
-    const lines = createInterface({ input: example.stdout });
-    lines.on("line", (line) => printed.push(line));
-    // The output closes if the example does not start.
-    await Promise.race([once(lines, "line"), once(lines, "close")]);
-    url = printed[0]?.replace("listening on ", "") ?? "";
-  });
-
-  afterAll(() => {
-    example.kill("SIGKILL");
-  });
-
-  async function post({ headers, body }: { headers: Record<string, string>; body: string }) {
-    const response = await fetch(url, { method: "POST", headers, body });
-    const answer: unknown = await response.json();
-    return { status: response.status, answer };
-  }
-
-  it(`examples/${file} handles an alarm once`, async () => {
-    const sent = await freshAlarm();
-    expect(await post(sent)).toEqual({ status: 200, answer: { outcome: "handled" } });
-    expect(await post(sent)).toEqual({ status: 200, answer: { outcome: "duplicate" } });
-    expected.push(`${sent.id}: email_hacked, severity High`);
-  });
-
-  it(`examples/${file} handles Online Data events`, async () => {
-    const reappeared = await freshEvent("DATA_REAPPEARED");
-    const deleted = await freshEvent("DATA_DELETED");
-    expect(await post(reappeared)).toEqual({ status: 200, answer: { outcome: "handled" } });
-    expect(await post(deleted)).toEqual({ status: 200, answer: { outcome: "handled" } });
-    const said = file === "express.ts" ? "data is back on site 7" : "DATA_REAPPEARED";
-    expected.push(`${reappeared.id}: ${said}`, `${deleted.id}: DATA_DELETED`);
-  });
-
-  it(`examples/${file} refuses a delivery with a changed body`, async () => {
-    const { headers } = await freshAlarm();
-    expect(await post({ headers, body: TAMPERED_BODY })).toMatchObject({
-      status: 409,
-      answer: { error: { code: "SIGNATURE_MISMATCH" } },
+    beforeAll(async () => {
+      example = startExample(file, { GATEWAY_WEBHOOK_SECRET: TEST_SECRET });
+      const lines = createInterface({ input: example.stdout });
+      lines.on("line", (line) => printed.push(line));
+      // The output closes if the example does not start.
+      await Promise.race([once(lines, "line"), once(lines, "close")]);
+      url = printed[0]?.replace("listening on ", "") ?? "";
     });
-  });
 
-  it(`examples/${file} exits by itself on SIGTERM, and has run its handlers only for genuine deliveries`, async () => {
-    const closed = once(example, "close");
-    example.kill("SIGTERM");
+    afterAll(() => {
+      example.kill("SIGKILL");
+    });
 
-    expect(await closed).toEqual([0, null]);
-    expect(expected).toHaveLength(3);
-    expect(printed.slice(1)).toEqual(expected);
-  });
+    async function post({ headers, body }: { headers: Record<string, string>; body: string }) {
+      const response = await fetch(url, { method: "POST", headers, body });
+      const answer: unknown = await response.json();
+      return { status: response.status, answer };
+    }
 
-  it(`examples/${file} does not start without a secret`, async () => {
-    const unset = startExample(file, { GATEWAY_WEBHOOK_SECRET: undefined });
-    const closed = once(unset, "close");
-    const stderr = await text(unset.stderr);
+    it(`examples/${file} handles an alarm once`, async () => {
+      const sent = await freshAlarm();
+      expect(await post(sent)).toEqual({ status: 200, answer: { outcome: "handled" } });
+      expect(await post(sent)).toEqual({ status: 200, answer: { outcome: "duplicate" } });
+      expected.push(`${sent.id}: email_hacked, severity High`);
+    });
 
-    expect(await closed).toEqual([1, null]);
-    expect(stderr).toContain("missing_secret");
-  });
-});
+    it(`examples/${file} handles Online Data events`, async () => {
+      const reappeared = await freshEvent("DATA_REAPPEARED");
+      const deleted = await freshEvent("DATA_DELETED");
+      expect(await post(reappeared)).toEqual({ status: 200, answer: { outcome: "handled" } });
+      expect(await post(deleted)).toEqual({ status: 200, answer: { outcome: "handled" } });
+      const said = file === "express.ts" ? "data is back on site 7" : "DATA_REAPPEARED";
+      expected.push(`${reappeared.id}: ${said}`, `${deleted.id}: DATA_DELETED`);
+    });
+
+    it(`examples/${file} refuses a delivery with a changed body`, async () => {
+      const { headers } = await freshAlarm();
+      expect(await post({ headers, body: TAMPERED_BODY })).toMatchObject({
+        status: 409,
+        answer: { error: { code: "SIGNATURE_MISMATCH" } },
+      });
+    });
+
+    it(`examples/${file} exits by itself on SIGTERM, and has run its handlers only for genuine deliveries`, async () => {
+      const closed = once(example, "close");
+      example.kill("SIGTERM");
+
+      expect(await closed).toEqual([0, null]);
+      expect(expected).toHaveLength(3);
+      expect(printed.slice(1)).toEqual(expected);
+    });
+
+    it(`examples/${file} does not start without a secret`, async () => {
+      const unset = startExample(file, { GATEWAY_WEBHOOK_SECRET: undefined });
+      const closed = once(unset, "close");
+      const stderr = await text(unset.stderr);
+
+      expect(await closed).toEqual([1, null]);
+      expect(stderr).toContain("missing_secret");
+    });
+  },
+);
 
 describe("examples/aws-lambda.ts", () => {
   let handler: typeof LambdaHandler;

@@ -1,0 +1,31 @@
+// GATEWAY_WEBHOOK_SECRET=… npx tsx examples/fastify.ts
+import type { AddressInfo } from "node:net";
+import fastify from "fastify";
+import { createWebhookReceiver } from "identity-gateway-webhooks";
+import { fastifyHandler } from "identity-gateway-webhooks/fastify";
+
+const receiver = createWebhookReceiver({
+  secret: process.env["GATEWAY_WEBHOOK_SECRET"],
+  handlers: {
+    new_alarm: (alarm, { id }) => {
+      console.log(`${id}: ${alarm.event_type}, severity ${alarm.severity}`);
+    },
+    delete_my_data_event: (event, { id }) => {
+      console.log(`${id}: ${event.type}`);
+    },
+  },
+});
+
+const app = fastify();
+// A scope of its own: the app's parsers, limits and error handler do not reach the webhook.
+app.register(fastifyHandler(receiver, { path: "/webhooks/gateway" }));
+
+await app.listen({ port: Number(process.env["PORT"] ?? 3000) });
+const { port } = app.server.address() as AddressInfo;
+console.log(`listening on http://localhost:${port}/webhooks/gateway`);
+
+// Close the listener first, so that new deliveries go to another process. Then the running handlers finish.
+process.once("SIGTERM", () => {
+  void app.close();
+  void receiver.drain();
+});
