@@ -5,7 +5,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { installPackages, pathIn } from "./install.js";
 
-const FOLDERS = ["fastify", "koa", "workerd"];
+const FOLDERS = ["bun", "deno", "fastify", "koa", "workerd"];
 
 /** The packages of the examples that are not in the root's node_modules, by folder. */
 const LINKS = [
