@@ -1,10 +1,15 @@
 /** SQLITE_BUSY. Extended codes hold it in their last byte (https://sqlite.org/rescode.html). */
 const SQLITE_BUSY = 5;
 
-/** Whether another connection holds the lock. better-sqlite3 reports a name, `node:sqlite` a number. */
+/**
+ * Whether another connection holds the lock. better-sqlite3 and `bun:sqlite` report a name, `node:sqlite` a
+ * number. `exec` of `node:sqlite` on Deno reports neither, only SQLite's text for SQLITE_BUSY.
+ */
 export function isBusy(error: unknown): error is Error {
-  const { code, errcode } = Object(error) as { code?: unknown; errcode?: unknown };
-  return String(code).startsWith("SQLITE_BUSY") || (Number(errcode) & 0xff) === SQLITE_BUSY;
+  const { code, errcode, message } = Object(error) as Record<string, unknown>;
+  if (String(code).startsWith("SQLITE_BUSY")) return true;
+  if (errcode === undefined) return message === "database is locked";
+  return (Number(errcode) & 0xff) === SQLITE_BUSY;
 }
 
 /**

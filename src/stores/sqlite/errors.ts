@@ -64,8 +64,9 @@ export class TransactionEndedError extends Error {
   }
 }
 
-/** The messages of better-sqlite3, and of node:sqlite for a handle and for a statement. */
-const CLOSED = /database (?:connection )?is not open|statement has been finalized/;
+/** The messages of better-sqlite3, of `node:sqlite` for a handle and a statement, and of `bun:sqlite`. */
+const CLOSED =
+  /database (?:connection )?is not open|statement has been finalized|database has closed|closed database/i;
 
 /** The error that names what is wrong with the handle. Any other error is returned unchanged. */
 export function namedHandleError(error: unknown): unknown {

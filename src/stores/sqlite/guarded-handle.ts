@@ -56,9 +56,11 @@ export function guardHandle<Database extends object>(database: Database): Guarde
   const guardAnswer = (method: PropertyKey, answer: unknown): unknown => {
     switch (method) {
       case "prepare":
+      case "query":
       case "createTagStore":
         return guard(answer as object, LATE_STATEMENT);
       case "iterate":
+      case Symbol.iterator:
         return guardRows(answer as Rows);
       case "transaction":
         return guardTransaction(answer as AnyFunction);

@@ -7,8 +7,9 @@ import type { SqliteDatabase } from "./sqlite-database.js";
 /** Options of `sqliteStore` and `sqliteTransactions`. */
 export interface SqliteOptions<Database extends SqliteDatabase = SqliteDatabase> {
   /**
-   * An open handle of better-sqlite3 or `node:sqlite` on a file of a local disk. Give the store a handle of
-   * its own: the store sets the handle to `synchronous=FULL` and the file to WAL. It does not close it.
+   * An open handle of better-sqlite3, `node:sqlite` or `bun:sqlite` on a file of a local disk. Give the
+   * store a handle of its own: the store sets the handle to `synchronous=FULL` and the file to WAL. It does
+   * not close it.
    */
   database: Database;
   /**
@@ -38,7 +39,7 @@ export function checkSqliteOptions(maker: string, options: SqliteOptions): Sqlit
   if (missingMethod(database, ["exec", "prepare"]) !== undefined) {
     throw new ConfigurationError(
       "invalid_option",
-      "database must be an open handle of better-sqlite3 or node:sqlite, with exec and prepare",
+      "database must be an open handle of better-sqlite3, node:sqlite or bun:sqlite, with exec and prepare",
     );
   }
   const table = tableName(own.table);

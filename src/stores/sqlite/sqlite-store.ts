@@ -20,7 +20,7 @@ import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
  * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
  * cannot work, for a database in memory, and for a table of that name that the store cannot use.
  * @example
- * import Database from "better-sqlite3"; // or DatabaseSync of node:sqlite
+ * import Database from "better-sqlite3"; // or node:sqlite, or bun:sqlite
  *
  * const store = sqliteStore({ database: new Database("deliveries.db") });
  * const receiver = createWebhookReceiver({ secret, store, handlers });

@@ -1,13 +1,23 @@
-import BetterSqlite3 from "better-sqlite3";
-import type { SqliteDatabase, SqliteValue } from "../../../src/stores/sqlite/sqlite-database.js";
+import { createRequire } from "node:module";
+import type BetterSqlite3 from "better-sqlite3";
+import type {
+  SqliteDatabase,
+  SqliteStatement,
+  SqliteValue,
+} from "../../../src/stores/sqlite/sqlite-database.js";
 
 /** A handle as the tests use it. */
 export interface SqliteHandle extends SqliteDatabase {
   close(): unknown;
-  prepare(sql: string): ReturnType<SqliteDatabase["prepare"]> & {
-    all(...values: SqliteValue[]): unknown[];
-    iterate(...values: SqliteValue[]): IterableIterator<unknown>;
-  };
+  prepare(sql: string): SqliteRows;
+  /** Only `bun:sqlite` has it: a statement that the handle keeps. */
+  query?(sql: string): SqliteRows & Iterable<unknown>;
+}
+
+/** A statement as the tests use it. */
+interface SqliteRows extends SqliteStatement {
+  all(...values: SqliteValue[]): unknown[];
+  iterate(...values: SqliteValue[]): IterableIterator<unknown>;
 }
 
 /** How a handle is opened. */
@@ -17,7 +27,7 @@ export interface SqliteHandleOptions {
   readonly oddRows?: boolean;
 }
 
-export type SqliteDriverName = "better-sqlite3" | "node:sqlite";
+export type SqliteDriverName = "better-sqlite3" | "node:sqlite" | "bun:sqlite";
 
 /** Opens files with one of the drivers. */
 export interface SqliteDriver {
@@ -28,7 +38,10 @@ export interface SqliteDriver {
 export const betterSqlite3: SqliteDriver = {
   name: "better-sqlite3",
   open(file, { readOnly = false, oddRows = false } = {}) {
-    return new BetterSqlite3(file, { readonly: readOnly }).defaultSafeIntegers(oddRows);
+    // Loaded here, because Bun and Deno cannot load it.
+    const load = createRequire(import.meta.url);
+    const Database = load("better-sqlite3") as typeof BetterSqlite3;
+    return new Database(file, { readonly: readOnly }).defaultSafeIntegers(oddRows);
   },
 };
 
@@ -43,9 +56,27 @@ async function nodeSqlite(): Promise<SqliteDriver> {
   };
 }
 
+/** The driver of Bun. */
+async function bunSqlite(): Promise<SqliteDriver> {
+  const { Database } = await import("bun:sqlite");
+  return {
+    name: "bun:sqlite",
+    open(file, { readOnly = false, oddRows = false } = {}) {
+      return new Database(file, { readonly: readOnly, create: !readOnly, safeIntegers: oddRows });
+    },
+  };
+}
+
 /** The driver of that name, in a process that has it. */
 export async function sqliteDriver(name: string): Promise<SqliteDriver> {
-  return name === betterSqlite3.name ? betterSqlite3 : nodeSqlite();
+  switch (name) {
+    case "node:sqlite":
+      return nodeSqlite();
+    case "bun:sqlite":
+      return bunSqlite();
+    default:
+      return betterSqlite3;
+  }
 }
 
 /** All rows of a query, each as the list of its values. */

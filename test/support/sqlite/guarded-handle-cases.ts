@@ -25,6 +25,16 @@ function keepingWork() {
         () => select.all(),
         () => select.iterate(),
       );
+      const kept = tx.query?.("SELECT name FROM effects");
+      const rows = kept?.[Symbol.iterator]();
+      if (kept !== undefined) {
+        uses.push(
+          () => tx.query?.(late),
+          () => kept.all(),
+          () => [...kept],
+          () => rows?.next(),
+        );
+      }
       await writes("kept")(tx);
     },
   };

@@ -79,7 +79,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void> | void> = {
     const store = sqliteStore({ database: open() });
     const times = { leaseMs: 1_000, ...RETENTION };
     const wrongKey = Symbol() as unknown as string;
-    assert.throws(() => void store.claim(wrongKey, "a", times), /bind|bound/);
+    assert.throws(() => void store.claim(wrongKey, "a", times), /bind|bound/i);
     open().exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
   },
 };

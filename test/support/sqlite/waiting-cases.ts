@@ -165,7 +165,7 @@ const checks: Record<string, (folder: SqliteFolder) => Promise<void>> = {
     const run = transactions.process("k", () => end.promise, RETENTION);
     const behind = transactions.process("j", writes("j"), RETENTION);
     const rejected = [
-      assert.rejects(run, /not open|been finalized/),
+      assert.rejects(run, /not open|been finalized|has closed/),
       assert.rejects(behind, { code: "handle_closed" }),
     ];
     database.close();

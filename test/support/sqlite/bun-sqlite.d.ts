@@ -1,0 +1,36 @@
+/** The part of `bun:sqlite` that the tests use, copied from bun-types 1.4. */
+declare module "bun:sqlite" {
+  type SQLQueryBindings = string | bigint | number | boolean | null | NodeJS.TypedArray;
+  interface DatabaseOptions {
+    readonly?: boolean;
+    create?: boolean;
+    readwrite?: boolean;
+    safeIntegers?: boolean;
+    strict?: boolean;
+  }
+  interface Changes {
+    changes: number;
+    lastInsertRowid: number | bigint;
+  }
+  class Statement {
+    all(...params: SQLQueryBindings[]): unknown[];
+    get(...params: SQLQueryBindings[]): unknown;
+    iterate(...params: SQLQueryBindings[]): IterableIterator<unknown>;
+    run(...params: SQLQueryBindings[]): Changes;
+    values(...params: SQLQueryBindings[]): unknown[][];
+    finalize(): void;
+    [Symbol.iterator](): IterableIterator<unknown>;
+  }
+  class Database {
+    constructor(filename?: string, options?: number | DatabaseOptions);
+    close(throwOnError?: boolean): void;
+    exec(sql: string, ...bindings: SQLQueryBindings[]): Changes;
+    run(sql: string, ...bindings: SQLQueryBindings[]): Changes;
+    prepare(sql: string): Statement;
+    query(sql: string): Statement;
+    transaction<Args extends unknown[], Result>(
+      inside: (...args: Args) => Result,
+    ): (...args: Args) => Result;
+    readonly inTransaction: boolean;
+  }
+}
