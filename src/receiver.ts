@@ -82,7 +82,9 @@ export function createWebhookReceiver<Tx = never>(
   let isDraining = false;
 
   tellTimeLimit(store, dependencyTimeoutMs);
-  giveWarn(store, reporter.log.bind(undefined, "warn"));
+  giveWarn(store, (message) => {
+    reporter.log("warn", message);
+  });
   if (settings.keyring === undefined) {
     reporter.log("warn", "acceptUnsignedDeliveries is true: anyone who finds the URL is believed");
   }
@@ -106,7 +108,6 @@ export function createWebhookReceiver<Tx = never>(
         return end(trace, unreadable(rawBody, maxBodyBytes));
       }
       trace.bytes = rawBody.length;
-
       const headers = readDeliveryHeaders(request.headers);
       if (headers === undefined) return end(trace, malformed(request));
 
