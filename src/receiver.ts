@@ -102,7 +102,6 @@ export function createWebhookReceiver<Tx = never>(
         return end(trace, unreadable(rawBody, maxBodyBytes));
       }
       trace.bytes = rawBody.length;
-
       const headers = readDeliveryHeaders(request.headers);
       if (headers === undefined) return end(trace, malformed(request));
 

@@ -8,6 +8,7 @@ import { UnreadableBody, type WebhookRequest } from "../../src/delivery/request.
 export interface LambdaEvent {
   /** The method in payload format 1.0 and behind a load balancer. */
   readonly httpMethod?: string | undefined;
+  /** Says which front made the event. */
   readonly requestContext?:
     | {
         /** Payload format 2.0 and function URLs. */
@@ -23,7 +24,9 @@ export interface LambdaEvent {
   /** All values of each header: payload format 1.0, and load balancers that are set to send them. */
   readonly multiValueHeaders?:
     Readonly<Record<string, readonly string[] | undefined>> | null | undefined;
+  /** Null or absent without a body. */
   readonly body?: string | null | undefined;
+  /** Whether `body` is base64. */
   readonly isBase64Encoded?: boolean | undefined;
 }
 

@@ -19,8 +19,9 @@ interface DeliveryFacts {
   /** The exact bytes that were signed. */
   readonly rawBody: Uint8Array;
   /**
-   * Aborts when `handlerTimeoutMs` has passed, or when the lease or the transaction is lost. The handler
-   * may go on: a late success still completes the delivery, unless its transaction is lost.
+   * Aborts when `handlerTimeoutMs` has passed, when the lease or the transaction is lost, or shortly before
+   * the time-out of a Lambda function. The handler may go on: a late success still completes the delivery,
+   * unless its transaction is lost.
    */
   readonly signal: AbortSignal;
   /** True if an earlier run of this delivery ended without a result, so its effect may exist already. */

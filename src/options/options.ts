@@ -46,8 +46,9 @@ interface BaseOptions<Tx> {
    */
   leaseMs?: number | undefined;
   /**
-   * After this time the gateway is answered 503 although the handler still runs. The handler goes on, and
-   * its late success counts. Milliseconds, from 1 to 2 147 483 647, default 20 000.
+   * After this time `context.signal` aborts, and the gateway is answered 503 although the handler still
+   * runs. The handler goes on, and its late success counts. With `lambdaHandler` the gateway is answered
+   * when the handler settles. Milliseconds, from 1 to 2 147 483 647, default 20 000.
    */
   handlerTimeoutMs?: number | undefined;
   /**
