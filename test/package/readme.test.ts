@@ -106,6 +106,7 @@ describe("the README's snippets", () => {
         statusCode: 200,
         headers: { "content-type": "application/json", "cache-control": "no-store" },
         body: '{"outcome":"handled"}',
+        isBase64Encoded: false,
       },
       expect.objectContaining({ statusCode: 200, body: '{"outcome":"duplicate"}' }),
       expect.objectContaining({
