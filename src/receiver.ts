@@ -9,6 +9,7 @@ import { InFlightCount } from "./common/in-flight-count.js";
 import { within } from "./common/timers.js";
 import { headerFaults } from "./delivery/header-faults.js";
 import { readDeliveryHeaders } from "./delivery/headers.js";
+import { deadlineOf } from "./delivery/host-deadline.js";
 import {
   isPost,
   isProbe,
@@ -90,6 +91,7 @@ export function createWebhookReceiver<Tx = never>(
     inFlight.enter();
     try {
       trace.waitUntil = waitUntilOf(request);
+      trace.deadline = deadlineOf(request);
       const { method } = request;
       const isDelivery = isPost(method);
       if (!isDelivery && !isProbe(method)) return end(trace, { outcome: "method_not_allowed" });

@@ -1,5 +1,5 @@
 import type { Slot } from "../common/concurrency-limit.js";
-import { deadlineOf, type HostDeadline } from "../delivery/host-deadline.js";
+import type { HostDeadline } from "../delivery/host-deadline.js";
 import type { UnreadableBody, WaitUntil, WebhookRequest } from "../delivery/request.js";
 import type { Outcome } from "./outcome.js";
 
@@ -25,7 +25,7 @@ export interface Trace {
   /** The platform's function for work that goes on after the answer. */
   waitUntil: WaitUntil | undefined;
   /** Until when the platform lets the request run; undefined if it sets no limit. */
-  readonly deadline: HostDeadline | undefined;
+  deadline: HostDeadline | undefined;
 }
 
 /** The trace of a request that has just arrived. Every field is set, so that all traces have one shape. */
@@ -41,7 +41,7 @@ export function beginTrace(request: WebhookRequest): Trace {
     takeover: undefined,
     slot: undefined,
     waitUntil: undefined,
-    deadline: deadlineOf(request),
+    deadline: undefined,
   };
 }
 

@@ -86,7 +86,7 @@ describe("a receiver without the option store", () => {
     expect(warnings).toEqual([
       expect.stringMatching(`this is ${platform}: a duplicate that reaches another process runs`),
     ]);
-    expect(warnings[0]).toMatch(/redisStore, postgresStore or sqliteStore/);
+    expect(warnings[0]).toMatch(/redisStore, postgresStore, mysqlStore or sqliteStore/);
   });
 
   it("a receiver does not warn on other platforms, or if memoryStore() is given", () => {
