@@ -16,7 +16,7 @@ export interface WorkFacts {
 /**
  * The second kind of store: the row that remembers a delivery and the handler's own writes are one
  * transaction of one database, so both are committed or neither is. The handler writes through
- * `context.tx`. `postgresTransactions` and `sqliteTransactions` make one.
+ * `context.tx`. `postgresTransactions`, `mysqlTransactions` and `sqliteTransactions` make one.
  *
  * @example
  * ```ts

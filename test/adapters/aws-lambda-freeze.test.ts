@@ -22,7 +22,7 @@ const KINDS = { stuck: 5, overlong: 8, slow: 12, failing: 40 };
 
 /** Ten seconds of the gateway's schedule take 100 ms. There are attempts enough for every lease to end. */
 const RETRY = { attempts: 60, firstDelayMs: 10_000, factor: 1.5, maxDelayMs: 60_000 };
-const FAULTS = { duplicateRate: 0.03, concurrentCopiesRate: 0.03, lostAnswerRate: 0.03 };
+const FAULTS = { duplicateRate: 0.03, concurrentDuplicateRate: 0.03, lostAnswerRate: 0.03 };
 
 const ODD_KINDS = Object.entries(KINDS).flatMap(([kind, count]) =>
   Array.from({ length: count }, () => kind),

@@ -88,7 +88,12 @@ describe.each([directTarget, ...adapterTargets])("$name", (target) => {
     await mounted.close();
   });
 
-  it.each(fixtures)(`${target.name} answers the fixture $name as it expects`, async (fixture) => {
+  // A header that was sent twice cannot be seen behind such a platform.
+  const visible = fixtures.filter(
+    ({ name }) => !(target.hidesRepeats === true && name === "hostile/repeated-header"),
+  );
+
+  it.each(visible)(`${target.name} answers the fixture $name as it expects`, async (fixture) => {
     const handledBefore = records.length;
     setClock(fixture);
     const { status, body } = await mounted.send(requestOf(fixture));

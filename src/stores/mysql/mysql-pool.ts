@@ -1,9 +1,13 @@
-/** One statement, with the options that decide what mysql2 returns for it. */
+/** One statement without parameters, and the options of mysql2 that decide what it returns. */
 export interface MysqlQuery {
   readonly sql: string;
+  /** Always false: rows are objects. */
   readonly rowsAsArray: boolean;
+  /** Always false: columns are not grouped by table. */
   readonly nestTables: boolean;
+  /** Always true: numbers are numbers, or text in digits. */
   readonly typeCast: boolean;
+  /** Always false. */
   readonly namedPlaceholders: boolean;
 }
 

@@ -11,7 +11,7 @@ const RETRY_AFTER_MS = 10_000;
 /** How long a new row waits for another transaction that inserts the same one, before it looks again. */
 const INSERT_WAIT_MS = 200;
 /** The owner of a row whose transaction is open. No one sees it unless the handler commits early. */
-const OWNER = literal("transaction");
+const OWNER = "transaction";
 
 /** Why the delivery of a key cannot run. */
 export type Refusal = Exclude<ClaimResult, { state: "claimed" }>;
@@ -68,8 +68,8 @@ export class TransactionRow {
   }
 
   async #look(statements: Statements): Promise<Refusal | undefined> {
-    // No lease has an owner without a name, so none counts as one's own.
-    const { rows } = await statements.query(lookStatement(this.#table, this.#key, ""));
+    // A lease of this owner has always ended, so it is never found.
+    const { rows } = await statements.query(lookStatement(this.#table, this.#key, OWNER));
     const known = readKnown(rows);
     return known?.state === "claimed" ? undefined : known;
   }
@@ -83,7 +83,7 @@ export class TransactionRow {
     try {
       const { affectedRows } = await statements.query(
         `INSERT IGNORE INTO ${this.#table} (\`key\`, owner, lease_until, expires_at)
-          VALUES (${literal(this.#key)}, ${OWNER}, ${NOW_MS}, ${fromNow(this.#retentionMs)})`,
+          VALUES (${literal(this.#key)}, ${literal(OWNER)}, ${NOW_MS}, ${fromNow(this.#retentionMs)})`,
         INSERT_WAIT_MS,
       );
       return affectedRows > 0 ? { takeover: false } : undefined;
@@ -98,7 +98,7 @@ export class TransactionRow {
     // retention that can be taken is an ended lease.
     const { affectedRows } = await statements.query(`UPDATE ${this.#table} SET
         takeover = expires_at > ${NOW_MS},
-        owner = ${OWNER},
+        owner = ${literal(OWNER)},
         lease_until = ${NOW_MS},
         expires_at = ${fromNow(this.#retentionMs)}
       WHERE ${this.#isIt} AND (expires_at <= ${NOW_MS} OR lease_until <= ${NOW_MS})`);
@@ -115,6 +115,6 @@ export class TransactionRow {
   completion(): string {
     return `UPDATE ${this.#table}
       SET expires_at = ${fromNow(this.#retentionMs)}, owner = NULL, lease_until = NULL
-      WHERE ${this.#isIt} AND owner = ${OWNER}`;
+      WHERE ${this.#isIt} AND owner = ${literal(OWNER)}`;
   }
 }
