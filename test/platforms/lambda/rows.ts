@@ -48,10 +48,8 @@ async function start(form: EventForm, ledgerUrl: string): Promise<RunningPlatfor
 }
 
 const HIDES_REPEATS =
-  "a load balancer without multi-value headers passes on only the last value of a header that was sent" +
-  " twice: it is signed, or refused";
-const TOO_LARGE =
-  "a load balancer answers 413 to a body over 1 MB: the gateway's deliveries are far smaller";
+  "passes on only the last value of a header that was sent twice: that one is signed, or refused";
+const TOO_LARGE = "413 to a body over 1 MB: the gateway's deliveries are far smaller";
 
 function ownAnswersOf({ hidesRepeats, maxBodyBytes }: EventForm): Record<string, string> {
   return {
