@@ -72,7 +72,9 @@ export async function startBullmqEngine(): Promise<InboxEngine> {
       const keys = await redis.keys("*");
       const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
       redis.disconnect();
-      return Buffer.concat([Buffer.from(keys.join("\n")), ...values]);
+      // A key may expire between the two commands.
+      const kept = values.filter((value) => (value as Buffer | null) !== null);
+      return Buffer.concat([Buffer.from(keys.join("\n")), ...kept]);
     },
     async close() {
       await Promise.all(queues.map((queue) => queue.close()));
