@@ -65,8 +65,11 @@ export class OpenWork {
   readonly #open = new Set<Promise<unknown>>();
 
   readonly add = (work: Promise<unknown>): void => {
-    this.#open.add(work);
-    void work.finally(() => this.#open.delete(work));
+    // A failure has been reported where it happened. Here it would fail the invocation.
+    const settled = work.then(ignore, ignore).then(() => {
+      this.#open.delete(settled);
+    });
+    this.#open.add(settled);
   };
 
   /** Resolves when nothing is open any more, after 5 s, or at the deadline. */
@@ -80,6 +83,10 @@ export class OpenWork {
   async #allDone(): Promise<void> {
     while (this.#open.size > 0) await Promise.all(this.#open);
   }
+}
+
+function ignore(): void {
+  // Only the end counts.
 }
 
 function nextTurn(): Promise<void> {

@@ -488,6 +488,15 @@ describe("what goes on after the answer", () => {
     expect(ended).toEqual(["onOutcome", "onAuthenticDelivery"]);
   });
 
+  test("a promise of onOutcome that rejects does not fail the invocation", async () => {
+    const { receiver } = scene(() => undefined, {
+      onOutcome: () => Promise.reject(new Error("the dashboard is down")),
+    });
+    const { result } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(100);
+    expect((await result).statusCode).toBe(200);
+  });
+
   test("a promise of onOutcome that never settles holds up the answer for five seconds", async () => {
     const { receiver } = scene(() => undefined, { onOutcome: () => never() });
     const { result, ms } = await invoke(receiver);
