@@ -7,8 +7,11 @@ const GRACE_MS = 2_000;
 
 /** When one call must end. */
 export interface Deadline {
+  /** The limit of the call in milliseconds. */
+  readonly limitMs: number;
   /** Whole milliseconds until then; at least 1. */
   readonly remainingMs: () => number;
+  readonly isOver: () => boolean;
 }
 
 /**
@@ -29,8 +32,13 @@ export class CallLimits {
   }
 
   deadline(): Deadline {
-    const endsAt = performance.now() + this.ms;
-    return { remainingMs: () => Math.max(1, Math.ceil(endsAt - performance.now())) };
+    const limitMs = this.ms;
+    const endsAt = performance.now() + limitMs;
+    return {
+      limitMs,
+      remainingMs: () => Math.max(1, Math.ceil(endsAt - performance.now())),
+      isOver: () => performance.now() >= endsAt,
+    };
   }
 }
 

@@ -40,7 +40,7 @@ export interface Connection<Client> {
 /** Takes a connection out of `pool`. Rejects with a `DeadlineError` if none is free in time. */
 export async function connect<Client extends MysqlConnection>(
   pool: { getConnection(): Promise<Client> },
-  deadline: Deadline,
+  deadline: Pick<Deadline, "remainingMs">,
 ): Promise<Connection<Client>> {
   const client = await within(
     deadline.remainingMs(),
@@ -111,7 +111,7 @@ function readResult([result]: readonly unknown[]): MysqlResult {
  */
 async function kill(pool: MysqlPromisePool, threadId: number | null | undefined): Promise<void> {
   if (typeof threadId !== "number") return;
-  const deadline: Deadline = { remainingMs: () => KILL_MS };
+  const deadline = { remainingMs: () => KILL_MS };
   try {
     const { query, release, close } = await connect(pool, deadline);
     try {

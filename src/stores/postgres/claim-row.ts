@@ -32,6 +32,23 @@ export function readClaimRow(rows: readonly unknown[]): ClaimResult | undefined 
   }
 }
 
+/**
+ * The states of `keys`, from rows with their key and state, in any order and without those that have no
+ * state. Throws like `readClaimRow`.
+ */
+export function readClaimRows(
+  keys: readonly string[],
+  rows: readonly unknown[],
+): Map<string, ClaimResult> {
+  const results = new Map<string, ClaimResult>();
+  for (const row of rows) {
+    const key = keys.length === 1 ? keys[0] : (row as { key: unknown }).key;
+    const result = readClaimRow([row]);
+    if (result !== undefined) results.set(String(key), result);
+  }
+  return results;
+}
+
 /** The version (xmin) of the row that a transaction has written. */
 export function readVersion(rows: readonly unknown[]): unknown {
   return (rows[0] as { version?: unknown } | undefined)?.version;

@@ -7,6 +7,9 @@ export const SQLSTATE = {
   serializationFailure: "40001",
   deadlockDetected: "40P01",
   queryCanceled: "57014",
+  lockNotAvailable: "55P03",
+  unknownStatementName: "26000",
+  usedStatementName: "42P05",
 } as const;
 
 /** The SQLSTATE of an error from the server. */
@@ -18,4 +21,18 @@ export function sqlStateOf(error: unknown): unknown {
 export function isSerializationFailure(error: unknown): boolean {
   const code = sqlStateOf(error);
   return code === SQLSTATE.serializationFailure || code === SQLSTATE.deadlockDetected;
+}
+
+const ENDED_BY_SERVER: readonly unknown[] = [
+  SQLSTATE.queryCanceled,
+  SQLSTATE.lockNotAvailable,
+  SQLSTATE.unknownStatementName,
+  SQLSTATE.usedStatementName,
+  SQLSTATE.serializationFailure,
+  SQLSTATE.deadlockDetected,
+];
+
+/** Whether the server only ended the statement, so that the connection is still good. */
+export function isStatementEnded(error: unknown): boolean {
+  return ENDED_BY_SERVER.includes(sqlStateOf(error));
 }

@@ -8,7 +8,7 @@ const IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]{0,62}";
 const TABLE_NAME = new RegExp(`^(?:${IDENTIFIER}\\.)?${IDENTIFIER}$`);
 
 /**
- * The own options of `maker`.
+ * The own options of `maker`, which are `pool`, `table` and `more`.
  *
  * @throws ConfigurationError for an unknown option, and for a `pool` that lacks one of `methods`.
  */
@@ -16,14 +16,25 @@ export function poolOptions<Options extends { readonly pool: unknown }>(
   maker: string,
   options: Options,
   methods: readonly string[],
+  more: readonly string[] = [],
 ): Options {
-  const own = ownOptions(maker, options, ["pool", "table"]);
+  const own = ownOptions(maker, options, ["pool", "table", ...more]);
   const missing = missingMethod(own.pool, methods);
   if (missing === undefined) return own;
   throw new ConfigurationError(
     "invalid_option",
     `pool must be a Pool of pg, with the method ${missing}`,
   );
+}
+
+/**
+ * Whether to prepare statements; false by default.
+ *
+ * @throws ConfigurationError if it is no boolean.
+ */
+export function prepareOption(prepare: unknown = false): boolean {
+  if (typeof prepare === "boolean") return prepare;
+  throw new ConfigurationError("invalid_option", "prepare must be true or false");
 }
 
 /**

@@ -1,14 +1,24 @@
-import type { ClaimOptions, DeliveryStore } from "../delivery-store.js";
+import { CallGroups, type KeyedCall } from "../call-groups.js";
+import type { Deadline } from "../call-limits.js";
 import { retryConflicts } from "../conflict-retry.js";
+import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
 import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
 import { LostAnswerError } from "../transaction-errors.js";
-import { readClaimRow } from "./claim-row.js";
+import { readClaimRows } from "./claim-row.js";
 import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
-import { poolOptions, quotedTable } from "./options.js";
+import { SQLSTATE, sqlStateOf } from "./errors.js";
+import { LeaseStatements, type Claim, type Completion } from "./lease-statements.js";
+import { poolOptions, prepareOption, quotedTable } from "./options.js";
 import type { PostgresPool } from "./postgres-pool.js";
-import { query } from "./query.js";
-import { LEASE_LEFT_MS, SYNCHRONOUS_COMMIT, fromNow } from "./sql-text.js";
+import { PreparedStatements } from "./prepared-statements.js";
+import { isPool, query } from "./query.js";
 import { StatementLimits } from "./statement-limits.js";
+
+/**
+ * How long a group waits for a row that another transaction has, in milliseconds. Then the call for that
+ * row waits without the others.
+ */
+const GROUP_LOCK_MS = 100;
 
 /** Options of `postgresStore`. */
 export interface PostgresStoreOptions {
@@ -22,6 +32,12 @@ export interface PostgresStoreOptions {
    * first. Default `gateway_deliveries`. Give each application its own table.
    */
   readonly table?: string | undefined;
+  /**
+   * Whether connections prepare the statements of claims and completions, so that the server parses and
+   * plans them once and not at every call. Default false: behind a pooler in transaction mode (PgBouncer)
+   * it makes calls slower, although not wrong.
+   */
+  readonly prepare?: boolean | undefined;
 }
 
 /** A `DeliveryStore` on a table of PostgreSQL. */
@@ -31,8 +47,10 @@ export interface PostgresStore extends DeliveryStore, PostgresMaintenance {}
  * A store on a table of PostgreSQL, for several processes and hosts. The server's clock decides when
  * leases and retention end. Create the table first: `migrate()`, or the SQL of `postgresSchema`.
  *
- * Needs PostgreSQL 12 or later. Each call is a transaction of its own and keeps nothing in the session, so
- * a pooler in transaction mode (PgBouncer) and any isolation level work.
+ * Needs PostgreSQL 12 or later. Calls at the same time share a transaction: claims one, completions
+ * another, each of at most 200 calls, on at most two connections a verb. A call that fails, or waits for a
+ * locked row, is then sent on its own and delays no other. Without `prepare` nothing is kept in the session,
+ * so a pooler in transaction mode (PgBouncer) works; any isolation level does.
  *
  * The server ends a call that takes longer than the receiver's `dependencyTimeoutMs` (10 seconds if no
  * receiver uses the store). If the server does not answer at all, the connection is closed two seconds
@@ -49,33 +67,60 @@ export interface PostgresStore extends DeliveryStore, PostgresMaintenance {}
  * const receiver = createWebhookReceiver({ secret, store, handlers });
  */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
-  const { pool, table } = poolOptions("postgresStore", options, ["query"]);
-  const statements = statementsOn(quotedTable(table));
+  const own = poolOptions("postgresStore", options, ["query"], ["prepare"]);
+  const { pool, table } = own;
+  const statements = new LeaseStatements(quotedTable(table));
   const limits = new StatementLimits();
+  const prepared = prepareOption(own.prepare) ? new PreparedStatements() : undefined;
 
-  const run = (statement: string, values: unknown[]) => {
-    const deadline = limits.deadline();
-    return retryConflicts(() => query(pool, limits, deadline, statement, values), limits.mayRetry);
+  const run = (deadline: Deadline, statement: string, values: unknown[], lockMs?: number) =>
+    query(pool, limits, { deadline, lockMs, prepared }, statement, values);
+
+  const retried = <T>(attempt: () => Promise<T | undefined>): Promise<T> =>
+    retryConflicts(attempt, limits.mayRetry);
+
+  /** Runs `verb` in groups if `pool` is known to have several connections. */
+  const grouped = <Call extends KeyedCall, Result>(
+    verb: (calls: readonly Call[], lockMs?: number) => Promise<readonly (Result | undefined)[]>,
+  ): ((call: Call) => Promise<Result>) => {
+    const alone = (call: Call) => retried(async () => (await verb([call]))[0]);
+    if (!isPool(pool)) return alone;
+    const groups = new CallGroups<Call, Result>({
+      together: (calls) => verb(calls, GROUP_LOCK_MS),
+      alone,
+      mayRetry: (error) =>
+        limits.mayRetry(error) || sqlStateOf(error) === SQLSTATE.lockNotAvailable,
+    });
+    return (call) => groups.send(call);
   };
 
-  const claim = (key: string, owner: string, { leaseMs, retentionMs }: ClaimOptions) => {
-    const deadline = limits.deadline();
-    const values = [key, owner, leaseMs, retentionMs];
-    return retryConflicts(async () => {
-      const { rows } = await query(pool, limits, deadline, statements.claim, values);
-      if (rows.length > 0) return readClaimRow(rows);
-      return readClaimRow((await query(pool, limits, deadline, statements.look, [key])).rows);
-    }, limits.mayRetry);
-  };
+  const claim = grouped<Claim, ClaimResult>(async (calls, lockMs) => {
+    const deadline = latestOf(calls);
+    const keys = calls.map(({ key }) => key);
+    const { rows } = await run(deadline, ...statements.claim(calls), lockMs);
+    const results = readClaimRows(keys, rows);
+    const refused = keys.filter((key) => !results.has(key));
+    if (refused.length > 0) {
+      const known = await run(deadline, statements.look, [refused], lockMs);
+      for (const [key, result] of readClaimRows(refused, known.rows)) results.set(key, result);
+    }
+    return keys.map((key) => results.get(key));
+  });
+
+  const complete = grouped<Completion, true>(async (calls, lockMs) => {
+    await run(latestOf(calls), ...statements.complete(calls), lockMs);
+    return calls.map(() => true);
+  });
 
   const release = async (key: string, owner: string): Promise<void> => {
-    await run(statements.release, [key, owner]);
+    const deadline = limits.deadline();
+    await retried(() => run(deadline, statements.release, [key, owner]));
   };
 
   const store: PostgresStore & TakesTimeLimit = {
-    async claim(key, owner, times) {
+    async claim(key, owner, { leaseMs, retentionMs }) {
       try {
-        return await claim(key, owner, times);
+        return await claim({ key, owner, leaseMs, retentionMs, deadline: limits.deadline() });
       } catch (error) {
         // The claim may have been granted, although no delivery runs under its lease.
         if (error instanceof LostAnswerError) await release(key, owner).catch(() => undefined);
@@ -84,12 +129,13 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     },
 
     async renew(key, owner, { leaseMs }) {
-      const { rowCount } = await run(statements.renew, [key, owner, leaseMs]);
-      return rowCount === 1;
+      const deadline = limits.deadline();
+      const renewing = () => run(deadline, statements.renew, [key, owner, leaseMs]);
+      return (await retried(renewing)).rowCount === 1;
     },
 
     async complete(key, _owner, { retentionMs }) {
-      await run(statements.complete, [key, retentionMs]);
+      await complete({ key, retentionMs, deadline: limits.deadline() });
     },
 
     release,
@@ -103,52 +149,8 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   return store;
 }
 
-function statementsOn(table: string) {
-  return {
-    // Inserts the row, takes it over, or changes nothing and returns no row. It reads nothing that another
-    // claim writes, so it never fails at isolation level serializable. With `look` in front of it,
-    // 5 000 claims took 5 700 retries. The owner of the lease may claim again.
-    claim: `INSERT INTO ${table} AS held (key, owner, lease_until, expires_at)
-      VALUES ($1, $2, ${fromNow("$3")}, ${fromNow("greatest($3::float8, $4::float8)")})
-      ON CONFLICT (key) DO UPDATE SET
-        owner = excluded.owner,
-        lease_until = ${fromNow("$3")},
-        expires_at = excluded.expires_at,
-        takeover = held.expires_at > clock_timestamp()
-          AND (held.takeover OR held.lease_until <= clock_timestamp())
-      WHERE held.expires_at <= clock_timestamp()
-        OR held.lease_until <= clock_timestamp()
-        OR held.owner = excluded.owner
-      RETURNING CASE WHEN takeover THEN 'takeover' ELSE 'claimed' END AS state`,
-
-    // Says why nothing was claimed. No row means that the reason has just ended: the claim is tried again.
-    // As a part of the claim's statement it would make every claim a quarter slower.
-    look: `SELECT
-        CASE WHEN owner IS NULL THEN 'completed' ELSE 'in_flight' END AS state,
-        ${LEASE_LEFT_MS} AS retry_after_ms
-      FROM ${table}
-      WHERE key = $1 AND expires_at > clock_timestamp()
-        AND (owner IS NULL OR lease_until > clock_timestamp())`,
-
-    renew: `UPDATE ${table} SET
-        lease_until = ${fromNow("$3")},
-        expires_at = greatest(expires_at, ${fromNow("$3")})
-      WHERE key = $1 AND owner = $2 AND lease_until > clock_timestamp()`,
-
-    complete: `INSERT INTO ${table} AS held (key, expires_at)
-      SELECT $1, ${fromNow("$2")} WHERE ${SYNCHRONOUS_COMMIT} IS NOT NULL
-      ON CONFLICT (key) DO UPDATE SET
-        owner = NULL,
-        lease_until = NULL,
-        expires_at = excluded.expires_at
-      WHERE held.owner IS NOT NULL OR held.expires_at <= clock_timestamp()`,
-
-    // A takeover keeps its row and only its lease ends, so that the next claim is a takeover too: an
-    // earlier run may have had its effect, however many later runs failed.
-    release: `WITH ended AS (
-        UPDATE ${table} SET lease_until = clock_timestamp()
-        WHERE key = $1 AND owner = $2 AND takeover
-      )
-      DELETE FROM ${table} WHERE key = $1 AND owner = $2 AND takeover IS NOT TRUE`,
-  };
+/** The deadline that ends last. */
+function latestOf(calls: readonly KeyedCall[]): Deadline {
+  const deadlines = calls.map(({ deadline }) => deadline);
+  return deadlines.reduce((one, other) => (one.remainingMs() < other.remainingMs() ? other : one));
 }

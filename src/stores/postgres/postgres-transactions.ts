@@ -88,7 +88,7 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
   const forget = (key: string, version: unknown) => {
     const deadline = limits.deadline();
     return retryConflicts(
-      () => query(pool, limits, deadline, forgetting, [key, version]),
+      () => query(pool, limits, { deadline }, forgetting, [key, version]),
       limits.mayRetry,
     );
   };

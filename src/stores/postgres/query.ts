@@ -1,42 +1,55 @@
 import { DeadlineError, within } from "../../common/timers.js";
 import { clientTimeoutMs, type Deadline } from "../call-limits.js";
 import { LostAnswerError, UnfinishedTransactionError } from "../transaction-errors.js";
-import { connect, lastResult } from "./connection.js";
-import { SQLSTATE, sqlStateOf } from "./errors.js";
-import type { PostgresPool, PostgresResult, PostgresTransactionPool } from "./postgres-pool.js";
+import { connect, lastResult, type Connection } from "./connection.js";
+import { isStatementEnded } from "./errors.js";
+import type {
+  PostgresClient,
+  PostgresPool,
+  PostgresResult,
+  PostgresTransactionPool,
+} from "./postgres-pool.js";
+import type { PreparedStatements } from "./prepared-statements.js";
 import { inlineParameters } from "./sql-text.js";
 import type { StatementLimits } from "./statement-limits.js";
 
+/** How a statement is run. */
+export interface QueryOptions {
+  readonly deadline: Deadline;
+  /** The longest wait for one lock, in milliseconds. Without it a wait ends at the deadline. */
+  readonly lockMs?: number | undefined;
+  /** Runs the statement by its name. */
+  readonly prepared?: PreparedStatements | undefined;
+}
+
 /**
- * Runs one statement that commits by itself. The server ends it at `deadline`. Rejects if it was not
- * committed, and with a `LostAnswerError` if that is unknown; then the connection is closed.
+ * Runs one statement that commits by itself. The server ends it at the deadline. Rejects if it was not
+ * committed, and with a `LostAnswerError` if that is unknown; then the connection is closed. `lockMs` and
+ * `prepared` need a pool that `isPool` accepts.
  */
 export async function query(
   pool: PostgresPool,
   limits: StatementLimits,
-  deadline: Deadline,
+  options: QueryOptions,
   statement: string,
   values: unknown[],
 ): Promise<PostgresResult> {
+  const { deadline } = options;
   if (!isPool(pool)) {
     return within(deadline.remainingMs(), "pool.query", pool.query(statement, values));
   }
   const connection = await connect(pool, deadline);
   const { client } = connection;
-  const ms = deadline.remainingMs();
   try {
-    // Several statements in one text are one transaction.
-    const text = `${limits.settings(ms)};\n${inlineParameters(statement, values)}`;
-    const result = await connection.query("the statement", clientTimeoutMs(ms), text);
+    const result = await run(connection, limits, options, statement, values);
     const status = client.getTransactionStatus?.();
     if (status === "T" || status === "E") throw new UnfinishedTransactionError();
     connection.release();
     return lastResult(result);
   } catch (error) {
-    // The server ended the statement in time, so the connection is still good. If it were closed, every
-    // call would open another one while a table is locked.
-    const isIdle = client.getTransactionStatus?.() === "I";
-    if (sqlStateOf(error) === SQLSTATE.queryCanceled && isIdle) connection.release();
+    // If a connection were closed after each of these, every call would open another one while a table is
+    // locked.
+    if (isStatementEnded(error) && client.getTransactionStatus?.() === "I") connection.release();
     else await connection.close(error);
     throw error instanceof DeadlineError
       ? new LostAnswerError(`${error.message}: the connection was closed`, { cause: error })
@@ -44,7 +57,31 @@ export async function query(
   }
 }
 
+async function run(
+  { client, query }: Connection<PostgresClient>,
+  limits: StatementLimits,
+  { deadline, lockMs, prepared }: QueryOptions,
+  statement: string,
+  values: unknown[],
+): Promise<PostgresResult> {
+  const send = (text: string): Promise<PostgresResult> => {
+    const ms = deadline.remainingMs();
+    // Several statements in one text are one transaction.
+    return query("the statement", clientTimeoutMs(ms), `${limits.settings(ms, lockMs)};\n${text}`);
+  };
+  if (prepared !== undefined) {
+    try {
+      const result = await send(prepared.execute(client, statement, values));
+      prepared.note(client, statement);
+      return result;
+    } catch (error) {
+      if (!prepared.isWrong(client, statement, error)) throw error;
+    }
+  }
+  return send(inlineParameters(statement, values));
+}
+
 /** False for a single client of pg, whose `connect` means something else. */
-function isPool(pool: PostgresPool): pool is PostgresTransactionPool {
+export function isPool(pool: PostgresPool): pool is PostgresTransactionPool {
   return "connect" in pool && "totalCount" in pool;
 }

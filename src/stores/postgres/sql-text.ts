@@ -27,12 +27,20 @@ export function inlineParameters(statement: string, values: readonly unknown[]):
   return statement.replace(/\$(\d+)/g, (_, number: string) => literal(values[Number(number) - 1]));
 }
 
-/** `value` as a literal without a type, so that PostgreSQL infers it from the context, as for a parameter. */
-function literal(value: unknown): string {
-  const text = String(value);
+/**
+ * `value` as a literal without a type, so that PostgreSQL infers it from the context, as for a parameter.
+ * An array becomes the text of a PostgreSQL array.
+ */
+export function literal(value: unknown): string {
+  const text = Array.isArray(value) ? arrayText(value) : String(value);
   // The wire format ends a text at this character.
   if (text.includes("\0")) throw new TypeError("PostgreSQL takes no text with U+0000");
   const quoted = `'${text.replaceAll("'", "''")}'`;
   // E'…' means the same with any standard_conforming_strings.
   return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
+}
+
+function arrayText(values: readonly unknown[]): string {
+  const elements = values.map((value) => `"${String(value).replace(/["\\]/g, "\\$&")}"`);
+  return `{${elements.join()}}`;
 }

@@ -15,12 +15,16 @@ export class StatementLimits extends CallLimits {
 
   /**
    * The statements that limit every later one in the same transaction to `ms`, and make the server notice
-   * a closed connection. They end with the transaction, as poolers in transaction mode require.
+   * a closed connection. With `lockMs` they also limit each wait for a lock. They end with the transaction,
+   * as poolers in transaction mode require.
    */
-  settings(ms: number): string {
-    const timeout = `SET LOCAL statement_timeout = ${String(ms)}`;
-    if (!this.#noticesHangUps) return timeout;
-    return `${timeout}; SET LOCAL ${HANG_UP_CHECK} = ${String(HANG_UP_CHECK_MS)}`;
+  settings(ms: number, lockMs?: number): string {
+    const settings = [`SET LOCAL statement_timeout = ${String(ms)}`];
+    if (this.#noticesHangUps) {
+      settings.push(`SET LOCAL ${HANG_UP_CHECK} = ${String(HANG_UP_CHECK_MS)}`);
+    }
+    if (lockMs !== undefined) settings.push(`SET LOCAL lock_timeout = ${String(lockMs)}`);
+    return settings.join("; ");
   }
 
   /** Whether the call may be retried after `error`. Drops a setting that the server does not know. */

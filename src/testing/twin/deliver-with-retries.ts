@@ -2,7 +2,7 @@ import type { WireRequest } from "../sending/wire.js";
 import { makeAttempt, type AttemptTools, type PlannedDelivery } from "./attempt.js";
 import { endAfter, type UnlistedStatusRule } from "./attempt-result.js";
 import { gapMs, type RetrySchedule } from "./retry-schedule.js";
-import type { Semaphore } from "./semaphore.js";
+import type { Semaphore } from "../../common/semaphore.js";
 import { reasonOf, type TwinAttempt, type TwinDelivery, type TwinEnd } from "./twin-delivery.js";
 
 /** What a delivery needs from the twin. */

@@ -6,7 +6,7 @@ import { createRandom } from "../random.js";
 import type { PlannedDelivery } from "./attempt.js";
 import { deliverWithRetries, type DeliveryTools } from "./deliver-with-retries.js";
 import { drawDeliveryId } from "./delivery-request.js";
-import { Semaphore } from "./semaphore.js";
+import { Semaphore } from "../../common/semaphore.js";
 import { sendOnce } from "./send-once.js";
 import { Shutdown } from "./shutdown.js";
 import type { TwinAttempt, TwinDelivery } from "./twin-delivery.js";

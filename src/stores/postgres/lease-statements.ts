@@ -1,0 +1,127 @@
+import type { KeyedCall } from "../call-groups.js";
+import type { ClaimOptions, CompleteOptions } from "../delivery-store.js";
+import { LEASE_LEFT_MS, SYNCHRONOUS_COMMIT, fromNow } from "./sql-text.js";
+
+/** A claim of `postgresStore`. */
+export interface Claim extends KeyedCall, ClaimOptions {
+  readonly owner: string;
+}
+
+/** A completion of `postgresStore`. */
+export interface Completion extends KeyedCall, CompleteOptions {}
+
+/** A statement and its parameters. */
+type Statement = readonly [text: string, values: unknown[]];
+
+/** The statements of `postgresStore` on `table`, which is a quoted name. */
+export class LeaseStatements {
+  readonly #claim: string;
+  readonly #claimGroup: string;
+  readonly #complete: string;
+  readonly #completeGroup: string;
+  /**
+   * Says why keys were not claimed; `$1` is an array of them. No row means that the reason has just ended:
+   * the claim is tried again. As a part of the claim's statement it would make every claim a quarter slower.
+   */
+  readonly look: string;
+  /** Parameters: key, owner, lease. */
+  readonly renew: string;
+  /** Parameters: key, owner. */
+  readonly release: string;
+
+  constructor(table: string) {
+    this.#claim = claimStatement(
+      table,
+      `VALUES ($1, $2, ${fromNow("$3")}, ${fromNow("greatest($3::float8, $4::float8)")})`,
+      // Not that of the inserted row, which may have waited for the row that is there.
+      fromNow("$3"),
+    );
+    this.#claimGroup = claimStatement(
+      table,
+      `SELECT key, owner, ${fromNow("lease_ms")}, ${fromNow("greatest(lease_ms, retention_ms)")}
+      FROM unnest($1::text[], $2::text[], $3::float8[], $4::float8[])
+        AS claims (key, owner, lease_ms, retention_ms)`,
+      "excluded.lease_until",
+    );
+    this.look = `SELECT
+        key,
+        CASE WHEN owner IS NULL THEN 'completed' ELSE 'in_flight' END AS state,
+        ${LEASE_LEFT_MS} AS retry_after_ms
+      FROM ${table}
+      WHERE key = ANY ($1::text[]) AND expires_at > clock_timestamp()
+        AND (owner IS NULL OR lease_until > clock_timestamp())`;
+    this.renew = `UPDATE ${table} SET
+        lease_until = ${fromNow("$3")},
+        expires_at = greatest(expires_at, ${fromNow("$3")})
+      WHERE key = $1 AND owner = $2 AND lease_until > clock_timestamp()`;
+    this.#complete = completeStatement(table, `SELECT $1, ${fromNow("$2")}`);
+    this.#completeGroup = completeStatement(
+      table,
+      `SELECT key, ${fromNow("retention_ms")}
+      FROM unnest($1::text[], $2::float8[]) AS completions (key, retention_ms)`,
+    );
+    // A takeover keeps its row and only its lease ends, so that the next claim is a takeover too: an
+    // earlier run may have had its effect, however many later runs failed.
+    this.release = `WITH ended AS (
+        UPDATE ${table} SET lease_until = clock_timestamp()
+        WHERE key = $1 AND owner = $2 AND takeover
+      )
+      DELETE FROM ${table} WHERE key = $1 AND owner = $2 AND takeover IS NOT TRUE`;
+  }
+
+  /** Claims in one statement. It returns a row for each that is granted. */
+  claim(claims: readonly Claim[]): Statement {
+    return statementFor(
+      this.#claim,
+      this.#claimGroup,
+      claims.map(({ key, owner, leaseMs, retentionMs }) => [key, owner, leaseMs, retentionMs]),
+    );
+  }
+
+  /** Completions in one statement. */
+  complete(completions: readonly Completion[]): Statement {
+    return statementFor(
+      this.#complete,
+      this.#completeGroup,
+      completions.map(({ key, retentionMs }) => [key, retentionMs]),
+    );
+  }
+}
+
+/** `one` with the parameters of the only call, or `group` with an array for each parameter. */
+function statementFor(one: string, group: string, calls: readonly unknown[][]): Statement {
+  const [first = []] = calls;
+  if (calls.length === 1) return [one, first];
+  return [group, first.map((_, index) => calls.map((values) => values[index]))];
+}
+
+/**
+ * Inserts a row, takes it over, or changes nothing and returns no row. It reads nothing that another claim
+ * writes, so it never fails at isolation level serializable. With `look` in front of it, 5 000 claims took
+ * 5 700 retries. The owner of the lease may claim again.
+ */
+function claimStatement(table: string, rows: string, leaseUntil: string): string {
+  return `INSERT INTO ${table} AS held (key, owner, lease_until, expires_at)
+      ${rows}
+      ON CONFLICT (key) DO UPDATE SET
+        owner = excluded.owner,
+        lease_until = ${leaseUntil},
+        expires_at = excluded.expires_at,
+        takeover = held.expires_at > clock_timestamp()
+          AND (held.takeover OR held.lease_until <= clock_timestamp())
+      WHERE held.expires_at <= clock_timestamp()
+        OR held.lease_until <= clock_timestamp()
+        OR held.owner = excluded.owner
+      RETURNING key, CASE WHEN takeover THEN 'takeover' ELSE 'claimed' END AS state`;
+}
+
+function completeStatement(table: string, rows: string): string {
+  return `INSERT INTO ${table} AS held (key, expires_at)
+      ${rows}
+      WHERE ${SYNCHRONOUS_COMMIT} IS NOT NULL
+      ON CONFLICT (key) DO UPDATE SET
+        owner = NULL,
+        lease_until = NULL,
+        expires_at = excluded.expires_at
+      WHERE held.owner IS NOT NULL OR held.expires_at <= clock_timestamp()`;
+}
