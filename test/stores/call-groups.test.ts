@@ -1,0 +1,130 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { CallGroups, type KeyedCall } from "../../src/stores/call-groups.js";
+import { CallLimits } from "../../src/stores/call-limits.js";
+import { deferred } from "../support/deferred.js";
+
+interface NumberedCall extends KeyedCall {
+  readonly number: number;
+}
+
+/** How the server treats the calls of a key when they come in a group, and when they come on their own. */
+const KEYS = ["plain a", "plain b", "plain c", "locked", "poisoned", "overtaken"] as const;
+
+const deadline = () => new CallLimits().deadline();
+
+/** A verb that notes how it is used. Each of its calls resolves to its own number. */
+function observedVerb(pass: () => Promise<unknown>) {
+  const seen = { together: [] as number[][], most: 0, faults: [] as string[] };
+  const onTheirWay = new Set<string>();
+  let groups = 0;
+
+  const during = async <T>(calls: readonly NumberedCall[], work: () => T): Promise<T> => {
+    for (const { key } of calls) {
+      if (onTheirWay.has(key)) seen.faults.push(`two calls for ${key}`);
+      onTheirWay.add(key);
+    }
+    await pass();
+    for (const { key } of calls) onTheirWay.delete(key);
+    return work();
+  };
+  const groupsOf = new CallGroups<NumberedCall, number>({
+    async together(calls) {
+      groups += 1;
+      if (calls.length > 1) seen.most = Math.max(seen.most, groups);
+      seen.together.push(calls.map(({ number }) => number));
+      const keys = calls.map(({ key }) => key);
+      if (keys.join() !== [...keys].sort().join()) seen.faults.push(`not sorted: ${keys.join()}`);
+      try {
+        return await during(calls, () => {
+          for (const bad of ["locked", "poisoned"]) if (keys.includes(bad)) throw new Error(bad);
+          return calls.map(({ key, number }) => (key === "overtaken" ? undefined : number));
+        });
+      } finally {
+        groups -= 1;
+      }
+    },
+    alone: (call) =>
+      during([call], () => {
+        if (call.key === "poisoned") throw new Error("poisoned");
+        return call.number;
+      }),
+    mayRetry: (error) => String(error).includes("locked"),
+  });
+  return { seen, groups: groupsOf };
+}
+
+describe("calls of a store in groups", () => {
+  it("each call gets its own result or its own error, in any order of calls and answers", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(fc.constantFrom(...KEYS), { maxLength: 8 }), { maxLength: 6 }),
+        fc.scheduler(),
+        async (turns, scheduler) => {
+          const { seen, groups } = observedVerb(() => scheduler.schedule(Promise.resolve()));
+          let number = 0;
+          const calls = turns.flatMap((keys) => {
+            const turn = keys.map((key) => ({ key, number: (number += 1), deadline: deadline() }));
+            const start = scheduler.schedule(Promise.resolve());
+            return turn.map((call) =>
+              start
+                .then(() => groups.send(call))
+                .then(
+                  (result) => {
+                    expect(result).toBe(call.number);
+                    expect(call.key).not.toBe("poisoned");
+                  },
+                  (error: unknown) => {
+                    expect(error).toEqual(new Error("poisoned"));
+                    expect(call.key).toBe("poisoned");
+                  },
+                ),
+            );
+          });
+          await scheduler.waitFor(Promise.all(calls));
+          expect(seen.faults).toEqual([]);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it("the first call is sent at once, and those of the rest of the turn in one group", async () => {
+    const { seen, groups } = observedVerb(() => Promise.resolve());
+    const calls = [1, 2, 3, 4].map((number) =>
+      groups.send({ key: `key ${String(5 - number)}`, number, deadline: deadline() }),
+    );
+    expect(seen.together).toEqual([[1]]);
+    expect(await Promise.all(calls)).toEqual([1, 2, 3, 4]);
+    expect(seen.together).toEqual([[1], [4, 3, 2]]);
+  });
+
+  it("at most two groups are on their way, of at most 200 calls", async () => {
+    const answer = deferred();
+    const { seen, groups } = observedVerb(() => answer.promise);
+    const send = (number: number) =>
+      groups.send({ key: `key ${String(number)}`, number, deadline: deadline() });
+    const calls = Array.from({ length: 201 }, (_, index) => send(index));
+    await new Promise((resolve) => setImmediate(resolve));
+    calls.push(...Array.from({ length: 450 }, (_, index) => send(1_000 + index)));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen.together.map(({ length }) => length)).toEqual([1, 200]);
+    answer.resolve();
+    await Promise.all(calls);
+    expect(seen.together.map(({ length }) => length)).toEqual([1, 200, 200, 200, 50]);
+  });
+
+  it("a call that has waited beyond its deadline is rejected and not sent", async () => {
+    const answer = deferred();
+    const { seen, groups } = observedVerb(() => answer.promise);
+    let isOver = false;
+    const short = { limitMs: 5, remainingMs: () => 1, isOver: () => isOver };
+    const first = groups.send({ key: "same", number: 1, deadline: deadline() });
+    const late = groups.send({ key: "same", number: 2, deadline: short });
+    isOver = true;
+    answer.resolve();
+    expect(await first).toBe(1);
+    await expect(late).rejects.toMatchObject({ code: "deadline_exceeded" });
+    expect(seen.together).toEqual([[1]]);
+  });
+});
