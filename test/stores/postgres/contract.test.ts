@@ -18,9 +18,13 @@ describePostgres("the DeliveryStore contract", () => {
     await server.close();
   });
 
-  describe.each(["read committed", "serializable"])(
-    "the PostgreSQL store keeps the contract at isolation level %s",
-    (isolation) => {
+  describe.each([
+    { isolation: "read committed", prepare: false },
+    { isolation: "read committed", prepare: true },
+    { isolation: "serializable", prepare: false },
+  ])(
+    "the PostgreSQL store keeps the contract at isolation level $isolation, with prepare: $prepare",
+    ({ isolation, prepare }) => {
       let pools: [pg.Pool, pg.Pool];
       let tables = 0;
 
@@ -31,8 +35,8 @@ describePostgres("the DeliveryStore contract", () => {
 
       const makeStore = async () => {
         tables += 1;
-        const table = `${isolation.replace(" ", "_")}_${tables}`;
-        const [store, otherClient] = pools.map((pool) => postgresStore({ pool, table }));
+        const table = `${isolation.replace(" ", "_")}_${prepare}_${tables}`;
+        const [store, otherClient] = pools.map((pool) => postgresStore({ pool, table, prepare }));
         if (store === undefined) throw new Error("there is no pool");
         await store.migrate();
         return { store, otherClient };

@@ -59,6 +59,31 @@ describePgBouncer("PostgreSQL stores through PgBouncer in transaction mode", () 
     for (const one of [client, other]) one.release();
   });
 
+  it.each([false, true])(
+    "postgresStore with prepare: %s grants each of 300 keys once, though a call meets any server connection",
+    async (prepare) => {
+      const table = `prepare_${prepare}`;
+      const stores = [1, 2].map(() => postgresStore({ pool: bouncer.pool(), table, prepare }));
+      await stores[0]?.migrate();
+      const times = { leaseMs: 30_000, ...RETENTION };
+      for (let turn = 0; turn < 10; turn += 1) {
+        const keys = Array.from({ length: 30 }, (_, index) => `${String(turn)}-${String(index)}`);
+        const claims = stores.flatMap((store, index) =>
+          keys.map(async (key) => (await store.claim(key, String(index), times)).state),
+        );
+        const granted = (await Promise.all(claims)).filter((state) => state === "claimed");
+        expect(granted).toHaveLength(keys.length);
+        await Promise.all(
+          stores.flatMap((store) => keys.map(async (key) => store.complete(key, "", times))),
+        );
+      }
+      const { rows } = await direct.query(
+        `SELECT count(*)::int AS handled FROM ${table} WHERE owner IS NULL`,
+      );
+      expect(rows).toEqual([{ handled: 300 }]);
+    },
+  );
+
   describe.each(["postgres", "serializable"])(
     "the store keeps the DeliveryStore contract in the database %s",
     (database) => {
