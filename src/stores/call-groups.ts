@@ -6,7 +6,7 @@ import type { Deadline } from "./call-limits.js";
 const MAX_GROUPS = 2;
 /** A group has at most this many calls. */
 const MAX_CALLS = 200;
-/** After a group has failed, at most this many of its calls are on their way at a time, each on its own. */
+/** At most this many calls of groups that failed are on their way, each on its own. */
 const MAX_ALONE = 4;
 
 /** One call of a verb of a store. */
@@ -15,18 +15,28 @@ export interface KeyedCall {
   readonly deadline: Deadline;
 }
 
+/** The deadline of the call that has the most time left. */
+export function latestDeadline(calls: readonly KeyedCall[]): Deadline {
+  return calls
+    .map(({ deadline }) => deadline)
+    .reduce((one, other) => (one.remainingMs() < other.remainingMs() ? other : one));
+}
+
 /** One verb of a store, such as claim. */
 export interface GroupedVerb<Call extends KeyedCall, Result> {
   /**
-   * Runs calls in one transaction, which fails soon if another transaction has the row of one of them.
-   * Their keys differ and ascend. Resolves to the results in the order of the calls; undefined for a call
-   * that another change overtook.
+   * Runs two or more calls in one transaction, which fails soon if another transaction has the row of one
+   * of them. Their keys differ and ascend. Resolves to the results in the order of the calls; undefined for
+   * a call that another change overtook.
    */
   readonly together: (calls: readonly Call[]) => Promise<readonly (Result | undefined)[]>;
-  /** Runs one call. It waits for its row until its deadline, and retries what can be retried. */
-  readonly alone: (call: Call) => Promise<Result>;
-  /** Whether a call that failed with `error` in `together` may succeed in `alone`. */
-  readonly mayRetry: (error: unknown) => boolean;
+  /**
+   * Runs one call, and retries what can be retried. A patient call waits for its row until its deadline.
+   * Any other fails soon if another transaction has the row.
+   */
+  readonly alone: (call: Call, isPatient: boolean) => Promise<Result>;
+  /** Whether a call failed with `error` because another transaction has its row. */
+  readonly isLocked: (error: unknown) => boolean;
 }
 
 /** A call, and the promise of its caller. */
@@ -112,50 +122,56 @@ export class CallGroups<Call extends KeyedCall, Result> {
 
   /** Resolves when the group is back. Calls that are then sent on their own may still be on their way. */
   async #run(group: readonly Sent<Call, Result>[]): Promise<void> {
+    const [first] = group;
+    if (first !== undefined && group.length === 1) return this.#runAlone(first);
     try {
       const results = await this.#verb.together(group.map(({ call }) => call));
       group.forEach((sent, index) => {
-        this.#take(sent, results[index]);
+        const result = results[index];
+        if (result === undefined) this.#runAloneSoon(sent);
+        else this.#resolve(sent, result);
       });
     } catch (error) {
       for (const sent of group) {
-        const isOver = sent.call.deadline.isOver();
-        if (group.length === 1 || isOver) this.#fail(sent, error);
-        else void this.#singles.run(() => this.#run([sent]));
+        // The time of all of them is over if the server has not answered.
+        if (sent.call.deadline.isOver()) this.#reject(sent, error);
+        else this.#runAloneSoon(sent);
       }
     }
   }
 
-  #take(sent: Sent<Call, Result>, result: Result | undefined): void {
-    if (result === undefined) this.#runAlone(sent);
-    else this.#end(sent, result);
+  #runAloneSoon(sent: Sent<Call, Result>): void {
+    void this.#singles.run(() => this.#runAlone(sent));
   }
 
-  #fail(sent: Sent<Call, Result>, error: unknown): void {
-    if (this.#verb.mayRetry(error)) this.#runAlone(sent);
-    else {
-      this.#forget(sent);
-      sent.reject(error);
+  async #runAlone(sent: Sent<Call, Result>): Promise<void> {
+    try {
+      this.#resolve(sent, await this.#verb.alone(sent.call, false));
+    } catch (error) {
+      if (this.#verb.isLocked(error)) void this.#locked.run(() => this.#waitForRow(sent));
+      else this.#reject(sent, error);
     }
   }
 
-  #end(sent: Sent<Call, Result>, result: Result): void {
-    this.#forget(sent);
+  async #waitForRow(sent: Sent<Call, Result>): Promise<void> {
+    try {
+      this.#resolve(sent, await this.#verb.alone(sent.call, true));
+    } catch (error) {
+      this.#reject(sent, error);
+    }
+  }
+
+  #resolve(sent: Sent<Call, Result>, result: Result): void {
+    this.#leave(sent);
     sent.resolve(result);
   }
 
-  #runAlone(sent: Sent<Call, Result>): void {
-    void this.#locked.run(async () => {
-      try {
-        this.#end(sent, await this.#verb.alone(sent.call));
-      } catch (error) {
-        this.#forget(sent);
-        sent.reject(error);
-      }
-    });
+  #reject(sent: Sent<Call, Result>, error: unknown): void {
+    this.#leave(sent);
+    sent.reject(error);
   }
 
-  #forget({ call }: Sent<Call, Result>): void {
+  #leave({ call }: Sent<Call, Result>): void {
     this.#keys.delete(call.key);
     // A call for the same key may be waiting.
     if (this.#waiting.length > 0) this.#sendGroupSoon();

@@ -1,4 +1,4 @@
-import { CallGroups, type KeyedCall } from "../call-groups.js";
+import { CallGroups, latestDeadline, type KeyedCall } from "../call-groups.js";
 import type { Deadline } from "../call-limits.js";
 import { retryConflicts } from "../conflict-retry.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
@@ -83,19 +83,19 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   const grouped = <Call extends KeyedCall, Result>(
     verb: (calls: readonly Call[], lockMs?: number) => Promise<readonly (Result | undefined)[]>,
   ): ((call: Call) => Promise<Result>) => {
-    const alone = (call: Call) => retried(async () => (await verb([call]))[0]);
-    if (!isPool(pool)) return alone;
+    const alone = (call: Call, isPatient: boolean) =>
+      retried(async () => (await verb([call], isPatient ? undefined : GROUP_LOCK_MS))[0]);
+    if (!isPool(pool)) return (call) => alone(call, true);
     const groups = new CallGroups<Call, Result>({
       together: (calls) => verb(calls, GROUP_LOCK_MS),
       alone,
-      mayRetry: (error) =>
-        limits.mayRetry(error) || sqlStateOf(error) === SQLSTATE.lockNotAvailable,
+      isLocked: (error) => sqlStateOf(error) === SQLSTATE.lockNotAvailable,
     });
     return (call) => groups.send(call);
   };
 
   const claim = grouped<Claim, ClaimResult>(async (calls, lockMs) => {
-    const deadline = latestOf(calls);
+    const deadline = latestDeadline(calls);
     const keys = calls.map(({ key }) => key);
     const { rows } = await run(deadline, ...statements.claim(calls), lockMs);
     const results = readClaimRows(keys, rows);
@@ -108,7 +108,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   });
 
   const complete = grouped<Completion, true>(async (calls, lockMs) => {
-    await run(latestOf(calls), ...statements.complete(calls), lockMs);
+    await run(latestDeadline(calls), ...statements.complete(calls), lockMs);
     return calls.map(() => true);
   });
 
@@ -147,10 +147,4 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     ...maintenanceOf(pool, table),
   };
   return store;
-}
-
-/** The deadline that ends last. */
-function latestOf(calls: readonly KeyedCall[]): Deadline {
-  const deadlines = calls.map(({ deadline }) => deadline);
-  return deadlines.reduce((one, other) => (one.remainingMs() < other.remainingMs() ? other : one));
 }
