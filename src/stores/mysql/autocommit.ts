@@ -1,44 +1,55 @@
 import { DeadlineError } from "../../common/timers.js";
-import { clientTimeoutMs, type CallLimits, type Deadline } from "../call-limits.js";
+import { clientTimeoutMs, type Deadline } from "../call-limits.js";
 import { retryConflicts } from "../conflict-retry.js";
 import { LostAnswerError, UnfinishedTransactionError } from "../transaction-errors.js";
 import { connect, type MysqlResult } from "./connection.js";
-import { isConflict, isWaitOver } from "./errors.js";
+import { isConflict, isDeadlock, isWaitOver } from "./errors.js";
 import type { MysqlPromisePool } from "./mysql-pool.js";
 import { limited } from "./sql-text.js";
 
 /** Runs one statement that commits by itself. */
 export type Run = (statement: string) => Promise<MysqlResult>;
 
+/** How the statements of a call are limited. */
+export interface CallOptions {
+  readonly deadline: Deadline;
+  /** The longest wait for one lock, in milliseconds. Without it a wait ends at the deadline. */
+  readonly lockMs?: number | undefined;
+}
+
+/**
+ * Runs `work` like `runOnce`, and again after a deadlock, and if it resolves to undefined because another
+ * change overtook it. Without `lockMs` also after a lock wait time-out.
+ */
+export function runCall<T>(
+  pool: MysqlPromisePool,
+  options: CallOptions,
+  work: (run: Run) => Promise<T | undefined>,
+): Promise<T> {
+  const { deadline, lockMs } = options;
+  const mayRetry = lockMs === undefined ? isConflict : isDeadlock;
+  return retryConflicts(
+    () => runOnce(pool, options, work),
+    (error) => mayRetry(error) && deadline.remainingMs() > 1,
+  );
+}
+
 /**
  * Runs `work`, whose statements each commit by themselves, on one connection. The first one must return no
- * rows. The server ends each statement at the time limit of the call. `work` runs again after a deadlock
- * or a lock wait time-out, and if it resolves to undefined because another change overtook it.
+ * rows. The server ends each statement at the deadline.
  *
  * Rejects if a statement was not committed, and with a `LostAnswerError` if that is unknown; then the
  * connection is closed.
  */
-export function runCall<T>(
+export async function runOnce<T>(
   pool: MysqlPromisePool,
-  limits: CallLimits,
-  work: (run: Run) => Promise<T | undefined>,
-): Promise<T> {
-  const deadline = limits.deadline();
-  return retryConflicts(
-    () => attempt(pool, deadline, work),
-    (error) => isConflict(error) && deadline.remainingMs() > 1,
-  );
-}
-
-async function attempt<T>(
-  pool: MysqlPromisePool,
-  deadline: Deadline,
+  { deadline, lockMs }: CallOptions,
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
   const connection = await connect(pool, deadline);
   const send = (statement: string): Promise<MysqlResult> => {
     const ms = deadline.remainingMs();
-    return connection.query("the statement", clientTimeoutMs(ms), limited(statement, ms));
+    return connection.query("the statement", clientTimeoutMs(ms), limited(statement, ms, lockMs));
   };
   const end = (how: "COMMIT" | "ROLLBACK"): Promise<MysqlResult> => {
     const statement = `${how} AND NO CHAIN NO RELEASE`;

@@ -21,11 +21,20 @@ export function isWaitOver(error: unknown): boolean {
   return errno === ERRNO.lockWaitTimeout || errno === ERRNO.statementTimeout;
 }
 
+/** Whether the server has rolled the transaction back to end a deadlock. */
+export function isDeadlock(error: unknown): boolean {
+  return errnoOf(error) === ERRNO.deadlock;
+}
+
+/** Whether a statement waited too long for a lock. It undoes only that statement. */
+export function isLockWaitOver(error: unknown): boolean {
+  return errnoOf(error) === ERRNO.lockWaitTimeout;
+}
+
 /**
- * Whether the same call may succeed at the next attempt. A lock wait time-out undoes only its statement:
- * retry it only if nothing else runs in its transaction.
+ * Whether the same call may succeed at the next attempt. After a lock wait time-out, retry it only if
+ * nothing else runs in its transaction.
  */
 export function isConflict(error: unknown): boolean {
-  const errno = errnoOf(error);
-  return errno === ERRNO.deadlock || errno === ERRNO.lockWaitTimeout;
+  return isDeadlock(error) || isLockWaitOver(error);
 }

@@ -1,10 +1,13 @@
+import { CallGroups, latestDeadline, type KeyedCall } from "../call-groups.js";
 import { CallLimits } from "../call-limits.js";
-import { CLAIMED } from "../claim-results.js";
-import type { ClaimOptions, ClaimResult, DeliveryStore } from "../delivery-store.js";
+import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
 import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
 import { LostAnswerError } from "../transaction-errors.js";
-import { runCall, type Run } from "./autocommit.js";
+import { runCall, runOnce, type Run } from "./autocommit.js";
+import { claimOne, claimTogether, type Claim } from "./claims.js";
+import { completeOne, completeTogether, type Completion } from "./completions.js";
 import { durabilityCheckOf } from "./durability-check.js";
+import { isLockWaitOver } from "./errors.js";
 import { lookStatement, readKnown } from "./known-delivery.js";
 import { maintenanceOf, type MysqlMaintenance } from "./maintenance.js";
 import { promisePool, type MysqlPool } from "./mysql-pool.js";
@@ -12,10 +15,10 @@ import { poolOptions, quotedTable } from "./options.js";
 import { NOW_MS, fromNow, literal } from "./sql-text.js";
 
 /**
- * An INSERT that waits for another transaction on the row computes the lease before it waits. If it took
- * longer than this, the lease is set again, in milliseconds.
+ * How long a group waits for a row that another transaction has, in milliseconds: MySQL limits such a wait
+ * in whole seconds. Then the call for that row waits without the others.
  */
-const SLOW_INSERT_MS = 100;
+const GROUP_LOCK_MS = 1_000;
 
 /** Options of `mysqlStore`. */
 export interface MysqlStoreOptions {
@@ -39,8 +42,10 @@ export interface MysqlStore extends DeliveryStore, MysqlMaintenance {}
  * leases and retention end. Create the table first: `migrate()`, or the SQL of `mysqlSchema`.
  *
  * Needs MySQL 8.0.16 or MariaDB 10.6, or later, with `innodb_flush_log_at_trx_commit = 1`, their default.
- * Each statement commits by itself and keeps nothing in the session. Any isolation level, `autocommit` off
- * and any options of the pool work.
+ * Claims at the same time share a statement, and so do completions: each of at most 200 calls, on at most
+ * two connections a verb. A call that fails, or waits for a locked row, is then sent on its own. Each
+ * statement commits by itself and keeps nothing in the session. Any isolation level, `autocommit` off and
+ * any options of the pool work.
  *
  * The server ends a statement that takes longer than the receiver's `dependencyTimeoutMs` (10 seconds if no
  * receiver uses the store). If the server does not answer at all, the connection is closed two seconds
@@ -61,7 +66,31 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
   const table = quotedTable(own.table);
   const limits = new CallLimits();
   const call = <T>(work: (run: Run) => Promise<T | undefined>): Promise<T> =>
-    runCall(pool, limits, work);
+    runCall(pool, { deadline: limits.deadline() }, work);
+
+  /** Runs a verb in groups. */
+  const grouped = <Call extends KeyedCall, Result>(
+    one: (table: string, call: Call, run: Run) => Promise<Result | undefined>,
+    together: (
+      table: string,
+      calls: readonly Call[],
+      run: Run,
+    ) => Promise<readonly (Result | undefined)[]>,
+  ) =>
+    new CallGroups<Call, Result>({
+      together: (calls) =>
+        runOnce(pool, { deadline: latestDeadline(calls), lockMs: GROUP_LOCK_MS }, (run) =>
+          together(table, calls, run),
+        ),
+      alone(call, isPatient) {
+        const options = { deadline: call.deadline, lockMs: isPatient ? undefined : GROUP_LOCK_MS };
+        return runCall(pool, options, (run) => one(table, call, run));
+      },
+      isLocked: isLockWaitOver,
+    });
+
+  const claims = grouped<Claim, ClaimResult>(claimOne, claimTogether);
+  const completions = grouped<Completion, true>(completeOne, completeTogether);
 
   const release = (key: string, owner: string): Promise<unknown> => {
     const mine = `\`key\` = ${literal(key)} AND owner = ${literal(owner)}`;
@@ -76,15 +105,17 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
   };
 
   const store: MysqlStore & TakesTimeLimit = {
-    async claim(key, owner, times) {
-      const statements = claimStatements(table, key, owner, times);
+    async claim(key, owner, { leaseMs, retentionMs }) {
+      const deadline = limits.deadline();
+      const claim = { key, owner, leaseMs, retentionMs, deadline, mayBeGranted: false };
       try {
-        const result = await call((run) => claimBy(statements, run));
+        const result = await claims.send(claim);
         checkDurability();
         return result;
       } catch (error) {
-        // The claim may have been granted, although no delivery runs under its lease.
-        if (error instanceof LostAnswerError) await release(key, owner).catch(() => undefined);
+        // No delivery would run under its lease.
+        const mayBeGranted = claim.mayBeGranted || error instanceof LostAnswerError;
+        if (mayBeGranted) await release(key, owner).catch(() => undefined);
         throw error;
       }
     },
@@ -98,24 +129,13 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
           WHERE \`key\` = ${literal(key)} AND owner = ${literal(owner)} AND lease_until > ${NOW_MS}`);
         if (renewed.affectedRows > 0) return true;
         // A pool that counts changed rows has none if the lease was claimed in the same millisecond.
-        const { rows } = await run(lookStatement(table, key, owner));
-        return readKnown(rows)?.state === "claimed";
+        const { rows } = await run(lookStatement(table, [{ key, owner }]));
+        return readKnown(rows)[0]?.state === "claimed";
       });
     },
 
     async complete(key, owner, { retentionMs }) {
-      const retentionEnd = fromNow(retentionMs);
-      await call(async (run) => {
-        const completed = await run(`UPDATE ${table}
-          SET expires_at = ${retentionEnd}, owner = NULL, lease_until = NULL
-          WHERE \`key\` = ${literal(key)} AND (owner IS NOT NULL OR expires_at <= ${NOW_MS})`);
-        if (completed.affectedRows > 0) return true;
-        const inserted = await run(`INSERT IGNORE INTO ${table} (\`key\`, expires_at)
-          VALUES (${literal(key)}, ${retentionEnd})`);
-        if (inserted.affectedRows > 0) return true;
-        const known = readKnown((await run(lookStatement(table, key, owner))).rows);
-        return known?.state === "completed" ? true : undefined;
-      });
+      await completions.send({ key, owner, retentionMs, deadline: limits.deadline() });
     },
 
     async release(key, owner) {
@@ -130,50 +150,4 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
   };
   const checkDurability = durabilityCheckOf(store, pool);
   return store;
-}
-
-type ClaimStatements = ReturnType<typeof claimStatements>;
-
-function claimStatements(
-  table: string,
-  key: string,
-  owner: string,
-  { leaseMs, retentionMs }: ClaimOptions,
-) {
-  const [id, holder] = [literal(key), literal(owner)];
-  const leaseEnd = fromNow(leaseMs);
-  const retentionEnd = fromNow(Math.max(leaseMs, retentionMs));
-  return {
-    insert: `INSERT IGNORE INTO ${table} (\`key\`, owner, lease_until, expires_at)
-      VALUES (${id}, ${holder}, ${leaseEnd}, ${retentionEnd})`,
-    /** Sets the lease again, unless another owner has taken it. */
-    restart: `UPDATE ${table} SET lease_until = ${leaseEnd}, expires_at = ${retentionEnd}
-      WHERE \`key\` = ${id} AND owner = ${holder}`,
-    look: lookStatement(table, key, owner),
-    // The assignments are evaluated in this order: takeover reads the old values.
-    take: `UPDATE ${table} SET
-        takeover = expires_at > ${NOW_MS} AND (takeover IS TRUE OR lease_until <= ${NOW_MS}),
-        owner = ${holder},
-        lease_until = ${leaseEnd},
-        expires_at = ${retentionEnd}
-      WHERE \`key\` = ${id}
-        AND (expires_at <= ${NOW_MS} OR lease_until <= ${NOW_MS} OR owner = ${holder})`,
-  };
-}
-
-/** Undefined if another change came first. */
-async function claimBy(
-  { insert, restart, look, take }: ClaimStatements,
-  run: Run,
-): Promise<ClaimResult | undefined> {
-  const startedAt = performance.now();
-  if ((await run(insert)).affectedRows > 0) {
-    if (performance.now() - startedAt < SLOW_INSERT_MS) return CLAIMED;
-    return (await run(restart)).affectedRows > 0 ? CLAIMED : undefined;
-  }
-  const known = readKnown((await run(look)).rows);
-  if (known !== undefined && known.state !== "claimed") return known;
-  await run(take);
-  // Not by the number of rows: by default mysql2 counts found rows, changed or not.
-  return readKnown((await run(look)).rows);
 }

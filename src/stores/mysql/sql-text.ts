@@ -37,15 +37,17 @@ export function literal(value: string): string {
  * `statement` with a limit of `ms` milliseconds after which the server ends it, for this statement only:
  * a SET would reach other users of the connection. MariaDB executes the first comment, and its limit
  * holds for the whole statement. MySQL reads the second one, and limits the waits for locks, in seconds.
+ *
+ * @param lockMs The longest wait for one lock, also rounded up to seconds. Default `ms`.
  */
-export function limited(statement: string, ms: number): string {
+export function limited(statement: string, ms: number, lockMs = ms): string {
   const [verb = "", ...rest] = statement.split(" ");
-  const seconds = String(Math.max(1, Math.ceil(ms / 1_000)));
-  const waits = ["lock_wait_timeout", "innodb_lock_wait_timeout"]
-    .map((name) => `SET_VAR(${name} = ${seconds})`)
-    .join(" ");
+  const seconds = String(Math.max(1, Math.ceil(Math.min(ms, lockMs) / 1_000)));
+  const waits = ["lock_wait_timeout", "innodb_lock_wait_timeout"];
+  const set = [`max_statement_time = ${(ms / 1_000).toFixed(3)}`];
+  if (lockMs < ms) set.push(...waits.map((name) => `${name} = ${seconds}`));
   return [
-    `/*M! SET STATEMENT max_statement_time = ${(ms / 1_000).toFixed(3)} FOR */`,
-    ...[verb, `/*+ ${waits} */`, ...rest],
+    `/*M! SET STATEMENT ${set.join(", ")} FOR */`,
+    ...[verb, `/*+ ${waits.map((name) => `SET_VAR(${name} = ${seconds})`).join(" ")} */`, ...rest],
   ].join(" ");
 }

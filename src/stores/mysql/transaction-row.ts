@@ -69,8 +69,10 @@ export class TransactionRow {
 
   async #look(statements: Statements): Promise<Refusal | undefined> {
     // A lease of this owner has always ended, so it is never found.
-    const { rows } = await statements.query(lookStatement(this.#table, this.#key, OWNER));
-    const known = readKnown(rows);
+    const { rows } = await statements.query(
+      lookStatement(this.#table, [{ key: this.#key, owner: OWNER }]),
+    );
+    const [known] = readKnown(rows);
     return known?.state === "claimed" ? undefined : known;
   }
 
