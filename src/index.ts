@@ -74,7 +74,7 @@ export {
   type RetryLaterOptions,
 } from "./handling/handler-errors.js";
 export { DeadlineError } from "./common/timers.js";
-export { LeaseLostError } from "./handling/leased-handling.js";
+export { LeaseLostError } from "./handling/leased-run.js";
 export { NoUsableSecretError } from "./signature/keyring.js";
 export { TransactionLostError } from "./handling/transaction.js";
 export { MemoryStoreFullError } from "./stores/in-process-store.js";

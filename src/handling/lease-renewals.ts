@@ -9,12 +9,6 @@ export interface RenewalOptions {
   readonly onFailed: (id: string, error: unknown) => void;
 }
 
-/** A lease that is renewed until it is stopped. */
-export interface LeaseRenewal {
-  /** Returns a promise for the store call that is on its way, if there is one. It never rejects. */
-  stop(): Promise<void> | undefined;
-}
-
 /** A lease is renewed each third of its length, so it outlives one failed renewal. */
 export function renewalDelayMs(leaseMs: number): number {
   return leaseMs / 3;
@@ -43,18 +37,14 @@ export class LeaseRenewals {
   }
 
   /**
-   * Renews the lease on `id` until it is stopped; `onLost` is called if it is lost. `leasedAt` is when the
-   * store was called for it, by `performance.now()`; undefined means now.
+   * Adds the lease on `id` until it is stopped; `onLost` is called if it is lost. Call `startTimer` before
+   * its first renewal is due. `leasedAt` is when the store was called for it, by `performance.now()`;
+   * undefined means now.
    */
-  start(id: string, owner: string, leasedAt: number | undefined, onLost: () => void): LeaseRenewal {
-    const lease = new RenewedLease(id, owner, leasedAt, onLost, this.#options);
+  add(id: string, owner: string, leasedAt: number | undefined, onLost: () => void): RenewedLease {
+    const lease = new RenewedLease(id, owner, leasedAt, onLost, this.#options, this.#leases);
     this.#leases.set(id, lease);
-    return {
-      stop: () => {
-        if (this.#leases.get(id) === lease) this.#leases.delete(id);
-        return lease.stop();
-      },
-    };
+    return lease;
   }
 
   /** Milliseconds until the lease on `id` ends unless renewed; undefined if none is renewed here. */
@@ -87,14 +77,16 @@ export class LeaseRenewals {
 }
 
 /** A lease that this process holds. Timestamps are by `performance.now()`. */
-class RenewedLease {
+export class RenewedLease {
+  /** Milliseconds from the making of this object until the first renewal is due. */
+  readonly firstRenewalMs: number;
   /** When the lease ends unless renewed. */
   endsAt: number;
   /** When a timer of this lease last ran. A runtime may freeze or end the request that the timer belongs to. */
   aliveAt: number;
-  readonly #renewalDelayMs: number;
-  #stopTimer: () => void = () => undefined;
+  #stopTimer: (() => void) | undefined;
   #renewing: Promise<void> | undefined;
+  #isStarted = false;
   #isStopped = false;
 
   constructor(
@@ -103,22 +95,32 @@ class RenewedLease {
     leasedAt: number | undefined,
     private readonly onLost: () => void,
     private readonly options: RenewalOptions,
+    private readonly leases: Map<string, RenewedLease>,
   ) {
+    const { leaseMs } = options;
     const now = performance.now();
     const startedAt = leasedAt ?? now;
     this.aliveAt = now;
-    this.endsAt = startedAt + options.leaseMs;
-    this.#renewalDelayMs = renewalDelayMs(options.leaseMs);
-    this.#scheduleRenewal(Math.max(0, startedAt + this.#renewalDelayMs - now));
+    this.endsAt = startedAt + leaseMs;
+    this.firstRenewalMs = Math.max(0, startedAt + renewalDelayMs(leaseMs) - now);
   }
 
+  /** Renews the lease when it is due, and then each third of its length, until it is stopped. */
+  startTimer(): void {
+    if (this.#isStarted || this.#isStopped) return;
+    this.#isStarted = true;
+    this.#renewAfter(this.firstRenewalMs - (performance.now() - this.aliveAt));
+  }
+
+  /** Returns a promise for the store call that is on its way, if there is one. It never rejects. */
   stop(): Promise<void> | undefined {
+    if (this.leases.get(this.id) === this) this.leases.delete(this.id);
     this.#isStopped = true;
-    this.#stopTimer();
+    this.#stopTimer?.();
     return this.#renewing;
   }
 
-  #scheduleRenewal(delayMs: number): void {
+  #renewAfter(delayMs: number): void {
     this.#schedule(delayMs, () => {
       this.#renewing = this.#renew();
     });
@@ -126,14 +128,15 @@ class RenewedLease {
 
   #schedule(delayMs: number, run: () => void): void {
     this.aliveAt = performance.now();
-    this.#stopTimer = startBackgroundTimer(delayMs, run);
+    if (delayMs > 0) this.#stopTimer = startBackgroundTimer(delayMs, run);
+    else run();
   }
 
   async #renew(): Promise<void> {
     const { renew, onFailed, leaseMs } = this.options;
     const sentAt = (this.aliveAt = performance.now());
     let isHeld: boolean;
-    let delayMs = this.#renewalDelayMs;
+    let delayMs = renewalDelayMs(leaseMs);
     try {
       isHeld = await renew(this.id, this.owner);
       if (isHeld) this.endsAt = sentAt + leaseMs;
@@ -145,7 +148,7 @@ class RenewedLease {
     this.#renewing = undefined;
     if (this.#isStopped) return;
     if (isHeld) {
-      this.#scheduleRenewal(delayMs);
+      this.#renewAfter(delayMs);
       return;
     }
     this.#stayKnown();
@@ -156,7 +159,7 @@ class RenewedLease {
    * Keeps a lost lease in the list: its handler still runs here, and no second one may start beside it.
    */
   #stayKnown(): void {
-    this.#schedule(this.#renewalDelayMs, () => {
+    this.#schedule(renewalDelayMs(this.options.leaseMs), () => {
       this.#stayKnown();
     });
   }

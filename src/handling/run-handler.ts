@@ -1,6 +1,4 @@
 import { isPromise, type ValueOrPromise } from "../common/promises.js";
-import { DeadlineError, startBackgroundTimer } from "../common/timers.js";
-import type { HostDeadline } from "../delivery/host-deadline.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import { DiscardDelivery, RetryLater, ThrewUndefinedError } from "./handler-errors.js";
 import type { Handler } from "./handlers.js";
@@ -81,40 +79,4 @@ function resultOfThrown(thrown: unknown): HandlerResult {
   }
   const error = thrown === undefined ? new ThrewUndefinedError() : thrown;
   return { outcome: "handler_failed", error };
-}
-
-/** The time limits of a handler, in milliseconds from its call. */
-export interface HandlerTimes {
-  readonly handlerTimeoutMs: number;
-  readonly handlerMaxMs: number;
-}
-
-/**
- * Starts the two timers of a handler: `onTimeout` is called after `handlerTimeoutMs`, when the gateway
- * must be answered unless there is a deadline, and `onGivenUp` after `handlerMaxMs` or at the deadline.
- * The returned function stops both.
- */
-export function startHandlerTimers(
-  { handlerTimeoutMs, handlerMaxMs }: HandlerTimes,
-  deadline: HostDeadline | undefined,
-  onTimeout: (error: DeadlineError) => void,
-  onGivenUp: (error: DeadlineError) => void,
-): () => void {
-  const firstMs = deadline?.handlerMs(handlerTimeoutMs) ?? handlerTimeoutMs;
-  const secondMs = deadline?.handlerMs(handlerMaxMs) ?? handlerMaxMs;
-  let stopSecond: (() => void) | undefined;
-  // Most handlers need only the first timer. The second one does not keep the process alive.
-  const first = setTimeout(() => {
-    const giveUp = (): void => {
-      onGivenUp(new DeadlineError("the handler", secondMs));
-    };
-    onTimeout(new DeadlineError("the handler", firstMs));
-    if (secondMs > firstMs) stopSecond = startBackgroundTimer(secondMs - firstMs, giveUp);
-    // At once: a handler that fails because its signal aborts is given up, too.
-    else giveUp();
-  }, firstMs);
-  return () => {
-    clearTimeout(first);
-    stopSecond?.();
-  };
 }

@@ -5,9 +5,10 @@ import { startBackgroundTimer, type DeadlineError } from "../common/timers.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
 import { holdOpen } from "../delivery/request.js";
 import { createContext, LazySignal } from "./delivery-context.js";
+import { limitsOf, startHandlerTimers } from "./handler-timers.js";
 import type { Delivery, Handling, HandlingTimes } from "./handling.js";
 import { overdueAfterMs, renewalDelayMs } from "./lease-renewals.js";
-import { HANDLED, runHandler, startHandlerTimers, type HandlerResult } from "./run-handler.js";
+import { HANDLED, runHandler, type HandlerResult } from "./run-handler.js";
 import { runInTransaction, type TransactionWork } from "./transaction.js";
 
 /**
@@ -91,8 +92,8 @@ export class TransactionalHandling implements Handling {
       if (takeover) trace.takeover = true;
       const { deadline } = trace;
       const stopTimers = startHandlerTimers(
-        this.#times,
-        deadline,
+        limitsOf(this.#times, deadline),
+        0,
         (error) => {
           LazySignal.abort(signal, error);
           if (deadline === undefined) onTimeout(error);

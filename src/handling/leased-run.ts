@@ -1,0 +1,161 @@
+import type { Log } from "../answer/logger.js";
+import type { Ending } from "../answer/trace.js";
+import type { DeadlineError } from "../common/timers.js";
+import { holdOpen } from "../delivery/request.js";
+import type { Claims } from "./claims.js";
+import { LazySignal } from "./delivery-context.js";
+import { limitsOf, startHandlerTimers, type HandlerTimes } from "./handler-timers.js";
+import type { Delivery } from "./handling.js";
+import type { RenewedLease } from "./lease-renewals.js";
+import type { HandlerResult } from "./run-handler.js";
+import { isDone, settleClaim } from "./settle-claim.js";
+
+/** The reason of `context.signal` when another process may be handling the same delivery. */
+export class LeaseLostError extends Error {
+  override readonly name = "LeaseLostError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "lease_lost";
+
+  constructor() {
+    super("the lease on this delivery is lost: another process may be handling it");
+  }
+}
+
+/** An asynchronous handler that runs under a lease, from its call until its claim has settled. */
+export class LeasedRun {
+  readonly #claims: Claims;
+  readonly #log: Log;
+  readonly #delivery: Delivery;
+  readonly #owner: string;
+  readonly #signal: LazySignal;
+  readonly #limits: HandlerTimes;
+  readonly #lease: RenewedLease;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #stopHandlerTimers: (() => void) | undefined;
+  #isRunning = true;
+  #isGivenUp = false;
+  /** Takes the ending: as the answer, then as the late report, then only as a log line. */
+  #end: (ending: Ending) => void = () => undefined;
+
+  constructor(
+    claims: Claims,
+    times: HandlerTimes,
+    log: Log,
+    delivery: Delivery,
+    { owner, leasedAt }: { readonly owner: string; readonly leasedAt?: number },
+    signal: LazySignal,
+  ) {
+    this.#claims = claims;
+    this.#log = log;
+    this.#delivery = delivery;
+    this.#owner = owner;
+    this.#signal = signal;
+    this.#limits = limitsOf(times, delivery.trace.deadline);
+    this.#lease = claims.renewals.add(delivery.headers.id, owner, leasedAt, () => {
+      // The store also refuses a renewal after the completion, but then the handler is done.
+      if (this.#isRunning) LazySignal.abort(signal, new LeaseLostError());
+    });
+  }
+
+  /**
+   * Resolves when the handler and then its claim have settled. After `handlerTimeoutMs` it resolves to
+   * `handler_timeout`: the handler goes on, and `late` of the ending says how it ends. With a deadline it
+   * resolves to `handler_timeout` only there, and the handler is given up.
+   */
+  answerInTime(result: Promise<HandlerResult>): Promise<Ending> {
+    return new Promise((answer) => {
+      this.#end = answer;
+      this.#startTimer();
+      void result.then((value) => {
+        try {
+          this.#settle(value);
+        } catch (error) {
+          this.#end({ outcome: "internal_error", error });
+        }
+      });
+    });
+  }
+
+  /**
+   * Most handlers settle before their time-out and before the first renewal. Until the nearer of both, one
+   * timer serves both: a timer takes 2 to 5 % of a delivery.
+   */
+  #startTimer(): void {
+    const { aliveAt: startedAt, firstRenewalMs } = this.#lease;
+    const ms = Math.min(this.#limits.handlerTimeoutMs, firstRenewalMs);
+    this.#timer = setTimeout(() => {
+      this.#lease.startTimer();
+      // More than `ms` after a pause of the process; less where a test replaces only the timers.
+      const elapsedMs = Math.max(ms, performance.now() - startedAt);
+      this.#stopHandlerTimers = startHandlerTimers(
+        this.#limits,
+        elapsedMs,
+        (error) => {
+          this.#timeOut(error);
+        },
+        (error) => {
+          this.#giveUp(error);
+        },
+      );
+    }, ms);
+  }
+
+  #timeOut(error: DeadlineError): void {
+    LazySignal.abort(this.#signal, error);
+    if (this.#delivery.trace.deadline !== undefined) return;
+    const answer = this.#end;
+    const late = new Promise<Ending>((endLate) => (this.#end = endLate));
+    answer({ outcome: "handler_timeout", error, late });
+  }
+
+  /** Not released: the handler may still be at work, so the next attempt waits for the lease's end. */
+  #giveUp(error: DeadlineError): void {
+    const { headers, trace } = this.#delivery;
+    const { id, type } = headers;
+    const end = this.#end;
+    this.#isGivenUp = true;
+    this.#end = ({ outcome, error: late }) => {
+      const line = `${outcome}, but after it was given up: it may have run twice`;
+      this.#log.warn(line, { id, type, error: late });
+    };
+    this.#stopLease();
+    // Without a deadline the gateway has been answered before.
+    end({ outcome: trace.deadline === undefined ? "handler_failed" : "handler_timeout", error });
+  }
+
+  /** The handler has settled. */
+  #settle(result: HandlerResult): void {
+    const { headers, trace } = this.#delivery;
+    const isTooLate = this.#isGivenUp && trace.deadline !== undefined;
+    this.#isRunning = false;
+    clearTimeout(this.#timer);
+    this.#stopHandlerTimers?.();
+    // The platform freezes a store call that begins now, and the lease may be another owner's later.
+    if (isTooLate && !isDone(result)) {
+      this.#end(result);
+      return;
+    }
+    // A success stays leased until the store remembers it. A failure is not renewed while it is released.
+    if (!isDone(result)) void this.#lease.stop();
+    const settling = settleClaim(this.#claims, headers.id, this.#owner, result, trace.deadline);
+    if (!("then" in settling)) {
+      this.#endWithLease(settling);
+      return;
+    }
+    this.#lease.startTimer();
+    if (isTooLate) holdOpen(trace, settling);
+    void settling.then((ending) => {
+      this.#endWithLease(ending);
+    });
+  }
+
+  #endWithLease(ending: Ending): void {
+    this.#stopLease();
+    this.#end(ending);
+  }
+
+  /** A renewal that is on its way goes on after the answer. */
+  #stopLease(): void {
+    holdOpen(this.#delivery.trace, this.#lease.stop());
+  }
+}
