@@ -28,9 +28,12 @@ export class ConcurrencyLimit {
     return this.#inUse.length >= this.slots;
   }
 
-  /** Takes a slot. Call it only when `isReached` is false. */
-  enter(): Slot {
-    const slot = { endsAt: performance.now() + this.maxMs, at: this.#inUse.length };
+  /**
+   * Takes a slot for a call that began at `since`, by `performance.now()`. Call it only when `isReached` is
+   * false.
+   */
+  enter(since = performance.now()): Slot {
+    const slot = { endsAt: since + this.maxMs, at: this.#inUse.length };
     this.#inUse.push(slot);
     return slot;
   }

@@ -137,7 +137,7 @@ describe("maxConcurrentDeliveries", () => {
     await start(receiver, await delivery());
     vi.clearAllTimers();
     const other = await delivery({ id: "another" });
-    await vi.advanceTimersByTimeAsync(2_399);
+    await vi.advanceTimersByTimeAsync(2_599);
     expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
     await vi.advanceTimersByTimeAsync(1);
     const run = await start(receiver, other);
