@@ -33,7 +33,7 @@ export async function injectFaults(
 ): Promise<InjectedFaults> {
   const counts: Record<keyof FaultCounts, number> = {
     ...{ kills: 0, stops: 0, restarts: 0, cuts: 0 },
-    ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0 },
+    ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0, rowLocks: 0 },
   };
   const interruptions: Interruption[] = [];
 
@@ -60,6 +60,8 @@ export async function injectFaults(
         return toStore(() => store.restart(lastsMs));
       case "locks":
         return toStore(() => store.lock(lastsMs));
+      case "rowLocks":
+        return toStore(() => store.lockRows(lastsMs));
       case "cuts":
         return toStore(() => {
           proxy?.cut();

@@ -96,17 +96,19 @@ export interface FaultCounts {
   readonly latencies: number;
   /** Another client locks the table of deliveries. Only PostgreSQL and MySQL. */
   readonly locks: number;
+  /** Another client locks rows of deliveries; with SQLite, the file. Only PostgreSQL, MySQL and SQLite. */
+  readonly rowLocks: number;
 }
 
 /** Faults for a store with a server. */
 export const SERVER_FAULTS: FaultCounts = {
   ...{ kills: 16, stops: 4, restarts: 2, cuts: 8 },
-  ...{ blackHoles: 1, holds: 2, lostAnswers: 4, latencies: 2, locks: 0 },
+  ...{ blackHoles: 1, holds: 2, lostAnswers: 4, latencies: 2, locks: 0, rowLocks: 0 },
 };
 /** Faults for a store in a file. */
 export const FILE_FAULTS: FaultCounts = {
   ...{ kills: 16, stops: 4, restarts: 0, cuts: 0 },
-  ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0 },
+  ...{ blackHoles: 0, holds: 0, lostAnswers: 0, latencies: 0, locks: 0, rowLocks: 0 },
 };
 
 /** No faults: the base of the special modes. */

@@ -26,6 +26,8 @@ const LENGTHS: Readonly<
   latencies: { least: 600, more: 600 },
   // Longer than drivers and pools wait, and many times longer than a receiver waits.
   locks: { least: 15_000, more: 0 },
+  // Some longer and some shorter than a receiver waits for its store.
+  rowLocks: { least: 200, more: 1_800 },
 };
 
 /** Number of receivers at a time. */

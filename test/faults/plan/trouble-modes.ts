@@ -62,6 +62,31 @@ export const LOCKED_MODE: Mode = {
   ...{ ...LOCKED, guarantee: "lease", engine: "postgres" },
 };
 
+/** As many deliveries at once as fill the groups of calls, while another client locks rows. */
+const CROWD = {
+  faultsMs: 10_000,
+  ...{ deliveries: 4_000, holdMs: LEASE_MS, handler: { maxMs: 15, longMs: 1.3 * LEASE_MS } },
+  traffic: { openAtOnce: 200 * RECEIVERS },
+  guarantee: "lease",
+} as const;
+const CROWD_FAULTS: FaultCounts = { ...NO_FAULTS, kills: 6, stops: 1, rowLocks: 8 };
+const CROWD_SERVER_FAULTS: FaultCounts = { ...CROWD_FAULTS, restarts: 1, cuts: 2, lostAnswers: 1 };
+
+const CROWD_MODES: readonly Mode[] = [
+  {
+    ...{ name: "crowd-postgres", title: "800 at once, rows locked, PostgreSQL" },
+    ...{ ...CROWD, setup: "lease-postgres", engine: "postgres", faults: CROWD_SERVER_FAULTS },
+  },
+  {
+    ...{ name: "crowd-mysql", title: "800 at once, rows locked, MariaDB" },
+    ...{ ...CROWD, setup: "lease-mysql", engine: "mysql", faults: CROWD_SERVER_FAULTS },
+  },
+  {
+    ...{ name: "crowd-sqlite", title: "800 at once, file locked, SQLite" },
+    ...{ ...CROWD, setup: "lease-sqlite", engine: "sqlite", faults: CROWD_FAULTS },
+  },
+];
+
 /** The special modes of a full run: their faults are not in stores, processes or networks. */
 export const TROUBLE_MODES: readonly Mode[] = [
   STUCK_MODE,
@@ -72,6 +97,7 @@ export const TROUBLE_MODES: readonly Mode[] = [
   },
   REPEATED_MODE,
   OVERLOAD_MODE,
+  ...CROWD_MODES,
   LOCKED_MODE,
   {
     ...{ name: "locked-transactions", title: "table locked, transactional, PostgreSQL" },

@@ -19,6 +19,7 @@ export async function openDynamodb(): Promise<StoreServer> {
       if (!isClosed) await server.start();
     },
     lock: () => Promise.resolve(),
+    lockRows: () => Promise.resolve(),
     mostConnections: () => undefined,
     async read() {
       const storedIds: string[] = [];

@@ -6,6 +6,10 @@ import type { Setup } from "../plan/mode.js";
 import { EFFECTS_TABLE } from "../receivers/receiver-config.js";
 import type { StoreServer } from "./store-server.js";
 
+/** Half of those that are being handled, as far as no other transaction has them. */
+const LOCK_ROWS = `SELECT 1 FROM gateway_deliveries WHERE owner IS NOT NULL AND RAND() < 0.5
+  FOR UPDATE SKIP LOCKED`;
+
 /** The run's own MariaDB server. A restart is a crash: SIGKILL. */
 export async function openMysql(setup: Setup): Promise<StoreServer> {
   const server = await startMysql();
@@ -25,7 +29,8 @@ export async function openMysql(setup: Setup): Promise<StoreServer> {
       await wait(downMs);
       if (!isClosed) await server.start();
     },
-    lock: (ms) => lockTable(pool, ms),
+    lock: (ms) => hold(pool, ["LOCK TABLES gateway_deliveries WRITE"], ms),
+    lockRows: (ms) => hold(pool, ["START TRANSACTION", LOCK_ROWS], ms),
     mostConnections: () => undefined,
     async read() {
       const storedIds = await readIds(pool, "SELECT `key` AS id FROM gateway_deliveries");
@@ -44,11 +49,13 @@ async function readIds(pool: Pool, sql: string): Promise<readonly string[]> {
   return rows.map(({ id }) => String(id));
 }
 
-async function lockTable(pool: Pool, ms: number): Promise<void> {
+/** Runs statements that lock, and ends their locks after `ms`. */
+async function hold(pool: Pool, statements: readonly string[], ms: number): Promise<void> {
   const stranger = await pool.getConnection();
   try {
-    await stranger.query("LOCK TABLES gateway_deliveries WRITE");
+    for (const statement of statements) await stranger.query(statement);
     await wait(ms);
+    await stranger.query("ROLLBACK");
     await stranger.query("UNLOCK TABLES");
   } finally {
     stranger.release();

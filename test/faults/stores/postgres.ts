@@ -11,6 +11,9 @@ const HARNESS = "fault harness";
 const COUNT =
   "SELECT count(*)::int AS count FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> $1";
 const LOOK_MS = 100;
+/** Half of those that are being handled, as far as no other transaction has them. */
+const LOCK_ROWS = `SELECT FROM gateway_deliveries WHERE owner IS NOT NULL AND random() < 0.5
+  FOR UPDATE SKIP LOCKED`;
 
 /** The run's own PostgreSQL server. A restart is a crash: every backend aborts, and nothing is flushed. */
 export async function openPostgres(setup: Setup): Promise<StoreServer> {
@@ -31,7 +34,8 @@ export async function openPostgres(setup: Setup): Promise<StoreServer> {
       await wait(downMs);
       if (!isClosed) await server.start();
     },
-    lock: (ms) => lockTable(pool, ms),
+    lock: (ms) => hold(pool, "LOCK TABLE gateway_deliveries IN ACCESS EXCLUSIVE MODE", ms),
+    lockRows: (ms) => hold(pool, LOCK_ROWS, ms),
     mostConnections: counter.most,
     read: () => readContent(setup, pool),
     async close() {
@@ -67,11 +71,12 @@ function countConnections(pool: pg.Pool) {
   };
 }
 
-async function lockTable(pool: pg.Pool, ms: number): Promise<void> {
+/** Runs `statement` in a transaction that stays open for `ms`. */
+async function hold(pool: pg.Pool, statement: string, ms: number): Promise<void> {
   const stranger = await pool.connect();
   try {
     await stranger.query("BEGIN");
-    await stranger.query("LOCK TABLE gateway_deliveries IN ACCESS EXCLUSIVE MODE");
+    await stranger.query(statement);
     await wait(ms);
     await stranger.query("ROLLBACK");
   } finally {

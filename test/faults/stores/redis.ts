@@ -18,6 +18,7 @@ export async function openRedis(setup: Setup): Promise<StoreServer> {
       if (!isClosed) await server.start();
     },
     lock: () => Promise.resolve(),
+    lockRows: () => Promise.resolve(),
     mostConnections: () => undefined,
     read: () => (setup === "inbox-bullmq" ? readJobs(server.port) : readKeys(server.port)),
     close() {

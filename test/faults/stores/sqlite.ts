@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
 import type { Setup } from "../plan/mode.js";
@@ -16,6 +17,11 @@ export function openSqlite(setup: Setup, file: string): StoreServer {
     port: 0,
     restart: () => Promise.resolve(),
     lock: () => Promise.resolve(),
+    async lockRows(ms) {
+      database.exec("BEGIN IMMEDIATE");
+      await wait(ms);
+      database.exec("ROLLBACK");
+    },
     mostConnections: () => undefined,
     read: () =>
       Promise.resolve({

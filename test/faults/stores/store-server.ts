@@ -6,6 +6,8 @@ export interface StoreServer {
   readonly restart: (downMs: number) => Promise<void>;
   /** Another client locks the table of deliveries for `ms`. */
   readonly lock: (ms: number) => Promise<void>;
+  /** Another client locks some of its rows for `ms`; with SQLite, the file. */
+  readonly lockRows: (ms: number) => Promise<void>;
   /** The largest number of the receivers' connections so far; undefined if not counted. */
   readonly mostConnections: () => number | undefined;
   /** Its content now. */
