@@ -3,7 +3,7 @@ import { TABLE_COLUMNS, createTableSql, layoutOf } from "../sqlite-table.js";
 import { isBusy, retryWhileBusySync } from "./busy-retry.js";
 import { DeliveriesTable } from "./deliveries-table.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
-import { writeQueueOn, type WriteQueue } from "./write-queue.js";
+import { WriteQueue } from "./write-queue.js";
 
 /** The table of a prepared file, and the queue for writes to it. */
 export interface Deliveries {
@@ -15,6 +15,8 @@ export interface Deliveries {
 const OPENING_TIMEOUT_MS = 5_000;
 /** The value of PRAGMA synchronous that does more than FULL. */
 const EXTRA = 3;
+/** By handle: a connection has one transaction, even if several stores share it. */
+const queues = new WeakMap<SqliteDatabase, WriteQueue>();
 
 /**
  * Sets up the handle and its file, creates the table if it is missing, and prepares the statements.
@@ -35,6 +37,20 @@ export function openDeliveries(database: SqliteDatabase, name: string): Deliveri
   } finally {
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   }
+}
+
+/**
+ * The queue of a handle, the same for all stores on it.
+ *
+ * @param busyTimeoutMs The handle's own PRAGMA busy_timeout.
+ */
+function writeQueueOn(database: SqliteDatabase, busyTimeoutMs: number): WriteQueue {
+  let queue = queues.get(database);
+  if (queue === undefined) {
+    queue = new WriteQueue(database, busyTimeoutMs);
+    queues.set(database, queue);
+  }
+  return queue;
 }
 
 /** Writes only what is missing. Throws if the file is locked at that time; may be repeated. */

@@ -21,7 +21,7 @@ export interface SqliteOptions<Database extends SqliteDatabase = SqliteDatabase>
    * How long a call waits while another connection, or another call on the same handle, writes to the
    * file. Then it fails and the delivery is answered 503. The process is not blocked meanwhile.
    * Milliseconds, 0 to 2 147 483 647, default 4 000: less than the receiver's `dependencyTimeoutMs`, so
-   * that the report names the cause.
+   * that the report names the cause. With 0 a call never waits, so it shares no transaction either.
    */
   waitTimeoutMs?: number | undefined;
 }

@@ -8,10 +8,16 @@ import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
  * process, and a power cut if the disk honours fsync. It creates its table if that is missing. The clock
  * of the host decides when leases and retention end.
  *
- * Each method is one write transaction. It returns a value, not a promise, if the file is free. While
- * another connection writes or other calls wait, it returns a promise, which rejects after `waitTimeoutMs`.
- * All stores on one handle share a queue: renewals, completions and releases go before claims, and calls
- * of one kind keep their order. A process that has met another writer pauses for 3 ms after every 5 ms of
+ * While deliveries come one at a time, each call is a write transaction of its own and returns a value, not
+ * a promise, if the file is free. From the second delivery in a turn of the event loop on, calls return
+ * promises: all calls of a turn share one transaction, so one wait for the disk, at the end of the turn. The
+ * promises settle after its commit. If a call fails, or the commit does, each call of the group is tried on
+ * its own, so it fails only for a cause of its own. A group writes for about 5 ms; the rest waits for the
+ * next turn. A call that waits for another connection returns a promise too. It rejects after
+ * `waitTimeoutMs`.
+ *
+ * All stores on one handle share a queue: renewals, completions and releases go before claims, and calls of
+ * one kind keep their order. A process that has met another writer pauses for 3 ms after every 5 ms of
  * writing, so that every process gets the lock.
  *
  * Rows past their retention count as absent, and each completion deletes up to 16 of them. A key that was
@@ -31,7 +37,7 @@ export function sqliteStore(options: SqliteOptions): DeliveryStore {
 
   return {
     claim: (key, owner, times) =>
-      writes.run("new", waitTimeoutMs, () => {
+      writes.run("new", key, waitTimeoutMs, () => {
         const known = table.find(key);
         if (known?.state === "completed") return COMPLETED;
         const isHeld = known !== undefined && known.remainingMs > 0;
@@ -44,15 +50,15 @@ export function sqliteStore(options: SqliteOptions): DeliveryStore {
       }),
 
     renew: (key, owner, { leaseMs }) =>
-      writes.run("running", waitTimeoutMs, () => table.renew(key, owner, leaseMs)),
+      writes.run("running", key, waitTimeoutMs, () => table.renew(key, owner, leaseMs)),
 
     complete: (key, _owner, { retentionMs }) =>
-      writes.run("running", waitTimeoutMs, () => {
+      writes.run("running", key, waitTimeoutMs, () => {
         table.complete(key, retentionMs);
       }),
 
     release: (key, owner) =>
-      writes.run("running", waitTimeoutMs, () => {
+      writes.run("running", key, waitTimeoutMs, () => {
         table.release(key, owner);
       }),
   };

@@ -6,7 +6,7 @@ import { guardHandle } from "./guarded-handle.js";
 import { openDeliveries } from "./open-deliveries.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
-import type { HeldTransaction } from "./write-queue.js";
+import type { HeldTransaction } from "./write-transactions.js";
 
 const PROCESSED: ProcessResult = Object.freeze({ state: "processed" });
 /** How long a transaction takes is not known beforehand. */

@@ -1,102 +1,77 @@
 import type { MaybePromise } from "../../common/promises.js";
 import { isBusy, retryDelayMs } from "./busy-retry.js";
 import { WaitTimeoutError } from "./errors.js";
+import { LockPauses } from "./lock-pauses.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
-import { WriteTransactions } from "./write-transactions.js";
+import { atTurnEnd, Turns } from "./turns.js";
+import { WaitingCalls, type Rank, type WaitingCall } from "./waiting-calls.js";
+import { WriteTransactions, type HeldTransaction } from "./write-transactions.js";
 
-/**
- * Which waiting calls go first: `running` calls renew or end a delivery that is being handled. If new
- * claims went first, running handlers could lose their leases.
- */
-export type Rank = "running" | "new";
-
-/** A transaction that stays open until the caller ends it, which it must do exactly once. */
-export interface HeldTransaction {
-  /** Throws if the changes are not in the file; call `rollback` then. */
-  readonly commit: () => void;
-  /** Never throws. */
-  readonly rollback: () => void;
+/** The work of a call. */
+interface Work<T> {
+  /** Takes the lock, and writes in a transaction of its own. */
+  readonly start: () => T;
+  /** Writes in the open transaction of a group. Undefined for a call that cannot share one. */
+  readonly join?: () => T;
 }
 
-/** A call that waits. */
-interface Call {
-  /** Throws, with no effect, while the file is locked. Otherwise it settles the call. */
-  readonly attempt: () => void;
-}
-
-/** How long this handle may go on taking the lock while other connections want it too. */
-const WRITE_MS = 5;
-/** The pause after that. Longer than the delay between two attempts of the others. */
-const PAUSE_MS = 3;
-/** For this long after the lock was found held, other connections are expected to want it again. */
-const CONTENDED_MS = 500;
-
-/** By handle: a connection has one transaction, even if several stores share it. */
-const queues = new WeakMap<SqliteDatabase, WriteQueue>();
-
-/**
- * The queue of a handle, the same for all stores on it.
- *
- * @param busyTimeoutMs The handle's own PRAGMA busy_timeout.
- */
-export function writeQueueOn(database: SqliteDatabase, busyTimeoutMs: number): WriteQueue {
-  let queue = queues.get(database);
-  if (queue === undefined) {
-    queue = new WriteQueue(database, busyTimeoutMs);
-    queues.set(database, queue);
-  }
-  return queue;
-}
+/** How long the calls that wait may keep the event loop from other work. */
+const SERVE_MS = 5;
 
 /**
  * The mutex for the write transactions of one handle: one at a time, first come, first served within a
  * rank. Only the first call in the queue tries to get the lock of the file, so a process with many
  * deliveries tries no more often than one with few.
  *
+ * Waiting calls share a transaction as far as they are next to each other in the queue, so that they wait
+ * for the disk once.
+ *
  * A call that has waited for `timeoutMs` milliseconds fails: with the error of SQLite while another
  * connection holds the lock, and with a `WaitTimeoutError` while other calls of this handle write.
  */
 export class WriteQueue {
   readonly #transactions: WriteTransactions;
-  readonly #waiting: Record<Rank, Set<Call>> = { running: new Set(), new: new Set() };
+  readonly #waiting = new WaitingCalls();
+  readonly #turns = new Turns();
+  readonly #pauses = new LockPauses();
   #isHeld = false;
   /** The error of the last attempt, if that found the file locked. */
   #busy: Error | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  // SQLite keeps no queue of the processes that wait for its lock, so a process that takes it again at once
-  // would keep it for itself. Each process that has met another one pauses after it has written for a while.
-  #contendedUntil = 0;
-  #writesUntil = 0;
-  #pausedUntil = 0;
+  #isScheduled = false;
 
   constructor(database: SqliteDatabase, busyTimeoutMs: number) {
     this.#transactions = new WriteTransactions(database, busyTimeoutMs);
   }
 
   /**
-   * Runs `work` in a transaction of its own: at once if no call waits and the lock is free. Otherwise it
-   * returns a promise and runs `work` later. If `work` throws, it rolls back and throws or rejects with
-   * that error.
+   * Runs `work` in a transaction. While deliveries come one at a time, as their `key` tells, it runs at once
+   * if no call waits and the lock is free. Otherwise it returns a promise and runs `work` at the end of this
+   * turn of the event loop or later, with other calls in the same transaction. If `work` throws, its changes
+   * are rolled back, and it throws or rejects with that error. `work` may run twice: its group is rolled
+   * back if one call of it fails, and each then runs on its own.
    */
-  run<T>(rank: Rank, timeoutMs: number, work: () => T): MaybePromise<T> {
-    return this.#startOrWait(rank, timeoutMs, () => this.#transactions.run(work));
+  run<T>(rank: Rank, key: string, timeoutMs: number, work: () => T): MaybePromise<T> {
+    const isAlone = this.#turns.add(key);
+    const shared = { start: () => this.#transactions.run(work), join: work };
+    if (isAlone || timeoutMs <= 0) return this.#startOrWait(rank, timeoutMs, shared);
+    return this.#wait(rank, timeoutMs, shared);
   }
 
   /** Begins a transaction that the caller ends. All other calls wait until then. */
   async hold(rank: Rank, timeoutMs: number): Promise<HeldTransaction> {
-    return this.#startOrWait(rank, timeoutMs, () => this.#begin());
+    return this.#startOrWait(rank, timeoutMs, { start: () => this.#begin() });
   }
 
-  #startOrWait<T>(rank: Rank, timeoutMs: number, start: () => T): MaybePromise<T> {
-    const isFirst = this.#nextCall() === undefined && !this.#isPaused();
+  #startOrWait<T>(rank: Rank, timeoutMs: number, work: Work<T>): MaybePromise<T> {
+    const isFirst = this.#waiting.isEmpty && this.#pauses.remainingMs === 0;
     if (!this.#isHeld && (isFirst || timeoutMs <= 0)) {
       try {
-        return this.#take(start);
+        return this.#take(work.start);
       } catch (error) {
         if (!isBusy(error) || timeoutMs <= 0) throw error;
       }
     }
-    return this.#wait(rank, timeoutMs, start);
+    return this.#wait(rank, timeoutMs, work);
   }
 
   /** Runs `start`, which takes the lock. Throws what it throws. */
@@ -104,15 +79,15 @@ export class WriteQueue {
     try {
       const result = start();
       // The time to write begins when this handle gets the lock.
-      if (this.#busy !== undefined) this.#writesUntil = performance.now() + WRITE_MS;
+      if (this.#busy !== undefined) this.#pauses.onTaken();
       this.#busy = undefined;
       return result;
     } catch (error) {
       this.#busy = isBusy(error) ? error : undefined;
-      if (this.#busy !== undefined) this.#contendedUntil = performance.now() + CONTENDED_MS;
+      if (this.#busy !== undefined) this.#pauses.onBusy();
       throw error;
     } finally {
-      if (!this.#isHeld) this.#pauseIfContended();
+      if (!this.#isHeld && this.#busy === undefined) this.#pauses.onReleased();
     }
   }
 
@@ -121,7 +96,7 @@ export class WriteQueue {
     this.#isHeld = true;
     const end = (): void => {
       this.#isHeld = false;
-      this.#pauseIfContended();
+      this.#pauses.onReleased();
       this.#serve();
     };
     return {
@@ -136,66 +111,74 @@ export class WriteQueue {
     };
   }
 
-  #pauseIfContended(): void {
-    if (this.#contendedUntil === 0 || this.#busy !== undefined) return;
-    const now = performance.now();
-    if (now >= this.#contendedUntil) this.#contendedUntil = 0;
-    else if (now >= this.#writesUntil) {
-      this.#pausedUntil = now + PAUSE_MS;
-      this.#writesUntil = this.#pausedUntil + WRITE_MS;
-    }
-  }
-
-  #isPaused(): boolean {
-    return this.#pausedUntil !== 0 && performance.now() < this.#pausedUntil;
-  }
-
-  #nextCall(): Call | undefined {
-    const { running, new: added } = this.#waiting;
-    for (const calls of [running, added]) for (const call of calls) return call;
-    return undefined;
-  }
-
   /** Serves waiting calls as far as the lock and the pauses allow, and schedules itself for the rest. */
   #serve(): void {
-    this.#timer = undefined;
     // After this time the event loop runs the other work of the process.
-    const stopAt = performance.now() + WRITE_MS;
+    const stopAt = performance.now() + SERVE_MS;
     while (!this.#isHeld) {
-      const call = this.#nextCall();
-      if (call === undefined) return;
-      const now = performance.now();
-      if (now < this.#pausedUntil || now >= stopAt) {
-        this.#serveIn(Math.max(0, this.#pausedUntil - now));
+      const calls = this.#waiting.next();
+      const [first] = calls;
+      if (first === undefined) return;
+      const pauseMs = this.#pauses.remainingMs;
+      if (pauseMs > 0 || performance.now() >= stopAt) {
+        this.#serveLater(pauseMs);
         return;
       }
       try {
-        call.attempt();
+        if (calls.length === 1) first.attempt();
+        else this.#attemptTogether(calls, stopAt);
       } catch {
-        this.#serveIn(retryDelayMs());
+        this.#serveLater(retryDelayMs());
         return;
       }
     }
   }
 
-  #serveIn(delayMs: number): void {
-    this.#timer ??= setTimeout(() => {
-      this.#serve();
-    }, delayMs);
+  /** Runs as many of the calls as the time allows, and settles them after the commit. */
+  #attemptTogether(calls: readonly WaitingCall[], stopAt: number): void {
+    const settlers: (() => void)[] = [];
+    try {
+      this.#take(() => {
+        this.#transactions.run(() => {
+          for (const { join } of calls) {
+            if (join !== undefined) settlers.push(join());
+            if (performance.now() >= stopAt) return;
+          }
+        });
+      });
+    } catch (error) {
+      if (isBusy(error)) throw error;
+      // Nothing of the group is in the file. Each call that ran is tried once more, on its own, so that only
+      // the one at fault fails.
+      for (const call of calls.slice(0, settlers.length + 1)) call.join = undefined;
+      return;
+    }
+    for (const settle of settlers) settle();
   }
 
-  #wait<T>(rank: Rank, timeoutMs: number, start: () => T): Promise<T> {
+  /** Serves after a delay, or at the end of this turn of the event loop if that is 0. */
+  #serveLater(delayMs: number): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    const serve = (): void => {
+      this.#isScheduled = false;
+      this.#serve();
+    };
+    if (delayMs > 0) setTimeout(serve, delayMs);
+    else atTurnEnd(serve);
+  }
+
+  #wait<T>(rank: Rank, timeoutMs: number, { start, join }: Work<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const calls = this.#waiting[rank];
       const leave = (): void => {
         clearTimeout(timeout);
-        calls.delete(call);
+        this.#waiting.delete(rank, call);
       };
       const timeout = setTimeout(() => {
         leave();
         reject(this.#busy ?? new WaitTimeoutError(timeoutMs));
       }, timeoutMs);
-      const call: Call = {
+      const call: WaitingCall = {
         attempt: () => {
           try {
             resolve(this.#take(start));
@@ -205,9 +188,25 @@ export class WriteQueue {
           }
           leave();
         },
+        join:
+          join &&
+          settleAfter(join, (result) => {
+            resolve(result);
+            leave();
+          }),
       };
-      calls.add(call);
-      if (!this.#isHeld) this.#serveIn(retryDelayMs());
+      this.#waiting.add(rank, call);
+      if (!this.#isHeld) this.#serveLater(this.#busy === undefined ? 0 : retryDelayMs());
     });
   }
+}
+
+/** Runs `work` and returns a function that settles the call with its result. */
+function settleAfter<T>(work: () => T, settle: (result: T) => void): () => () => void {
+  return () => {
+    const result = work();
+    return () => {
+      settle(result);
+    };
+  };
 }

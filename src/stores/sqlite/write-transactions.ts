@@ -1,6 +1,14 @@
 import { namedHandleError } from "./errors.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 
+/** A transaction that stays open until the caller ends it, which it must do exactly once. */
+export interface HeldTransaction {
+  /** Throws if the changes are not in the file; call `rollback` then. */
+  readonly commit: () => void;
+  /** Never throws. */
+  readonly rollback: () => void;
+}
+
 /** The write transactions of one handle. Each takes the file's write lock when it begins. Synchronous. */
 export class WriteTransactions {
   readonly #database: SqliteDatabase;

@@ -1,5 +1,6 @@
 import { contractCases } from "./contract-cases.js";
 import type { SqliteDriver } from "./drivers.js";
+import { groupCases } from "./group-cases.js";
 import { guardedHandleCases } from "./guarded-handle-cases.js";
 import { misuseCases } from "./misuse-cases.js";
 import { openingCases } from "./opening-cases.js";
@@ -13,7 +14,7 @@ import { waitingCases } from "./waiting-cases.js";
 export function allCases(driver: SqliteDriver): readonly SqliteCase[] {
   const groups = [
     ...[storeCases, openingCases, transactionCases, guardedHandleCases, misuseCases],
-    ...[queueCases, waitingCases, retentionCases, contractCases],
+    ...[queueCases, waitingCases, groupCases, retentionCases, contractCases],
   ];
   return groups.flatMap((casesOf) => casesOf(driver));
 }

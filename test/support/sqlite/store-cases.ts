@@ -37,7 +37,7 @@ const checks: Record<string, SqliteCheck> = {
     assert.equal(valueOf(database, "PRAGMA synchronous"), 3);
   },
 
-  "sqliteStore returns values, not promises, if the file is free"({ open }) {
+  "sqliteStore returns values, not promises, for a delivery that comes alone"({ open }) {
     const store = sqliteStore({ database: open() });
     assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
     assert.equal(store.renew("k", "a", { leaseMs: 1000 }), true);
@@ -96,23 +96,23 @@ const checks: Record<string, SqliteCheck> = {
   "sqliteStore refuses to write in an open transaction of the application"({ open }) {
     const database = open();
     const store = sqliteStore({ database });
-    void store.claim("held", "a", TIMES);
+    assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
     database.exec("BEGIN");
     const own = { name: "HandleInTransactionError", message: /a handle of its own/ };
     assert.throws(() => void store.claim("k", "a", TIMES), own);
-    assert.throws(() => void store.renew("held", "a", { leaseMs: 1000 }), own);
-    assert.throws(() => void store.complete("held", "a", { retentionMs: 1000 }), own);
-    assert.throws(() => void store.release("held", "a"), own);
+    assert.throws(() => void store.renew("k", "a", { leaseMs: 1000 }), own);
+    assert.throws(() => void store.complete("k", "a", { retentionMs: 1000 }), own);
+    assert.throws(() => void store.release("k", "a"), own);
     database.exec("ROLLBACK");
     assert.deepEqual(store.claim("k", "a", TIMES), CLAIMED);
-    assert.equal(store.renew("held", "a", { leaseMs: 1000 }), true);
+    assert.equal(store.renew("k", "a", { leaseMs: 1000 }), true);
   },
 
   async "sqliteStore remembers leases and completions in a file that is opened again"({ open }) {
     const database = open();
     const before = sqliteStore({ database });
-    void before.claim("held", "a", TIMES);
-    void before.complete("done", "a", { retentionMs: 1_000_000 });
+    await before.claim("held", "a", TIMES);
+    await before.complete("done", "a", { retentionMs: 1_000_000 });
     database.close();
     const after = sqliteStore({ database: open() });
     assert.equal((await after.claim("held", "b", TIMES)).state, "in_flight");
@@ -128,19 +128,19 @@ const checks: Record<string, SqliteCheck> = {
     }
   },
 
-  "sqliteStore throws if the file is full and has claimed nothing"({ open }) {
+  async "sqliteStore rejects if the file is full and has claimed nothing"({ open }) {
     const database = open();
     const store = sqliteStore({ database });
     const pages = Number(valueOf(database, "PRAGMA page_count"));
     database.exec(`PRAGMA max_page_count = ${pages}`);
     let taken = 0;
-    assert.throws(() => {
-      for (; taken < 1_000; taken++) void store.claim(`k${taken}`, "a", TIMES);
+    await assert.rejects(async () => {
+      for (; taken < 1_000; taken++) await store.claim(`k${taken}`, "a", TIMES);
     }, /full/);
     assert.ok(taken > 10);
     assert.equal(valueOf(database, "SELECT count(*) FROM gateway_deliveries"), taken);
     database.exec("PRAGMA max_page_count = 1000000");
-    assert.deepEqual(store.claim(`k${taken}`, "a", TIMES), CLAIMED);
+    assert.deepEqual(await store.claim(`k${taken}`, "a", TIMES), CLAIMED);
   },
 
   async "sqliteStore reads rows as arrays and integers as BigInt"({ open }) {
@@ -153,13 +153,13 @@ const checks: Record<string, SqliteCheck> = {
     assert.equal(store.renew("k", "a", { leaseMs: 1000 }), true);
     void store.complete("k", "a", { retentionMs: 1000 });
     assert.deepEqual(store.claim("k", "b", TIMES), { state: "completed" });
-    void store.claim("j", "gone", { leaseMs: 1, retentionMs: 60_000 });
+    await store.claim("j", "gone", { leaseMs: 1, retentionMs: 60_000 });
     await wait(5);
     const takeover = { state: "claimed", takeover: true };
-    assert.deepEqual(store.claim("j", "a", TIMES), takeover);
-    assert.deepEqual(store.claim("j", "a", TIMES), takeover);
-    void store.release("j", "a");
-    assert.deepEqual(store.claim("j", "b", TIMES), takeover);
+    assert.deepEqual(await store.claim("j", "a", TIMES), takeover);
+    assert.deepEqual(await store.claim("j", "a", TIMES), takeover);
+    await store.release("j", "a");
+    assert.deepEqual(await store.claim("j", "b", TIMES), takeover);
   },
 };
 
