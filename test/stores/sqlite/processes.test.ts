@@ -70,8 +70,11 @@ describe.each(SQLITE_RUNTIMES)("processes with $driver on one file", (runtime) =
     expect(await store.claim("held", "b", TIMES)).toEqual({ state: "claimed", takeover: true });
   });
 
-  it("a killed process loses no acknowledged completion", async () => {
-    const workers = [start("complete"), start("complete")];
+  it.each([
+    ["a killed process loses no acknowledged completion", "complete"],
+    ["a killed process loses no acknowledged completion of a group", "completeTogether"],
+  ])("%s", async (_title, work) => {
+    const workers = [start(work), start(work)];
     await Promise.all(workers.map((worker) => worker.line()));
     // Killed in the middle of their work.
     await expect.poll(() => workers.flatMap(({ lines }) => lines).length).toBeGreaterThan(20);

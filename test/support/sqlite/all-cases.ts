@@ -5,6 +5,8 @@ import { guardedHandleCases } from "./guarded-handle-cases.js";
 import { misuseCases } from "./misuse-cases.js";
 import { openingCases } from "./opening-cases.js";
 import { queueCases } from "./queue-cases.js";
+import { powerCutCases } from "./power-cut-cases.js";
+import { randomCallsCases } from "./random-calls-cases.js";
 import { retentionCases } from "./retention-cases.js";
 import { storeCases, type SqliteCase } from "./store-cases.js";
 import { transactionCases } from "./transaction-cases.js";
@@ -14,7 +16,15 @@ import { waitingCases } from "./waiting-cases.js";
 export function allCases(driver: SqliteDriver): readonly SqliteCase[] {
   const groups = [
     ...[storeCases, openingCases, transactionCases, guardedHandleCases, misuseCases],
-    ...[queueCases, waitingCases, groupCases, retentionCases, contractCases],
+    ...[
+      queueCases,
+      waitingCases,
+      groupCases,
+      retentionCases,
+      powerCutCases,
+      randomCallsCases,
+      contractCases,
+    ],
   ];
   return groups.flatMap((casesOf) => casesOf(driver));
 }

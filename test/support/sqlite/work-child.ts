@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { DeliveryStore } from "../../../src/stores/delivery-store.js";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { createRandom } from "../../../src/testing/random.js";
 import { sqliteDriver, type SqliteHandle } from "./drivers.js";
@@ -28,6 +29,15 @@ function openLedger(): SqliteHandle {
   database.exec("PRAGMA busy_timeout = 30000");
   database.exec("CREATE TABLE IF NOT EXISTS effects (key TEXT, part INTEGER)");
   return database;
+}
+
+async function completeKeys(store: DeliveryStore, prefix: string): Promise<void> {
+  for (let index = 0; ; index++) {
+    const key = `${prefix}-${index}`;
+    await store.claim(key, owner, { leaseMs: HOUR_MS, retentionMs: HOUR_MS });
+    await store.complete(key, owner, { retentionMs: HOUR_MS });
+    say(key);
+  }
 }
 
 const random = createRandom(process.pid);
@@ -66,13 +76,15 @@ const works: Record<string, () => Promise<void>> = {
 
   /** Claims and completes one key after the other until it is killed. */
   async complete() {
+    await completeKeys(sqliteStore({ database: driver.open(file), waitTimeoutMs: 30_000 }), owner);
+  },
+
+  /** Claims and completes 16 keys at a time until it is killed. */
+  async completeTogether() {
     const store = sqliteStore({ database: driver.open(file), waitTimeoutMs: 30_000 });
-    for (let index = 0; ; index++) {
-      const key = `${owner}-${index}`;
-      await store.claim(key, owner, { leaseMs: HOUR_MS, retentionMs: HOUR_MS });
-      await store.complete(key, owner, { retentionMs: HOUR_MS });
-      say(key);
-    }
+    await Promise.all(
+      Array.from({ length: 16 }, (_, index) => completeKeys(store, `${owner}-${index}`)),
+    );
   },
 
   /** Claims keys until the file can grow no more, and prints how many it claimed. */
