@@ -10,18 +10,32 @@ export function openSqlite(setup: Setup, file: string): StoreServer {
   const database = new Database(file);
   // Creates the table and switches to WAL, so that four processes do not do it at once.
   sqliteStore({ database });
+  database.pragma("busy_timeout = 0");
   database.exec(`CREATE TABLE ${EFFECTS_TABLE} (id TEXT NOT NULL)`);
   const idsOf = (sql: string): string[] => database.prepare(sql).pluck().all().map(String);
+
+  /** Does not block the harness while a receiver writes. */
+  const tryToLock = (): boolean => {
+    try {
+      database.exec("BEGIN IMMEDIATE");
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  let locking = Promise.resolve();
+  const lockFile = async (ms: number): Promise<void> => {
+    while (!tryToLock()) await wait(1);
+    await wait(ms);
+    database.exec("ROLLBACK");
+  };
 
   return {
     port: 0,
     restart: () => Promise.resolve(),
     lock: () => Promise.resolve(),
-    async lockRows(ms) {
-      database.exec("BEGIN IMMEDIATE");
-      await wait(ms);
-      database.exec("ROLLBACK");
-    },
+    // One after the other: the connection has one transaction.
+    lockRows: (ms) => (locking = locking.then(() => lockFile(ms))),
     mostConnections: () => undefined,
     read: () =>
       Promise.resolve({
