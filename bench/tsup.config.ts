@@ -19,12 +19,17 @@ export default defineConfig([
     format: "cjs",
     outExtension: () => ({ js: ".cjs" }),
   },
-  // One bundled file, since it uses the tests' helpers to start its servers.
+  // Bundled, since they use the tests' helpers to start their servers.
   {
     ...common,
-    entry: { stores: "src/stores.ts" },
+    entry: {
+      stores: "src/stores.ts",
+      "stores/receiver-process": "src/stores/receivers/receiver-process.ts",
+      "stores/load-process": "src/stores/load/load-process.ts",
+    },
     format: "esm",
     bundle: true,
+    splitting: false,
     skipNodeModulesBundle: true,
   },
 ]);

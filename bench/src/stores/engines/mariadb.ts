@@ -1,0 +1,27 @@
+import type { RowDataPacket } from "mysql2/promise";
+import { startMysql } from "../../../../test/support/mysql/mysql-server.js";
+import type { Engine } from "./engine.js";
+
+/** MariaDB, which syncs each commit to the disk. */
+export async function startMariadbEngine(contenders: number): Promise<Engine> {
+  const server = await startMysql({
+    ...{ "innodb-flush-method": "fsync", "innodb-flush-log-at-trx-commit": "1" },
+    ...{ "innodb-buffer-pool-size": "256M", "innodb-log-file-size": "96M" },
+  });
+  const pool = server.pool({ connectionLimit: 1 });
+  for (let number = 0; number < contenders; number++) {
+    await pool.query(`CREATE DATABASE contender${number}`);
+  }
+  return {
+    port: server.port,
+    folder: "",
+    databaseOf: (number) => `contender${number}`,
+    async syncs() {
+      const [rows] = await pool.query<RowDataPacket[]>(
+        "SHOW GLOBAL STATUS LIKE 'Innodb_os_log_fsyncs'",
+      );
+      return Number(rows[0]?.["Value"]);
+    },
+    close: server.close,
+  };
+}

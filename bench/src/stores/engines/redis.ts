@@ -1,0 +1,16 @@
+import { startRedisServer } from "../../../../test/support/redis/redis-server.js";
+import type { Engine } from "./engine.js";
+
+/** Redis, which syncs each write to the disk before it answers, and evicts nothing. */
+export async function startRedisEngine(): Promise<Engine> {
+  const server = await startRedisServer({
+    ...{ appendonly: "yes", appendfsync: "always", "maxmemory-policy": "noeviction" },
+  });
+  return {
+    port: server.port,
+    folder: "",
+    databaseOf: String,
+    syncs: undefined,
+    close: server.close,
+  };
+}

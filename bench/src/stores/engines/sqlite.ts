@@ -1,0 +1,19 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "./engine.js";
+
+/** SQLite: a file for each contender. It runs in the receiver's process. */
+export function startSqliteEngine(): Promise<Engine> {
+  const folder = mkdtempSync(join(tmpdir(), "bench-sqlite-"));
+  return Promise.resolve({
+    port: undefined,
+    folder,
+    databaseOf: (number) => `contender${number}.db`,
+    syncs: undefined,
+    close() {
+      rmSync(folder, { recursive: true });
+      return Promise.resolve();
+    },
+  });
+}

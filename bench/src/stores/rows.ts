@@ -1,0 +1,70 @@
+import type { StartEngine } from "./engines/engine.js";
+import type { Contenders } from "./receivers/contender.js";
+
+/** One row of the lab: an engine, and how receivers use it. */
+interface Row {
+  readonly start: () => Promise<StartEngine>;
+  /** Loaded in the receiver's process only, with its driver. */
+  readonly contenders: () => Promise<Contenders>;
+  /** What the hand-written receiver writes, in Markdown. */
+  readonly byHand: string;
+}
+
+const postgresEngine = async (): Promise<StartEngine> =>
+  (await import("./engines/postgres.js")).startPostgresEngine;
+const redisEngine = async (): Promise<StartEngine> =>
+  (await import("./engines/redis.js")).startRedisEngine;
+
+/** All rows, by their name in the tables. */
+export const ROWS = {
+  "PostgreSQL, pg": {
+    start: postgresEngine,
+    contenders: async () => (await import("./receivers/postgres.js")).throughStore,
+    byHand: "`INSERT … ON CONFLICT DO NOTHING`",
+  },
+  "MariaDB, mysql2": {
+    start: async () => (await import("./engines/mariadb.js")).startMariadbEngine,
+    contenders: async () => (await import("./receivers/mariadb.js")).throughMysql2,
+    byHand: "`INSERT IGNORE`",
+  },
+  "SQLite, better-sqlite3": {
+    start: async () => (await import("./engines/sqlite.js")).startSqliteEngine,
+    contenders: async () => (await import("./receivers/sqlite.js")).throughBetterSqlite3,
+    byHand: "`INSERT … ON CONFLICT DO NOTHING`",
+  },
+  "Redis, ioredis": {
+    start: redisEngine,
+    contenders: async () => (await import("./receivers/redis.js")).throughIoredis,
+    byHand: "`SET NX PX`",
+  },
+  "Redis, node-redis": {
+    start: redisEngine,
+    contenders: async () => (await import("./receivers/redis.js")).throughNodeRedis,
+    byHand: "`SET NX PX`",
+  },
+  "postgresTransactions, pg": {
+    start: postgresEngine,
+    contenders: async () => (await import("./receivers/postgres.js")).throughTransactions,
+    byHand: "`BEGIN`, `INSERT`, `COMMIT`",
+  },
+  "inbox, pg-boss": {
+    start: postgresEngine,
+    contenders: async () => (await import("./receivers/pg-boss.js")).throughPgBoss,
+    byHand: "`INSERT` with the body",
+  },
+  "inbox, BullMQ": {
+    start: redisEngine,
+    contenders: async () => (await import("./receivers/bullmq.js")).throughBullmq,
+    byHand: "`XADD` with the body",
+  },
+} as const satisfies Record<string, Row>;
+
+/** The name of a row. */
+export type RowName = keyof typeof ROWS;
+
+/** The names that contain one of the words, or all names if there are no words. */
+export function rowsNamed(words: readonly string[]): RowName[] {
+  const names = Object.keys(ROWS) as RowName[];
+  if (words.length === 0) return names;
+  return names.filter((name) => words.some((word) => name.toLowerCase().includes(word)));
+}
