@@ -2,6 +2,7 @@ import type { BodyLimits } from "./body-limits.js";
 import { readFetchRequest, type FetchRequest } from "./fetch-body.js";
 import { discardNodeBody, readNodeBody } from "./node-body.js";
 import { isGone, type NodeRequest, type NodeResponse } from "./node-connection.js";
+import type { WebhookHeaders } from "../../src/delivery/header-values.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 
 /** The part of Hono's `Context` that the adapter uses, by structure. */
@@ -22,19 +23,53 @@ export interface HonoContext {
  * Reads the request of a Hono app: from the bytes or text that a middleware has read, from Node's request
  * on @hono/node-server, or from the `Request`.
  */
-export async function readHonoRequest(
+export function readHonoRequest(
   { env, req }: HonoContext,
   limits: BodyLimits,
   advice: string,
 ): Promise<FetchRequest> {
   const { raw, bodyCache } = req;
-  // Read the headers before the body: @hono/node-server before 1.15 makes a whole `Request` for them. That
-  // fails once the body has been read. Otherwise it takes the stream of the body, and `untouchedIncoming`
-  // notices that.
-  const { method, headers } = raw;
+  const isRead = bodyCache.arrayBuffer !== undefined || bodyCache.text !== undefined;
+  const behind = isRead || raw.method !== "POST" ? undefined : untouchedIncoming(env, raw);
   const isDisconnected = nodeDisconnection(env) ?? (() => raw.signal.aborted);
+  return behind === undefined
+    ? readRequest(req, isDisconnected, limits, advice)
+    : readIncoming(behind, isDisconnected, limits, advice);
+}
+
+/** Node's request behind a `Request`, and its headers. */
+interface Behind {
+  readonly incoming: NodeRequest;
+  /** Those of the `Request` if a middleware has read them, since it may have changed them. */
+  readonly headers: WebhookHeaders;
+}
+
+/** Reads Node's own request: through its `Request` headers and body take longer. */
+async function readIncoming(
+  { incoming, headers }: Behind,
+  isDisconnected: () => boolean,
+  limits: BodyLimits,
+  advice: string,
+): Promise<FetchRequest> {
+  const body = await readNodeBody(incoming, limits, advice);
+  const isTooLarge = body instanceof UnreadableBody && body.reason === "body_too_large";
+  const discard = (): Promise<void> => discardNodeBody(incoming);
+  return isTooLarge
+    ? { method: "POST", headers, isDisconnected, body, discard }
+    : { method: "POST", headers, isDisconnected, body };
+}
+
+/** Reads what a middleware has kept of the body, or the `Request`. */
+async function readRequest(
+  { raw, bodyCache: { arrayBuffer, text } }: HonoContext["req"],
+  isDisconnected: () => boolean,
+  limits: BodyLimits,
+  advice: string,
+): Promise<FetchRequest> {
+  // Read the headers before the body: @hono/node-server before 1.15 makes a whole `Request` for them, which
+  // fails once the body has been read.
+  const { method, headers } = raw;
   const head = { method, headers, isDisconnected };
-  const { arrayBuffer, text } = bodyCache;
   try {
     // Never from cached JSON: serializing it again gives other bytes.
     if (arrayBuffer !== undefined) {
@@ -44,15 +79,7 @@ export async function readHonoRequest(
   } catch {
     return { ...head, body: undefined };
   }
-  const incoming = method === "POST" ? untouchedIncoming(env, raw) : undefined;
-  if (incoming === undefined) {
-    return { ...(await readFetchRequest(raw, limits, advice)), isDisconnected };
-  }
-  const body = await readNodeBody(incoming, limits, advice);
-  const isTooLarge = body instanceof UnreadableBody && body.reason === "body_too_large";
-  return isTooLarge
-    ? { ...head, body, discard: () => discardNodeBody(incoming) }
-    : { ...head, body };
+  return { ...(await readFetchRequest(raw, limits, advice)), isDisconnected };
 }
 
 /**
@@ -63,11 +90,25 @@ export async function readHonoRequest(
  * `Headers`. If it holds more, a middleware has taken the stream of the body, or has made a clone, which
  * would get no bytes if Node's request were read here.
  */
-function untouchedIncoming(env: unknown, request: Request): NodeRequest | undefined {
+function untouchedIncoming(env: unknown, request: Request): Behind | undefined {
   const incoming = (env as { readonly incoming?: unknown } | null | undefined)?.incoming;
-  if (!isNodeRequest(incoming) || !isShellOf(request, incoming)) return undefined;
   // A serverless shim sets rawBody, and its `Request` reads that instead of the stream.
-  return incoming.rawBody === undefined ? incoming : undefined;
+  if (!isNodeRequest(incoming) || incoming.rawBody !== undefined) return undefined;
+  // A shim may set rawHeaders only. Before the loop: @hono/node-server before 1.15 makes a whole `Request`
+  // for its headers, which takes the stream of the body.
+  const isComplete = incoming.headers["x-webhook-id"] !== undefined;
+  let headers: WebhookHeaders = isComplete ? incoming.headers : request.headers;
+  let isKept = false;
+  for (const key of Reflect.ownKeys(request)) {
+    // A property by name comes from a middleware, such as a body that it has decompressed.
+    if (typeof key === "string") return undefined;
+    const value = (request as unknown as Record<symbol, unknown>)[key];
+    if (typeof value !== "object" || value === null) continue;
+    if (value === incoming) isKept = true;
+    else if (value instanceof Headers) headers = value;
+    else return undefined;
+  }
+  return isKept ? { incoming, headers } : undefined;
 }
 
 /** Whether the sender has hung up, from Node's response of @hono/node-server. Undefined on other runtimes. */
@@ -87,26 +128,10 @@ function isNodeResponse(value: unknown): value is NodeResponse {
 
 /** By structure: `env` may hold anything, on Workers the user's bindings. */
 function isNodeRequest(value: unknown): value is NodeRequest {
+  const { listenerCount, readableDidRead, headers } = Object(value) as Partial<NodeRequest>;
   return (
-    typeof value === "object" &&
-    value !== null &&
-    typeof (value as Partial<NodeRequest>).listenerCount === "function" &&
-    typeof (value as Partial<NodeRequest>).readableDidRead === "boolean"
+    typeof listenerCount === "function" &&
+    typeof readableDidRead === "boolean" &&
+    typeof headers === "object"
   );
-}
-
-function isShellOf(request: Request, incoming: NodeRequest): boolean {
-  let isKept = false;
-  for (const key of Reflect.ownKeys(request)) {
-    // A property by name comes from a middleware, such as a body that it has decompressed.
-    if (typeof key === "string") return false;
-    const value = (request as unknown as Record<symbol, unknown>)[key];
-    if (value === incoming) isKept = true;
-    else if (!isHarmless(value)) return false;
-  }
-  return isKept;
-}
-
-function isHarmless(value: unknown): boolean {
-  return typeof value !== "object" || value === null || value instanceof Headers;
 }
