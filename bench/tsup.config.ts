@@ -19,6 +19,16 @@ export default defineConfig([
     format: "cjs",
     outExtension: () => ({ js: ".cjs" }),
   },
+  // As on a serverless platform: one file with everything that the receiver needs.
+  {
+    ...common,
+    entry: { "cold-start/contenders/ours-bundled": "src/cold-start/contenders/ours.ts" },
+    format: "esm",
+    bundle: true,
+    splitting: false,
+    minify: true,
+    noExternal: [/./],
+  },
   // Bundled, since they use the tests' helpers to start their servers.
   {
     ...common,

@@ -1,4 +1,4 @@
-import { COLD_NAMES, startCold } from "./cold-start/processes.js";
+import { COLD_NAMES, startCold, type ColdName } from "./cold-start/processes.js";
 import { deliver } from "./report/deliver.js";
 import { duration, ratio } from "./report/markdown.js";
 import { medianOf, ratioOf } from "./rounds.js";
@@ -19,8 +19,16 @@ for (let round = -1; round < ROUNDS; round++) {
   }
 }
 
+const oursTo = (other: ColdName, ours: ColdName = OURS): number => ratioOf(samples, ours, other);
+
 deliver({
-  values: {},
+  values: {
+    coldImport: oursTo("ours with zod, import"),
+    coldRequire: oursTo("ours with zod, require", "ours, require"),
+    coldBundled: oursTo("ours with zod, import", "ours, bundled"),
+    coldSvix: oursTo("svix"),
+    coldStripe: oursTo("stripe"),
+  },
   tables: [
     {
       title: "Cold start: from the first line of a fresh process to its first answer",

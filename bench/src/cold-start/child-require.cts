@@ -5,6 +5,7 @@ import type { ColdDelivery, ColdStart } from "./delivery.js" with { "resolution-
 const bootMs = performance.now();
 
 async function answerFirst(): Promise<void> {
+  if (process.argv[2] === "ours-with-zod") module.require("identity-gateway-webhooks/schemas");
   const { createWebhookReceiver } = module.require("identity-gateway-webhooks") as typeof library;
   const { secret, headers, body } = JSON.parse(process.argv[3] ?? "") as ColdDelivery;
   const receiver = createWebhookReceiver({ secret, handlers: { new_alarm: () => undefined } });

@@ -25,9 +25,12 @@ function importing(
   return { script: IMPORTING, file, headers, secret };
 }
 
-const CONTENDERS: Readonly<Record<string, ColdContender>> = {
+const CONTENDERS = {
   "ours, import": importing("ours"),
   "ours, require": { ...importing("ours"), script: REQUIRING },
+  "ours, bundled": importing("ours-bundled"),
+  "ours with zod, import": importing("ours-with-zod"),
+  "ours with zod, require": { ...importing("ours-with-zod"), script: REQUIRING },
   "hand-written: verify + JSON.parse": importing("by-hand"),
   "hand-written: + lru-cache + zod": importing("by-hand-full"),
   standardwebhooks: importing(
@@ -38,19 +41,21 @@ const CONTENDERS: Readonly<Record<string, ColdContender>> = {
   svix: importing("svix", () => standardHeaders("svix", BODY), ENCODED_SECRET),
   stripe: importing("stripe", () => ({ "stripe-signature": stripeHeader(BODY) })),
   octokit: importing("octokit", () => githubHeaders(BODY)),
-};
+} satisfies Record<string, ColdContender>;
+
+/** The name of a contender in the tables. */
+export type ColdName = keyof typeof CONTENDERS;
 
 /** All contenders, by their name in the tables. */
-export const COLD_NAMES = Object.keys(CONTENDERS);
+export const COLD_NAMES = Object.keys(CONTENDERS) as ColdName[];
 
 /**
  * Starts a fresh process that answers one delivery.
  *
  * @throws WrongOutcomeError if the delivery was not accepted.
  */
-export async function startCold(name: string): Promise<ColdStart> {
+export async function startCold(name: ColdName): Promise<ColdStart> {
   const contender = CONTENDERS[name];
-  if (contender === undefined) throw new Error(`no contender is named ${name}`);
   const delivery: ColdDelivery = {
     secret: contender.secret,
     headers: contender.headers(),

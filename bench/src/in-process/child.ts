@@ -1,6 +1,7 @@
 import { bodyOf, type BodySize } from "../deliveries.js";
 import { reply } from "../fresh-process.js";
 import { measureRounds, medianOf, ratioOf, type Case, type Samples } from "../rounds.js";
+import { asyncCases } from "./async-cases.js";
 import { contenders, refusalCases, rotationCases } from "./contenders.js";
 import type { Effort, Figure } from "./figures.js";
 import { signatureCases } from "./signature.js";
@@ -49,6 +50,10 @@ for (const size of sizes) {
   for (const name of samples.keys()) figures.push(figure(size, samples, "ours", name));
 
   if (size !== "1 KB") continue;
+  const later = await measure(size, rounds, asyncCases(body, batch));
+  for (const how of ["async handler", "64 in flight"]) {
+    figures.push(figure(size, later, `ours, ${how}`, `hand-written, ${how}`));
+  }
   const checks = await measure(size, rounds, await signatureCases(body, batch));
   figures.push(figure(size, checks, "ours, signature check", "createHmac + timingSafeEqual"));
   const refusals = await measure(size, rounds, refusalCases(body, batch));
