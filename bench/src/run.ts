@@ -1,7 +1,8 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { runFresh } from "./fresh-process.js";
 import { drawChart } from "./report/chart.js";
+import { putInto } from "./report/documents.js";
 import { renderTable } from "./report/markdown.js";
 import type { PartResult } from "./report/part-result.js";
 import { barsOf, summaryTable, type RuntimeResult } from "./report/summary.js";
@@ -10,18 +11,6 @@ import { findRuntimes } from "./runtimes.js";
 const PARTS = ["in-process", "http", "memory", "cold-start"];
 const RESULTS = new URL("../results/", import.meta.url);
 const README = new URL("../../README.md", import.meta.url);
-/** The table stands between these comments in the README. */
-const MARKS = ["<!-- bench/results/table.md -->", "<!-- /bench/results/table.md -->"] as const;
-
-/** @throws Error if the README has no place for the table. */
-async function putIntoReadme(table: string): Promise<void> {
-  const [start, end] = MARKS;
-  const readme = await readFile(README, "utf8");
-  const [before, , ...rest] = readme.split(new RegExp(`(?<=${start}\\n)|(?=${end})`));
-  if (before === undefined || rest.length !== 1) throw new Error(`the README lacks ${start}`);
-  await writeFile(README, `${before}\n${table}\n${rest.join("")}`);
-}
-
 const runtimes = findRuntimes();
 const results: RuntimeResult[] = [];
 for (const { execPath, label } of runtimes) {
@@ -56,5 +45,6 @@ await mkdir(RESULTS, { recursive: true });
 await writeFile(new URL("table.md", RESULTS), summary);
 await writeFile(new URL("details.md", RESULTS), details);
 await writeFile(new URL("chart.svg", RESULTS), drawChart(barsOf(results), caption));
-await putIntoReadme(summary.replace(/^### .*\n\n/m, "").trimEnd() + "\n");
+const short = renderTable(summaryTable(results, { decidingOnly: true })).replace(/^### .*\n\n/, "");
+await putInto(README, "bench/results/table.md", `${caption}.\n\n${short}`);
 process.stdout.write(`${summary}\n${details}`);

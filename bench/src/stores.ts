@@ -1,13 +1,21 @@
 import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
+import { putInto } from "./report/documents.js";
 import { renderTable } from "./report/markdown.js";
+import { bytesTable } from "./stores/bytes-per-id.js";
 import { readLabOptions } from "./stores/lab-options.js";
-import { byHandTable, costTable, speedTable } from "./stores/lab-tables.js";
+import { costTable, shortTable, speedTable } from "./stores/lab-tables.js";
 import { measureRow, type LevelResult } from "./stores/measure-row.js";
 import { rowsNamed } from "./stores/rows.js";
 
 const options = readLabOptions(process.argv.slice(2));
+if (options.bytes) {
+  process.stdout.write(renderTable(await bytesTable(rowsNamed(options.only), options.package)));
+  // The pools of the stores are still open.
+  process.exit();
+}
+
 const levels: LevelResult[] = [];
 for (const row of rowsNamed(options.only)) {
   const start = performance.now();
@@ -21,10 +29,13 @@ const load = loadavg()[0]?.toFixed(1);
 const caption =
   `Node ${version.slice(1)}; ${new Date().toISOString().slice(0, 10)}; load average ${load} at the end; ` +
   `${options.rounds} rounds of ${options.seconds} s; npm run bench:stores`;
-const tables = [speedTable(levels), costTable(levels), byHandTable(levels)].map(renderTable);
+const tables = [shortTable(levels), speedTable(levels), costTable(levels)].map(renderTable);
 const text = `${caption}.\n\n${tables.join("\n")}`;
 process.stdout.write(text);
 // A part of the rows, or another build, is not the result of this version.
 if (process.argv.length === 2) {
   await writeFile(new URL("../results/stores.md", import.meta.url), text);
+  const short = (tables[0] ?? "").replace(/^### .*\n\n/, "");
+  const readme = new URL("../../README.md", import.meta.url);
+  await putInto(readme, "bench/results/stores.md", `${caption}.\n\n${short}`);
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as kit from "../../src/testing/index.js";
@@ -22,13 +22,6 @@ test("docs/testing.md has the retryable and final statuses of the gateway twin",
   const statuses = TESTING.table("after").map(([after = ""]) => after.match(/\b[0-9]{3}\b/g) ?? []);
   expect(statuses[1]?.map(Number)).toEqual(RETRYABLE_STATUSES);
   expect(statuses[2]?.map(Number)).toEqual(FINAL_STATUSES);
-});
-
-test("docs/stores.md has the speeds of the benchmark's results", () => {
-  const written = readFileSync(path.join(REPOSITORY, "bench/results/stores.md"), "utf8");
-  const rows = written.split("\n").filter((line) => line.startsWith("|"));
-  expect(rows.length).toBe(7);
-  expect(readMarkdown("docs/stores.md").text).toContain(rows.join("\n"));
 });
 
 describe("the links", () => {

@@ -1,10 +1,11 @@
 import type { Table } from "./part-result.js";
 
 /** A Markdown table with a title. All columns except the first are aligned right. */
-export function renderTable({ title, columns, rows }: Table): string {
+export function renderTable({ title, columns, rows, notes = [] }: Table): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   const rule = line(columns.map((_, at) => (at === 0 ? "---" : "---:")));
-  return [`### ${title}`, "", line(columns), rule, ...rows.map(line), ""].join("\n");
+  const bullets = notes.length === 0 ? [] : [...notes.map((note) => `- ${note}`), ""];
+  return [`### ${title}`, "", line(columns), rule, ...rows.map(line), "", ...bullets].join("\n");
 }
 
 /** A ratio in the format of the tables. */

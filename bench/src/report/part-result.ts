@@ -6,6 +6,8 @@ export interface Table {
   /** The heading of each column. The first column names the row. */
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
+  /** Sentences below the table. */
+  readonly notes?: readonly string[];
 }
 
 /** The times of a chart: each relative to the floor. */

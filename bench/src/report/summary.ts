@@ -1,4 +1,11 @@
-import { TARGET_NAMES, judge, targetOf, type Target, type TargetName } from "../targets.js";
+import {
+  TARGET_NAMES,
+  judge,
+  targetOf,
+  whyMissed,
+  type Target,
+  type TargetName,
+} from "../targets.js";
 import { ratio } from "./markdown.js";
 import type { Bars, PartResult, Table } from "./part-result.js";
 
@@ -14,26 +21,37 @@ function valueOf({ parts }: RuntimeResult, name: TargetName): number | undefined
   return parts.map(({ values }) => values[name]).find((value) => value !== undefined);
 }
 
-/** Every target that was measured: its value under each Node, its bounds, and the result of the worst. */
-export function summaryTable(results: readonly RuntimeResult[]): Table {
+/**
+ * Every target that was measured: its value under each Node, its bounds, and the result of the worst. A note
+ * says why a bound is missed. `decidingOnly`: only the rows by which a user decides.
+ */
+export function summaryTable(
+  results: readonly RuntimeResult[],
+  { decidingOnly = false } = {},
+): Table {
+  const notes: string[] = [];
   const rows: string[][] = [];
   for (const name of TARGET_NAMES) {
     const values = results.map((result) => valueOf(result, name));
     const measured = values.filter((value) => value !== undefined);
     if (measured.length === 0) continue;
     const target = targetOf(name);
+    if (decidingOnly && target.decides !== true) continue;
+    const result = judge(target, Math.max(...measured));
+    if (result === "MISSED") notes.push(`MISSED, ${target.label}: ${whyMissed(target)}`);
     rows.push([
       target.label,
       ...values.map((value) => (value === undefined ? "" : show(target, value))),
       `≤ ${show(target, target.must)}`,
       target.aim === undefined ? "" : `≤ ${show(target, target.aim)}`,
-      judge(target, Math.max(...measured)),
+      result,
     ]);
   }
   return {
     title: "Ours ÷ the other, smaller is better",
     columns: ["1 KB alarm: ours to", ...results.map(({ label }) => label), "must", "aim", "result"],
     rows,
+    notes,
   };
 }
 

@@ -14,21 +14,51 @@ function medianOf({ samples }: LevelResult, name: ContenderName, of: Figure): nu
   return measured.length === 0 ? undefined : median(measured);
 }
 
-/** Ours ÷ the other's, each within one round: the median, and from the least to the largest. */
-function ratioTo({ samples }: LevelResult, other: ContenderName, of: Figure): string {
+/** Ours ÷ the other's, each within one round. */
+function ratiosTo({ samples }: LevelResult, other: ContenderName, of: Figure): number[] {
   const below = samples.get(other);
-  const ratios = (samples.get("ours") ?? [])
+  return (samples.get("ours") ?? [])
     .map((sample, round) => {
       const base = below?.[round];
       return base === undefined ? Number.NaN : (of(sample) ?? NaN) / (of(base) ?? NaN);
     })
     .filter((value) => !Number.isNaN(value));
+}
+
+/** The median of the ratios, and from the least to the largest. */
+function ratioTo(level: LevelResult, other: ContenderName, of: Figure): string {
+  const ratios = ratiosTo(level, other, of);
   if (ratios.length === 0) return "–";
   return `${ratio(median(ratios))} (${ratio(Math.min(...ratios))}–${ratio(Math.max(...ratios))})`;
 }
 
 const shown = (value: number | undefined, digits: number): string =>
-  value === undefined ? "–" : value.toFixed(digits);
+  value === undefined || Number.isNaN(value) ? "–" : value.toFixed(digits);
+
+/** One row a store: deliveries per second at each number of connections, and the ratio to the hand-written. */
+export function shortTable(levels: readonly LevelResult[]): Table {
+  const speed: Figure = ({ perSecond }) => perSecond;
+  const connections = [...new Set(levels.map((level) => level.connections))];
+  const stores = [...new Set(levels.map(({ row }) => row))];
+  const cell = (store: string, count: number): string => {
+    const level = levels.find((one) => one.row === store && one.connections === count);
+    if (level === undefined) return "";
+    const times = ratio(median(ratiosTo(level, "by hand", speed)));
+    return `${shown(medianOf(level, "ours", speed), 0)} (${times})`;
+  };
+  return {
+    title: "Durable stores over HTTP: deliveries per second (÷ a hand-written receiver's)",
+    columns: [
+      ...["store", "by hand"],
+      ...connections.map((count) => (count === 1 ? "1 connection" : `${count} connections`)),
+    ],
+    rows: stores.map((store) => [
+      store,
+      ROWS[store].byHand,
+      ...connections.map((count) => cell(store, count)),
+    ]),
+  };
+}
 
 /** Deliveries per second, and the time of an answer. */
 export function speedTable(levels: readonly LevelResult[]): Table {
@@ -88,15 +118,5 @@ export function costTable(levels: readonly LevelResult[]): Table {
       ...["engine CPU µs", "event-loop delay p99 ms", "round trips", "fsyncs"],
     ],
     rows,
-  };
-}
-
-/** What each row compares ours with. */
-export function byHandTable(levels: readonly LevelResult[]): Table {
-  const names = [...new Set(levels.map(({ row }) => row))];
-  return {
-    title: "What the hand-written receiver writes",
-    columns: ["store", "write"],
-    rows: names.map((name) => [name, ROWS[name].byHand]),
   };
 }

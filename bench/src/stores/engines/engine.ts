@@ -16,6 +16,8 @@ export interface Engine {
   readonly databaseOf: (number: number) => string;
   /** How often it has synced to the disk since its start. Undefined: `strace` has to count. */
   readonly syncs: (() => Promise<number>) | undefined;
+  /** Bytes that our store takes in that database. For Redis all that it uses. */
+  readonly bytes: (database: string) => Promise<number>;
   readonly close: () => Promise<void>;
 }
 

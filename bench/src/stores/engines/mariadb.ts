@@ -2,6 +2,10 @@ import type { RowDataPacket } from "mysql2/promise";
 import { startMysql } from "../../../../test/support/mysql/mysql-server.js";
 import type { Engine } from "./engine.js";
 
+/** From the catalogue without its cache, since the statistics of InnoDB are estimates. */
+const BYTES =
+  "SELECT file_size AS bytes FROM information_schema.innodb_sys_tablespaces WHERE name = ?";
+
 /** MariaDB, which syncs each commit to the disk. */
 export async function startMariadbEngine(contenders: number): Promise<Engine> {
   const server = await startMysql({
@@ -18,9 +22,13 @@ export async function startMariadbEngine(contenders: number): Promise<Engine> {
     databaseOf: (number) => `contender${number}`,
     async syncs() {
       const [rows] = await pool.query<RowDataPacket[]>(
-        "SHOW GLOBAL STATUS LIKE 'Innodb_os_log_fsyncs'",
+        "SHOW GLOBAL STATUS LIKE 'Innodb_data_fsyncs'",
       );
       return Number(rows[0]?.["Value"]);
+    },
+    async bytes(database) {
+      const [rows] = await pool.query<RowDataPacket[]>(BYTES, [`${database}/gateway_deliveries`]);
+      return Number(rows[0]?.["bytes"]);
     },
     close: server.close,
   };

@@ -22,6 +22,12 @@ export async function startPostgresEngine(contenders: number): Promise<Engine> {
       const { rows } = await pool.query<{ syncs: number }>(SYNCS);
       return rows[0]?.syncs ?? Number.NaN;
     },
+    async bytes(database) {
+      const { rows } = await server
+        .pool({ database })
+        .query<{ bytes: string }>("SELECT pg_total_relation_size('gateway_deliveries') AS bytes");
+      return Number(rows[0]?.bytes);
+    },
     close: server.close,
   };
 }

@@ -1,3 +1,4 @@
+import { Redis } from "ioredis";
 import { startRedisServer } from "../../../../test/support/redis/redis-server.js";
 import type { Engine } from "./engine.js";
 
@@ -11,6 +12,12 @@ export async function startRedisEngine(): Promise<Engine> {
     folder: "",
     databaseOf: String,
     syncs: undefined,
+    async bytes() {
+      const client = new Redis(server.port, "127.0.0.1");
+      const info = await client.info("memory");
+      client.disconnect();
+      return Number(/used_memory:(\d+)/.exec(info)?.[1]);
+    },
     close: server.close,
   };
 }
