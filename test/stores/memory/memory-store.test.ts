@@ -99,6 +99,8 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     for (const key of ["a", "b", "c"]) void store.claim(key, "o", TIMES);
     expect(() => store.claim("d", "o", TIMES)).toThrow("raise maxEntries");
     expect(store.claim("a", "o", TIMES)).toEqual({ state: "claimed", takeover: false });
+    const full = { name: "MemoryStoreFullError", code: "memory_store_full" };
+    expect(() => store.claim("d", "o", TIMES)).toThrow(expect.objectContaining(full) as Error);
     for (const key of ["a", "b", "c"]) {
       expect(store.claim(key, "p", TIMES)).toMatchObject({ state: "in_flight" });
     }
@@ -211,7 +213,7 @@ it.each(STORES)(
   },
 );
 
-describe.each(STORES)("the options of %s", (_name, makeStore) => {
+describe.each(STORES)("the options of %s", (name, makeStore) => {
   it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 10_000_001, "100", null])(
     "a memory store refuses maxEntries %s",
     (maxEntries) => {
@@ -245,12 +247,15 @@ describe.each(STORES)("the options of %s", (_name, makeStore) => {
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "claimed", takeover: true });
   });
 
-  it("a memory store refuses an unknown option", () => {
-    expect(() => makeStore({ max: 5 } as object)).toThrow("max is no option");
+  it("a memory store refuses an unknown option and names its maker", () => {
+    expect(() => makeStore({ max: 5 } as object)).toThrow(`max is no option of ${name}`);
   });
 
   it.each([5, null, "Date.now"])("a memory store refuses now: %j", (now) => {
-    expect(() => makeStore({ now } as object)).toThrow(ConfigurationError);
+    const make = () => makeStore({ now } as object);
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
+    expect(make).toThrow("now must be a function that returns milliseconds");
   });
 });
 

@@ -65,6 +65,19 @@ describe.each([
     expect(warnings).toEqual([]);
   });
 
+  it("a memory store counts an id whose retention ends at this moment as past it", async () => {
+    let now = 1_000;
+    const store = makeStore({ maxEntries: 1, now: () => now });
+    const receiver = receiverOn(store);
+    void store.complete("a", "o", { retentionMs: 10 });
+    now += 10;
+    await receiver.receive(await delivery({ id: "b" }));
+    expect(warnings).toEqual([]);
+    now += 10;
+    await receiver.receive(await delivery({ id: "c" }));
+    expect(warnings).toHaveLength(1);
+  });
+
   it("a memory store without a receiver forgets ids without a warning", async () => {
     const store = makeStore({ maxEntries: 1 });
     for (const key of ["a", "b", "c"]) await store.complete(key, "o", { retentionMs: DAY_MS });
