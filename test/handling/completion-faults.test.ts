@@ -224,6 +224,64 @@ describe("failed completions", () => {
     expect(spy.count("complete")).toBe(before + 1);
   });
 
+  it("a completion that is on its way makes no other delivery a duplicate", async () => {
+    const { store } = downForCompletions(never<void>);
+    const completing = firstCall(store, "complete");
+    const ran: string[] = [];
+    const receiver = alarmReceiver(({ id }) => void ran.push(id), { store });
+    const first = receiver.receive(await delivery({ id: "one" }));
+    await completing;
+    const second = receiver.receive(await delivery({ id: "two" }));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect([await first, await second]).toMatchObject([
+      { outcome: "handled" },
+      { outcome: "handled" },
+    ]);
+    expect(ran).toEqual(["one", "two"]);
+  });
+
+  it("a retry that the runtime has ended counts as lost a minute after it was due", async () => {
+    const { store, count } = downForCompletions(rejects);
+    const receiver = alarmReceiver(() => undefined, { store });
+    await receiver.receive(await delivery({ id: "one" }));
+    // The request has ended, and its timers with it. That sets the clock of the test back to 0.
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(60_900);
+    await receiver.receive(await delivery({ id: "two" }));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(count("complete")).toBe(2);
+  });
+
+  it("the first completion that fails after a lost retry starts the retries again", async () => {
+    const { store, count, comeBack } = downForCompletions(rejects);
+    const receiver = alarmReceiver(() => undefined, { store });
+    await receiver.receive(await delivery({ id: "one" }));
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(61_100);
+    await receiver.receive(await delivery({ id: "two" }));
+    comeBack();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(count("complete")).toBe(4);
+    for (const id of ["one", "two"]) {
+      expect(await store.claim(id, "other", { leaseMs: 1_000, retentionMs: 1_000 })).toEqual({
+        state: "completed",
+      });
+    }
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("a retry that counts as lost and comes after all makes no second call beside its successor", async () => {
+    const { store, count } = downForCompletions(rejects);
+    const receiver = alarmReceiver(() => undefined, { store });
+    await receiver.receive(await delivery({ id: "one" }));
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, "now").mockImplementation(() => now() + 61_100);
+    await receiver.receive(await delivery({ id: "two" }));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(count("complete")).toBe(3);
+    vi.mocked(performance.now).mockRestore();
+  });
+
   it("at most 10 000 completions wait for a retry, and the log names the oldest when it is given up", async () => {
     const { options, lines } = createCollector();
     let isDown = true;

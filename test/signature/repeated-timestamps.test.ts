@@ -121,6 +121,21 @@ test("only the store remembers a delivery that was handled immediately, until it
   expect(notices()).toHaveLength(1);
 });
 
+test("a delivery that was handled immediately is not remembered, also while the receiver remembers others", async () => {
+  const { send, notices } = scene(({ id }) => (id === "failing" ? failing() : undefined));
+  expect(await send("failing", NOW_SECONDS)).toBe("handler_failed");
+  expect(await send("one", NOW_SECONDS)).toBe("handled");
+  expect(await send("one", NOW_SECONDS, 10_000)).toBe("duplicate");
+  expect(notices()).toEqual([]);
+});
+
+test("the time between two attempts is that of the receiver's clock", async () => {
+  const { send, notices } = scene(failing, { now: () => NOW_MS });
+  await send("one", NOW_SECONDS);
+  await send("one", NOW_SECONDS, 20_000);
+  expect(notices()).toEqual([]);
+});
+
 test("a clock that throws after the answer is known does not change the answer", async () => {
   let reads = 0;
   const now = () => {
