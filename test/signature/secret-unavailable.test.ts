@@ -1,5 +1,10 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createWebhookReceiver, type SecretFunction, type SecretList } from "../../src/index.js";
+import {
+  NoUsableSecretError,
+  createWebhookReceiver,
+  type SecretFunction,
+  type SecretList,
+} from "../../src/index.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
@@ -63,6 +68,17 @@ describe("a secret function without a usable secret", () => {
     const { receive, reports } = recordingReceiver({ secret: () => Promise.reject(outage) });
     await receive(await delivery());
     expect(reports[0]?.error).toBe(outage);
+  });
+
+  test("a secret function that returns no usable secret is reported with a name, a code and what it may return", async () => {
+    const { receive, reports } = recordingReceiver({ secret: giving("") });
+    await receive(await delivery());
+    expect(reports[0]?.error).toBeInstanceOf(NoUsableSecretError);
+    expect(reports[0]?.error).toMatchObject({
+      name: "NoUsableSecretError",
+      code: "no_usable_secret",
+      message: expect.stringContaining("a non-empty string, or a list with one") as string,
+    });
   });
 
   test("a delivery that was answered 503 without a usable secret is handled after the outage", async () => {
