@@ -17,6 +17,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -279,7 +280,6 @@ describe("failed completions", () => {
     await receiver.receive(await delivery({ id: "two" }));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(count("complete")).toBe(3);
-    vi.mocked(performance.now).mockRestore();
   });
 
   it("at most 10 000 completions wait for a retry, and the log names the oldest when it is given up", async () => {
