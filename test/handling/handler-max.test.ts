@@ -132,9 +132,15 @@ describe("transactional handlers that never settle", () => {
     expect(await drained).toEqual({ idle: true, running: 0 });
     expect(reports.filter(({ late }) => late)).toMatchObject([{ outcome: "handler_failed" }]);
     expect(vi.getTimerCount()).toBe(0);
-    held.resolve();
+    const late = new Error("too late");
+    held.reject(late);
     await vi.advanceTimersByTimeAsync(0);
-    expect(lines.at(-1)?.message).toContain("handled, but after it was given up: its transaction");
+    expect(lines.at(-1)).toMatchObject({
+      message: expect.stringContaining(
+        "handler_failed, but after it was given up: its transaction",
+      ) as string,
+      details: { type: "new_alarm", err: late },
+    });
   });
 
   it("the store decides about the next attempt once the handler can no longer be running here", async () => {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { DiscardDelivery, type ProcessResult } from "../../src/index.js";
+import { DiscardDelivery, RetryLater, type ProcessResult } from "../../src/index.js";
 import { deferred, never } from "../support/deferred.js";
 import { DOWN, rejects, throws } from "../support/faults.js";
 import {
@@ -91,6 +91,31 @@ describe("impossible results of a transactional store", () => {
     );
     expect(response).toMatchObject(UNAVAILABLE);
     expect(error).toMatchObject({ code: "unexpected_result", cause });
+  });
+
+  it.each<[string, () => unknown]>([
+    ["resolves to nothing", () => Promise.resolve()],
+    ["reports processed without calling its work", () => Promise.resolve(PROCESSED)],
+    ["resolves to an unknown state", () => Promise.resolve({ state: "PROCESSED" })],
+  ])("the report names an impossible result if a transactional store %s", async (_how, process) => {
+    expect((await deliver(process)).error).toMatchObject({
+      code: "unexpected_result",
+      message: "store.process returned an impossible result",
+    });
+  });
+
+  it.each([
+    [new RetryLater(), { outcome: "retry_later" }],
+    [new Error("of the handler"), { outcome: "handler_failed" }],
+    [new DiscardDelivery(), UNAVAILABLE],
+  ])("a rollback that hangs after %s is answered by what is known", async (thrown, expected) => {
+    let calls = 0;
+    const { response } = await deliver(
+      (work) => ((calls += 1) === 1 ? work("tx").catch(() => never()) : work("tx").then(noop)),
+      () => Promise.reject(thrown),
+    );
+    expect(response).toMatchObject(expected);
+    expect(calls).toBe(1);
   });
 
   it("a discarded delivery is not acknowledged if the transactional store does not run its work", async () => {
@@ -211,7 +236,11 @@ describe("lost transactions", () => {
         return aborted.promise;
       },
     );
-    expect(await aborted.promise).toMatchObject({ name: "TransactionLostError" });
+    expect(await aborted.promise).toMatchObject({
+      name: "TransactionLostError",
+      code: "transaction_lost",
+      message: "the transaction of this delivery is lost: it will be sent again",
+    });
     expect(response).toMatchObject(UNAVAILABLE);
     expect(scene.error).toEqual(error);
     await scene.receiver.drain();
