@@ -232,7 +232,9 @@ describe("failed completions", () => {
     const receiver = alarmReceiver(({ id }) => void ran.push(id), { store });
     const first = receiver.receive(await delivery({ id: "one" }));
     await completing;
+    const completingNext = firstCall(store, "complete");
     const second = receiver.receive(await delivery({ id: "two" }));
+    await Promise.race([completingNext, second]);
     await vi.advanceTimersByTimeAsync(5_000);
     expect([await first, await second]).toMatchObject([
       { outcome: "handled" },
