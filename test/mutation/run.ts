@@ -11,9 +11,14 @@ const TESTS: Readonly<Record<string, string>> = {
   signature: "signature,options,answer",
   handling: "handling,receiver",
   answer: "answer",
-  delivery: "delivery",
+  delivery: "delivery,answer",
   stores: "stores/memory",
 };
+
+const FOUND = ["Killed", "Timeout"];
+const MISSED = ["Survived", "NoCoverage"];
+/** Percent of the mutants that must be found. Some change nothing that a test could see. */
+const LEAST_SCORE = 90;
 
 const pathOf = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const REPORTS = pathOf("../../reports/mutation/");
@@ -33,6 +38,16 @@ const optionsAt = given.findIndex((word) => word.startsWith("-"));
 const options = optionsAt === -1 ? [] : given.slice(optionsAt);
 const named = optionsAt === -1 ? given : given.slice(0, optionsAt);
 
+/** What became of the mutants of a room, from its report. */
+function mutantsOf(room: string): string[] {
+  const report = JSON.parse(readFileSync(`${REPORTS}${room}.json`, "utf8")) as {
+    files: Record<string, { mutants: { status: string }[] }>;
+  };
+  return Object.values(report.files).flatMap(({ mutants }) => mutants.map(({ status }) => status));
+}
+
+let found = 0;
+let missed = 0;
 for (const room of named.length === 0 ? Object.keys(TESTS) : named) {
   const tests = TESTS[room];
   if (tests === undefined) throw new Error(`${room} is none of ${Object.keys(TESTS).join(", ")}`);
@@ -44,12 +59,22 @@ for (const room of named.length === 0 ? Object.keys(TESTS) : named) {
       "run",
       pathOf("stryker.config.json"),
       ...["--mutate", files.join(",")],
-      ...["--incrementalFile", `${REPORTS}${room}.json`],
+      ...["--incrementalFile", `${REPORTS}${room}-incremental.json`],
       ...options,
     ],
     // In the repository's root: Stryker copies the folder in which it runs.
     { cwd: pathOf("../.."), stdio: "inherit", env: { ...process.env, MUTATION_TESTS: tests } },
   );
-  if (status !== 0) process.exitCode = 1;
-  renameSync(`${REPORTS}index.html`, `${REPORTS}${room}.html`);
+  if (status !== 0) throw new Error(`Stryker failed in ${room}`);
+  for (const type of ["html", "json"]) {
+    renameSync(`${REPORTS}mutation.${type}`, `${REPORTS}${room}.${type}`);
+  }
+  for (const mutant of mutantsOf(room)) {
+    if (FOUND.includes(mutant)) found += 1;
+    if (MISSED.includes(mutant)) missed += 1;
+  }
 }
+
+const score = (100 * found) / (found + missed);
+process.stdout.write(`${String(found)} of ${String(found + missed)}: ${score.toFixed(1)} %\n`);
+if (score < LEAST_SCORE) process.exitCode = 1;
