@@ -31,14 +31,54 @@ export class KeepAliveClient {
 
   /** Sends each request once. @throws Error if a connection ends. */
   async send(requests: Buffer[]): Promise<RoundResult> {
-    const times: number[] = [];
-    const count = { good: 0 };
+    const round = new Round();
+    const sendAll = async (socket: Socket): Promise<void> => {
+      for (;;) {
+        const request = requests.pop();
+        if (request === undefined) return;
+        await round.send(socket, request, performance.now());
+      }
+    };
+    await Promise.all(this.#sockets.map(sendAll));
+    return round.result();
+  }
+
+  /**
+   * Sends so many requests each second. A request that finds no free connection waits for one, and its time
+   * counts from when it was due. @throws Error if a connection ends.
+   */
+  async pace(makeRequest: () => Buffer, perSecond: number, seconds: number): Promise<RoundResult> {
+    const round = new Round();
+    const free = [...this.#sockets];
+    const due: number[] = [];
+    const sent: Promise<void>[] = [];
+    const sendDue = (): void => {
+      for (;;) {
+        const [at, socket] = [due[0], free.pop()];
+        if (at === undefined || socket === undefined) {
+          if (socket !== undefined) free.push(socket);
+          return;
+        }
+        due.shift();
+        sent.push(
+          round.send(socket, makeRequest(), at).then(() => {
+            free.push(socket);
+            sendDue();
+          }),
+        );
+      }
+    };
     const start = performance.now();
-    await Promise.all(this.#sockets.map((socket) => sendFrom(socket, requests, times, count)));
-    const seconds = (performance.now() - start) / 1_000;
-    times.sort((a, b) => a - b);
-    const at = (part: number): number => times[Math.floor((times.length - 1) * part)] ?? Number.NaN;
-    return { seconds, good: count.good, p50Ms: at(0.5), p99Ms: at(0.99) };
+    const total = perSecond * seconds;
+    for (let count = 0; count < total;) {
+      const dueBy = Math.min(total, Math.floor(((performance.now() - start) / 1_000) * perSecond));
+      for (; count < dueBy; count++) due.push(start + (count / perSecond) * 1_000);
+      sendDue();
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    while (sent.length < total) await sent.at(-1);
+    await Promise.all(sent);
+    return round.result();
   }
 
   close(): void {
@@ -46,44 +86,43 @@ export class KeepAliveClient {
   }
 }
 
-function sendFrom(
-  socket: Socket,
-  requests: Buffer[],
-  times: number[],
-  count: { good: number },
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let sentAt = 0;
-    let received = "";
-    const finish = (error?: Error): void => {
-      socket.off("data", take).off("error", finish).off("close", closed);
-      if (error === undefined) resolve();
-      else reject(error);
-    };
-    const closed = (): void => {
-      finish(new Error("the receiver closed a connection"));
-    };
-    const sendNext = (): void => {
-      const request = requests.pop();
-      if (request === undefined) {
+/** The answers to some requests. */
+class Round {
+  readonly #start = performance.now();
+  readonly #times: number[] = [];
+  #good = 0;
+
+  /** Sends a request that was due at a time, and resolves when it is answered. */
+  send(socket: Socket, request: Buffer, dueAt: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let received = "";
+      const finish = (error?: Error): void => {
+        socket.off("data", take).off("error", finish).off("close", closed);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      const closed = (): void => {
+        finish(new Error("the receiver closed a connection"));
+      };
+      const take = (chunk: Buffer): void => {
+        received += chunk.toString("latin1");
+        const length = answerLength(received);
+        if (length === undefined || received.length < length) return;
+        this.#times.push(performance.now() - dueAt);
+        if (received.startsWith("HTTP/1.1 200")) this.#good += 1;
         finish();
-        return;
-      }
-      sentAt = performance.now();
+      };
+      socket.on("data", take).on("error", finish).on("close", closed);
       socket.write(request);
-    };
-    const take = (chunk: Buffer): void => {
-      received += chunk.toString("latin1");
-      const length = answerLength(received);
-      if (length === undefined || received.length < length) return;
-      times.push(performance.now() - sentAt);
-      if (received.startsWith("HTTP/1.1 200")) count.good += 1;
-      received = "";
-      sendNext();
-    };
-    socket.on("data", take).on("error", finish).on("close", closed);
-    sendNext();
-  });
+    });
+  }
+
+  result(): RoundResult {
+    const seconds = (performance.now() - this.#start) / 1_000;
+    const times = this.#times.sort((a, b) => a - b);
+    const at = (part: number): number => times[Math.floor((times.length - 1) * part)] ?? Number.NaN;
+    return { seconds, good: this.#good, p50Ms: at(0.5), p99Ms: at(0.99) };
+  }
 }
 
 /** Bytes of the whole answer. Undefined as long as its headers are incomplete. */

@@ -15,7 +15,14 @@ export type LoadOrder =
   /** Signs the deliveries of the next round, each with a new id. */
   | { readonly order: "sign"; readonly count: number }
   /** Sends them. The reply is a `RoundResult`. */
-  | { readonly order: "send"; readonly contender: string };
+  | { readonly order: "send"; readonly contender: string }
+  /** Signs and sends so many each second, whether or not earlier ones are answered. The same reply. */
+  | {
+      readonly order: "pace";
+      readonly contender: string;
+      readonly perSecond: number;
+      readonly seconds: number;
+    };
 
 const body = bodyOf("1 KB");
 const clients = new Map<string, KeepAliveClient>();
@@ -45,5 +52,7 @@ answerOrders(async (order: LoadOrder) => {
       return undefined;
     case "send":
       return clients.get(order.contender)?.send(requests);
+    case "pace":
+      return clients.get(order.contender)?.pace(newRequest, order.perSecond, order.seconds);
   }
 });
