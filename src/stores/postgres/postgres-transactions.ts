@@ -11,9 +11,9 @@ import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
 import { poolOptions, quotedTable } from "./options.js";
 import type { PostgresClient, PostgresClientOf, PostgresTransactionPool } from "./postgres-pool.js";
 import { query } from "./query.js";
-import { LEASE_LEFT_MS, fromNow } from "./sql-text.js";
 import { StatementLimits } from "./statement-limits.js";
 import { openTransaction, type Transaction } from "./transaction.js";
+import { beginStatement, forgetStatement, lookStatement } from "./transaction-statements.js";
 
 /** Options of `postgresTransactions`. */
 export interface PostgresTransactionsOptions<Pool extends PostgresTransactionPool> {
@@ -73,16 +73,16 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
   // TypeScript cannot resolve `PostgresClientOf` for a type parameter.
   const pool = own.pool as unknown as ClientPool<PostgresClientOf<Pool>>;
   const table = quotedTable(own.table);
-  const [beginning, forgetting] = [beginStatement(table), forgetStatement(table)];
+  const [beginning, looking] = [beginStatement(table), lookStatement(table)];
+  const forgetting = forgetStatement(table);
   const limits = new StatementLimits();
 
   const open = (key: string, retentionMs: number) => {
     const deadline = limits.deadline();
     const values = [key, retentionMs];
-    return retryConflicts(
-      () => begin(() => openTransaction(pool, limits, deadline, beginning, values)),
-      limits.mayRetry,
-    );
+    const opening = () => openTransaction(pool, limits, deadline, beginning, values);
+    const attempt = () => begin(opening, (transaction) => transaction.query(looking, values));
+    return retryConflicts(attempt, limits.mayRetry);
   };
 
   const forget = (key: string, version: unknown) => {
@@ -134,23 +134,25 @@ interface Begun<Client> {
 type Refusal = Exclude<ClaimResult, { state: "claimed" }>;
 
 /**
- * A transaction that has written the row of the key, or the reason why it cannot; undefined if a
- * concurrent change was not in its snapshot. Every failure here may be retried: the handler has not run.
+ * A transaction that has written the row of the key, or the reason why it cannot; undefined if that reason
+ * has just ended. Every failure here may be retried: the handler has not run.
  */
 async function begin<Client>(
   open: () => Promise<Transaction<Client>>,
+  look: (transaction: Transaction<Client>) => Promise<readonly unknown[]>,
 ): Promise<Begun<Client> | Refusal | undefined> {
   const transaction = await open();
+  const { rows } = transaction;
   let standing: ClaimResult | undefined;
   try {
-    standing = readClaimRow(transaction.rows);
+    standing = readClaimRow(rows) ?? readClaimRow(await look(transaction));
   } catch (error) {
     await transaction.rollBack();
     throw error;
   }
   if (standing?.state === "claimed") {
     const { takeover } = standing;
-    return { transaction, version: readVersion(transaction.rows), facts: { takeover } };
+    return { transaction, version: readVersion(rows), facts: { takeover } };
   }
   await transaction.rollBack();
   return standing;
@@ -167,48 +169,4 @@ async function complete<Client>(
     throw error;
   }
   await transaction.commit();
-}
-
-/**
- * A row that is within its retention and can be taken is an ended lease, so taking it is a takeover.
- *
- * An INSERT waits for the end of another transaction that has inserted the same key. So an advisory lock
- * is tried first, and a redelivery is answered at once. The lock ends with the transaction, as poolers in
- * transaction mode require. It only saves time: without it a redelivery would wait, but because of the row
- * it would not be processed twice.
- */
-function beginStatement(table: string): string {
-  return `WITH mine AS MATERIALIZED (
-      SELECT pg_try_advisory_xact_lock(
-        hashtextextended($1::text COLLATE "C", '${table}'::regclass::oid::bigint)
-      ) AS locked
-    ), begun AS (
-      INSERT INTO ${table} AS held (key, expires_at)
-      SELECT $1, ${fromNow("$2")} FROM mine WHERE locked
-      ON CONFLICT (key) DO UPDATE SET
-        owner = NULL,
-        lease_until = NULL,
-        expires_at = excluded.expires_at,
-        takeover = held.expires_at > clock_timestamp()
-      WHERE held.expires_at <= clock_timestamp() OR held.lease_until <= clock_timestamp()
-      RETURNING xmin::text AS version, takeover
-    ), standing AS (
-      SELECT owner, lease_until FROM ${table}
-      WHERE key = $1 AND expires_at > clock_timestamp()
-        AND (owner IS NULL OR lease_until > clock_timestamp())
-        AND NOT EXISTS (SELECT FROM begun)
-    )
-    SELECT CASE WHEN takeover THEN 'takeover' ELSE 'claimed' END AS state,
-      NULL AS retry_after_ms, version
-    FROM begun
-    UNION ALL
-    SELECT CASE WHEN owner IS NULL THEN 'completed' ELSE 'in_flight' END, ${LEASE_LEFT_MS}, NULL
-    FROM standing
-    UNION ALL
-    SELECT 'in_flight', NULL, NULL FROM mine WHERE NOT locked AND NOT EXISTS (SELECT FROM standing)`;
-}
-
-/** Deletes only that version of the row: another process may have handled the delivery since. */
-function forgetStatement(table: string): string {
-  return `DELETE FROM ${table} WHERE key = $1 AND xmin = $2::xid`;
 }

@@ -19,12 +19,23 @@ export class StatementLimits extends CallLimits {
    * as poolers in transaction mode require.
    */
   settings(ms: number, lockMs?: number): string {
-    const settings = [`SET LOCAL statement_timeout = ${String(ms)}`];
-    if (this.#noticesHangUps) {
-      settings.push(`SET LOCAL ${HANG_UP_CHECK} = ${String(HANG_UP_CHECK_MS)}`);
-    }
-    if (lockMs !== undefined) settings.push(`SET LOCAL lock_timeout = ${String(lockMs)}`);
-    return settings.join("; ");
+    return this.#settings(ms, lockMs)
+      .map(([name, value]) => `SET LOCAL ${name} = ${String(value)}`)
+      .join("; ");
+  }
+
+  /** The same settings as calls in the list of a SELECT: one statement costs less than one for each. */
+  settingCalls(ms: number): string {
+    return this.#settings(ms)
+      .map(([name, value]) => `set_config('${name}', '${String(value)}', true)`)
+      .join(", ");
+  }
+
+  #settings(ms: number, lockMs?: number): [name: string, value: number][] {
+    const settings: [string, number][] = [["statement_timeout", ms]];
+    if (this.#noticesHangUps) settings.push([HANG_UP_CHECK, HANG_UP_CHECK_MS]);
+    if (lockMs !== undefined) settings.push(["lock_timeout", lockMs]);
+    return settings;
   }
 
   /** Whether the call may be retried after `error`. Drops a setting that the server does not know. */

@@ -13,6 +13,8 @@ import type { StatementLimits } from "./statement-limits.js";
 export interface Transaction<Client> {
   /** The rows of its first statement. */
   readonly rows: readonly unknown[];
+  /** Runs another statement of the store, before the same deadline, and with its limit. */
+  query(statement: string, values: unknown[]): Promise<readonly unknown[]>;
   /** Runs the handler's work in it. If the connection breaks, rejects before the work has ended. */
   run(work: (tx: Client) => Promise<void>): Promise<void>;
   /** Rejects if it did not commit, and if that is unknown. */
@@ -37,7 +39,7 @@ const BEGIN = `BEGIN NOT DEFERRABLE; SAVEPOINT ${SAVEPOINT}`;
  * run with the application's.
  */
 const APPLICATION_LIMIT = "identity_gateway_webhooks.statement_timeout";
-const KEEP_LIMIT = `SELECT set_config('${APPLICATION_LIMIT}', current_setting('statement_timeout'), true)`;
+const KEEP_LIMIT = `set_config('${APPLICATION_LIMIT}', current_setting('statement_timeout'), true)`;
 const RESTORE_LIMIT = `SELECT set_config('statement_timeout', current_setting('${APPLICATION_LIMIT}'), true)`;
 const COMMIT = `RELEASE SAVEPOINT ${SAVEPOINT}; SELECT ${SYNCHRONOUS_COMMIT}; COMMIT`;
 const ROLLBACK = `ROLLBACK TO SAVEPOINT ${SAVEPOINT}; ROLLBACK`;
@@ -75,8 +77,7 @@ export async function openTransaction<Client extends PostgresClient>(
     const ms = deadline.remainingMs();
     const text = [
       BEGIN,
-      KEEP_LIMIT,
-      limits.settings(ms),
+      `SELECT ${KEEP_LIMIT}, ${limits.settingCalls(ms)}`,
       inlineParameters(statement, values),
       RESTORE_LIMIT,
     ].join(";\n");
@@ -93,6 +94,12 @@ export async function openTransaction<Client extends PostgresClient>(
 
   return {
     rows: await begin(),
+
+    async query(statement, values) {
+      const ms = deadline.remainingMs();
+      const text = `${limits.settings(ms)};\n${inlineParameters(statement, values)}`;
+      return lastResult(await query("the statement", clientTimeoutMs(ms), text)).rows;
+    },
 
     async run(work) {
       const { tx, close } = guardClient(client);
