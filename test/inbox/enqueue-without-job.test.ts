@@ -69,12 +69,12 @@ describePgBoss("pg-boss that makes no job", () => {
 
   it.each<[string, unknown]>([
     ["nothing", undefined],
-    ["the id of another job", "3f2504e0-4f89-41d3-9a0c-0305e82c3301"],
-  ])("a receiver answers 500 if send of pg-boss resolves to %s", async (_, sent) => {
+    ["no job", { rows: [] }],
+    ["the id of another job", { rows: [{ id: "3f2504e0-4f89-41d3-9a0c-0305e82c3301" }] }],
+  ])("a receiver answers 500 if the database of pg-boss resolves to %s", async (_, answer) => {
     const wrapped = {
       createQueue: boss.createQueue.bind(boss),
-      getJobById: boss.getJobById.bind(boss),
-      send: () => Promise.resolve(sent as string),
+      getDb: () => ({ executeSql: () => Promise.resolve(answer as { rows: unknown[] }) }),
     };
     const receiver = inboxReceiver(pgBossEnqueue({ boss: wrapped, queueName: "nowhere" }));
     expect((await receiver.receive(await alarmDelivery(1))).status).toBe(500);

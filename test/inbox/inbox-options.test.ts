@@ -15,8 +15,7 @@ import type { ConfigurationError } from "../../src/index.js";
 describe("invalid options", () => {
   const nothing = () => Promise.resolve(undefined as never);
   const boss = {
-    ...{ createQueue: nothing, send: nothing, getJobById: nothing, fetch: nothing },
-    ...{ complete: nothing, fail: nothing, getDb: () => ({ executeSql: nothing }) },
+    ...{ createQueue: nothing, fetch: nothing, getDb: () => ({ executeSql: nothing }) },
   };
   const queue = { add: nothing };
   const handlers = { new_alarm: () => undefined };
@@ -77,6 +76,11 @@ describe("invalid options", () => {
     [
       "a schema with a semicolon",
       () => pgBossConsume({ boss, handlers, schema: "a;b" }),
+      "schema must be",
+    ],
+    [
+      "a schema of pgBossEnqueue with a quote",
+      () => pgBossEnqueue({ boss, schema: 'a"b' }),
       "schema must be",
     ],
     [

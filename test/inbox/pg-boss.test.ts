@@ -86,6 +86,55 @@ describePgBoss("pg-boss", () => {
     expect(await queue.jobs()).toBe(1);
   });
 
+  it("a redelivery makes no second job while pg-boss archives the first", async () => {
+    const queue = pgBossQueue(boss, "archiving");
+    const delivery = await alarmDelivery(1);
+    // Each receiver stands for another process: its own memory does not know the delivery.
+    const receive = async () => (await inboxReceiver(queue.enqueue).receive(delivery)).status;
+    expect(await receive()).toBe(200);
+    const client = await server.pool().connect();
+    await client.query(`BEGIN; WITH archived AS (
+        DELETE FROM pgboss.job WHERE name = 'archiving' RETURNING *
+      ) INSERT INTO pgboss.archive SELECT archived.*, now() FROM archived`);
+    expect(await receive()).toBe(200);
+    await client.query("COMMIT");
+    client.release();
+    expect(await receive()).toBe(200);
+    expect(await queue.jobs()).toBe(0);
+  });
+
+  it("a new delivery is one statement, and a redelivery too", async () => {
+    const statements: string[] = [];
+    const counted = {
+      createQueue: boss.createQueue.bind(boss),
+      getDb: () => ({
+        executeSql: (text: string, values: unknown[]) => {
+          statements.push(text);
+          return boss.getDb().executeSql(text, values);
+        },
+      }),
+    };
+    const enqueue = pgBossEnqueue({ boss: counted, queueName: "counted" });
+    const delivery = await alarmDelivery(1);
+    for (const count of [1, 2]) {
+      expect((await inboxReceiver(enqueue).receive(delivery)).status).toBe(200);
+      expect(statements).toHaveLength(count);
+    }
+  });
+
+  it("a receiver puts its jobs into the schema that it was given", async () => {
+    const { default: Boss } = await import("pg-boss");
+    const other = new Boss({ connectionString: url, schema: "other", schedule: false });
+    await other.start();
+    const options = { boss: other, queueName: "own-schema" };
+    const delivery = await alarmDelivery(1, UUID);
+    expect((await inboxReceiver(pgBossEnqueue(options)).receive(delivery)).status).toBe(500);
+    const receiver = inboxReceiver(pgBossEnqueue({ ...options, schema: "other" }));
+    expect((await receiver.receive(delivery)).status).toBe(200);
+    expect(await sql("SELECT id FROM other.job")).toEqual([{ id: UUID }]);
+    await other.stop({ graceful: false });
+  });
+
   it("a receiver answers 500 if its queue was deleted, and creates it for the next attempt", async () => {
     const queue = pgBossQueue(boss, "gone");
     const receiver = inboxReceiver(queue.enqueue);

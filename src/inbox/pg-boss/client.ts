@@ -11,28 +11,6 @@ export interface PgBossQueueOptions {
   readonly retentionMinutes?: number;
 }
 
-/** The settings of a job that `send` gets. */
-export interface PgBossSendOptions {
-  readonly id: string;
-  readonly deadLetter: string;
-  readonly retryLimit: number;
-  readonly retryDelay: number;
-  readonly retryBackoff: boolean;
-  readonly expireInSeconds: number;
-  readonly retentionMinutes: number;
-}
-
-/** The methods of a started `PgBoss` (version 10) that `pgBossEnqueue` calls. */
-export interface PgBossProducer {
-  createQueue(name: string, options?: PgBossQueueOptions): PromiseLike<unknown>;
-  send(name: string, data: object, options: PgBossSendOptions): PromiseLike<string | null>;
-  getJobById(
-    name: string,
-    id: string,
-    options?: { readonly includeArchive: boolean },
-  ): PromiseLike<unknown>;
-}
-
 /** The fields of a job that the worker reads. */
 export interface PgBossJob {
   readonly id: string;
@@ -53,6 +31,11 @@ export interface PgBossJob {
 /** The method of a `PgBoss` (version 10) that gives access to its database. */
 export interface PgBossDatabase {
   getDb(): { executeSql(text: string, values: unknown[]): PromiseLike<{ rows: unknown[] }> };
+}
+
+/** The methods of a started `PgBoss` (version 10) that `pgBossEnqueue` calls. */
+export interface PgBossProducer extends PgBossDatabase {
+  createQueue(name: string, options?: PgBossQueueOptions): PromiseLike<unknown>;
 }
 
 /** The methods of a started `PgBoss` (version 10) that `pgBossConsume` calls. */

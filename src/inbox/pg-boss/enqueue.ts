@@ -13,6 +13,8 @@ import {
   type RetryOptions,
 } from "../queue-options.js";
 import type { PgBossProducer } from "./client.js";
+import { addJob, type JobSettings } from "./new-job.js";
+import { schemaOption } from "./sql.js";
 
 /** Options of `pgBossEnqueue`. */
 export interface PgBossEnqueueOptions extends RetryOptions {
@@ -38,6 +40,8 @@ export interface PgBossEnqueueOptions extends RetryOptions {
    * 3 153 600 000 000, default 31 536 000 000 (365 days).
    */
   pendingRetentionMs?: number | undefined;
+  /** The schema that the PgBoss uses. Default `"pgboss"`. */
+  schema?: string | undefined;
 }
 
 /** Every delivery waits for the creation of the queues, so a dead connection must not block it forever. */
@@ -52,6 +56,7 @@ const OPTION_NAMES = [
   "retryDelayMs",
   "expireInMs",
   "pendingRetentionMs",
+  "schema",
 ];
 // pg-boss refuses 24 hours and more.
 const EXPIRE_IN = { fallback: 900_000, min: 1_000, max: 86_399_000 };
@@ -63,7 +68,8 @@ const PENDING_RETENTION = {
 
 /**
  * Makes the `enqueue` of an inbox that writes to a queue of pg-boss. Each job is one row in PostgreSQL,
- * committed before the gateway is answered.
+ * committed before the gateway is answered. The inbox writes it by a statement of its own: pg-boss's `send`
+ * would need two further round trips to find a job that is archived.
  *
  * A redelivery makes no second job as long as pg-boss keeps the first one, archived jobs included. How long
  * that is depends on pg-boss's `archiveCompletedAfterSeconds` and `deleteAfterDays`: 7 days and 12 hours by
@@ -85,20 +91,21 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
   const own = ownQueueOptions("pgBossEnqueue", options, OPTION_NAMES);
   const { boss, queueName = DEFAULT_QUEUE_NAME } = own;
   const { deadLetterQueueName: deadLetter = `${queueName}-dead` } = own;
-  checkBoss(boss, ["createQueue", "send", "getJobById"]);
+  checkBoss(boss, ["createQueue", "getDb"]);
   checkQueueName("queueName", queueName);
   checkQueueName("deadLetterQueueName", deadLetter);
   if (queueName === deadLetter) {
     const rule = "deadLetterQueueName must be another queue than queueName";
     throw new ConfigurationError("invalid_option", rule);
   }
-  const settings = settingsOf(own);
+  const schema = schemaOption(own.schema);
+  const settings = settingsOf(own, deadLetter);
   let queuesCreated: Promise<void> | undefined;
 
   const createQueues = async (): Promise<void> => {
     await boss.createQueue(deadLetter, { name: deadLetter });
     // Our jobs have these settings themselves. The queue needs them for jobs that others put into it.
-    await boss.createQueue(queueName, { name: queueName, deadLetter, ...settings });
+    await boss.createQueue(queueName, { name: queueName, ...settings });
   };
 
   const createQueuesInTime = async (): Promise<void> => {
@@ -110,22 +117,12 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
     }
   };
 
-  const isKnown = async (id: string): Promise<boolean> => {
-    const job = await boss.getJobById(queueName, id, { includeArchive: true });
-    return job !== null && job !== undefined;
-  };
-
   return async (job) => {
     queuesCreated ??= createQueuesInTime();
     await queuesCreated;
     const id = await pgBossJobId(job.id);
-    // `send` only finds a known id among jobs that are not archived yet, 12 hours by default. The
-    // gateway's attempts span 36 hours.
-    if (await isKnown(id)) return;
-    if ((await boss.send(queueName, job, { id, deadLetter, ...settings })) === id) return;
-    // `send` resolves to null for a known id, but also if the queue does not exist or its policy refuses
-    // the job. A 200 would then lose the delivery.
-    if (await isKnown(id)) return;
+    if (await addJob(boss, schema, queueName, settings, id, job)) return;
+    // A 200 would lose the delivery.
     queuesCreated = undefined;
     throw new QueueError(
       `pg-boss took no job into the queue ${queueName}: it must exist, with the policy "standard"`,
@@ -133,7 +130,7 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
   };
 }
 
-function settingsOf(options: PgBossEnqueueOptions) {
+function settingsOf(options: PgBossEnqueueOptions, deadLetter: string): JobSettings {
   const retryDelayMs = integerOption(
     "retryDelayMs",
     options.retryDelayMs,
@@ -143,6 +140,7 @@ function settingsOf(options: PgBossEnqueueOptions) {
   const { pendingRetentionMs } = options;
   const retentionMs = integerOption("pendingRetentionMs", pendingRetentionMs, PENDING_RETENTION);
   return {
+    deadLetter,
     retryLimit: integerOption("retryLimit", options.retryLimit, RETRY_OPTIONS.retryLimit),
     retryDelay: Math.ceil(retryDelayMs / 1000),
     retryBackoff: true,
