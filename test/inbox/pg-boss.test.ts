@@ -103,7 +103,7 @@ describePgBoss("pg-boss", () => {
     expect(await queue.jobs()).toBe(0);
   });
 
-  it("a new delivery is one statement, and a redelivery too", async () => {
+  it("a new delivery is one statement, and a redelivery two", async () => {
     const statements: string[] = [];
     const counted = {
       createQueue: boss.createQueue.bind(boss),
@@ -116,7 +116,7 @@ describePgBoss("pg-boss", () => {
     };
     const enqueue = pgBossEnqueue({ boss: counted, queueName: "counted" });
     const delivery = await alarmDelivery(1);
-    for (const count of [1, 2]) {
+    for (const count of [1, 3]) {
       expect((await inboxReceiver(enqueue).receive(delivery)).status).toBe(200);
       expect(statements).toHaveLength(count);
     }

@@ -13,8 +13,8 @@ export interface JobSettings {
 }
 
 /**
- * Puts a job into the queue unless it is known, in one statement. Resolves to whether the queue has the job
- * now. Rejects if the database does, or if pg-boss is stopped.
+ * Puts a job into the queue unless it is known. Resolves to whether the queue has the job now. Rejects if
+ * the database does, or if pg-boss is stopped.
  */
 export async function addJob(
   boss: PgBossDatabase,
@@ -24,43 +24,44 @@ export async function addJob(
   id: string,
   job: InboxJob,
 ): Promise<boolean> {
+  const returnsId = async (text: string, values: unknown[]): Promise<boolean> =>
+    (await runSql(boss, text, values)).some((row) => row["id"] === id);
   const values = [
     ...[queueName, id, JSON.stringify(job), settings.deadLetter, settings.expireInSeconds],
     ...[settings.retentionMinutes, settings.retryLimit, settings.retryDelay, settings.retryBackoff],
   ];
-  const add = async () => {
-    const rows = await runSql(boss, addStatement(schema), values);
-    return rows.some((row) => row["id"] === id);
-  };
-  // The second time it sees a job that was added since the first time began.
-  return (await add()) || (await add());
+  if (await returnsId(addStatement(schema), values)) return true;
+  return await returnsId(knownStatement(schema), [queueName, id]);
 }
 
 /**
- * Returns the id if the queue has the job: as a new one, or since earlier. pg-boss's own `send` finds a
- * known id only among jobs that are not archived yet, 12 hours by default. The gateway's attempts span 36
- * hours.
+ * Returns the id of the new job, and nothing if the job is known, if the queue does not exist, or if its
+ * policy refuses the job. pg-boss's own `send` finds a known id only among jobs that are not archived yet,
+ * 12 hours by default. The gateway's attempts span 36 hours.
  *
- * `known` and the insert read the same snapshot, so a job that is being archived meanwhile is found too.
- * Nothing is returned if the queue does not exist, or if its policy refuses the job.
+ * It looks at jobs and archive in one snapshot, so it also finds a job that is being archived meanwhile:
+ * `ON CONFLICT` alone would wait for the end of that and then insert. As one statement with
+ * `knownStatement` it would take the server a quarter longer for every delivery.
  */
 function addStatement(schema: string): string {
   return `
-    WITH known AS MATERIALIZED (
-      SELECT id FROM ${schema}.job WHERE name = $1 AND id = $2
-      UNION ALL
-      SELECT id FROM ${schema}.archive WHERE name = $1 AND id = $2
-    ), added AS (
-      INSERT INTO ${schema}.job (
-        id, name, data, dead_letter, expire_in, keep_until,
-        retry_limit, retry_delay, retry_backoff, policy
-      )
-      SELECT $2::uuid, name, $3::jsonb, $4, $5 * interval '1 s', now() + $6 * interval '1 min',
-        $7::int, $8::int, $9::bool, policy
-      FROM ${schema}.queue
-      WHERE name = $1 AND NOT EXISTS (SELECT FROM known)
-      ON CONFLICT DO NOTHING
-      RETURNING id
+    INSERT INTO ${schema}.job (
+      id, name, data, dead_letter, expire_in, keep_until,
+      retry_limit, retry_delay, retry_backoff, policy
     )
-    SELECT id FROM known UNION ALL SELECT id FROM added`;
+    SELECT $2::uuid, name, $3::jsonb, $4, $5 * interval '1 s', now() + $6 * interval '1 min',
+      $7::int, $8::int, $9::bool, policy
+    FROM ${schema}.queue
+    WHERE name = $1
+      AND NOT EXISTS (SELECT FROM ${schema}.job WHERE name = $1 AND id = $2::uuid)
+      AND NOT EXISTS (SELECT FROM ${schema}.archive WHERE name = $1 AND id = $2::uuid)
+    ON CONFLICT DO NOTHING
+    RETURNING id`;
+}
+
+function knownStatement(schema: string): string {
+  return `
+    SELECT id FROM ${schema}.job WHERE name = $1 AND id = $2
+    UNION ALL
+    SELECT id FROM ${schema}.archive WHERE name = $1 AND id = $2`;
 }
