@@ -8,8 +8,9 @@ import {
 } from "../transactional-store.js";
 import { readClaimRow, readVersion } from "./claim-row.js";
 import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
-import { poolOptions, quotedTable } from "./options.js";
+import { poolOptions, prepareOption, quotedTable } from "./options.js";
 import type { PostgresClient, PostgresClientOf, PostgresTransactionPool } from "./postgres-pool.js";
+import { PreparedStatements } from "./prepared-statements.js";
 import { query } from "./query.js";
 import { StatementLimits } from "./statement-limits.js";
 import { openTransaction, type Transaction } from "./transaction.js";
@@ -28,6 +29,12 @@ export interface PostgresTransactionsOptions<Pool extends PostgresTransactionPoo
    * first. Default `gateway_deliveries`. Give each application its own table.
    */
   readonly table?: string | undefined;
+  /**
+   * Whether connections prepare the statement that each transaction begins with, so that the server parses
+   * and plans it once and not for every delivery. Default false: behind a pooler in transaction mode
+   * (PgBouncer) it makes deliveries slower, although not wrong.
+   */
+  readonly prepare?: boolean | undefined;
 }
 
 /** A `TransactionalStore` on a table of PostgreSQL. `Tx` is the type of the pool's clients. */
@@ -69,19 +76,24 @@ export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, Postgr
 export function postgresTransactions<Pool extends PostgresTransactionPool>(
   options: PostgresTransactionsOptions<Pool>,
 ): PostgresTransactions<PostgresClientOf<Pool>> {
-  const own = poolOptions("postgresTransactions", options, ["query", "connect"]);
+  const own = poolOptions("postgresTransactions", options, ["query", "connect"], ["prepare"]);
   // TypeScript cannot resolve `PostgresClientOf` for a type parameter.
   const pool = own.pool as unknown as ClientPool<PostgresClientOf<Pool>>;
   const table = quotedTable(own.table);
   const [beginning, looking] = [beginStatement(table), lookStatement(table)];
   const forgetting = forgetStatement(table);
   const limits = new StatementLimits();
+  const prepared = prepareOption(own.prepare) ? new PreparedStatements() : undefined;
 
   const open = (key: string, retentionMs: number) => {
     const deadline = limits.deadline();
     const values = [key, retentionMs];
-    const opening = () => openTransaction(pool, limits, deadline, beginning, values);
-    const attempt = () => begin(opening, (transaction) => transaction.query(looking, values));
+    const opening = { limits, deadline, prepared, statement: beginning, values };
+    const attempt = () =>
+      begin(
+        () => openTransaction(pool, opening),
+        (transaction) => transaction.query(looking, values),
+      );
     return retryConflicts(attempt, limits.mayRetry);
   };
 

@@ -6,6 +6,7 @@ import { connect, lastResult } from "./connection.js";
 import { SQLSTATE, sqlStateOf } from "./errors.js";
 import { guardClient } from "./guarded-client.js";
 import type { PostgresClient } from "./postgres-pool.js";
+import type { PreparedStatements } from "./prepared-statements.js";
 import { inlineParameters, SYNCHRONOUS_COMMIT } from "./sql-text.js";
 import type { StatementLimits } from "./statement-limits.js";
 
@@ -47,13 +48,20 @@ const ROLLBACK = `ROLLBACK TO SAVEPOINT ${SAVEPOINT}; ROLLBACK`;
 /** With a very short `dependencyTimeoutMs`, a slow server alone must not cost the connection. */
 const MIN_ROLLBACK_MS = 1_000;
 
-/** Begins a transaction on a client of `pool`, and runs `statement` in it, both before `deadline`. */
+/** The first statement of a transaction, and its limits. */
+export interface Opening {
+  readonly limits: StatementLimits;
+  readonly deadline: Deadline;
+  /** Runs the statement by its name. */
+  readonly prepared: PreparedStatements | undefined;
+  readonly statement: string;
+  readonly values: unknown[];
+}
+
+/** Begins a transaction on a client of `pool`, and runs its first statement, both before the deadline. */
 export async function openTransaction<Client extends PostgresClient>(
   pool: { connect(): Promise<Client> },
-  limits: StatementLimits,
-  deadline: Deadline,
-  statement: string,
-  values: unknown[],
+  { limits, deadline, prepared, statement, values }: Opening,
 ): Promise<Transaction<Client>> {
   const { client, broken, query, release, close } = await connect(pool, deadline);
   let mayBeEndedByHandler = false;
@@ -73,16 +81,32 @@ export async function openTransaction<Client extends PostgresClient>(
     return true;
   };
 
-  const begin = async (): Promise<readonly unknown[]> => {
+  const send = async (first: string, before = ""): Promise<readonly unknown[]> => {
     const ms = deadline.remainingMs();
     const text = [
-      BEGIN,
+      before + BEGIN,
       `SELECT ${KEEP_LIMIT}, ${limits.settingCalls(ms)}`,
-      inlineParameters(statement, values),
+      first,
       RESTORE_LIMIT,
     ].join(";\n");
+    return lastResult(await query("BEGIN", clientTimeoutMs(ms), text), 1).rows;
+  };
+
+  const sendPrepared = async (statements: PreparedStatements): Promise<readonly unknown[]> => {
     try {
-      return lastResult(await query("BEGIN", clientTimeoutMs(ms), text), 1).rows;
+      const rows = await send(statements.execute(client, statement, values));
+      statements.note(client, statement);
+      return rows;
+    } catch (error) {
+      if (!statements.isWrong(client, statement, error)) throw error;
+      return send(inlineParameters(statement, values), "ROLLBACK; ");
+    }
+  };
+
+  const begin = async (): Promise<readonly unknown[]> => {
+    try {
+      if (prepared !== undefined) return await sendPrepared(prepared);
+      return await send(inlineParameters(statement, values));
     } catch (error) {
       if (error instanceof DeadlineError) await close(error);
       else await end("ROLLBACK");
@@ -95,9 +119,9 @@ export async function openTransaction<Client extends PostgresClient>(
   return {
     rows: await begin(),
 
-    async query(statement, values) {
+    async query(next, parameters) {
       const ms = deadline.remainingMs();
-      const text = `${limits.settings(ms)};\n${inlineParameters(statement, values)}`;
+      const text = `${limits.settings(ms)};\n${inlineParameters(next, parameters)}`;
       return lastResult(await query("the statement", clientTimeoutMs(ms), text)).rows;
     },
 
