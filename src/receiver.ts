@@ -72,9 +72,8 @@ export function createWebhookReceiver<Tx = never>(
   const handling: Handling = isTransactional(store)
     ? new TransactionalHandling(store, settings, log)
     : new LeasedHandling(store, settings, log);
-  // From the arrival of a request. A handler that is given up has left its slot by then, unless the runtime
-  // no longer calls its timers. A discarded transaction makes the most other calls: the secret, the schemas,
-  // and the begin and end of two transactions.
+  // From a request's arrival. A handler that is given up has left its slot by then, unless its timers are
+  // never called. The six: secret, schemas, and begin and end of two transactions if one is discarded.
   const slotMaxMs = handlerMaxMs + 6 * dependencyTimeoutMs;
   const limit = new ConcurrencyLimit(maxConcurrentDeliveries, slotMaxMs);
   const inFlight = new InFlightCount();
@@ -137,8 +136,7 @@ export function createWebhookReceiver<Tx = never>(
       if (limit.isReached()) {
         return end(trace, { outcome: "overloaded", retryAfterMs: spreadRetryAfterMs(id) });
       }
-      // Claims the delivery, runs the handler and settles the claim: see leased-handling.ts and
-      // transactional-handling.ts.
+      // Claims the delivery, runs the handler and settles the claim.
       const handled = handling.handle({ headers, rawBody, call: route, trace });
       // A synchronous delivery has ended and takes no slot.
       if (!("then" in handled)) return end(trace, handled);
