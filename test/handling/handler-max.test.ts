@@ -76,7 +76,10 @@ describe("handlers that never settle", () => {
     await vi.advanceTimersByTimeAsync(0);
     expect(spy.count("complete")).toBe(1);
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "duplicate" });
-    expect(linesWith(lines, "handled, but after it was given up")).toHaveLength(1);
+    const { id, type } = run.context;
+    expect(linesWith(lines, "handled, but after it was given up")).toMatchObject([
+      { details: { id, type } },
+    ]);
     expect(reports.filter(({ late }) => late)).toHaveLength(1);
     expect(vi.getTimerCount()).toBe(0);
   });

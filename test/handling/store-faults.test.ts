@@ -190,6 +190,22 @@ describe("failed releases", () => {
     expect(reports.at(-1)).toMatchObject({ takeover: true });
   });
 
+  it("a failure is answered when the store has released its claim, so that the next attempt can run", async () => {
+    const released = deferred();
+    const store: DeliveryStore = { ...memoryStore(), release: () => released.promise };
+    const releasing = firstCall(store, "release");
+    const { handler, start } = heldHandler();
+    const run = await start(alarmReceiver(handler, { store, logger: false }), await delivery());
+    let isAnswered = false;
+    void run.answer.then(() => (isAnswered = true));
+    run.reject(new Error("fails"));
+    await releasing;
+    await vi.advanceTimersByTimeAsync(0);
+    expect(isAnswered).toBe(false);
+    released.resolve();
+    expect(await run.answer).toMatchObject({ status: 500, outcome: "handler_failed" });
+  });
+
   it("a hanging release does not keep the lease: after it ends, a redelivery takes over", async () => {
     const spy = spiedStore({ release: never<void> });
     const releasing = firstCall(spy.store, "release");
