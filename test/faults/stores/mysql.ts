@@ -30,7 +30,8 @@ export async function openMysql(setup: Setup): Promise<StoreServer> {
       if (!isClosed) await server.start();
     },
     lock: (ms) => hold(pool, ["LOCK TABLES gateway_deliveries WRITE"], ms),
-    lockRows: (ms) => hold(pool, ["START TRANSACTION", LOCK_ROWS], ms),
+    // A server that is down has no rows to lock.
+    lockRows: (ms) => hold(pool, ["START TRANSACTION", LOCK_ROWS], ms).catch(() => undefined),
     mostConnections: () => undefined,
     async read() {
       const storedIds = await readIds(pool, "SELECT `key` AS id FROM gateway_deliveries");
@@ -49,7 +50,7 @@ async function readIds(pool: Pool, sql: string): Promise<readonly string[]> {
   return rows.map(({ id }) => String(id));
 }
 
-/** Runs statements that lock, and ends their locks after `ms`. */
+/** Runs statements that lock, and ends their locks after `ms`, or when the server crashes. */
 async function hold(pool: Pool, statements: readonly string[], ms: number): Promise<void> {
   const stranger = await pool.getConnection();
   try {
@@ -57,7 +58,8 @@ async function hold(pool: Pool, statements: readonly string[], ms: number): Prom
     await wait(ms);
     await stranger.query("ROLLBACK");
     await stranger.query("UNLOCK TABLES");
-  } finally {
     stranger.release();
+  } catch {
+    stranger.destroy();
   }
 }

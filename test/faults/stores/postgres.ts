@@ -35,7 +35,8 @@ export async function openPostgres(setup: Setup): Promise<StoreServer> {
       if (!isClosed) await server.start();
     },
     lock: (ms) => hold(pool, "LOCK TABLE gateway_deliveries IN ACCESS EXCLUSIVE MODE", ms),
-    lockRows: (ms) => hold(pool, LOCK_ROWS, ms),
+    // A server that is down has no rows to lock.
+    lockRows: (ms) => hold(pool, LOCK_ROWS, ms).catch(() => undefined),
     mostConnections: counter.most,
     read: () => readContent(setup, pool),
     async close() {
@@ -71,16 +72,21 @@ function countConnections(pool: pg.Pool) {
   };
 }
 
-/** Runs `statement` in a transaction that stays open for `ms`. */
+/** Runs `statement` in a transaction that stays open for `ms`, or until the server crashes. */
 async function hold(pool: pg.Pool, statement: string, ms: number): Promise<void> {
   const stranger = await pool.connect();
+  // Without a listener the error of a crash would end the run.
+  const ignore = (): void => undefined;
+  stranger.on("error", ignore);
   try {
     await stranger.query("BEGIN");
     await stranger.query(statement);
     await wait(ms);
     await stranger.query("ROLLBACK");
-  } finally {
+    stranger.off("error", ignore);
     stranger.release();
+  } catch {
+    stranger.release(true);
   }
 }
 
