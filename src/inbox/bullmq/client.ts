@@ -12,6 +12,7 @@ export interface BullmqAddOptions {
 
 /** The method of a BullMQ `Queue` that `bullmqEnqueue` calls. */
 export interface BullmqQueue {
+  readonly name?: string | undefined;
   add(name: string, data: object, options: BullmqAddOptions): PromiseLike<unknown>;
 }
 
@@ -35,6 +36,8 @@ export interface BullmqJob {
   readonly opts: { readonly attempts?: number | undefined; readonly backoff?: unknown };
   /** Replaces the data in the queue. */
   updateData(data: object): PromiseLike<unknown>;
+  /** Renews the lock for `duration` milliseconds. Resolves to 0 if another worker may have the job. */
+  extendLock(token: string, duration: number): PromiseLike<number>;
 }
 
 /** The function that BullMQ calls with each job. */

@@ -36,7 +36,17 @@ const SAME_ERROR_MS = 60_000;
 /** How often workers look for unreported dead jobs: BullMQ's default of `stalledInterval`. */
 const WATCH_INTERVAL_MS = 30_000;
 const MAX_GRACE_MS = 10_000;
-const OPTION_NAMES = ["Worker", "queueName", "workerOptions", "handlers", "onJob", "logger"];
+/** BullMQ's default of `lockDuration`. */
+const LOCK_DURATION_MS = 30_000;
+const OPTION_NAMES = [
+  "Worker",
+  "queueName",
+  "workerOptions",
+  "handlers",
+  "onJob",
+  "logger",
+  "telemetry",
+];
 
 /**
  * Handles the jobs of a BullMQ queue with the typed handlers of a receiver.
@@ -83,18 +93,23 @@ export function bullmqConsume<Options extends object>(
   const runner = new JobRunner(
     rest,
     (id) => `deadDeliveries({ queue }).replay([${JSON.stringify(id)}])`,
+    queueName,
   );
   const { log } = runner;
-  const jobs: RunningJobs = new RunningJobs(runner, async (jobId) => {
+  const {
+    settings,
+    stalledInterval,
+    lockDuration = LOCK_DURATION_MS,
+  } = workerOptions as {
+    readonly settings?: object;
+    readonly stalledInterval?: number;
+    readonly lockDuration?: number;
+  };
+  const jobs: RunningJobs = new RunningJobs(runner, lockDuration, async (jobId) => {
     const redis = await redisOf(worker);
     return redis.hdel(worker.toKey(jobId), "failedReason", "stacktrace");
   });
-
-  const { settings, stalledInterval } = workerOptions as {
-    readonly settings?: object;
-    readonly stalledInterval?: number;
-  };
-  const worker = new Worker(queueName, (job) => jobs.process(job), {
+  const worker = new Worker(queueName, (job, token) => jobs.process(job, token), {
     maxStalledCount: RETRY_OPTIONS.retryLimit.fallback,
     ...workerOptions,
     settings: { ...settings, backoffStrategy: backoffDelay },

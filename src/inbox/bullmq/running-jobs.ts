@@ -18,6 +18,7 @@ const REMOVE_RETRY_MS = 1_000;
 /** The jobs that a worker runs: runs the handler of each, and reports it when BullMQ has its result. */
 export class RunningJobs {
   readonly #runner: JobRunner;
+  readonly #lockDurationMs: number;
   readonly #forgetFailures: (jobId: string) => Promise<unknown>;
   readonly #controllers = new Map<string, AbortController>();
   /** Failed runs that BullMQ has not written yet. */
@@ -29,14 +30,20 @@ export class RunningJobs {
    * `forgetFailures` removes the messages of earlier failures from a job. BullMQ keeps them with a
    * completed job.
    */
-  constructor(runner: JobRunner, forgetFailures: (jobId: string) => Promise<unknown>) {
+  constructor(
+    runner: JobRunner,
+    lockDurationMs: number,
+    forgetFailures: (jobId: string) => Promise<unknown>,
+  ) {
     this.#runner = runner;
+    this.#lockDurationMs = lockDurationMs;
     this.#forgetFailures = forgetFailures;
   }
 
   /** BullMQ's processor. Rejects with `JobFailure` if BullMQ must fail the job. */
-  async process(job: BullmqJob): Promise<void> {
+  async process(job: BullmqJob, token = ""): Promise<void> {
     const { id = "" } = job;
+    await this.#keepLock(job, token);
     const controller = new AbortController();
     const { signal } = controller;
     this.#reportUnwritten(id, "refused");
@@ -101,6 +108,30 @@ export class RunningJobs {
   /** Resolves when no handler runs. */
   idle(): Promise<unknown> {
     return this.#handlers.waitUntilIdle(Infinity);
+  }
+
+  /**
+   * Renews the lock of a job that arrived late, because the network or a pause of the process held it
+   * back. Rejects if the lock is lost: another worker runs the job, and BullMQ refuses a result of this one.
+   */
+  async #keepLock(job: BullmqJob, token: string): Promise<void> {
+    // BullMQ renews locks at half of their duration, so a younger lock outlives the first renewal.
+    if (Date.now() - (job.processedOn ?? 0) < this.#lockDurationMs / 2) return;
+    const details = { id: deliveryIdOfBullmqJob(job.id ?? ""), type: jobNameOf(job.data).type };
+    try {
+      const renewing = job.extendLock(token, this.#lockDurationMs);
+      if ((await within(WRITE_TIMEOUT_MS, "BullMQ's renewal of a lock", renewing)) > 0) return;
+    } catch (thrown) {
+      const error = queueErrorOf("BullMQ", thrown);
+      this.#runner.log.error("the lock of a late job could not be renewed: the job runs later", {
+        ...details,
+        error,
+      });
+      throw new JobFailure(error);
+    }
+    const line = "a job arrived after its lock had expired: it is left to another worker";
+    this.#runner.log.error(line, details);
+    throw new JobFailure(new JobLockLostError());
   }
 
   #reportUnwritten(id: string, response: EngineResponse): boolean {
