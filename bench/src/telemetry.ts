@@ -1,0 +1,51 @@
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { runFresh } from "./fresh-process.js";
+import { duration, ratio } from "./report/markdown.js";
+import { median } from "./statistics.js";
+import { VARIANTS, type PairRequest, type PairResult, type Variant } from "./telemetry/variants.js";
+
+// What telemetry adds to one delivery: pairs of receivers in the same process, each pair in several
+// processes. `--before DIR` also compares with the build in DIR/dist.
+const PROCESSES = 5;
+const ROUNDS = 81;
+/** The bounds, as ratios. */
+const MUST: Partial<Record<Variant, number>> = {
+  ...{ before: 1.01, channel: 1.01, text: 1.15, metrics: 1.15 },
+};
+
+const { values } = parseArgs({ options: { before: { type: "string" } } });
+const measured = (Object.keys(VARIANTS) as Variant[]).filter(
+  (variant) => variant !== "nothing" && (variant !== "before" || values.before !== undefined),
+);
+
+const rows: string[] = [];
+for (const variant of measured) {
+  const request: PairRequest = { variant, rounds: ROUNDS, before: values.before };
+  const results: PairResult[] = [];
+  for (let run = 0; run < PROCESSES; run++) {
+    const script = new URL("./telemetry/child.js", import.meta.url);
+    results.push((await runFresh(script, { args: [JSON.stringify(request)] })) as PairResult);
+  }
+  const ratios = results.map((one) => one.ratio).sort((a, b) => a - b);
+  const middle = median(ratios);
+  const added = median(results.map(({ ratio: of, baseNs }) => (of - 1) * baseNs));
+  const must = MUST[variant];
+  rows.push(
+    `| ${VARIANTS[variant]} | ${ratio(middle)} | ${ratio(ratios[0] ?? middle)} to ${ratio(ratios.at(-1) ?? middle)} | ${added < 0 ? "−" : ""}${duration(Math.abs(added))} | ${must === undefined ? "" : `≤ ${ratio(must)}`} |`,
+  );
+}
+
+const text = [
+  `Node ${process.versions.node}; ${new Date().toISOString().slice(0, 10)}; an alarm of 1 KB in process, memory store, synchronous handler; medians of ${PROCESSES} processes with ${ROUNDS} rounds each; npm run bench:telemetry.`,
+  "",
+  "| what | ratio | least to largest | added | must |",
+  "| --- | ---: | ---: | ---: | ---: |",
+  ...rows,
+  "",
+].join("\n");
+console.log(text);
+writeFileSync(
+  new URL("../results/telemetry.md", import.meta.url),
+  `# What telemetry costs\n\n${text}`,
+);

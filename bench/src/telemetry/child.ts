@@ -1,0 +1,118 @@
+import type { MetricReader as Reader } from "@opentelemetry/sdk-metrics";
+import * as core from "identity-gateway-webhooks";
+import type { Telemetry, WebhookReceiver } from "identity-gateway-webhooks";
+import { pathToFileURL } from "node:url";
+import { bodyOf, SECRET } from "../deliveries.js";
+import { reply } from "../fresh-process.js";
+import { asynchronous } from "../in-process/cases.js";
+import { gatewayDelivery } from "../in-process/contenders.js";
+import { measureRounds, medianOf, ratioOf } from "../rounds.js";
+import type { PairRequest, PairResult, Variant } from "./variants.js";
+
+type Core = typeof core;
+
+const { variant, rounds, before } = JSON.parse(process.argv[2] ?? "{}") as PairRequest;
+const BATCH = 500;
+const WARM_UP_ROUNDS = 40;
+
+/** Loads only what a variant needs: the SDK makes some functions of Node slower for all. */
+async function makerOf(name: Variant): Promise<() => WebhookReceiver> {
+  switch (name) {
+    case "nothing":
+      return () => withoutChannel(() => receiverOf(core));
+    case "channel":
+      return () => receiverOf(core);
+    case "before": {
+      const index = pathToFileURL(`${String(before)}/dist/index.js`).href;
+      const old = (await import(index)) as Core;
+      return () => receiverOf(old);
+    }
+    case "text":
+      return () => {
+        const receiver = receiverOf(core);
+        core.metricsText(receiver);
+        return receiver;
+      };
+    default: {
+      const telemetry = await telemetryOf(name);
+      return () => receiverOf(core, telemetry);
+    }
+  }
+}
+
+const handlers = { new_alarm: handle, delete_my_data_event: handle };
+let handled: unknown;
+/** Stores a record, so that the compiler cannot optimize its creation away. */
+function handle(record: unknown): void {
+  handled = record;
+}
+
+function receiverOf({ createWebhookReceiver }: Core, telemetry?: Telemetry): WebhookReceiver {
+  return createWebhookReceiver({ secret: SECRET, handlers, telemetry });
+}
+
+/** As on a runtime without tracing channels. */
+function withoutChannel<Result>(make: () => Result): Result {
+  const { getBuiltinModule } = process;
+  Object.assign(process, { getBuiltinModule: undefined });
+  try {
+    return make();
+  } finally {
+    Object.assign(process, { getBuiltinModule });
+  }
+}
+
+/** What the SDK of a user runs: spans in batches, and an exporter that drops them. */
+async function telemetryOf(name: Variant): Promise<Telemetry> {
+  const { openTelemetry } = await import("identity-gateway-webhooks/opentelemetry");
+  if (name === "noop") return openTelemetry();
+  const { MeterProvider, MetricReader } = await import("@opentelemetry/sdk-metrics");
+  class SilentReader extends MetricReader {
+    protected override onForceFlush = () => Promise.resolve();
+    protected override onShutdown = () => Promise.resolve();
+  }
+  const meterProvider = new MeterProvider({ readers: [new SilentReader() as Reader] });
+  if (name === "metrics") return openTelemetry({ meterProvider, spans: false });
+  const { context } = await import("@opentelemetry/api");
+  const { AsyncLocalStorageContextManager } = await import("@opentelemetry/context-async-hooks");
+  const { BasicTracerProvider, BatchSpanProcessor } = await import("@opentelemetry/sdk-trace-base");
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  const exporter = {
+    export: (_spans: unknown, done: (result: { code: number }) => void) => {
+      done({ code: 0 });
+    },
+    shutdown: () => Promise.resolve(),
+  };
+  const spanProcessors = [new BatchSpanProcessor(exporter)];
+  return openTelemetry({
+    meterProvider,
+    tracerProvider: new BasicTracerProvider({ spanProcessors }),
+  });
+}
+
+async function caseOf(name: Variant) {
+  const make = await makerOf(name);
+  const body = bodyOf("1 KB");
+  let receiver = make();
+  return asynchronous(
+    name,
+    BATCH,
+    () => gatewayDelivery(body),
+    (delivery) => receiver.receive(delivery),
+    (answer) => (answer as { outcome: string }).outcome === "handled" && handled !== undefined,
+    () => {
+      receiver = make();
+    },
+  );
+}
+
+const base: Variant = variant === "channel" ? "nothing" : "channel";
+const cases = [await caseOf(base), await caseOf(variant)];
+const samples = await measureRounds(cases, { rounds, warmUp: WARM_UP_ROUNDS });
+const result: PairResult = {
+  ratio:
+    variant === "before" ? 1 / ratioOf(samples, variant, base) : ratioOf(samples, variant, base),
+  baseNs: medianOf(samples, base),
+  ownNs: medianOf(samples, variant),
+};
+reply(result);
