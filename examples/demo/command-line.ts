@@ -12,8 +12,9 @@ const STORES = {
 
 export type StoreName = keyof typeof STORES;
 
-/** What the demo shows: every fixture, or a restart on a store that survives the process. */
+/** What the demo shows: every fixture, planted failures, or a restart on a store that survives the process. */
 export type Command =
+  | { readonly show: "monitor" }
   | { readonly show: "fixtures"; readonly folder: string | undefined }
   /** `url` of the server. Undefined for SQLite, D1 and DynamoDB. */
   | { readonly show: "restart"; readonly store: StoreName; readonly url: string | undefined };
@@ -24,7 +25,7 @@ export class UsageError extends Error {
 }
 
 /**
- * Reads `[folder]` or `--store <name> [--url <url>]`.
+ * Reads `[folder]`, `--monitor` or `--store <name> [--url <url>]`.
  *
  * @throws UsageError for anything else, and for a server without a URL.
  */
@@ -32,6 +33,12 @@ export function readCommand(args: readonly string[], env: NodeJS.ProcessEnv): Co
   const { values, positionals } = parse(args);
   const [folder, ...more] = positionals;
   if (more.length > 0) throw new UsageError("one folder of fixtures at a time");
+  if (values.monitor === true) {
+    if (folder !== undefined || values.store !== undefined) {
+      throw new UsageError("--monitor goes with no store and no folder");
+    }
+    return { show: "monitor" };
+  }
   if (values.store === undefined) {
     if (values.url !== undefined)
       throw new UsageError("--url goes with --store redis, postgres or mysql");
@@ -73,7 +80,11 @@ function parse(args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],
-      options: { store: { type: "string" }, url: { type: "string" } },
+      options: {
+        store: { type: "string" },
+        url: { type: "string" },
+        monitor: { type: "boolean" },
+      },
       allowPositionals: true,
     });
   } catch (error) {

@@ -18,6 +18,8 @@ export interface Row extends Answer {
   readonly expected?: Answer;
   readonly result: ReplayResult["result"];
   readonly ms: number;
+  /** A line below the row. */
+  readonly note?: string;
 }
 
 /** Rows under a heading. */

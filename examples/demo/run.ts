@@ -1,6 +1,9 @@
 // npm run demo [-- folder-of-fixtures]
 // A real server on this machine, and a gateway that delivers every fixture to it, and some trouble.
 //
+// npm run demo -- --monitor
+// Failures that are planted and cured, and what receiver.health() says of them.
+//
 // npm run demo -- --store sqlite | --store redis --url redis://… | --store postgres --url postgres://…
 // npm run demo -- --store mysql --url mysql://…
 // npm run demo -- --store d1 | --store dynamodb
@@ -8,11 +11,13 @@
 import { FixtureError } from "identity-gateway-webhooks/testing";
 import { readCommand, UsageError } from "./command-line.js";
 import { showFixtures } from "./show-fixtures.js";
+import { showMonitor } from "./show-monitor.js";
 import { showRestart, StoreUnavailableError } from "./show-restart.js";
 import { countDifferences, renderSummary, renderTable, type Result } from "./table.js";
 
 async function show(): Promise<Result> {
   const command = readCommand(process.argv.slice(2), process.env);
+  if (command.show === "monitor") return showMonitor();
   return command.show === "fixtures"
     ? showFixtures(command.folder)
     : showRestart(command.store, command.url);

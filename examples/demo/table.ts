@@ -63,7 +63,12 @@ export function renderSummary(result: Result): string {
   return styleText("bold", styleText("green", text));
 }
 
-function renderRow({ delivery, done, expected, status, outcome, result, ms }: Row): string {
+function renderRow({ note, ...row }: Row): string {
+  const line = renderAnswer(row);
+  return note === undefined ? line : `${line}\n${GAP}${note}`;
+}
+
+function renderAnswer({ delivery, done, expected, status, outcome, result, ms }: Row): string {
   const colour = status !== undefined && status < 300 ? "green" : "yellow";
   const answer = status === undefined ? ["–", "no answer"] : [String(status), outcome ?? "–"];
   const cells = [delivery, done, ...answer, ms.toFixed(1).padStart(6)];

@@ -1,0 +1,71 @@
+import {
+  HEALTH_REASON_CODES,
+  reasonRuleOf,
+  type HealthReasonCode,
+} from "../src/telemetry/health-reasons.js";
+
+/** What each reason counts, with the words of its share. */
+const COUNTED: Readonly<Record<HealthReasonCode, { readonly what: string; readonly of?: string }>> =
+  {
+    only_mismatches: {
+      what: "requests without a good signature (`unsigned`, `signature_mismatch`), and none with one since the start",
+    },
+    mismatch_ratio: {
+      what: "`unsigned` or `signature_mismatch`, after at least one good signature",
+      of: "the requests whose signature was checked",
+    },
+    stale: { what: "`stale`", of: "the authentic requests" },
+    silence: {
+      what: "types in `expectEvery` without a handled delivery for longer than that, or since the start",
+    },
+    body_consumed: { what: "`body_consumed`", of: "the requests" },
+    secret_unavailable: { what: "`secret_unavailable`", of: "the requests" },
+    store_failing: {
+      what: "failed claims and completions",
+      of: "the deliveries that need the store",
+    },
+    completions_pending: {
+      what: "handled deliveries whose completion the store has not taken for a minute",
+    },
+    handlers_failing: { what: "`handler_failed` or `handler_timeout`", of: "the handler runs" },
+    handlers_slow: {
+      what: "runs longer than half of `handlerTimeoutMs`: the 95th percentile is above it",
+      of: "the handler runs",
+    },
+    overloaded: { what: "`overloaded`", of: "the authentic requests" },
+    duplicates: {
+      what: "`duplicate`",
+      of: "the deliveries answered as handled, duplicate or discarded",
+    },
+    disconnects: {
+      what: "senders that hung up before the answer",
+      of: "the authentic requests",
+    },
+    last_attempts_refused: { what: "refused deliveries whose attempt was probably the tenth" },
+    dead_jobs: { what: "dead jobs, as `health({ deadJobs })` was told" },
+    unhandled_types: {
+      what: "`unhandled` since the start; it ends a day after the last one",
+    },
+    schema_drift: {
+      what: "deliveries with a field or a value that is not documented since the start; it ends a day after the last one",
+    },
+  };
+
+/** The table of reasons in docs/monitoring.md. */
+export function healthTable(): string {
+  const rows = HEALTH_REASON_CODES.map((code) => {
+    const { status, advice } = reasonRuleOf(code);
+    return `| \`${code}\` | ${status} | ${whenOf(code)} | ${advice} |`;
+  });
+  return ["| reason | status | when | what to do |", "| --- | --- | --- | --- |", ...rows].join(
+    "\n",
+  );
+}
+
+function whenOf(code: HealthReasonCode): string {
+  const { min, share, inRow } = reasonRuleOf(code);
+  const { what, of } = COUNTED[code];
+  const part = of === undefined ? "" : `, and over ${String((share ?? 0) * 100)} % of ${of}`;
+  const row = inRow === undefined ? "" : `; or ${String(inRow)} in a row, however long that takes`;
+  return `${String(min)} or more: ${what}${part}${row}`;
+}

@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { RECEIVER_METRICS, HISTOGRAMS } from "../src/telemetry/metrics.js";
+import { JOB_METRICS, JobTally } from "../src/telemetry/opentelemetry/instruments.js";
+import { SPAN_ATTRIBUTES } from "../src/telemetry/opentelemetry/attributes.js";
+import { Tally } from "../src/telemetry/tally.js";
+import { InFlightCount } from "../src/common/in-flight-count.js";
+
+interface Row {
+  readonly name: string;
+  readonly kind: string;
+  readonly unit: string;
+  readonly attributes: readonly string[];
+  readonly description: string;
+}
+
+/** Every metric, and the attributes of its series. */
+export function metricRows(): readonly Row[] {
+  const tally = new Tally(
+    new InFlightCount(),
+    () => 0,
+    { count: () => 1 },
+    () => 0,
+  );
+  const namesOf = (series: readonly { readonly attributes: object }[]) =>
+    Object.keys(series[0]?.attributes ?? {});
+  return [
+    ...RECEIVER_METRICS.map((one) => ({ ...one, attributes: namesOf(one.read(tally)) })),
+    ...Object.entries(HISTOGRAMS).map(([key, one]) => ({
+      ...{ ...one, kind: "histogram" },
+      attributes: key === "store" ? ["operation"] : [],
+    })),
+    ...JOB_METRICS.map((one) => ({
+      ...{ ...one, kind: "counter" },
+      attributes: namesOf(one.read(new JobTally())),
+    })),
+  ];
+}
+
+/** The page with its tables made anew between their marks. */
+export function monitoringPage(written: string): string {
+  const metrics = [
+    "| metric | kind | unit | attributes | what |",
+    "| --- | --- | --- | --- | --- |",
+    ...metricRows().map(
+      ({ name, kind, unit, attributes, description }) =>
+        `| \`${name}\` | ${kind} | ${unit} | ${attributes.join(", ")} | ${description} |`,
+    ),
+  ];
+  const attributes = Object.values(SPAN_ATTRIBUTES).map((name) => `\`${name}\``);
+  const costs = readFileSync(new URL("../bench/results/telemetry.md", import.meta.url), "utf8");
+  const parts: readonly (readonly [string, string])[] = [
+    ["metrics", metrics.join("\n")],
+    ["attributes", `${attributes.join(", ")}.`],
+    ["bench/results/telemetry.md", costs.replace(/^# .*\n\n/, "").trimEnd()],
+  ];
+  return parts.reduce((page, [mark, text]) => {
+    const pattern = new RegExp(`<!-- ${mark} -->[^]*?<!-- /${mark} -->`);
+    return page.replace(pattern, () => `<!-- ${mark} -->\n\n${text}\n\n<!-- /${mark} -->`);
+  }, written);
+}

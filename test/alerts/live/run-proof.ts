@@ -1,0 +1,153 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { redisStore } from "identity-gateway-webhooks/redis";
+import { startTcpProxy } from "../../faults/harness/tcp-proxy.js";
+import { openRedis } from "../../faults/receivers/redis-client.js";
+import { startRedisServer } from "../../support/redis/redis-server.js";
+import { startPrometheus, type Prometheus } from "../prometheus.js";
+import { shortenedRules, SHORTENED, windowSecondsOf } from "../rules.js";
+import { SILENT_FAILURES, type SilentFailure } from "../silent-failures.js";
+import { startDemoApp } from "./demo-app.js";
+import { startInboxApp } from "./inbox-app.js";
+import { PLANTS, type Scene } from "./plant.js";
+import { startTraffic } from "./traffic.js";
+
+/** What became of one planted failure. */
+export interface FailureResult {
+  readonly failure: SilentFailure;
+  /** The time in which its alert must fire, in seconds. */
+  readonly allowedSeconds: number;
+  /** When its alert fired; undefined if it did not in that time. */
+  readonly firedAfterSeconds: number | undefined;
+  /** Other alerts that fired meanwhile. */
+  readonly others: readonly string[];
+  /** How long after the cure no alert fired any more. Undefined if one still did after two minutes. */
+  readonly quietAfterSeconds: number | undefined;
+}
+
+/** What the run has shown. */
+export interface ProofResults {
+  /** Alerts in the calm phase. */
+  readonly calmAlerts: readonly string[];
+  readonly calmSeconds: number;
+  readonly failures: readonly FailureResult[];
+  readonly requests: number;
+  readonly seconds: number;
+}
+
+export interface ProofOptions {
+  /** Default all. */
+  readonly failures?: readonly SilentFailure[];
+  readonly onResult?: (result: FailureResult) => void;
+  /** Ends the run early; its promise then rejects. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const ASK_EVERY_MS = 250;
+const MAX_QUIET_SECONDS = 120;
+/** Until Prometheus has scraped both apps. */
+const MAX_START_SECONDS = 30;
+/** The week of the shortened rules and their three hours, so that the silence has a week to compare with. */
+const CALM_SECONDS = ["1w", "3h"].reduce(
+  (seconds, name) => seconds + Number.parseInt(SHORTENED.get(name) ?? "", 10),
+  5,
+);
+
+/** Runs the apps, the gateway's traffic and Prometheus, and plants one failure after the other. */
+export async function runProof(options: ProofOptions = {}): Promise<ProofResults> {
+  const { failures = SILENT_FAILURES, onResult, signal } = options;
+  const startedAt = performance.now();
+  const closers: (() => unknown)[] = [];
+  const opened = <Part>(part: Part, close: (part: Part) => unknown): Part => {
+    closers.unshift(() => close(part));
+    return part;
+  };
+  try {
+    const redis = opened(await startRedisServer(), (server) => server.close());
+    const inboxRedis = opened(await startRedisServer(), (server) => server.close());
+    const network = opened(await startTcpProxy(redis.port), (proxy) => proxy.close());
+    const client = opened(openRedis(network.port), (open) => {
+      open.destroy();
+    });
+    const app = opened(await startDemoApp(redisStore({ client })), (one) => one.close());
+    const inboxApp = opened(await startInboxApp(inboxRedis.port), (one) => one.close());
+    const traffic = opened(startTraffic(app.url, inboxApp.url), (one) => one.close());
+    const ports = [app.port, inboxApp.port];
+    const prometheus = opened(await startPrometheus(ports, shortenedRules()), (one) => one.close());
+    const scene: Scene = { app, inboxApp, traffic, redis, network };
+
+    await until(MAX_START_SECONDS, signal, async () => {
+      const [sum] = await prometheus.query("sum(up)");
+      return sum?.value === ports.length;
+    });
+    const calmAlerts = await alertsDuring(prometheus, CALM_SECONDS, signal);
+    const results: FailureResult[] = [];
+    for (const failure of failures) {
+      const result = await provoke(failure, scene, prometheus, signal);
+      results.push(result);
+      onResult?.(result);
+    }
+    return {
+      ...{ calmAlerts: [...calmAlerts], calmSeconds: CALM_SECONDS, failures: results },
+      requests: traffic.requests(),
+      seconds: (performance.now() - startedAt) / 1_000,
+    };
+  } finally {
+    for (const close of closers) await close();
+  }
+}
+
+async function provoke(
+  failure: SilentFailure,
+  scene: Scene,
+  prometheus: Prometheus,
+  signal: AbortSignal | undefined,
+): Promise<FailureResult> {
+  const allowedSeconds = 2 * windowSecondsOf(failure.alert);
+  const cure = await PLANTS[failure.id](scene);
+  const others = new Set<string>();
+  let firedAfterSeconds: number | undefined;
+  await until(allowedSeconds, signal, async (seconds) => {
+    const firing = await prometheus.firing();
+    for (const alert of firing) if (alert !== failure.alert) others.add(alert);
+    if (!firing.has(failure.alert)) return false;
+    firedAfterSeconds = seconds;
+    return true;
+  });
+  await cure();
+  const quietAfterSeconds = await until(
+    MAX_QUIET_SECONDS,
+    signal,
+    async () => (await prometheus.firing()).size === 0,
+  );
+  return { failure, allowedSeconds, firedAfterSeconds, others: [...others], quietAfterSeconds };
+}
+
+/** All alerts that fire within a time. */
+async function alertsDuring(
+  prometheus: Prometheus,
+  seconds: number,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string>> {
+  const fired = new Set<string>();
+  await until(seconds, signal, async () => {
+    for (const alert of await prometheus.firing()) fired.add(alert);
+    return false;
+  });
+  return fired;
+}
+
+/** Asks until it is true. Resolves to the seconds that took; undefined if it is not true in time. */
+async function until(
+  maxSeconds: number,
+  signal: AbortSignal | undefined,
+  ask: (seconds: number) => Promise<boolean>,
+): Promise<number | undefined> {
+  const startedAt = performance.now();
+  for (;;) {
+    signal?.throwIfAborted();
+    const seconds = (performance.now() - startedAt) / 1_000;
+    if (seconds > maxSeconds) return undefined;
+    if (await ask(seconds)) return seconds;
+    await wait(ASK_EVERY_MS);
+  }
+}

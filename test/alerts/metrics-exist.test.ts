@@ -1,0 +1,121 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createWebhookReceiver, memoryStore, metricsText } from "../../src/index.js";
+import { inbox, inboxWorker } from "../../src/inbox/index.js";
+import { openTelemetry } from "../../src/telemetry/opentelemetry/index.js";
+import { sampleAlarm, signedDelivery, TEST_SECRET } from "../../src/testing/index.js";
+import { describeService } from "../support/describe-service.js";
+import { readMarkdown } from "../support/package/markdown.js";
+import { listen, type RunningServer } from "../support/servers.js";
+import { inMemorySdk } from "../support/telemetry/in-memory.js";
+import { missingPrometheus, startPrometheus, type Prometheus } from "./prometheus.js";
+import { RULES } from "./rules.js";
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets: readonly { readonly expr: string }[];
+  }[];
+}
+
+const DASHBOARD = readFileSync(
+  fileURLToPath(new URL("../../docs/monitoring/dashboard.json", import.meta.url)),
+  "utf8",
+);
+const QUERIES = (JSON.parse(DASHBOARD) as Dashboard).panels.flatMap(({ title, targets }) =>
+  targets.map(({ expr }) => ({ title, expr })),
+);
+
+/** A receiver and a worker with `/opentelemetry`, whose metrics Prometheus can scrape. */
+function measuredApp() {
+  const sdk = inMemorySdk();
+  const telemetry = openTelemetry({ meterProvider: sdk.meterProvider, spans: false });
+  const store = memoryStore();
+  let fails = false;
+  const receiver = createWebhookReceiver({
+    ...{ secret: TEST_SECRET, telemetry, logger: false },
+    // Only asynchronous calls are timed.
+    store: {
+      claim: async (...args) => store.claim(...args),
+      renew: async (...args) => store.renew(...args),
+      complete: async (...args) => store.complete(...args),
+      release: async (...args) => store.release(...args),
+    },
+    handlers: {
+      new_alarm: () => {
+        fails = !fails;
+        if (fails) throw new Error("made up");
+      },
+    },
+  });
+  const work = inboxWorker({ handlers: { new_alarm: () => undefined }, telemetry, logger: false });
+  const withInbox = createWebhookReceiver({
+    ...{ secret: TEST_SECRET, telemetry, logger: false },
+    handlers: inbox({ enqueue: (job) => work(job).then(() => undefined) }),
+  });
+  return {
+    prometheusText: () => sdk.prometheusText(),
+    receiverText: () => metricsText(receiver),
+    deliver: async (): Promise<void> => {
+      const alarm = { ...sampleAlarm(), created_at: new Date().toISOString() };
+      const delivery = await signedDelivery({ secret: TEST_SECRET, alarm });
+      await Promise.all([receiver.receive(delivery), withInbox.receive(delivery)]);
+    },
+  };
+}
+
+it.each(["the exporter of OpenTelemetry", "metricsText"])(
+  "every metric that the rules, the dashboard and the page name is in the text of %s",
+  async (source) => {
+    const { deliver, prometheusText, receiverText } = measuredApp();
+    for (let count = 0; count < 2; count++) await deliver();
+    const isExporter = source !== "metricsText";
+    const text = isExporter ? await prometheusText() : receiverText();
+    const exported = new Set<string>(text.match(/\bgateway_webhook_\w+/g) ?? []);
+    const named = [RULES, DASHBOARD, readMarkdown("docs/monitoring.md").text].flatMap(
+      (document) => document.match(/\bgateway_webhook_[\w()?]+/g) ?? [],
+    );
+    const missing = [...new Set(named)].filter((name) => {
+      const pattern = new RegExp(`^${name}`);
+      return ![...exported].some((one) => pattern.test(one));
+    });
+    expect(exported.size).toBeGreaterThan(15);
+    expect(missing.filter((name) => isExporter || !name.includes("_jobs_"))).toEqual([]);
+  },
+);
+
+describeService("the dashboard", missingPrometheus, () => {
+  const { deliver, prometheusText } = measuredApp();
+  let server: RunningServer;
+  let prometheus: Prometheus;
+  let traffic: NodeJS.Timeout;
+
+  beforeAll(async () => {
+    server = await listen(
+      createServer((_req, res) => {
+        void prometheusText().then((text) => res.end(text));
+      }),
+    );
+    prometheus = await startPrometheus([server.port], RULES);
+    traffic = setInterval(() => void deliver(), 100);
+  });
+
+  afterAll(async () => {
+    clearInterval(traffic);
+    await prometheus.close();
+    await server.close();
+  });
+
+  it.each(QUERIES)("$title: $expr returns series", async ({ expr }) => {
+    const query = expr.replaceAll("$__rate_interval", "10s").replaceAll("$job", ".+");
+    expect(query).not.toContain("$");
+    await expect
+      .poll(async () => {
+        const samples = await prometheus.query(query);
+        return samples.length > 0 && samples.some(({ value }) => Number.isFinite(value));
+      })
+      .toBe(true);
+  });
+});

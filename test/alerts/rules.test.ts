@@ -1,0 +1,114 @@
+import { expect, it } from "vitest";
+import { readMarkdown } from "../support/package/markdown.js";
+import { describeService } from "../support/describe-service.js";
+import { OUTCOMES } from "../../src/answer/outcome.js";
+import { calmMinute, DAY, HOUR, WEEK } from "./calm-traffic.js";
+import { missingPrometheus } from "./prometheus.js";
+import { checkRules, testRules } from "./promtool.js";
+import { MORE_FAILURES, RECORDED_FAILURES } from "./recorded-failures.js";
+import { Recording } from "./recording.js";
+import { ALERT_NAMES, ruleOf, RULES, shortenedRules } from "./rules.js";
+import { SILENT_FAILURES } from "./silent-failures.js";
+
+const MONDAY_AT_NINE = 9 * HOUR;
+
+it("ten rules have different names, a severity and a section of docs/monitoring.md", () => {
+  const headings = readMarkdown("docs/monitoring.md").text.match(/^### .+$/gm) ?? [];
+  expect(new Set(ALERT_NAMES).size).toBe(10);
+  for (const alert of ALERT_NAMES) {
+    const rule = ruleOf(RULES, alert);
+    expect(rule).toMatch(/severity: (critical|warning)\n/);
+    expect(rule).toContain(`runbook: docs/monitoring.md#${alert.toLowerCase()}\n`);
+    expect(headings).toContain(`### ${alert}`);
+  }
+});
+
+it("each outcome that may lose a delivery raises an alert, and the rules name no other", () => {
+  const outcomesIn = (rules: string): readonly string[] =>
+    Array.from(rules.matchAll(/outcome=~?"([^"]+)"/g), ([, names = ""]) => names.split("|")).flat();
+  const harmless = [
+    ...["handled", "duplicate", "discarded", "in_flight", "reachable", "method_not_allowed"],
+    "draining",
+    // Bots cause it all day. A proxy that breaks every request is noticed by the silence.
+    "malformed",
+    // Counted by event type in gateway_webhook_handler_failures_total.
+    "handler_failed",
+  ];
+  const known = Object.keys(OUTCOMES);
+  expect(outcomesIn(RULES).filter((outcome) => !known.includes(outcome))).toEqual([]);
+  const silent = "GatewayWebhookSilent";
+  const alerting = ALERT_NAMES.filter((alert) => alert !== silent).flatMap((alert) =>
+    outcomesIn(ruleOf(RULES, alert)),
+  );
+  expect([...new Set([...alerting, ...harmless])].sort()).toEqual(known.sort());
+});
+
+it("the proof shortens every duration of the rules and changes nothing else", () => {
+  const withoutDurations = (rules: string): string => rules.replaceAll(/\b\d+[smhdw]\b/g, "T");
+  const short = shortenedRules();
+  expect(short).not.toMatch(/\[\d+[mhdw]\]|offset \d+[mhdw]|for: \d+[mhdw]/);
+  expect(withoutDurations(short)).toBe(withoutDurations(RULES));
+});
+
+describeService("the published rules in promtool", missingPrometheus, () => {
+  it("promtool finds no fault in the rules", () => {
+    expect(checkRules()).toBe("");
+  });
+
+  it.each([
+    ...SILENT_FAILURES.filter(({ id }) => id !== "no-deliveries").map(
+      ({ id, title, alert }) => [title, alert, RECORDED_FAILURES[id]] as const,
+    ),
+    ...MORE_FAILURES,
+  ])(
+    "within two windows of this failure one alert fires, and no other: %s, %s",
+    (title, alert, fail) => {
+      const recording = new Recording();
+      const twoWindows = 2 * windowMinutesOf(alert);
+      for (let minute = 0; minute <= HOUR + twoWindows; minute++) {
+        const now = MONDAY_AT_NINE + minute;
+        if (minute < HOUR) calmMinute(recording, now);
+        else fail(recording, minute - HOUR, now);
+        recording.scrape();
+      }
+      const expected = [
+        { atMinute: HOUR - 1, overMinutes: HOUR, alerts: [] },
+        { atMinute: HOUR + twoWindows, overMinutes: twoWindows, alerts: [alert] },
+      ];
+      expect(testRules([{ name: title, recording, everyMinutes: 1, expected }])).toBe("");
+    },
+  );
+
+  it("a receiver whose metrics are gone raises GatewayWebhookSilent", () => {
+    const alerts = ["GatewayWebhookSilent"];
+    const expected = [{ atMinute: 10, overMinutes: 10, alerts }];
+    const recording = new Recording();
+    expect(testRules([{ name: "no metrics", recording, everyMinutes: 1, expected }])).toBe("");
+  });
+
+  it("two calm weeks with quiet nights raise no alert, and a silent morning after them does", () => {
+    const recording = new Recording();
+    const silentFrom = 2 * WEEK + MONDAY_AT_NINE;
+    for (let minute = 0; minute < silentFrom + 4 * HOUR; minute++) {
+      if (minute < silentFrom) calmMinute(recording, minute);
+      // Scrapes each minute would take promtool minutes.
+      if (minute % 3 === 0) recording.scrape();
+    }
+    const expected = [
+      { atMinute: silentFrom, overMinutes: 2 * WEEK + DAY, alerts: [] },
+      { atMinute: silentFrom + 3.5 * HOUR, overMinutes: HOUR, alerts: ["GatewayWebhookSilent"] },
+    ];
+    expect(testRules([{ name: "calm weeks", recording, everyMinutes: 3, expected }])).toBe("");
+    // promtool takes half a minute for two weeks, and longer on a busy machine.
+  }, 300_000);
+});
+
+/** The longest range of an alert and its `for`, in minutes. */
+function windowMinutesOf(alert: string): number {
+  const minutes = { m: 1, h: HOUR, d: DAY, w: WEEK };
+  const durations = Array.from(
+    ruleOf(RULES, alert).matchAll(/(?:\[|for: )(\d+)([mhdw])/g),
+    ([, count, unit]) => Number(count) * minutes[unit as keyof typeof minutes],
+  );
+  return Math.max(...durations);
+}

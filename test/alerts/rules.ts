@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** The rules that users get. */
+export const RULES_FILE = fileURLToPath(
+  new URL("../../docs/monitoring/alerts.yml", import.meta.url),
+);
+export const RULES = readFileSync(RULES_FILE, "utf8");
+
+/** The names of the alerts, in the order of the file. */
+export const ALERT_NAMES: readonly string[] = Array.from(
+  RULES.matchAll(/^ +- alert: (\w+)$/gm),
+  ([, name = ""]) => name,
+);
+
+/** A range, an offset or the time of `for`. */
+const DURATION = /(\[|offset |for: )(\d+[smhdw])\b/g;
+
+/**
+ * The durations of the rules, and what stands for each in the proof: each is longer than those above it, in
+ * the file as in the proof. The second is counted from the scrapes, one a second instead of four a minute.
+ */
+export const SHORTENED = new Map([
+  ["1m", "2s"],
+  ["5m", "10s"],
+  ["10m", "15s"],
+  ["30m", "20s"],
+  ["1h", "25s"],
+  ["3h", "30s"],
+  ["1d", "50s"],
+  ["1w", "75s"],
+]);
+
+/** The rules with shortened durations. Nothing else is changed. Throws for a duration without a short one. */
+export function shortenedRules(): string {
+  return RULES.replaceAll(DURATION, (_, before: string, duration: string) => {
+    const short = SHORTENED.get(duration);
+    if (short === undefined) throw new Error(`SHORTENED has no ${duration}`);
+    return before + short;
+  });
+}
+
+/** The longest range of an alert and its `for`, in shortened seconds: the window of the proof. */
+export function windowSecondsOf(alert: string): number {
+  const rule = ruleOf(shortenedRules(), alert);
+  const ranges = Array.from(rule.matchAll(/\[(\d+)s\]/g), ([, seconds]) => Number(seconds));
+  const [, wait = "0"] = /for: (\d+)s/.exec(rule) ?? [];
+  return Math.max(...ranges) + Number(wait);
+}
+
+/** The text of one rule. */
+export function ruleOf(rules: string, alert: string): string {
+  const [, rest] = rules.split(new RegExp(`^ +- alert: ${alert}$`, "m"));
+  if (rest === undefined) throw new Error(`there is no alert ${alert}`);
+  const end = rest.search(/^ +- alert: /m);
+  return end === -1 ? rest : rest.slice(0, end);
+}
