@@ -13,7 +13,7 @@ const env = { AWS_LAMBDA_FUNCTION_NAME: "", K_SERVICE: "", KUBERNETES_SERVICE_HO
 
 /** The rooms of `src/` that use no service. Their tests run on both crypto backends. */
 const UNIT_ROOMS =
-  "{receiver,delivery,signature,records,handling,answer,options,common,stores/memory}";
+  "{receiver,delivery,signature,records,handling,answer,options,common,telemetry,stores/memory}";
 
 const unitProject = (backend: "node" | "web") => ({
   resolve: { alias: { "#crypto": path(`./src/signature/crypto/${backend}.ts`) } },
@@ -76,6 +76,7 @@ export default defineConfig({
       nodeProject("cli"),
       nodeProject("package"),
       nodeProject("faults"),
+      nodeProject("alerts"),
     ],
     reporters: process.env["CI"]
       ? ["default", ["json", { outputFile: "reports/tests.json" }]]

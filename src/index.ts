@@ -1,4 +1,12 @@
 export { createWebhookReceiver, type WebhookReceiver } from "./receiver.js";
+export type {
+  HealthOptions,
+  HealthRatios,
+  HealthReason,
+  ReceiverHealth,
+} from "./telemetry/health.js";
+export type { HealthReasonCode, HealthStatus } from "./telemetry/health-reasons.js";
+export type { Duration } from "./telemetry/expect-every.js";
 export type { DrainOptions, DrainResult, WebhookReceiverOptions } from "./options/options.js";
 export type { SecretFunction, SecretList, SecretOption, SecretQuery } from "./signature/secrets.js";
 export type {
@@ -14,8 +22,18 @@ export type { WebhookHeaders } from "./delivery/header-values.js";
 export type { WebhookType } from "./delivery/headers.js";
 export type { WebhookResponse } from "./answer/answer.js";
 export type { Outcome } from "./answer/outcome.js";
-export type { AuthenticDelivery, OutcomeReport } from "./answer/observers.js";
+export type { AuthenticDelivery, HandledDelivery, OutcomeReport } from "./answer/observers.js";
 export type { LogDetails, Logger } from "./answer/logger.js";
+export type {
+  SendReport,
+  SentJob,
+  StartedJob,
+  Telemetry,
+  TelemetryWork,
+  TraceCarrier,
+} from "./telemetry/telemetry.js";
+
+export { metricsText } from "./telemetry/metrics-text.js";
 
 export { signDelivery, type SignDeliveryOptions } from "./signature/sign-delivery.js";
 export { verifySignature, type VerifySignatureOptions } from "./signature/verify-signature.js";

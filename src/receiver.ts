@@ -1,13 +1,12 @@
 import { withAdapterHooks } from "./answer/adapter-hooks.js";
 import type { WebhookResponse } from "./answer/answer.js";
-import { causesAndCommand } from "./answer/outcome-causes.js";
 import { Reporter } from "./answer/reporter.js";
 import { spreadRetryAfterMs } from "./answer/retry-after.js";
-import { beginTrace, unreadable, type Ending, type Trace } from "./answer/trace.js";
+import { malformed, unreadable } from "./answer/endings.js";
+import { beginTrace, type Ending, type Trace } from "./answer/trace.js";
 import { ConcurrencyLimit } from "./common/concurrency-limit.js";
 import { InFlightCount } from "./common/in-flight-count.js";
 import { within } from "./common/timers.js";
-import { headerFaults } from "./delivery/header-faults.js";
 import { readDeliveryHeaders } from "./delivery/headers.js";
 import { deadlineOf } from "./delivery/host-deadline.js";
 import {
@@ -23,31 +22,19 @@ import { isTransactional, type Handling } from "./handling/handling.js";
 import { LeasedHandling } from "./handling/leased-handling.js";
 import { Routes } from "./handling/routes.js";
 import { TransactionalHandling } from "./handling/transactional-handling.js";
-import {
-  drainTimeoutOf,
-  type DrainOptions,
-  type DrainResult,
-  type WebhookReceiverOptions,
-} from "./options/options.js";
+import { drainTimeoutOf, type WebhookReceiverOptions } from "./options/options.js";
 import { checkOptions } from "./options/settings.js";
-import { decode } from "./records/decode.js";
+import type { WebhookReceiver } from "./options/webhook-receiver.js";
+import { decode, recordOf } from "./records/decode.js";
 import { authenticate } from "./signature/authenticate.js";
-import { isFresh, staleness, TimestampWatch } from "./signature/timestamps.js";
+import { isFresh, stale, TimestampWatch } from "./signature/timestamps.js";
 import { connectReceiver } from "./stores/receiver-hooks.js";
+import { Health } from "./telemetry/health.js";
+import { Observers } from "./telemetry/observation.js";
+import { connectTally, withTally } from "./telemetry/tally-hooks.js";
+import { Tally } from "./telemetry/tally.js";
 
-/** Receives deliveries. Mount it with an adapter, or call `receive` directly. */
-export interface WebhookReceiver {
-  /** Verifies one request, handles it once and resolves to the answer. Never rejects. */
-  readonly receive: (request: WebhookRequest) => Promise<WebhookResponse>;
-  /**
-   * Refuses new deliveries (503) from now on. Resolves when all running deliveries have settled, including
-   * those that were answered 503 after `handlerTimeoutMs`, but at the latest after `timeoutMs`. Each
-   * answer from now on closes its connection. Never rejects.
-   */
-  readonly drain: (options?: DrainOptions) => Promise<DrainResult>;
-  /** The option `maxBodyBytes`, so that adapters stop reading a larger body. */
-  readonly maxBodyBytes: number;
-}
+export type { WebhookReceiver };
 
 /**
  * Makes a receiver. `Tx`, the type of the handlers' `context.tx`, follows from `store`.
@@ -65,20 +52,35 @@ export function createWebhookReceiver<Tx = never>(
   const settings = checkOptions(options);
   const { keyring, store, maxBodyBytes, timestampToleranceMs, now } = settings;
   const { maxConcurrentDeliveries, handlerMaxMs, dependencyTimeoutMs } = settings;
-  const reporter = new Reporter(settings);
+  const inFlight = new InFlightCount();
+  const tally = new Tally(
+    inFlight,
+    () => handling.completionsPending(),
+    keyring,
+    () => health.drift.deliveries(),
+  );
+  const reporter = new Reporter({ ...settings, tally });
   const { log } = reporter;
+  const observers = new Observers("delivery", connectTally(settings.telemetry, tally, log), log);
   const timestampWatch = new TimestampWatch(now, log);
   const routes = new Routes(settings.handlers);
   const handling: Handling = isTransactional(store)
-    ? new TransactionalHandling(store, settings, log)
-    : new LeasedHandling(store, settings, log);
+    ? new TransactionalHandling(store, settings, log, tally)
+    : new LeasedHandling(store, settings, log, tally);
   // From a request's arrival. A handler that is given up has left its slot by then, unless its timers are
   // never called. The six: secret, schemas, and begin and end of two transactions if one is discarded.
   const slotMaxMs = handlerMaxMs + 6 * dependencyTimeoutMs;
   const limit = new ConcurrencyLimit(maxConcurrentDeliveries, slotMaxMs);
-  const inFlight = new InFlightCount();
-  const warnedOf = new Set<string>();
   let isDraining = false;
+  const health: Health = new Health(
+    {
+      ...settings,
+      completionsPending: () => handling.completionsPending(),
+      inFlight: () => inFlight.count(),
+      isDraining: () => isDraining,
+    },
+    log,
+  );
 
   connectReceiver(store, log, dependencyTimeoutMs);
   if (keyring === undefined) {
@@ -91,6 +93,7 @@ export function createWebhookReceiver<Tx = never>(
     const trace = beginTrace(request);
     inFlight.enter();
     try {
+      trace.observation = observers.begin();
       trace.waitUntil = waitUntilOf(request);
       trace.deadline = deadlineOf(request);
       const { method } = request;
@@ -119,7 +122,9 @@ export function createWebhookReceiver<Tx = never>(
       trace.secretIndex = authenticity.secretIndex;
 
       const nowMs = now();
+      trace.checkedAtMs = nowMs;
       if (!isFresh(timestampMs, nowMs, timestampToleranceMs)) {
+        trace.record = recordOf(rawBody);
         return end(trace, stale(timestampMs, nowMs, timestampToleranceMs));
       }
 
@@ -128,14 +133,17 @@ export function createWebhookReceiver<Tx = never>(
         "then" in decoding
           ? await within(dependencyTimeoutMs, "loading the record schemas", decoding)
           : decoding;
+      health.drift.check(decoded, type);
       if (decoded.kind === "type_mismatch") return end(trace, { outcome: "type_mismatch" });
+      if ("record" in decoded) trace.record = decoded.record;
       const route = routes.find(decoded, type);
-      if (route.kind === "unhandled") warnUnhandled(route.what);
+      if (route.kind === "unhandled") reporter.warnUnhandled(route.what);
       if (route.kind !== "run") return end(trace, { outcome: route.kind, advice: route.advice });
 
       if (limit.isReached()) {
         return end(trace, { outcome: "overloaded", retryAfterMs: spreadRetryAfterMs(id) });
       }
+      trace.handlerDuration = tally.timings?.handler;
       // Claims the delivery, runs the handler and settles the claim.
       const handled = handling.handle({ headers, rawBody, call: route, trace });
       // A synchronous delivery has ended and takes no slot.
@@ -155,6 +163,7 @@ export function createWebhookReceiver<Tx = never>(
     if (late !== undefined) finishLate(trace, late);
     else if (trace.slot !== undefined) limit.leave(trace.slot);
     if (unfinished !== undefined) holdOpen(trace, unfinished);
+    health.note(trace, ending);
     const response = reporter.end(trace, ending);
     timestampWatch.check(trace, outcome === "handled");
     return response;
@@ -168,6 +177,7 @@ export function createWebhookReceiver<Tx = never>(
     let reported: Promise<void> | undefined;
     const finished = late.then((ending) => {
       if (trace.slot !== undefined) limit.leave(trace.slot);
+      health.noteLate(ending);
       reported = reporter.endLate(trace, ending);
     });
     inFlight.track(finished);
@@ -178,14 +188,6 @@ export function createWebhookReceiver<Tx = never>(
       await unfinished;
     };
     holdOpen(trace, background());
-  }
-
-  function warnUnhandled(what: string): void {
-    if (warnedOf.has(what)) return;
-    warnedOf.add(what);
-    log.warn(
-      `unhandled: no handler is given for ${what}, so the delivery is dropped: it is answered 200 and not sent again. ${causesAndCommand("unhandled")}`,
-    );
   }
 
   const receiver: WebhookReceiver = {
@@ -202,19 +204,10 @@ export function createWebhookReceiver<Tx = never>(
       await handling.flush(Math.max(0, until - performance.now()));
       return { idle: running === 0, running };
     },
+    health: (given) => health.read(given),
     maxBodyBytes,
   };
-  return withAdapterHooks(receiver, {
-    isDraining: () => isDraining,
-    log,
-    logLostAnswer: reporter.logLostAnswer.bind(reporter),
-  });
-}
-
-function malformed(request: WebhookRequest): Ending {
-  return { outcome: "malformed", fact: () => headerFaults(request.headers) };
-}
-
-function stale(timestampMs: number, nowMs: number, toleranceMs: number): Ending {
-  return { outcome: "stale", fact: () => staleness(timestampMs, nowMs, toleranceMs) };
+  const logLostAnswer = reporter.logLostAnswer.bind(reporter);
+  const hooks = { isDraining: () => isDraining, log, logLostAnswer };
+  return withTally(withAdapterHooks(receiver, hooks), tally);
 }

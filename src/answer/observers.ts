@@ -1,6 +1,6 @@
+import type { OnlineDataEventType } from "../records/online-data-event.js";
 import type { WebhookRequest } from "../delivery/request.js";
 import type { Outcome } from "./outcome.js";
-import type { Ending, Trace } from "./trace.js";
 
 /** What `onOutcome` gets: what became of one request. Only `error` may hold personal data. */
 export interface OutcomeReport {
@@ -19,6 +19,8 @@ export interface OutcomeReport {
   readonly id?: string;
   /** X-Webhook-Type; set when `id` is. It is not signed: for `type_mismatch` it differs from the body's. */
   readonly type?: string;
+  /** The documented type of an Online Data event, or `other` for one that is not documented. */
+  readonly eventType?: OnlineDataEventType | "other";
   /**
    * Index of the secret that matched, from 0, in the list for this webhook type. During a rotation it
    * shows when the old secret is no longer used.
@@ -34,6 +36,16 @@ export interface OutcomeReport {
   readonly late?: true;
   /** True if the sender hung up before it could be answered, as far as the server can tell. */
   readonly disconnected?: true;
+  /**
+   * Milliseconds from `created_at` of the alarm, or `occurred_at` of the event, to X-Webhook-Timestamp: how
+   * long the gateway has been trying. Left out if the dates do not tell, as a local time without a zone.
+   */
+  readonly lagMs?: number;
+  /**
+   * Which of the gateway's 10 attempts this probably is, from 1, by `lagMs` and the gateway's schedule
+   * (GATEWAY.md, "Events", rule 3). For alarms only: an event may have occurred long before it was recorded.
+   */
+  readonly attempt?: number;
   /** What the handler, the store or the secret function threw. */
   readonly error?: unknown;
 }
@@ -58,37 +70,33 @@ export interface AuthenticDelivery {
   readonly status: number;
 }
 
-/**
- * Makes the report of a request; `isLate` marks the second report of a delivery. A field that is not
- * known is left out, so a key that exists has a value.
- */
-export function createReport(
-  trace: Trace,
-  { outcome, error }: Ending,
-  status: number,
-  isLate = false,
-): OutcomeReport {
-  const { startedAt, bytes, id, type, secretIndex, takeover, request } = trace;
-  return {
-    outcome,
-    status,
-    bytes,
-    durationMs: performance.now() - startedAt,
-    ...(id === undefined ? {} : { id }),
-    ...(type === undefined ? {} : { type }),
-    ...(secretIndex === undefined ? {} : { secretIndex }),
-    ...(takeover === undefined ? {} : { takeover }),
-    ...(!isLate && hasHungUp(request) ? { disconnected: true } : {}),
-    ...(error === undefined ? {} : { error }),
-    ...(isLate ? { late: true } : {}),
-  };
+/** An authentic delivery whose handler is about to run, as telemetry gets it. Holds nothing of the body. */
+export interface HandledDelivery {
+  readonly kind: "delivery";
+  /** X-Webhook-Id. */
+  readonly id: string;
+  /** X-Webhook-Type. */
+  readonly type: string;
+  /** The documented type of an Online Data event, or `other` for one that is not documented. */
+  readonly eventType?: string;
+  /** X-Webhook-Timestamp in Unix milliseconds. */
+  readonly timestampMs: number;
+  /** Bytes of the body. */
+  readonly bytes: number;
+  /** True if an earlier run of this delivery ended without a result. */
+  readonly takeover: boolean;
 }
 
-/** Whether the sender has hung up. A server that cannot tell counts as connected. */
-function hasHungUp(request: WebhookRequest): boolean {
-  try {
-    return request.isDisconnected?.() === true;
-  } catch {
-    return false;
-  }
+/** What telemetry sees of one request. Neither method throws. */
+export interface RequestObservation {
+  /** Runs around the handler. Returns what `call` returns, and calls it exactly once. */
+  run<Result>(delivery: HandledDelivery, call: () => Result): Result;
+  /** Takes each report of the request. */
+  end(report: OutcomeReport): void;
+}
+
+/** Where a duration goes: a histogram of ours, or one of OpenTelemetry. */
+export interface DurationRecorder {
+  /** `seconds` is at least 0. */
+  record(seconds: number, attributes?: Readonly<Record<string, string>>): void;
 }

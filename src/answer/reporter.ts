@@ -1,10 +1,12 @@
+import { isLastAttempt, LAST_ATTEMPT } from "../records/delivery-lag.js";
 import { ignoreFailure } from "../common/promises.js";
 import { holdOpen } from "../delivery/request.js";
 import type { AdapterHooks } from "./adapter-hooks.js";
 import { answersByOutcome, delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
 import { LogRateLimit } from "./log-rate-limit.js";
 import { Log, type Logger } from "./logger.js";
-import { createReport, type AuthenticDelivery, type OutcomeReport } from "./observers.js";
+import { createReport } from "./create-report.js";
+import type { AuthenticDelivery, OutcomeReport } from "./observers.js";
 import { causesAndCommand } from "./outcome-causes.js";
 import { ruleOf, type Outcome, type OutcomeRule } from "./outcome.js";
 import type { Ending, Trace } from "./trace.js";
@@ -16,6 +18,14 @@ export interface ReporterOptions {
   readonly onAuthenticDelivery: ((delivery: AuthenticDelivery) => unknown) | undefined;
   readonly logger: Logger | false;
   readonly now: () => number;
+  readonly tally: RequestTally;
+}
+
+/** Counts how requests end. */
+interface RequestTally {
+  count(trace: Trace, outcome: Outcome, status: number): void;
+  countLate(trace: Trace, outcome: Outcome): void;
+  countLastAttempt(): void;
 }
 
 /**
@@ -32,6 +42,7 @@ export class Reporter {
   readonly #limitById = new LogRateLimit();
   readonly #limitLostAnswers = new LogRateLimit();
   #hasWarnedOfIgnored = false;
+  readonly #unhandled = new Set<string>();
 
   constructor(options: ReporterOptions) {
     this.#options = options;
@@ -47,12 +58,16 @@ export class Reporter {
     const answer = this.#answers[outcome];
     const response =
       retryAfterMs === undefined ? answer.response : delayedResponse(answer, retryAfterMs);
+    this.#options.tally.count(trace, outcome, response.status);
+    if (response.status >= 300 && trace.record !== undefined) this.#logLastAttempt(trace, outcome);
     const level = logger === false ? undefined : answer.rule.log;
     const line = level === undefined ? undefined : this.#lineOf(ending, answer.rule, trace.id);
+    const { observation } = trace;
     // Most requests need no report: they are handled, and there is no observer.
-    if (onOutcome !== undefined || line !== undefined) {
+    if (onOutcome !== undefined || line !== undefined || observation !== undefined) {
       const report = createReport(trace, ending, response.status);
       if (level !== undefined && line !== undefined) this.log[level](line, report);
+      observation?.end(report);
       if (onOutcome !== undefined) this.#observe(trace, onOutcome, report);
     }
     if (onAuthenticDelivery !== undefined) this.#showAuthentic(trace, response);
@@ -68,9 +83,20 @@ export class Reporter {
     const { outcome, ignored } = ending;
     if (ignored !== undefined) this.#warnOfIgnored(ignored);
     const report = createReport(trace, ending, ruleOf("handler_timeout").status, true);
+    this.#options.tally.countLate(trace, outcome);
     const level = ruleOf(outcome).log ?? "warn";
     this.log[level](`${outcome}, but after handlerTimeoutMs`, report);
+    trace.observation?.end(report);
     return onOutcome && ignoreFailure(() => onOutcome(report));
+  }
+
+  /** Warns once of each type that no handler is given for. */
+  warnUnhandled(what: string): void {
+    if (this.#unhandled.has(what)) return;
+    this.#unhandled.add(what);
+    this.log.warn(
+      `unhandled: no handler is given for ${what}, so the delivery is dropped: it is answered 200 and not sent again. ${causesAndCommand("unhandled")}`,
+    );
   }
 
   /** Logs that an answer did not reach the sender, once a minute for each outcome. */
@@ -93,6 +119,14 @@ export class Reporter {
     const more = heldBack === 0 ? "" : `(and ${String(heldBack)} more since the last such line)`;
     const parts = [rule.message, textOf(fact), advice, more, causesAndCommand(outcome)];
     return `${outcome}: ${parts.filter((part) => part !== undefined && part !== "").join(" ")}`;
+  }
+
+  /** The gateway tells no one when it gives up a delivery, so this line is the only trace of it. */
+  #logLastAttempt({ id, type, record, timestampMs }: Trace, outcome: Outcome): void {
+    if (!isLastAttempt(record, timestampMs)) return;
+    this.#options.tally.countLastAttempt();
+    const line = `last attempt refused: the gateway has probably tried this delivery ${String(LAST_ATTEMPT)} times and does not send it again.`;
+    this.log.error(line, { id, type, outcome });
   }
 
   #admit(outcome: Outcome, { rateLimit }: OutcomeRule, id = ""): number | undefined {

@@ -1,6 +1,7 @@
 import type { Slot } from "../common/concurrency-limit.js";
 import type { HostDeadline } from "../delivery/host-deadline.js";
-import type { UnreadableBody, WaitUntil, WebhookRequest } from "../delivery/request.js";
+import type { WaitUntil, WebhookRequest } from "../delivery/request.js";
+import type { DurationRecorder, RequestObservation } from "./observers.js";
 import type { Outcome } from "./outcome.js";
 
 /** What is known of a request so far. Each step adds what it learns; the report is made from it. */
@@ -16,10 +17,20 @@ export interface Trace {
   type: string | undefined;
   /** X-Webhook-Timestamp in Unix milliseconds. */
   timestampMs: number;
+  /** The receiver's clock when the signature was good, in Unix milliseconds. NaN until then. */
+  checkedAtMs: number;
   /** Index of the secret that matched, in the list for the webhook type. */
   secretIndex: number | undefined;
+  /** The alarm or event, once the body is decoded. */
+  record: unknown;
   /** True if an earlier run of this delivery ended without a result. */
   takeover: true | undefined;
+  /** Undefined if the request has no observer. */
+  observation: RequestObservation | undefined;
+  /** Takes the handler's duration; undefined if no one wants it. */
+  handlerDuration: DurationRecorder | undefined;
+  /** Whether the sender had hung up when the request ended; undefined until someone asks. */
+  hungUp: boolean | undefined;
   /** The handler's slot, one of `maxConcurrentDeliveries`. */
   slot: Slot | undefined;
   /** The platform's function for work that goes on after the answer. */
@@ -37,8 +48,13 @@ export function beginTrace(request: WebhookRequest): Trace {
     id: undefined,
     type: undefined,
     timestampMs: Number.NaN,
+    checkedAtMs: Number.NaN,
     secretIndex: undefined,
+    record: undefined,
     takeover: undefined,
+    observation: undefined,
+    handlerDuration: undefined,
+    hungUp: undefined,
     slot: undefined,
     waitUntil: undefined,
     deadline: undefined,
@@ -61,14 +77,4 @@ export interface Ending {
   readonly late?: Promise<Ending>;
   /** Store calls that go on after the answer. Never rejects. */
   readonly unfinished?: Promise<void> | undefined;
-}
-
-/** The end of a request whose body could not be read, or is larger than `maxBodyBytes`. */
-export function unreadable({ reason, advice }: UnreadableBody, maxBodyBytes: number): Ending {
-  const describeLimit = () => `The limit is ${String(maxBodyBytes)} bytes.`;
-  return {
-    outcome: reason,
-    advice,
-    fact: reason === "body_too_large" ? describeLimit : undefined,
-  };
 }

@@ -24,6 +24,11 @@ export class InFlightCount {
     });
   }
 
+  /** How much work is in flight. */
+  count(): number {
+    return this.#count;
+  }
+
   isIdle(): boolean {
     return this.#count === 0;
   }

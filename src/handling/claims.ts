@@ -1,6 +1,7 @@
 import type { Log } from "../answer/logger.js";
 import { isPromise, type ValueOrPromise } from "../common/promises.js";
 import { DeadlineError, within } from "../common/timers.js";
+import type { StoreCalls } from "../telemetry/store-calls.js";
 import type { HostDeadline } from "../delivery/host-deadline.js";
 import type {
   ClaimOptions,
@@ -23,6 +24,7 @@ type Deadline = HostDeadline | undefined;
 export class Claims {
   readonly #store: DeliveryStore;
   readonly #log: Log;
+  readonly #calls: StoreCalls;
   // Made once, not for each delivery.
   readonly #claimOptions: ClaimOptions;
   readonly #renewOptions: RenewOptions;
@@ -31,7 +33,8 @@ export class Claims {
   readonly #claimTimeoutMs: number;
   readonly #renewTimeoutMs: number;
   readonly #owners = new OwnerNames();
-  readonly #backlog: CompletionBacklog;
+  /** Completions that the store has not taken yet. */
+  readonly backlog: CompletionBacklog;
   /** Ids that were handled here and whose completion is on its way to the store. */
   readonly #completing = new Set<string>();
   /**
@@ -40,19 +43,20 @@ export class Claims {
    */
   readonly renewals: LeaseRenewals;
 
-  constructor(store: DeliveryStore, times: ClaimTimes, log: Log) {
+  constructor(store: DeliveryStore, times: ClaimTimes, log: Log, calls: StoreCalls) {
     const { leaseMs, retentionMs, dependencyTimeoutMs } = times;
     this.#store = store;
     this.#log = log;
+    this.#calls = calls;
     this.#claimOptions = { leaseMs, retentionMs };
     this.#renewOptions = { leaseMs };
     this.#completeOptions = { retentionMs };
     this.#timeoutMs = dependencyTimeoutMs;
-    // The lease of a claim that takes longer could end before its first renewal.
+    // A longer claim could end its lease before the first renewal.
     this.#claimTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 2);
     // If the answer to a renewal is lost, there must be time for the next one before the lease ends.
     this.#renewTimeoutMs = Math.min(dependencyTimeoutMs, leaseMs / 3);
-    this.#backlog = new CompletionBacklog({
+    this.backlog = new CompletionBacklog({
       complete: (id, owner) => this.#completeAgain(id, owner),
       onGivenUp: (id) => {
         log.error("completion given up: too many wait for the store; it may be handled again", {
@@ -82,6 +86,7 @@ export class Claims {
       const completed = this.#store.complete(id, owner, this.#completeOptions);
       if (isPromise(completed)) return this.#completeLater(id, owner, completed, deadline);
     } catch (error) {
+      this.#calls.failed("complete");
       return this.#retryCompletion(id, owner, error);
     }
   }
@@ -92,6 +97,7 @@ export class Claims {
       const released = this.#store.release(id, owner);
       if (isPromise(released)) return this.#releaseLater(id, released);
     } catch (error) {
+      this.#calls.failed("release");
       this.#logFailedRelease(id, error);
     }
   }
@@ -102,9 +108,8 @@ export class Claims {
    */
   async flush(timeoutMs: number): Promise<void> {
     const flushMs = Math.min(timeoutMs, this.#timeoutMs);
-    await within(flushMs, "the last completions", this.#backlog.flush()).catch(() => {
-      // Given up: a shutdown does not wait for a store that is down.
-    });
+    // A shutdown does not wait for a store that is down.
+    await within(flushMs, "the last completions", this.backlog.flush()).catch(() => undefined);
   }
 
   #claim(id: string, deadline: Deadline): ValueOrPromise<Claim> {
@@ -117,12 +122,13 @@ export class Claims {
         ? this.#claimLater(id, owner, claiming, deadline)
         : readClaim(claiming, owner);
     } catch (error) {
+      this.#calls.failed("claim");
       return unavailable(error);
     }
   }
 
   #knownHere(id: string, deadline: Deadline): Claim | undefined {
-    if ((this.#completing.size > 0 && this.#completing.has(id)) || this.#backlog.has(id)) {
+    if ((this.#completing.size > 0 && this.#completing.has(id)) || this.backlog.has(id)) {
       return COMPLETED;
     }
     const retryAfterMs = this.renewals.remainingMs(id);
@@ -143,7 +149,7 @@ export class Claims {
     let claim: Claim;
     try {
       const timeoutMs = deadline?.handlerMs(this.#claimTimeoutMs) ?? this.#claimTimeoutMs;
-      claim = await within(timeoutMs, "store.claim", claimed);
+      claim = await this.#calls.within(timeoutMs, "claim", claimed);
     } catch (error) {
       // The gateway sends the delivery again. A late claim that stayed would refuse the redelivery.
       const isLate = error instanceof DeadlineError;
@@ -164,9 +170,9 @@ export class Claims {
     );
   }
 
-  async #renew(id: string, owner: string): Promise<boolean> {
-    const renewed = this.#store.renew(id, owner, this.#renewOptions);
-    return isPromise(renewed) ? within(this.#renewTimeoutMs, "store.renew", renewed) : renewed;
+  #renew(id: string, owner: string): Promise<boolean> {
+    const renew = () => this.#store.renew(id, owner, this.#renewOptions);
+    return this.#calls.run(this.#renewTimeoutMs, "renew", renew);
   }
 
   #completeLater(
@@ -177,7 +183,7 @@ export class Claims {
   ): Promise<Unfinished | undefined> {
     this.#completing.add(id);
     const timeoutMs = deadline?.storeMs(this.#timeoutMs) ?? this.#timeoutMs;
-    return within(timeoutMs, "store.complete", completed).then(
+    return this.#calls.within(timeoutMs, "complete", completed).then(
       () => {
         this.#completing.delete(id);
         return undefined;
@@ -190,27 +196,25 @@ export class Claims {
     );
   }
 
-  async #completeAgain(id: string, owner: string): Promise<void> {
-    const completed = this.#store.complete(id, owner, this.#completeOptions);
-    if (isPromise(completed)) await within(this.#timeoutMs, "store.complete", completed);
+  #completeAgain(id: string, owner: string): Promise<void> {
+    const complete = () => this.#store.complete(id, owner, this.#completeOptions);
+    return this.#calls.run(this.#timeoutMs, "complete", complete);
   }
 
   #retryCompletion(id: string, owner: string, error: unknown): Unfinished {
     const line = "completion failed: the delivery is handled, and the completion is retried";
     this.#log.error(line, { id, error });
-    return { work: this.#backlog.add(id, owner) };
+    return { work: this.backlog.add(id, owner) };
   }
 
   #releaseLater(id: string, released: PromiseLike<void>): Promise<void> {
-    return within(this.#timeoutMs, "store.release", released).catch((error: unknown) => {
+    return this.#calls.within(this.#timeoutMs, "release", released).catch((error: unknown) => {
       this.#logFailedRelease(id, error);
     });
   }
 
   #logFailedRelease(id: string, error: unknown): void {
-    this.#log.error("release failed: the next attempt waits until the lease ends", {
-      id,
-      error,
-    });
+    const line = "release failed: the next attempt waits until the lease ends";
+    this.#log.error(line, { id, error });
   }
 }

@@ -43,6 +43,11 @@ export class CompletionBacklog {
     return this.#entries.size > 0 && this.#entries.has(id);
   }
 
+  /** How many completions wait. */
+  size(): number {
+    return this.#entries.size;
+  }
+
   /** Retries the completion of `id` until it succeeds or is given up; then the promise resolves. */
   add(id: string, owner: string): Promise<void> {
     if (this.#entries.size >= MAX_ENTRIES) this.#giveUpOldest();

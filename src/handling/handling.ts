@@ -21,6 +21,8 @@ export interface Handling {
   handle(delivery: Delivery): ValueOrPromise<Ending>;
   /** Sends the store what it has not taken yet, for at most `timeoutMs`. Never rejects. */
   flush(timeoutMs: number): Promise<void>;
+  /** The number of handled deliveries whose completion the store has not taken yet. */
+  completionsPending(): number;
 }
 
 /** The options that bound handling, in milliseconds. */

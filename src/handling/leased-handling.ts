@@ -3,12 +3,14 @@ import type { Ending } from "../answer/trace.js";
 import type { ValueOrPromise } from "../common/promises.js";
 import { holdOpen } from "../delivery/request.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
+import { StoreCalls } from "../telemetry/store-calls.js";
+import type { Tally } from "../telemetry/tally.js";
 import type { Claim } from "./claim.js";
 import { Claims } from "./claims.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import type { Delivery, Handling, HandlingTimes } from "./handling.js";
 import { LeasedRun } from "./leased-run.js";
-import { runHandler } from "./run-handler.js";
+import { runDelivery } from "./run-delivery.js";
 import { isDone, settleClaim } from "./settle-claim.js";
 
 /** A claim that was granted. */
@@ -26,8 +28,8 @@ export class LeasedHandling implements Handling {
   readonly #times: HandlingTimes;
   readonly #log: Log;
 
-  constructor(store: DeliveryStore, times: HandlingTimes, log: Log) {
-    this.#claims = new Claims(store, times, log);
+  constructor(store: DeliveryStore, times: HandlingTimes, log: Log, tally: Tally) {
+    this.#claims = new Claims(store, times, log, new StoreCalls(tally));
     this.#times = times;
     this.#log = log;
   }
@@ -39,6 +41,10 @@ export class LeasedHandling implements Handling {
 
   flush(timeoutMs: number): Promise<void> {
     return this.#claims.flush(timeoutMs);
+  }
+
+  completionsPending(): number {
+    return this.#claims.backlog.size();
   }
 
   #handleLater(delivery: Delivery, claiming: Promise<Claim>): Promise<Ending> {
@@ -59,14 +65,14 @@ export class LeasedHandling implements Handling {
   }
 
   #run(delivery: Delivery, claim: GrantedClaim): ValueOrPromise<Ending> {
-    const { headers, rawBody, call, trace } = delivery;
+    const { headers, rawBody, trace } = delivery;
     const { id, type, timestampMs } = headers;
     const { takeover, owner } = claim;
     if (takeover) trace.takeover = true;
     const signal = new LazySignal();
     const timestamp = new Date(timestampMs);
     const context = createContext(id, type, timestamp, rawBody, takeover, signal);
-    const result = runHandler(call, context);
+    const result = runDelivery(delivery, context);
     if ("then" in result) {
       const run = new LeasedRun(this.#claims, this.#times, this.#log, delivery, claim, signal);
       return run.answerInTime(result);

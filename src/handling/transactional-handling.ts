@@ -3,12 +3,15 @@ import type { Ending } from "../answer/trace.js";
 import type { ValueOrPromise } from "../common/promises.js";
 import { startBackgroundTimer, type DeadlineError } from "../common/timers.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
+import { StoreCalls } from "../telemetry/store-calls.js";
+import type { Tally } from "../telemetry/tally.js";
 import { holdOpen } from "../delivery/request.js";
 import { createContext, LazySignal } from "./delivery-context.js";
 import { limitsOf, startHandlerTimers } from "./handler-timers.js";
 import type { Delivery, Handling, HandlingTimes } from "./handling.js";
 import { overdueAfterMs, renewalDelayMs } from "./lease-renewals.js";
-import { HANDLED, runHandler, type HandlerResult } from "./run-handler.js";
+import { runDelivery } from "./run-delivery.js";
+import { HANDLED, type HandlerResult } from "./run-handler.js";
 import { runInTransaction, type TransactionWork } from "./transaction.js";
 
 /**
@@ -19,13 +22,15 @@ export class TransactionalHandling implements Handling {
   readonly #store: TransactionalStore<unknown>;
   readonly #times: HandlingTimes;
   readonly #log: Log;
+  readonly #calls: StoreCalls;
   /** Ids that are being processed here. Their redeliveries are refused without taking a connection. */
   readonly #inProgress = new Map<string, Heartbeat>();
 
-  constructor(store: TransactionalStore<unknown>, times: HandlingTimes, log: Log) {
+  constructor(store: TransactionalStore<unknown>, times: HandlingTimes, log: Log, tally: Tally) {
     this.#store = store;
     this.#times = times;
     this.#log = log;
+    this.#calls = new StoreCalls(tally);
   }
 
   handle(delivery: Delivery): ValueOrPromise<Ending> {
@@ -52,6 +57,10 @@ export class TransactionalHandling implements Handling {
     return Promise.resolve();
   }
 
+  completionsPending(): number {
+    return 0;
+  }
+
   async #process(delivery: Delivery, onTimeout: (error: DeadlineError) => void): Promise<Ending> {
     const { id } = delivery.headers;
     const heartbeat = new Heartbeat(this.#times.leaseMs);
@@ -69,8 +78,10 @@ export class TransactionalHandling implements Handling {
     return ending;
   }
 
-  #transact(work: TransactionWork): Promise<Ending> {
-    return runInTransaction(this.#store, this.#times, work);
+  async #transact(work: TransactionWork): Promise<Ending> {
+    const ending = await runInTransaction(this.#store, this.#times, work);
+    if (ending.outcome === "store_unavailable") this.#calls.failed("process");
+    return ending;
   }
 
   /** A discarded delivery was rolled back with the handler's writes, so it gets its own transaction. */
@@ -82,12 +93,14 @@ export class TransactionalHandling implements Handling {
 
   /** Runs the handler in `tx`. Resolves when it settles, or is given up after `handlerMaxMs`. */
   #runHandler(
-    { headers: { id, type, timestampMs }, rawBody, call, trace }: Delivery,
+    delivery: Delivery,
     tx: unknown,
     takeover: boolean,
     signal: LazySignal,
     onTimeout: (error: DeadlineError) => void,
   ): Promise<HandlerResult> {
+    const { headers, rawBody, trace } = delivery;
+    const { id, type, timestampMs } = headers;
     return new Promise((resolve, reject) => {
       if (takeover) trace.takeover = true;
       const { deadline } = trace;
@@ -111,7 +124,7 @@ export class TransactionalHandling implements Handling {
       );
       const timestamp = new Date(timestampMs);
       const context = createContext(id, type, timestamp, rawBody, takeover, signal);
-      const result = Promise.resolve(runHandler(call, Object.assign(context, { tx })));
+      const result = Promise.resolve(runDelivery(delivery, Object.assign(context, { tx })));
       void result.finally(stopTimers).then(resolve, reject);
     });
   }

@@ -1,5 +1,6 @@
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { isDeliveryId } from "../delivery/headers.js";
+import type { TraceCarrier } from "../telemetry/telemetry.js";
 import { decodeBody, encodeBody, type EncodedBody } from "./body-encoding.js";
 import { UnreadableJobError } from "./job-errors.js";
 
@@ -23,6 +24,8 @@ export interface InboxJob extends EncodedBody {
   readonly encoding: "utf-8" | "base64";
   /** The exact bytes that were signed, in `encoding`. */
   readonly body: string;
+  /** The place of the delivery in a trace (W3C Trace Context), if its receiver is traced. */
+  readonly trace?: Readonly<TraceCarrier>;
 }
 
 /** The delivery that a worker reads from a job. */
@@ -31,6 +34,8 @@ export interface QueuedDelivery {
   readonly type: string;
   readonly timestamp: Date;
   readonly rawBody: Uint8Array;
+  /** Empty if the job has no trace. */
+  readonly carrier: Readonly<TraceCarrier>;
 }
 
 /** How a finished delivery ended. */
@@ -54,9 +59,17 @@ const VERSION = 1;
 const MAX_TIMESTAMP = 999_999_999_999;
 
 /** Makes the job of a delivery that the receiver has authenticated. */
-export function inboxJobOf({ id, type, timestamp, rawBody }: DeliveryContext): InboxJob {
+export function inboxJobOf(
+  { id, type, timestamp, rawBody }: DeliveryContext,
+  carrier: TraceCarrier = {},
+): InboxJob {
   const seconds = Math.floor(timestamp.getTime() / 1000);
-  return { version: VERSION, id, type, timestamp: seconds, ...encodeBody(rawBody) };
+  const trace = readCarrier(carrier);
+  return {
+    ...{ version: VERSION, id, type, timestamp: seconds },
+    ...encodeBody(rawBody),
+    ...(trace.traceparent === undefined ? {} : { trace }),
+  };
 }
 
 /** Makes the data of a finished job. Throws `UnreadableJobError` if the inbox did not make the job. */
@@ -92,6 +105,7 @@ export function readInboxJob(data: unknown): QueuedDelivery {
     type,
     timestamp: new Date(timestamp * 1000),
     rawBody: readBody({ encoding, body }),
+    carrier: readCarrier((data as Partial<InboxJob>).trace),
   };
 }
 
@@ -112,6 +126,19 @@ function readHead(data: unknown): JobHead {
   if (!isDeliveryId(type)) throw new UnreadableJobError("a webhook type in type");
   if (!isTimestamp(timestamp)) throw new UnreadableJobError("Unix seconds in timestamp");
   return { id, type, timestamp, encoding, body };
+}
+
+/** W3C Trace Context, section 3.2. */
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+/** W3C Trace Context, section 3.3.1.5: at least 512 characters are passed on. */
+const MAX_TRACESTATE = 512;
+
+/** What a carrier may hold. Anything else is left out: it comes from a queue, or from the user's telemetry. */
+function readCarrier(carrier: unknown): TraceCarrier {
+  const { traceparent, tracestate } = Object(carrier) as Record<string, unknown>;
+  if (typeof traceparent !== "string" || !TRACEPARENT.test(traceparent)) return {};
+  const isState = typeof tracestate === "string" && tracestate.length <= MAX_TRACESTATE;
+  return isState && tracestate !== "" ? { traceparent, tracestate } : { traceparent };
 }
 
 function isTimestamp(value: unknown): value is number {

@@ -28,7 +28,7 @@ export type InboxWorker = (data: unknown, run?: Partial<InboxRun>) => Promise<In
  * @throws ConfigurationError if an option is invalid.
  */
 export function inboxWorker(options: InboxWorkerOptions): InboxWorker {
-  const own = ownOptions("inboxWorker", options, ["handlers", "onJob", "logger"]);
+  const own = ownOptions("inboxWorker", options, ["handlers", "onJob", "logger", "telemetry"]);
   const runner = new JobRunner(own, () => "by the means of your engine.");
   return async (data, given = {}) => {
     const { takeover = false, attempt = 1, lastAttempt = false, waitedMs = 0 } = given;

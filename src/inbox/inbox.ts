@@ -5,6 +5,9 @@ import { DiscardDelivery, RetryLater } from "../handling/handler-errors.js";
 import type { Handler, UnrecognizedDelivery } from "../handling/handlers.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
 import { isPromise } from "../common/promises.js";
+import { Log } from "../answer/logger.js";
+import { Observers } from "../telemetry/observation.js";
+import type { Telemetry, TraceCarrier } from "../telemetry/telemetry.js";
 import type { Alarm } from "../records/alarm.js";
 import type { OnlineDataEvent } from "../records/online-data-event.js";
 import { inboxJobOf, type InboxJob } from "./inbox-job.js";
@@ -19,10 +22,14 @@ import { QueueError, queueErrorOf } from "./queue-error.js";
  * the first words of its error, because drivers quote the data that they were given. `RetryLater` and
  * `DiscardDelivery` work as in any handler.
  */
-export type Enqueue<Context = DeliveryContext> = (
-  job: InboxJob,
-  context: Context,
-) => PromiseLike<unknown>;
+export interface Enqueue<Context = DeliveryContext> {
+  (job: InboxJob, context: Context): PromiseLike<unknown>;
+  /** The name of the queue, for `telemetry`. `pgBossEnqueue` and `bullmqEnqueue` set it. */
+  readonly queueName?: string | undefined;
+}
+
+/** What an inbox has of a log: its receiver writes the lines. */
+const NO_LOG = new Log(false);
 
 /** Options of `inbox`. */
 export interface InboxOptions<Context = DeliveryContext> {
@@ -36,6 +43,11 @@ export interface InboxOptions<Context = DeliveryContext> {
    * succeeds later, both are the same job. Milliseconds, from 1 to 600 000, default 10 000.
    */
   enqueueTimeoutMs?: number | undefined;
+  /**
+   * Sees each write of a job: `openTelemetry()` of `/opentelemetry`, or your own. Give it to the receiver and
+   * the worker too. Default: none; Node's tracing channel is `identity-gateway-webhooks:send`.
+   */
+  telemetry?: Telemetry | undefined;
 }
 
 /** The handlers that put deliveries into a queue. To queue only one type, use only its handler. */
@@ -69,16 +81,17 @@ const ENQUEUE_TIMEOUT = { fallback: 10_000, min: 1, max: 600_000 };
 export function inbox<Context extends DeliveryContext = DeliveryContext>(
   options: InboxOptions<Context>,
 ): InboxHandlers<Context> {
-  const own = ownOptions("inbox", options, ["enqueue", "enqueueTimeoutMs"]);
-  const { enqueue } = own;
+  const own = ownOptions("inbox", options, ["enqueue", "enqueueTimeoutMs", "telemetry"]);
+  const { enqueue, telemetry } = own;
+  const observers = new Observers("send", telemetry, NO_LOG);
   if (typeof enqueue !== "function") {
     throw new ConfigurationError("invalid_option", "enqueue must be a function");
   }
   const timeoutMs = integerOption("enqueueTimeoutMs", own.enqueueTimeoutMs, ENQUEUE_TIMEOUT);
 
-  const enqueueDelivery = async (_record: unknown, context: Context): Promise<void> => {
+  const write = async (context: Context, carrier: TraceCarrier): Promise<void> => {
     try {
-      const written: unknown = enqueue(inboxJobOf(context), context);
+      const written: unknown = enqueue(inboxJobOf(context, carrier), context);
       // Without a promise the end of the write is unknown. A forgotten `return` would acknowledge
       // deliveries that are in no queue.
       if (!isPromise(written)) {
@@ -90,9 +103,30 @@ export function inbox<Context extends DeliveryContext = DeliveryContext>(
       throw queueErrorOf("the delivery could not be put into the queue", error);
     }
   };
+
+  const enqueueDelivery = async (_record: unknown, context: Context): Promise<void> => {
+    const observation = observers.begin();
+    if (observation === undefined) return write(context, {});
+    const { id, type } = context;
+    const carrier: TraceCarrier = {};
+    const work = { kind: "send", id, type, queueName: enqueue.queueName, carrier } as const;
+    const ended = await observation.run(work, () => settled(write(context, carrier)));
+    observation.end({ id, type, outcome: "error" in ended ? "failed" : "sent", ...ended });
+    if ("error" in ended) throw ended.error;
+  };
   return {
     new_alarm: enqueueDelivery,
     delete_my_data_event: enqueueDelivery,
     unrecognized: enqueueDelivery,
   };
+}
+
+/** Resolves to an error instead of rejecting with it: what telemetry runs around never rejects. */
+async function settled(work: Promise<void>): Promise<{ readonly error?: unknown }> {
+  try {
+    await work;
+    return {};
+  } catch (error) {
+    return { error };
+  }
 }

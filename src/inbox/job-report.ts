@@ -1,39 +1,10 @@
 import { ConfigurationError } from "../common/errors.js";
 import { ignoreFailure } from "../common/promises.js";
-import type { Log } from "../answer/logger.js";
+import type { Observation } from "../telemetry/observation.js";
+import type { JobReport } from "../telemetry/telemetry.js";
 
-/** What happened to one run of a job, for metrics and alerts. Only `error` may hold personal data. */
-export interface JobReport {
-  /**
-   * - `handled`: the handler finished.
-   * - `discarded`: the handler threw `DiscardDelivery`, or there is no handler for this type.
-   * - `retry_later`: the handler threw `RetryLater`; the engine runs the job again.
-   * - `handler_failed`: the handler threw, or the job could not be read; the engine runs the job again.
-   * - `dead`: the engine does not run the job again. Replaces `retry_later` and `handler_failed` on the
-   *   last attempt. Also reported for a job that the engine gave up because its workers crashed or took
-   *   too long. `deadDeliveries` lists such a job and runs it again.
-   */
-  readonly outcome: "handled" | "discarded" | "retry_later" | "handler_failed" | "dead";
-  /**
-   * The number of this attempt, from 1. For a dead job it is the number of all attempts. A replay restarts
-   * at 1.
-   */
-  readonly attempt: number;
-  /** True if this was the last attempt: the job is dead if it failed. Always true for `dead`. */
-  readonly lastAttempt: boolean;
-  /** X-Webhook-Id; if the job cannot be read, the engine's id of the job. */
-  readonly id: string;
-  /** X-Webhook-Type; undefined if the job cannot be read. */
-  readonly type: string | undefined;
-  /** How long the handler ran, in milliseconds. 0 if it did not run. */
-  readonly durationMs: number;
-  /** Milliseconds from the time the delivery was queued to the start of this run. 0 if the handler did not run. */
-  readonly waitedMs: number;
-  /** True if an earlier run may have had its effect: its worker crashed or took too long, or the job was replayed. */
-  readonly takeover?: true;
-  /** What the handler threw, or why the engine gave up the job (`DeadJobError`). */
-  readonly error?: unknown;
-}
+export type { JobReport } from "../telemetry/telemetry.js";
+import type { Log } from "../answer/logger.js";
 
 /** Receives the report of every run of a job. Its errors and rejections are ignored. */
 export type OnJob = (report: JobReport) => unknown;
@@ -92,7 +63,12 @@ export class JobReporter {
     this.#replayAdvice = replayAdvice;
   }
 
-  report(ending: JobEnding, response: EngineResponse, run: Omit<JobReport, "outcome">): void {
+  report(
+    ending: JobEnding,
+    response: EngineResponse,
+    observation: Observation | undefined,
+    run: Omit<JobReport, "outcome">,
+  ): void {
     const { outcome, failure }: Ending = ENDINGS[ending];
     const isDead = failure !== undefined && response === "dead";
     if (isDead) this.#logDead(failure, run);
@@ -112,9 +88,11 @@ export class JobReporter {
       this.#log.warn(line, detailsOf(run));
     }
     const onJob = this.#onJob;
-    if (onJob === undefined) return;
+    if (onJob === undefined && observation === undefined) return;
     const lastAttempt = run.lastAttempt || isDead;
-    void ignoreFailure(() => onJob({ ...run, outcome: isDead ? "dead" : outcome, lastAttempt }));
+    const report: JobReport = { ...run, outcome: isDead ? "dead" : outcome, lastAttempt };
+    observation?.end(report);
+    if (onJob !== undefined) void ignoreFailure(() => onJob(report));
   }
 
   #logDead(failure: string, run: Omit<JobReport, "outcome">): void {

@@ -7,6 +7,8 @@ import { Routes, type Route } from "../handling/routes.js";
 import { ignoredReturnWarning } from "../answer/reporter.js";
 import { clampRetryAfterMs } from "../answer/retry-after.js";
 import { runHandler } from "../handling/run-handler.js";
+import { Observers, type Observation } from "../telemetry/observation.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
 import { finishedOutcomeOf, jobNameOf, readInboxJob, type QueuedDelivery } from "./inbox-job.js";
 import type { InboxResult, InboxRun } from "./inbox-result.js";
 import { UnreadableJobError, UnrecognizedJobError, type DeadJobError } from "./job-errors.js";
@@ -21,6 +23,12 @@ export interface InboxWorkerOptions {
    * engine gives up. Its errors and rejections are ignored. Default: none.
    */
   onJob?: OnJob | undefined;
+  /**
+   * Sees each run of a job, and runs around its handler: `openTelemetry()` of `/opentelemetry`, or your own.
+   * Default: none. Without it, Node's tracing channel `identity-gateway-webhooks:job` tells its subscribers
+   * the same.
+   */
+  telemetry?: Telemetry | undefined;
   /** Where warnings and errors go; `false` for nowhere. Default: the console. No line holds a body. */
   logger?: Logger | false | undefined;
 }
@@ -32,6 +40,7 @@ export interface EndedRun {
   readonly id: string;
   readonly type: string | undefined;
   readonly durationMs: number;
+  readonly observation: Observation | undefined;
 }
 
 /** A job that the engine gave up although no handler of this process failed. */
@@ -50,6 +59,8 @@ export class JobRunner {
   readonly log: Log;
   readonly #reporter: JobReporter;
   readonly #routes: Routes;
+  readonly #observers: Observers;
+  readonly #queueName: string | undefined;
   readonly #warnings = new Set<string>();
 
   /**
@@ -57,8 +68,9 @@ export class JobRunner {
    * invalid.
    */
   constructor(
-    { handlers, logger = consoleLines, onJob }: InboxWorkerOptions,
+    { handlers, logger = consoleLines, onJob, telemetry }: InboxWorkerOptions,
     replayAdvice: (id: string) => string,
+    queueName?: string,
   ) {
     checkHandlers(handlers);
     const fault = logger === false ? undefined : loggerFault(logger);
@@ -66,21 +78,25 @@ export class JobRunner {
     this.log = new Log(logger);
     this.#reporter = new JobReporter(this.log, onJob, replayAdvice);
     this.#routes = new Routes(handlers);
+    this.#observers = new Observers("job", telemetry, this.log);
+    this.#queueName = queueName;
   }
 
   /** Runs the handler for the data of a job. */
   async run(data: unknown, run: InboxRun): Promise<EndedRun> {
     const startedAt = performance.now();
-    const result = await this.#resultOf(data, run);
+    const observation = this.#observers.begin();
+    const result = await this.#resultOf(data, run, observation);
     const durationMs = performance.now() - startedAt;
     const { id = run.jobId, type } = jobNameOf(data);
-    return { result, run, id, type, durationMs };
+    return { result, run, id, type, durationMs, observation };
   }
 
   /** Reports a run, now that the engine has responded to its result. */
-  report({ result, run, id, type, durationMs }: EndedRun, response: EngineResponse): void {
+  report(ended: EndedRun, response: EngineResponse): void {
+    const { result, run, id, type, durationMs, observation } = ended;
     const { attempt, lastAttempt, waitedMs, takeover } = run;
-    this.#reporter.report(result.outcome, response, {
+    this.#reporter.report(result.outcome, response, observation, {
       ...{ attempt, lastAttempt, id, type, durationMs, waitedMs },
       ...(takeover ? { takeover } : {}),
       ...("error" in result && result.error !== undefined ? { error: result.error } : {}),
@@ -89,25 +105,33 @@ export class JobRunner {
 
   /** Reports a job that the engine gave up. */
   reportGivenUp({ id, type, attempts, error }: GivenUpJob): void {
-    this.#reporter.report("given_up", "dead", {
+    this.#reporter.report("given_up", "dead", this.#observers.begin(), {
       ...{ attempt: attempts, lastAttempt: true, id, type, durationMs: 0, waitedMs: 0 },
       ...{ takeover: true, error },
     });
   }
 
-  async #resultOf(data: unknown, run: InboxRun): Promise<InboxResult> {
+  async #resultOf(
+    data: unknown,
+    run: InboxRun,
+    observation: Observation | undefined,
+  ): Promise<InboxResult> {
     const finished = finishedOutcomeOf(data);
     if (finished === "handled") return { outcome: "handled" };
     if (finished === "discarded") return { outcome: "discarded", error: undefined };
     try {
-      return await this.#handle(readInboxJob(data), run);
+      return await this.#handle(readInboxJob(data), run, observation);
     } catch (error) {
       const isForeign = error instanceof UnreadableJobError;
       return { outcome: isForeign ? "malformed" : "handler_failed", error };
     }
   }
 
-  async #handle(delivery: QueuedDelivery, { signal, takeover }: InboxRun): Promise<InboxResult> {
+  async #handle(
+    { carrier, ...delivery }: QueuedDelivery,
+    { signal, takeover, attempt }: InboxRun,
+    observation: Observation | undefined,
+  ): Promise<InboxResult> {
     const route = await this.#routeOf(delivery);
     if (route.kind === "unhandled") {
       this.#warnOnce(
@@ -119,7 +143,18 @@ export class JobRunner {
       return { outcome: "unrecognized", error: new UnrecognizedJobError(route.advice) };
     }
     const context: DeliveryContext = { ...delivery, signal, takeover };
-    const result = await runHandler(route, context);
+    const call = () => runHandler(route, context);
+    const { id, type } = delivery;
+    const work = {
+      kind: "job",
+      queueName: this.#queueName,
+      id,
+      type,
+      attempt,
+      takeover,
+      carrier,
+    } as const;
+    const result = await (observation === undefined ? call() : observation.run(work, call));
     if (result.outcome === "handled") {
       if (result.ignored !== undefined) this.#warnOnce(ignoredReturnWarning(result.ignored));
       return { outcome: "handled" };
@@ -128,7 +163,7 @@ export class JobRunner {
     return { ...result, retryAfterMs: clampRetryAfterMs(result.retryAfterMs) };
   }
 
-  async #routeOf({ rawBody, type }: QueuedDelivery): Promise<Route> {
+  async #routeOf({ rawBody, type }: Pick<QueuedDelivery, "rawBody" | "type">): Promise<Route> {
     const decoded = await decode(rawBody, type);
     // The receiver refuses such a delivery, so the inbox cannot have put it into the queue.
     if (decoded.kind === "type_mismatch") throw new UnreadableJobError("a body of its type");

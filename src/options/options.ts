@@ -2,11 +2,14 @@ import type { Logger } from "../answer/logger.js";
 import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
 import type { IntegerRule } from "../common/option-checks.js";
 import { MAX_TIMER_MS } from "../common/timers.js";
+import type { WebhookType } from "../delivery/headers.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import type { Handlers } from "../handling/handlers.js";
 import type { SecretOption } from "../signature/secrets.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
+import type { Duration } from "../telemetry/expect-every.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
 
 const HOUR_MS = 3_600_000;
 
@@ -87,6 +90,19 @@ interface BaseOptions<Tx> {
    * reject without effect on the answer, which does not wait for it. It gets the body: personal data.
    */
   onAuthenticDelivery?: ((delivery: AuthenticDelivery) => unknown) | undefined;
+  /**
+   * Sees each request, and runs around each handler: `openTelemetry()` of `/opentelemetry`, or your own. It
+   * cannot change an answer. Default: none. Without it, Node's tracing channel
+   * `identity-gateway-webhooks:delivery` tells its subscribers the same.
+   */
+  telemetry?: Telemetry | undefined;
+  /**
+   * How often a delivery of each type comes at least, as the gateway's traffic of your accounts has it: `{
+   * new_alarm: "6h" }`. `receiver.health()` is `failing` if none was acknowledged for longer, or since the
+   * start. A number of milliseconds, or of seconds (`"90s"`), minutes, hours or days (`"2d"`); from 1 second
+   * to 366 days. Each process counts what it receives itself. Default: nothing is expected.
+   */
+  expectEvery?: Readonly<Partial<Record<WebhookType, Duration | undefined>>> | undefined;
   /**
    * Where warnings and errors go; `false` for nowhere. Default: `console.warn` and `console.error`, one
    * line an entry, which ends in `key=value`.

@@ -10,6 +10,8 @@ import type { SecretOption } from "../signature/secrets.js";
 import { defaultStore } from "../stores/default-store.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
+import { checkExpectEvery, type ExpectedEvery } from "../telemetry/expect-every.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
 import { WeakSecretCheck } from "../signature/weak-secrets.js";
 
 /** The checked options, with defaults filled in and the keyring made. */
@@ -21,6 +23,8 @@ export interface Settings extends Record<IntegerOption, number> {
   readonly unverifiable: "retry" | "reject";
   readonly onOutcome: ((report: OutcomeReport) => unknown) | undefined;
   readonly onAuthenticDelivery: ((delivery: AuthenticDelivery) => unknown) | undefined;
+  readonly telemetry: Telemetry | undefined;
+  readonly expectEvery: ExpectedEvery;
   readonly logger: Logger | false;
   readonly now: () => number;
 }
@@ -35,6 +39,8 @@ export const OPTION_NAMES = [
   "unverifiable",
   "onOutcome",
   "onAuthenticDelivery",
+  "telemetry",
+  "expectEvery",
   "logger",
   "now",
 ];
@@ -46,7 +52,7 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
   const integers = checkIntegers(options);
   const store = checkStore(options.store);
   const { unverifiable = "retry", logger = consoleLines, now = Date.now } = options;
-  const { onOutcome, onAuthenticDelivery } = options;
+  const { onOutcome, onAuthenticDelivery, telemetry } = options;
   if ((unverifiable as string) !== "retry" && unverifiable !== "reject") {
     throw invalid("unverifiable", 'must be "retry" or "reject"');
   }
@@ -75,6 +81,8 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
     unverifiable,
     onOutcome,
     onAuthenticDelivery,
+    telemetry,
+    expectEvery: checkExpectEvery(options.expectEvery),
     logger,
     now,
   };

@@ -53,6 +53,16 @@ export function decode(bytes: Uint8Array, claimedType: string): ValueOrPromise<D
   return unrecognized(body, "expected alarm or event");
 }
 
+/** The alarm or event of a signed body, of any shape; undefined if it has none. */
+export function recordOf(bytes: Uint8Array): unknown {
+  try {
+    const { alarm, event } = Object(readJson(bytes)) as JsonObject;
+    return alarm ?? event;
+  } catch {
+    return undefined;
+  }
+}
+
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null;
 }

@@ -1,4 +1,5 @@
 import { InvalidValueError } from "../common/errors.js";
+
 const LEGACY_OR_ISO =
   /^(\d{4})-(\d{2})-(\d{2})[ Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?([Zz]|([+-])(\d{2}):?(\d{2}))?$/;
 
@@ -44,4 +45,53 @@ export function parseGatewayTime(text: string): Date {
     throw new InvalidValueError("invalid_gateway_time", "not a gateway time: no such date or time");
   const offsetMs = (offsetHours * 60 + offsetMinutes) * 60_000;
   return new Date(date.getTime() - (match[9] === "-" ? -offsetMs : offsetMs));
+}
+
+/**
+ * The same time in Unix milliseconds, and NaN instead of an error. Metrics read the date of each alarm, so
+ * the usual forms take a short way: with `parseGatewayTime` it cost 1 µs, a sixth of a delivery.
+ */
+export function gatewayTimeMs(text: string): number {
+  const ms = plainTimeMs(text);
+  if (!Number.isNaN(ms)) return ms;
+  try {
+    return parseGatewayTime(text).getTime();
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** `YYYY-MM-DD HH:MM:SS`, with `T` or with `Z` or `+00:00` at the end; NaN for other texts and odd days. */
+function plainTimeMs(text: string): number {
+  const { length } = text;
+  const isUtc =
+    length === 19 ||
+    (length === 20 ? text.endsWith("Z") : length === 25 && text.endsWith("+00:00"));
+  const between = text.charCodeAt(10);
+  const isPlain =
+    isUtc &&
+    (between === 32 || between === 84) &&
+    text.charCodeAt(4) === 45 &&
+    text.charCodeAt(7) === 45 &&
+    text.charCodeAt(13) === 58 &&
+    text.charCodeAt(16) === 58;
+  if (!isPlain) return Number.NaN;
+  const century = digits(text, 0);
+  const month = digits(text, 5);
+  const day = digits(text, 8);
+  const hour = digits(text, 11);
+  const minute = digits(text, 14);
+  const second = digits(text, 17);
+  // Days that not every month has are left to the other way. Date.UTC reads a year below 100 as another one.
+  const lastDay = month === 2 ? 28 : 30;
+  if (!(century >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= lastDay)) return Number.NaN;
+  if (!(hour <= 23 && minute <= 59 && second <= 59)) return Number.NaN;
+  return Date.UTC(century * 100 + digits(text, 2), month - 1, day, hour, minute, second);
+}
+
+/** The number of two digits; NaN if they are none. */
+function digits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - 48;
+  const ones = text.charCodeAt(at + 1) - 48;
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN;
 }

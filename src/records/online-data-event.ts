@@ -138,6 +138,21 @@ export function isOnlineDataEventType(type: string): type is OnlineDataEventType
   return knownTypes.has(type);
 }
 
+/**
+ * The documented type of an event, or `other`; undefined for what is no event. So a name that is not documented
+ * gets into no log and no metric.
+ */
+export function eventTypeOf(record: unknown): OnlineDataEventType | "other" | undefined {
+  try {
+    const { type } = Object(record) as { readonly type?: unknown };
+    if (typeof type !== "string") return undefined;
+    return isOnlineDataEventType(type) ? type : "other";
+  } catch {
+    // A handler has put a getter that throws into its record.
+    return undefined;
+  }
+}
+
 /** Whether GATEWAY.md documents this event type with its site fields set. */
 export function isSiteEventType(type: unknown): boolean {
   return siteTypes.has(type);

@@ -5,6 +5,7 @@ import {
   isWebhookType,
   WEBHOOK_TYPES,
   type DeliveryHeaders,
+  type WebhookType,
 } from "../delivery/headers.js";
 import type { ValueOrPromise } from "../common/promises.js";
 import { LimitedLookups, type LookupLimits } from "./secret-lookups.js";
@@ -23,6 +24,8 @@ import type { WeakSecretCheck } from "./weak-secrets.js";
 export interface Keyring {
   /** The secrets to try. Throws or rejects if there is no usable one. */
   secretsFor(headers: DeliveryHeaders): ValueOrPromise<Secrets>;
+  /** How many secrets a type has, as far as it is known before a delivery. */
+  count(type: WebhookType): number;
 }
 
 /**
@@ -54,6 +57,10 @@ class SharedKeyring implements Keyring {
 
   secretsFor(): Secrets {
     return this.#secrets;
+  }
+
+  count(): number {
+    return this.#secrets.order.length;
   }
 }
 
@@ -92,6 +99,10 @@ class KeyringByType implements Keyring {
   secretsFor({ type }: DeliveryHeaders): Secrets {
     return this.#byType.get(type) ?? this.#all;
   }
+
+  count(type: WebhookType): number {
+    return this.#byType.get(type)?.order.length ?? 0;
+  }
 }
 
 /**
@@ -123,6 +134,10 @@ class LookedUpKeyring implements Keyring {
     return found instanceof Promise
       ? found.then((secrets) => this.#usableSecrets(secrets))
       : this.#usableSecrets(found);
+  }
+
+  count(): number {
+    return 1;
   }
 
   #usableSecrets(found: FoundSecrets): Secrets {

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Log } from "../answer/logger.js";
-import type { Trace } from "../answer/trace.js";
+import type { Ending, Trace } from "../answer/trace.js";
 
 /**
  * Whether a signed timestamp is within the tolerance of `nowMs`, in both directions, bounds included.
@@ -11,7 +11,7 @@ export function isFresh(timestampMs: number, nowMs: number, toleranceMs: number)
 }
 
 /** By how much a stale timestamp misses the tolerance, and in which direction, for the log. */
-export function staleness(timestampMs: number, nowMs: number, toleranceMs: number): string {
+function staleness(timestampMs: number, nowMs: number, toleranceMs: number): string {
   const offMs = nowMs - timestampMs;
   if (!Number.isFinite(offMs)) return "The option now gave no number.";
   const beyond = `${seconds(Math.abs(offMs) - toleranceMs)} s`;
@@ -81,4 +81,9 @@ export class TimestampWatch {
     this.#seen.clear();
     this.#log.warn(NOTICE, { id });
   }
+}
+
+/** The end of a request whose signed timestamp is outside the tolerance. */
+export function stale(timestampMs: number, nowMs: number, toleranceMs: number): Ending {
+  return { outcome: "stale", fact: () => staleness(timestampMs, nowMs, toleranceMs) };
 }

@@ -51,7 +51,7 @@ describe("the data of a job", () => {
         const date = new Date(timestamp * 1000);
         const job = inboxJobOf(context(rawBody, { id, type, timestamp: date }));
         const stored: unknown = JSON.parse(JSON.stringify(job));
-        expect(readInboxJob(stored)).toEqual({ id, type, timestamp: date, rawBody });
+        expect(readInboxJob(stored)).toEqual({ id, type, timestamp: date, rawBody, carrier: {} });
       }),
     );
   });

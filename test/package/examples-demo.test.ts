@@ -190,6 +190,8 @@ describe("the demo's command line", () => {
     ],
     [["--url", "redis://localhost"], "--url goes with --store redis, postgres or mysql"],
     [["--store", "sqlite", "fixtures"], "--store sends alarms of its own: leave the folder out"],
+    [["--monitor", "--store", "sqlite"], "--monitor goes with no store and no folder"],
+    [["--monitor", "fixtures"], "--monitor goes with no store and no folder"],
     [["fixtures", "others"], "one folder of fixtures at a time"],
   ])("the demo's command line says what to change in %j", (args, message) => {
     expect(() => readCommand(args, {})).toThrow(new UsageError(message));

@@ -16,7 +16,7 @@ const SUBPATHS = [
   ...["", "/schemas", "/express", "/hono", "/node", "/fetch", "/adapter"],
   ...["/fastify", "/koa", "/nestjs", "/aws-lambda"],
   ...["/redis", "/postgres", "/sqlite", "/mysql", "/dynamodb", "/cloudflare"],
-  ...["/inbox", "/pg-boss", "/bullmq"],
+  ...["/inbox", "/pg-boss", "/bullmq", "/opentelemetry"],
   "/testing",
 ];
 /** The entries that a receiver in production loads. */
@@ -48,6 +48,7 @@ const EXPORTS: Record<string, string[]> = {
     "extraFields",
     "isKnownOnlineDataEvent",
     "memoryStore",
+    "metricsText",
     "parseAlarmPayload",
     "parseGatewayTime",
     "signDelivery",
@@ -91,6 +92,7 @@ const EXPORTS: Record<string, string[]> = {
     ...["UnrecognizedJobError", "WorkerStoppingError", "bullmqConsume", "bullmqEnqueue"],
     ...["deadDeliveries", "inbox"],
   ],
+  "/opentelemetry": ["openTelemetry"],
   "/testing": [
     "ALARM_EVENT_TYPES",
     "CaptureError",
@@ -132,7 +134,7 @@ beforeAll(() => {
   cjs = install(tarball, "commonjs");
   installed = readdirSync(path.join(esm.folder, "node_modules"));
   // The only peers that an entry imports itself.
-  for (const peer of ["@nestjs/common", "@nestjs/core"]) {
+  for (const peer of ["@nestjs/common", "@nestjs/core", "@opentelemetry/api"]) {
     esm.borrow(peer);
     cjs.borrow(peer);
   }
@@ -271,7 +273,7 @@ describe("the testing kit", () => {
       treeShaking: false,
       format: "esm",
       platform: "node",
-      external: ["express", "hono", "@nestjs/*"],
+      external: ["express", "hono", "@nestjs/*", "@opentelemetry/api"],
       logLevel: "error",
     });
     return Object.keys(metafile.inputs).filter((file) => file.includes(`${NAME}/dist/`));

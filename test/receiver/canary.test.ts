@@ -224,7 +224,7 @@ async function collect({ options = {}, play }: Scene) {
     store: spy.store,
   } as WebhookReceiverOptions);
   const response = await play(receiver);
-  return { response, ...collector, spy };
+  return { response, ...collector, spy, health: receiver.health() };
 }
 
 function watchedStore(): DeliveryStore {
@@ -258,10 +258,11 @@ afterEach(() => {
 
 describe("canaries", () => {
   it.each(Object.keys(SCENES) as Outcome[])("no canary leaves with outcome %s", async (outcome) => {
-    const { response, lines, reports, spy: store } = await collect(SCENES[outcome]);
+    const { response, lines, reports, health, spy: store } = await collect(SCENES[outcome]);
     expect(response.outcome).toBe(outcome);
     expect(reports.some((report) => report.outcome === outcome)).toBe(true);
-    const shown = shownOf(response, response.body, response.headers, lines, reports, store.calls);
+    const { body, headers } = response;
+    const shown = shownOf(response, body, headers, lines, reports, health, store.calls);
     expect(canariesIn(shown, await signaturesOf())).toEqual([]);
     for (const spy of consoleSpies) expect(spy).not.toHaveBeenCalled();
   });
@@ -292,8 +293,9 @@ describe("canaries", () => {
       play: receiving(() => canaryDelivery({ id: "another" })),
     });
     expect([done.response.status, failed.response.status]).toEqual([200, 500]);
-    expect(done.lines).toHaveLength(1);
-    expect(failed.lines).toHaveLength(2);
+    // Each has one line about the field that is not documented.
+    expect(done.lines).toHaveLength(2);
+    expect(failed.lines).toHaveLength(3);
     const shown = shownOf(done.lines, done.reports, failed.lines, failed.reports);
     expect(canariesIn(shown, await signaturesOf())).toEqual([]);
   });
@@ -343,7 +345,8 @@ describe("a handler's own error", () => {
     );
     expect(canariesIn(shownOf(response, response.body, response.headers))).toEqual([]);
     expect(reports[0]?.error).toBe(error);
-    expect((lines[0]?.details as LogDetails).err).toBe(error);
+    const [line] = lines.filter(({ level }) => level === "error");
+    expect((line?.details as LogDetails).err).toBe(error);
     const withoutError = lines.map(({ message, details }) => ({
       message,
       details: { ...(details as LogDetails), err: undefined },

@@ -143,7 +143,7 @@ describe("issues and log", () => {
       JSON.stringify({ event: { ...record, type: CANARY } }),
     ],
   ])("issues and log hold no value of the body: %s", async (_, type, body) => {
-    const lines: unknown[] = [];
+    const lines: unknown[][] = [];
     const issues: unknown[] = [];
     const logger = {
       warn: (...line: unknown[]) => lines.push(line),
@@ -164,7 +164,8 @@ describe("issues and log", () => {
       },
     });
     expect((await taking.receive(request)).outcome).toBe("handled");
-    expect(lines).toHaveLength(1);
+    // A second one if something is not documented.
+    expect(lines.filter(([line]) => !String(line).includes("schema drift"))).toHaveLength(1);
     expect(issues.length).toBeGreaterThan(0);
     expect(JSON.stringify([lines, issues, answer, quiet.reports, taking.reports])).not.toContain(
       CANARY,

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseGatewayTime } from "../../src/index.js";
+import { gatewayTimeMs } from "../../src/records/gateway-time.js";
 
 describe("parseGatewayTime reads", () => {
   test.each([
@@ -135,4 +136,48 @@ describe("parseGatewayTime refuses with a RangeError", () => {
       RangeError,
     );
   });
+});
+
+test("as a property, the short way of metrics reads the same times and refuses the same texts", () => {
+  const expected = (text: string): number => {
+    try {
+      return parseGatewayTime(text).getTime();
+    } catch {
+      return Number.NaN;
+    }
+  };
+  const times = fc.date({
+    min: new Date("0000-01-02T00:00:00Z"),
+    max: new Date("9999-12-30T00:00:00Z"),
+    noInvalidDate: true,
+  });
+  const forms = fc.constantFrom("Z", "", "+00:00", "+02:00", ".5", ".123Z", " ", "z");
+  const change = fc.record({
+    at: fc.nat(25),
+    to: fc.constantFrom("", "0", "2", "3", "9", "-", "T", ":"),
+  });
+  fc.assert(
+    fc.property(
+      times,
+      fc.constantFrom("T", " "),
+      forms,
+      fc.option(change),
+      (time, t, zone, odd) => {
+        const text = time.toISOString().slice(0, 19).replace("T", t) + zone;
+        const given = odd === null ? text : text.slice(0, odd.at) + odd.to + text.slice(odd.at + 1);
+        expect(gatewayTimeMs(given)).toBe(expected(given));
+      },
+    ),
+    { numRuns: 3_000 },
+  );
+  for (const day of [
+    "2026-02-29",
+    "2028-02-29",
+    "2026-02-30",
+    "2026-04-31",
+    "2026-01-31",
+    "0044-03-15",
+  ]) {
+    expect(gatewayTimeMs(`${day} 10:00:00`)).toBe(expected(`${day} 10:00:00`));
+  }
 });

@@ -29,6 +29,8 @@ import {
   type WebhookReceiverOptions,
   type WebhookRequest,
   type WebhookResponse,
+  type HealthReasonCode,
+  type ReceiverHealth,
 } from "identity-gateway-webhooks";
 import { expressHandler } from "identity-gateway-webhooks/express";
 import { fetchHandler } from "identity-gateway-webhooks/fetch";
@@ -162,6 +164,27 @@ createWebhookReceiver({
   timestampTolerance: 1000,
   handlers: { new_alarm: () => undefined },
 });
+createWebhookReceiver({
+  secret: "s",
+  handlers: { new_alarm: () => undefined },
+  // @ts-expect-error: a unit that does not exist
+  expectEvery: { new_alarm: "6w" },
+});
+createWebhookReceiver({
+  secret: "s",
+  handlers: { new_alarm: () => undefined },
+  // @ts-expect-error: an unknown webhook type
+  expectEvery: { alarm: "6h" },
+});
+const watched = createWebhookReceiver({
+  secret: "s",
+  handlers: { new_alarm: () => undefined },
+  expectEvery: { new_alarm: "6h", delete_my_data_event: 3_600_000 },
+});
+const health: ReceiverHealth = watched.health({ deadJobs: 2 });
+const codes: readonly HealthReasonCode[] = health.reasons.map(({ code }) => code);
+// @ts-expect-error: no reason has this code
+codes.includes("late");
 createWebhookReceiver({
   secret: "s",
   handlers: {

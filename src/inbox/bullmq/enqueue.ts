@@ -47,7 +47,7 @@ export function bullmqEnqueue(options: BullmqEnqueueOptions): Enqueue {
     integerOption("retentionMs", retentionMs, INTEGER_OPTIONS.retentionMs),
   );
 
-  return async (job) => {
+  const enqueue: Enqueue = async (job) => {
     const jobId = bullmqJobId(job.id);
     const added: unknown = await queue.add(job.type, job, { jobId, ...jobOptions });
     const { id } = Object(added) as { readonly id?: unknown };
@@ -58,4 +58,5 @@ export function bullmqEnqueue(options: BullmqEnqueueOptions): Enqueue {
       );
     }
   };
+  return Object.assign(enqueue, { queueName: queue.name });
 }

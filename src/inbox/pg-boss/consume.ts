@@ -42,6 +42,7 @@ const OPTION_NAMES = [
   "schema",
   "onJob",
   "logger",
+  "telemetry",
 ];
 const CONCURRENCY = { fallback: 10, min: 1, max: 1_000 };
 const POLL_INTERVAL = { fallback: 1_000, min: 100, max: 600_000 };
@@ -79,7 +80,7 @@ const POLLS_PER_WATCH = 10;
  */
 export function pgBossConsume(options: PgBossConsumeOptions): () => Promise<void> {
   const own = ownQueueOptions("pgBossConsume", options, OPTION_NAMES);
-  const { boss, queueName = DEFAULT_QUEUE_NAME, handlers, onJob, logger } = own;
+  const { boss, queueName = DEFAULT_QUEUE_NAME, handlers, onJob, logger, telemetry } = own;
   checkBoss(boss, ["fetch", "getDb"]);
   checkQueueName("queueName", queueName);
   const schema = schemaOption(own.schema);
@@ -88,8 +89,9 @@ export function pgBossConsume(options: PgBossConsumeOptions): () => Promise<void
   const nameArgument =
     queueName === DEFAULT_QUEUE_NAME ? "" : `, queueName: ${JSON.stringify(queueName)}`;
   const runner = new JobRunner(
-    { handlers, onJob, logger },
+    { handlers, onJob, logger, telemetry },
     (id) => `deadDeliveries({ boss${nameArgument} }).replay([${JSON.stringify(id)}])`,
+    queueName,
   );
 
   const { log } = runner;

@@ -117,7 +117,7 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
     }
   };
 
-  return async (job) => {
+  const enqueue: Enqueue = async (job) => {
     queuesCreated ??= createQueuesInTime();
     await queuesCreated;
     const id = await pgBossJobId(job.id);
@@ -128,6 +128,7 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
       `pg-boss took no job into the queue ${queueName}: it must exist, with the policy "standard"`,
     );
   };
+  return Object.assign(enqueue, { queueName });
 }
 
 function settingsOf(options: PgBossEnqueueOptions, deadLetter: string): JobSettings {

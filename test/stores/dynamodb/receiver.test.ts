@@ -11,6 +11,8 @@ import { makeTable, openSdkClient } from "../../support/dynamodb/dynamodb-client
 import { startDynamodbFront, type DynamodbFront } from "../../support/dynamodb/dynamodb-front.js";
 
 const TABLE = "gateway_deliveries";
+/** On a busy machine a claim takes longer than the default allows, most of all when the SDK tries again. */
+const patient = { leaseMs: 120_000, dependencyTimeoutMs: 60_000 };
 
 describe("receivers over one table of DynamoDB", () => {
   let server: DynaliteServer;
@@ -53,8 +55,6 @@ describe("receivers over one table of DynamoDB", () => {
       runs.push(id);
       await wait(5);
     };
-    // On a busy machine a claim takes longer than the default allows.
-    const patient = { leaseMs: 120_000, dependencyTimeoutMs: 60_000 };
     const receivers = [await receiver(handler, patient), await receiver(handler, patient)];
     const ids = Array.from({ length: 30 }, () => randomUUID());
     const requests = await Promise.all(ids.map((id) => delivery({ id })));
@@ -127,7 +127,7 @@ describe("receivers over one table of DynamoDB", () => {
 
   it("a receiver answers 503 while DynamoDB throttles, and handles the redelivery afterwards", async () => {
     const runs: string[] = [];
-    const one = await receiver(({ id }) => runs.push(id));
+    const one = await receiver(({ id }) => runs.push(id), patient);
     const request = await delivery({ id: "throttled" });
     front.faultOf = () => "throttle";
     expect(await one.receive(request)).toMatchObject({ status: 503, outcome: "store_unavailable" });

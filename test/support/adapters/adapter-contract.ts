@@ -1,3 +1,4 @@
+import { contextCases } from "./adapter-cases-context.js";
 import { deliveryCases } from "./adapter-cases-deliveries.js";
 import { handlerCases } from "./adapter-cases-handlers.js";
 import { refusalCases } from "./adapter-cases-refusals.js";
@@ -18,4 +19,5 @@ export const adapterContract: readonly AdapterCase[] = [
   ...deliveryCases,
   ...refusalCases,
   ...handlerCases,
+  ...contextCases,
 ];

@@ -1,0 +1,53 @@
+import { ConfigurationError } from "../common/errors.js";
+import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../delivery/headers.js";
+
+/** A duration: milliseconds, or a number with its unit, such as `90s`, `30m`, `6h` or `2d`. */
+export type Duration = number | `${number}${"s" | "m" | "h" | "d"}`;
+
+/** How often a delivery of each type is expected, in milliseconds. */
+export type ExpectedEvery = ReadonlyMap<WebhookType, number>;
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+const MIN_MS = 1_000;
+const MAX_MS = 366 * 86_400_000;
+
+/** Checks the option `expectEvery`. Throws `ConfigurationError`, whose message says what to change. */
+export function checkExpectEvery(given: unknown): ExpectedEvery {
+  if (given === undefined) return new Map();
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw invalid("expectEvery", `must be an object, such as { new_alarm: "6h" }`);
+  }
+  const expected = new Map<WebhookType, number>();
+  for (const [type, every] of Object.entries(given)) {
+    if (!isWebhookType(type)) {
+      throw invalid(`expectEvery.${type}`, `is no webhook type: use ${WEBHOOK_TYPES.join(", ")}`);
+    }
+    if (every !== undefined) expected.set(type, durationMs(`expectEvery.${type}`, every));
+  }
+  return expected;
+}
+
+function durationMs(name: string, value: unknown): number {
+  const ms = typeof value === "number" ? value : msOf(value);
+  if (ms >= MIN_MS && ms <= MAX_MS) return ms;
+  throw invalid(
+    name,
+    `must be a duration from 1 second to 366 days: "90s", "30m", "6h", "2d" or milliseconds`,
+  );
+}
+
+/** NaN if it is no duration. */
+function msOf(value: unknown): number {
+  if (typeof value !== "string") return Number.NaN;
+  const [, digits = "", unit = ""] = /^([0-9]{1,9}(?:\.[0-9]{1,3})?)([smhd])$/.exec(value) ?? [];
+  return digits === "" ? Number.NaN : Number(digits) * (UNIT_MS[unit] ?? Number.NaN);
+}
+
+function invalid(name: string, rule: string): ConfigurationError {
+  return new ConfigurationError("invalid_option", `${name} ${rule}`);
+}

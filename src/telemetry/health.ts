@@ -1,0 +1,189 @@
+import type { Log } from "../answer/logger.js";
+import type { Ending, Trace } from "../answer/trace.js";
+import type { WebhookType } from "../delivery/headers.js";
+import { DriftWatch } from "./drift-watch.js";
+import type { ExpectedEvery } from "./expect-every.js";
+import { HealthCounts } from "./health-counts.js";
+import { measure, ratioOf, type HealthFacts } from "./health-measures.js";
+import {
+  HEALTH_REASON_CODES,
+  reasonRuleOf,
+  type HealthReasonCode,
+  type HealthStatus,
+} from "./health-reasons.js";
+
+/** One reason why a receiver is not healthy. Holds nothing of a request. */
+export interface HealthReason {
+  /** Stable, so that code can branch on it. Each code is there at most once. */
+  readonly code: HealthReasonCode;
+  /** When it began, as far as the counts tell: ISO 8601 in UTC. */
+  readonly since: string;
+  /** How many requests, or types, jobs or completions, it is about now. At least 1. */
+  readonly count: number;
+  /** What to do, in one sentence. */
+  readonly advice: string;
+}
+
+/** Parts of the requests of the last 15 minutes, each from 0 to 1. 0 if there were no requests. */
+export interface HealthRatios {
+  /** Missing or wrong signatures, of all requests whose signature was checked. */
+  readonly mismatches: number;
+  /** Timestamps outside the tolerance, of all authentic requests. */
+  readonly stale: number;
+  /** Failed claims and completions, of all requests that needed the store. */
+  readonly storeFailures: number;
+  /** `handler_failed` and `handler_timeout`, of all handler runs. */
+  readonly handlerFailures: number;
+  /** Runs that took longer than half of `handlerTimeoutMs`, of all handler runs. */
+  readonly slowHandlers: number;
+  /** Duplicates, of all deliveries that are done. */
+  readonly duplicates: number;
+  /** Senders that hung up before the answer, of all authentic requests. */
+  readonly disconnects: number;
+}
+
+/** What `receiver.health()` returns: plain data for JSON. Times are ISO 8601 in UTC, null if there is none. */
+export interface ReceiverHealth {
+  /** The worst of the reasons; `ok` without reasons. */
+  readonly status: HealthStatus;
+  readonly reasons: readonly HealthReason[];
+  /** The last request with a good signature, also a stale one. */
+  readonly lastAuthenticAt: string | null;
+  /** The last delivery of each type that was answered 200 as handled, duplicate or discarded. */
+  readonly lastAcknowledgedAt: Readonly<Record<WebhookType, string | null>>;
+  readonly ratios: HealthRatios;
+  readonly store: {
+    /** Whether the last delivery that needed the store got its answer. True before the first. */
+    readonly ok: boolean;
+    readonly lastErrorAt: string | null;
+  };
+  /** Handled deliveries whose completion the store has not taken yet. It is retried. */
+  readonly completionsPending: number;
+  /** Requests and handlers that run now. */
+  readonly inFlight: number;
+  /** Whether `drain` was called. */
+  readonly draining: boolean;
+}
+
+/** Options of `receiver.health`. */
+export interface HealthOptions {
+  /** The number of dead jobs of the inbox, which a receiver does not know. A whole number, default 0. */
+  readonly deadJobs?: number | undefined;
+}
+
+/** What `Health` needs of the receiver. */
+export interface HealthSources {
+  readonly now: () => number;
+  readonly handlerTimeoutMs: number;
+  readonly expectEvery: ExpectedEvery;
+  readonly completionsPending: () => number;
+  readonly inFlight: () => number;
+  readonly isDraining: () => boolean;
+}
+
+/** Makes the health of a receiver out of its counts. No method throws. */
+export class Health {
+  readonly drift: DriftWatch;
+  readonly #counts: HealthCounts;
+  readonly #sources: HealthSources;
+  /** Since when each reason applies. */
+  readonly #since = new Map<HealthReasonCode, number>();
+  #deadJobs = 0;
+
+  constructor(sources: HealthSources, log: Log) {
+    this.#sources = sources;
+    this.#counts = new HealthCounts(sources);
+    this.#counts.onTurn = (nowMs) => {
+      this.#judge(nowMs);
+    };
+    this.#counts.onSetBack = (nowMs) => {
+      this.#setBack(nowMs);
+    };
+    this.drift = new DriftWatch(log, () => {
+      this.#counts.noteDrift();
+    });
+  }
+
+  /** Called once per request, when its outcome is known. */
+  note(trace: Trace, ending: Ending): void {
+    this.#counts.note(trace, ending);
+  }
+
+  /** Called when a handler has settled after `handler_timeout`. */
+  noteLate(ending: Ending): void {
+    this.#counts.noteLate(ending);
+  }
+
+  /** The health now. */
+  read(options?: HealthOptions): ReceiverHealth {
+    const nowMs = this.#counts.readClock();
+    this.#deadJobs = wholeNumber(options?.deadJobs);
+    const reasons = this.#judge(nowMs);
+    const { completionsPending, inFlight, isDraining } = this.#sources;
+    const statuses = reasons.map(({ code }) => reasonRuleOf(code).status);
+    const status = statuses.includes("failing") ? "failing" : (statuses[0] ?? "ok");
+    return {
+      status,
+      reasons,
+      lastAuthenticAt: this.#isoOf("authentic"),
+      lastAcknowledgedAt: {
+        new_alarm: this.#isoOf("new_alarm"),
+        delete_my_data_event: this.#isoOf("delete_my_data_event"),
+      },
+      ratios: {
+        mismatches: ratioOf("mismatch_ratio", this.#counts),
+        stale: ratioOf("stale", this.#counts),
+        storeFailures: ratioOf("store_failing", this.#counts),
+        handlerFailures: ratioOf("handlers_failing", this.#counts),
+        slowHandlers: ratioOf("handlers_slow", this.#counts),
+        duplicates: ratioOf("duplicates", this.#counts),
+        disconnects: ratioOf("disconnects", this.#counts),
+      },
+      store: { ok: this.#counts.runOf("store") === 0, lastErrorAt: this.#isoOf("storeError") },
+      completionsPending: completionsPending(),
+      inFlight: inFlight(),
+      draining: isDraining(),
+    };
+  }
+
+  /**
+   * The reasons that apply now. Called each minute with requests and by `read`, so that a reason that ended in
+   * between is a new one when it comes back.
+   */
+  #judge(nowMs: number): HealthReason[] {
+    const { expectEvery, completionsPending } = this.#sources;
+    const facts: HealthFacts = {
+      ...{ nowMs, expectEvery, deadJobs: this.#deadJobs },
+      completionsPending: completionsPending(),
+    };
+    return HEALTH_REASON_CODES.flatMap((code): HealthReason[] => {
+      const { count, sinceMs = nowMs } = measure(code, this.#counts, facts);
+      if (count === 0) {
+        this.#since.delete(code);
+        return [];
+      }
+      const started = this.#counts.timeOf("started") ?? nowMs;
+      const known = this.#since.get(code) ?? Math.max(started, Math.min(sinceMs, nowMs));
+      this.#since.set(code, known);
+      return [{ code, since: isoOf(known), count, advice: reasonRuleOf(code).advice }];
+    });
+  }
+
+  #setBack(nowMs: number): void {
+    for (const [code, since] of this.#since) this.#since.set(code, Math.min(since, nowMs));
+  }
+
+  #isoOf(name: Parameters<HealthCounts["timeOf"]>[0]): string | null {
+    const time = this.#counts.timeOf(name);
+    return time === undefined ? null : isoOf(time);
+  }
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** 0 for any other value: a health check must not fail for a wrong argument. */
+function wholeNumber(value: unknown): number {
+  return typeof value === "number" && Number.isInteger(value) && value > 0 ? value : 0;
+}

@@ -1,0 +1,93 @@
+import type { Log } from "../answer/logger.js";
+import { ConfigurationError } from "../common/errors.js";
+import { missingMethod } from "../common/option-checks.js";
+import type { Telemetry, TelemetryWork } from "./telemetry.js";
+import { openChannel, type Channel } from "./tracing-channel.js";
+
+type Kind = TelemetryWork["kind"];
+type Report = Parameters<Telemetry["end"]>[1];
+
+/** Those who see the work of a receiver or a worker: its option `telemetry`, and Node's tracing channel. */
+export class Observers {
+  readonly #kind: Kind;
+  readonly #telemetry: Telemetry | undefined;
+  readonly #channel: Channel | undefined;
+  readonly #log: Log;
+  #hasWarned = false;
+
+  /** Throws `ConfigurationError` if `telemetry` is given without one of its methods. */
+  constructor(kind: Kind, telemetry: Telemetry | undefined, log: Log) {
+    const missing = telemetry && missingMethod(telemetry, ["begin", "run", "end"]);
+    if (missing !== undefined) {
+      const rule = `telemetry must have the method ${missing}`;
+      throw new ConfigurationError("invalid_option", rule);
+    }
+    this.#kind = kind;
+    this.#telemetry = telemetry;
+    this.#channel = openChannel(kind);
+    this.#log = log;
+  }
+
+  /** Begins to observe a piece of work; undefined without an observer. */
+  begin(): Observation | undefined {
+    const isHeard = this.#channel?.hasSubscribers() === true;
+    if (this.#telemetry === undefined && !isHeard) return undefined;
+    const onFault = (error: unknown): void => {
+      if (this.#hasWarned) return;
+      this.#hasWarned = true;
+      this.#log.warn("the option telemetry has thrown: its errors change nothing else", { error });
+    };
+    const channel = isHeard ? this.#channel : undefined;
+    const observers = [this.#telemetry, channel].filter((one) => one !== undefined);
+    return new Observation(this.#kind, observers, onFault);
+  }
+}
+
+/** One request, write or job as its observers see it. None of them can change what becomes of it. */
+export class Observation {
+  readonly #begun: { readonly telemetry: Telemetry; readonly state: unknown }[] = [];
+  readonly #onFault: (error: unknown) => void;
+
+  constructor(kind: Kind, observers: readonly Telemetry[], onFault: (error: unknown) => void) {
+    this.#onFault = onFault;
+    for (const telemetry of observers) {
+      try {
+        this.#begun.push({ telemetry, state: telemetry.begin(kind) });
+      } catch (error) {
+        onFault(error);
+      }
+    }
+  }
+
+  /** Returns what `call` returns. Calls it exactly once. `call` must not throw. */
+  run<Result>(work: TelemetryWork, call: () => Result): Result {
+    return this.#runFrom(0, work, call);
+  }
+
+  end(report: Report): void {
+    for (const { telemetry, state } of this.#begun) {
+      try {
+        telemetry.end(state, report);
+      } catch (error) {
+        this.#onFault(error);
+      }
+    }
+  }
+
+  #runFrom<Result>(at: number, work: TelemetryWork, call: () => Result): Result {
+    const begun = this.#begun[at];
+    if (begun === undefined) return call();
+    let called: { readonly result: Result } | undefined;
+    // An observer that calls it never, twice or too late must not lose or double a delivery.
+    const once = (): Result => {
+      called ??= { result: this.#runFrom(at + 1, work, call) };
+      return called.result;
+    };
+    try {
+      begun.telemetry.run(begun.state, work, once);
+    } catch (error) {
+      this.#onFault(error);
+    }
+    return once();
+  }
+}

@@ -1,0 +1,58 @@
+import type { Attributes } from "@opentelemetry/api";
+import { talliedType } from "../tally.js";
+
+/**
+ * Every attribute that a span may have, with its name in OpenTelemetry. Nothing else is exported: no body,
+ * no account id, no signature, no secret and no other header.
+ */
+export const SPAN_ATTRIBUTES = {
+  /** Always `identity_gateway`. */
+  system: "messaging.system",
+  /** `process` or `send`. */
+  operation: "messaging.operation.type",
+  /** The webhook type, or `other`; for a job the name of its queue. */
+  destination: "messaging.destination.template",
+  /** X-Webhook-Id. On no metric. */
+  id: "messaging.message.id",
+  /** Bytes of the body. */
+  bytes: "messaging.message.body.size",
+  /** What became of the delivery, of the write or of the job. */
+  outcome: "gateway_webhook.outcome",
+  /** The webhook type, or `other`. */
+  type: "gateway_webhook.type",
+  /** The documented type of an Online Data event, or `other`. */
+  eventType: "gateway_webhook.event_type",
+  /** Index of the secret that matched, from 0. */
+  secretIndex: "gateway_webhook.secret_index",
+  /** True if an earlier run may have had its effect. */
+  takeover: "gateway_webhook.takeover",
+  /** True if the handler ended after `handler_timeout`. */
+  late: "gateway_webhook.late",
+  /** Seconds that the gateway has been trying. */
+  lag: "gateway_webhook.lag",
+  /** Which of the gateway's attempts this probably is, from 1; for a job its own attempt. */
+  attempt: "gateway_webhook.attempt",
+  /** The status that was answered. */
+  status: "http.response.status_code",
+  /** The outcome, if it is no success. */
+  error: "error.type",
+} as const;
+
+const KEYS = Object.keys(SPAN_ATTRIBUTES) as (keyof typeof SPAN_ATTRIBUTES)[];
+
+type Values = Partial<Record<keyof typeof SPAN_ATTRIBUTES, string | number | boolean>>;
+
+/** The attributes of a span by their names. Leaves out what is not known. */
+export function attributesOf(values: { readonly [Key in keyof Values]: Values[Key] | undefined }) {
+  const attributes: Attributes = {};
+  for (const key of KEYS) {
+    const value = values[key];
+    if (value !== undefined) attributes[SPAN_ATTRIBUTES[key]] = value;
+  }
+  return attributes;
+}
+
+/** A type as spans name it: anyone who knows a secret may send any, so only documented ones are named. */
+export function typeAttribute(type: string | undefined): string {
+  return type === undefined ? "other" : talliedType(type);
+}

@@ -1,0 +1,165 @@
+import {
+  context,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Context,
+  type Span,
+  type SpanContext,
+  type SpanOptions,
+  type Tracer,
+} from "@opentelemetry/api";
+import type { OutcomeReport } from "../../answer/observers.js";
+import type { JobReport } from "../telemetry.js";
+import type { SendReport, TelemetryWork } from "../telemetry.js";
+import { attributesOf, typeAttribute } from "./attributes.js";
+import { readTraceParent, writeTraceParent } from "./trace-parent.js";
+
+/** A piece of work that may get a span. Forged requests end without one. */
+export interface SpanState {
+  readonly kind: TelemetryWork["kind"];
+  /** What was active when the work began, such as the span of the HTTP server. */
+  readonly parent: Context;
+  /** When the work began, or its late part: by `Date.now()` and by `performance.now()`. */
+  startMs: number;
+  mark: number;
+  span: Span | undefined;
+  /** The span of the part that has ended, for a late ending. */
+  ended: SpanContext | undefined;
+}
+
+type Report = OutcomeReport | SendReport | JobReport;
+
+/** Options of `Spans`. */
+export interface SpanChoices {
+  readonly linkJobs: "link" | "parent";
+  readonly recordHandlerErrors: boolean;
+}
+
+const SYSTEM = "identity_gateway";
+/** What is no failure although it is not answered 2xx: the first copy is still at work. */
+const NO_FAILURES: ReadonlySet<string> = new Set(["handled", "discarded", "sent", "in_flight"]);
+
+/** Makes a span for each authentic delivery, each write of a job and each run of a job. */
+export class Spans {
+  readonly #tracer: Tracer;
+  readonly #choices: SpanChoices;
+
+  constructor(tracer: Tracer, choices: SpanChoices) {
+    this.#tracer = tracer;
+    this.#choices = choices;
+  }
+
+  begin(kind: SpanState["kind"]): SpanState {
+    const mark = performance.now();
+    return {
+      kind,
+      parent: context.active(),
+      startMs: Date.now(),
+      mark,
+      span: undefined,
+      ended: undefined,
+    };
+  }
+
+  /** Calls `call` while the span of the work is active. */
+  run<Result>(state: SpanState, work: TelemetryWork, call: () => Result): Result {
+    // A transactional store may run the same work again.
+    const span = (state.span ??= this.#start(state, work));
+    return context.with(trace.setSpan(state.parent, span), call);
+  }
+
+  end(state: SpanState, report: Report): void {
+    // Without an id the request is not authentic. A flood of forgeries must not fill a tracing bill.
+    if (report.id === undefined) return;
+    const span = state.span ?? this.#startAtEnd(state, report);
+    const { outcome } = report;
+    const isFailure = !NO_FAILURES.has(outcome) && !("status" in report && report.status < 300);
+    if (span.isRecording()) {
+      const error = isFailure ? outcome : undefined;
+      span.setAttributes(attributesOf({ ...endValues(report), error }));
+    }
+    // Without a message: that of an error may hold personal data.
+    if (isFailure) span.setStatus({ code: SpanStatusCode.ERROR });
+    if (this.#choices.recordHandlerErrors && report.error instanceof Error) {
+      span.recordException(report.error);
+    }
+    const endMs = state.startMs + performance.now() - state.mark;
+    span.end(endMs);
+    // A second report comes if the handler ends late.
+    state.ended = span.spanContext();
+    state.span = undefined;
+    state.mark = performance.now();
+    state.startMs = endMs;
+  }
+
+  #start(state: SpanState, work: TelemetryWork): Span {
+    const { id, type } = work;
+    const common = { system: SYSTEM, id, type: typeAttribute(type) };
+    switch (work.kind) {
+      case "delivery": {
+        const { bytes, eventType, takeover } = work;
+        const values = { ...common, bytes, eventType, takeover: takeover || undefined };
+        return this.#startSpan(state, type, { ...values, destination: common.type });
+      }
+      case "send": {
+        const destination = work.queueName ?? "queue";
+        const span = this.#tracer.startSpan(
+          `send ${destination}`,
+          {
+            ...{ kind: SpanKind.PRODUCER, startTime: state.startMs },
+            attributes: attributesOf({ ...common, operation: "send", destination }),
+          },
+          state.parent,
+        );
+        writeTraceParent(work.carrier, span.spanContext());
+        return span;
+      }
+      case "job": {
+        const { attempt, takeover, queueName: destination } = work;
+        const sender = readTraceParent(work.carrier);
+        const values = { ...common, attempt, takeover: takeover || undefined, destination };
+        if (sender === undefined) return this.#startSpan(state, type, values, { root: true });
+        if (this.#choices.linkJobs === "link") {
+          return this.#startSpan(state, type, values, { root: true, links: [{ context: sender }] });
+        }
+        const parent = trace.setSpanContext(ROOT_CONTEXT, sender);
+        return this.#startSpan({ ...state, parent }, type, values);
+      }
+    }
+  }
+
+  /** For work that no handler ran for, such as a duplicate, and for a handler that ended late. */
+  #startAtEnd(state: SpanState, report: Report): Span {
+    const { id, type } = report;
+    const common = { system: SYSTEM, id, type: typeAttribute(type) };
+    const destination = state.kind === "delivery" ? common.type : undefined;
+    const links = state.ended === undefined ? [] : [{ context: state.ended }];
+    const options = { root: state.kind === "job", links };
+    return this.#startSpan(state, type, { ...common, destination }, options);
+  }
+
+  #startSpan(
+    { startMs, parent }: SpanState,
+    type: string | undefined,
+    values: Parameters<typeof attributesOf>[0],
+    options: SpanOptions = {},
+  ): Span {
+    const attributes = attributesOf({ ...values, operation: "process" });
+    const all = { ...options, kind: SpanKind.CONSUMER, startTime: startMs, attributes };
+    return this.#tracer.startSpan(`process ${typeAttribute(type)}`, all, parent);
+  }
+}
+
+/** What a report adds to a span. */
+function endValues(report: Report): Parameters<typeof attributesOf>[0] {
+  const { outcome } = report;
+  if (!("status" in report)) {
+    const { attempt, takeover } = report as Partial<JobReport>;
+    return { outcome, attempt, takeover };
+  }
+  const { status, bytes, eventType, secretIndex, takeover, late, lagMs, attempt } = report;
+  const lag = lagMs === undefined ? undefined : lagMs / 1000;
+  return { outcome, status, bytes, eventType, secretIndex, takeover, late, lag, attempt };
+}

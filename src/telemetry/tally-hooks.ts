@@ -1,0 +1,41 @@
+import type { Log } from "../answer/logger.js";
+import type { Tally } from "./tally.js";
+import type { Telemetry } from "./telemetry.js";
+
+/**
+ * Made by `Symbol.for` and enumerable, so that they survive a spread and work between two copies of the
+ * package. They have no public name, so only our own telemetry finds them.
+ */
+const TALLY = Symbol.for("identity-gateway-webhooks.tally");
+export const TALLY_HOOK = Symbol.for("identity-gateway-webhooks.takesTally");
+
+/** Telemetry that reads the tally of each receiver it is given to. */
+export interface TakesTally {
+  readonly [TALLY_HOOK]: {
+    /** Called once for each receiver. */
+    readonly connect: (tally: Tally, log: Log) => void;
+    /** Whether it also wants to see each delivery. If not, deliveries have no observer. */
+    readonly seesDeliveries: boolean;
+  };
+}
+
+/** Gives the tally of a new receiver to its telemetry. Returns the telemetry if it sees deliveries. */
+export function connectTally(
+  telemetry: Telemetry | undefined,
+  tally: Tally,
+  log: Log,
+): Telemetry | undefined {
+  const hook = (telemetry as Partial<TakesTally> | undefined)?.[TALLY_HOOK];
+  hook?.connect(tally, log);
+  return hook?.seesDeliveries === false ? undefined : telemetry;
+}
+
+/** A copy of `receiver` with its tally. */
+export function withTally<Receiver extends object>(receiver: Receiver, tally: Tally): Receiver {
+  return Object.assign({ [TALLY]: tally }, receiver);
+}
+
+/** The tally of `receiver`; undefined if it is not one of ours. */
+export function tallyOf(receiver: unknown): Tally | undefined {
+  return (Object(receiver) as { readonly [TALLY]?: Tally })[TALLY];
+}

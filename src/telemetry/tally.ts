@@ -1,0 +1,151 @@
+import type { Outcome } from "../answer/outcome.js";
+import { OUTCOMES } from "../answer/outcome.js";
+import { hasHungUp } from "../answer/create-report.js";
+import type { Trace } from "../answer/trace.js";
+import type { InFlightCount } from "../common/in-flight-count.js";
+import type { Keyring } from "../signature/keyring.js";
+import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../delivery/headers.js";
+import { lagOf } from "../records/delivery-lag.js";
+import { eventTypeOf, ONLINE_DATA_EVENT_TYPES } from "../records/online-data-event.js";
+import { both, type Timings } from "./timings.js";
+
+/** The webhook type of a request, as metrics name it. A request that is not authentic has none. */
+export type TalliedType = WebhookType | "other" | "none";
+
+/** The types, in the order of the exported series. */
+export const TALLIED_TYPES: readonly TalliedType[] = [...WEBHOOK_TYPES, "other", "none"];
+
+/** What is counted for each type. */
+export interface TypeTally {
+  /** Requests by outcome. */
+  readonly requests: Record<Outcome, number>;
+  /** How handlers ended after their `handler_timeout`, by outcome. */
+  readonly late: Record<LateOutcome, number>;
+  /** Handlers that threw or timed out, by the type of the event; alarms count as `none`. */
+  readonly handlerFailures: Record<string, number>;
+  /** How often the secret of each index matched. */
+  readonly secretMatches: number[];
+  /** When the last authentic delivery came, by the receiver's clock in Unix milliseconds; 0 for never. */
+  lastAuthenticMs: number;
+  /** When the last delivery came that was answered 2xx, in Unix milliseconds; 0 for never. */
+  lastAcknowledgedMs: number;
+}
+
+/** The methods of a store. */
+export const STORE_CALLS = ["claim", "renew", "complete", "release", "process"] as const;
+export type StoreCall = (typeof STORE_CALLS)[number];
+
+const LATE_OUTCOMES = ["handled", "discarded", "retry_later", "handler_failed"] as const;
+type LateOutcome = (typeof LATE_OUTCOMES)[number];
+
+/**
+ * The numbers of one receiver since it was made. Each receiver counts, whether or not anyone reads, so it
+ * adds to numbers only: it makes no object and reads no clock for a request. Durations are measured
+ * from the first `attach` on. It holds no id and nothing of a body.
+ */
+export class Tally {
+  readonly byType: Readonly<Record<TalliedType, TypeTally>>;
+  /** Completions that the store has not taken yet. */
+  readonly pendingCompletions: () => number;
+  /** Deliveries with a field or value that the gateway's document does not list. */
+  readonly driftedDeliveries: () => number;
+  readonly #inFlight: InFlightCount;
+  /** Where durations go; undefined until someone wants them. */
+  timings: Timings | undefined;
+  /** Requests whose sender had hung up before the answer. */
+  disconnected = 0;
+  /** Refusals at what was probably the gateway's last attempt. */
+  lastAttemptsRefused = 0;
+  /** Store calls that rejected, threw or took too long, by the name of the call. */
+  readonly storeFailures: Record<StoreCall, number> = zeros(STORE_CALLS);
+
+  constructor(
+    inFlight: InFlightCount,
+    pendingCompletions: () => number,
+    keyring: Pick<Keyring, "count"> | undefined,
+    driftedDeliveries: () => number,
+  ) {
+    this.#inFlight = inFlight;
+    this.pendingCompletions = pendingCompletions;
+    this.driftedDeliveries = driftedDeliveries;
+    // More secrets are found as they match.
+    const secrets = (type: WebhookType) => keyring?.count(type) ?? 0;
+    const eventTypes = [...ONLINE_DATA_EVENT_TYPES, "other"];
+    this.byType = {
+      new_alarm: emptyTally(["none"], secrets("new_alarm")),
+      delete_my_data_event: emptyTally(eventTypes, secrets("delete_my_data_event")),
+      other: emptyTally(["none"], 0),
+      none: emptyTally(["none"], 0),
+    };
+  }
+
+  /** Requests that are being received, and handlers that go on after `handler_timeout`. */
+  inFlight(): number {
+    return this.#inFlight.count();
+  }
+
+  /** Counts a request that is about to be answered. */
+  count(trace: Trace, outcome: Outcome, status: number): void {
+    const { type, secretIndex } = trace;
+    const tally = this.byType[talliedType(type)];
+    tally.requests[outcome] += 1;
+    if (hasHungUp(trace)) this.disconnected += 1;
+    if (type === undefined) return;
+    tally.lastAuthenticMs = trace.checkedAtMs;
+    if (status < 300) tally.lastAcknowledgedMs = trace.checkedAtMs;
+    if (secretIndex !== undefined) {
+      tally.secretMatches[secretIndex] = (tally.secretMatches[secretIndex] ?? 0) + 1;
+    }
+    if (outcome === "handler_failed" || outcome === "handler_timeout") {
+      const eventType =
+        (type === "delete_my_data_event" ? eventTypeOf(trace.record) : undefined) ?? "none";
+      tally.handlerFailures[eventType] = (tally.handlerFailures[eventType] ?? 0) + 1;
+    }
+    if (this.timings !== undefined) time(this.timings, trace);
+  }
+
+  /** Counts how a handler ended after its `handler_timeout`. */
+  countLate({ type }: Trace, outcome: Outcome): void {
+    const { late } = this.byType[talliedType(type)];
+    const known = LATE_OUTCOMES.find((one) => one === outcome) ?? "handler_failed";
+    late[known] += 1;
+  }
+
+  /** Counts a refusal at what was probably the last attempt. */
+  countLastAttempt(): void {
+    this.lastAttemptsRefused += 1;
+  }
+
+  /** Measures durations from now on, and records them there too. */
+  attach(timings: Timings): void {
+    this.timings = this.timings === undefined ? timings : both(this.timings, timings);
+  }
+}
+
+function zeros<Key extends string>(keys: readonly Key[]): Record<Key, number> {
+  return Object.fromEntries(keys.map((key) => [key, 0])) as Record<Key, number>;
+}
+
+function emptyTally(eventTypes: readonly string[], secrets: number): TypeTally {
+  return {
+    requests: zeros(Object.keys(OUTCOMES) as Outcome[]),
+    late: zeros(LATE_OUTCOMES),
+    handlerFailures: zeros(eventTypes),
+    secretMatches: Array.from({ length: secrets }, () => 0),
+    lastAuthenticMs: 0,
+    lastAcknowledgedMs: 0,
+  };
+}
+
+/** A type that is not documented is `other`: anyone who knows a secret may send any. */
+export function talliedType(type: string | undefined): TalliedType {
+  if (type === undefined) return "none";
+  return isWebhookType(type) ? type : "other";
+}
+
+function time(timings: Timings, { startedAt, type, record, timestampMs }: Trace): void {
+  timings.receive.record((performance.now() - startedAt) / 1000);
+  // An event may have occurred long before it was recorded.
+  const lag = type === "new_alarm" ? lagOf(record, timestampMs) : undefined;
+  if (lag !== undefined) timings.lag.record(Math.max(0, lag.lagMs) / 1000);
+}

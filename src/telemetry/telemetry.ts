@@ -1,0 +1,118 @@
+import type { HandledDelivery, OutcomeReport } from "../answer/observers.js";
+
+/**
+ * Sees each request, each write of a job and each run of a job: the option `telemetry` of the receiver, of
+ * `inbox` and of every worker. `openTelemetry` of `/opentelemetry` makes one.
+ *
+ * What its methods throw is logged once and changes nothing else. They are called in the asynchronous
+ * context of the request or the job.
+ *
+ * @example
+ * const timings: Telemetry<number> = {
+ *   begin: () => performance.now(),
+ *   run: (_startedAt, _work, call) => call(),
+ *   end: (startedAt, { outcome }) => console.log(outcome, performance.now() - startedAt),
+ * };
+ */
+export interface Telemetry<State = unknown> {
+  /**
+   * Called when a request arrives, before anything of it is read, when a job is about to be written, and
+   * when a job is about to run. What it returns is passed to the other two methods.
+   */
+  begin(kind: TelemetryWork["kind"]): State;
+  /**
+   * Called around the handler, or around the write of a job. It must call `call` at once, and only once: an
+   * asynchronous context that it sets then reaches the handler. `call` returns what the handler is waited
+   * for, which never rejects. Not called if no handler runs.
+   */
+  run<Result>(state: State, work: TelemetryWork, call: () => Result): Result;
+  /**
+   * Called with each report: of `onOutcome` for a request, of `onJob` for a job. A request whose handler
+   * settles after `handler_timeout` has two, the second with `late: true`. Only `error` of a report may
+   * hold personal data.
+   */
+  end(state: State, report: OutcomeReport | SendReport | JobReport): void;
+}
+
+/** What a handler is about to do. Holds nothing of a body. */
+export type TelemetryWork = HandledDelivery | SentJob | StartedJob;
+
+/** A job that is about to be written into a queue. */
+export interface SentJob {
+  readonly kind: "send";
+  /** X-Webhook-Id. */
+  readonly id: string;
+  /** X-Webhook-Type. */
+  readonly type: string;
+  /** The queue's name; undefined for an `enqueue` of your own. */
+  readonly queueName: string | undefined;
+  /** What is set here is stored with the job: the fields `traceparent` and `tracestate` of W3C Trace Context. */
+  readonly carrier: TraceCarrier;
+}
+
+/** How the write of a job ended. */
+export interface SendReport {
+  /** X-Webhook-Id. */
+  readonly id: string;
+  /** X-Webhook-Type. */
+  readonly type: string;
+  readonly outcome: "sent" | "failed";
+  /** What the write threw, without the data that drivers quote. */
+  readonly error?: unknown;
+}
+
+/** A job whose handler is about to run. */
+export interface StartedJob {
+  readonly kind: "job";
+  /** X-Webhook-Id. */
+  readonly id: string;
+  /** X-Webhook-Type. */
+  readonly type: string;
+  /** The queue's name; undefined for `inboxWorker`. */
+  readonly queueName: string | undefined;
+  /** The number of this attempt, from 1. */
+  readonly attempt: number;
+  /** True if an earlier run may have had its effect. */
+  readonly takeover: boolean;
+  /** What was set when the job was written. */
+  readonly carrier: Readonly<TraceCarrier>;
+}
+
+/** The place of a job in a trace (W3C Trace Context). */
+export interface TraceCarrier {
+  traceparent?: string;
+  tracestate?: string;
+}
+
+/** What happened to one run of a job, for metrics and alerts. Only `error` may hold personal data. */
+export interface JobReport {
+  /**
+   * - `handled`: the handler finished.
+   * - `discarded`: the handler threw `DiscardDelivery`, or there is no handler for this type.
+   * - `retry_later`: the handler threw `RetryLater`; the engine runs the job again.
+   * - `handler_failed`: the handler threw, or the job could not be read; the engine runs the job again.
+   * - `dead`: the engine does not run the job again. Replaces `retry_later` and `handler_failed` on the
+   *   last attempt. Also reported for a job that the engine gave up because its workers crashed or took
+   *   too long. `deadDeliveries` lists such a job and runs it again.
+   */
+  readonly outcome: "handled" | "discarded" | "retry_later" | "handler_failed" | "dead";
+  /**
+   * The number of this attempt, from 1. For a dead job it is the number of all attempts. A replay restarts
+   * at 1.
+   */
+  readonly attempt: number;
+  /** True if this was the last attempt: the job is dead if it failed. Always true for `dead`. */
+  readonly lastAttempt: boolean;
+  /** X-Webhook-Id; if the job cannot be read, the engine's id of the job. */
+  readonly id: string;
+  /** X-Webhook-Type; undefined if the job cannot be read. */
+  readonly type: string | undefined;
+  /** How long the handler ran, in milliseconds. 0 if it did not run. */
+  readonly durationMs: number;
+  /** Milliseconds from the time the delivery was queued to the start of this run. 0 if the handler did not run. */
+  readonly waitedMs: number;
+  /** True if an earlier run may have had its effect: its worker crashed or took too long, or the job was replayed. */
+  readonly takeover?: true;
+  /** What the handler threw, or why the engine gave up the job (`DeadJobError`). */
+  readonly error?: unknown;
+}

@@ -1,0 +1,135 @@
+import { context, SpanKind, trace } from "@opentelemetry/api";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { createWebhookReceiver, RetryLater, type Telemetry } from "../../src/index.js";
+import { inbox, inboxWorker } from "../../src/inbox/index.js";
+import {
+  openTelemetry,
+  type OpenTelemetryOptions,
+} from "../../src/telemetry/opentelemetry/index.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import type { InboxEngine } from "../support/inbox/inbox-engine.js";
+import { describeEachEngine } from "../support/inbox/inbox-engines.js";
+import { alarmDelivery, settlesAt } from "../support/inbox/receiver-and-worker.js";
+import { enableContext, inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
+
+let disable: () => void;
+let sdk: ReturnType<typeof inMemorySdk>;
+
+beforeAll(() => {
+  disable = enableContext();
+});
+afterAll(() => {
+  disable();
+});
+
+function telemetryOf(options: OpenTelemetryOptions = {}): Telemetry {
+  sdk = inMemorySdk();
+  const { tracerProvider, meterProvider } = sdk;
+  return openTelemetry({ tracerProvider, meterProvider, ...options });
+}
+
+const named = (name: string) => {
+  const found = sdk.spans().find((span) => span.name === name);
+  if (found === undefined) throw new Error(`no span ${name}`);
+  return found;
+};
+
+describeEachEngine((name, startEngine) => {
+  let engine: InboxEngine;
+
+  beforeAll(async () => {
+    engine = await startEngine();
+  });
+  afterAll(() => engine.close());
+  afterEach(() => {
+    sdk.reset();
+  });
+
+  it(`${name}: a worker's span is a new root that links to the span that wrote the job`, async () => {
+    const telemetry = telemetryOf();
+    const queue = await engine.open("linked");
+    const receiver = createWebhookReceiver({
+      ...{ secret: TEST_SECRET, logger: false, telemetry },
+      handlers: inbox({ enqueue: queue.enqueue, telemetry }),
+    });
+    const server = sdk.tracer.startSpan("POST");
+    const delivery = await alarmDelivery(1);
+    await context.with(trace.setSpan(context.active(), server), () => receiver.receive(delivery));
+    let active: string | undefined;
+    const handlers = {
+      new_alarm: () => {
+        active = trace.getActiveSpan()?.spanContext().spanId;
+      },
+    };
+    const stop = queue.consume({ handlers, telemetry });
+    await settlesAt(
+      () => sdk.spans().map((span) => `${String(span.kind)} ${span.name}`),
+      [
+        `${String(SpanKind.PRODUCER)} send linked`,
+        `${String(SpanKind.CONSUMER)} process new_alarm`,
+        `${String(SpanKind.CONSUMER)} process new_alarm`,
+      ],
+    );
+    await stop();
+    const [send, receive, work] = sdk.spans();
+    expect(receive?.parentSpanContext?.spanId).toBe(server.spanContext().spanId);
+    expect(send?.parentSpanContext?.spanId).toBe(receive?.spanContext().spanId);
+    expect(work?.parentSpanContext).toBeUndefined();
+    expect(work?.links.map((link) => link.context.spanId)).toEqual([send?.spanContext().spanId]);
+    expect(work?.spanContext().traceId).not.toBe(send?.spanContext().traceId);
+    expect(active).toBe(work?.spanContext().spanId);
+    expect(work?.attributes).toMatchObject({
+      "messaging.destination.template": "linked",
+      "gateway_webhook.outcome": "handled",
+      "gateway_webhook.attempt": 1,
+    });
+    const series = parsePrometheus(await sdk.prometheusText());
+    expect(series.get('gateway_webhook_jobs_total{outcome="handled",type="new_alarm"}')).toBe(1);
+  });
+});
+
+/** Queues one delivery, and runs its job. */
+async function throughQueue(telemetry: Telemetry, options: { fails?: boolean } = {}) {
+  const jobs: object[] = [];
+  const receiver = createWebhookReceiver({
+    ...{ secret: TEST_SECRET, logger: false },
+    handlers: inbox({ enqueue: (job) => Promise.resolve(jobs.push(job)), telemetry }),
+  });
+  await receiver.receive(await alarmDelivery(1));
+  const new_alarm = (): void => {
+    if (options.fails === true) throw new RetryLater({ reason: "made up" });
+  };
+  const work = inboxWorker({ handlers: { new_alarm }, telemetry, logger: false });
+  await work(jobs[0], { lastAttempt: options.fails === true });
+  return jobs[0];
+}
+
+it('with linkJobs "parent" a job belongs to the trace of its delivery', async () => {
+  await throughQueue(telemetryOf({ linkJobs: "parent" }));
+  const send = named("send queue").spanContext();
+  const work = named("process new_alarm");
+  expect(work.parentSpanContext?.spanId).toBe(send.spanId);
+  expect(work.spanContext().traceId).toBe(send.traceId);
+  expect(work.links).toEqual([]);
+});
+
+it("a job carries the place of the span that wrote it, and no baggage", async () => {
+  const job = await throughQueue(telemetryOf());
+  const { traceId, spanId } = named("send queue").spanContext();
+  expect(job).toMatchObject({ trace: { traceparent: `00-${traceId}-${spanId}-01` } });
+  expect(Object.keys((job as { trace: object }).trace)).toEqual(["traceparent"]);
+});
+
+it("without spans a job carries nothing, and jobs are counted all the same", async () => {
+  const job = await throughQueue(telemetryOf({ spans: false }), { fails: true });
+  expect(job).not.toHaveProperty("trace");
+  expect(sdk.spans()).toEqual([]);
+  const series = parsePrometheus(await sdk.prometheusText());
+  expect(series.get('gateway_webhook_jobs_dead_total{type="new_alarm"}')).toBe(1);
+  expect(series.get('gateway_webhook_jobs_total{outcome="handled",type="new_alarm"}')).toBe(0);
+});
+
+it("a dead job's span has the outcome as error.type", async () => {
+  await throughQueue(telemetryOf(), { fails: true });
+  expect(named("process new_alarm").attributes["error.type"]).toBe("dead");
+});

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Telemetry, TelemetryWork } from "../../src/index.js";
+import { inbox, inboxWorker } from "../../src/inbox/index.js";
+import { createWebhookReceiver } from "../../src/index.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import type { InboxEngine } from "../support/inbox/inbox-engine.js";
+import { describeEachEngine } from "../support/inbox/inbox-engines.js";
+import { alarmDelivery, settlesAt } from "../support/inbox/receiver-and-worker.js";
+
+const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+/** Telemetry that marks what is sent and writes down what it sees. */
+function tracer() {
+  const works: TelemetryWork[] = [];
+  const ended: string[] = [];
+  const telemetry: Telemetry<string> = {
+    begin: (kind) => kind,
+    run(_state, work, call) {
+      works.push(work);
+      if (work.kind === "send") Object.assign(work.carrier, { traceparent: TRACEPARENT });
+      return call();
+    },
+    end: (kind, { outcome }) => ended.push(`${kind} ${outcome}`),
+  };
+  return { works, ended, telemetry };
+}
+
+describeEachEngine((_name, startEngine) => {
+  let engine: InboxEngine;
+
+  beforeAll(async () => {
+    engine = await startEngine();
+  });
+  afterAll(() => engine.close());
+
+  it("telemetry follows a delivery from the receiver through the queue to the worker", async () => {
+    const queue = await engine.open("traced");
+    const { works, ended, telemetry } = tracer();
+    const receiver = createWebhookReceiver({
+      ...{ secret: TEST_SECRET, logger: false, telemetry },
+      handlers: inbox({ enqueue: queue.enqueue, telemetry }),
+    });
+    const delivery = await alarmDelivery(1);
+    const id = delivery.headers["X-Webhook-Id"];
+    await receiver.receive(delivery);
+    const stop = queue.consume({ handlers: { new_alarm: () => undefined }, telemetry });
+    await settlesAt(() => ended, ["send sent", "delivery handled", "job handled"]);
+    await stop();
+    const carrier = { traceparent: TRACEPARENT };
+    const common = { id, type: "new_alarm" };
+    expect(works).toMatchObject([
+      { kind: "delivery", ...common },
+      { kind: "send", ...common, queueName: "traced", carrier },
+      { kind: "job", ...common, queueName: "traced", attempt: 1, takeover: false, carrier },
+    ]);
+  });
+});
+
+it("a write that fails is reported to telemetry, and to the gateway as before", async () => {
+  const { ended, telemetry } = tracer();
+  const receiver = createWebhookReceiver({
+    ...{ secret: TEST_SECRET, logger: false, telemetry },
+    handlers: inbox({ enqueue: () => Promise.reject(new Error("made up")), telemetry }),
+  });
+  expect((await receiver.receive(await alarmDelivery(1))).outcome).toBe("handler_failed");
+  expect(ended).toEqual(["send failed", "delivery handler_failed"]);
+});
+
+it.each([
+  ["no object", "00-1"],
+  ["another grammar", { traceparent: "Jane Doe" }],
+  ["a number", { traceparent: 5 }],
+])("a carrier that is %s does not get into the job", async (_, carrier) => {
+  const jobs: object[] = [];
+  const telemetry: Telemetry = {
+    begin: () => undefined,
+    run(_state, work, call) {
+      if (work.kind === "send") Object.assign(work.carrier, carrier);
+      return call();
+    },
+    end: () => undefined,
+  };
+  const receiver = createWebhookReceiver({
+    ...{ secret: TEST_SECRET, logger: false },
+    handlers: inbox({ enqueue: (job) => Promise.resolve(jobs.push(job)), telemetry }),
+  });
+  await receiver.receive(await alarmDelivery(1));
+  expect(jobs).toHaveLength(1);
+  expect(jobs[0]).not.toHaveProperty("trace");
+});
+
+it("a worker gives its telemetry the carrier of a job only if it is well-formed", async () => {
+  const { works, telemetry } = tracer();
+  const jobs: object[] = [];
+  const receiver = createWebhookReceiver({
+    ...{ secret: TEST_SECRET, logger: false },
+    handlers: inbox({ enqueue: (job) => Promise.resolve(jobs.push(job)) }),
+  });
+  await receiver.receive(await alarmDelivery(1));
+  const work = inboxWorker({ handlers: { new_alarm: () => undefined }, telemetry });
+  const long = "x".repeat(513);
+  const traces = [
+    { traceparent: TRACEPARENT, tracestate: "a=b" },
+    { traceparent: TRACEPARENT, tracestate: long },
+    { traceparent: `${TRACEPARENT} ` },
+    null,
+  ];
+  for (const trace of traces) await work({ ...jobs[0], trace });
+  expect(works.map((one) => "carrier" in one && one.carrier)).toEqual([
+    { traceparent: TRACEPARENT, tracestate: "a=b" },
+    { traceparent: TRACEPARENT },
+    {},
+    {},
+  ]);
+});

@@ -1,0 +1,205 @@
+import { describe, expect, it } from "vitest";
+import { createWebhookReceiver, type WebhookReceiverOptions } from "../../src/index.js";
+import { decode } from "../../src/records/decode.js";
+import { driftOf } from "../../src/records/drift.js";
+import { Log } from "../../src/answer/logger.js";
+import { DriftWatch } from "../../src/telemetry/drift-watch.js";
+import { CANARIES, canariesIn, shownOf } from "../support/canaries.js";
+import { createCollector, linesWith } from "../support/collector.js";
+import {
+  alarm,
+  delivery,
+  eventDelivery,
+  NOW_MS,
+  onlineDataEvent,
+  TEST_SECRET,
+} from "../support/deliveries.js";
+
+async function decoded(body: unknown, type: string) {
+  return decode(new TextEncoder().encode(JSON.stringify(body)), type);
+}
+
+async function driftIn(body: unknown, type = "new_alarm"): Promise<readonly string[]> {
+  return driftOf(await decoded(body, type), type);
+}
+
+const alarmDrift = (changes: Record<string, unknown>) => driftIn({ alarm: alarm(changes) });
+const eventDrift = (type: string, changes: Record<string, unknown> = {}) =>
+  driftIn({ event: onlineDataEvent(type, changes) }, "delete_my_data_event");
+
+describe("what GATEWAY.md lists is no drift", () => {
+  const bureaus = [
+    ...["BureauIdentity", "BureauCreditA", "BureauCreditAConnect"],
+    ...["BureauCreditAEnquiry", "BureauCreditB"],
+  ];
+  const items = [
+    "email",
+    "phone",
+    "ssn",
+    "iban",
+    "credit_card",
+    "passport",
+    "drivers_license",
+    "domain",
+  ];
+  it.each([
+    ...["Low", "Medium", "High", "Info"].map((severity) => ({ severity })),
+    ...["NEW", "CLOSED"].map((status) => ({ status })),
+    ...["BreachDb", ...bureaus].map((source) => ({ source })),
+    ...items.map((item) => ({ event_type: `${item}_hacked` })),
+    ...bureaus.map((event_type) => ({ event_type })),
+    ...[1, 2, 3, 4, 5, 6, 7, "3"].map((category_id) => ({ category_id })),
+    ...[{ id: "7" }, { account_id: "42" }, { date: "2026-07-08T10:00:00Z" }, { payload: "{" }],
+  ])("an alarm with %j", async (changes) => {
+    expect(await alarmDrift(changes)).toEqual([]);
+  });
+
+  it.each([
+    ...["DELETION_REQUEST_SENT", "USER_MANUAL_INSTRUCTIONS_SENT", "DATA_DELETED"],
+    ...["DATA_REAPPEARED", "PERSONAL_DATA_FOUND", "PERSONAL_DATA_NOT_FOUND"],
+    "POWER_OF_ATTORNEY_SIGNED",
+  ])("an event of type %s, with each severity", async (type) => {
+    for (const severity of ["INFO", "SUCCESS", "WARNING"]) {
+      expect(await eventDrift(type, { severity })).toEqual([]);
+    }
+    expect(await eventDrift(type, { account_id: "42" })).toEqual([]);
+  });
+
+  it("a body that is not JSON, not an object or without a field is no drift: its outcome says so", async () => {
+    expect(await driftIn([1])).toEqual([]);
+    expect(await driftIn("text")).toEqual([]);
+    expect(await driftIn({ alarm: { id: 1 } })).toEqual([]);
+    expect(await driftIn({ alarm: alarm() }, "delete_my_data_event")).toEqual([]);
+  });
+});
+
+describe("what it does not list is drift", () => {
+  it.each<[Record<string, unknown>, readonly string[]]>([
+    [{ new_field: 1 }, ["alarm.new_field is not documented"]],
+    [{ a: 1, _b: null }, ["alarm.a is not documented", "alarm._b is not documented"]],
+    [{ severity: "Critical" }, ["alarm.severity has a value that is not documented"]],
+    [{ severity: "high" }, ["alarm.severity has a value that is not documented"]],
+    [{ status: "__proto__" }, ["alarm.status has a value that is not documented"]],
+    [{ source: "constructor" }, ["alarm.source has a value that is not documented"]],
+    [{ event_type: "wallet_hacked" }, ["alarm.event_type has a value that is not documented"]],
+    [{ category_id: 8 }, ["alarm.category_id has a value that is not documented"]],
+    [{ category_id: 0 }, ["alarm.category_id has a value that is not documented"]],
+  ])("an alarm with %j", async (changes, drift) => {
+    expect(await alarmDrift(changes)).toEqual(drift);
+    // The same for a record that has to be converted.
+    expect(await alarmDrift({ id: "7", ...changes })).toEqual(drift);
+  });
+
+  it("an event's field, severity and type", async () => {
+    expect(await eventDrift("DATA_DELETED", { site_country: "SE" })).toEqual([
+      "event.site_country is not documented",
+    ]);
+    expect(await eventDrift("DATA_DELETED", { severity: "ERROR" })).toEqual([
+      "event.severity has a value that is not documented",
+    ]);
+    expect(await eventDrift("SITE_ADDED")).toEqual([
+      "event.type has a value that is not documented",
+    ]);
+  });
+
+  it("a webhook type, and a field of the body", async () => {
+    expect(await driftIn({ account: {} }, "account_closed")).toEqual([
+      "X-Webhook-Type has a value that is not documented",
+      "body.account is not documented",
+    ]);
+  });
+
+  it.each(["jane.doe@mail.example", "19000101-9988", "", "a b", "7", "å", "a".repeat(65)])(
+    "the name %j is not written",
+    async (name) => {
+      expect(await alarmDrift({ [name]: 1 })).toEqual([
+        "alarm has a field with an unusual name, which is not documented",
+      ]);
+    },
+  );
+
+  it("an own __proto__ key is a field like any other", async () => {
+    const text = JSON.stringify({ alarm: alarm() }).replace('{"id"', '{"__proto__":{"a":1},"id"');
+    const body = await decode(new TextEncoder().encode(text), "new_alarm");
+    expect(driftOf(body, "new_alarm")).toEqual(["alarm.__proto__ is not documented"]);
+  });
+
+  it("at most 100 fields of one delivery are named", async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 5_000 }, (_, at) => [`f${String(at)}`, 1]),
+    );
+    expect(await alarmDrift(many)).toHaveLength(100);
+  });
+});
+
+function drifting(options: Partial<WebhookReceiverOptions> = {}) {
+  const { options: collecting, lines } = createCollector();
+  const receiver = createWebhookReceiver({
+    ...{ secret: TEST_SECRET, now: () => NOW_MS, logger: collecting.logger },
+    handlers: { new_alarm: () => undefined, delete_my_data_event: () => undefined },
+    ...options,
+  } as WebhookReceiverOptions);
+  const send = async (id: number, changes: Record<string, unknown>) =>
+    receiver.receive(
+      await delivery({ id: String(id), body: JSON.stringify({ alarm: alarm(changes) }) }),
+    );
+  return { receiver, send, lines: () => linesWith(lines, "schema drift") };
+}
+
+describe("the log of drift", () => {
+  it("each drift is one warning, however often it comes, and the delivery is handled", async () => {
+    const { receiver, send, lines } = drifting();
+    for (let id = 0; id < 5; id += 1) {
+      const { outcome } = await send(id, { new_field: 1, severity: `Critical ${String(id)}` });
+      expect(outcome).toBe("handled");
+    }
+    await receiver.receive(await eventDelivery("SITE_ADDED", { id: "event" }));
+    expect(lines().map(({ level, details }) => [level, details])).toEqual(
+      Array(3).fill(["warn", {}]),
+    );
+    expect(lines().map(({ message }) => message.split(". ")[0])).toEqual([
+      "identity-gateway-webhooks: schema drift: alarm.new_field is not documented",
+      "identity-gateway-webhooks: schema drift: alarm.severity has a value that is not documented",
+      "identity-gateway-webhooks: schema drift: event.type has a value that is not documented",
+    ]);
+  });
+
+  it("no value and no unusual name gets into the log", async () => {
+    const { send, lines } = drifting();
+    const { email, nationalId, iban } = CANARIES;
+    await send(1, { [email]: iban, [nationalId]: email, severity: iban, event_type: nationalId });
+    expect(lines()).toHaveLength(3);
+    expect(canariesIn(shownOf(lines()))).toEqual([]);
+  });
+
+  it("what a handler does to its record is no drift", async () => {
+    const { send, lines } = drifting({
+      handlers: { new_alarm: (record) => Object.assign(record, { own_field: 1, status: "SEEN" }) },
+    });
+    await send(1, {});
+    expect(lines()).toEqual([]);
+  });
+
+  it("an unauthenticated request causes no line", async () => {
+    const { receiver, lines } = drifting();
+    const body = JSON.stringify({ alarm: alarm({ new_field: 1 }) });
+    await receiver.receive(await delivery({ body, secret: "another secret of 20" }));
+    expect(lines()).toEqual([]);
+  });
+
+  it("at most 100 names are kept and logged", async () => {
+    const { options, lines } = createCollector();
+    let times = 0;
+    const watch = new DriftWatch(new Log(options.logger), () => (times += 1));
+    for (let at = 0; at < 300; at += 1) {
+      const record = alarm({ [`field_${String(at)}`]: 1 });
+      watch.check(await decoded({ alarm: record }, "new_alarm"), "new_alarm");
+      watch.check(await decoded({ alarm: alarm({ status: "OLD" }) }, "new_alarm"), "new_alarm");
+    }
+    expect(watch.counts().size).toBe(100);
+    expect(watch.counts().get("alarm.status has a value that is not documented")).toBe(300);
+    expect(watch.deliveries()).toBe(600);
+    expect(times).toBe(600);
+    expect(lines).toHaveLength(100);
+  });
+});

@@ -1,0 +1,287 @@
+import { describe, expect, it } from "vitest";
+import { UnreadableBody } from "../../src/delivery/request.js";
+import {
+  HEALTH_REASON_CODES,
+  HEALTH_REASONS,
+  reasonRuleOf,
+} from "../../src/telemetry/health-reasons.js";
+import { RetryLater, type HealthReasonCode, type WebhookReceiverOptions } from "../../src/index.js";
+import { deferred, never } from "../support/deferred.js";
+import { onlineDataEvent } from "../support/deliveries.js";
+import { Monitored, type Sent } from "../support/monitored-receiver.js";
+import { spiedStore } from "../support/spied-store.js";
+
+const WRONG_SECRET: Sent = { secret: "another secret of 20" };
+const STALE: Sent = { offMs: -3_600_000 };
+const EVENT: Sent = {
+  type: "delete_my_data_event",
+  body: JSON.stringify({ event: onlineDataEvent("DATA_DELETED") }),
+};
+const fail = (): Promise<never> => Promise.reject(new Error("made up"));
+
+interface Scene {
+  readonly options?: Partial<WebhookReceiverOptions>;
+  /** What happens before. */
+  readonly before?: (monitored: Monitored) => Promise<void>;
+  /** Causes it once. */
+  readonly cause: (monitored: Monitored) => Promise<unknown>;
+  /** How many times cause it. */
+  readonly times: number;
+  /** Ends it. By default 16 minutes pass. */
+  readonly cure?: (monitored: Monitored) => unknown;
+}
+
+const afterOne = (monitored: Monitored): Promise<void> => monitored.sendMany(1);
+const goodOne = async (monitored: Monitored): Promise<void> => {
+  monitored.handler = () => undefined;
+  monitored.pass({ minutes: 16 });
+  await monitored.send();
+};
+
+/** How each reason appears, and how it ends. Those with a clock, workers or a store have tests of their own. */
+const SCENES: Partial<Record<HealthReasonCode, Scene>> = {
+  only_mismatches: {
+    cause: (monitored) => monitored.send(WRONG_SECRET),
+    times: 5,
+    cure: goodOne,
+  },
+  stale: { before: afterOne, cause: (monitored) => monitored.send(STALE), times: 3, cure: goodOne },
+  body_consumed: {
+    cause: (monitored) =>
+      monitored.send({ request: { body: new UnreadableBody("body_consumed", 0) } }),
+    times: 3,
+    cure: goodOne,
+  },
+  secret_unavailable: {
+    options: { secret: fail },
+    cause: (monitored) => monitored.send(),
+    times: 3,
+  },
+  store_failing: {
+    options: { store: spiedStore({ claim: fail }).store },
+    cause: (monitored) => monitored.send(),
+    times: 3,
+  },
+  handlers_failing: {
+    before: (monitored) => {
+      monitored.handler = fail;
+      return Promise.resolve();
+    },
+    cause: (monitored) => monitored.send(),
+    times: 5,
+    cure: goodOne,
+  },
+  handlers_slow: {
+    cause: (monitored) => {
+      monitored.handler = () => {
+        monitored.nowMs += 10_001;
+        return Promise.resolve();
+      };
+      return monitored.send();
+    },
+    times: 3,
+  },
+  overloaded: {
+    options: { maxConcurrentDeliveries: 1 },
+    before(monitored) {
+      const started = deferred();
+      monitored.handler = () => {
+        started.resolve();
+        return never();
+      };
+      void monitored.send();
+      return started.promise;
+    },
+    cause: (monitored) => monitored.send(),
+    times: 5,
+  },
+  duplicates: {
+    before: (monitored) => monitored.sendMany(1, { id: "again" }),
+    cause: (monitored) => monitored.send({ id: "again" }),
+    times: 5,
+  },
+  disconnects: {
+    cause: (monitored) => monitored.send({ request: { isDisconnected: () => true } }),
+    times: 3,
+  },
+  last_attempts_refused: {
+    before: (monitored) => {
+      monitored.handler = fail;
+      return Promise.resolve();
+    },
+    cause: (monitored) => {
+      const created_at = new Date(monitored.nowMs - 21_693_000).toISOString();
+      return monitored.send({ record: { created_at } });
+    },
+    times: 1,
+  },
+  unhandled_types: {
+    cause: (monitored) => monitored.send(EVENT),
+    times: 3,
+    cure: (monitored) => {
+      monitored.pass({ hours: 25 });
+    },
+  },
+  schema_drift: {
+    cause: (monitored) => monitored.send({ record: { severity: "Critical" } }),
+    times: 3,
+    cure: (monitored) => {
+      monitored.pass({ hours: 25 });
+    },
+  },
+};
+
+describe("each reason", () => {
+  it.each(Object.entries(SCENES))(
+    "%s appears at its count and not before, and ends",
+    async (code, scene) => {
+      const monitored = new Monitored(scene.options);
+      await scene.before?.(monitored);
+      for (let time = 1; time < scene.times; time += 1) {
+        await scene.cause(monitored);
+        expect(monitored.codes(), `after ${String(time)}`).toEqual([]);
+      }
+      await scene.cause(monitored);
+      const { status, reasons } = monitored.health();
+      const { advice, status: severity } = reasonRuleOf(code as HealthReasonCode);
+      expect(reasons).toEqual([
+        { code, since: expect.any(String) as string, count: scene.times, advice },
+      ]);
+      expect(status).toBe(severity);
+      if (scene.cure !== undefined) await scene.cure(monitored);
+      else monitored.pass({ minutes: 16 });
+      // A run goes on until one delivery shows that it is over.
+      const goesOn = ["store_failing", "secret_unavailable"].includes(code);
+      expect(monitored.codes()).toEqual(goesOn ? [code] : []);
+    },
+  );
+
+  it("mismatch_ratio needs an authentic request before it, and is one of five", async () => {
+    const monitored = new Monitored();
+    await monitored.sendMany(20);
+    for (let time = 0; time < 4; time += 1) await monitored.send(WRONG_SECRET);
+    await monitored.send();
+    await monitored.send(WRONG_SECRET);
+    expect(monitored.codes()).toEqual([]);
+    await monitored.send(WRONG_SECRET);
+    expect(monitored.health()).toMatchObject({
+      status: "degraded",
+      reasons: [{ code: "mismatch_ratio", count: 6 }],
+    });
+    monitored.pass({ minutes: 16 });
+    expect(monitored.codes()).toEqual([]);
+  });
+
+  it("failures that come hours apart are found in a row, although no 15 minutes have two of them", async () => {
+    const monitored = new Monitored();
+    await monitored.send();
+    for (let hour = 0; hour < 5; hour += 1) {
+      expect(monitored.codes()).toEqual([]);
+      monitored.pass({ hours: 4 });
+      await monitored.send(WRONG_SECRET);
+    }
+    expect(monitored.codes()).toEqual(["mismatch_ratio"]);
+    monitored.pass({ hours: 12 });
+    const [reason] = monitored.health().reasons;
+    expect(reason?.since).toBe(new Date(monitored.nowMs - 28 * 3_600_000).toISOString());
+    await monitored.send();
+    expect(monitored.codes()).toEqual([]);
+  });
+
+  it("a few failures among many good requests are no reason", async () => {
+    const monitored = new Monitored();
+    await monitored.sendMany(120);
+    await monitored.sendMany(2, STALE);
+    await monitored.sendMany(5, { id: "delivery-1" });
+    await monitored.sendMany(3, { request: { isDisconnected: () => true } });
+    monitored.handler = fail;
+    await monitored.sendMany(4);
+    expect(monitored.health()).toMatchObject({ status: "ok", reasons: [] });
+  });
+
+  it("handlers that ask for a later attempt do not fail", async () => {
+    const monitored = new Monitored();
+    monitored.handler = () => Promise.reject(new RetryLater());
+    await monitored.sendMany(20);
+    expect(monitored.codes()).toEqual([]);
+  });
+
+  it("a handler that takes exactly half of its time-out is not slow", async () => {
+    const monitored = new Monitored();
+    monitored.handler = () => {
+      monitored.nowMs += 10_000;
+      return Promise.resolve();
+    };
+    await monitored.sendMany(10);
+    expect(monitored.health()).toMatchObject({ reasons: [], ratios: { slowHandlers: 0 } });
+  });
+
+  it("requests without webhook headers, probes and other methods are no reason", async () => {
+    const { receiver } = new Monitored();
+    for (const method of ["POST", "GET", "PUT"]) {
+      for (let time = 0; time < 50; time += 1)
+        await receiver.receive({ method, headers: {}, body: "" });
+    }
+    expect(receiver.health()).toMatchObject({ status: "ok", reasons: [], lastAuthenticAt: null });
+  });
+
+  it("dead jobs are a reason as long as the caller counts some", () => {
+    const monitored = new Monitored();
+    const { status, reasons } = monitored.receiver.health({ deadJobs: 2 });
+    expect(status).toBe("failing");
+    expect(reasons).toMatchObject([
+      { code: "dead_jobs", count: 2, since: new Date(monitored.nowMs).toISOString() },
+    ]);
+    const begun = reasons[0]?.since;
+    monitored.pass({ hours: 3 });
+    expect(monitored.receiver.health({ deadJobs: 1 }).reasons[0]).toMatchObject({
+      ...{ count: 1, since: begun },
+    });
+    expect(monitored.codes()).toEqual([]);
+  });
+
+  it("the status is the worst of the reasons", async () => {
+    const monitored = new Monitored();
+    await monitored.sendMany(3, { record: { severity: "Critical" } });
+    expect(monitored.health().status).toBe("degraded");
+    expect(monitored.receiver.health({ deadJobs: 1 })).toMatchObject({
+      status: "failing",
+      reasons: [{ code: "dead_jobs" }, { code: "schema_drift" }],
+    });
+  });
+
+  it("a reason that ends and comes back has a new since", async () => {
+    const monitored = new Monitored();
+    monitored.handler = fail;
+    await monitored.sendMany(5);
+    monitored.handler = () => undefined;
+    monitored.pass({ hours: 1 });
+    await monitored.send();
+    monitored.handler = fail;
+    monitored.pass({ minutes: 5 });
+    const minute = new Date(monitored.nowMs).toISOString().slice(0, 16);
+    await monitored.sendMany(5);
+    expect(monitored.health().reasons).toMatchObject([
+      { code: "handlers_failing", since: `${minute}:00.000Z` },
+    ]);
+  });
+
+  it("a reason that lasts keeps its since", async () => {
+    const monitored = new Monitored();
+    monitored.handler = fail;
+    const since = new Date(monitored.nowMs).toISOString();
+    for (let minute = 0; minute < 60; minute += 1) {
+      await monitored.send();
+      monitored.pass({ minutes: 1 });
+    }
+    expect(monitored.health().reasons).toMatchObject([{ code: "handlers_failing", since }]);
+  });
+});
+
+it("every reason has one sentence of advice, and every reason has a test", () => {
+  const own = ["mismatch_ratio", "silence", "completions_pending", "dead_jobs"];
+  expect([...Object.keys(SCENES), ...own].sort()).toEqual([...HEALTH_REASON_CODES].sort());
+  for (const { advice } of Object.values(HEALTH_REASONS)) {
+    expect(advice).toMatch(/^[A-Z].*[^.]\.$/s);
+  }
+});

@@ -1,0 +1,120 @@
+import { metrics, trace } from "@opentelemetry/api";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import {
+  openTelemetry,
+  type OpenTelemetryOptions,
+} from "../../src/telemetry/opentelemetry/index.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
+import { delivery } from "../support/deliveries.js";
+import { inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
+
+const API = Symbol.for("opentelemetry.js.api.1");
+const globals = globalThis as Record<symbol, object | undefined>;
+
+afterEach(() => {
+  trace.disable();
+  metrics.disable();
+  Reflect.deleteProperty(globalThis, API);
+  vi.useRealTimers();
+});
+
+/** The warnings of a receiver with the global providers. */
+function warnings(): string[] {
+  const lines: string[] = [];
+  const logger = { warn: (line: string) => lines.push(line), error: () => undefined };
+  const telemetry = openTelemetry();
+  for (let made = 0; made < 2; made++) alarmReceiver(() => undefined, { telemetry, logger });
+  return lines.filter((line) => line.includes("OpenTelemetry"));
+}
+
+describe("an SDK and a copy of the API", () => {
+  it("an SDK registered with a newer copy of the API is warned of once", () => {
+    globals[API] = { version: "1.0.0", trace: {}, metrics: {} };
+    const lines = warnings();
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain("another copy of @opentelemetry/api (1.0.0)");
+  });
+
+  it("an SDK of another major version of the API is warned of", () => {
+    const other = Symbol.for("opentelemetry.js.api.2");
+    globals[other] = { version: "2.0.0", trace: {} };
+    expect(warnings()).toHaveLength(1);
+    Reflect.deleteProperty(globalThis, other);
+  });
+
+  it("our own API and no SDK at all are not warned of", () => {
+    expect(warnings()).toEqual([]);
+    const { tracerProvider, meterProvider } = inMemorySdk();
+    trace.setGlobalTracerProvider(tracerProvider);
+    metrics.setGlobalMeterProvider(meterProvider);
+    expect(warnings()).toEqual([]);
+  });
+});
+
+describe("the global providers", () => {
+  it("an SDK that starts after the receiver was made gets its metrics and spans", async () => {
+    vi.useFakeTimers();
+    const receiver = alarmReceiver(() => undefined, { telemetry: openTelemetry() });
+    await receiver.receive(await delivery());
+    const sdk = inMemorySdk();
+    trace.setGlobalTracerProvider(sdk.tracerProvider);
+    metrics.setGlobalMeterProvider(sdk.meterProvider);
+    vi.advanceTimersByTime(1_000);
+    await receiver.receive(await delivery({ id: "second" }));
+    expect(sdk.spans().map(({ name }) => name)).toEqual(["process new_alarm"]);
+    const series = parsePrometheus(await sdk.prometheusText());
+    expect(series.get('gateway_webhook_requests_total{outcome="handled",type="new_alarm"}')).toBe(
+      2,
+    );
+  });
+
+  it("two telemetries and receivers of one provider add up", async () => {
+    const sdk = inMemorySdk();
+    const { meterProvider } = sdk;
+    for (let made = 0; made < 2; made++) {
+      const receiver = alarmReceiver(() => undefined, {
+        telemetry: openTelemetry({ meterProvider, spans: false }),
+      });
+      await receiver.receive(await delivery());
+    }
+    const series = parsePrometheus(await sdk.prometheusText());
+    expect(series.get('gateway_webhook_requests_total{outcome="handled",type="new_alarm"}')).toBe(
+      2,
+    );
+  });
+
+  it("a meter whose histograms throw changes no answer", async () => {
+    const { meterProvider } = inMemorySdk();
+    const meter = meterProvider.getMeter("broken");
+    const record = (): never => {
+      throw new Error("made up");
+    };
+    const broken = Object.assign(Object.create(meter) as typeof meter, {
+      createHistogram: () => ({ record }),
+    });
+    const telemetry = openTelemetry({ meterProvider: { getMeter: () => broken } });
+    const receiver = alarmReceiver(() => Promise.resolve(), { telemetry });
+    expect((await receiver.receive(await delivery())).outcome).toBe("handled");
+    expect((await receiver.receive(await delivery())).outcome).toBe("duplicate");
+  });
+
+  it("a receiver works as before without an SDK", async () => {
+    const receiver = alarmReceiver(() => undefined, { telemetry: openTelemetry() });
+    expect((await receiver.receive(await delivery())).outcome).toBe("handled");
+    expect((await receiver.receive(await delivery())).outcome).toBe("duplicate");
+  });
+});
+
+describe("the options", () => {
+  it.each([
+    ["an unknown option", { span: true }, "unknown_option"],
+    ["spans that are no boolean", { spans: "yes" }, "invalid_option"],
+    ["another linkJobs", { linkJobs: "both" }, "invalid_option"],
+    ["recordHandlerErrors that is no boolean", { recordHandlerErrors: 1 }, "invalid_option"],
+    ["a tracerProvider without getTracer", { tracerProvider: {} }, "invalid_option"],
+    ["a meterProvider without getMeter", { meterProvider: {} }, "invalid_option"],
+  ])("openTelemetry refuses %s", (_, options, code) => {
+    const make = () => openTelemetry(options as unknown as OpenTelemetryOptions);
+    expect(make).toThrow(expect.objectContaining({ code }));
+  });
+});
