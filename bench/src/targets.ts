@@ -20,6 +20,8 @@ const LARGE_BODY =
   "HMAC and `JSON.parse` are nearly the whole time of a large body, on both sides, so the ratio is 1 give or take the noise of the machine.";
 const ASYNC =
   "ours guards each handler with a lease and a time limit, and the hand-written one has neither.";
+const COUNTS =
+  "the receiver counts each delivery for its health and metrics, which the bound does not know, and the other only checks a signature.";
 const MORE_CODE =
   "the receiver is more code than a signature check: it handles a delivery once, and counts; most of the time goes into loading it and Node's crypto.";
 
@@ -39,8 +41,14 @@ export const TARGETS = {
     checked: true,
     why: "the hand-written one neither validates the alarm nor remembers its id, which ours does in nearly the same time.",
   },
-  standardwebhooks: { label: "standardwebhooks", must: 0.36, aim: 0.28, checked: true },
-  svix: { label: "svix", must: 0.36, aim: 0.28, checked: true },
+  standardwebhooks: {
+    label: "standardwebhooks",
+    must: 0.36,
+    aim: 0.28,
+    checked: true,
+    why: COUNTS,
+  },
+  svix: { label: "svix", must: 0.36, aim: 0.28, checked: true, why: COUNTS },
   stripe: { label: "stripe `constructEvent`", decides: true, must: 0.85, aim: 0.6, checked: true },
   octokit: {
     label: "octokit `verifyAndReceive`",
@@ -141,6 +149,7 @@ export const TARGETS = {
     label: "`compactMemoryStore`, a new id, the worst of 1e3 to 1e6",
     must: 600,
     unit: "ns",
+    why: "an absolute time depends on the machine: a million ids are more than a processor's cache holds.",
   },
 } as const satisfies Record<string, Target>;
 
