@@ -61,6 +61,9 @@ const nestProjects = ["nest-10", "nest-11"]
     },
   }));
 
+/** `npm test` without arguments. A part of the tests covers a part of the code. */
+const isWhole = process.env["npm_lifecycle_event"] === "test" && process.argv.length === 3;
+
 export default defineConfig({
   test: {
     // Many tests wait for servers, leases and time-outs, and not for a processor.
@@ -82,6 +85,7 @@ export default defineConfig({
       ? ["default", ["json", { outputFile: "reports/tests.json" }]]
       : ["default"],
     coverage: {
+      enabled: isWhole,
       provider: "v8",
       include: ["src/**/*.ts", "adapters/**/*.ts"],
       reporter: ["text-summary", "html", "json-summary"],
