@@ -116,7 +116,8 @@ describe("receivers over one table of DynamoDB", () => {
     front.faultOf = () => ({ hold: promise });
     const startedAt = performance.now();
     expect(await one.receive(request)).toMatchObject({ status: 503, outcome: "store_unavailable" });
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    // The default is 5 s.
+    expect(performance.now() - startedAt).toBeLessThan(4_500);
     front.faultOf = () => undefined;
     resolve();
     // The claim was granted after the answer. Its lease would be held for 30 s.
