@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { RECEIVER_METRICS, HISTOGRAMS } from "../src/telemetry/metrics.js";
-import { JOB_METRICS, JobTally } from "../src/telemetry/opentelemetry/instruments.js";
+import { JOB_METRICS, JobTally, QUEUE_METRIC } from "../src/telemetry/opentelemetry/job-metrics.js";
 import { SPAN_ATTRIBUTES } from "../src/telemetry/opentelemetry/attributes.js";
 import { Tally } from "../src/telemetry/tally.js";
 import { InFlightCount } from "../src/common/in-flight-count.js";
@@ -33,6 +33,7 @@ export function metricRows(): readonly Row[] {
       ...{ ...one, kind: "counter" },
       attributes: namesOf(one.read(new JobTally())),
     })),
+    { ...QUEUE_METRIC, kind: "gauge" },
   ];
 }
 

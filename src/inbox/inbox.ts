@@ -7,6 +7,7 @@ import { integerOption, ownOptions } from "../common/option-checks.js";
 import { isPromise } from "../common/promises.js";
 import { Log } from "../answer/logger.js";
 import { Observers } from "../telemetry/observation.js";
+import { connectQueue } from "../telemetry/tally-hooks.js";
 import type { Telemetry, TraceCarrier } from "../telemetry/telemetry.js";
 import type { Alarm } from "../records/alarm.js";
 import type { OnlineDataEvent } from "../records/online-data-event.js";
@@ -26,6 +27,11 @@ export interface Enqueue<Context = DeliveryContext> {
   (job: InboxJob, context: Context): PromiseLike<unknown>;
   /** The name of the queue, for `telemetry`. `pgBossEnqueue` and `bullmqEnqueue` set it. */
   readonly queueName?: string | undefined;
+  /**
+   * How long the oldest job that is due has waited for a worker, in milliseconds; 0 if none waits. The metric
+   * `gateway_webhook.jobs.oldest_age` calls it at each export. `pgBossEnqueue` and `bullmqEnqueue` set it.
+   */
+  readonly oldestWaitMs?: (() => PromiseLike<number>) | undefined;
 }
 
 /** What an inbox has of a log: its receiver writes the lines. */
@@ -87,6 +93,7 @@ export function inbox<Context extends DeliveryContext = DeliveryContext>(
   if (typeof enqueue !== "function") {
     throw new ConfigurationError("invalid_option", "enqueue must be a function");
   }
+  connectQueue(telemetry, enqueue);
   const timeoutMs = integerOption("enqueueTimeoutMs", own.enqueueTimeoutMs, ENQUEUE_TIMEOUT);
 
   const write = async (context: Context, carrier: TraceCarrier): Promise<void> => {

@@ -9,9 +9,18 @@ import type { Telemetry } from "./telemetry.js";
 const TALLY = Symbol.for("identity-gateway-webhooks.tally");
 export const TALLY_HOOK = Symbol.for("identity-gateway-webhooks.takesTally");
 
-/** Telemetry that reads the tally of each receiver it is given to. */
+/** A queue that jobs are written to, as far as metrics read it. */
+export interface MeasuredQueue {
+  readonly queueName?: string | undefined;
+  /** How long the oldest job that is due has waited for a worker, in milliseconds; 0 if none waits. */
+  readonly oldestWaitMs?: (() => PromiseLike<number>) | undefined;
+}
+
+/** Telemetry that reads the tally of each receiver, and the age of each queue, that it is given to. */
 export interface TakesTally {
   readonly [TALLY_HOOK]: {
+    /** Called once for each inbox. */
+    readonly connectQueue: (queue: MeasuredQueue) => void;
     /** Called once for each receiver. */
     readonly connect: (tally: Tally, log: Log) => void;
     /** Whether it also wants to see each delivery. If not, deliveries have no observer. */
@@ -25,9 +34,18 @@ export function connectTally(
   tally: Tally,
   log: Log,
 ): Telemetry | undefined {
-  const hook = (telemetry as Partial<TakesTally> | undefined)?.[TALLY_HOOK];
+  const hook = hookOf(telemetry);
   hook?.connect(tally, log);
   return hook?.seesDeliveries === false ? undefined : telemetry;
+}
+
+/** Gives the queue of a new inbox to its telemetry. */
+export function connectQueue(telemetry: Telemetry | undefined, queue: MeasuredQueue): void {
+  hookOf(telemetry)?.connectQueue(queue);
+}
+
+function hookOf(telemetry: Telemetry | undefined): TakesTally[typeof TALLY_HOOK] | undefined {
+  return (telemetry as Partial<TakesTally> | undefined)?.[TALLY_HOOK];
 }
 
 /** A copy of `receiver` with its tally. */

@@ -49,6 +49,9 @@ export function calmMinute(recording: Recording, minute: number): void {
   if (ofDay === 3 * HOUR) recording.request("malformed", { instance, type: "other" }, 12);
   if (ofDay % HOUR === 7) recording.request("reachable", { instance, type: "other" });
   if (ofDay === 4 * HOUR) recording.request("signature_mismatch", { instance });
+  // A burst each morning, which the workers need eight minutes for.
+  const age = Math.max(0, 8 - Math.abs(ofDay - 7 * HOUR)) * 60;
+  recording.set("gateway_webhook_jobs_oldest_age_seconds", age, { queue: "gateway-deliveries" });
   // A deployment each day, one process after the other.
   if (ofDay === 10 * HOUR) recording.restart("a");
   if (ofDay === 10 * HOUR + 1) recording.restart("b");

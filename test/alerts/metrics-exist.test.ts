@@ -51,9 +51,12 @@ function measuredApp() {
     },
   });
   const work = inboxWorker({ handlers: { new_alarm: () => undefined }, telemetry, logger: false });
+  const enqueue = Object.assign((job: object) => work(job).then(() => undefined), {
+    oldestWaitMs: () => Promise.resolve(0),
+  });
   const withInbox = createWebhookReceiver({
     ...{ secret: TEST_SECRET, telemetry, logger: false },
-    handlers: inbox({ enqueue: (job) => work(job).then(() => undefined) }),
+    handlers: inbox({ enqueue, telemetry }),
   });
   return {
     prometheusText: () => sdk.prometheusText(),

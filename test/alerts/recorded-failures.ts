@@ -103,6 +103,15 @@ export const MORE_FAILURES: readonly (readonly [
     },
   ],
   [
+    "no worker takes jobs",
+    "GatewayWebhookJobsWaiting",
+    (recording, minute, now) => {
+      calm(recording, minute, now);
+      const queue = "gateway-deliveries";
+      recording.set("gateway_webhook_jobs_oldest_age_seconds", 60 * minute, { queue });
+    },
+  ],
+  [
     "the gateway sends a value that is not documented",
     "GatewayWebhookUnknownType",
     (recording, minute, now) => {

@@ -86,6 +86,40 @@ describeEachEngine((name, startEngine) => {
     const series = parsePrometheus(await sdk.prometheusText());
     expect(series.get('gateway_webhook_jobs_total{outcome="handled",type="new_alarm"}')).toBe(1);
   });
+
+  it(`${name}: the age of the oldest waiting job rises without a worker, and is 0 once all jobs have run`, async () => {
+    const telemetry = telemetryOf();
+    const queue = await engine.open("waiting");
+    const receiver = createWebhookReceiver({
+      ...{ secret: TEST_SECRET, logger: false },
+      handlers: inbox({ enqueue: queue.enqueue, telemetry }),
+    });
+    const oldestAge = async (): Promise<number | undefined> => {
+      const series = parsePrometheus(await sdk.prometheusText());
+      return series.get('gateway_webhook_jobs_oldest_age{queue="waiting"}');
+    };
+    await receiver.receive(await alarmDelivery(1));
+    await expect.poll(oldestAge).toBeGreaterThan(0);
+    const first = (await oldestAge()) ?? Infinity;
+    await receiver.receive(await alarmDelivery(2));
+    await expect.poll(oldestAge).toBeGreaterThan(first);
+    const stop = queue.consume({ handlers: { new_alarm: () => undefined } });
+    await expect.poll(oldestAge).toBe(0);
+    await stop();
+  });
+});
+
+it("a queue whose engine does not answer has no age, and the other metrics are exported", async () => {
+  const telemetry = telemetryOf();
+  const enqueue = Object.assign(() => Promise.resolve(), {
+    queueName: "down",
+    oldestWaitMs: () => Promise.reject(new Error("made up")),
+  });
+  const handlers = inbox({ enqueue, telemetry });
+  createWebhookReceiver({ secret: TEST_SECRET, logger: false, handlers, telemetry });
+  const text = await sdk.prometheusText();
+  expect(text).not.toContain("oldest_age{");
+  expect(text).toContain("gateway_webhook_in_flight 0");
 });
 
 /** Queues one delivery, and runs its job. */

@@ -10,9 +10,24 @@ export interface BullmqAddOptions {
   readonly removeOnFail: false;
 }
 
-/** The method of a BullMQ `Queue` that `bullmqEnqueue` calls. */
+/** A job that waits for a worker, as a `Queue` returns it. Both times are Unix milliseconds. */
+export interface BullmqWaitingJob {
+  /** When it was put into the queue. */
+  readonly timestamp: number;
+  /** When its last run began. */
+  readonly processedOn?: number | undefined;
+}
+
+/** The members of a BullMQ `Queue` that `bullmqEnqueue` uses. */
 export interface BullmqQueue {
   readonly name?: string | undefined;
+  /** For the metric of the oldest waiting job. */
+  getJobs?(
+    types: ["waiting"],
+    start: number,
+    end: number,
+    ascending: boolean,
+  ): PromiseLike<readonly (BullmqWaitingJob | undefined)[]>;
   add(name: string, data: object, options: BullmqAddOptions): PromiseLike<unknown>;
 }
 

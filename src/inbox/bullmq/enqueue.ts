@@ -58,5 +58,12 @@ export function bullmqEnqueue(options: BullmqEnqueueOptions): Enqueue {
       );
     }
   };
-  return Object.assign(enqueue, { queueName: queue.name });
+  const oldestWaitMs = async (): Promise<number> => {
+    if (queue.getJobs === undefined) throw new QueueError("the queue has no method getJobs");
+    const jobs = await queue.getJobs(["waiting"], 0, 0, true);
+    // A job that waits for another run has the time of its last one.
+    const since = jobs.map((job) => Math.max(job?.timestamp ?? Infinity, job?.processedOn ?? 0));
+    return Math.max(0, Date.now() - Math.min(Infinity, ...since));
+  };
+  return Object.assign(enqueue, { queueName: queue.name, oldestWaitMs });
 }

@@ -14,7 +14,7 @@ import {
 } from "../queue-options.js";
 import type { PgBossProducer } from "./client.js";
 import { addJob, type JobSettings } from "./new-job.js";
-import { schemaOption } from "./sql.js";
+import { oldestWaitOf, runSql, schemaOption } from "./sql.js";
 
 /** Options of `pgBossEnqueue`. */
 export interface PgBossEnqueueOptions extends RetryOptions {
@@ -128,7 +128,11 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
       `pg-boss took no job into the queue ${queueName}: it must exist, with the policy "standard"`,
     );
   };
-  return Object.assign(enqueue, { queueName });
+  const oldestWaitMs = async (): Promise<number> => {
+    const [row] = await runSql(boss, oldestWaitOf(schema), [queueName]);
+    return Math.max(0, Number(row?.["ms"] ?? 0));
+  };
+  return Object.assign(enqueue, { queueName, oldestWaitMs });
 }
 
 function settingsOf(options: PgBossEnqueueOptions, deadLetter: string): JobSettings {

@@ -44,3 +44,11 @@ export const DELIVERY_NAME = "jsonb_build_object('id', data->'id', 'type', data-
 
 /** SQL for the text of the error with which a job failed. pg-boss wraps what is not an object in `value`. */
 export const ERROR_MESSAGE = "COALESCE(output->>'message', output->'value'->>'message')";
+
+/** SQL for how long the oldest due job of the queue `$1` has waited, in milliseconds as `ms`; null for none. */
+export function oldestWaitOf(schema: string): string {
+  return (
+    `SELECT EXTRACT(EPOCH FROM now() - min(start_after)) * 1000 AS ms FROM ${schema}.job ` +
+    "WHERE name = $1 AND state < 'active' AND start_after <= now()"
+  );
+}

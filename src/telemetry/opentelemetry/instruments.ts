@@ -1,54 +1,14 @@
 import type { BatchObservableResult, Meter, MeterProvider } from "@opentelemetry/api";
 import type { JobReport } from "../telemetry.js";
 import { HISTOGRAMS, RECEIVER_METRICS, type Metric, type Series } from "../metrics.js";
-import { talliedType, type Tally } from "../tally.js";
+import type { Tally } from "../tally.js";
+import type { MeasuredQueue } from "../tally-hooks.js";
 import type { DurationRecorder } from "../../answer/observers.js";
 import type { Timings } from "../timings.js";
+import { JOB_METRICS, JobTally, QUEUE_METRIC, QueueAges } from "./job-metrics.js";
 
 /** The name of our meter and our tracer. */
 export const SCOPE = "identity-gateway-webhooks";
-
-const JOB_OUTCOMES = ["handled", "discarded", "retry_later", "handler_failed", "dead"] as const;
-const JOB_TYPES = ["new_alarm", "delete_my_data_event", "other"] as const;
-
-/** Runs of jobs, by type and outcome. */
-export class JobTally {
-  readonly #counts = new Map(
-    JOB_TYPES.map((type) => [
-      type as string,
-      new Map<string, number>(JOB_OUTCOMES.map((one) => [one, 0])),
-    ]),
-  );
-
-  count({ outcome, type = "other" }: Pick<JobReport, "outcome" | "type">): void {
-    const counts = this.#counts.get(talliedType(type));
-    counts?.set(outcome, (counts.get(outcome) ?? 0) + 1);
-  }
-
-  series(): Series[] {
-    return [...this.#counts].flatMap(([type, counts]) =>
-      [...counts].map(([outcome, value]) => ({ attributes: { outcome, type }, value })),
-    );
-  }
-}
-
-/** The metrics of workers. */
-export const JOB_METRICS = [
-  {
-    ...{ name: "gateway_webhook.jobs", unit: "{run}" },
-    description: "Runs of jobs by outcome and webhook type",
-    read: (jobs: JobTally): readonly Series[] => jobs.series(),
-  },
-  {
-    ...{ name: "gateway_webhook.jobs.dead", unit: "{job}" },
-    description: "Jobs that the queue engine does not run again",
-    read: (jobs: JobTally): readonly Series[] =>
-      jobs
-        .series()
-        .filter(({ attributes }) => attributes["outcome"] === "dead")
-        .map(({ attributes: { type = "" }, value }) => ({ attributes: { type }, value })),
-  },
-];
 
 /**
  * The instruments of one meter provider. Counters are tallies that are read when they are exported, which
@@ -57,6 +17,7 @@ export const JOB_METRICS = [
 export class Instruments {
   readonly #tallies: Tally[] = [];
   readonly #jobs = new JobTally();
+  readonly #queues = new QueueAges();
   readonly #timings: Timings;
 
   constructor(provider: MeterProvider) {
@@ -90,12 +51,23 @@ export class Instruments {
       observe,
       all.map(({ instrument }) => instrument),
     );
+    const { name, unit, description } = QUEUE_METRIC;
+    meter.createObservableGauge(name, { unit, description }).addCallback(async (result) => {
+      for (const { attributes, value } of await this.#queues.series()) {
+        result.observe(value, attributes);
+      }
+    });
   }
 
   /** Exports the numbers of a receiver from now on. */
   connect(tally: Tally): void {
     this.#tallies.push(tally);
     tally.attach(this.#timings);
+  }
+
+  /** Exports the age of the oldest waiting job of a queue from now on. */
+  connectQueue(queue: MeasuredQueue): void {
+    this.#queues.add(queue);
   }
 
   countJob(report: JobReport): void {

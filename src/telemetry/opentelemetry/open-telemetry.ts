@@ -81,7 +81,7 @@ class OpenTelemetry implements Telemetry<SpanState | undefined>, TakesTally {
   readonly #meterProvider: MeterProvider | undefined;
   /** Undefined until there is a meter provider. */
   #instruments: Instruments | undefined;
-  /** Tallies and reports that came before the meter provider. */
+  /** Tallies and queues that came before the meter provider. */
   readonly #waiting: ((instruments: Instruments) => void)[] = [];
   #hasWarned = false;
 
@@ -97,6 +97,11 @@ class OpenTelemetry implements Telemetry<SpanState | undefined>, TakesTally {
     this[TALLY_HOOK] = {
       connect: (tally, log) => {
         this.#connect(tally, log);
+      },
+      connectQueue: (queue) => {
+        this.#withInstruments((instruments) => {
+          instruments.connectQueue(queue);
+        });
       },
       seesDeliveries: choices !== undefined,
     };
@@ -130,21 +135,24 @@ class OpenTelemetry implements Telemetry<SpanState | undefined>, TakesTally {
   }
 
   #connect(tally: Tally, log: Log): void {
-    this.#findInstruments();
-    this.#warnOfSecondCopy(log);
-    if (this.#instruments !== undefined) {
-      this.#instruments.connect(tally);
-      return;
-    }
-    this.#waiting.push((instruments) => {
+    this.#withInstruments((instruments) => {
       instruments.connect(tally);
     });
+    this.#warnOfSecondCopy(log);
+    if (this.#instruments !== undefined) return;
     for (const ms of LOOK_AGAIN_MS) {
       startBackgroundTimer(ms, () => {
         this.#findInstruments();
         this.#warnOfSecondCopy(log);
       });
     }
+  }
+
+  /** Calls `connect` now, or as soon as there is a meter provider. */
+  #withInstruments(connect: (instruments: Instruments) => void): void {
+    this.#findInstruments();
+    if (this.#instruments === undefined) this.#waiting.push(connect);
+    else connect(this.#instruments);
   }
 
   #findInstruments(): void {

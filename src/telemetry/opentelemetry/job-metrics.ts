@@ -1,0 +1,80 @@
+import { within } from "../../common/timers.js";
+import type { JobReport } from "../telemetry.js";
+import type { Series } from "../metrics.js";
+import { talliedType } from "../tally.js";
+import type { MeasuredQueue } from "../tally-hooks.js";
+
+const JOB_OUTCOMES = ["handled", "discarded", "retry_later", "handler_failed", "dead"] as const;
+const JOB_TYPES = ["new_alarm", "delete_my_data_event", "other"] as const;
+
+/** Runs of jobs, by type and outcome. */
+export class JobTally {
+  readonly #counts = new Map(
+    JOB_TYPES.map((type) => [
+      type as string,
+      new Map<string, number>(JOB_OUTCOMES.map((one) => [one, 0])),
+    ]),
+  );
+
+  count({ outcome, type = "other" }: Pick<JobReport, "outcome" | "type">): void {
+    const counts = this.#counts.get(talliedType(type));
+    counts?.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  }
+
+  series(): Series[] {
+    return [...this.#counts].flatMap(([type, counts]) =>
+      [...counts].map(([outcome, value]) => ({ attributes: { outcome, type }, value })),
+    );
+  }
+}
+
+/** The metrics of workers. */
+export const JOB_METRICS = [
+  {
+    ...{ name: "gateway_webhook.jobs", unit: "{run}" },
+    description: "Runs of jobs by outcome and webhook type",
+    read: (jobs: JobTally): readonly Series[] => jobs.series(),
+  },
+  {
+    ...{ name: "gateway_webhook.jobs.dead", unit: "{job}" },
+    description: "Jobs that the queue engine does not run again",
+    read: (jobs: JobTally): readonly Series[] =>
+      jobs
+        .series()
+        .filter(({ attributes }) => attributes["outcome"] === "dead")
+        .map(({ attributes: { type = "" }, value }) => ({ attributes: { type }, value })),
+  },
+];
+
+/** The metric of the queues that inboxes write to. */
+export const QUEUE_METRIC = {
+  ...{ name: "gateway_webhook.jobs.oldest_age", unit: "s", attributes: ["queue"] },
+  description: "How long the oldest due job has waited for a worker; 0: none waits",
+};
+
+/** An export must not wait longer for an engine that is down. */
+const QUERY_TIMEOUT_MS = 5_000;
+
+/** Asks the engines of queues how long their oldest job has waited. */
+export class QueueAges {
+  readonly #queues = new Map<string, () => PromiseLike<number>>();
+
+  /** A queue that cannot tell is left out. Of two queues with one name the later is asked. */
+  add({ queueName = "queue", oldestWaitMs }: MeasuredQueue): void {
+    if (oldestWaitMs !== undefined) this.#queues.set(queueName, oldestWaitMs);
+  }
+
+  /** A queue whose engine does not answer has no series. Never rejects. */
+  async series(): Promise<readonly Series[]> {
+    const asked = [...this.#queues].map(async ([queue, oldestWaitMs]): Promise<Series[]> => {
+      try {
+        const query = Promise.resolve(oldestWaitMs());
+        const ms = await within(QUERY_TIMEOUT_MS, "the age of the oldest job", query);
+        return [{ attributes: { queue }, value: ms / 1000 }];
+      } catch {
+        return [];
+      }
+    });
+    return (await Promise.all(asked)).flat();
+  }
+}
