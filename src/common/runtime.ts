@@ -4,6 +4,7 @@
 interface Process {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly getBuiltinModule?: (id: string) => BuiltinModule | undefined;
+  readonly send?: unknown;
 }
 
 /** What is read of `node:cluster` and `node:module`. */
@@ -30,6 +31,8 @@ export function environmentVariable(name: string): string | undefined {
 export function isClusterWorker(): boolean {
   // Not by the variable NODE_UNIQUE_ID: Node removes it before the application starts.
   try {
+    // A worker has a channel to its parent. Without this line a cold start loads node:cluster, in 3 ms.
+    if (runtime.process?.send === undefined) return false;
     return runtime.process?.getBuiltinModule?.("node:cluster")?.isWorker === true;
   } catch {
     return false;

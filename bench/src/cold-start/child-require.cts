@@ -12,7 +12,7 @@ async function answerFirst(): Promise<void> {
   const { outcome } = await receiver.receive({ headers, body: Buffer.from(body) });
   const isGood = outcome === "handled";
   const coldStart: ColdStart = { bootMs, answerMs: performance.now() - bootMs, isGood };
-  process.send?.(coldStart);
+  process.stdout.write(JSON.stringify(coldStart));
 }
 
 void answerFirst();

@@ -6,4 +6,4 @@ const [contender = "", delivery = ""] = process.argv.slice(2);
 const { answer } = (await import(`./contenders/${contender}.js`)) as { readonly answer: Answer };
 const isGood = await answer(JSON.parse(delivery) as ColdDelivery);
 const coldStart: ColdStart = { bootMs, answerMs: performance.now() - bootMs, isGood };
-process.send?.(coldStart);
+process.stdout.write(JSON.stringify(coldStart));

@@ -1,9 +1,12 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { ENCODED_SECRET, SECRET, bodyOf, gatewayHeaders } from "../deliveries.js";
-import { runFresh } from "../fresh-process.js";
 import { WrongOutcomeError } from "../rounds.js";
 import { githubHeaders, standardHeaders, stripeHeader } from "../schemes.js";
 import type { ColdDelivery, ColdStart } from "./delivery.js";
 
+const run = promisify(execFile);
 const BODY = bodyOf("1 KB");
 
 interface ColdContender {
@@ -61,8 +64,9 @@ export async function startCold(name: ColdName): Promise<ColdStart> {
     headers: contender.headers(),
     body: BODY.bytes.toString("utf8"),
   };
-  const args = [contender.file, JSON.stringify(delivery)];
-  const coldStart = (await runFresh(contender.script, { args })) as ColdStart;
+  // Not by fork: a serverless function has no channel to a parent either.
+  const args = [fileURLToPath(contender.script), contender.file, JSON.stringify(delivery)];
+  const coldStart = JSON.parse((await run(process.execPath, args)).stdout) as ColdStart;
   if (!coldStart.isGood) throw new WrongOutcomeError(`${name}: its first delivery was refused`);
   return coldStart;
 }
