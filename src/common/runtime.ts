@@ -33,7 +33,7 @@ export function isClusterWorker(): boolean {
   try {
     // A worker has a channel to its parent. Without this line a cold start loads node:cluster, in 3 ms.
     if (runtime.process?.send === undefined) return false;
-    return runtime.process?.getBuiltinModule?.("node:cluster")?.isWorker === true;
+    return runtime.process.getBuiltinModule?.("node:cluster")?.isWorker === true;
   } catch {
     return false;
   }
