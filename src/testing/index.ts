@@ -84,7 +84,9 @@ export {
 export {
   ContractError,
   type ContractCase,
+  type ContractResult,
   type MakeStore,
+  type SkippableTest,
   type StoreUnderTest,
 } from "./store-contract/contract-case.js";
 

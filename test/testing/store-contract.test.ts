@@ -209,8 +209,34 @@ describe("the cases of the DeliveryStore contract", () => {
     const contract = deliveryStoreContract(() => ({ store }), { leaseMs: 100 });
     const retryAfter = contract.find(({ id }) => id === "retry-after");
     await expect(retryAfter?.run()).rejects.toThrow(
-      /^retryAfterMs must be above 0 and at most 1120, .* \(the calls took \d+ ms, .* lease of 1600 ms: give a longer leaseMs\)$/,
+      /^retryAfterMs must be at least 160 and at most 1120, .* \(the calls took \d+ ms, .* lease of 1600 ms: give a longer leaseMs\)$/,
     );
+  });
+
+  it("the cases of the store contract that need days are not judged, and are skipped, without a clock", async () => {
+    let closed = 0;
+    const makeStore = () => ({
+      store: naiveStore(() => performance.now()),
+      close: () => {
+        closed += 1;
+      },
+    });
+    const notJudged = [];
+    for (const { id, run } of deliveryStoreContract(makeStore, { leaseMs: 100 })) {
+      if (!id.endsWith("-days")) continue;
+      const skipped: string[] = [];
+      const result = await run({ skip: (reason) => skipped.push(reason) });
+      expect(result.result).toBe("not_judged");
+      expect(skipped).toEqual([result.reason]);
+      expect(await run()).toEqual(result);
+      notJudged.push(id);
+    }
+    expect(notJudged).toEqual(["retention-days", "takeover-days"]);
+    expect(closed).toBe(4);
+  });
+
+  it("the run of a case takes no parameter that a test runner could take for a callback", () => {
+    expect(cases.map(({ run }) => run.length)).toEqual(cases.map(() => 0));
   });
 
   it("deliveryStoreContract refuses invalid options", () => {

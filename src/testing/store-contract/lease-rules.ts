@@ -42,7 +42,7 @@ export const leaseRules: readonly StoreRule[] = [
     async check(store) {
       await store.leased("k", "a");
       await store.advance(0.6);
-      await store.inFlight("k", "b", 0.7 * store.leaseMs);
+      await store.inFlight("k", "b", 0.7 * store.leaseMs, 0.1 * store.leaseMs);
     },
   },
   {
@@ -102,6 +102,20 @@ export const leaseRules: readonly StoreRule[] = [
     },
   },
   {
+    id: "lease-length",
+    title: "neither renewals nor repeated claims add up: each counts from its own time",
+    isTimed: true,
+    async check(store) {
+      for (let times = 0; times < 3; times++) {
+        await store.leased("k", "a");
+        await store.renewed("k", "a", true, store.leaseMs);
+      }
+      await store.inFlight("k", "b", 1.3 * store.leaseMs);
+      await store.advance(1.6);
+      await store.claimed("k", "b", true);
+    },
+  },
+  {
     id: "renew-elsewhere",
     title: "an owner can renew and release its lease through any client",
     async check(store) {
@@ -152,6 +166,7 @@ export const leaseRules: readonly StoreRule[] = [
     title: "a released key can be claimed at once by any client, without a takeover",
     async check(store) {
       await store.claimed("k", "a");
+      await store.other.inFlight("k", "b");
       await store.release("k", "a");
       await store.other.claimed("k", "b");
       await store.inFlight("k", "a");
