@@ -202,8 +202,8 @@ describe("refused captures", () => {
     ["a list", "[1]", "missing_headers"],
     ["an event without body", JSON.stringify({ headers: HEADERS }), "missing_body"],
     ["a parsed body", JSON.stringify({ headers: HEADERS, body: {} }), "invalid_body"],
-    ["HAR of a page", JSON.stringify({ log: { entries: [] } }), "no_delivery_in_har"],
-    ["HAR without a list", JSON.stringify({ log: { entries: 1 } }), "no_delivery_in_har"],
+    ["HAR of a page", JSON.stringify({ log: { entries: [] } }), "no_delivery"],
+    ["HAR without a list", JSON.stringify({ log: { entries: 1 } }), "no_delivery"],
     ["HAR without headers", JSON.stringify({ request: {} }), "missing_headers"],
     ["HAR without a body", JSON.stringify({ request: { headers: HEADERS } }), "missing_body"],
   ])("parseCapturedRequest refuses this capture by what it lacks: %s", (_, capture, code) => {

@@ -112,7 +112,9 @@ export const OPTION_ERRORS: ErrorTable = {
       },
       invalid_receiver: {
         meaning: "An adapter or metricsText did not get a receiver.",
-        causes: ["pass what createWebhookReceiver returned, not its options and not a promise of it"],
+        causes: [
+          "pass what createWebhookReceiver returned, not its options and not a promise of it",
+        ],
       },
       unsupported_platform: {
         meaning: "NestJS runs on an HTTP platform that the module does not know.",

@@ -89,7 +89,9 @@ export const RECEIVER_ERRORS: ErrorTable = {
     "threw_undefined",
     {
       meaning: "The handler threw undefined, or its promise rejected with it.",
-      causes: ["a reject() without a reason in the handler or in what it calls: reject with an Error"],
+      causes: [
+        "a reject() without a reason in the handler or in what it calls: reject with an Error",
+      ],
     },
   ),
   TransactionLostError: oneCode(

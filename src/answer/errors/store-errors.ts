@@ -107,7 +107,9 @@ export const STORE_ERRORS: ErrorTable = {
     "handle_closed",
     {
       meaning: "The database handle of the store is closed.",
-      causes: ["the handle is closed at shutdown before the receiver is drained: close it after drain()"],
+      causes: [
+        "the handle is closed at shutdown before the receiver is drained: close it after drain()",
+      ],
     },
   ),
   HandleInTransactionError: oneCode(

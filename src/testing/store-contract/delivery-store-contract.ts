@@ -5,7 +5,7 @@ import type { ContractCase, MakeStore, SkippableTest } from "./contract-case.js"
 import { keyRules } from "./key-rules.js";
 import { leaseRules } from "./lease-rules.js";
 import { raceRules } from "./race-rules.js";
-import { retentionRules } from "./retention-rules.js";
+import { durationRules } from "./duration-rules.js";
 import { runRule } from "./run-rule.js";
 
 /** Options of `deliveryStoreContract`. */
@@ -46,7 +46,7 @@ export function deliveryStoreContract(
     min: 100,
     max: 60_000,
   });
-  const rules = [...leaseRules, ...completionRules, ...retentionRules, ...raceRules, ...keyRules];
+  const rules = [...leaseRules, ...completionRules, ...durationRules, ...raceRules, ...keyRules];
   return rules.map((rule) => ({
     id: rule.id,
     title: rule.title,

@@ -102,20 +102,6 @@ export const leaseRules: readonly StoreRule[] = [
     },
   },
   {
-    id: "lease-length",
-    title: "neither renewals nor repeated claims add up: each counts from its own time",
-    isTimed: true,
-    async check(store) {
-      for (let times = 0; times < 3; times++) {
-        await store.leased("k", "a");
-        await store.renewed("k", "a", true, store.leaseMs);
-      }
-      await store.inFlight("k", "b", 1.3 * store.leaseMs);
-      await store.advance(1.6);
-      await store.claimed("k", "b", true);
-    },
-  },
-  {
     id: "renew-elsewhere",
     title: "an owner can renew and release its lease through any client",
     async check(store) {

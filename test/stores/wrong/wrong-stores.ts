@@ -61,32 +61,67 @@ const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeC
   "takes ids for numbers": ["keys-apart", keysAs((key) => String(Number(key) || key))],
   "takes forms of one UUID for equal": [
     "keys-apart",
-    keysAs((key) => (/^[0-9a-f-]{32,36}$/i.test(key) ? key.replaceAll("-", "").toLowerCase() : key)),
+    keysAs((key) =>
+      /^[0-9a-f-]{32,36}$/i.test(key) ? key.replaceAll("-", "").toLowerCase() : key,
+    ),
   ],
-  "takes the characters of a file name for equal": ["keys-apart", keysAs((key) => key.replaceAll(/[._-]/g, "_"))],
-  "keeps the hash of Java in place of an id": ["keys-apart", keysAs((key) => String(hashOf(key, 31, 0)))],
-  "keeps the hash of Bernstein in place of an id": ["keys-apart", keysAs((key) => String(hashOf(key, 33, 5381)))],
+  "takes the characters of a file name for equal": [
+    "keys-apart",
+    keysAs((key) => key.replaceAll(/[._-]/g, "_")),
+  ],
+  "keeps the hash of Java in place of an id": [
+    "keys-apart",
+    keysAs((key) => String(hashOf(key, 31, 0))),
+  ],
+  "keeps the hash of Bernstein in place of an id": [
+    "keys-apart",
+    keysAs((key) => String(hashOf(key, 33, 5381))),
+  ],
   "cuts owners at 16 characters": ["owners-apart", ownersAs((owner) => owner.slice(0, 16))],
   "mixes up the letter case of owners": ["owners-apart", ownersAs((owner) => owner.toLowerCase())],
   "caps a retention at a day": ["retention-days", retentionsAs((ms) => Math.min(ms, DAY_MS))],
-  "caps a retention at 2^31 ms": ["retention-days", retentionsAs((ms) => Math.min(ms, MAX_TIMER_MS))],
+  "caps a retention at 2^31 ms": [
+    "retention-days",
+    retentionsAs((ms) => Math.min(ms, MAX_TIMER_MS)),
+  ],
   "caps a retention at a week": ["retention-days", retentionsAs((ms) => Math.min(ms, 7 * DAY_MS))],
   "takes milliseconds of retention for seconds": ["retention", retentionsAs((ms) => ms * 1_000)],
   "keeps 32 bits of a retention": ["retention-long", retentionsAs((ms) => Math.trunc(ms) | 0)],
-  "counts time in whole seconds": ["renew", (now) => ({ store: naiveStore(() => Math.floor(now() / 1_000) * 1_000) })],
-  "forgets ids beyond a thousand": ["keys-many", (now) => ({ store: forgetful(naiveStore(now), now) })],
+  "counts time in whole seconds": [
+    "renew",
+    (now) => ({ store: naiveStore(() => Math.floor(now() / 1_000) * 1_000) }),
+  ],
+  "forgets ids beyond a thousand": [
+    "keys-many",
+    (now) => ({ store: forgetful(naiveStore(now), now) }),
+  ],
   "has clients that do not share their ids": [
     "claim-exclusive",
     (now) => ({ store: naiveStore(now), otherClient: naiveStore(now) }),
   ],
-  "has a client that reads an old copy": ["claim-exclusive", (now) => ({ store: naiveStore(now), otherClient: stale(now) })],
+  "has a client that reads an old copy": [
+    "claim-exclusive",
+    (now) => ({ store: naiveStore(now), otherClient: stale(now) }),
+  ],
   "has a client that remembers what was in flight": ["release", remembering],
   "says in seconds what is left": ["retry-after", answersAs((ms) => Math.ceil(ms / 1_000))],
   "says when the lease ends": ["retry-after", answersAs((ms, now) => now + ms)],
-  "says nothing of a takeover": ["claim-exclusive", (now) => ({ store: withoutTakeover(naiveStore(now)) })],
-  "throws for what is in flight": ["claim-exclusive", (now) => ({ store: throwing(naiveStore(now)) })],
-  "returns nothing from renew": ["renew-elsewhere", (now) => ({ store: { ...naiveStore(now), renew: () => undefined as unknown as boolean } })],
-  "writes a completion in two steps": ["complete-atomic", (now) => ({ store: twoSteps(naiveStore(now)) })],
+  "says nothing of a takeover": [
+    "claim-exclusive",
+    (now) => ({ store: withoutTakeover(naiveStore(now)) }),
+  ],
+  "throws for what is in flight": [
+    "claim-exclusive",
+    (now) => ({ store: throwing(naiveStore(now)) }),
+  ],
+  "returns nothing from renew": [
+    "renew-elsewhere",
+    (now) => ({ store: { ...naiveStore(now), renew: () => undefined as unknown as boolean } }),
+  ],
+  "writes a completion in two steps": [
+    "complete-atomic",
+    (now) => ({ store: twoSteps(naiveStore(now)) }),
+  ],
 };
 
 /** Every wrong store: what it does, a case that must convict it, and how to make it. */
@@ -99,7 +134,9 @@ export const WRONG_STORES: readonly (readonly [
     const make: MakeClients = (now) => ({ store: naiveStore(now, mistake as StoreMistake) });
     return [mistake, convictedBy, make] as const;
   }),
-  ...Object.entries(AROUND).map(([what, [convictedBy, make]]) => [what, convictedBy, make] as const),
+  ...Object.entries(AROUND).map(
+    ([what, [convictedBy, make]]) => [what, convictedBy, make] as const,
+  ),
 ];
 
 function keysAs(keyOf: (key: string) => string): MakeClients {

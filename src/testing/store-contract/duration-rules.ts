@@ -2,11 +2,27 @@ import { DAY_MS, type StoreRule } from "./store-verbs.js";
 
 const MONTH_MS = 30 * DAY_MS;
 
-/** How long a store remembers what it was told, and that it forgets afterwards. */
-export const retentionRules: readonly StoreRule[] = [
+/** How long leases and retentions last, and that they end. */
+export const durationRules: readonly StoreRule[] = [
+  {
+    id: "lease-length",
+    title: "neither renewals nor repeated claims add up: each counts from its own time",
+    isTimed: true,
+    async check(store) {
+      await store.leased("renewed", "a");
+      for (let times = 0; times < 3; times++) {
+        await store.renewed("renewed", "a", true, store.leaseMs);
+        await store.leased("claimed", "a");
+      }
+      for (const key of ["renewed", "claimed"]) await store.inFlight(key, "b", 1.3 * store.leaseMs);
+      await store.advance(1.6);
+      for (const key of ["renewed", "claimed"]) await store.claimed(key, "b", true);
+    },
+  },
   {
     id: "retention",
-    title: "a completion is forgotten after its retention, counted from the completion, and not before",
+    title:
+      "a completion is forgotten after its retention, counted from the completion, and not before",
     isTimed: true,
     async check(store) {
       await store.claimed("k", "a");
