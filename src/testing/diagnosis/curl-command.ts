@@ -35,7 +35,8 @@ export function parseCurlCommand(bytes: Buffer): CapturedRequest {
     throw new CaptureError("missing_headers", message);
   }
   return {
-    method: method ?? (data.length > 0 ? "POST" : "GET"),
+    // Without data the body may be in a file of its own, so that the method is not known.
+    method: method ?? (data.length > 0 ? "POST" : undefined),
     headers: recordOf(lines),
     body: Buffer.from(data.join("&"), "latin1"),
   };
