@@ -371,7 +371,9 @@ describe("what captures hold", () => {
   });
 
   test("CGI variables in JSON have no body, which is then given by itself", () => {
-    const variables = Object.fromEntries(CGI.map((line) => line.split(/=(.*)/s, 2)));
+    const variables: unknown = Object.fromEntries(
+      CGI.map((line) => line.split(/=(.*)/s, 2) as [string, string]),
+    );
     expect(parseCapturedRequest(JSON.stringify(variables)).body).toHaveLength(0);
   });
 
