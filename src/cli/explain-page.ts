@@ -13,6 +13,8 @@ export interface ExplainPage {
   readonly name: string;
   /** What it means, as sentences. */
   readonly meaning: string;
+  /** Of an error: where a user meets it. */
+  readonly where?: string;
   /** The usual causes and what to do about each. */
   readonly causes: readonly string[];
   /** The command that finds out more. */
@@ -55,12 +57,13 @@ function pageOfOutcome(outcome: Outcome): ExplainPage {
 }
 
 function pageOfError({ code, error, exportedBy, where, meaning, ...rest }: ErrorCode): ExplainPage {
-  const place = `A code of ${error}, exported by ${exportedBy.join(", ")}: ${where}.`;
+  const entries = exportedBy.join(", ").replaceAll("…", "identity-gateway-webhooks");
   const { causes, command } = rest;
   return {
     kind: "error",
     name: code,
-    meaning: `${meaning} ${place.replaceAll("`", "")}`,
+    meaning: `${meaning} A code of ${error}, exported by ${entries}.`,
+    where: where.replaceAll("`", ""),
     causes,
     ...(command === undefined ? {} : { command }),
     document: `${DOCS}/errors.md#${code}`,
@@ -73,12 +76,13 @@ export function describePages(output: Output, pages: readonly ExplainPage[]): vo
 }
 
 function linesOf({ style, columns }: Output, page: ExplainPage): readonly string[] {
-  const { kind, name, meaning, causes, command, document } = page;
+  const { kind, name, meaning, where, causes, command, document } = page;
   const width = Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - 4;
   const isError = kind === "error";
   return [
     `${style("bold", name)} ${style("dim", isError ? "(error code)" : "(outcome)")}`,
     ...wrap(meaning, width).map((line) => `  ${line}`),
+    ...(where === undefined ? [] : wrap(`Where: ${where}.`, width).map((line) => `  ${line}`)),
     ...(causes.length === 0 ? [] : ["", "  Usual causes:"]),
     ...causes.flatMap((cause) =>
       wrap(cause, width - 2).map((line, at) => `  ${at === 0 ? "- " : "  "}${line}`),

@@ -103,7 +103,7 @@ export const OPTION_ERRORS: ErrorTable = {
         ],
       },
       invalid_store: {
-        meaning: "The store has not the methods of a store.",
+        meaning: "The store does not have the methods of a store.",
         causes: [
           "a client or a pool was passed in place of a store: wrap it, as in redisStore({ client })",
           "the function that makes the store is async and was not awaited",
