@@ -246,6 +246,16 @@ describe("parseCapturedRequest", () => {
     expect(headers).toEqual({ A: "b", B: "", C: "c  d", D: ":" });
   });
 
+  test("parseCapturedRequest reads long runs of blanks in CGI variables and curl commands in linear time", () => {
+    const blanks = " ".repeat(60_000);
+    const dump = `${blanks}x\nHTTP_A=${blanks}b${blanks}\n\nbody`;
+    expect(() => parseCapturedRequest(dump)).toThrow("line 1 of the head");
+    const variables = `HTTP_A=${blanks}b\n${blanks}(${blanks}x\n\nbody`;
+    expect(parseCapturedRequest(variables).headers["A"]).toHaveLength(60_000);
+    const command = `curl -H 'a: b' --data-raw '${"\\".repeat(300_000)}' ${blanks}`;
+    expect(parseCapturedRequest(command).body).toHaveLength(300_000);
+  });
+
   // Without a linear trim this takes minutes.
   test.each([" ", "\t", " \t"])(
     "parseCapturedRequest reads a long run of %j in a header value in linear time",

@@ -6,7 +6,7 @@ import { MAX_HEADER_LINES } from "./header-lines.js";
 const VARIABLE =
   /^[ \t]*(?:export |declare -x )?[['"]?([A-Za-z_][A-Za-z0-9_]*)['"\]]?[ \t]*(?:=>|=)[ \t]?(.*)$/;
 /** Lines of PHP's dumps around the variables. */
-const FRAME = /^[ \t]*(?:array|[()[\]]|\);?)?[ \t]*(?:\()?$/i;
+const FRAME = /^(?:array ?\(?|[()[\]];?)?$/i;
 
 /** Whether the text is a dump of CGI variables: `$_SERVER` of PHP, or the environment of a CGI program. */
 export function isCgiDump(bytes: Buffer): boolean {
@@ -16,7 +16,7 @@ export function isCgiDump(bytes: Buffer): boolean {
     .trimStart()
     .split(/\r?\n\r?\n/, 1);
   const lines = head.split(/\r?\n/);
-  const [first] = lines.filter((line) => !FRAME.test(line));
+  const [first] = lines.filter((line) => !FRAME.test(line.trim()));
   if (first === undefined || !VARIABLE.test(first)) return false;
   return lines.some((line) => VARIABLE.exec(line)?.[1]?.startsWith("HTTP_") === true);
 }

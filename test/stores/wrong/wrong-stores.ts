@@ -124,12 +124,10 @@ const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeC
   ],
 };
 
-/** Every wrong store: what it does, a case that must convict it, and how to make it. */
-export const WRONG_STORES: readonly (readonly [
-  what: string,
-  convictedBy: string,
-  make: MakeClients,
-])[] = [
+/** What a wrong store does, a case that must convict it, and how to make it. */
+export type WrongStore = readonly [what: string, convictedBy: string, make: MakeClients];
+
+export const WRONG_STORES: readonly WrongStore[] = [
   ...Object.entries(INSIDE).map(([mistake, convictedBy]) => {
     const make: MakeClients = (now) => ({ store: naiveStore(now, mistake as StoreMistake) });
     return [mistake, convictedBy, make] as const;
