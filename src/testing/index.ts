@@ -84,7 +84,9 @@ export {
 export {
   ContractError,
   type ContractCase,
+  type ContractResult,
   type MakeStore,
+  type SkippableTest,
   type StoreUnderTest,
 } from "./store-contract/contract-case.js";
 
@@ -100,6 +102,7 @@ export type {
   FindingDetails,
 } from "./diagnosis/finding.js";
 export type { FindingCode } from "./diagnosis/finding-codes.js";
+export type { DiagnosedSecret } from "./diagnosis/given-secrets.js";
 export type { SearchCounts } from "./diagnosis/signature-search.js";
 export { parseCapturedRequest } from "./diagnosis/parse-captured-request.js";
 export type { CapturedRequest } from "./diagnosis/captured-request.js";

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ERROR_CODES } from "../../src/answer/errors/error-table.js";
+import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
@@ -138,4 +140,51 @@ test("explain says how to pass a secret; at a terminal it says that it reads sta
   expect((await runCommand(["explain"], { env })).stderr).toContain("no secret: set GATEWAY_");
   const { stderr } = await runCommand(["explain", ...NOW], { stdin: capture(text), isTTY: true });
   expect(stderr).toContain("Ctrl-D");
+});
+
+test.each([
+  ["stale", ["stale (outcome)", "outside the tolerance", "Answered 409", "docs/outcomes.md#stale"]],
+  ["SIGNATURE_MISMATCH", ["signature_mismatch (outcome)", "explain request.txt"]],
+  [
+    "redis_unavailable",
+    ["redis_unavailable (error code)", "RedisUnavailableError", "docs/errors.md"],
+  ],
+  ["ConfigurationError", ["unknown_option (error code)", "missing_secret (error code)"]],
+  ["retry_later", ["retry_later (outcome)", "retry_later (error code)"]],
+])("explain %s prints what the documents say, and needs no secret", async (name, texts) => {
+  const env = { GATEWAY_WEBHOOK_SECRET: "" };
+  const { code, stdout, stderr } = await runCommand(["explain", name], { env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  for (const text of texts) expect(stdout.replaceAll(/\s+/g, " ")).toContain(text);
+});
+
+test("explain knows every outcome and every error code", async () => {
+  const names = [...Object.keys(OUTCOMES), ...ERROR_CODES.map(({ code }) => code)];
+  for (const name of new Set(names)) {
+    const { code, stdout } = await runCommand(["explain", name, "--json"]);
+    const { pages } = JSON.parse(stdout) as { pages: { name: string; meaning: string }[] };
+    expect(code).toBe(0);
+    expect(pages.length).toBeGreaterThan(0);
+    for (const page of pages) {
+      expect(page.name).toBe(name);
+      expect(page.meaning).toMatch(/^[A-Z].*\.$/);
+    }
+  }
+});
+
+test("explain says that a misspelt name is no file, and which one is similar", async () => {
+  const env = { GATEWAY_WEBHOOK_SECRET: "" };
+  const { code, stderr } = await runCommand(["explain", "signature_mismach"], { env });
+  expect(code).toBe(2);
+  expect(stderr).toContain("no such file");
+  expect(stderr).toContain("did you mean signature_mismatch?");
+  expect((await runCommand(["explain", "./stale"])).stderr).toMatch(/no such file\n/);
+});
+
+test("explain reads a curl command, with the body in another file", async () => {
+  const lines = Object.entries(headers).map(([name, value]) => `-H '${name}: ${String(value)}'`);
+  const command = file("curl.txt", `curl https://a.example/hook ${lines.join(" ")}`);
+  const body = file("curl-body.json", text);
+  const read = await runCommand(["explain", command, "--body", body, ...NOW]);
+  expect(read.code).toBe(0);
 });

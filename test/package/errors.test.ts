@@ -12,8 +12,10 @@ import * as postgres from "../../src/stores/postgres/index.js";
 import * as redis from "../../src/stores/redis/index.js";
 import * as sqlite from "../../src/stores/sqlite/index.js";
 import * as kit from "../../src/testing/index.js";
+import { errorsPage } from "../../docs/errors-page.js";
+import { OUTCOMES } from "../../src/answer/outcome.js";
+import { ERROR_CAUSES, ERROR_CODES } from "../../src/answer/errors/error-table.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
-import { readMarkdown } from "../support/package/markdown.js";
 
 type ErrorClass = abstract new (...args: never[]) => Error;
 
@@ -74,10 +76,12 @@ function codeOf(errorClass: ErrorClass): unknown {
   return error.code;
 }
 
-test("docs/errors.md lists every exported error with its codes and where it is exported", () => {
-  const written = readMarkdown("docs/errors.md")
-    .table("error")
-    .map(([name, entries = "", codes = ""]) => [name, entries.split(", "), codes.split(", ")]);
+test("the table of errors lists every exported error with its codes and where it is exported", () => {
+  const written = Object.entries(ERROR_CAUSES).map(([name, { exportedBy, codes }]) => [
+    name,
+    [...exportedBy],
+    Object.keys(codes),
+  ]);
   const exported = new Map<ErrorClass, string[]>();
   for (const [name, entry] of Object.entries(ENTRIES)) {
     for (const errorClass of errorsOf(entry)) {
@@ -92,6 +96,25 @@ test("docs/errors.md lists every exported error with its codes and where it is e
   const byName = (rows: unknown[][]) =>
     rows.sort(([one], [other]) => String(one).localeCompare(String(other)));
   expect(byName(written)).toEqual(byName(actual));
+});
+
+test("docs/errors.md equals the page made from the table of errors; npm run docs:outcomes writes it", () => {
+  expect(readFileSync(path.join(REPOSITORY, "docs/errors.md"), "utf8")).toBe(errorsPage());
+});
+
+test("each error code has one class, a meaning, and usual causes that are one line each", () => {
+  expect(new Set(ERROR_CODES.map(({ code }) => code)).size).toBe(ERROR_CODES.length);
+  for (const { code, meaning, causes } of ERROR_CODES) {
+    expect(meaning, code).toMatch(/^[A-Z][^\n]*\.$/);
+    expect(causes.length, code).toBeGreaterThan(0);
+    for (const cause of causes) expect(cause, code).toMatch(/^[^\n]*[^.\n]$/);
+  }
+});
+
+test("retry_later is the only name that is an outcome and an error code", () => {
+  expect(ERROR_CODES.filter(({ code }) => code in OUTCOMES).map(({ code }) => code)).toEqual([
+    "retry_later",
+  ]);
 });
 
 test("every error of the testing kit has a code", () => {

@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { isCutJson } from "../../src/testing/diagnosis/cut-json.js";
 import { ALARM_BODY, diagnose } from "./diagnosis-capture.js";
 
 const BYTES = Buffer.from(ALARM_BODY);
@@ -68,3 +69,43 @@ describe("lost bodies", () => {
     expect(findings[0]?.message).toContain("as long as Content-Length says");
   });
 });
+
+describe("JSON that ends in the middle", () => {
+  test("each beginning of a JSON text ends in the middle", () => {
+    for (let length = 1; length < BYTES.length; length++) {
+      expect(isCutJson(BYTES.subarray(0, length)), String(length)).toBe(true);
+    }
+  });
+
+  test("a JSON text without one of its signs does not end in the middle, up to its last string", () => {
+    const last = ALARM_BODY.lastIndexOf(':"');
+    for (let at = 1; at < last; at++) {
+      if (!/[[\]{}:,"]/.test(ALARM_BODY.charAt(at)) || ALARM_BODY.charAt(at - 1) === "\\") continue;
+      const text = ALARM_BODY.slice(0, at) + ALARM_BODY.slice(at + 1);
+      if (!isJson(text)) expect(isCutJson(Buffer.from(text)), String(at)).toBe(false);
+    }
+  });
+
+  test.each(["", "a", "7", '"a', "{}", "[1]x", "}{", "\u0000{", "{a", '{"a":tru,', "... "])(
+    "%j is not JSON that ends in the middle",
+    (text) => {
+      expect(isCutJson(Buffer.from(text))).toBe(false);
+    },
+  );
+
+  test("a megabyte of brackets, backslashes or letters is looked at in linear time", () => {
+    for (const text of ["[", "\\", "a", ".", " "]) {
+      expect(typeof isCutJson(Buffer.from(`{"a":"${text.repeat(262_144)}`))).toBe("boolean");
+      expect(typeof isCutJson(Buffer.from(`{${text.repeat(262_144)} `))).toBe("boolean");
+    }
+  });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

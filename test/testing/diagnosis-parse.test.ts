@@ -13,6 +13,58 @@ async function resultOf(capture: string | Uint8Array, now?: number): Promise<str
   return (await diagnoseSignature({ ...request, ...at, secret: SECRET })).result;
 }
 
+/** The delivery's headers as CGI variables. */
+const CGI = [
+  "PATH=/usr/bin",
+  "REQUEST_METHOD=POST",
+  "CONTENT_TYPE=application/json",
+  "HTTP_HOST=a.example",
+  ...Object.entries(HEADERS)
+    .filter(([name]) => name.startsWith("X-"))
+    .map(([name, value]) => `HTTP_${name.toUpperCase().replaceAll("-", "_")}=${value}`),
+];
+
+function curlCommand(quote: (text: string) => string): string {
+  const headers = LINES.map((line) => `  -H ${quote(line)}`);
+  const words = ["curl 'https://a.example/hook'", ...headers, `  --data-raw ${quote(ALARM_BODY)}`];
+  return `${words.join(" \\\n")} \\\n  --compressed`;
+}
+
+function shellQuoted(text: string): string {
+  return text.replaceAll("'", `'\\''`);
+}
+
+function escapedAnsi(character: string): string {
+  const unit = character.charCodeAt(0);
+  return unit < 128 ? `\\${character}` : `\\u${unit.toString(16).padStart(4, "0")}`;
+}
+
+function ngrokRequest() {
+  const raw = ["POST /hook HTTP/1.1", "Host: a.example", ...LINES, "", ALARM_BODY].join("\r\n");
+  return {
+    id: "air_1",
+    start: "2025-10-09T10:53:20+02:00",
+    request: { method: "POST", headers: lists(HEADERS), raw: Buffer.from(raw).toString("base64") },
+    response: { status: "409 Conflict" },
+  };
+}
+
+function webhookSiteRequest() {
+  return {
+    uuid: ID,
+    method: "POST",
+    headers: lists(HEADERS),
+    content: ALARM_BODY,
+    created_at: "2025-10-09 08:53:20",
+  };
+}
+
+function lists(headers: Record<string, string>) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value]]),
+  );
+}
+
 /** The same delivery in every supported form, byte for byte. */
 const CAPTURES: readonly [what: string, capture: string | Uint8Array][] = [
   ["HTTP with CRLF", ["POST /hook HTTP/1.1", ...LINES, "", ALARM_BODY].join("\r\n")],
@@ -90,6 +142,66 @@ const CAPTURES: readonly [what: string, capture: string | Uint8Array][] = [
     ),
   ],
   ["an entry of HAR", JSON.stringify(harEntry())],
+  ["a curl command", curlCommand((text) => `'${text.replaceAll("'", `'\\''`)}'`)],
+  [
+    "a curl command in double quotes, on one line",
+    curlCommand((text) => `"${text.replace(/[\\"$`]/g, "\\$&")}"`).replaceAll(" \\\n ", ""),
+  ],
+  [
+    "a curl command as Chrome copies it",
+    curlCommand((text) => `$'${text.replace(/[^ -~]|['\\]/g, escapedAnsi)}'`),
+  ],
+  [
+    "a curl command with -d and joined options",
+    `$ curl -sS -XPOST ${LINES.map((line) => `-H'${line}'`).join(" ")} -d '${shellQuoted(ALARM_BODY)}' https://a.example/hook; echo done`,
+  ],
+  ["a request of ngrok", JSON.stringify(ngrokRequest())],
+  [
+    "ngrok's list of requests",
+    JSON.stringify({
+      uri: "/api/requests/http",
+      requests: [{ request: { headers: {}, raw: "R0VUIC8=" } }, ngrokRequest()],
+    }),
+  ],
+  ["a request of webhook.site", JSON.stringify(webhookSiteRequest())],
+  [
+    "webhook.site's list of requests",
+    JSON.stringify({ data: [{ headers: {} }, webhookSiteRequest()], total: 2 }),
+  ],
+  ["the environment of a CGI program", [...CGI, "", ALARM_BODY].join("\n")],
+  ["the environment of a CGI program with CRLF", [...CGI, "", ALARM_BODY].join("\r\n")],
+  [
+    "exported variables",
+    [...CGI.map((line) => `declare -x ${line.replace("=", '="')}"`), "", ALARM_BODY].join("\n"),
+  ],
+  [
+    "$_SERVER by PHP's print_r",
+    [
+      "Array",
+      "(",
+      ...CGI.map((line) => `    [${line.replace("=", "] => ")}`),
+      ")",
+      "",
+      ALARM_BODY,
+    ].join("\n"),
+  ],
+  [
+    "$_SERVER by PHP's var_export",
+    [
+      "array (",
+      ...CGI.map((line) => `  '${line.replace("=", "' => '")}',`),
+      ")",
+      "",
+      ALARM_BODY,
+    ].join("\n"),
+  ],
+  [
+    "$_SERVER in JSON with the body",
+    JSON.stringify({
+      ...Object.fromEntries(CGI.map((line) => line.split(/=(.*)/s, 2))),
+      body: ALARM_BODY,
+    }),
+  ],
 ];
 
 function harEntry() {
@@ -115,7 +227,7 @@ describe("parseCapturedRequest", () => {
   test("parseCapturedRequest reads the time of capture if the capture contains it", async () => {
     const event = { headers: HEADERS, body: ALARM_BODY, requestContext: { timeEpoch: NOW_MS } };
     const fixture = { headers: HEADERS, body: ALARM_BODY, receivedAt: "2025-10-09T08:53:20Z" };
-    for (const capture of [event, fixture, harEntry()]) {
+    for (const capture of [event, fixture, harEntry(), ngrokRequest(), webhookSiteRequest()]) {
       const text = JSON.stringify(capture);
       expect(parseCapturedRequest(text).receivedAt).toEqual(new Date(NOW_MS));
       expect(await resultOf(text)).toBe("good");
@@ -132,6 +244,16 @@ describe("parseCapturedRequest", () => {
     const capture = `A:b\nB: \t \nC:\t c  d \t\nD:: \n\n`;
     const { headers } = parseCapturedRequest(capture);
     expect(headers).toEqual({ A: "b", B: "", C: "c  d", D: ":" });
+  });
+
+  test("parseCapturedRequest reads long runs of blanks in CGI variables and curl commands in linear time", () => {
+    const blanks = " ".repeat(60_000);
+    const dump = `${blanks}x\nHTTP_A=${blanks}b${blanks}\n\nbody`;
+    expect(() => parseCapturedRequest(dump)).toThrow("line 1 of the head");
+    const variables = `HTTP_A=${blanks}b\n${blanks}(${blanks}x\n\nbody`;
+    expect(parseCapturedRequest(variables).headers["A"]).toHaveLength(60_000);
+    const command = `curl -H 'a: b' --data-raw '${"\\".repeat(300_000)}' ${blanks}`;
+    expect(parseCapturedRequest(command).body).toHaveLength(300_000);
   });
 
   // Without a linear trim this takes minutes.
@@ -202,17 +324,89 @@ describe("refused captures", () => {
     ["a list", "[1]", "missing_headers"],
     ["an event without body", JSON.stringify({ headers: HEADERS }), "missing_body"],
     ["a parsed body", JSON.stringify({ headers: HEADERS, body: {} }), "invalid_body"],
-    ["HAR of a page", JSON.stringify({ log: { entries: [] } }), "no_delivery_in_har"],
-    ["HAR without a list", JSON.stringify({ log: { entries: 1 } }), "no_delivery_in_har"],
+    ["HAR of a page", JSON.stringify({ log: { entries: [] } }), "no_delivery"],
+    ["HAR without a list", JSON.stringify({ log: { entries: 1 } }), "no_delivery"],
     ["HAR without headers", JSON.stringify({ request: {} }), "missing_headers"],
     ["HAR without a body", JSON.stringify({ request: { headers: HEADERS } }), "missing_body"],
+    ["a list of webhook.site without a delivery", JSON.stringify({ data: [] }), "no_delivery"],
+    ["a list of ngrok without a delivery", JSON.stringify({ requests: [1, 2] }), "no_delivery"],
+    ["variables without a blank line", CGI.join("\n"), "missing_blank_line"],
+    ["variables without a header", JSON.stringify({ HTTP_: "a" }), "missing_headers"],
+    ["a curl command with an open quote", "curl -H 'X-Webhook-Id: a", "invalid_command"],
+    ["a curl command without headers", "curl https://a.example -d {}", "missing_headers"],
+    ["a curl command with a file", "curl -H 'a: b' -d @body.json", "missing_body"],
   ])("parseCapturedRequest refuses this capture by what it lacks: %s", (_, capture, code) => {
     expect(() => parseCapturedRequest(capture)).toThrow(
       expect.objectContaining({ name: "CaptureError", code }) as Error,
     );
   });
 
+  test("parseCapturedRequest quotes nothing of a curl command, CGI variables or JSON in its errors", () => {
+    const texts = [
+      `curl -H 'X-Webhook-Id: ${ID}`,
+      `curl https://a.example/${ID}`,
+      `HTTP_X_WEBHOOK_ID=${ID}`,
+      JSON.stringify({ data: [{ content: ID }, { content: ID }] }),
+    ];
+    for (const text of texts) {
+      let message = "";
+      try {
+        parseCapturedRequest(text);
+      } catch (error) {
+        message = String(error);
+      }
+      expect(message).toMatch(/^CaptureError: /);
+      expect(message).not.toContain(ID);
+    }
+  });
+
   test("parseCapturedRequest names the line of an invalid header", () => {
     expect(() => parseCapturedRequest("POST / HTTP/1.1\nHost: a\noops\n\n")).toThrow(/^line 3 /);
+  });
+});
+
+describe("what captures hold", () => {
+  test("parseCapturedRequest reads the method and the headers of CGI variables under HTTP's names", () => {
+    const { method, headers, receivedAt } = parseCapturedRequest(
+      `${[...CGI, "REQUEST_TIME=1760000000", "CONTENT_LENGTH=2", "HTTP_CONTENT_LENGTH=3"].join("\n")}\n\n{}`,
+    );
+    expect(method).toBe("POST");
+    expect(headers).toEqual({
+      "Content-Type": "application/json",
+      Host: "a.example",
+      ...Object.fromEntries(Object.entries(HEADERS).filter(([name]) => name.startsWith("X-"))),
+      "Content-Length": "2",
+    });
+    expect(receivedAt).toEqual(new Date(1_760_000_000_000));
+  });
+
+  test("CGI variables in JSON have no body, which is then given by itself", () => {
+    const variables: unknown = Object.fromEntries(
+      CGI.map((line) => line.split(/=(.*)/s, 2) as [string, string]),
+    );
+    expect(parseCapturedRequest(JSON.stringify(variables)).body).toHaveLength(0);
+  });
+
+  test("parseCapturedRequest reads the method of a curl command, and its data in their order", () => {
+    const read = (options: string) => {
+      const { method, body } = parseCapturedRequest(`curl -H 'a: b' ${options}`);
+      return [method, Buffer.from(body).toString()];
+    };
+    expect(read("")).toEqual([undefined, ""]);
+    expect(read("-d a -d b")).toEqual(["POST", "a&b"]);
+    expect(read("-X PUT --data-binary a")).toEqual(["PUT", "a"]);
+    expect(read("--data-raw @a --request PATCH")).toEqual(["PATCH", "@a"]);
+    expect(read('--data-raw "a\\\nb\\n\\"" > file')).toEqual(["POST", 'ab\\n"']);
+    expect(read("--data-raw $'\\x41\\102\\n\\u00e5\\ud83d\\ude00\\'' | cat -d c")).toEqual([
+      "POST",
+      "AB\nå😀'",
+    ]);
+    expect(read("-d a^\r\nb `\nc")).toEqual(["POST", "ab"]);
+  });
+
+  test("parseCapturedRequest keeps bytes of a curl command that are not UTF-8", () => {
+    const head = Buffer.from("curl -H 'a: b' --data-binary '");
+    const capture = Buffer.concat([head, Buffer.of(0xe5, 0x00, 0xff), Buffer.from("'")]);
+    expect([...parseCapturedRequest(capture).body]).toEqual([0xe5, 0x00, 0xff]);
   });
 });

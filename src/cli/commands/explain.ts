@@ -2,23 +2,27 @@ import { parseGatewayTime } from "../../records/gateway-time.js";
 import { parseCapturedRequest } from "../../testing/diagnosis/parse-captured-request.js";
 import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js";
 import { createCommand } from "../command.js";
+import type { CommandIo } from "../terminal/command-io.js";
 import { EXIT, UsageError } from "../exit.js";
+import { describePages, EXPLAINED_NAMES, pagesOf } from "../explain-page.js";
 import { describeDiagnosis } from "../explain-report.js";
+import { hintOf } from "../options/nearest-name.js";
 import { JSON_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
 import { writeJson } from "../terminal/printable.js";
 import { readInput } from "../options/read-input.js";
 import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
 
-/** Says why a receiver refuses a captured delivery. */
+/** Says why a receiver refuses a captured delivery, or what an outcome or an error code means. */
 export const explain = createCommand({
   name: "explain",
-  summary: "says why the signature of a captured request does not match",
-  usage: "[file]",
+  summary: "says why a captured request is refused, or what an outcome or an error code means",
+  usage: "[file | name]",
   positionals: { min: 0, max: 1 },
   about: [
-    "Reads a captured request from a file or from standard input: raw HTTP, with or without the request line; the output of curl -v; a fixture; HAR; or an event of AWS API Gateway. With --body the file holds only the head.",
+    "Reads a captured request from a file or from standard input: raw HTTP, with or without the request line; the output of curl -v; a curl command; a fixture; HAR; an event of AWS API Gateway; JSON of ngrok or webhook.site; or CGI variables. With --body the file holds only the head.",
     "Undoes the known mistakes with secrets, headers and bodies until a secret gives this signature. The output holds no secret, no signature and nothing of the body.",
     "Exits 0 when a receiver with this secret accepts the request as authentic and fresh, 1 otherwise.",
+    "With the name of an outcome, an error code or an error class it prints what the documents say about it, and needs no secret. A file of the same name is read as ./name.",
   ],
   options: {
     body: {
@@ -43,19 +47,28 @@ export const explain = createCommand({
   examples: [
     { does: "A request from a log", command: "explain request.txt --secret-file secret.txt" },
     { does: "A recorded fixture", command: "explain recorded/alarm.json" },
+    { does: "An outcome in the log", command: "explain signature_mismatch" },
     {
       does: "Headers and body in two files, at the time of the capture",
       command: "explain headers.txt --body body.json --now 2026-07-08T10:00:06Z",
     },
   ],
   async run(io, values, [file = "-"]) {
-    const secrets = await readSecrets(io, values);
-    if (secrets.length === 0) throw noSecret();
+    const pages = pagesOf(file);
+    if (pages.length > 0) {
+      if (values.json) writeJson(io.out, { pages });
+      else describePages(io.out, pages);
+      return EXIT.passed;
+    }
     const { body, now, json } = values;
     if (file === "-" && body === "-") {
       throw new UsageError("standard input cannot be both the headers and the body");
     }
-    const given = await readInput(io, file);
+    // A misspelt name needs no secret, and standard input is not read in vain.
+    const fromFile = file === "-" ? undefined : await readCapture(io, file);
+    const secrets = await readSecrets(io, values);
+    if (secrets.length === 0) throw noSecret();
+    const given = fromFile ?? (await readInput(io, file));
     // A file that holds only the head may lack the empty line after it.
     const capture = body === undefined ? given : Buffer.concat([given, Buffer.from("\r\n\r\n")]);
     const captured = parseCapturedRequest(capture);
@@ -72,6 +85,17 @@ export const explain = createCommand({
     return diagnosis.result === "good" ? EXIT.passed : EXIT.failed;
   },
 });
+
+/** The capture. A name that is no file may be a misspelt outcome or error code. */
+async function readCapture(io: CommandIo, file: string): Promise<Uint8Array> {
+  try {
+    return await readInput(io, file);
+  } catch (error) {
+    if (!(error instanceof UsageError) || !/^[A-Za-z]+(?:_[a-z]+)*$/i.test(file)) throw error;
+    const hint = hintOf(file, EXPLAINED_NAMES);
+    throw new UsageError(`${error.message}, and no outcome or error code has this name${hint}`);
+  }
+}
 
 function timeOf(text: string): Date {
   if (/^[0-9]{1,12}$/.test(text)) return new Date(Number(text) * 1000);

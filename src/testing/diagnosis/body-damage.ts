@@ -1,4 +1,5 @@
 import { looksCompressed } from "./body-codings.js";
+import { isCutJson } from "./cut-json.js";
 import { textOfUtf8, type CapturedBody } from "./captured-body.js";
 import type { Clue } from "./finding.js";
 
@@ -15,8 +16,10 @@ export function spoiledBody(captured: CapturedBody): readonly Clue[] {
 
   if (contentLength !== undefined && contentLength > capturedBytes && capturedBytes > 0) {
     const missing = contentLength - capturedBytes;
-    const message = `The body ends ${missing} bytes before the ${contentLength} that Content-Length declares.`;
+    const message = `The body is ${missing} bytes shorter than the ${contentLength} that Content-Length declares.`;
     add("body_truncated", message, { expectedBytes: contentLength });
+  } else if (!isParsed && captured.json === undefined && isCutJson(bytes)) {
+    add("body_truncated", "The body is JSON that ends in the middle.");
   }
   if (contentLength !== undefined && contentLength < capturedBytes) {
     const more = capturedBytes - contentLength;

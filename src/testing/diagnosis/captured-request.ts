@@ -32,7 +32,8 @@ export type CaptureErrorCode =
   | "missing_body"
   | "invalid_body"
   | "invalid_json"
-  | "no_delivery_in_har";
+  | "invalid_command"
+  | "no_delivery";
 
 /**
  * Experimental: it may change in a minor version.

@@ -6,6 +6,7 @@ import { readCapturedBody } from "./captured-body.js";
 import type { CapturedRequest } from "./captured-request.js";
 import { skewClue } from "./clock-skew.js";
 import { findingOf, type Clue, type Finding } from "./finding.js";
+import { givenSecrets, secretList, type DiagnosedSecret } from "./given-secrets.js";
 import { givenLinesOf, textLines } from "./header-lines.js";
 import { givenKeys, otherKeys } from "./key-readings.js";
 import { longSecrets, refusedSecrets } from "./secret-clues.js";
@@ -15,7 +16,7 @@ import { searchSignature, type SearchCounts, type SignatureMatch } from "./signa
 import { documentedPrefixes, otherPrefixes } from "./signed-prefixes.js";
 import { spoiledBody } from "./body-damage.js";
 import { unexplained } from "./unexplained.js";
-import { readWebhookHeaders, type WebhookHeaderTexts } from "./webhook-header-texts.js";
+import { readWebhookHeaders } from "./webhook-header-texts.js";
 
 /** Options of `diagnoseSignature`: a captured request, such as `parseCapturedRequest` returns, and a secret. */
 export interface DiagnoseSignatureOptions extends Pick<CapturedRequest, "method" | "receivedAt"> {
@@ -26,8 +27,11 @@ export interface DiagnoseSignatureOptions extends Pick<CapturedRequest, "method"
   readonly headers: unknown;
   /** The exact bytes, or a string that is read as UTF-8. Any other value counts as the result of a parser. */
   readonly body: unknown;
-  /** The secret or secrets exactly as configured. Faulty ones are allowed: finding them is the purpose. */
-  readonly secret: string | readonly string[];
+  /**
+   * The secret or secrets exactly as configured, or those of each webhook type as the receiver takes them.
+   * Faulty ones are allowed: finding them is the purpose.
+   */
+  readonly secret: DiagnosedSecret;
   /** Secrets that may have been used by mistake: an old one, or that of the other webhook type or a test system. */
   readonly otherSecrets?: readonly string[] | undefined;
   /** Time of the capture, as a date or in Unix milliseconds. Default: `receivedAt`, otherwise the current time. */
@@ -42,9 +46,12 @@ export interface DiagnoseSignatureOptions extends Pick<CapturedRequest, "method"
 export interface SignatureDiagnosis {
   /** `good`: a receiver with these secrets accepts the delivery as authentic and fresh, and there are no findings. */
   readonly result: "good" | "bad";
-  /** What is wrong and how to fix it, the most certain finding first. */
+  /** What is wrong and how to fix it, the most certain finding first, and the public test secret last. */
   readonly findings: readonly Finding[];
-  /** Index in `secret` of the secret that gives the signature, possibly only after the changes in the findings. */
+  /**
+   * Index of the secret that gives the signature, possibly only after the changes in the findings. It counts
+   * in `secret`, or in the list of the delivery's type.
+   */
   readonly secretIndex?: number;
   /** How many variants were tried. */
   readonly tried: SearchCounts;
@@ -84,11 +91,7 @@ export async function diagnoseSignature(
   given: DiagnoseSignatureOptions,
 ): Promise<SignatureDiagnosis> {
   const options = ownOptions("diagnoseSignature", given, OPTION_NAMES);
-  const secrets = secretsOf("secret", options.secret);
-  const others = secretsOf("otherSecrets", options.otherSecrets ?? []);
-  if (secrets.length === 0) {
-    throw new ConfigurationError("missing_secret", "secret: give at least one secret");
-  }
+  const others = secretList("otherSecrets", options.otherSecrets ?? []);
   const nowMs = millisecondsOfNow(options.now ?? options.receivedAt ?? Date.now());
   const name = "timestampToleranceMs";
   const toleranceMs = integerOption(name, options.timestampToleranceMs, TOLERANCE);
@@ -102,10 +105,12 @@ export async function diagnoseSignature(
 
   const lines = givenLinesOf(options.headers);
   const headers = readWebhookHeaders(lines);
+  const type = headers["X-Webhook-Type"].at(-1)?.text;
+  const { own: secrets, ofOtherTypes } = givenSecrets(options.secret, type);
   const body = readCapturedBody(options.body, textLines(lines));
   const { match, counts } = await searchSignature({
     macs: readMacs(headers["X-Webhook-Signature"]),
-    keys: { given: givenKeys(secrets), other: otherKeys(secrets, others) },
+    keys: { given: givenKeys(secrets), other: otherKeys(secrets, others, ofOtherTypes) },
     prefixes: { given: documentedPrefixes(headers), other: otherPrefixes(headers) },
     body,
   });
@@ -120,6 +125,7 @@ export async function diagnoseSignature(
   const timestamp = match?.timestamp ?? headers["X-Webhook-Timestamp"].at(-1)?.text ?? "";
   const skew = skewClue(timestamp, nowMs, toleranceMs);
   const skewed = skew === undefined ? [] : [skew];
+  const { proven, seen } = await withType(match, type);
   const findings =
     match === undefined
       ? [
@@ -129,19 +135,23 @@ export async function diagnoseSignature(
           ...unexplained(headers, body, counts),
           ...skewed.map((clue) => findingOf(clue, "possible")),
         ]
-      : [
-          ...match.clues.map((clue) => findingOf(clue, "proven")),
+      : inOrder([
+          ...proven.map((clue) => findingOf(clue, "proven")),
           ...unnamed(refused, match.clues),
-          ...[...skewed, ...(await typeClues(headers, match))].map((clue) =>
-            findingOf(clue, "seen"),
-          ),
-        ];
+          ...[...skewed, ...seen].map((clue) => findingOf(clue, "seen")),
+        ]);
   return {
     result: match !== undefined && findings.length === 0 ? "good" : "bad",
     findings,
     ...(match?.secretIndex === undefined ? {} : { secretIndex: match.secretIndex }),
     tried: counts,
   };
+}
+
+/** The public test secret comes last: it proves who signed, and each other finding says what to fix. */
+function inOrder(findings: readonly Finding[]): readonly Finding[] {
+  const isLast = ({ code }: Finding): boolean => code === "test_secret";
+  return [...findings.filter((one) => !isLast(one)), ...findings.filter(isLast)];
 }
 
 /** The findings of `clues`, without facts that the match has already named. */
@@ -156,26 +166,24 @@ function unnamed(clues: readonly Clue[], named: readonly Clue[]): readonly Findi
   return clues.filter((clue) => !isNamed(clue)).map((clue) => findingOf(clue, "seen"));
 }
 
-async function typeClues(
-  headers: WebhookHeaderTexts,
-  { body }: SignatureMatch,
-): Promise<readonly Clue[]> {
-  const header = "X-Webhook-Type";
-  const type = headers[header].at(-1)?.text;
-  if (type === undefined || (await decode(body, type)).kind !== "type_mismatch") return [];
+/**
+ * The clues that the match proves, and a type header that disagrees with the signed body. If the secret is
+ * the one of the type in the body, that header is the cause.
+ */
+async function withType(
+  match: SignatureMatch | undefined,
+  type: string | undefined,
+): Promise<{ proven: readonly Clue[]; seen: readonly Clue[] }> {
+  if (match === undefined) return { proven: [], seen: [] };
+  const { clues, body } = match;
+  const isMistyped = type !== undefined && (await decode(body, type)).kind === "type_mismatch";
+  if (!isMistyped) return { proven: clues, seen: [] };
   const message = "X-Webhook-Type names another type than the signed body has.";
-  return [{ code: "type_mismatch", header, message }];
-}
-
-function secretsOf(name: string, given: unknown): readonly string[] {
-  const list: readonly unknown[] = Array.isArray(given) ? Array.from(given) : [given];
-  return list.map((secret) => {
-    if (typeof secret === "string") return secret;
-    throw new ConfigurationError(
-      "unusable_secret",
-      `${name} must be a string or a list of strings`,
-    );
-  });
+  const mistyped: Clue = { code: "type_mismatch", header: "X-Webhook-Type", message };
+  const others = clues.filter(({ secretType }) => secretType === undefined);
+  return others.length < clues.length
+    ? { proven: [...others, mistyped], seen: [] }
+    : { proven: clues, seen: [mistyped] };
 }
 
 function checkMethod(method: unknown): string | undefined {

@@ -37,7 +37,7 @@ export const FINDING_CODES = {
   other_scheme: STUB,
   other_digest: STUB,
   other_secret:
-    "Configure this secret in the receiver too: as a list, or as one secret for each webhook type.",
+    "Configure this secret in the receiver too: as a list, or as one secret for each webhook type. If it is the secret of the other type, exchange the two.",
   test_secret:
     "This is a fixture or a test: replay it with its own secret, or sign it again. The test secret is public, so never accept it in production.",
   secret_unset:

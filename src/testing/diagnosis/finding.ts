@@ -1,3 +1,4 @@
+import type { WebhookType } from "../../delivery/headers.js";
 import { FINDING_CODES, type FindingCode } from "./finding-codes.js";
 
 /**
@@ -11,10 +12,12 @@ export type FindingCertainty = "proven" | "seen" | "possible";
 export interface FindingDetails {
   /** The header that the finding is about. */
   readonly header?: DeliveryHeaderName;
-  /** Index in `secret`. */
+  /** Index in `secret`, or in the list of the delivery's type. */
   readonly secretIndex?: number;
   /** Index in `otherSecrets`. */
   readonly otherSecretIndex?: number;
+  /** The webhook type whose secret it is, if `secret` is given by type and it is not the delivery's. */
+  readonly secretType?: WebhookType;
   /** Offset in the captured body, in bytes, of the fault or of the first difference from the signed body. */
   readonly offsetBytes?: number;
   /** Length of the captured body in bytes. */

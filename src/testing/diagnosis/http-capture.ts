@@ -86,7 +86,7 @@ function readHead(head: readonly string[]): { method: string | undefined; lines:
 }
 
 /** Name and trimmed value of a `Name: value` line; undefined for another line. */
-function headerLineOf(text: string): HeaderLine | undefined {
+export function headerLineOf(text: string): HeaderLine | undefined {
   const colon = text.indexOf(":");
   const name = text.slice(0, Math.max(colon, 0));
   if (!HEADER_NAME.test(name) || text.includes("\r")) return undefined;

@@ -1,21 +1,44 @@
 import type { JsonToken } from "./json-tokens.js";
 
+type Compare = (one: string, other: string) => number;
+
 /** How a program orders the members of an object. */
 export interface JsonKeyOrder {
   /** Ends the sentence "… was signed with keys …". */
   readonly how: string;
-  readonly compare: (one: string, other: string) => number;
+  /** The order of an object with these keys, each as it is written, with its quotes. */
+  readonly among: (keys: readonly string[]) => Compare;
 }
 
-const byText = (one: string, other: string): number => Number(one > other) - Number(one < other);
+const byText: Compare = (one, other) => Number(one > other) - Number(one < other);
+const byLength: Compare = (one, other) => one.length - other.length || byText(one, other);
 
 export const JSON_KEY_ORDERS: readonly JsonKeyOrder[] = [
-  { how: "sorted", compare: byText },
-  {
-    how: "sorted by length, as PostgreSQL's jsonb and MySQL store them",
-    compare: (one, other) => one.length - other.length || byText(one, other),
-  },
+  { how: "in the order of GATEWAY.md, which the captured ones have lost", among: asDocumented },
+  { how: "sorted", among: () => byText },
+  { how: "sorted by length, as PostgreSQL's jsonb and MySQL store them", among: () => byLength },
 ];
+
+/** The fields in the order of GATEWAY.md, "Alarm" and "Online Data event". */
+const ALARM_FIELDS = ranksOf([
+  ...["id", "text", "account_id", "severity", "status", "source", "event_type", "category_id"],
+  ...["original_event_id", "payload", "date", "checked_at", "created_at", "updated_at"],
+]);
+const EVENT_FIELDS = ranksOf([
+  ...["type", "severity", "account_id", "client_id"],
+  ...["site_id", "site_name", "site_base_url", "occurred_at"],
+]);
+
+function ranksOf(fields: readonly string[]): ReadonlyMap<string, number> {
+  return new Map(fields.map((field, rank) => [JSON.stringify(field), rank]));
+}
+
+/** Fields that the document does not list come last, in their captured order. */
+function asDocumented(keys: readonly string[]): Compare {
+  const fields = keys.includes('"occurred_at"') ? EVENT_FIELDS : ALARM_FIELDS;
+  const rankOf = (key: string): number => fields.get(key) ?? fields.size;
+  return (one, other) => rankOf(one) - rankOf(other);
+}
 
 /** The comma between members. All commas are equal; their offset is not used. */
 const COMMA: JsonToken = { kind: ",", text: ",", at: 0 };
@@ -26,7 +49,7 @@ const MAX_DEPTH = 50;
 /** The tokens with the members of each object reordered; undefined if the order does not change. */
 export function orderKeys(
   tokens: readonly JsonToken[],
-  { compare }: JsonKeyOrder,
+  { among }: JsonKeyOrder,
 ): readonly JsonToken[] | undefined {
   const out: JsonToken[] = [];
   let at = 0;
@@ -67,6 +90,7 @@ export function orderKeys(
       copyValue(depth + 1);
       members.push({ ...member, end: out.length });
     }
+    const compare = among(members.map(({ key }) => key));
     const sorted = members.toSorted((one, other) => compare(one.key, other.key));
     if (sorted.some((member, place) => member !== members[place])) {
       changes++;

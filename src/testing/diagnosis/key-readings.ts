@@ -1,5 +1,6 @@
 import { TEST_SECRET } from "../signed-delivery.js";
 import type { Clue } from "./finding.js";
+import type { SecretOfType } from "./given-secrets.js";
 import { isLong, secretName } from "./secret-clues.js";
 import { secretSpellings } from "./secret-spellings.js";
 
@@ -23,11 +24,19 @@ export function givenKeys(secrets: readonly string[]): readonly KeyReading[] {
   }));
 }
 
-/** Other secrets, accidental spellings of a secret, and the keys of a sender without a secret. */
+/** Accidental spellings of a secret, other secrets, and the keys of a sender without a secret. */
 export function otherKeys(
   secrets: readonly string[],
   otherSecrets: readonly string[],
+  ofOtherTypes: readonly SecretOfType[],
 ): readonly KeyReading[] {
+  const typed = ofOtherTypes.map(({ type, secret }) =>
+    withoutPlace(secret, {
+      code: "other_secret",
+      secretType: type,
+      message: `It is signed with the secret for ${type}, and X-Webhook-Type does not name that type.`,
+    }),
+  );
   const others = otherSecrets.map((secret, otherSecretIndex) =>
     withoutPlace(secret, {
       code: "other_secret",
@@ -51,7 +60,8 @@ export function otherKeys(
       return { key, secretIndex, clues: [{ code, secretIndex, message }] };
     }),
   );
-  return distinct([...others, test, ...spelled, ...unset], secrets);
+  // The secret may be a spelling of the test secret. Then the spelling is the cause, so it comes first.
+  return distinct([...typed, ...spelled, ...others, test, ...unset], secrets);
 }
 
 function withoutPlace(secret: string, clue: Clue): KeyReading {

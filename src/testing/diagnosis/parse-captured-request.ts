@@ -1,4 +1,6 @@
 import { CaptureError, type CapturedRequest } from "./captured-request.js";
+import { isCgiDump, parseCgiDump } from "./cgi-capture.js";
+import { isCurlCommand, parseCurlCommand } from "./curl-command.js";
 import { parseHttpCapture } from "./http-capture.js";
 import { parseJsonCapture } from "./json-capture.js";
 
@@ -6,9 +8,11 @@ import { parseJsonCapture } from "./json-capture.js";
  * Experimental: it may change in a minor version.
  *
  * Reads a captured request. Accepts HTTP/1.1 as sent over a socket (with or without the request line, with LF
- * or CRLF), the output of `curl -v` followed by the body, a fixture file, a HAR file or one of its entries, or
- * an AWS API Gateway event. The body is kept byte for byte; only chunked Transfer-Encoding and base64 are
- * undone, if the capture names them. At most 1 000 header lines are read. Pass bytes if you have them: a
+ * or CRLF), the output of `curl -v` followed by the body, a `curl` command, a fixture file, a HAR file or one
+ * of its entries, an AWS API Gateway event, a request or a list of requests of the APIs of ngrok and
+ * webhook.site, and CGI variables (lines of `HTTP_X_WEBHOOK_ID=…` or PHP's `$_SERVER` printed, a blank line and the
+ * body; or their JSON). The body is kept byte for byte; only chunked Transfer-Encoding, base64 and shell quotes
+ * are undone, if the capture has them. At most 1 000 header lines are read. Pass bytes if you have them: a
  * body does not have to be UTF-8.
  *
  * @throws CaptureError if the text is none of these.
@@ -19,7 +23,9 @@ export function parseCapturedRequest(capture: Uint8Array | string): CapturedRequ
   const bytes = inUtf8(typeof capture === "string" ? Buffer.from(capture, "utf8") : capture);
   const first = bytes.find((byte) => byte > SPACE);
   if (first === undefined) throw new CaptureError("empty_capture", "the capture is empty");
-  return first === BRACE || first === BRACKET ? parseJsonCapture(bytes) : parseHttpCapture(bytes);
+  if (isCgiDump(bytes)) return parseCgiDump(bytes);
+  if (first === BRACE || first === BRACKET) return parseJsonCapture(bytes);
+  return isCurlCommand(bytes) ? parseCurlCommand(bytes) : parseHttpCapture(bytes);
 }
 
 const SPACE = 0x20;

@@ -1,8 +1,6 @@
 import type { StoreRule } from "./store-verbs.js";
 
-const DAY_MS = 86_400_000;
-
-/** A completed key stays completed for its retention. */
+/** A completion counts whoever makes it, and nothing undoes it. */
 export const completionRules: readonly StoreRule[] = [
   {
     id: "complete",
@@ -62,31 +60,6 @@ export const completionRules: readonly StoreRule[] = [
     async check(store) {
       await store.complete("k", "a");
       await store.other.completed("k", "b");
-    },
-  },
-  {
-    id: "retention",
-    title: "a completion is forgotten after its retention and not before",
-    isTimed: true,
-    async check(store) {
-      await store.claimed("k", "a");
-      await store.complete("k", "a", 3 * store.leaseMs);
-      await store.advance(2.4);
-      await store.completed("k", "b");
-      await store.advance(0.9);
-      await store.claimed("k", "b");
-      await store.inFlight("k", "c");
-    },
-  },
-  {
-    id: "retention-long",
-    title: "a retention of 30 days is not cut short",
-    async check(store) {
-      // A JavaScript timer overflows at 24.8 days and fires at once.
-      await store.claimed("k", "a");
-      await store.complete("k", "a", 30 * DAY_MS);
-      await store.advance(1.3);
-      await store.completed("k", "b");
     },
   },
 ];

@@ -1,14 +1,30 @@
 import type { MaybePromise } from "../../common/promises.js";
 import type { DeliveryStore } from "../../stores/delivery-store.js";
 
+/** The result of a case that did not fail. */
+export interface ContractResult {
+  /** `not_judged`: the store cannot be judged by this case, because its clock cannot be moved. */
+  readonly result: "passed" | "not_judged";
+  /** With `not_judged`: what is missing. */
+  readonly reason?: string | undefined;
+}
+
+/** What a case needs of the context that a test runner gives to a test. Vitest's and Node's have it. */
+export interface SkippableTest {
+  readonly skip?: ((reason: string) => unknown) | undefined;
+}
+
 /** One case of a contract, for any test runner: `test(title, run)`. */
 export interface ContractCase {
   /** Stable, so that a report can name the case. */
   readonly id: string;
   /** The rule, as a sentence. */
   readonly title: string;
-  /** Runs the case on a store of its own. Rejects with a `ContractError` if the store breaks the rule. */
-  readonly run: () => Promise<void>;
+  /**
+   * Runs the case on a store of its own. Rejects with a `ContractError` if the store breaks the rule. A
+   * case that is not judged calls `test.skip` with the reason, if there is one.
+   */
+  readonly run: (test?: SkippableTest) => Promise<ContractResult>;
 }
 
 /**
@@ -33,8 +49,8 @@ export interface StoreUnderTest {
    */
   readonly otherClient?: DeliveryStore | undefined;
   /**
-   * Moves the store's own clock forward by `ms` milliseconds. Default: the case waits that long, for an
-   * engine whose clock cannot be set.
+   * Moves the store's own clock forward by `ms` milliseconds, in some cases by weeks. Default: a case waits
+   * that long, for an engine whose clock cannot be set, and the cases that need days are not judged.
    */
   readonly advance?: ((ms: number) => MaybePromise<void>) | undefined;
   /** Closes connections and deletes the data. Called once when the case ends, also if it fails. */

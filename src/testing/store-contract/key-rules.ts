@@ -1,11 +1,24 @@
 import { ensure, type StoreRule, type StoreVerbs } from "./store-verbs.js";
 
+const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 /** All match the grammar of X-Webhook-Id. */
 const AWKWARD_KEYS = [
   ...["__proto__", "constructor", "toString", "hasOwnProperty", "then", "null", "undefined"],
-  ...[".", "..", "-", "_", "0", "00", "1e3", "a", "A", "a.b", "a-b", "a_b", "a".repeat(128)],
+  ...[".", "..", "-", "_", "a", "A", "a.b", "a-b", "a_b", "axb", "a.", "a".repeat(128)],
+  // Equal as numbers, the last two only in floating point.
+  ...["0", "00", "-0", "1e3", "1000", "0x10", "16", "9007199254740992", "9007199254740993"],
+  // One UUID in forms that a column of type uuid takes as equal.
+  ...[UUID, UUID.toUpperCase(), UUID.replaceAll("-", "")],
+  // Equal under the string hashes of Java and of Bernstein.
+  ...["Aa", "BB", "ab", "bA"],
 ];
-const AWKWARD_OWNERS = ["a", "A", "a1", "a-1", "aa", "__proto__", "constructor", "0", "null"];
+const LONGEST_KEY = 128;
+/** Where columns, indexes and hashes cut a text, and on both sides of it. */
+const CUTS = [8, 16, 20, 32, 36, 40, 48, 64, 100, 127, 128];
+const AWKWARD_OWNERS = [
+  ...["a", "A", "a1", "a-1", "aa", "__proto__", "constructor", "0", "null"],
+  ...[UUID, UUID.replace(/1$/, "2"), "a".repeat(64), `${"a".repeat(63)}b`],
+];
 const KEYS = 10_000;
 
 /** Keys and owners are distinguished, whatever their text and however many there are. */
@@ -24,6 +37,22 @@ export const keyRules: readonly StoreRule[] = [
       for (const key of even) await store.claimed(key, "b");
       const added = Object.keys(Object.prototype).length - inherited;
       ensure(added === 0, "no key may pollute a prototype", added);
+    },
+  },
+  {
+    id: "keys-late",
+    title: "keys of up to 128 characters that differ in one late character are distinguished",
+    async check(store) {
+      const places = [...new Set(CUTS.flatMap((cut) => [cut, Math.min(cut + 1, LONGEST_KEY)]))];
+      const same = "a".repeat(LONGEST_KEY);
+      const keys = places.map((place) => `${same.slice(0, place - 1)}b${same.slice(place)}`);
+      await store.claimed(same, "a");
+      await store.complete(same, "a");
+      for (const key of keys) await store.claimed(key, "a");
+      const [odd, even] = halves(keys);
+      for (const key of odd) await store.complete(key, "a");
+      for (const key of odd) await store.other.completed(key, "b");
+      for (const key of even) await store.other.inFlight(key, "b");
     },
   },
   {
@@ -48,6 +77,9 @@ export const keyRules: readonly StoreRule[] = [
       const [odd, even] = halves(keys);
       await inBatches(store, keys, (client, key) => client.claimed(key, "a"));
       await inBatches(store, odd, (client, key) => client.complete(key, "a"));
+      // A store that is full evicts the oldest first, or any at random.
+      const sample = even.filter((_, at) => at < 250 || at % 20 === 0);
+      await inBatches(store.other, sample, (client, key) => client.inFlight(key, "b"));
       await inBatches(store, even, (client, key) => client.release(key, "a"));
       await inBatches(store.other, odd, (client, key) => client.completed(key, "b"));
       await inBatches(store.other, even, (client, key) => client.claimed(key, "b"));

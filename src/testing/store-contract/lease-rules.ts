@@ -42,7 +42,7 @@ export const leaseRules: readonly StoreRule[] = [
     async check(store) {
       await store.leased("k", "a");
       await store.advance(0.6);
-      await store.inFlight("k", "b", 0.7 * store.leaseMs);
+      await store.inFlight("k", "b", 0.7 * store.leaseMs, 0.1 * store.leaseMs);
     },
   },
   {
@@ -152,6 +152,7 @@ export const leaseRules: readonly StoreRule[] = [
     title: "a released key can be claimed at once by any client, without a takeover",
     async check(store) {
       await store.claimed("k", "a");
+      await store.other.inFlight("k", "b");
       await store.release("k", "a");
       await store.other.claimed("k", "b");
       await store.inFlight("k", "a");

@@ -8,9 +8,12 @@ export interface StoreRule {
   readonly title: string;
   /** The rule checks something before its time ends, so slow calls can come too late for it. */
   readonly isTimed?: true;
+  /** The rule moves the clock by days, which only a store with `advance` can do. */
+  readonly needsDays?: true;
   readonly check: (store: StoreVerbs) => Promise<void>;
 }
 
+export const DAY_MS = 86_400_000;
 /** A lease or retention that outlasts the case, however slow the store is. */
 const LONG_MS = 3_600_000;
 
@@ -23,16 +26,28 @@ export interface StoreVerbs {
   /** `forMs`: the length of the lease. By default it outlasts the case, here and below. */
   readonly claim: (key: string, owner: string, forMs?: number) => Promise<ClaimResult>;
   readonly claimed: (key: string, owner: string, takeover?: boolean) => Promise<void>;
-  /** Like `claimed`, with a lease of `leaseMs`. */
-  readonly leased: (key: string, owner: string, takeover?: boolean) => Promise<void>;
-  /** `withinMs`: the upper bound of `retryAfterMs`. */
-  readonly inFlight: (key: string, owner: string, withinMs?: number) => Promise<void>;
+  /** Like `claimed`, with a lease of `leaseMs` that is remembered for `retentionMs`. */
+  readonly leased: (
+    key: string,
+    owner: string,
+    takeover?: boolean,
+    retentionMs?: number,
+  ) => Promise<void>;
+  /** `withinMs` and `atLeastMs`: the bounds of `retryAfterMs`. */
+  readonly inFlight: (
+    key: string,
+    owner: string,
+    withinMs?: number,
+    atLeastMs?: number,
+  ) => Promise<void>;
   readonly completed: (key: string, owner: string) => Promise<void>;
   readonly renewed: (key: string, owner: string, held: boolean, forMs?: number) => Promise<void>;
   readonly complete: (key: string, owner: string, retentionMs?: number) => Promise<void>;
   readonly release: (key: string, owner: string) => Promise<void>;
   /** Moves the clock forward by a number of leases. */
   readonly advance: (leases: number) => Promise<void>;
+  /** Moves the clock forward by a number of days. */
+  readonly advanceDays: (days: number) => Promise<void>;
 }
 
 /** A store whose clock can be moved forward. */
@@ -48,22 +63,27 @@ export function storeVerbs(
   { store, otherClient = store, advance }: StoreOnClock,
   leaseMs: number,
 ): StoreVerbs {
-  const move = async (leases: number): Promise<void> => {
-    await advance(Math.round(leases * leaseMs));
+  const clock: Clock = {
+    leaseMs,
+    async advance(leases) {
+      await advance(Math.round(leases * leaseMs));
+    },
+    async advanceDays(days) {
+      await advance(Math.round(days * DAY_MS));
+    },
   };
-  const first: StoreVerbs = verbsOf(store, leaseMs, move, () => second);
-  const second: StoreVerbs = verbsOf(otherClient, leaseMs, move, () => first);
+  const first: StoreVerbs = verbsOf(store, clock, () => second);
+  const second: StoreVerbs = verbsOf(otherClient, clock, () => first);
   return first;
 }
 
-function verbsOf(
-  store: DeliveryStore,
-  leaseMs: number,
-  advance: StoreVerbs["advance"],
-  other: () => StoreVerbs,
-): StoreVerbs {
-  const claim: StoreVerbs["claim"] = async (key, owner, forMs = LONG_MS) =>
-    store.claim(key, owner, { leaseMs: forMs, retentionMs: LONG_MS });
+type Clock = Pick<StoreVerbs, "leaseMs" | "advance" | "advanceDays">;
+
+function verbsOf(store: DeliveryStore, clock: Clock, other: () => StoreVerbs): StoreVerbs {
+  const claimFor = async (key: string, owner: string, leaseMs: number, retentionMs: number) =>
+    store.claim(key, owner, { leaseMs, retentionMs });
+  const claim: StoreVerbs["claim"] = (key, owner, forMs = LONG_MS) =>
+    claimFor(key, owner, forMs, LONG_MS);
   const ensureClaimed = (
     key: string,
     owner: string,
@@ -78,24 +98,26 @@ function verbsOf(
     );
   };
   return {
-    leaseMs,
+    ...clock,
     get other() {
       return other();
     },
     claim,
-    advance,
     async claimed(key, owner, takeover = false) {
       ensureClaimed(key, owner, takeover, await claim(key, owner));
     },
-    async leased(key, owner, takeover = false) {
-      ensureClaimed(key, owner, takeover, await claim(key, owner, leaseMs));
+    async leased(key, owner, takeover = false, retentionMs = LONG_MS) {
+      const result = await claimFor(key, owner, clock.leaseMs, retentionMs);
+      ensureClaimed(key, owner, takeover, result);
     },
-    async inFlight(key, owner, withinMs = LONG_MS) {
+    async inFlight(key, owner, withinMs = LONG_MS, atLeastMs = Number.MIN_VALUE) {
       const result = await claim(key, owner);
       ensure(result.state === "in_flight", `${key} must be in flight for ${owner}`, result);
       ensure(
-        result.state === "in_flight" && result.retryAfterMs > 0 && result.retryAfterMs <= withinMs,
-        `retryAfterMs must be above 0 and at most ${withinMs}`,
+        result.state === "in_flight" &&
+          result.retryAfterMs >= atLeastMs &&
+          result.retryAfterMs <= withinMs,
+        `retryAfterMs must be ${rangeOf(atLeastMs, withinMs)}`,
         result,
       );
     },
@@ -114,4 +136,9 @@ function verbsOf(
       await store.release(key, owner);
     },
   };
+}
+
+function rangeOf(atLeastMs: number, withinMs: number): string {
+  const from = atLeastMs < 1 ? "above 0" : `at least ${atLeastMs}`;
+  return `${from} and at most ${withinMs}`;
 }

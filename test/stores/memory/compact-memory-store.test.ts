@@ -56,7 +56,9 @@ describe("compactMemoryStore keeps the DeliveryStore contract for UUIDs", () => 
       },
     };
   });
-  it.each(contract)("$id: $title", ({ run }) => run());
+  it.each(contract)("$id: $title", async ({ run }) => {
+    await run();
+  });
 });
 
 describe("compactMemoryStore tells ids apart", () => {

@@ -34,7 +34,9 @@ afterEach(() => {
 
 describe.each(STORES)("%s keeps the DeliveryStore contract", (_name, makeStore) => {
   const contract = deliveryStoreContract(() => onClock((now) => makeStore({ now })));
-  it.each(contract)("$id: $title", ({ run }) => run());
+  it.each(contract)("$id: $title", async ({ run }) => {
+    await run();
+  });
 });
 
 describe.each(STORES)("the bound of %s", (_name, makeStore) => {

@@ -45,9 +45,29 @@ describeMysql("the DeliveryStore contract", () => {
         const [store, otherClient] = pools.map((pool) => mysqlStore({ pool, table }));
         if (store === undefined) throw new Error("there is no pool");
         await store.migrate();
-        return { store, otherClient };
+        return { store, otherClient, table };
       };
-      const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS });
+      /** A store whose rows can be moved into the past, in place of its clock into the future. */
+      const makeMovable = async () => {
+        const { table, ...made } = await makeStore();
+        const move = `UPDATE ${table} SET expires_at = expires_at - ?, lease_until = lease_until - ?`;
+        return {
+          ...made,
+          async advance(ms: number) {
+            // On one connection, because autocommit may be off.
+            const connection = await pools[0].getConnection();
+            await connection.query(move, [ms, ms]);
+            await connection.query("COMMIT");
+            connection.release();
+          },
+        };
+      };
+      const needsDays = ({ id }: { id: string }) => id.endsWith("-days");
+      const days = deliveryStoreContract(makeMovable, { leaseMs: LEASE_MS }).filter(needsDays);
+      for (const { title, run } of days) it(title, run);
+      const cases = deliveryStoreContract(makeStore, { leaseMs: LEASE_MS }).filter(
+        (one) => !needsDays(one),
+      );
       // This case keeps the processor busy for seconds, and the others would miss their deadlines.
       const isBusy = ({ id }: { id: string }) => id === "keys-many";
       for (const { title, run } of cases.filter((one) => !isBusy(one))) it.concurrent(title, run);

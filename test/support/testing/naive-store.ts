@@ -1,4 +1,4 @@
-import type { ClaimResult, DeliveryStore } from "../../../src/index.js";
+import type { ClaimOptions, ClaimResult, DeliveryStore } from "../../../src/index.js";
 
 /** What a naive store can be made to do wrong: each is a mistake that stores are really written with. */
 export type StoreMistake =
@@ -23,7 +23,20 @@ export type StoreMistake =
   | "says a whole lease is left"
   | "overflows on a long retention"
   | "ends a retention too early"
-  | "takes an owner for those who begin like it";
+  | "takes an owner for those who begin like it"
+  | "forgets an ended lease after a day"
+  | "forgets an ended lease when a timer of 30 days overflows"
+  | "adds a renewal to the old end"
+  | "adds a repeated claim to the old end"
+  | "renews without extending"
+  | "renews a key that no one has claimed"
+  | "renews a completed key"
+  | "counts the retention from the claim"
+  | "keeps a completion forever"
+  | "lets a refused claim take the lease"
+  | "lets a refused claim extend the lease"
+  | "keeps a released claim as an ended lease"
+  | "lets the same owner go on after its lease";
 
 interface Entry {
   owner: string;
@@ -31,7 +44,10 @@ interface Entry {
   /** Whether an earlier lease ended without a result. */
   takeover: boolean;
   completedUntil: number;
+  claimedAt: number;
 }
+
+const DAY_MS = 86_400_000;
 
 /**
  * The `DeliveryStore` contract once more, written without a thought for memory, so that tests can
@@ -51,6 +67,7 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       : entry.owner === owner;
   /** How long a retention is, once the mistake is made. */
   const kept = (retentionMs: number) => {
+    if (is("keeps a completion forever")) return Infinity;
     if (is("overflows on a long retention")) return retentionMs > 2 ** 31 - 1 ? 1 : retentionMs;
     return is("ends a retention too early") ? retentionMs / 2 : retentionMs;
   };
@@ -59,12 +76,14 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
     entry: Entry | undefined,
     key: string,
     owner: string,
-    leaseMs: number,
+    { leaseMs, retentionMs }: ClaimOptions,
   ): ClaimResult => {
     if (entry !== undefined && entry.completedUntil > now()) return { state: "completed" };
     const isLeased = entry !== undefined && entry.owner !== "";
     if (isLeased && isHeld(entry) && !is("forgets the lease")) {
       if (!isOwner(entry, owner) || is("blocks its own owner")) {
+        if (is("lets a refused claim take the lease")) entry.owner = owner;
+        if (is("lets a refused claim extend the lease")) entry.leaseUntil = now() + leaseMs;
         if (is("answers completed for what is in flight")) return { state: "completed" };
         const leftMs = is("says a whole lease is left") ? leaseMs : entry.leaseUntil - now();
         return { state: "in_flight", retryAfterMs: Math.max(1, leftMs) };
@@ -75,27 +94,38 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
     }
     const isForgotten =
       is("hides a takeover") ||
+      (is("lets the same owner go on after its lease") && entry?.owner === owner) ||
+      (is("forgets an ended lease after a day") && now() - (entry?.claimedAt ?? 0) > DAY_MS) ||
+      (is("forgets an ended lease when a timer of 30 days overflows") &&
+        retentionMs >= 2 ** 31 &&
+        now() > (entry?.leaseUntil ?? 0)) ||
       (is("forgets an ended lease") && now() - (entry?.leaseUntil ?? 0) > leaseMs);
     const wasTakeover =
       isLeased && entry.takeover && !is("forgets a takeover that is claimed again");
     const takeover = isLeased && (wasTakeover || !isHeld(entry)) && !isForgotten;
-    put(key, { owner, leaseUntil: now() + leaseMs, takeover, completedUntil: 0 });
+    const isAdded = isLeased && isHeld(entry) && is("adds a repeated claim to the old end");
+    const leaseUntil = (isAdded ? entry.leaseUntil : now()) + leaseMs;
+    put(key, { owner, leaseUntil, takeover, completedUntil: 0, claimedAt: now() });
     return { state: "claimed", takeover };
   };
 
   return {
-    claim(key, owner, { leaseMs }) {
+    claim(key, owner, options) {
       const entry = find(key);
-      if (!is("claims in two steps")) return decide(entry, key, owner, leaseMs);
-      return Promise.resolve().then(() => decide(entry, key, owner, leaseMs));
+      if (!is("claims in two steps")) return decide(entry, key, owner, options);
+      return Promise.resolve().then(() => decide(entry, key, owner, options));
     },
 
     renew(key, owner, { leaseMs }) {
       const entry = find(key);
-      if (entry === undefined || entry.owner === "") return false;
+      if (is("renews a completed key") && (entry?.completedUntil ?? 0) > now()) return true;
+      if (entry === undefined || entry.owner === "") {
+        return is("renews a key that no one has claimed");
+      }
       if (!isOwner(entry, owner) && !is("renews for anyone")) return false;
       if (!isHeld(entry) && !is("renews an ended lease")) return false;
-      entry.leaseUntil = now() + leaseMs;
+      if (is("renews without extending")) return true;
+      entry.leaseUntil = (is("adds a renewal to the old end") ? entry.leaseUntil : now()) + leaseMs;
       if (is("forgets a takeover that is renewed")) entry.takeover = false;
       return true;
     },
@@ -106,8 +136,10 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       const isLate = entry?.owner !== owner || entry.leaseUntil <= now();
       if (isLate && is("refuses a late completion")) throw new Error("the lease is lost");
       if (entry !== undefined && entry.completedUntil > now()) return;
-      const completedUntil = now() + kept(retentionMs);
-      put(key, { owner: "", leaseUntil: 0, takeover: false, completedUntil });
+      const claimedAt = entry?.claimedAt ?? now();
+      const from = is("counts the retention from the claim") ? claimedAt : now();
+      const completedUntil = from + kept(retentionMs);
+      put(key, { owner: "", leaseUntil: 0, takeover: false, completedUntil, claimedAt });
     },
 
     release(key, owner) {
@@ -115,7 +147,8 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       if (entry === undefined) return;
       if (is("undoes the completion on release")) entry.completedUntil = 0;
       if (!isOwner(entry, owner) && !is("releases for anyone")) return;
-      if (entry.takeover && !is("forgets a takeover that is released")) entry.leaseUntil = now();
+      const isKept = entry.takeover && !is("forgets a takeover that is released");
+      if (isKept || is("keeps a released claim as an ended lease")) entry.leaseUntil = now();
       else entry.owner = "";
     },
   };

@@ -1,0 +1,84 @@
+import { DAY_MS, type StoreRule } from "./store-verbs.js";
+
+const MONTH_MS = 30 * DAY_MS;
+
+/** How long leases and retentions last, and that they end. */
+export const durationRules: readonly StoreRule[] = [
+  {
+    id: "lease-length",
+    title: "neither renewals nor repeated claims add up: each counts from its own time",
+    isTimed: true,
+    async check(store) {
+      await store.leased("renewed", "a");
+      for (let times = 0; times < 3; times++) {
+        await store.renewed("renewed", "a", true, store.leaseMs);
+        await store.leased("claimed", "a");
+      }
+      for (const key of ["renewed", "claimed"]) await store.inFlight(key, "b", 1.3 * store.leaseMs);
+      await store.advance(1.6);
+      for (const key of ["renewed", "claimed"]) await store.claimed(key, "b", true);
+    },
+  },
+  {
+    id: "retention",
+    title:
+      "a completion is forgotten after its retention, counted from the completion, and not before",
+    isTimed: true,
+    async check(store) {
+      await store.claimed("k", "a");
+      await store.advance(0.7);
+      await store.complete("k", "a", 3 * store.leaseMs);
+      await store.advance(2.4);
+      await store.completed("k", "b");
+      await store.advance(0.9);
+      await store.claimed("k", "b");
+      await store.inFlight("k", "c");
+    },
+  },
+  {
+    id: "retention-long",
+    title: "a retention of 30 days does not end at once",
+    async check(store) {
+      // A JavaScript timer overflows at 24.8 days and fires at once.
+      await store.claimed("k", "a");
+      await store.complete("k", "a", MONTH_MS);
+      await store.advance(1.3);
+      await store.completed("k", "b");
+    },
+  },
+  {
+    id: "retention-days",
+    title: "a completion is remembered until day 30 of its retention, and forgotten then",
+    needsDays: true,
+    async check(store) {
+      await store.claimed("k", "a");
+      await store.complete("k", "a", MONTH_MS);
+      await store.advanceDays(1.1);
+      await store.completed("k", "b");
+      await store.advanceDays(28.8);
+      await store.completed("k", "b");
+      await store.other.completed("k", "c");
+      await store.advanceDays(0.2);
+      await store.claimed("k", "b");
+      await store.inFlight("k", "c");
+    },
+  },
+  {
+    id: "takeover-days",
+    title: "a claim that was never settled is remembered until day 30 of its retention",
+    needsDays: true,
+    async check(store) {
+      await store.leased("released", "a", false, MONTH_MS);
+      await store.advance(1.3);
+      await store.leased("released", "b", true, MONTH_MS);
+      await store.release("released", "b");
+      await store.leased("left", "a", false, MONTH_MS);
+      await store.leased("renewed", "a", false, MONTH_MS);
+      await store.renewed("renewed", "a", true, store.leaseMs);
+      await store.advanceDays(29.9);
+      for (const key of ["left", "renewed", "released"]) {
+        await store.other.claimed(key, "c", true);
+      }
+    },
+  },
+];

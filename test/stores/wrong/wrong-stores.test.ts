@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { compactMemoryStore, memoryStore } from "../../../src/index.js";
+import type { ContractCase } from "../../../src/testing/store-contract/contract-case.js";
+import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { naiveStore } from "../../support/testing/naive-store.js";
+import { documentedStore } from "./documented-store.js";
+import { WRONG_STORES, type MakeClients, type WrongStore } from "./wrong-stores.js";
+
+function contractOf(make: MakeClients): readonly ContractCase[] {
+  return deliveryStoreContract(() => {
+    let ms = 1_000_000;
+    return {
+      ...make(() => ms),
+      advance(by) {
+        ms += by;
+      },
+    };
+  });
+}
+
+/** The ids of the cases that convict a store. */
+async function convictingCases(cases: readonly ContractCase[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const { id, run } of cases) {
+    const result = await run().catch(() => ({ result: "failed" }));
+    if (result.result !== "passed") ids.push(id);
+  }
+  return ids;
+}
+
+describe("wrong stores", () => {
+  /** Takes longer than all other cases together. */
+  const LARGE = "keys-many";
+  const convictions = new Map<MakeClients, Promise<string[]>>();
+  const convictionsOf = ([, expected, make]: WrongStore): Promise<string[]> => {
+    const known = convictions.get(make);
+    if (known !== undefined) return known;
+    const cases = contractOf(make).filter(({ id }) => id !== LARGE || id === expected);
+    const ids = convictingCases(cases);
+    convictions.set(make, ids);
+    return ids;
+  };
+
+  it("there are at least forty wrong stores", () => {
+    expect(WRONG_STORES.length).toBeGreaterThanOrEqual(40);
+  });
+
+  it.each(WRONG_STORES)("a store that %s fails the case %s", async (...wrong) => {
+    expect(await convictionsOf(wrong)).toContain(wrong[1]);
+  });
+
+  it("every case of the contract convicts a wrong store", async () => {
+    const convicting = new Set((await Promise.all(WRONG_STORES.map(convictionsOf))).flat());
+    const all = contractOf((now) => ({ store: naiveStore(now) })).map(({ id }) => id);
+    expect(all.filter((id) => !convicting.has(id))).toEqual([]);
+  });
+});
+
+describe("right stores", () => {
+  it.each<[string, MakeClients]>([
+    ["memoryStore", (now) => ({ store: memoryStore({ now }) })],
+    ["compactMemoryStore", (now) => ({ store: compactMemoryStore({ maxEntries: 20_000, now }) })],
+    ["the store in the documentation of DeliveryStore", (now) => ({ store: documentedStore(now) })],
+    ["the naive store that the wrong ones are made from", (now) => ({ store: naiveStore(now) })],
+  ])("%s passes every case of the contract", async (_name, make) => {
+    expect(await convictingCases(contractOf(make))).toEqual([]);
+  });
+});
