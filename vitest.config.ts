@@ -15,11 +15,18 @@ const env = { AWS_LAMBDA_FUNCTION_NAME: "", K_SERVICE: "", KUBERNETES_SERVICE_HO
 const UNIT_ROOMS =
   "{receiver,delivery,signature,records,handling,answer,options,common,telemetry,stores/memory}";
 
+/**
+ * The folders whose test files share processes, as all unit tests do. A process for each file would load the
+ * modules again for each: a third of the processor time.
+ */
+const SHARING = new Set(["adapters", "inbox", "testing", "cli"]);
+
 const unitProject = (backend: "node" | "web") => ({
   resolve: { alias: { "#crypto": path(`./src/signature/crypto/${backend}.ts`) } },
   test: {
     name: backend,
     include: [`test/${UNIT_ROOMS}/**/*.test.ts`],
+    isolate: false,
     testTimeout: 60_000,
     expect: patient,
     env,
@@ -32,6 +39,7 @@ const nodeProject = (name: string) => ({
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
+    isolate: !SHARING.has(name),
     exclude: ["test/stores/memory/**", "test/adapters/nestjs/**"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
