@@ -3,7 +3,7 @@ import {
   type ConformanceExchange,
 } from "../../testing/conformance/conformance-case.js";
 import type { ConformanceCaseReport } from "../../testing/conformance/run-conformance.js";
-import { resultLine, type Output } from "../terminal/command-io.js";
+import type { Output } from "../terminal/command-io.js";
 import { wrap } from "../help-text.js";
 import { printableLine } from "../terminal/printable.js";
 import type { RepeatedTimestamp } from "./repeated-timestamp.js";
@@ -13,6 +13,11 @@ const INDENT = " ".repeat(6);
 const LABEL = 10;
 /** Shows only the end of a long exchange, where the failure is. */
 const MAX_EXCHANGES = 4;
+
+/** The width of the report. */
+export function columnsFor({ columns }: Output): number {
+  return Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS);
+}
 
 /** Shows how each case ended, group by group. */
 export function describeCases(output: Output, ends: readonly ConformanceCaseReport[]): void {
@@ -37,28 +42,6 @@ export function describeRepeatedTimestamp(
     ...labelled(output, "note", note),
   ];
   output.write(`${lines.join("\n")}\n\n`);
-}
-
-/** Whether the receiver passed every `must`, and with `strict` every `should`. */
-export function hasPassed(ends: readonly ConformanceCaseReport[], strict: boolean): boolean {
-  return !ends.some(({ result, level }) => result === "failed" && (strict || level === "must"));
-}
-
-/** Shows the counts in one sentence. */
-export function describeSummary(
-  output: Output,
-  ends: readonly ConformanceCaseReport[],
-  passed: boolean,
-): void {
-  const count = (result: ConformanceCaseReport["result"], level?: string): number =>
-    ends.filter((end) => end.result === result && (level ?? end.level) === end.level).length;
-  const parts = [
-    `${count("passed")} passed`,
-    ...(count("failed", "must") > 0 ? [`${count("failed", "must")} failed that must pass`] : []),
-    ...(count("failed", "should") > 0 ? [`${count("failed", "should")} failed that should`] : []),
-    ...(count("not_judged") > 0 ? [`${count("not_judged")} not judged`] : []),
-  ];
-  output.write(`${resultLine(output, passed, parts.join(", "))}\n`);
 }
 
 /** A request in one line. The signature is shortened, since it stays valid for a while. */
@@ -103,11 +86,11 @@ function linesOf(output: Output, end: ConformanceCaseReport): readonly string[] 
   }
 }
 
-function labelled({ style, columns }: Output, label: string, text: string): readonly string[] {
-  const width = Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - INDENT.length - LABEL;
+function labelled(output: Output, label: string, text: string): readonly string[] {
+  const width = columnsFor(output) - INDENT.length - LABEL;
   return wrap(printableLine(text, 1_000), Math.max(width, 30)).map((line, at) => {
     const head = (at === 0 ? label : "").padEnd(LABEL);
-    return `${INDENT}${style("dim", head)}${line}`;
+    return `${INDENT}${output.style("dim", head)}${line}`;
   });
 }
 

@@ -1,0 +1,60 @@
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { describeService } from "../../support/describe-service.js";
+import { idsOf } from "../../support/testing/run-suite.js";
+import { FLAWS, HARMLESS } from "./flaws.js";
+import { judgeReceiver } from "./judge-receiver.js";
+import {
+  LANGUAGES,
+  startReceiver,
+  workFolder,
+  type ForeignReceiver,
+  type Language,
+} from "./language.js";
+
+/** Registers the tests of one language: right receivers pass, and each flaw is convicted. */
+export function describeLanguage(name: Language["name"]): void {
+  const language = LANGUAGES.find((one) => one.name === name);
+  if (language === undefined) throw new Error(`no receiver is written in ${name}`);
+  describeService(`receivers in ${name}`, language.missing(), () => {
+    const running: ForeignReceiver[] = [];
+    let work: ReturnType<typeof workFolder>;
+
+    const start = async (flaw: string): Promise<ForeignReceiver> => {
+      const receiver = await startReceiver(language, work.folder, flaw);
+      running.push(receiver);
+      return receiver;
+    };
+
+    beforeAll(() => {
+      work = workFolder();
+      language.command(work.folder);
+    });
+
+    afterEach(() => {
+      for (const receiver of running.splice(0)) receiver.stop();
+    });
+
+    afterAll(() => {
+      work.remove();
+    });
+
+    it.each([{ flaw: "", what: "does what the gateway asks for" }, ...HARMLESS[name]])(
+      `no case accuses a receiver in ${name} that $what`,
+      async ({ flaw }) => {
+        const report = await judgeReceiver(await start(flaw));
+        expect(idsOf(report, "failed")).toEqual([]);
+        expect(idsOf(report, "not_judged")).toEqual([]);
+      },
+    );
+
+    it.each(FLAWS[name])(
+      `the conformance cases convict a receiver in ${name} that $what`,
+      async ({ flaw, cases }) => {
+        const report = await judgeReceiver(await start(flaw), ["alarm", ...cases]);
+        expect(idsOf(report, "failed")).toEqual(expect.arrayContaining([...cases]));
+        // It is one flaw: plain deliveries are handled.
+        expect(idsOf(report, "failed")).not.toContain("alarm");
+      },
+    );
+  });
+}
