@@ -15,6 +15,8 @@ export interface Language {
   /** The command that serves on `PORT`. Compiles the receiver first if need be. */
   readonly command: (folder: string) => readonly [command: string, ...argv: string[]];
   readonly env?: Readonly<Record<string, string>>;
+  /** The cases that its server fails, whatever the receiver does. */
+  readonly serverFails?: readonly string[];
 }
 
 /** A receiver that runs. */
@@ -71,6 +73,8 @@ export const LANGUAGES: readonly Language[] = [
     ],
     // One process serves one request at a time.
     env: { PHP_CLI_SERVER_WORKERS: "16" },
+    // The development server never sends 100 Continue. A server in front of PHP does.
+    serverFails: ["expect_continue"],
   },
   {
     name: "Ruby",

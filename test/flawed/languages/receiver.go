@@ -23,6 +23,8 @@ const (
 	maxBodyBytes   = 1 << 20
 	handlerTimeout = 500 * time.Millisecond
 	slowFor        = 1500 * time.Millisecond
+	// Long enough that the next request arrives meanwhile.
+	raceFor = 300 * time.Millisecond
 )
 
 var (
@@ -126,7 +128,7 @@ func handleUnlocked(id string) int {
 	if known {
 		return 200
 	}
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(raceFor)
 	if !runHandler(id) {
 		return 500
 	}
@@ -269,7 +271,7 @@ func receive(r *http.Request) int {
 		return handleUnlocked(id)
 	case "package_variable":
 		setCurrent(id)
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(raceFor)
 		return handleOnce(getCurrent())
 	}
 	return handleOnce(id)
