@@ -8,7 +8,7 @@ import { createWebhookReceiver } from "../../src/index.js";
 import { receiverConformance } from "../../src/testing/conformance/receiver-conformance.js";
 import type { ConformanceCaseReport } from "../../src/testing/conformance/run-conformance.js";
 import { runCommand } from "../support/cli/cli-io.js";
-import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
+import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { listen } from "../support/servers.js";
 
@@ -52,6 +52,16 @@ test("the report of doctor fits 80 columns, except the requests and answers", as
   const long = stdout.split("\n").filter((line) => Array.from(line).length > 80);
   // A title stands on one line, and a header may hold a long word.
   expect(long.filter((line) => !/^ {2}[✓✗–] |^ {16}\S+$/.test(line))).toEqual([]);
+});
+
+test("a reason that leaves a whole group unjudged is said once in it", async () => {
+  const { url, close } = await answeringEndpoint({ status: 409 });
+  closing.push(close);
+  const { stdout } = await runCommand(["doctor", url, "--group", "forgery"]);
+  const [report = ""] = stdout.split("not proven:");
+  expect(report.match(/^ {2}– /gm)?.length).toBeGreaterThan(10);
+  expect(report.match(/unjudged/g)).toHaveLength(1);
+  expect(stdout).toContain("your endpoint accepts no genuine delivery");
 });
 
 test("--group runs and shows only that group", async () => {

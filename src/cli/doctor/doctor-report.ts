@@ -25,7 +25,13 @@ export function describeCases(output: Output, ends: readonly ConformanceCaseRepo
     const those = ends.filter((end) => end.group === group);
     if (those.length === 0) continue;
     output.write(`${output.style("bold", group)}\n`);
-    for (const end of those) output.write(`${linesOf(output, end).join("\n")}\n`);
+    let said: string | undefined;
+    for (const end of those) {
+      // One cause may leave a whole group unjudged: its first case says it.
+      const isSaid = end.result === "not_judged" && end.reason === said;
+      output.write(`${linesOf(output, end, isSaid).join("\n")}\n`);
+      if (end.result === "not_judged") said = end.reason;
+    }
     output.write("\n");
   }
 }
@@ -60,11 +66,11 @@ export function receivedLine({ received }: ConformanceExchange): string {
   return `${status} ${printableLine(body, 160)} (${ms.toFixed(1)} ms)`;
 }
 
-function linesOf(output: Output, end: ConformanceCaseReport): readonly string[] {
+function linesOf(output: Output, end: ConformanceCaseReport, isSaid: boolean): readonly string[] {
   const { result, reason, title, level, id, why, fix } = end;
   const { style } = output;
   const said = (label: string): readonly string[] =>
-    reason === undefined ? [] : labelled(output, label, reason);
+    reason === undefined || isSaid ? [] : labelled(output, label, reason);
   switch (result) {
     case "passed":
       return [`  ${style("green", "✓")} ${title}`, ...said("note")];

@@ -1,5 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { loadFixtures } from "../../../src/testing/fixtures/load-fixtures.js";
+import { replayFixtures } from "../../../src/testing/fixtures/replay-fixtures.js";
+import { TEST_SECRET } from "../../support/deliveries.js";
 import { describeService } from "../../support/describe-service.js";
+import { fixturesFolder } from "../../support/fixtures.js";
 import { idsOf } from "../../support/testing/run-suite.js";
 import { FLAWS, HARMLESS } from "./flaws.js";
 import { judgeReceiver } from "./judge-receiver.js";
@@ -47,6 +51,17 @@ export function describeLanguage(name: Language["name"]): void {
         expect(idsOf(report, "not_judged")).toEqual([]);
       });
     }
+
+    it(`a replay of the published fixtures does not accuse a receiver in ${name}`, async () => {
+      const { origin } = await start("");
+      const { results } = await replayFixtures(
+        `${origin}/webhook`,
+        await loadFixtures(fixturesFolder),
+        { secret: TEST_SECRET, resign: true, freshIds: true },
+      );
+      const different = results.filter(({ result }) => result === "different");
+      expect(different.map((one) => [one.name, one.status, one.reason])).toEqual([]);
+    });
 
     for (const { flaw, what, cases } of FLAWS[name]) {
       it(`the conformance cases convict a receiver in ${name} that ${what}`, async () => {
