@@ -1,11 +1,11 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { TEST_SECRET } from "../../support/deliveries.js";
 import { freePort } from "../../support/free-port.js";
-import { eventually } from "../../support/listening-receiver.js";
 
 /** A language in which a receiver is written. */
 export interface Language {
@@ -25,6 +25,8 @@ export interface ForeignReceiver {
   /** Ends its processes. */
   readonly stop: () => void;
 }
+
+const STARTING_MS = 30_000;
 
 const sourceOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
@@ -132,21 +134,25 @@ export async function startReceiver(
     process.kill(-child.pid, "SIGKILL");
   };
   const origin = `http://127.0.0.1:${port}`;
-  let isGone = false;
-  child.once("exit", () => {
-    isGone = true;
-  });
   try {
-    await eventually(async () => {
-      if (isGone) return `${name}'s receiver ended`;
-      return fetch(`${origin}/handled/none`).then(
-        (response) => response.text(),
-        () => "not yet",
-      );
-    }).toBe("0");
+    await untilServing(origin, child);
   } catch (error) {
     stop();
-    throw error;
+    throw new Error(`${name}'s receiver does not serve`, { cause: error });
   }
   return { origin, stop };
+}
+
+/** Resolves when the receiver answers. Patient, since a busy machine starts it late. */
+async function untilServing(origin: string, child: ChildProcess): Promise<void> {
+  const until = performance.now() + STARTING_MS;
+  for (;;) {
+    try {
+      const response = await fetch(`${origin}/handled/none`);
+      if ((await response.text()) === "0") return;
+    } catch (error) {
+      if (child.exitCode !== null || performance.now() > until) throw error;
+    }
+    await wait(25);
+  }
 }
