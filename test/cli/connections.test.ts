@@ -55,6 +55,8 @@ test("a --handled probe reads a number from a 200 and counts 404 as 0; any other
   expect(await probe("")).toBe(0);
   expect(seen.every(({ method }) => method === "GET")).toBe(true);
   await close();
+  const gone = createHandledProbe("127.0.0.1:1/{id}", {});
+  await expect(gone("one")).rejects.toThrow(/^--handled got no answer: .*ECONNREFUSED/);
 });
 
 test.each(["ftp://127.0.0.1/{id}", "{id}", "http://127.0.0.1/"])(

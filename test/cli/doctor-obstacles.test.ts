@@ -79,6 +79,17 @@ test("nobody at the URL is one finding of doctor", async () => {
   expect(host).toContain("no connection to");
 });
 
+test("an unknown host, and a port without HTTP, are one finding of doctor each", async () => {
+  const unknown = await obstacle("http://no-such-host.invalid:1/", "--yes");
+  expect(unknown).toMatch(/no connection to .* No such host name is known: correct it\./);
+  const server = net.createServer((socket) => {
+    socket.on("error", () => undefined).end("SSH-2.0-example\r\n");
+  });
+  const { port } = await listen(server);
+  closing.push(() => server.close());
+  expect(await obstacle(`127.0.0.1:${String(port)}/`)).toContain("is no HTTP server");
+});
+
 test("an endpoint that never answers is one finding of doctor", async () => {
   const server = net.createServer(() => undefined);
   const { port } = await listen(server);

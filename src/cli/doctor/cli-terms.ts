@@ -32,6 +32,5 @@ function translated(text: string): string {
         /\b(?:the options? |(?<=\blet ))(\w+)/g,
         (whole, name: string) => OPTIONS[name] ?? whole,
       )
-      .replace(/\b(?:whileFailing|whileSlow)\b/g, (name) => OPTIONS[name] ?? name)
   );
 }

@@ -111,7 +111,7 @@ function connectionObstacle(url: URL, error: unknown): Obstacle {
       fix: "Look into the log of the endpoint. If the port speaks TLS, begin the URL with https://.",
     };
   }
-  const fix = codes.includes("ENOTFOUND")
+  const fix = codes.some((code) => code === "ENOTFOUND" || code === "EAI_AGAIN")
     ? "No such host name is known: correct it."
     : codes.some((code) => code.startsWith("HPE_"))
       ? "What answers there is no HTTP server, or it speaks TLS: correct the port, or begin the URL with https://."
