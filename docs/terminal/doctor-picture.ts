@@ -26,10 +26,10 @@ export async function doctorPicture(binary: string): Promise<string> {
     const shown = (text: string): string =>
       withoutDurations(text.replaceAll(example.url, SHOWN_URL));
     const report = shortenedReport(shown(stdout));
-    const result = stripVTControlCharacters(report.at(-1) ?? "");
+    const result = report.map(stripVTControlCharacters).find((line) => /^[✓✗] /u.test(line)) ?? "";
     return terminalSvg({
       title: "A terminal in which doctor judges the Express example",
-      description: `${shown(stderr).trim()} Group by group the report names what the endpoint does right. The last line is: ${result}.`,
+      description: `${shown(stderr).trim()} Group by group the report names what the endpoint does right, and at the end what was not proven. The result is: ${result}.`,
       lines: [
         `$ npx identity-gateway-webhooks doctor ${SHOWN_URL}`,
         ...shown(stderr).trimEnd().split("\n"),

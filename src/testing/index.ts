@@ -59,6 +59,7 @@ export {
 } from "./twin/virtual-clock.js";
 
 export { receiverConformance } from "./conformance/receiver-conformance.js";
+export { runOrSkip, type SkippableTest } from "./run-or-skip.js";
 export type { ConformanceOptions } from "./conformance/conformance-options.js";
 export {
   ConformanceFailure,

@@ -152,6 +152,27 @@ test("fixtures that listen records hold no personal data and can be replayed", a
   expect(await loadFixtures(directory)).toMatchObject([{ expect: { outcome: "handled" } }]);
 });
 
+test("listen --keep-keys keeps the payload keys of a pattern, and --keep-values their values", async () => {
+  const directory = path.join(folder, "kept");
+  const keep = ["--keep-keys", "alarm.payload.**", "--keep-values", "alarm.payload.breach.year"];
+  const { command, url } = await start(["--record", directory, ...keep]);
+  const payload = '{"breach":{"name":"Exempel","year":2019}}';
+  await fetch(url, await alarm({ body: BODY.replace('"{}"', JSON.stringify(payload)) }));
+  await command.says(/recorded: .*\.json/);
+  const [recorded] = await loadFixtures(directory);
+  const body = JSON.parse(String(recorded?.body)) as { alarm: { payload: string } };
+  expect(JSON.parse(body.alarm.payload)).toEqual({ breach: { name: "xxxxxxx", year: 2019 } });
+});
+
+test("listen refuses --keep-keys without --record, and a pattern that can never apply", async () => {
+  const lonely = await runCommand(["listen", "--keep-keys", "alarm.payload.**"]);
+  expect(lonely).toMatchObject({ code: 2, stdout: "" });
+  expect(lonely.stderr).toContain("--keep-keys and --keep-values need --record");
+  const odd = await runCommand(["listen", "--record", folder, "--keep-values", "alarm.**.name"]);
+  expect(odd.code).toBe(2);
+  expect(odd.stderr).toContain("** is a whole key at the end");
+});
+
 test.each([[[]], [["--json"]]])("listen says why it cannot record a delivery %j", async (argv) => {
   const taken = path.join(folder, "taken");
   writeFileSync(taken, "");

@@ -1,10 +1,15 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import http from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { nodeHandler } from "../../adapters/node.js";
+import { createWebhookReceiver } from "../../src/index.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
+import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
+import { listen } from "../support/servers.js";
 
 const OTHER_SECRET = "whsec_other_0123456789abcdef";
 let folder: string;
@@ -95,6 +100,47 @@ test("a fixture may expect only a status", async () => {
   expect(stdout).toMatch(/✗ {2}of-a-status +200 {2}handled +418 +\d/);
 });
 
+test("replay says why fixtures differ for want of a handler, and --type leaves them out", async () => {
+  const receiver = createWebhookReceiver({
+    secret: TEST_SECRET,
+    handlers: { new_alarm: () => undefined },
+    logger: false,
+  });
+  const server = http.createServer(nodeHandler(receiver));
+  const { port, close } = await listen(server);
+  closing.push(() => {
+    server.closeAllConnections();
+    return close();
+  });
+  const argv = ["replay", fixturesFolder, "--to", `127.0.0.1:${String(port)}/`];
+  const events = fixtures.filter(
+    ({ name, expect: { outcome } }) => name.startsWith("event-") && outcome === "handled",
+  );
+  const { code, stdout } = await runCommand(argv);
+  expect(code).toBe(1);
+  expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+    ` ${String(events.length)} no handler for delete_my_data_event: add one, or send only the other type with --type `,
+  );
+  const alarms = await runCommand([...argv, "--type", "new_alarm"]);
+  expect(alarms.stdout).toMatch(/✓ \d+ as expected\n/);
+  expect(alarms.stdout).not.toContain("event-");
+  expect(alarms.code).toBe(0);
+});
+
+test("replay does not accuse another receiver that has odd deliveries sent again", async () => {
+  const { url, close } = await answeringEndpoint({ status: 503 });
+  closing.push(close);
+  const odd = ["byte-order-mark", "invalid-utf-8", "upper-case-hex", "not-json", "stale"];
+  const files = `${fixturesFolder}/hostile/{${odd.join()}}.json`;
+  const { code, stdout } = await runCommand(["replay", files, "--to", url]);
+  expect(stdout).toContain("✓ 5 as expected");
+  expect(code).toBe(0);
+  const gone = await answeringEndpoint({ status: 400 });
+  closing.push(gone.close);
+  const refused = await runCommand(["replay", files, "--to", gone.url]);
+  expect(refused.stdout).toContain("   5  after 400 the gateway gives up for good");
+});
+
 test("a fixture without an answer is a failure, also one without an expectation", async () => {
   const argv = ["replay", path.join(folder, "unjudged.json"), "--to", await silentUrl()];
   const { code, stdout } = await runCommand(argv);
@@ -130,6 +176,14 @@ test("Ctrl-C in replay shows the fixtures that were sent", async () => {
 test.each([
   [["there-is-none", "--to", "http://127.0.0.1/"], "there is no there-is-none"],
   [[fixturesFolder], "--to <url>"],
+  [[fixturesFolder, "--to", "http://127.0.0.1/", "--type", "alarm"], "--type must be one of"],
+  [
+    [`${fixturesFolder}/golden-vector.json`, "--to", "http://127.0.0.1/"].concat(
+      "--type",
+      "delete_my_data_event",
+    ),
+    "no fixture is of the type delete_my_data_event",
+  ],
   [["--to", "http://127.0.0.1/"], "missing argument: <files…>"],
   [[path.join(fixturesFolder, "README.md"), "--to", "http://127.0.0.1/"], "is not a fixture"],
 ])("%j is wrong usage", async (argv, message) => {

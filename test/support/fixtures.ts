@@ -9,7 +9,7 @@ import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
 export interface Fixture extends Omit<LoadedFixture, "receivedAt" | "expect"> {
   /** Time of the receiver's clock, in ISO 8601. */
   readonly receivedAt: string;
-  readonly expect: Required<FixtureExpectation>;
+  readonly expect: Required<Pick<FixtureExpectation, "outcome" | "status">>;
 }
 
 export const fixturesFolder = fileURLToPath(new URL("../../fixtures/", import.meta.url));

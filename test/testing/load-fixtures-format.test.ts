@@ -91,6 +91,8 @@ describe("fixture files", () => {
       body: Buffer.from(body),
     });
     expect(parsed({ ...FILE, expect: { status: 503 } }).expect).toEqual({ status: 503 });
+    const either = { outcome: "handled", status: 200, orSentAgain: true };
+    expect(parsed({ ...FILE, expect: either }).expect).toEqual(either);
   });
 });
 
@@ -112,6 +114,10 @@ describe("files that are not a fixture", () => {
     [{ ...FILE, expect: { outcome: "handled" } }, STATUS],
     [{ ...FILE, expect: { status: 99 } }, STATUS],
     [{ ...FILE, expect: { status: 200.5 } }, STATUS],
+    [
+      { ...FILE, expect: { status: 200, orSentAgain: "yes" } },
+      "expect.orSentAgain must be true or false",
+    ],
     [
       { ...FILE, expect: { status: 200, outcome: 1 } },
       "expect.outcome must be the name of an outcome",

@@ -188,6 +188,30 @@ describe("payloads", () => {
     );
   });
 
+  test.each([
+    [["alarm.payload.*_at"], '{"seen_at":"2001-02-03","found_at":"2001-02-03"}'],
+    [["alarm.payload.s*_*t"], '{"seen_at":"2001-02-03"}'],
+    [["alarm.payload.breach.*"], '{"breach":{"name":"xxxx","by":{}}}'],
+    [
+      ["alarm.payload.**"],
+      '{"breach":{"name":"xxxx","by":{"who":"xxxx","list":[{"n":9}]}},"seen_at":"2001-02-03","found_at":"2001-02-03"}',
+    ],
+    [["alarm.payload.breach.by.**"], '{"breach":{"by":{"who":"xxxx","list":[{"n":9}]}}}'],
+  ])("redaction keeps the payload keys of the pattern %j", (keepKeys, kept) => {
+    const breach = '{"name":"Shop","by":{"who":"Anna","list":[{"n":1}]}}';
+    const dates = '"seen_at":"1980-01-31","found_at":"1980-01-31"';
+    // The key of a person is no plain name.
+    const payload = `{"breach":${breach},${dates},"anna@example.com":{"n":1},"Anna B_at":1}`;
+    expect(payloadOf(payload, { keepKeys })).toBe(kept);
+  });
+
+  test("redaction keeps all values below a pattern of keepValues", () => {
+    const payload = '{"breach":{"name":"Shop","years":[2019,{"of":true}]},"by":"Anna"}';
+    expect(payloadOf(payload, { keepValues: ["alarm.payload.breach.**"] })).toBe(
+      '{"breach":{"name":"Shop","years":[2019,{"of":true}]}}',
+    );
+  });
+
   test("redaction keeps the payload values that keepValues names, except lists and objects", () => {
     const payload = '{"breach":{"name":"Shop","by":"Anna"},"list":["a",{"b":"c"}],"n":1.5}';
     const keepValues = ["alarm.payload.breach", "alarm.payload.list.*", "alarm.payload.n"];
@@ -208,8 +232,10 @@ describe("redaction rules", () => {
     [{ keepValues: ["alarm..text"] }],
     [{ keepValues: [""] }],
     [{ keepKeys: [1] }],
-    [{ keepKeys: ["alarm.**"] }],
-    [{ keepKeys: ["alarm.te*t"] }],
+    [{ keepKeys: ["alarm.**.name"] }],
+    [{ keepKeys: ["**.name"] }],
+    [{ keepKeys: ["alarm.***"] }],
+    [{ keepValues: ["alarm.pay**"] }],
   ])("redaction rules that can never apply are refused: %j", (rules) => {
     expect(() => checkRedactionRules(rules as unknown as RedactionRules)).toThrow(
       ConfigurationError,

@@ -49,12 +49,55 @@ describe("results", () => {
     [{ status: 200, outcome: "handled" }, 200, "<html>", "as_expected"],
     [{ status: 200, outcome: "handled" }, 200, '{"outcome":"toString"}', "as_expected"],
     [undefined, 500, STALE, "not_judged"],
+    // Another receiver: what the gateway does after the answer.
+    [{ status: 200, outcome: "handled" }, 202, "", "as_expected"],
+    [{ status: 200, outcome: "handled" }, 503, "", "different"],
+    [{ status: 200, outcome: "handled", orSentAgain: true }, 503, "", "as_expected"],
+    [{ status: 200, outcome: "handled", orSentAgain: true }, 422, "", "different"],
+    [{ status: 200, outcome: "handled", orSentAgain: true }, 409, STALE, "different"],
+    [{ status: 503, outcome: "unrecognized" }, 200, "", "as_expected"],
+    [{ status: 503, outcome: "unrecognized" }, 409, "", "as_expected"],
+    [{ status: 503, outcome: "unrecognized" }, 400, "", "different"],
+    [{ status: 409, outcome: "stale" }, 503, "", "as_expected"],
+    [{ status: 409, outcome: "stale" }, 200, "", "different"],
+    [{ status: 409, outcome: "stale" }, 401, "", "different"],
+    [{ status: 200 }, 202, "", "different"],
   ])(
     "a fixture that expects %o and is answered %i %s is %s",
     async (expected, status, body, result) => {
       expect(await resultOf(expected, status, body)).toBe(result);
     },
   );
+
+  it.each([
+    [
+      { status: 200, outcome: "handled" },
+      200,
+      '{"outcome":"unhandled"}',
+      "no handler for new_alarm",
+    ],
+    [
+      { status: 200, outcome: "handled" },
+      200,
+      '{"outcome":"duplicate"}',
+      "already handled this id",
+    ],
+    [{ status: 200, outcome: "handled" }, 409, STALE, "the receiver's clock"],
+    [{ status: 200 }, 409, '{"error":{"code":"SIGNATURE_MISMATCH"}}', "another secret"],
+    [{ status: 409, outcome: "stale" }, 401, "", "after 401 the gateway gives up for good"],
+    [{ status: 409, outcome: "stale" }, 302, "", "contract does not mention 302"],
+    [{ status: 409, outcome: "stale" }, 202, "", "acknowledged, although it must be refused"],
+    [{ status: 503, outcome: "unrecognized" }, 409, STALE, undefined],
+    [{ status: 200, outcome: "handled" }, 503, "", undefined],
+    [{ status: 200, outcome: "handled" }, 200, HANDLED, undefined],
+  ])("a fixture that expects %o and is answered %i %s has the reason %s", async (...row) => {
+    const [expected, status, body, reason] = row;
+    const { results } = await replayFixtures(answering(status, body), [
+      await fixture("a", expected),
+    ]);
+    if (reason === undefined) expect(results[0]).not.toHaveProperty("reason");
+    else expect(results[0]?.reason).toContain(reason);
+  });
 
   it("a replay result contains everything known about the fixture and nothing else", async () => {
     const fixtures = [

@@ -165,13 +165,14 @@ describe("sent requests", () => {
     expect(sent?.body.equals(fixture.body)).toBe(true);
   });
 
-  it("replayFixtures compares only the status if the answer is not the receiver's", async () => {
+  it("the answer of another receiver is compared by what the gateway does after it", async () => {
+    // It refuses everything with 409, and names no outcome.
     const report = await replayFixtures(`http://127.0.0.1:${String(server.port)}/`, fixtures);
     requests.splice(0);
-    for (const { expected, status, outcome, result } of report.results) {
+    for (const { name, expected, status, outcome, result } of report.results) {
       expect([status, outcome]).toEqual([409, undefined]);
-      expect(result).toBe(expected?.status === 409 ? "as_expected" : "different");
+      const isRight = expected?.status !== 200 || expected.orSentAgain === true;
+      expect([name, result]).toEqual([name, isRight ? "as_expected" : "different"]);
     }
-    expect(report.asExpected).toBe(fixtures.filter(({ expect: e }) => e?.status === 409).length);
   });
 });

@@ -1,4 +1,7 @@
-import { recordFixtures } from "../../testing/recorder/record-fixtures.js";
+import {
+  recordFixtures,
+  type RecordFixturesOptions,
+} from "../../testing/recorder/record-fixtures.js";
 import { refusalSentence } from "../../testing/recorder/fixture-refusal.js";
 import { printableLine, writeJsonLine } from "../terminal/printable.js";
 import type { CommandIo } from "../terminal/command-io.js";
@@ -49,6 +52,16 @@ export const listen = createCommand({
       value: "<folder>",
       help: "Writes each authentic delivery to this folder as a fixture, redacted and signed again with the test secret.",
     },
+    "keep-keys": {
+      kind: "list",
+      value: "<path>",
+      help: "With --record, also keeps the keys of this path, with placeholders as values: alarm.payload.breach.*, alarm.payload.*_date, or alarm.payload.** for all below. May be repeated.",
+    },
+    "keep-values": {
+      kind: "list",
+      value: "<path>",
+      help: "With --record, keeps the values of this path as they are. May be repeated.",
+    },
     forward: { kind: "text", value: "<url>", help: "The URL of your app." },
     "accept-unsigned": {
       kind: "flag",
@@ -70,13 +83,22 @@ export const listen = createCommand({
       command:
         "listen --port 4000 --forward http://127.0.0.1:3000/webhooks/gateway --record recorded",
     },
+    {
+      does: "Fixtures for a parser of the payload: its keys stay",
+      command: "listen --record recorded --keep-keys 'alarm.payload.**'",
+    },
     { does: "For a script", command: "listen --json --port 0 | jq .outcome" },
   ],
   async run(io, values) {
     const { port, host = "127.0.0.1", record, forward, json } = values;
     const maxBodyBytes = values["max-body-bytes"];
     const secrets = await secretsOf(io, values);
-    const recorder = record === undefined ? undefined : createRecorder(io, record, json);
+    const redact = { keepKeys: values["keep-keys"], keepValues: values["keep-values"] };
+    if (record === undefined && redact.keepKeys.length + redact.keepValues.length > 0) {
+      throw new UsageError("--keep-keys and --keep-values need --record");
+    }
+    const recorder =
+      record === undefined ? undefined : createRecorder(io, { directory: record, redact }, json);
     const url = forward === undefined ? undefined : readTargetUrl(forward);
     const { timeout: timeoutMs, insecure: skipTlsVerification } = values;
     const forwarder = url && new Forwarder(url, { timeoutMs, skipTlsVerification });
@@ -140,10 +162,14 @@ async function secretsOf(
   return secrets;
 }
 
-function createRecorder(io: CommandIo, directory: string, json: boolean) {
+function createRecorder(
+  io: CommandIo,
+  options: Pick<RecordFixturesOptions, "directory" | "redact">,
+  json: boolean,
+) {
   const { out } = io;
   return recordFixtures({
-    directory,
+    ...options,
     onRecorded: (file) => {
       if (json) writeJsonLine(out, { event: "recorded", file });
       else out.write(`          recorded: ${printableLine(file)}\n`);

@@ -1,6 +1,8 @@
 import { loadFixtures } from "../../testing/fixtures/load-fixtures.js";
+import type { Fixture } from "../../testing/fixtures/fixture.js";
 import { replayFixtures } from "../../testing/fixtures/replay-fixtures.js";
-import type { ReplayResult } from "../../testing/fixtures/replay-report.js";
+import { webhookTypeOf, type ReplayResult } from "../../testing/fixtures/replay-report.js";
+import { isWebhookType, WEBHOOK_TYPES } from "../../delivery/headers.js";
 import { createCommand } from "../command.js";
 import { CONNECTION_OPTIONS, JSON_OPTION } from "../options/shared-options.js";
 import { EXIT, untilAborted, UsageError } from "../exit.js";
@@ -18,11 +20,16 @@ export const replay = createCommand({
   positionals: { min: 1, max: 10_000 },
   about: [
     "Sends fixtures one after the other: files, whole folders, or patterns. Each is signed again with your secret, under a new id and with the age that it had when it was received. A bad signature stays bad, since the endpoint must refuse that fixture.",
-    "Compares the status with the fixture's expectation, and the outcome if the answer names one. A fixture without an expectation is shown as not judged.",
+    "Compares the status with the fixture's expectation, and the outcome if the answer names one of this library. The answer of another receiver is as expected if the gateway does the same after it. A fixture without an expectation is shown as not judged.",
     "Exits 0 when every fixture is answered as it expects, 1 otherwise.",
   ],
   options: {
     to: { kind: "text", value: "<url>", help: "The URL to send to. Required." },
+    type: {
+      kind: "list",
+      value: "<type>",
+      help: `Sends only fixtures of this X-Webhook-Type: ${WEBHOOK_TYPES.join(", ")}. May be repeated.`,
+    },
     "as-recorded": {
       kind: "flag",
       help: "Sends each fixture byte for byte: for a receiver with the fixtures' secret and a clock at the time of the recording.",
@@ -52,7 +59,7 @@ export const replay = createCommand({
     },
     {
       does: "Only alarms, for a script",
-      command: "replay 'fixtures/alarm-*.json' --to http://127.0.0.1:3000/webhooks/gateway --json",
+      command: "replay fixtures --type new_alarm --to 127.0.0.1:3000/webhooks/gateway --json",
     },
   ],
   async run(io, values, files) {
@@ -62,7 +69,7 @@ export const replay = createCommand({
     const signing = asRecorded
       ? {}
       : { resign: true, freshIds: !sameIds, secret: await readOneSecret(io, values) };
-    const fixtures = await loadFixtures(files);
+    const fixtures = ofTypes(await loadFixtures(files), values.type);
 
     const results: ReplayResult[] = [];
     const bar = createProgressBar(io.err, fixtures.length);
@@ -92,3 +99,14 @@ export const replay = createCommand({
     return passed ? EXIT.passed : EXIT.failed;
   },
 });
+
+/** The fixtures of the given types. Without a type all of them, also those of an unknown type. */
+function ofTypes(fixtures: readonly Fixture[], types: readonly string[]): readonly Fixture[] {
+  if (types.length === 0) return fixtures;
+  if (!types.every((type) => isWebhookType(type))) {
+    throw new UsageError(`--type must be one of ${WEBHOOK_TYPES.join(", ")}`);
+  }
+  const left = fixtures.filter((fixture) => types.some((type) => type === webhookTypeOf(fixture)));
+  if (left.length === 0) throw new UsageError(`no fixture is of the type ${types.join(" or ")}`);
+  return left;
+}

@@ -3,7 +3,7 @@ import {
   type ConformanceExchange,
 } from "../../testing/conformance/conformance-case.js";
 import type { ConformanceCaseReport } from "../../testing/conformance/run-conformance.js";
-import { resultLine, type Output } from "../terminal/command-io.js";
+import type { Output } from "../terminal/command-io.js";
 import { wrap } from "../help-text.js";
 import { printableLine } from "../terminal/printable.js";
 import type { RepeatedTimestamp } from "./repeated-timestamp.js";
@@ -14,13 +14,24 @@ const LABEL = 10;
 /** Shows only the end of a long exchange, where the failure is. */
 const MAX_EXCHANGES = 4;
 
+/** The width of the report. */
+export function columnsFor({ columns }: Output): number {
+  return Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS);
+}
+
 /** Shows how each case ended, group by group. */
 export function describeCases(output: Output, ends: readonly ConformanceCaseReport[]): void {
   for (const group of CONFORMANCE_GROUPS) {
     const those = ends.filter((end) => end.group === group);
     if (those.length === 0) continue;
     output.write(`${output.style("bold", group)}\n`);
-    for (const end of those) output.write(`${linesOf(output, end).join("\n")}\n`);
+    let said: string | undefined;
+    for (const end of those) {
+      // One cause may leave a whole group unjudged: its first case says it.
+      const isSaid = end.result === "not_judged" && end.reason === said;
+      output.write(`${linesOf(output, end, isSaid).join("\n")}\n`);
+      if (end.result === "not_judged") said = end.reason;
+    }
     output.write("\n");
   }
 }
@@ -39,28 +50,6 @@ export function describeRepeatedTimestamp(
   output.write(`${lines.join("\n")}\n\n`);
 }
 
-/** Whether the receiver passed every `must`, and with `strict` every `should`. */
-export function hasPassed(ends: readonly ConformanceCaseReport[], strict: boolean): boolean {
-  return !ends.some(({ result, level }) => result === "failed" && (strict || level === "must"));
-}
-
-/** Shows the counts in one sentence. */
-export function describeSummary(
-  output: Output,
-  ends: readonly ConformanceCaseReport[],
-  passed: boolean,
-): void {
-  const count = (result: ConformanceCaseReport["result"], level?: string): number =>
-    ends.filter((end) => end.result === result && (level ?? end.level) === end.level).length;
-  const parts = [
-    `${count("passed")} passed`,
-    ...(count("failed", "must") > 0 ? [`${count("failed", "must")} failed that must pass`] : []),
-    ...(count("failed", "should") > 0 ? [`${count("failed", "should")} failed that should`] : []),
-    ...(count("not_judged") > 0 ? [`${count("not_judged")} not judged`] : []),
-  ];
-  output.write(`${resultLine(output, passed, parts.join(", "))}\n`);
-}
-
 /** A request in one line. The signature is shortened, since it stays valid for a while. */
 export function sentLine({ sent }: ConformanceExchange): string {
   const headers = sent.headers.map(([name, value]) => {
@@ -77,11 +66,11 @@ export function receivedLine({ received }: ConformanceExchange): string {
   return `${status} ${printableLine(body, 160)} (${ms.toFixed(1)} ms)`;
 }
 
-function linesOf(output: Output, end: ConformanceCaseReport): readonly string[] {
+function linesOf(output: Output, end: ConformanceCaseReport, isSaid: boolean): readonly string[] {
   const { result, reason, title, level, id, why, fix } = end;
   const { style } = output;
   const said = (label: string): readonly string[] =>
-    reason === undefined ? [] : labelled(output, label, reason);
+    reason === undefined || isSaid ? [] : labelled(output, label, reason);
   switch (result) {
     case "passed":
       return [`  ${style("green", "✓")} ${title}`, ...said("note")];
@@ -103,11 +92,11 @@ function linesOf(output: Output, end: ConformanceCaseReport): readonly string[] 
   }
 }
 
-function labelled({ style, columns }: Output, label: string, text: string): readonly string[] {
-  const width = Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - INDENT.length - LABEL;
+function labelled(output: Output, label: string, text: string): readonly string[] {
+  const width = columnsFor(output) - INDENT.length - LABEL;
   return wrap(printableLine(text, 1_000), Math.max(width, 30)).map((line, at) => {
     const head = (at === 0 ? label : "").padEnd(LABEL);
-    return `${INDENT}${style("dim", head)}${line}`;
+    return `${INDENT}${output.style("dim", head)}${line}`;
   });
 }
 

@@ -7,7 +7,7 @@ export interface JunitCase {
   readonly result:
     | { readonly state: "passed" }
     | { readonly state: "failed"; readonly message: string; readonly details: string }
-    | { readonly state: "skipped"; readonly message: string };
+    | { readonly state: "skipped" | "error"; readonly message: string };
 }
 
 /** A JUnit report in the format that CI servers read. */
@@ -15,7 +15,7 @@ export function renderJunit(suite: string, cases: readonly JunitCase[]): string 
   const count = (state: JunitCase["result"]["state"]): number =>
     cases.filter(({ result }) => result.state === state).length;
   const totals =
-    `tests="${cases.length}" failures="${count("failed")}" errors="0" ` +
+    `tests="${cases.length}" failures="${count("failed")}" errors="${count("error")}" ` +
     `skipped="${count("skipped")}" time="${seconds(cases.reduce((ms, one) => ms + one.ms, 0))}"`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
@@ -34,7 +34,8 @@ function renderCase({ group, name, ms, result }: JunitCase): string {
     case "passed":
       return `${head}/>`;
     case "skipped":
-      return `${head}><skipped message="${escapeXml(result.message)}"/></testcase>`;
+    case "error":
+      return `${head}><${result.state} message="${escapeXml(result.message)}"/></testcase>`;
     case "failed":
       return `${head}><failure message="${escapeXml(result.message)}">${escapeXml(result.details)}</failure></testcase>`;
   }

@@ -3,6 +3,7 @@ import {
   type OnlineDataEventType,
 } from "../../records/online-data-event.js";
 import { loadFixtures } from "../../testing/fixtures/load-fixtures.js";
+import { webhookTypeOf } from "../../testing/fixtures/replay-report.js";
 import { ALARM_EVENT_TYPES, sampleAlarm } from "../../testing/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../testing/samples/sample-online-data-event.js";
 import { WEBHOOK_TYPES } from "../../delivery/headers.js";
@@ -85,11 +86,7 @@ async function readFixture(path: string, type: string | undefined): Promise<Cont
   if (fixture === undefined || more.length > 0) {
     throw new UsageError("--fixture takes one file; replay sends many");
   }
-  const entry = Object.entries(fixture.headers).find(
-    ([name]) => name.toLowerCase() === "x-webhook-type",
-  );
-  const recorded = [entry?.[1] ?? []].flat()[0];
-  return { type: typeOf(fixture.body, type ?? recorded), body: fixture.body };
+  return { type: typeOf(fixture.body, type ?? webhookTypeOf(fixture)), body: fixture.body };
 }
 
 function readBody(body: Uint8Array, type: string | undefined): Content {

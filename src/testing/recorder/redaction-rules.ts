@@ -5,9 +5,9 @@ import { DOCUMENTED_FIELDS, type FieldRule } from "./documented-fields.js";
 /**
  * What a recorded fixture keeps beyond the documented fields. Both lists contain dotted paths from the body's
  * root, which continue into the JSON of a payload: `alarm.payload.breach.name`, `alarm.tags.0`. `*` matches any
- * index, and any key that is a plain name (`[A-Za-z_][A-Za-z0-9_-]*`, at most 64 characters). If the keys of an
- * object are data themselves, name the harmless keys instead of using `*`. A key that contains a dot cannot be
- * named.
+ * index and any key that is a plain name (`[A-Za-z_][A-Za-z0-9_-]*`, at most 64 characters), `*_at` the plain
+ * names that end so. `**` at the end matches everything below: `alarm.payload.**`. If the keys of an object are
+ * data themselves, name the harmless keys instead. A key that contains a dot cannot be named.
  */
 export interface RedactionRules {
   /** Unknown keys to keep, with the keys above them. Their values become placeholders. Default: none. */
@@ -22,7 +22,11 @@ export interface RedactionRules {
 /** A node in the tree of allowed paths. */
 interface RuleNode {
   readonly named: Map<string, RuleNode>;
+  /** The nodes of names with a `*` in them, by that name. */
+  readonly matching: Map<string, { readonly matches: RegExp; readonly node: RuleNode }>;
   any: RuleNode | undefined;
+  /** The node of everything below, at any depth. */
+  below: RuleNode | undefined;
   field: FieldRule | undefined;
   keepsValue: boolean;
 }
@@ -61,7 +65,18 @@ export function elementOf(place: Place, index: number): Place {
 }
 
 function childOf(place: Place, segment: string, isAny: boolean): Place {
-  const children = place.flatMap(({ named, any }) => [named.get(segment), isAny ? any : undefined]);
+  const children = place.flatMap(({ named, matching, any, below }) => [
+    named.get(segment),
+    ...(isAny
+      ? [
+          any,
+          below,
+          ...Array.from(matching.values(), ({ matches, node }) =>
+            matches.test(segment) ? node : undefined,
+          ),
+        ]
+      : []),
+  ]);
   return children.filter((node) => node !== undefined);
 }
 
@@ -81,19 +96,43 @@ export function namesKey(place: Place, key: string): boolean {
 }
 
 function createNode(): RuleNode {
-  return { named: new Map(), any: undefined, field: undefined, keepsValue: false };
+  return {
+    named: new Map(),
+    matching: new Map(),
+    any: undefined,
+    below: undefined,
+    field: undefined,
+    keepsValue: false,
+  };
 }
 
 function nodeAt(root: RuleNode, path: readonly string[]): RuleNode {
   let node = root;
-  for (const segment of path) {
-    const known = segment === "*" ? node.any : node.named.get(segment);
-    const child = known ?? createNode();
-    if (segment === "*") node.any = child;
-    else node.named.set(segment, child);
-    node = child;
-  }
+  for (const segment of path) node = childAt(node, segment);
   return node;
+}
+
+/** The child for one segment of a rule. It is made at the first rule that needs it. */
+function childAt(parent: RuleNode, segment: string): RuleNode {
+  if (segment === "**") {
+    parent.below ??= createNode();
+    // It matches again at each depth.
+    parent.below.below = parent.below;
+    return parent.below;
+  }
+  if (segment === "*") return (parent.any ??= createNode());
+  const child = parent.named.get(segment) ?? parent.matching.get(segment)?.node ?? createNode();
+  if (segment.includes("*")) {
+    parent.matching.set(segment, { matches: expressionOf(segment), node: child });
+  } else {
+    parent.named.set(segment, child);
+  }
+  return child;
+}
+
+function expressionOf(pattern: string): RegExp {
+  const parts = pattern.split("*").map((part) => part.replace(/[^\w-]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`);
 }
 
 function pathsOf(name: string, paths: readonly string[] | undefined): readonly string[][] {
@@ -104,8 +143,9 @@ function pathsOf(name: string, paths: readonly string[] | undefined): readonly s
     if (segments.length === 0 || segments.includes("")) {
       throw invalid(`redact.${name} must contain dotted paths, such as alarm.payload.breach.name`);
     }
-    if (segments.some((segment) => segment !== "*" && segment.includes("*"))) {
-      throw invalid(`redact.${name}: a * matches one whole key, as in alarm.payload.*.name`);
+    const last = segments.length - 1;
+    if (segments.some((one, at) => one.includes("**") && (one !== "**" || at < last))) {
+      throw invalid(`redact.${name}: ** is a whole key at the end, as in alarm.payload.**`);
     }
     return segments;
   });

@@ -1,9 +1,12 @@
 import http from "node:http";
 import { nodeHandler } from "../../../adapters/node.js";
 import { createWebhookReceiver, type OutcomeReport } from "../../../src/index.js";
+import { deferred } from "../deferred.js";
 import { TEST_SECRET } from "../deliveries.js";
 import { freePort } from "../free-port.js";
+import { createLedger } from "../ledger.js";
 import { listen } from "../servers.js";
+import { ledgerReceiver } from "../testing/run-suite.js";
 
 /** A request that an endpoint received. */
 export interface SeenRequest {
@@ -79,6 +82,51 @@ export async function receivingEndpoint(
   });
   const outcomes = () => reports.map(({ outcome }) => outcome);
   return { ...(await opened(server)), seen: [], outcomes };
+}
+
+/** An endpoint with every probe of `doctor`: it counts what it handled, and its handler fails or is slow on request. */
+export interface ProbedEndpoint extends Pick<Endpoint, "url" | "close"> {
+  /** The options of `doctor` that name the probes. */
+  readonly probes: readonly string[];
+  /** The switches that are on. */
+  readonly switchedOn: () => readonly string[];
+}
+
+/** A receiver of this library with every probe. */
+export async function probedEndpoint(): Promise<ProbedEndpoint> {
+  const ledger = createLedger();
+  const handle = nodeHandler(ledgerReceiver(ledger));
+  const switches = { failing: ledger.whileFailing, slow: ledger.whileSlow };
+  const on = new Map<string, { readonly end: () => void; readonly ended: Promise<void> }>();
+  const turn = async (name: keyof typeof switches, way: string): Promise<void> => {
+    if (way === "on") {
+      const over = deferred();
+      on.set(name, { end: over.resolve, ended: switches[name](() => over.promise) });
+      return;
+    }
+    on.get(name)?.end();
+    await on.get(name)?.ended;
+    on.delete(name);
+  };
+  const server = http.createServer((req, res) => {
+    const [, probed] = /^\/handled\/(.+)$/.exec(req.url ?? "") ?? [];
+    const [, name, way = ""] = /^\/(failing|slow)\/(on|off)$/.exec(req.url ?? "") ?? [];
+    if (probed !== undefined) res.end(String(ledger.handled(decodeURIComponent(probed))));
+    else if (name === undefined) handle(req, res);
+    else if (req.method !== "POST") res.writeHead(405).end();
+    else void turn(name as keyof typeof switches, way).then(() => res.writeHead(204).end());
+  });
+  const { url, close } = await opened(server);
+  const { origin } = new URL(url);
+  const probes = ["failing", "slow"].flatMap((name) =>
+    ["on", "off"].flatMap((way) => [`--while-${name}-${way}`, `${origin}/${name}/${way}`]),
+  );
+  return {
+    url,
+    close,
+    probes: ["--handled", `${origin}/handled/{id}`, ...probes],
+    switchedOn: () => [...on.keys()],
+  };
 }
 
 async function opened(server: http.Server): Promise<Pick<Endpoint, "url" | "close">> {

@@ -1,0 +1,74 @@
+import type { ConformanceCaseReport } from "../../testing/conformance/run-conformance.js";
+
+/** Something that the run could not see. */
+export interface Unproven {
+  readonly what: string;
+  /** The ids of the cases that are not judged for this reason. */
+  readonly cases: readonly string[];
+  /** How to prove it. */
+  readonly proveBy: string;
+}
+
+interface Blindness {
+  readonly reason: RegExp;
+  readonly what: string;
+  readonly proveBy: string;
+}
+
+/** The reasons why a case is not judged. The first that matches counts. */
+const BLINDNESS: readonly Blindness[] = [
+  {
+    reason: /does not accept a plain genuine delivery|a plain genuine delivery got no answer/,
+    what: "your endpoint accepts no genuine delivery, so its other answers show little",
+    proveBy: "make it accept one, then run doctor again",
+  },
+  {
+    reason: /while-failing/,
+    what: "what becomes of an alarm whose handler fails",
+    proveBy: "pass --while-failing-on <url> and --while-failing-off <url>",
+  },
+  {
+    reason: /while-slow/,
+    what: "what becomes of an alarm whose handler finishes after the answer",
+    proveBy: "pass --while-slow-on <url> and --while-slow-off <url>",
+  },
+  {
+    reason: /--handled/,
+    what: "whether an alarm behind a 200 was handled, and only once",
+    proveBy: "pass --handled <url>",
+  },
+  {
+    reason: /rate limiter/,
+    what: "what your endpoint itself answers: a rate limiter answered for it",
+    proveBy: "lift its limit for this run",
+  },
+];
+
+/** Cases about a type that `--type` leaves out. */
+const NOT_WANTED = "not registered for";
+
+/** Whether a case is not judged although the endpoint is meant to get such deliveries. */
+export function isUnproven({ result, reason = "" }: ConformanceCaseReport): boolean {
+  return result === "not_judged" && !reason.includes(NOT_WANTED);
+}
+
+/** What the run did not prove, each with its cases. Cases that `--type` leaves out do not count. */
+export function unprovenIn(ends: readonly ConformanceCaseReport[]): readonly Unproven[] {
+  const found = new Map<string, Unproven>();
+  for (const { id, reason = "" } of ends.filter(isUnproven)) {
+    const { what, proveBy } = BLINDNESS.find((one) => one.reason.test(reason)) ?? {
+      what: reason,
+      proveBy: "see the case above",
+    };
+    const cases = [...(found.get(what)?.cases ?? []), id];
+    found.set(what, { what, cases, proveBy });
+  }
+  return [...found.values()];
+}
+
+/** How many passed cases trust an answer whose effect they did not see. */
+export function countTrusting(ends: readonly ConformanceCaseReport[]): number {
+  return ends.filter(
+    ({ result, reason }) => result === "passed" && reason?.includes("--handled") === true,
+  ).length;
+}

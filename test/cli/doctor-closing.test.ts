@@ -1,0 +1,173 @@
+import http from "node:http";
+import { afterEach, expect, test } from "vitest";
+import { nodeHandler } from "../../adapters/node.js";
+import { causesOf } from "../../src/cli/doctor/causes.js";
+import { inCliTerms } from "../../src/cli/doctor/cli-terms.js";
+import { unprovenIn } from "../../src/cli/doctor/not-proven.js";
+import { createWebhookReceiver } from "../../src/index.js";
+import { receiverConformance } from "../../src/testing/conformance/receiver-conformance.js";
+import type { ConformanceCaseReport } from "../../src/testing/conformance/run-conformance.js";
+import { runCommand } from "../support/cli/cli-io.js";
+import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { listen } from "../support/servers.js";
+
+const closing: (() => unknown)[] = [];
+
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+async function rejecting(): Promise<string> {
+  const { url, close } = await receivingEndpoint("reject");
+  closing.push(close);
+  return url;
+}
+
+/** The report of a case that failed. */
+function failed(changes: Partial<ConformanceCaseReport>): ConformanceCaseReport {
+  return {
+    ...{ id: "a_new_case", level: "must", group: "forgery", title: "t", why: "w", fix: "f" },
+    ...{ result: "failed", reason: "it is wrong", exchanges: [], ms: 1 },
+    ...changes,
+  };
+}
+
+test("failed cases with one cause are one line of doctor, with their number and ids", async () => {
+  const { stdout } = await runCommand(["doctor", await rejecting(), "--failed-only"]);
+  expect(stdout).toMatch(
+    /Change first\n +1\. Answer 409 or 503 where you answer 400, 401, .* \(\d cases\)\n +wrong_secret_sent_again, unsigned_sent_again,/s,
+  );
+  const [cases = ""] = stdout.split("if the gateway repeats");
+  expect(cases).not.toMatch(/✓|–/);
+  expect(cases).toContain("✗ a delivery signed with another secret gets a retryable status");
+});
+
+test("the report of doctor fits 80 columns, except the requests and answers", async () => {
+  const { stdout } = await runCommand(["doctor", await rejecting()], {
+    isTTY: true,
+    columns: 80,
+    env: { NO_COLOR: "1" },
+  });
+  const long = stdout.split("\n").filter((line) => Array.from(line).length > 80);
+  // A title stands on one line, and a header may hold a long word.
+  expect(long.filter((line) => !/^ {2}[✓✗–] |^ {16}\S+$/.test(line))).toEqual([]);
+});
+
+test("a reason that leaves a whole group unjudged is said once in it", async () => {
+  const { url, close } = await answeringEndpoint({ status: 409 });
+  closing.push(close);
+  const { stdout } = await runCommand(["doctor", url, "--group", "forgery"]);
+  const [report = ""] = stdout.split("not proven:");
+  expect(report.match(/^ {2}– /gm)?.length).toBeGreaterThan(10);
+  expect(report.match(/unjudged/g)).toHaveLength(1);
+  expect(stdout).toContain("your endpoint accepts no genuine delivery");
+});
+
+test("--group runs and shows only that group", async () => {
+  const { stdout, stderr } = await runCommand(["doctor", await rejecting(), "--group", "forgery"]);
+  expect(stderr).toMatch(/^\d\d cases with made-up deliveries/);
+  expect(stdout).toContain("forgery\n");
+  expect(stdout).not.toMatch(/retries\n|headers\n|first timestamp/);
+});
+
+test("doctor notes the deliveries that a receiver of this library drops for want of a handler", async () => {
+  const receiver = createWebhookReceiver({
+    secret: TEST_SECRET,
+    handlers: { new_alarm: () => undefined },
+    logger: false,
+  });
+  const server = http.createServer(nodeHandler(receiver));
+  const { port, close } = await listen(server);
+  closing.push(() => {
+    server.closeAllConnections();
+    return close();
+  });
+  const argv = ["doctor", `127.0.0.1:${String(port)}/`, "--only", "alarm", "--only", "event"];
+  const { code, stdout } = await runCommand(argv);
+  expect(code).toBe(0);
+  expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+    "! 1 delivery of delete_my_data_event answered 200 and dropped: the receiver has no handler for them (unhandled). Add a handler, or leave the type out with --type.",
+  );
+  const json = await runCommand([...argv, "--json"]);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    dropped: [{ type: "delete_my_data_event", count: 1 }],
+  });
+  const alarms = await runCommand([...argv, "--type", "new_alarm"]);
+  expect(alarms.stdout).not.toContain("dropped");
+});
+
+test.each<[Partial<ConformanceCaseReport>, RegExp]>([
+  [{ reason: "--handled answered 500; expected 200 with a whole number" }, /^Repair the probe/],
+  [{ id: "alarm", reason: "an alarm: expected 2xx, got 409" }, /^Accept a plain genuine delivery/],
+  [
+    {
+      reason:
+        "new: expected 2xx or a retryable status, got 422, after which the gateway gives up for good",
+    },
+    /^Answer 409 or 503/,
+  ],
+  [
+    {
+      id: "exact_bytes",
+      reason: "escapes: expected 2xx, got 401, after which the gateway gives up",
+    },
+    /^Verify and decode the raw bytes/,
+  ],
+  [{ reason: "answered 200, but handled never" }, /^Acknowledge a delivery only when/],
+  [{ group: "idempotency", reason: "the delivery was handled 3 times" }, /^Claim the whole/],
+  [{ group: "acceptance" }, /^Accept what the gateway may send/],
+  [{ group: "retries" }, /^Let the gateway send again/],
+  [{ group: "transport", reason: "expected 2xx, got no answer (reset)" }, /^Answer every request/],
+  [{ group: "a group of later" as "forgery", fix: "Do it so." }, /^Do it so\.$/],
+])(
+  "a failed case finds its cause, also one that the table does not name: %j",
+  (changes, change) => {
+    expect(causesOf([failed(changes)])[0]?.change).toMatch(change);
+  },
+);
+
+test("what blocks all other cases comes first, then what must pass, then what most cases share", () => {
+  const causes = causesOf([
+    failed({ group: "answers", level: "should" }),
+    failed({ group: "answers", level: "should" }),
+    failed({ group: "transport" }),
+    failed({ group: "headers" }),
+    failed({ group: "headers" }),
+    failed({ id: "event", reason: "an event: expected 2xx, got 401" }),
+    failed({ result: "passed" }),
+  ]);
+  expect(
+    causes.map(({ ends }) => ends.map(({ group, id }) => (id === "event" ? id : group))),
+  ).toEqual([["event"], ["headers", "headers"], ["transport"], ["answers", "answers"]]);
+});
+
+test("no text of a case names an option of the library to the users of doctor", () => {
+  const cases = receiverConformance({ target: "http://127.0.0.1:1/", secret: TEST_SECRET });
+  for (const { id, level, group, title, why, fix } of cases) {
+    const end = inCliTerms(failed({ id, level, group, title, why, fix }));
+    expect(`${end.why} ${end.fix}`).not.toMatch(
+      /the option (handled|types|while|secret|timeoutMs)/,
+    );
+  }
+  const { reason } = inCliTerms(
+    failed({ reason: "the option whileFailing failed: --while-failing-on answered 404" }),
+  );
+  expect(reason).toBe("--while-failing-on answered 404");
+  expect(inCliTerms(failed({ fix: "set the option types" })).fix).toBe("set --type");
+});
+
+test("a reason that is new is its own line of what was not proven", () => {
+  const unjudged = (id: string, reason: string) => failed({ id, result: "not_judged", reason });
+  expect(
+    unprovenIn([
+      unjudged("a", "the moon was not full"),
+      unjudged("b", "how often …: pass --handled"),
+      unjudged("c", "the moon was not full"),
+      unjudged("d", "the receiver is not registered for new_alarm"),
+    ]).map(({ what, cases }) => [what, cases]),
+  ).toEqual([
+    ["the moon was not full", ["a", "c"]],
+    ["whether an alarm behind a 200 was handled, and only once", ["b"]],
+  ]);
+});

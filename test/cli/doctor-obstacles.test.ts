@@ -1,0 +1,153 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import http from "node:http";
+import https from "node:https";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { runCommand } from "../support/cli/cli-io.js";
+import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
+import { listen, testCertificate } from "../support/servers.js";
+
+let folder: string;
+const closing: (() => unknown)[] = [];
+
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "igw-obstacles-"));
+});
+
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** Runs doctor, which must stop at one finding. */
+async function obstacle(url: string, ...argv: readonly string[]) {
+  const junit = path.join(folder, "obstacle.xml");
+  const { code, stdout, stderr } = await runCommand(["doctor", url, "--junit", junit, ...argv]);
+  expect(code).toBe(1);
+  // No case was announced or run.
+  expect(stderr).toBe("");
+  expect(stdout.trimEnd().split("\n").length).toBeLessThan(8);
+  expect(stdout).toContain("Nothing else was tested.");
+  expect(readFileSync(junit, "utf8")).toMatch(/tests="1" failures="1" errors="0"/);
+  return stdout.replaceAll(/\s+/g, " ");
+}
+
+async function answering(status: number): Promise<string> {
+  const { url, close } = await answeringEndpoint({ status });
+  closing.push(close);
+  return url;
+}
+
+test("a wrong path is one finding of doctor, which names the path and not the signature", async () => {
+  const url = await answering(404);
+  const said = await obstacle(url);
+  expect(said).toContain(`✗ ${url} answers 404 to a signed POST: no webhook is at this path`);
+  expect(said).toContain("Pass the path at which your app mounts the receiver");
+  expect(said).not.toContain("HMAC");
+  expect(await obstacle(await answering(405))).toContain("answers 405");
+});
+
+test("a proxy without an endpoint is one finding of doctor", async () => {
+  expect(await obstacle(await answering(502))).toContain(
+    "a proxy is there, but no endpoint behind",
+  );
+});
+
+test("a redirect is one finding of doctor, which names its target", async () => {
+  const server = http.createServer((req, res) => {
+    req.resume();
+    res.writeHead(308, { location: "/webhooks/gateway/?token=x" }).end();
+  });
+  const { port, close } = await listen(server);
+  closing.push(() => {
+    server.closeAllConnections();
+    return close();
+  });
+  const said = await obstacle(`http://127.0.0.1:${String(port)}/hook`);
+  expect(said).toMatch(/answers 308, a redirect to http:\S+\/webhooks\/gateway\/\?…/);
+});
+
+test("nobody at the URL is one finding of doctor", async () => {
+  const url = await silentUrl();
+  expect(await obstacle(url)).toMatch(/no connection to http.*ECONNREFUSED.* Start the endpoint/);
+  const host = await obstacle("http://app.localhost:1/", "--timeout", "2000");
+  expect(host).toContain("no connection to");
+});
+
+test("an unknown host, and a port without HTTP, are one finding of doctor each", async () => {
+  const unknown = await obstacle("http://no-such-host.invalid:1/", "--yes");
+  expect(unknown).toMatch(/no connection to .* No such host name is known: correct it\./);
+  const server = net.createServer((socket) => {
+    socket.on("error", () => undefined).end("SSH-2.0-example\r\n");
+  });
+  const { port } = await listen(server);
+  closing.push(() => server.close());
+  expect(await obstacle(`127.0.0.1:${String(port)}/`)).toContain("is no HTTP server");
+});
+
+test("an endpoint that never answers is one finding of doctor", async () => {
+  const server = net.createServer(() => undefined);
+  const { port } = await listen(server);
+  closing.push(() => server.close());
+  const said = await obstacle(`127.0.0.1:${String(port)}/`, "--timeout", "100");
+  expect(said).toContain("no answer within 100 ms");
+  expect(said).toContain("--timeout waits longer");
+});
+
+test("a self-signed certificate is one finding of doctor, which names --insecure", async () => {
+  const server = https.createServer(testCertificate(), (req, res) => {
+    req.resume().on("end", () => res.writeHead(409).end());
+  });
+  const { port, close } = await listen(server);
+  closing.push(() => {
+    server.closeAllConnections();
+    return close();
+  });
+  const url = `https://127.0.0.1:${String(port)}/hook`;
+  const said = await obstacle(url);
+  expect(said).toContain("is not trusted: self-signed certificate");
+  expect(said).toContain("pass --insecure");
+  const insecure = await runCommand(["doctor", url, "--insecure", "--only", "no_server_errors"]);
+  expect(insecure.code).toBe(0);
+  // Plain HTTP to a port of TLS.
+  expect(await obstacle(url.replace("https", "http"))).toContain("https://");
+});
+
+test("https to a port without TLS is one finding of doctor, which names http://", async () => {
+  const url = (await answering(200)).replace("http", "https");
+  expect(await obstacle(url)).toMatch(/does not speak TLS: .* Begin the URL with http:\/\//);
+});
+
+test("--json has the finding, and a path that is wrong for one type only is left to the cases", async () => {
+  const { stdout } = await runCommand(["doctor", await silentUrl(), "--json"]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    obstacle: { code: "unreachable" },
+    cases: [],
+    passed: false,
+  });
+  const { url, close } = await answeringEndpoint({ status: 404 }, { status: 200 });
+  closing.push(close);
+  const oneType = await runCommand(["doctor", url, "--only", "alarm"]);
+  expect(oneType.stdout).toContain("✓ a genuine alarm is acknowledged");
+});
+
+test("--junit writes a file however the run ends", async () => {
+  const junit = path.join(folder, "always.xml");
+  const written = (): string => readFileSync(junit, "utf8");
+  await runCommand(["doctor", "http://192.0.2.1/hook", "--junit", junit]);
+  expect(written()).toMatch(/errors="1".*<error message="this would send made-up deliveries/s);
+  rmSync(junit);
+  const env = { GATEWAY_WEBHOOK_SECRET: undefined };
+  await runCommand(["doctor", "http://127.0.0.1:1/", "--junit", junit], { env });
+  expect(written()).toMatch(/<error message="no secret: set GATEWAY_WEBHOOK_SECRET/);
+  rmSync(junit);
+  const { url, close } = await receivingEndpoint();
+  closing.push(close);
+  await runCommand(["doctor", url, "--only", "alarm", "--junit", junit]);
+  expect(written()).toMatch(/tests="1" failures="0" errors="0" skipped="0"/);
+});

@@ -1,0 +1,75 @@
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { loadFixtures } from "../../../src/testing/fixtures/load-fixtures.js";
+import { replayFixtures } from "../../../src/testing/fixtures/replay-fixtures.js";
+import { TEST_SECRET } from "../../support/deliveries.js";
+import { describeService } from "../../support/describe-service.js";
+import { fixturesFolder } from "../../support/fixtures.js";
+import { idsOf } from "../../support/testing/run-suite.js";
+import { FLAWS, HARMLESS } from "./flaws.js";
+import { judgeReceiver } from "./judge-receiver.js";
+import {
+  LANGUAGES,
+  startReceiver,
+  workFolder,
+  type ForeignReceiver,
+  type Language,
+} from "./language.js";
+
+/** Registers the tests of one language: right receivers pass, and each flaw is convicted. */
+export function describeLanguage(name: Language["name"]): void {
+  const language = LANGUAGES.find((one) => one.name === name);
+  if (language === undefined) throw new Error(`no receiver is written in ${name}`);
+  describeService(`receivers in ${name}`, language.missing(), () => {
+    const running: ForeignReceiver[] = [];
+    let work: ReturnType<typeof workFolder>;
+
+    const start = async (flaw: string): Promise<ForeignReceiver> => {
+      const receiver = await startReceiver(language, work.folder, flaw);
+      running.push(receiver);
+      return receiver;
+    };
+
+    beforeAll(() => {
+      work = workFolder();
+      language.command(work.folder);
+    });
+
+    afterEach(() => {
+      for (const receiver of running.splice(0)) receiver.stop();
+    });
+
+    afterAll(() => {
+      work.remove();
+    });
+
+    const right = [{ flaw: "", what: "does what the gateway asks for" }, ...HARMLESS[name]];
+    for (const { flaw, what } of right) {
+      it(`no case accuses a receiver in ${name} that ${what}`, async () => {
+        const report = await judgeReceiver(await start(flaw));
+        const { serverFails = [] } = language;
+        expect(idsOf(report, "failed").filter((id) => !serverFails.includes(id))).toEqual([]);
+        expect(idsOf(report, "not_judged")).toEqual([]);
+      });
+    }
+
+    it(`a replay of the published fixtures does not accuse a receiver in ${name}`, async () => {
+      const { origin } = await start("");
+      const { results } = await replayFixtures(
+        `${origin}/webhook`,
+        await loadFixtures(fixturesFolder),
+        { secret: TEST_SECRET, resign: true, freshIds: true },
+      );
+      const different = results.filter(({ result }) => result === "different");
+      expect(different.map((one) => [one.name, one.status, one.reason])).toEqual([]);
+    });
+
+    for (const { flaw, what, cases } of FLAWS[name]) {
+      it(`the conformance cases convict a receiver in ${name} that ${what}`, async () => {
+        const report = await judgeReceiver(await start(flaw), ["alarm", ...cases]);
+        expect(idsOf(report, "failed")).toEqual(expect.arrayContaining([...cases]));
+        // It is one flaw: plain deliveries are handled.
+        expect(idsOf(report, "failed")).not.toContain("alarm");
+      });
+    }
+  });
+}

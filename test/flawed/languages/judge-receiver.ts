@@ -1,0 +1,31 @@
+import { createHandledProbe } from "../../../src/cli/doctor/handled-probe.js";
+import { readHandlerSwitch } from "../../../src/cli/doctor/handler-switch.js";
+import { receiverConformance } from "../../../src/testing/conformance/receiver-conformance.js";
+import {
+  runConformance,
+  type ConformanceReport,
+} from "../../../src/testing/conformance/run-conformance.js";
+import { TEST_SECRET } from "../../support/deliveries.js";
+import type { ForeignReceiver } from "./language.js";
+
+/** Runs the cases with these ids, or all of them, with the probes that `doctor` has. */
+export function judgeReceiver(
+  { origin }: ForeignReceiver,
+  ids?: readonly string[],
+): Promise<ConformanceReport> {
+  const control = (name: string, way: string): string => `${origin}/control/${name}/${way}`;
+  const urls = {
+    "while-failing-on": control("failing", "on"),
+    "while-failing-off": control("failing", "off"),
+    "while-slow-on": control("slow", "on"),
+    "while-slow-off": control("slow", "off"),
+  };
+  const cases = receiverConformance({
+    target: `${origin}/webhook`,
+    secret: TEST_SECRET,
+    handled: createHandledProbe(`${origin}/handled/{id}`, {}),
+    whileFailing: readHandlerSwitch("while-failing", urls, {})?.during,
+    whileSlow: readHandlerSwitch("while-slow", urls, {})?.during,
+  });
+  return runConformance(cases.filter(({ id }) => ids?.includes(id) ?? true));
+}
