@@ -9,7 +9,11 @@ const freshnessFlaws: readonly Flaw[] = [
   ["accepts any timestamp of the future", "future", withAge((seconds) => seconds < 300)],
   ["takes seconds for milliseconds", "stale", withAge((seconds) => Math.abs(seconds) < 300_000)],
   ["tolerates half a minute", "minute_old", withAge((seconds) => Math.abs(seconds) < 30)],
-  ["tolerates no timestamp of the future", "seconds_ahead", withAge((seconds) => seconds >= 0 && seconds < 300)],
+  [
+    "tolerates no timestamp of the future",
+    "seconds_ahead",
+    withAge((seconds) => seconds >= 0 && seconds < 300),
+  ],
   [
     "takes a timestamp that is no number for a fresh one",
     "signed_malformed_headers",
@@ -53,11 +57,17 @@ const freshnessFlaws: readonly Flaw[] = [
 
 /** Each answers a status that makes the gateway give up. */
 const statusFlaws: readonly Flaw[] = [
-  ["answers 401 to a wrong signature", "wrong_secret_sent_again", refusing((reason) => (reason === "mismatch" ? 401 : undefined))],
+  [
+    "answers 401 to a wrong signature",
+    "wrong_secret_sent_again",
+    refusing((reason) => (reason === "mismatch" ? 401 : undefined)),
+  ],
   [
     "answers 403 to a wrong signature of an event",
     "wrong_secret_sent_again",
-    refusing((reason, request) => (reason === "mismatch" && request?.type !== "new_alarm" ? 403 : undefined)),
+    refusing((reason, request) =>
+      reason === "mismatch" && request?.type !== "new_alarm" ? 403 : undefined,
+    ),
   ],
   [
     "answers 401 when there is no signature",
@@ -69,15 +79,47 @@ const statusFlaws: readonly Flaw[] = [
       }
     },
   ],
-  ["answers 400 to an old timestamp", "drifted_clock_sent_again", refusing((reason) => (reason === "stale" ? 400 : undefined))],
-  ["answers 422 to malformed headers", "lost_headers_sent_again", refusing((reason) => (reason === "malformed" ? 422 : undefined))],
-  ["answers 400 to a body over the limit", "oversize", refusing((reason) => (reason === "too large" ? 400 : undefined))],
-  ["answers 413 to a body over the limit", "unlisted_statuses", refusing((reason) => (reason === "too large" ? 413 : undefined))],
-  ["acknowledges and drops bodies over the limit", "oversize", refusing((reason) => (reason === "too large" ? 200 : undefined))],
-  ["acknowledges a forged body over the limit", "big_forgery", refusing((reason) => (reason === "too large" ? 202 : undefined))],
+  [
+    "answers 400 to an old timestamp",
+    "drifted_clock_sent_again",
+    refusing((reason) => (reason === "stale" ? 400 : undefined)),
+  ],
+  [
+    "answers 422 to malformed headers",
+    "lost_headers_sent_again",
+    refusing((reason) => (reason === "malformed" ? 422 : undefined)),
+  ],
+  [
+    "answers 400 to a body over the limit",
+    "oversize",
+    refusing((reason) => (reason === "too large" ? 400 : undefined)),
+  ],
+  [
+    "answers 413 to a body over the limit",
+    "unlisted_statuses",
+    refusing((reason) => (reason === "too large" ? 413 : undefined)),
+  ],
+  [
+    "acknowledges and drops bodies over the limit",
+    "oversize",
+    refusing((reason) => (reason === "too large" ? 200 : undefined)),
+  ],
+  [
+    "acknowledges a forged body over the limit",
+    "big_forgery",
+    refusing((reason) => (reason === "too large" ? 202 : undefined)),
+  ],
   ["redirects what it refuses", "unlisted_statuses", refusing(() => 302)],
-  ["answers 415 to text/plain", "content_types", before(({ headers }) => (headers["content-type"] === "text/plain" ? 415 : undefined))],
-  ["answers 400 without a content type", "content_types", before(({ headers }) => (headers["content-type"] === undefined ? 400 : undefined))],
+  [
+    "answers 415 to text/plain",
+    "content_types",
+    before(({ headers }) => (headers["content-type"] === "text/plain" ? 415 : undefined)),
+  ],
+  [
+    "answers 400 without a content type",
+    "content_types",
+    before(({ headers }) => (headers["content-type"] === undefined ? 400 : undefined)),
+  ],
   [
     "answers 415 to any other spelling of application/json",
     "content_types",
@@ -91,9 +133,15 @@ const statusFlaws: readonly Flaw[] = [
   [
     "answers 400 to upper-case hexadecimal",
     "upper_case_signature",
-    before(({ headers }) => (/[A-F]/.test(String(headers["x-webhook-signature"])) ? 400 : undefined)),
+    before(({ headers }) =>
+      /[A-F]/.test(String(headers["x-webhook-signature"])) ? 400 : undefined,
+    ),
   ],
-  ["answers 411 without Content-Length", "chunked", before(({ headers }) => (headers["content-length"] === undefined ? 411 : undefined))],
+  [
+    "answers 411 without Content-Length",
+    "chunked",
+    before(({ headers }) => (headers["content-length"] === undefined ? 411 : undefined)),
+  ],
   [
     "refuses headers that it does not know",
     "unknown_headers",
@@ -114,14 +162,24 @@ const answerFlaws: readonly Flaw[] = [
       }
     },
   ],
-  ["answers 500 to missing headers", "no_server_errors", refusing((reason) => (reason === "malformed" ? 500 : undefined))],
-  ["answers 503 to a wrong signature", "no_server_errors", refusing((reason) => (reason === "mismatch" ? 503 : undefined))],
+  [
+    "answers 500 to missing headers",
+    "no_server_errors",
+    refusing((reason) => (reason === "malformed" ? 500 : undefined)),
+  ],
+  [
+    "answers 503 to a wrong signature",
+    "no_server_errors",
+    refusing((reason) => (reason === "mismatch" ? 503 : undefined)),
+  ],
   [
     "does not answer a wrong signature",
     "wrong_secret",
     class extends RightReceiver {
       override process(request: Request) {
-        return this.isSigned(request) ? super.process(request) : new Promise<never>(() => undefined);
+        return this.isSigned(request)
+          ? super.process(request)
+          : new Promise<never>(() => undefined);
       }
     },
     HANGS,
@@ -247,4 +305,3 @@ function taking(method: string) {
     }
   };
 }
-

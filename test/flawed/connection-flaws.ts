@@ -19,7 +19,11 @@ const concurrencyFlaws: readonly Flaw[] = [
       }
     },
   ],
-  ["acknowledges and drops what comes while it is busy", "concurrent_deliveries", busy([200, "busy"])],
+  [
+    "acknowledges and drops what comes while it is busy",
+    "concurrent_deliveries",
+    busy([200, "busy"]),
+  ],
   ["answers 400 while it is busy", "concurrent_deliveries", busy([400, "busy"])],
   ["redirects while it is busy", "concurrent_deliveries", busy([302, "busy"])],
   [
@@ -27,14 +31,11 @@ const concurrencyFlaws: readonly Flaw[] = [
     "concurrent_deliveries",
     class extends RightReceiver {
       latest = 0;
+      readonly meeting = new Meeting();
       override async handle(request: Request, record: Fields) {
         const own = (this.latest += 1);
-        if (this.isAlone()) return super.handle(request, record);
-        await wait(50);
+        await this.meeting.wait();
         if (own === this.latest) await super.handle(request, record);
-      }
-      isAlone() {
-        return this.running.size === 1;
       }
     },
   ],
@@ -46,8 +47,11 @@ const concurrencyFlaws: readonly Flaw[] = [
       readonly meeting = new Meeting();
       override async handle(request: Request, record: Fields) {
         this.batch.push(request);
-        if (this.running.size > 1) await this.meeting.wait();
-        for (const one of [...this.batch]) await super.handle(one, record);
+        await this.meeting.wait();
+        for (const one of [...this.batch]) {
+          await super.handle(one, record);
+          await wait(5);
+        }
         this.batch = [];
       }
     },
@@ -176,9 +180,11 @@ const transportFlaws: readonly Flaw[] = [
     "expect_continue",
     class extends RightReceiver {
       override createServer() {
-        return super.createServer().on("checkContinue", (req: IncomingMessage, res: ServerResponse) => {
-          void this.serve(req, res);
-        });
+        return super
+          .createServer()
+          .on("checkContinue", (req: IncomingMessage, res: ServerResponse) => {
+            void this.serve(req, res);
+          });
       }
     },
   ],
@@ -195,7 +201,7 @@ const transportFlaws: readonly Flaw[] = [
   ],
   [
     "reads a body without a limit",
-    "endless_body",
+    "unlimited_body",
     class extends RightReceiver {
       override readBody(req: IncomingMessage) {
         return super.readBody(req, Number.POSITIVE_INFINITY);
@@ -204,7 +210,7 @@ const transportFlaws: readonly Flaw[] = [
   ],
   [
     "limits a body by its Content-Length alone",
-    "endless_body",
+    "unlimited_body",
     class extends RightReceiver {
       override readBody(req: IncomingMessage) {
         const isChunked = req.headers["content-length"] === undefined;

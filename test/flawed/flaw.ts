@@ -31,7 +31,7 @@ export class Meeting {
   async wait(): Promise<void> {
     this.#arrived?.();
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, 200);
+      const timer = setTimeout(resolve, 100);
       this.#arrived = () => {
         clearTimeout(timer);
         resolve();

@@ -1,7 +1,13 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { Meeting, type Flaw } from "./flaw.js";
-import { RightReceiver, type Answer, type Fields, type Refusal, type Request } from "./right-receiver.js";
+import {
+  RightReceiver,
+  type Answer,
+  type Fields,
+  type Refusal,
+  type Request,
+} from "./right-receiver.js";
 
 /** Each handles a delivery twice, or loses it. */
 export const onceFlaws: readonly Flaw[] = [
@@ -28,8 +34,16 @@ export const onceFlaws: readonly Flaw[] = [
   ],
   ["remembers 8 characters of an id", "duplicate_handled_once", keyed(({ id }) => id.slice(0, 8))],
   ["remembers ids in lower case", "duplicate_handled_once", keyed(({ id }) => id.toLowerCase())],
-  ["remembers the digits of an id", "duplicate_handled_once", keyed(({ id }) => id.replace(/\D/g, "").slice(0, 9))],
-  ["remembers id and timestamp", "retry_with_new_signature", keyed(({ id, timestamp }) => `${id} ${timestamp}`)],
+  [
+    "remembers the digits of an id",
+    "duplicate_handled_once",
+    keyed(({ id }) => id.replace(/\D/g, "").slice(0, 9)),
+  ],
+  [
+    "remembers id and timestamp",
+    "retry_with_new_signature",
+    keyed(({ id, timestamp }) => `${id} ${timestamp}`),
+  ],
   ["remembers signatures", "retry_with_new_signature", keyed(({ signature }) => signature)],
   [
     "remembers hashes of bodies",
@@ -53,7 +67,12 @@ export const onceFlaws: readonly Flaw[] = [
       }
     },
   ],
-  ["answers 409 to a duplicate", "duplicate_acknowledged", answeringDuplicates(409), { timeoutMs: 3_000 }],
+  [
+    "answers 409 to a duplicate",
+    "duplicate_acknowledged",
+    answeringDuplicates(409),
+    { timeoutMs: 3_000 },
+  ],
   ["answers 400 to a duplicate", "duplicate_acknowledged", answeringDuplicates(400)],
   ["forgets an id after ten deliveries", "duplicate_after_others", rememberingLast(10)],
   ["forgets an id after fifty deliveries", "duplicate_after_others", rememberingLast(50)],
@@ -112,7 +131,11 @@ export const onceFlaws: readonly Flaw[] = [
     },
   ],
   ["answers before it handles", "failure_sent_again", answeringFirst(() => true)],
-  ["answers events before it handles them", "failure_sent_again", answeringFirst(({ type }) => type !== "new_alarm")],
+  [
+    "answers events before it handles them",
+    "failure_sent_again",
+    answeringFirst(({ type }) => type !== "new_alarm"),
+  ],
   ["acknowledges failed deliveries", "failure_sent_again", onFailure(200)],
   ["answers 422 when the handler fails", "failure_sent_again", onFailure(422)],
   [

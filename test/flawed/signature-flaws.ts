@@ -132,9 +132,21 @@ export const signatureFlaws: readonly Flaw[] = [
       }
     },
   ],
-  ["accepts an empty signature", "unsigned", comparing((mac, given) => given === "" || mac === given)],
-  ["accepts the beginning of a signature", "partial_signature", comparing((mac, given) => mac.startsWith(given))],
-  ["accepts a part of a signature", "partial_signature", comparing((mac, given) => mac.includes(given))],
+  [
+    "accepts an empty signature",
+    "unsigned",
+    comparing((mac, given) => given === "" || mac === given),
+  ],
+  [
+    "accepts the beginning of a signature",
+    "partial_signature",
+    comparing((mac, given) => mac.startsWith(given)),
+  ],
+  [
+    "accepts a part of a signature",
+    "partial_signature",
+    comparing((mac, given) => mac.includes(given)),
+  ],
   [
     "compares a quarter of the signature",
     "partial_signature",
@@ -145,7 +157,11 @@ export const signatureFlaws: readonly Flaw[] = [
     "partial_signature",
     comparing((mac, given) => mac.slice(32) === given.slice(32)),
   ],
-  ["skips the first digit", "partial_signature", comparing((mac, given) => mac.slice(1) === given.slice(1))],
+  [
+    "skips the first digit",
+    "partial_signature",
+    comparing((mac, given) => mac.slice(1) === given.slice(1)),
+  ],
   [
     "skips the last digit",
     "partial_signature",
@@ -159,7 +175,11 @@ export const signatureFlaws: readonly Flaw[] = [
       return bytes.equals(Buffer.from(mac, "hex").subarray(0, bytes.length));
     }),
   ],
-  ["compares the length alone", "wrong_secret", comparing((mac, given) => mac.length === given.length)],
+  [
+    "compares the length alone",
+    "wrong_secret",
+    comparing((mac, given) => mac.length === given.length),
+  ],
   ["also accepts a signature of the body alone", "other_signature_schemes", alsoSigned(() => "")],
   [
     "also accepts a signature in GitHub's format",
@@ -232,18 +252,20 @@ export const signatureFlaws: readonly Flaw[] = [
       isLastSigned = false;
       readonly meeting = new Meeting();
       override async process(request: Request) {
-        if (super.isSigned(request)) this.isLastSigned = true;
+        this.isLastSigned = super.isSigned(request);
         await this.meeting.wait();
-        const answer = await super.process(request);
-        this.isLastSigned = false;
-        return answer;
+        return super.process(request);
       }
       override isSigned() {
         return this.isLastSigned;
       }
     },
   ],
-  ["verifies JSON that it has serialized again", "exact_bytes", verifying((body) => JSON.stringify(JSON.parse(String(body))))],
+  [
+    "verifies JSON that it has serialized again",
+    "exact_bytes",
+    verifying((body) => JSON.stringify(JSON.parse(String(body)))),
+  ],
   ["trims the body before it verifies", "other_bytes", verifying((body) => String(body).trim())],
   ["decodes the body before it verifies", "other_bytes_same_text", verifying(String)],
   [
@@ -276,7 +298,10 @@ export const signatureFlaws: readonly Flaw[] = [
         return { ...super.grammar(), timestamp: /./ };
       }
       override mac(secret: string, request: Request) {
-        return super.mac(secret, { ...request, timestamp: String(Number.parseInt(request.timestamp)) });
+        return super.mac(secret, {
+          ...request,
+          timestamp: String(Number.parseInt(request.timestamp)),
+        });
       }
       override isFresh(request: Request) {
         return super.isFresh({ ...request, timestamp: String(Number.parseInt(request.timestamp)) });

@@ -46,13 +46,16 @@ export const concurrentForgeryRule: ConformanceRule = {
         return request;
       }),
     );
-    const beside = genuine.map((delivery) => context.sendAlone(delivery));
-    const answers = forged.map(async (request) => {
-      const send = (): Promise<ReceiverAnswer> => context.sendAlone(request);
-      return [request.id, await sendPastLimiter(context, request, send)] as const;
+    // In turn, so that a genuine delivery follows each forgery.
+    const sent = genuine.flatMap((delivery, at) => {
+      const forgery = forged[at] ?? delivery;
+      const send = (): Promise<ReceiverAnswer> => context.sendAlone(forgery);
+      return [sendPastLimiter(context, forgery, send), context.sendAlone(delivery)];
     });
-    await Promise.all(beside);
-    for (const [id, answer] of await Promise.all(answers)) {
+    const answers = await Promise.all(sent);
+    for (const [at, { id }] of forged.entries()) {
+      const answer = answers[2 * at];
+      if (answer === undefined) continue;
       await expectNotAccepted(context, "a forgery beside genuine deliveries", id, answer);
     }
   },

@@ -166,8 +166,7 @@ export const forgeryRules: readonly ConformanceRule[] = [
       why: STALE_WHY,
       fix: STALE_FIX,
     },
-    (context) =>
-      ofEachType(context, async (deliver) => (await driftedClock(deliver)).slice(0, 1)),
+    (context) => ofEachType(context, async (deliver) => (await driftedClock(deliver)).slice(0, 1)),
   ),
   refuseRule(
     {

@@ -7,9 +7,6 @@ import type { ConformanceSettings } from "./conformance-options.js";
 
 /** How long a client waits for `100 Continue` before it sends the body anyway. */
 const CONTINUE_MS = 5_000;
-/** How long a server takes nothing of a body before it counts as having stopped. */
-const STOPPED_MS = 2_000;
-const PIECE_BYTES = 65_536;
 
 /**
  * An HTTP client with a single connection, which it keeps as long as the server does. When the server has
@@ -45,9 +42,7 @@ export class KeptConnection {
   }
 
   /** Sends `Expect: 100-continue`, and the body when the server has asked for it, or anyway after a while. */
-  async sendWithExpect(
-    request: WireRequest,
-  ): Promise<WireAnswer & { readonly hasAsked: boolean }> {
+  async sendWithExpect(request: WireRequest): Promise<WireAnswer & { readonly hasAsked: boolean }> {
     const { body = new Uint8Array(0) } = request;
     const req = this.#open(request, { "content-length": body.length, expect: "100-continue" });
     const answer = answerTo(req);
@@ -71,28 +66,6 @@ export class KeptConnection {
     await afterHalf();
     req.end(body.subarray(half));
     return answer;
-  }
-
-  /**
-   * Sends a body without end until the server answers, closes the connection or takes no more. Resolves to
-   * whether it took more than `bytes`.
-   */
-  async takesMoreThan(bytes: number, request: WireRequest): Promise<boolean> {
-    const req = this.#open(request, { "transfer-encoding": "chunked" });
-    const stopped = new Promise<"stopped">((resolve) => {
-      const stop = (): void => {
-        resolve("stopped");
-      };
-      req.on("response", stop).on("error", stop).on("close", stop).setTimeout(STOPPED_MS, stop);
-    });
-    const piece = new Uint8Array(PIECE_BYTES).fill(0x20);
-    let left = bytes;
-    for (; left > 0; left -= piece.length) {
-      const taken = new Promise((resolve) => req.write(piece, resolve));
-      if ((await Promise.race([stopped, taken])) === "stopped") break;
-    }
-    req.destroy();
-    return left <= 0;
   }
 
   /** Declares `missingBytes` more than it sends, then closes the connection. */

@@ -35,6 +35,10 @@ export function textOf({ body }: WireRequest): string {
 }
 
 /** HMAC-SHA256 over `prefix` and `body`. Unlike `signDelivery` it takes any secret and any header text. */
-export function macOf(secret: string, prefix: string, body: Uint8Array = new Uint8Array(0)): Buffer {
+export function macOf(
+  secret: string,
+  prefix: string,
+  body: Uint8Array = new Uint8Array(0),
+): Buffer {
   return createHmac("sha256", secret).update(prefix).update(body).digest();
 }

@@ -40,7 +40,7 @@ export const signatureRules: readonly ConformanceRule[] = [
     {
       id: "guessable_secret",
       title: "a delivery signed with an empty, missing or public secret is refused",
-      why: "With a list such as `[secret, process.env.OLD_SECRET ?? \"\"]` anyone can sign: an unset variable is a known key.",
+      why: 'With a list such as `[secret, process.env.OLD_SECRET ?? ""]` anyone can sign: an unset variable is a known key.',
       fix: "Refuse to start with an empty or undefined secret, in each place of a list. Use the public test secret in tests only.",
     },
     (context) => {
@@ -107,8 +107,14 @@ export const signatureRules: readonly ConformanceRule[] = [
         ["over timestamp and body", withMac(`v1=${over(`${timestamp}.`)}`)],
         ["over timestamp and body, with colons", withMac(`v1=${over(`v1:${timestamp}:`)}`)],
         ["over id and body", withMac(`v1=${over(`v1:${id}:`)}`)],
-        ["over id, timestamp and body in another order", withMac(`v1=${over(`${id}.${timestamp}.`)}`)],
-        ["over everything but the body", withMac(`v1=${macOf(secret, `v1:${timestamp}:${id}:`).toString("hex")}`)],
+        [
+          "over id, timestamp and body in another order",
+          withMac(`v1=${over(`${id}.${timestamp}.`)}`),
+        ],
+        [
+          "over everything but the body",
+          withMac(`v1=${macOf(secret, `v1:${timestamp}:${id}:`).toString("hex")}`),
+        ],
         ["a hash without a secret", withMac(`v1=${unkeyed}`)],
       ];
     },
@@ -126,8 +132,12 @@ export const signatureRules: readonly ConformanceRule[] = [
         const texts = [wire?.body, ...Object.values(wire?.headers ?? {})];
         // JSON may escape the slashes of base64.
         const said = texts.join("\n").replaceAll("\\/", "/");
-        if (spellings(rightMac(request, context.settings.secret)).some((mac) => said.includes(mac))) {
-          throw context.failure(`${name}: the answer contains the signature that would have been right`);
+        if (
+          spellings(rightMac(request, context.settings.secret)).some((mac) => said.includes(mac))
+        ) {
+          throw context.failure(
+            `${name}: the answer contains the signature that would have been right`,
+          );
         }
       }
     },
@@ -137,7 +147,10 @@ export const signatureRules: readonly ConformanceRule[] = [
 /** Requests that a receiver refuses at different steps. */
 async function refusedRequests(deliver: MakeDelivery): Promise<readonly Named<Delivery>[]> {
   const delivery = await deliver();
-  const changed = withBody(delivery, textOf(delivery).replace(/"account_id":\d+/, '"account_id":7'));
+  const changed = withBody(
+    delivery,
+    textOf(delivery).replace(/"account_id":\d+/, '"account_id":7'),
+  );
   return [
     await wrongSecret(deliver),
     await unsignedRequest(deliver),
@@ -177,7 +190,12 @@ function rightMac(delivery: Delivery, secret: string): Buffer {
 /** The forms in which a message may hold a signature. */
 function spellings(mac: Buffer): readonly string[] {
   const hex = mac.toString("hex");
-  return [hex, hex.toUpperCase(), mac.toString("base64").replace("=", ""), mac.toString("base64url")];
+  return [
+    hex,
+    hex.toUpperCase(),
+    mac.toString("base64").replace("=", ""),
+    mac.toString("base64url"),
+  ];
 }
 
 /** The genuine signature with the digits between two positions changed. */

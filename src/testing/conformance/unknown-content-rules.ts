@@ -24,7 +24,8 @@ export const unknownContentRules: readonly ConformanceRule[] = [
   acceptOrRetryRule(
     {
       id: "content_types",
-      title: "a genuine delivery with any content type of JSON, text or bytes is handled or sent again",
+      title:
+        "a genuine delivery with any content type of JSON, text or bytes is handled or sent again",
       why: `${FINAL_STATUSES_WHY}, and its contract does not mention 415. A proxy that rewrites the header would cost every alarm.`,
       fix: IGNORE_TYPE,
     },
