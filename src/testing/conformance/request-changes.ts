@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import type { WireRequest } from "../sending/wire.js";
 
 /** The webhook headers (GATEWAY.md, "Events"). */
@@ -31,4 +32,24 @@ export function withBody<T extends WireRequest>(request: T, body: string | Uint8
 /** The body as text. */
 export function textOf({ body }: WireRequest): string {
   return new TextDecoder().decode(body);
+}
+
+/** HMAC-SHA256 over `prefix` and `body`. Unlike `signDelivery` it takes any secret and any header text. */
+export function macOf(
+  secret: string,
+  prefix: string,
+  body: Uint8Array = new Uint8Array(0),
+): Buffer {
+  return createHmac("sha256", secret).update(prefix).update(body).digest();
+}
+
+/** The signature that the gateway would send with this request. */
+export function rightMac(request: WireRequest, secret: string): Buffer {
+  const prefix = `v1:${headerOf(request, TIMESTAMP)}:${headerOf(request, ID)}:`;
+  return macOf(secret, prefix, request.body);
+}
+
+/** `request` with the signature that a sender with this secret would make. */
+export function signedWith<T extends WireRequest>(request: T, secret: string): T {
+  return withHeader(request, SIGNATURE, `v1=${rightMac(request, secret).toString("hex")}`);
 }
