@@ -87,7 +87,6 @@ export {
   type ContractCase,
   type ContractResult,
   type MakeStore,
-  type SkippableTest,
   type StoreUnderTest,
 } from "./store-contract/contract-case.js";
 

@@ -1,9 +1,9 @@
 import type { ConformanceCase } from "./conformance/conformance-case.js";
 
-/** The part of a test's context that Vitest and `node:test` share. */
+/** What a case needs of the context that a test runner gives to a test. Vitest's and Node's have it. */
 export interface SkippableTest {
   /** Marks the running test as skipped. */
-  readonly skip: (reason?: string) => unknown;
+  readonly skip?: ((reason: string) => unknown) | undefined;
 }
 
 /**
@@ -23,6 +23,6 @@ export function runOrSkip({
   // Rest parameters, since Jest takes a declared one for its callback.
   return async (...[context]: [context?: SkippableTest]) => {
     const { result, reason } = await run();
-    if (result === "not_judged") context?.skip(reason);
+    if (result === "not_judged") context?.skip?.(reason ?? "not judged");
   };
 }

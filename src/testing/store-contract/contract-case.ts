@@ -1,5 +1,6 @@
 import type { MaybePromise } from "../../common/promises.js";
 import type { DeliveryStore } from "../../stores/delivery-store.js";
+import type { SkippableTest } from "../run-or-skip.js";
 
 /** The result of a case that did not fail. */
 export interface ContractResult {
@@ -7,11 +8,6 @@ export interface ContractResult {
   readonly result: "passed" | "not_judged";
   /** With `not_judged`: what is missing. */
   readonly reason?: string | undefined;
-}
-
-/** What a case needs of the context that a test runner gives to a test. Vitest's and Node's have it. */
-export interface SkippableTest {
-  readonly skip?: ((reason: string) => unknown) | undefined;
 }
 
 /** One case of a contract, for any test runner: `test(title, run)`. */

@@ -1,7 +1,8 @@
 import { ConfigurationError } from "../../common/errors.js";
 import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { completionRules } from "./completion-rules.js";
-import type { ContractCase, MakeStore, SkippableTest } from "./contract-case.js";
+import type { SkippableTest } from "../run-or-skip.js";
+import type { ContractCase, MakeStore } from "./contract-case.js";
 import { keyRules } from "./key-rules.js";
 import { leaseRules } from "./lease-rules.js";
 import { raceRules } from "./race-rules.js";
