@@ -149,9 +149,9 @@ export class Reporter {
 
   #showAuthentic(trace: Trace, { outcome, status }: WebhookResponse): void {
     const { onAuthenticDelivery, now } = this.#options;
-    const { request, id, type } = trace;
+    const { request, id, type, recovered } = trace;
     // Both are set only once the signature is good. Nothing unauthenticated may get past this line.
-    if (id === undefined || type === undefined) return;
+    if (id === undefined || type === undefined || recovered) return;
     const observed = ignoreFailure(() => {
       const receivedAt = new Date(now());
       return onAuthenticDelivery?.({ request, id, type, receivedAt, outcome, status });

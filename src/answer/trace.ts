@@ -1,5 +1,6 @@
 import type { Slot } from "../common/concurrency-limit.js";
 import type { HostDeadline } from "../delivery/host-deadline.js";
+import { isRecovered } from "../delivery/recovered-delivery.js";
 import type { WaitUntil, WebhookRequest } from "../delivery/request.js";
 import type { DurationRecorder, RequestObservation } from "./observers.js";
 import type { Outcome } from "./outcome.js";
@@ -7,6 +8,8 @@ import type { Outcome } from "./outcome.js";
 /** What is known of a request so far. Each step adds what it learns; the report is made from it. */
 export interface Trace {
   readonly request: WebhookRequest;
+  /** Whether it was recovered and not sent: no signature is asked of it. */
+  readonly recovered: boolean;
   /** When the request arrived, by `performance.now()`. */
   readonly startedAt: number;
   /** Bytes of the body that were received. */
@@ -15,7 +18,7 @@ export interface Trace {
   id: string | undefined;
   /** X-Webhook-Type, which is not signed. Undefined until the signature is good. */
   type: string | undefined;
-  /** X-Webhook-Timestamp in Unix milliseconds. */
+  /** X-Webhook-Timestamp in Unix milliseconds. NaN if it is not known. */
   timestampMs: number;
   /** The receiver's clock when the signature was good, in Unix milliseconds. NaN until then. */
   checkedAtMs: number;
@@ -43,6 +46,7 @@ export interface Trace {
 export function beginTrace(request: WebhookRequest): Trace {
   return {
     request,
+    recovered: isRecovered(request),
     startedAt: performance.now(),
     bytes: 0,
     id: undefined,

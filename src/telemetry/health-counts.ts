@@ -58,16 +58,17 @@ export class HealthCounts {
   /** Called once per request, when its outcome is known. */
   note(trace: Trace, { outcome, unfinished }: Ending): void {
     const facts = outcome === "handled" ? HANDLED : OUTCOME_FACTS[outcome];
-    const { slot, checkedAtMs, type } = trace;
+    const { slot, checkedAtMs, type, recovered } = trace;
     // A request that did not wait has just read the clock, which takes 1 % of a delivery.
     const nowMs =
       slot === undefined && checkedAtMs > 0 ? this.#seen(checkedAtMs) : this.readClock();
     this.ring.add(facts.column);
-    if (facts.isAuthentic) {
+    if (facts.isAuthentic && !recovered) {
       this.#times[AT.authentic] = nowMs;
       if (hasHungUp(trace)) this.ring.add(EVENTS.disconnected);
     }
-    if (facts.isDone && (type === "new_alarm" || type === "delete_my_data_event")) {
+    const isSent = facts.isDone && !recovered;
+    if (isSent && (type === "new_alarm" || type === "delete_my_data_event")) {
       this.#times[AT[type]] = nowMs;
     }
     const isSlow = slot !== undefined && nowMs - checkedAtMs > this.#slowMs;
