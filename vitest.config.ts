@@ -72,6 +72,7 @@ export default defineConfig({
       ...nestProjects,
       nodeProject("stores"),
       nodeProject("inbox"),
+      nodeProject("management"),
       nodeProject("testing"),
       nodeProject("cli"),
       nodeProject("package"),

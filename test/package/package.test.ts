@@ -16,7 +16,7 @@ const SUBPATHS = [
   ...["", "/schemas", "/express", "/hono", "/node", "/fetch", "/adapter"],
   ...["/fastify", "/koa", "/nestjs", "/aws-lambda"],
   ...["/redis", "/postgres", "/sqlite", "/mysql", "/dynamodb", "/cloudflare"],
-  ...["/inbox", "/pg-boss", "/bullmq", "/opentelemetry"],
+  ...["/inbox", "/pg-boss", "/bullmq", "/opentelemetry", "/management"],
   "/testing",
 ];
 /** The entries that a receiver in production loads. */
@@ -93,6 +93,12 @@ const EXPORTS: Record<string, string[]> = {
     ...["deadDeliveries", "inbox"],
   ],
   "/opentelemetry": ["openTelemetry"],
+  "/management": [
+    ...["ManagementError", "attemptReader", "checkWebhooks", "createManagementClient"],
+    ...["createWebhookSecret", "crmLogin", "isOldSecretQuiet", "oldSecretMatches"],
+    ...["probeReceiver", "proveSecret", "reconcileDeliveries", "reconcileMetrics"],
+    ...["registerWebhooks", "rotateSecret", "watchOldSecret"],
+  ],
   "/testing": [
     "ALARM_EVENT_TYPES",
     "CaptureError",
@@ -101,6 +107,7 @@ const EXPORTS: Record<string, string[]> = {
     "FixtureError",
     "SendError",
     "TEST_SECRET",
+    "createGatewayApi",
     "createGatewayTwin",
     "createScaledClock",
     "createVirtualClock",
