@@ -12,7 +12,7 @@ export type AnswerBody =
 export async function readAnswerBody(response: Response): Promise<AnswerBody> {
   const pieces: Uint8Array[] = [];
   let length = 0;
-  const reader = response.body?.getReader();
+  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = response.body?.getReader();
   for (;;) {
     const piece = await reader?.read();
     if (piece?.value === undefined) break;

@@ -11,8 +11,7 @@ import {
 } from "./probe-receiver.js";
 import { createWebhookSecret } from "./probe-receiver.js";
 import { typesOption } from "./prove-secret.js";
-import { isSameUrl } from "./same-url.js";
-import type { Webhook } from "./webhook.js";
+import { isSameUrl, type Webhook } from "./webhook.js";
 
 /** Options of `checkWebhooks`. */
 export interface CheckOptions extends ProbeOptions {

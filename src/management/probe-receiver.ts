@@ -102,11 +102,17 @@ export async function statusOfGet(
   return (await request(url, options, { method: "GET" }))?.status;
 }
 
+interface ProbeRequest {
+  readonly method: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
 /** Makes one request. Undefined if no answer arrives. */
 async function request(
   given: string,
   { timeoutMs, instanceHeader, fetch = globalThis.fetch, signal }: ProbeOptions,
-  init: RequestInit & { readonly headers?: Readonly<Record<string, string>> },
+  { headers: sent = {}, ...init }: ProbeRequest,
 ): Promise<Omit<ProbeAnswer, "result"> | undefined> {
   const url = httpUrlOf("url", given);
   if (instanceHeader !== undefined && !/^[\w-]+$/.test(instanceHeader)) {
@@ -120,7 +126,7 @@ async function request(
     const response = await fetch(url.href, {
       ...init,
       // A kept connection leads to the same replica each time.
-      headers: { ...init.headers, connection: "close" },
+      headers: { ...sent, connection: "close" },
       redirect: "manual",
       signal: signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
     });

@@ -17,25 +17,25 @@ export interface ProofOptions extends ProbeOptions {
   /** Replicas' own URLs, behind the load balancer. Each of them must accept the secret too. Default none. */
   readonly replicaUrls?: readonly string[] | undefined;
   /**
-   * How many rounds in a row must be accepted. Behind a load balancer it must be a multiple of the number of replicas.
-   * From 1 to 10 000, default 20.
+   * How many probes of each secret must be accepted one after the other. Behind a load balancer that chooses at random,
+   * seven times the number of replicas miss one of them once in a thousand proofs. From 1 to 10 000, default 50.
    */
   readonly inARow?: number | undefined;
-  /** How many instances there are. Needs `instanceHeader`; each must be seen in the row. Default unknown. */
+  /** How many instances there are. Needs `instanceHeader`; each must be seen with each secret. Default unknown. */
   readonly instances?: number | undefined;
-  /** The pause between two rounds. Milliseconds, from 0 to 3 600 000, default 250. */
+  /** The pause before a row starts again. Milliseconds, from 0 to 3 600 000, default 1 000. */
   readonly intervalMs?: number | undefined;
-  /** How long to try. Milliseconds, from 0 to 2 147 483 647, default 600 000. */
+  /** How long to start again. Milliseconds, from 0 to 2 147 483 647, default 600 000. */
   readonly waitMs?: number | undefined;
-  /** Called after each round. Its errors are not caught. */
-  readonly onRound?: ((progress: ProofProgress) => void) | undefined;
+  /** Called after each probe. Its errors are not caught. */
+  readonly onProbe?: ((progress: ProofProgress) => void) | undefined;
 }
 
 /** How far a proof has come. */
 export interface ProofProgress {
-  /** Rounds in a row in which every probe was accepted. */
+  /** Probes accepted one after the other. */
   readonly inARow: number;
-  /** Instances seen in this row. */
+  /** Instances that answered the last series of probes. */
   readonly instances: readonly string[];
   /** The probe that ended the last row. */
   readonly refusal: (ProbeAnswer & { readonly url: string }) | undefined;
@@ -44,7 +44,7 @@ export interface ProofProgress {
 /** The result of a proof. */
 export interface SecretProof extends ProofProgress {
   /**
-   * - `accepted`: every probe of the last row was accepted.
+   * - `accepted`: every probe of a whole row was accepted.
    * - `not_accepted`: the time was over first.
    * - `accepts_any`: the receiver also accepts a made-up secret, so its answers prove nothing.
    * - `aborted`: the signal aborted first.
@@ -56,7 +56,7 @@ export interface SecretProof extends ProofProgress {
 
 /** The names of `ProofOptions`. */
 export const PROOF_OPTION_NAMES = [
-  ...["types", "replicaUrls", "inARow", "instances", "intervalMs", "waitMs", "onRound"],
+  ...["types", "replicaUrls", "inARow", "instances", "intervalMs", "waitMs", "onProbe"],
   ...PROBE_OPTION_NAMES,
 ] as const;
 
@@ -80,17 +80,21 @@ export function checkProof({
   }
   return {
     types: typesOption(types),
-    inARow: integerOption("inARow", inARow, { fallback: 20, min: 1, max: 10_000 }),
+    inARow: integerOption("inARow", inARow, { fallback: 50, min: 1, max: 10_000 }),
     instances: integerOption("instances", instances, { fallback: 0, min: 1, max: 10_000 }),
-    intervalMs: integerOption("intervalMs", intervalMs, { fallback: 250, min: 0, max: 3_600_000 }),
+    intervalMs: integerOption("intervalMs", intervalMs, {
+      fallback: 1_000,
+      min: 0,
+      max: 3_600_000,
+    }),
     waitMs: integerOption("waitMs", waitMs, { fallback: 600_000, min: 0, max: MAX_TIMER_MS }),
   };
 }
 
 /**
- * Proves that every replica behind `url` accepts each of `secrets`: a row of rounds in which every probe is accepted.
- * A probe that is refused or gets no clear answer starts the row again. Nothing runs at the receiver, see
- * `probeReceiver`; it logs `stale` for these requests.
+ * Proves that every replica behind `url` accepts each of `secrets`: probes one after the other, each accepted. One that
+ * is refused or gets no clear answer starts the row again. Nothing runs at the receiver, see `probeReceiver`; it logs
+ * these requests as stale.
  *
  * Rejects with a `ConfigurationError` for an unusable URL, secret or option.
  */
@@ -99,48 +103,69 @@ export async function proveSecret(
   secrets: readonly string[],
   options: ProofOptions = {},
 ): Promise<SecretProof> {
-  const { types, inARow, instances: wanted, intervalMs, waitMs } = checkProof(options);
-  const { replicaUrls = [], onRound, signal } = options;
+  const { types, inARow, instances, intervalMs, waitMs } = checkProof(options);
+  const { replicaUrls = [], signal } = options;
   const until = performance.now() + waitMs;
-  const isOver = () => signal?.aborted === true;
-  const queries = [url, ...replicaUrls].flatMap((at) =>
-    types.flatMap((type) => secrets.map((secret) => ({ at, type, secret }))),
-  );
+  const isOver = () => performance.now() >= until;
+  const isAborted = () => signal?.aborted === true;
+  // All probes of one secret in a row: taking turns between the secrets, a load balancer that takes turns too could
+  // lead each secret to the same replicas every time.
+  const queries = types.flatMap((type) => secrets.map((secret) => ({ type, secret })));
+  const series: readonly Series[] = [
+    ...queries.map((query) => ({ ...query, at: url, probes: inARow, instances })),
+    ...replicaUrls.flatMap((at) => queries.map((q) => ({ ...q, at, probes: 1, instances: 0 }))),
+  ];
   let probes = 0;
-  const ask = (at: string, type: WebhookType, secret: string): Promise<ProbeAnswer> => {
-    probes += 1;
-    return probeReceiver(at, { secret, type }, options);
+  let row = 0;
+  let seen: readonly string[] = [];
+  let refusal: ProofProgress["refusal"];
+  const ended = (result: SecretProof["result"]): SecretProof => ({
+    ...{ result, probes, inARow: row, instances: seen, refusal },
+  });
+
+  const run = async ({ at, type, secret, ...wanted }: Series): Promise<boolean> => {
+    const named = new Set<string>();
+    for (let count = 0; count < wanted.probes || named.size < wanted.instances; count++) {
+      if (count >= wanted.probes && isOver()) return false;
+      const answer = await probeReceiver(at, { secret, type }, options);
+      probes += 1;
+      if (isAborted()) return false;
+      if (answer.result === "accepted") row += 1;
+      else refusal = { url: at, ...answer };
+      if (answer.instance !== undefined) named.add(answer.instance);
+      options.onProbe?.({ inARow: row, instances: [...named], refusal });
+      if (answer.result !== "accepted") return false;
+    }
+    if (at === url) seen = [...named];
+    return true;
   };
 
-  let row = 0;
-  let instances = new Set<string>();
-  let refusal: ProofProgress["refusal"];
-  const progress = (): ProofProgress => ({ inARow: row, instances: [...instances], refusal });
-
   for (;;) {
-    const answers = await Promise.all(
-      queries.map(async ({ at, type, secret }) => ({ url: at, ...(await ask(at, type, secret)) })),
-    );
-    if (isOver()) return { result: "aborted", probes, ...progress() };
-    const failed = answers.find(({ result }) => result !== "accepted");
-    if (failed === undefined) {
-      row += 1;
-      for (const { instance } of answers) if (instance !== undefined) instances.add(instance);
-    } else {
-      refusal = failed;
-      row = 0;
-      instances = new Set();
-    }
-    onRound?.(progress());
-    if (row >= inARow && instances.size >= wanted) break;
-    if (performance.now() >= until) return { result: "not_accepted", probes, ...progress() };
+    row = 0;
+    let isRow = true;
+    for (const one of series) isRow &&= await run(one);
+    if (isAborted()) return ended("aborted");
+    if (isRow) break;
+    if (isOver()) return ended("not_accepted");
     await pause(intervalMs, signal);
   }
 
   const madeUp = createWebhookSecret();
-  const controls = await Promise.all(
-    [url, ...replicaUrls].flatMap((at) => types.map((type) => ask(at, type, madeUp))),
+  const controls = [url, ...replicaUrls].flatMap((at) =>
+    types.map((type) => probeReceiver(at, { secret: madeUp, type }, options)),
   );
-  const acceptsAny = controls.some((answer) => answer.result === "accepted");
-  return { result: acceptsAny ? "accepts_any" : "accepted", probes, ...progress() };
+  probes += controls.length;
+  const acceptsAny = (await Promise.all(controls)).some(({ result }) => result === "accepted");
+  return ended(acceptsAny ? "accepts_any" : "accepted");
+}
+
+/** Probes of one secret at one URL. */
+interface Series {
+  readonly at: string;
+  readonly type: WebhookType;
+  readonly secret: string;
+  /** How many must be accepted in a row. */
+  readonly probes: number;
+  /** How many instances must be seen. */
+  readonly instances: number;
 }

@@ -6,8 +6,7 @@ import type { Outcome } from "../answer/outcome.js";
 import type { AttemptReader } from "./attempt-reader.js";
 import type { ManagementClient } from "./client.js";
 import { failedDeliveries, type FailedDelivery } from "./failed-deliveries.js";
-import { isSameUrl } from "./same-url.js";
-import type { Webhook } from "./webhook.js";
+import { isSameUrl, type Webhook } from "./webhook.js";
 
 /** Options of `reconcileDeliveries`. */
 export interface ReconcileOptions {

@@ -1,7 +1,6 @@
 import { ownOptions } from "../common/option-checks.js";
 import { isWebhookType, type WebhookType } from "../delivery/headers.js";
 import type { ManagementClient } from "./client.js";
-import { isSameUrl } from "./same-url.js";
 import { statusOfGet } from "./probe-receiver.js";
 import {
   PROOF_OPTION_NAMES,
@@ -10,7 +9,7 @@ import {
   type SecretProof,
 } from "./prove-secret.js";
 import { checkProof } from "./prove-secret.js";
-import type { Webhook } from "./webhook.js";
+import { isSameUrl, type Webhook } from "./webhook.js";
 
 /** Options of `registerWebhooks`. */
 export interface RegisterOptions extends ProofOptions {

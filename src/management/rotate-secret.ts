@@ -9,8 +9,7 @@ import {
   type ProofOptions,
   type SecretProof,
 } from "./prove-secret.js";
-import { isSameUrl } from "./same-url.js";
-import type { Webhook } from "./webhook.js";
+import { isSameUrl, type Webhook } from "./webhook.js";
 
 /** Options of `rotateSecret`. */
 export interface RotateOptions extends ProofOptions {

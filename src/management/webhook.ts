@@ -56,8 +56,8 @@ export const NEW_WEBHOOK_NAMES = [...WEBHOOK_FIELDS, "secret"] as const;
 export function readWebhook(body: unknown): Webhook {
   const { data } = Object(body) as Record<string, unknown>;
   const record = Object(isObject(data) ? data : body) as Record<string, unknown>;
-  const { secret: _secret, ...raw } = record;
-  const { id, title, url, type } = raw;
+  const raw = Object.fromEntries(Object.entries(record).filter(([name]) => name !== "secret"));
+  const { id, title, url, type } = record;
   const isId = typeof id === "number" || (typeof id === "string" && id !== "");
   if (!isId || typeof url !== "string" || typeof type !== "string") {
     throw new ManagementError(
@@ -97,4 +97,13 @@ function readBoolean(value: unknown): boolean | undefined {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether two texts name the same URL, however they spell it. */
+export function isSameUrl(one: string, other: string): boolean {
+  return normalized(one) === normalized(other);
+}
+
+function normalized(text: string): string {
+  return URL.canParse(text) ? new URL(text).href : text;
 }
