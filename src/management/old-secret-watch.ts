@@ -7,7 +7,7 @@ export interface OldSecretState {
 }
 
 /** How long the old secret must be quiet: twice as long as the gateway can retry, in milliseconds. */
-export const QUIET_MS = 72 * 3_600_000;
+const QUIET_MS = 72 * 3_600_000;
 
 /**
  * Compares how often the old secret has matched with an earlier look. Any match, a source that was restarted and has

@@ -65,6 +65,9 @@ const FINDINGS = {
 /** The stable codes of findings. A minor version may add codes. */
 export type FindingCode = keyof typeof FINDINGS;
 
+/** All codes. */
+export const FINDING_CODES = Object.keys(FINDINGS) as readonly FindingCode[];
+
 /** One thing that is wrong. */
 export interface WebhookFinding {
   /** Stable, so that code can branch on it. */

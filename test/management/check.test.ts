@@ -70,6 +70,16 @@ describe("a probe", () => {
     expect([...calls, ...handled]).toEqual([]);
   });
 
+  test("keeps no connection: a kept one would lead to the same replica each time", async () => {
+    const connections: (string | undefined)[] = [];
+    const { url } = await desk.server((req, res) => {
+      connections.push(req.headers.connection);
+      res.end();
+    });
+    await probeReceiver(url, { secret, type: "new_alarm" });
+    expect(connections).toEqual(["close"]);
+  });
+
   test.each([
     [200, "<html>", "unclear"],
     [200, '{"outcome":"handled"}', "unclear"],

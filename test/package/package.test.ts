@@ -295,6 +295,14 @@ describe("the testing kit", () => {
     expect(loaded.filter(holdsKit)).toEqual([]);
   });
 
+  test("no file that a receiver loads contains the management client", async () => {
+    const holdsClient = (file: string): boolean =>
+      /createManagementClient|proveSecret/.test(readFileSync(path.resolve(file), "utf8"));
+    expect((await filesOf(["/management"])).filter(holdsClient)).not.toEqual([]);
+    const receiving = RECEIVING.filter((subpath) => subpath !== "/management");
+    expect((await filesOf(receiving)).filter(holdsClient)).toEqual([]);
+  });
+
   test("the testing kit and the command line have the same dependencies as a receiver", () => {
     const { dependencies } = JSON.parse(
       readFileSync(path.join(esm.folder, "node_modules", NAME, "package.json"), "utf8"),

@@ -15,7 +15,7 @@ export interface RotationState {
 }
 
 /** The file beside the new secret that holds the state. */
-export function stateFileOf(nextFile: string): string {
+function stateFileOf(nextFile: string): string {
   return `${nextFile}.state.json`;
 }
 
