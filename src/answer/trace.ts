@@ -65,6 +65,18 @@ export function beginTrace(request: WebhookRequest): Trace {
   };
 }
 
+/** What the id of a probe of `/management` begins with. The gateway's own ids are UUIDs. */
+export const PROBE_ID_PREFIX = "probe-";
+
+/**
+ * Whether a request only asked whether its secret is known here. Its signature was good. It is no delivery, so no
+ * counter, alert or log line is about it.
+ */
+export function isSecretProbe({ id }: Trace, outcome: Outcome): boolean {
+  const isRefused = outcome === "stale" || outcome === "type_mismatch";
+  return isRefused && id?.startsWith(PROBE_ID_PREFIX) === true;
+}
+
 /** How a request ended. */
 export interface Ending {
   readonly outcome: Outcome;

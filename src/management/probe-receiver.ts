@@ -1,3 +1,4 @@
+import { PROBE_ID_PREFIX } from "../answer/trace.js";
 import { ConfigurationError } from "../common/errors.js";
 import type { WebhookType } from "../delivery/headers.js";
 import { signDelivery } from "../signature/sign-delivery.js";
@@ -60,7 +61,8 @@ const OUTCOME = /^[a-z][a-z_]{0,63}$/;
  * Asks a receiver whether it accepts a secret, without running anything there: the signature is good, but the
  * timestamp is an hour old, so a receiver of this library answers `STALE` if it knows the secret, and
  * `SIGNATURE_MISMATCH` if not. The body contradicts the type, so a receiver that tolerates the timestamp answers
- * `TYPE_MISMATCH`. No handler runs and nothing is claimed in any case.
+ * `TYPE_MISMATCH`. No handler runs, nothing is claimed, and the receiver neither logs nor counts an accepted probe. A
+ * refused one is a `signature_mismatch` like any other.
  *
  * Never rejects for an answer of any kind. Rejects with a `ConfigurationError` for an unusable secret or URL.
  */
@@ -70,7 +72,7 @@ export async function probeReceiver(
   options: ProbeOptions = {},
 ): Promise<ProbeAnswer> {
   const { now = Date.now } = options;
-  const id = `probe-${crypto.randomUUID()}`;
+  const id = PROBE_ID_PREFIX + crypto.randomUUID();
   const timestamp = Math.floor((now() - HOUR_MS) / 1000);
   const body = type === "new_alarm" ? '{"event":{}}' : '{"alarm":{}}';
   const signature = await signDelivery({ secret, id, timestamp, body });

@@ -27,7 +27,7 @@ export const rotate = createCommand({
   usage: "<url>",
   positionals: { min: 1, max: 1 },
   about: [
-    "1. Makes a new secret in --next-file. 2. You deploy [next, current] to every replica. 3. Probes prove that every replica accepts both; they run nothing there, and the receiver logs them as stale. 4. The gateway gets the new secret. 5. With --metrics, watches until the old secret has been quiet for 72 hours, then tells you to remove it.",
+    "1. Makes a new secret in --next-file. 2. You deploy [next, current] to every replica. 3. Probes prove that every replica accepts both; they run nothing there. 4. The gateway gets the new secret. 5. With --metrics, watches until the old secret has been quiet for 72 hours, then tells you to remove it.",
     "It can be stopped and started again at any time with the same options. The state is in a file beside --next-file.",
     "Exits 0 when the gateway has the new secret and, with --metrics, the old one may be removed; 1 if not.",
   ],
