@@ -37,7 +37,7 @@ export interface ProofProgress {
   readonly inARow: number;
   /** Instances that answered the last series of probes. */
   readonly instances: readonly string[];
-  /** The probe that ended the last row. */
+  /** The probe that ended the last row. Its `url` has no query, which may hold a token. */
   readonly refusal: (ProbeAnswer & { readonly url: string }) | undefined;
 }
 
@@ -130,7 +130,7 @@ export async function proveSecret(
       probes += 1;
       if (isAborted()) return false;
       if (answer.result === "accepted") row += 1;
-      else refusal = { url: at, ...answer };
+      else refusal = { url: at.replace(/[?#].*$/s, ""), ...answer };
       if (answer.instance !== undefined) named.add(answer.instance);
       options.onProbe?.({ inARow: row, instances: [...named], refusal });
       if (answer.result !== "accepted") return false;
