@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { createManagementClient, crmLogin } from "../../src/management/index.js";
+import { sampleAlarm } from "../../src/testing/index.js";
 import { runCommand, startCommand, type RunningCommand } from "../support/cli/cli-io.js";
 import { Desk } from "../support/management/desk.js";
 
@@ -30,10 +31,26 @@ test("gateway answers the routes, delivers to what is registered, and ends with 
     expect(await deliver(wrong)).toBe(422);
   }
   expect((await fetch(`${baseUrl}/desk/deliveries`)).status).toBe(422);
+  const alarm = JSON.stringify({ alarm: sampleAlarm() });
+  expect(await deliver(alarm)).toBe(202);
   expect(command.stdout()).not.toContain(secret);
   command.interrupt();
   expect(await command.exitCode).toBe(130);
   await expect(fetch(baseUrl)).rejects.toThrow();
+});
+
+test("gateway shows each delivery as a JSON line, also one that is lost", async () => {
+  const { command, baseUrl } = await start("--json", "--url-check", "none", "--history-off");
+  const { url } = await desk.server((_req, res) => res.writeHead(401).end());
+  const { token } = await crmLogin({ baseUrl, credentials: {} });
+  const client = createManagementClient({ baseUrl, token });
+  await client.webhooks.create({ title: "alarms", url, type: "delete_my_data_event" });
+  const body = '{"type":"delete_my_data_event"}';
+  await fetch(`${baseUrl}/desk/deliveries`, { method: "POST", body });
+  await command.says(/"end":"given_up","attempts":1/);
+  await expect(client.attempts.list(1)).rejects.toMatchObject({ code: "validation_failed" });
+  command.interrupt();
+  expect(await command.exitCode).toBe(130);
 });
 
 test("gateway has its switches as options, and JSON lines", async () => {

@@ -111,6 +111,15 @@ describe("a retry", () => {
     expect(seen).toHaveLength(1);
   });
 
+  test.each([
+    ["Thu, 01 Jan 1970 00:00:00 GMT", 0],
+    ["soon", undefined],
+  ])("reads the delay %j", async (delay, retryAfterMs) => {
+    const answer = { status: 429, headers: { "retry-after": delay } };
+    const { client } = scriptedClient([answer], { maxRetries: 0 });
+    await expect(client.webhooks.list()).rejects.toMatchObject({ code: "throttled", retryAfterMs });
+  });
+
   test("waits as long as the gateway asks", async () => {
     const answers = [{ status: 429, headers: { "retry-after": "1" } }, { json: [] }];
     const { client } = scriptedClient(answers);
@@ -209,6 +218,25 @@ describe("an update", () => {
       expect(seen).toEqual([]);
     },
   );
+});
+
+test("an answer without end, and one of more than 64 MiB, are refused", async () => {
+  const piece = new Uint8Array(1_048_576).fill(32);
+  let pulled = 0;
+  const endless = () =>
+    new Response(
+      new ReadableStream({
+        pull(to) {
+          pulled += 1;
+          to.enqueue(piece);
+        },
+      }),
+    );
+  const client = createManagementClient({
+    ...{ baseUrl, token: TOKEN, fetch: () => Promise.resolve(endless()) },
+  });
+  await expect(client.webhooks.get(7)).rejects.toMatchObject({ code: "unexpected_answer" });
+  expect(pulled).toBeLessThan(80);
 });
 
 test("no error holds the token, a secret or a password, however the gateway or fetch quotes them", async () => {

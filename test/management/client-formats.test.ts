@@ -188,7 +188,33 @@ describe("an error", () => {
   });
 });
 
+test("an error in a shape of its own says nothing, and breaks nothing", async () => {
+  const bodies = [
+    ...[null, "text", [], { error: {} }, { error: { details: "x" } }, { errors: [1, {}] }],
+    ...[{ errors: { url: 1 } }, { errors: "x" }, { error: { details: [null, { issue: "a" }] } }],
+  ];
+  for (const json of bodies) {
+    const { client } = scriptedClient([{ status: 422, json }]);
+    expect((await failure(client.webhooks.get(7))).code).toBe("validation_failed");
+  }
+});
+
+test("a list that is none, and pages that never end, are refused", async () => {
+  const { client } = scriptedClient([{ json: { data: {} } }]);
+  expect((await failure(client.webhooks.list())).code).toBe("unexpected_answer");
+  const nextPage = () => "/api/v1/webhooks";
+  const circle = scriptedClient([{ json: [] }], { nextPage });
+  expect((await failure(circle.client.webhooks.list())).code).toBe("incomplete_list");
+  const broken = scriptedClient([{ json: [] }], { nextPage: () => "http://[" });
+  expect((await failure(broken.client.webhooks.list())).code).toBe("incomplete_list");
+});
+
 describe("the login", () => {
+  test("refuses credentials that are no object", async () => {
+    const given = { baseUrl, credentials: "password" as unknown as Record<string, unknown> };
+    await expect(crmLogin(given)).rejects.toMatchObject({ name: "ConfigurationError" });
+  });
+
   test("passes other fields through and reads the session", async () => {
     const { fetch, seen } = scriptedGateway({
       json: { token: TOKEN, expires_at: "2026-10-09T11:00:00+00:00", expires_in: 3600 },

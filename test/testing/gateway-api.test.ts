@@ -184,6 +184,49 @@ describe("the switches", () => {
   });
 });
 
+describe("a wrong call", () => {
+  test.each([
+    ["PATCH", "webhook/1", 404],
+    ["GET", "accounts", 404],
+    ["POST", "webhook/1/requests", 404],
+    ["GET", "webhook/1/requests/9", 404],
+    ["GET", "webhook/9/requests", 404],
+    ["DELETE", "webhook/9", 404],
+    ["GET", "webhook/1", 200],
+  ])("%s %s is answered %i", async (method, route, status) => {
+    const api = apiOf();
+    await call(api, "POST", "webhook", fields);
+    expect((await call(api, method, route)).status).toBe(status);
+  });
+
+  test("names each field that is wrong", async () => {
+    const wrong = { title: 1, url: "ftp://x", type: "alarm", secret: " padded", is_active: "yes" };
+    const { status, json } = await call(apiOf(), "POST", "webhook", wrong);
+    expect(status).toBe(422);
+    const { details } = (json?.["error"] ?? {}) as { details: { field: string }[] };
+    expect(details.map(({ field }) => field)).toEqual([
+      ...["title", "url", "type", "secret", "is_active", "skip_ssl_verification"],
+      "enable_requests_history",
+    ]);
+    const api = apiOf();
+    for (const body of [undefined, 7, null]) {
+      expect((await call(api, "POST", "webhook", body)).status).toBe(422);
+    }
+    const numbers = { ...fields, is_active: "1", skip_ssl_verification: 0, secret: "" };
+    expect((await call(api, "POST", "webhook", numbers)).json).toMatchObject({
+      data: { is_active: true, skip_ssl_verification: false, has_secret: false },
+    });
+  });
+
+  test("of a webhook that shares its URL with one of the other type is none", async () => {
+    const api = apiOf({ attemptRecord: ({ deliveryId }) => ({ uuid: deliveryId }) });
+    await call(api, "POST", "webhook", fields);
+    const other = { ...fields, type: "delete_my_data_event" };
+    expect((await call(api, "POST", "webhook", other)).status).toBe(201);
+    expect((await call(api, "PUT", "webhook/2", { type: "new_alarm" })).status).toBe(422);
+  });
+});
+
 describe("the twin", () => {
   test("delivers to the webhooks that are registered, signed with the secret of the moment", async () => {
     const { api, client } = await desk.gateway({ retry: { firstDelayMs: 720_000 } });

@@ -37,7 +37,7 @@ export class Desk {
     const api = createGatewayApi({ clock: createScaledClock(3_600), ...options });
     const { url: baseUrl } = await api.listen();
     this.onClose(() => api.close());
-    const token = async () => (await crmLogin({ baseUrl, credentials: {} })).token;
+    const token = async () => (await crmLogin({ baseUrl, credentials: { user: "partner" } })).token;
     return { api, baseUrl, client: createManagementClient({ baseUrl, token, retryDelayMs: 1 }) };
   }
 
