@@ -12,5 +12,6 @@ export const webhooks = createCommandGroup({
   about: [
     "The gateway's address and a CRM token are in GATEWAY_BASE_URL and GATEWAY_CRM_TOKEN, or in the options --base-url, --token-file and --login-file.",
   ],
+  example: "webhooks check https://partner.example/webhooks --secret-file secret.txt",
   commands: [register, check, rotate, history, reconcile],
 });

@@ -14,10 +14,13 @@ export interface CommandGroup {
   readonly about: readonly string[];
   /** Their names begin with the name of the group. */
   readonly commands: readonly Command[];
+  /** What follows the name of the program in an example. */
+  readonly example: string;
 }
 
 /** Makes a command of a group. A `ManagementError` of its commands is a failure and no bug. */
-export function createCommandGroup({ name, summary, about, commands }: CommandGroup): Command {
+export function createCommandGroup(group: CommandGroup): Command {
+  const { name, summary, about, commands, example } = group;
   const shortNameOf = (command: Command): string => command.name.slice(name.length + 1);
   const help = ({ style, columns = 80 }: Output): string => {
     const rows = commands.map((one) => [shortNameOf(one), one.summary] as const);
@@ -31,7 +34,7 @@ export function createCommandGroup({ name, summary, about, commands }: CommandGr
       "",
       ...about.flatMap((paragraph) => [...wrap(paragraph, columns), ""]),
       style("bold", "Examples"),
-      `  npx ${PROGRAM} ${name} check --help`,
+      `  npx ${PROGRAM} ${example}`,
       "",
     ].join("\n");
   };
