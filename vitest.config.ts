@@ -83,6 +83,7 @@ export default defineConfig({
       ...nestProjects,
       nodeProject("stores"),
       nodeProject("inbox"),
+      nodeProject("management"),
       nodeProject("testing"),
       nodeProject("flawed"),
       nodeProject("cli"),

@@ -9,6 +9,7 @@ import { InFlightCount } from "./common/in-flight-count.js";
 import { within } from "./common/timers.js";
 import { readDeliveryHeaders } from "./delivery/headers.js";
 import { deadlineOf } from "./delivery/host-deadline.js";
+import { recoveredRequest } from "./delivery/recovered-delivery.js";
 import {
   isPost,
   isProbe,
@@ -112,13 +113,13 @@ export function createWebhookReceiver<Tx = never>(
       const headers = readDeliveryHeaders(request.headers);
       if (headers === undefined) return end(trace, malformed(request));
 
-      const authenticating = authenticate(keyring, headers, rawBody);
+      const authenticating = authenticate(trace.recovered ? undefined : keyring, headers, rawBody);
       const authenticity = "then" in authenticating ? await authenticating : authenticating;
       if (!authenticity.authentic) return end(trace, authenticity);
       const { id, type, timestampMs } = headers;
       trace.id = id;
       trace.type = type;
-      trace.timestampMs = timestampMs;
+      if (!trace.recovered) trace.timestampMs = timestampMs;
       trace.secretIndex = authenticity.secretIndex;
 
       const nowMs = now();
@@ -192,6 +193,7 @@ export function createWebhookReceiver<Tx = never>(
 
   const receiver: WebhookReceiver = {
     receive,
+    recover: (delivery) => receive(recoveredRequest(delivery, now)),
     async drain(drainOptions) {
       isDraining = true;
       const timeoutMs = drainTimeoutOf(drainOptions);

@@ -27,6 +27,7 @@ export function createReport(
     ...(eventType === undefined ? {} : { eventType }),
     ...(secretIndex === undefined ? {} : { secretIndex }),
     ...(takeover === undefined ? {} : { takeover }),
+    ...(trace.recovered ? { recovered: true } : {}),
     ...(!isLate && hasHungUp(trace) ? { disconnected: true } : {}),
     ...(lag === undefined ? {} : { lagMs: lag.lagMs }),
     ...(lag?.attempt === undefined ? {} : { attempt: lag.attempt }),

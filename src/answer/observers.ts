@@ -28,6 +28,8 @@ export interface OutcomeReport {
   readonly secretIndex?: number;
   /** True if an earlier run of this delivery ended without a result, so its effect may exist already. */
   readonly takeover?: boolean;
+  /** True if `receiver.recover` was called for it, and the gateway did not send it. */
+  readonly recovered?: true;
   /**
    * True in the second report of a delivery, which is made when the handler settles after
    * `handler_timeout`, or is given up after `handlerMaxMs`. `outcome` then says how the handler ended, and

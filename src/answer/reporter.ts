@@ -9,7 +9,7 @@ import { createReport } from "./create-report.js";
 import type { AuthenticDelivery, OutcomeReport } from "./observers.js";
 import { causesAndCommand } from "./outcome-causes.js";
 import { ruleOf, type Outcome, type OutcomeRule } from "./outcome.js";
-import type { Ending, Trace } from "./trace.js";
+import { isSecretProbe, type Ending, type Trace } from "./trace.js";
 
 /** The options of a receiver that decide what it answers and who learns of it. */
 export interface ReporterOptions {
@@ -58,9 +58,10 @@ export class Reporter {
     const answer = this.#answers[outcome];
     const response =
       retryAfterMs === undefined ? answer.response : delayedResponse(answer, retryAfterMs);
-    this.#options.tally.count(trace, outcome, response.status);
+    const isProbe = isSecretProbe(trace, outcome);
+    if (!isProbe) this.#options.tally.count(trace, outcome, response.status);
     if (response.status >= 300 && trace.record !== undefined) this.#logLastAttempt(trace, outcome);
-    const level = logger === false ? undefined : answer.rule.log;
+    const level = logger === false || isProbe ? undefined : answer.rule.log;
     const line = level === undefined ? undefined : this.#lineOf(ending, answer.rule, trace.id);
     const { observation } = trace;
     // Most requests need no report: they are handled, and there is no observer.
@@ -70,7 +71,7 @@ export class Reporter {
       observation?.end(report);
       if (onOutcome !== undefined) this.#observe(trace, onOutcome, report);
     }
-    if (onAuthenticDelivery !== undefined) this.#showAuthentic(trace, response);
+    if (onAuthenticDelivery !== undefined && !isProbe) this.#showAuthentic(trace, response);
     return response;
   }
 
@@ -149,9 +150,9 @@ export class Reporter {
 
   #showAuthentic(trace: Trace, { outcome, status }: WebhookResponse): void {
     const { onAuthenticDelivery, now } = this.#options;
-    const { request, id, type } = trace;
+    const { request, id, type, recovered } = trace;
     // Both are set only once the signature is good. Nothing unauthenticated may get past this line.
-    if (id === undefined || type === undefined) return;
+    if (id === undefined || type === undefined || recovered) return;
     const observed = ignoreFailure(() => {
       const receivedAt = new Date(now());
       return onAuthenticDelivery?.({ request, id, type, receivedAt, outcome, status });

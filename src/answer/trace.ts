@@ -1,5 +1,6 @@
 import type { Slot } from "../common/concurrency-limit.js";
 import type { HostDeadline } from "../delivery/host-deadline.js";
+import { isRecovered } from "../delivery/recovered-delivery.js";
 import type { WaitUntil, WebhookRequest } from "../delivery/request.js";
 import type { DurationRecorder, RequestObservation } from "./observers.js";
 import type { Outcome } from "./outcome.js";
@@ -7,6 +8,8 @@ import type { Outcome } from "./outcome.js";
 /** What is known of a request so far. Each step adds what it learns; the report is made from it. */
 export interface Trace {
   readonly request: WebhookRequest;
+  /** Whether it was recovered and not sent: no signature is asked of it. */
+  readonly recovered: boolean;
   /** When the request arrived, by `performance.now()`. */
   readonly startedAt: number;
   /** Bytes of the body that were received. */
@@ -15,7 +18,7 @@ export interface Trace {
   id: string | undefined;
   /** X-Webhook-Type, which is not signed. Undefined until the signature is good. */
   type: string | undefined;
-  /** X-Webhook-Timestamp in Unix milliseconds. */
+  /** X-Webhook-Timestamp in Unix milliseconds. NaN if it is not known. */
   timestampMs: number;
   /** The receiver's clock when the signature was good, in Unix milliseconds. NaN until then. */
   checkedAtMs: number;
@@ -43,6 +46,7 @@ export interface Trace {
 export function beginTrace(request: WebhookRequest): Trace {
   return {
     request,
+    recovered: isRecovered(request),
     startedAt: performance.now(),
     bytes: 0,
     id: undefined,
@@ -59,6 +63,18 @@ export function beginTrace(request: WebhookRequest): Trace {
     waitUntil: undefined,
     deadline: undefined,
   };
+}
+
+/** What the id of a probe of `/management` begins with. The gateway's own ids are UUIDs. */
+export const PROBE_ID_PREFIX = "probe-";
+
+/**
+ * Whether a request only asked whether its secret is known here. Its signature was good. It is no delivery, so no
+ * counter, alert or log line is about it.
+ */
+export function isSecretProbe({ id }: Trace, outcome: Outcome): boolean {
+  const isRefused = outcome === "stale" || outcome === "type_mismatch";
+  return isRefused && id?.startsWith(PROBE_ID_PREFIX) === true;
 }
 
 /** How a request ended. */

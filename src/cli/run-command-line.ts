@@ -7,16 +7,18 @@ import type { Command } from "./command.js";
 import type { CommandIo, Output } from "./terminal/command-io.js";
 import { doctor } from "./commands/doctor.js";
 import { explain } from "./commands/explain.js";
+import { gateway } from "./commands/gateway.js";
 import { listen } from "./commands/listen.js";
 import { replay } from "./commands/replay.js";
 import { send } from "./commands/send.js";
+import { webhooks } from "./commands/webhooks.js";
 import { EXIT, Interruption, UsageError } from "./exit.js";
 import { PROGRAM, columnsOf } from "./help-text.js";
 import { shownOption } from "./options/arguments.js";
 import { hintOf } from "./options/nearest-name.js";
 import { printableLine } from "./terminal/printable.js";
 
-const COMMANDS: readonly Command[] = [send, replay, doctor, listen, explain];
+const COMMANDS: readonly Command[] = [send, replay, doctor, listen, explain, webhooks, gateway];
 
 /** How long a command may take to close its servers and files after an interruption. */
 const CLOSING_MS = 3_000;

@@ -8,8 +8,9 @@ import { runHandler, type HandlerCall, type HandlerResult } from "./run-handler.
 /** Runs the handler of a delivery, observed if anyone observes it. Neither throws nor rejects. */
 export function runDelivery(
   { call, trace }: Delivery,
-  context: DeliveryContext,
+  given: DeliveryContext,
 ): ValueOrPromise<HandlerResult> {
+  const context = trace.recovered ? Object.assign(given, { recovered: true } as const) : given;
   const { observation, handlerDuration } = trace;
   if (observation === undefined) return timed(handlerDuration, call, context);
   const { id, type, takeover } = context;
@@ -17,7 +18,7 @@ export function runDelivery(
   const work = {
     ...({ kind: "delivery", id, type, takeover } as const),
     ...(eventType === undefined ? {} : { eventType }),
-    ...{ timestampMs: trace.timestampMs, bytes: trace.bytes },
+    ...{ timestampMs: context.timestamp.getTime(), bytes: trace.bytes },
   };
   return observation.run(work, () => timed(handlerDuration, call, context));
 }

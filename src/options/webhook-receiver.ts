@@ -1,4 +1,5 @@
 import type { WebhookResponse } from "../answer/answer.js";
+import type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
 import type { WebhookRequest } from "../delivery/request.js";
 import type { HealthOptions, ReceiverHealth } from "../telemetry/health.js";
 import type { DrainOptions, DrainResult } from "./options.js";
@@ -7,6 +8,12 @@ import type { DrainOptions, DrainResult } from "./options.js";
 export interface WebhookReceiver {
   /** Verifies one request, handles it once and resolves to the answer. Never rejects. */
   readonly receive: (request: WebhookRequest) => Promise<WebhookResponse>;
+  /**
+   * Handles a delivery that was lost, from the gateway's history of attempts: decodes it, claims its id, runs its handler.
+   * Its signature and its age are not checked, so call it only with what your own authenticated call of the gateway
+   * returned. An id that was handled before is `duplicate`. Bounded as `receive` is. Never rejects.
+   */
+  readonly recover: (delivery: RecoverableDelivery) => Promise<WebhookResponse>;
   /**
    * Refuses new deliveries (503) from now on. Resolves when all running deliveries have settled, including
    * those that were answered 503 after `handlerTimeoutMs`, but at the latest after `timeoutMs`. Each

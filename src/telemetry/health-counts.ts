@@ -1,5 +1,5 @@
 import { hasHungUp } from "../answer/create-report.js";
-import type { Ending, Trace } from "../answer/trace.js";
+import { isSecretProbe, type Ending, type Trace } from "../answer/trace.js";
 import { isLastAttempt } from "../records/delivery-lag.js";
 import { MinuteRing } from "./minute-ring.js";
 import { COLUMNS, EVENTS, OUTCOME_FACTS, RUNS, type Run } from "./outcome-facts.js";
@@ -58,16 +58,22 @@ export class HealthCounts {
   /** Called once per request, when its outcome is known. */
   note(trace: Trace, { outcome, unfinished }: Ending): void {
     const facts = outcome === "handled" ? HANDLED : OUTCOME_FACTS[outcome];
-    const { slot, checkedAtMs, type } = trace;
+    if (isSecretProbe(trace, outcome)) {
+      // It only shows that the secret is right.
+      this.#endRuns(OUTCOME_FACTS.stale.ends);
+      return;
+    }
+    const { slot, checkedAtMs, type, recovered } = trace;
     // A request that did not wait has just read the clock, which takes 1 % of a delivery.
     const nowMs =
       slot === undefined && checkedAtMs > 0 ? this.#seen(checkedAtMs) : this.readClock();
     this.ring.add(facts.column);
-    if (facts.isAuthentic) {
+    if (facts.isAuthentic && !recovered) {
       this.#times[AT.authentic] = nowMs;
       if (hasHungUp(trace)) this.ring.add(EVENTS.disconnected);
     }
-    if (facts.isDone && (type === "new_alarm" || type === "delete_my_data_event")) {
+    const isSent = facts.isDone && !recovered;
+    if (isSent && (type === "new_alarm" || type === "delete_my_data_event")) {
       this.#times[AT[type]] = nowMs;
     }
     const isSlow = slot !== undefined && nowMs - checkedAtMs > this.#slowMs;

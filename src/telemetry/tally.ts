@@ -91,8 +91,11 @@ export class Tally {
     tally.requests[outcome] += 1;
     if (hasHungUp(trace)) this.disconnected += 1;
     if (type === undefined) return;
-    tally.lastAuthenticMs = trace.checkedAtMs;
-    if (status < 300) tally.lastAcknowledgedMs = trace.checkedAtMs;
+    // A delivery that was recovered does not show that the gateway can reach this receiver.
+    if (!trace.recovered) {
+      tally.lastAuthenticMs = trace.checkedAtMs;
+      if (status < 300) tally.lastAcknowledgedMs = trace.checkedAtMs;
+    }
     if (secretIndex !== undefined) {
       tally.secretMatches[secretIndex] = (tally.secretMatches[secretIndex] ?? 0) + 1;
     }

@@ -47,6 +47,9 @@ export type { TwinAttempt, TwinDelivery, TwinEnd } from "./twin/twin-delivery.js
 export type { TwinEvent } from "./twin/twin-event.js";
 export type { TwinReport } from "./twin/twin-report.js";
 export type { TwinWebhook } from "./twin/twin-webhook.js";
+export { createGatewayApi, type GatewayApi } from "./gateway-api/gateway-api.js";
+export type { GatewayApiOptions, StoredAttempt } from "./gateway-api/api-options.js";
+export type { ApiAddress, ListeningApi } from "./gateway-api/api-server.js";
 export type { RetryOptions } from "./twin/retry-schedule.js";
 export type { Fault, FaultOptions } from "./twin/faults.js";
 export type { AttemptResult, UnlistedStatusRule } from "./twin/attempt-result.js";

@@ -11,7 +11,7 @@ import { runCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
-const COMMANDS = ["send", "replay", "doctor", "listen", "explain"];
+const COMMANDS = ["send", "replay", "doctor", "listen", "explain", "gateway"];
 const SECRET = "whsec_unknown_0123456789";
 
 describe("help", () => {
@@ -49,7 +49,10 @@ describe("help", () => {
 test.each([
   [["sned"], "unknown command sned, did you mean send?"],
   [["help", "doktor"], "unknown command doktor, did you mean doctor?"],
-  [["xyzzy"], "unknown command; the commands are send, replay, doctor, listen, explain, help\n"],
+  [
+    ["xyzzy"],
+    "unknown command; the commands are send, replay, doctor, listen, explain, webhooks, gateway, help\n",
+  ],
   [[SECRET], "unknown command; the commands are send"],
   [["help", SECRET], "unknown command; the commands are send"],
   [[`--secret:${SECRET}`, "send"], "the command comes first, then --secret\n"],

@@ -29,6 +29,7 @@ describe("the links", () => {
     ...["README.md", "SECURITY.md", "CONTRIBUTING.md", "examples/README.md"],
     ...["docs/testing.md", "docs/stores.md", "docs/faults.md", "docs/cloudflare.md"],
     "docs/monitoring.md",
+    "docs/management.md",
     ...["docs/frameworks.md", "docs/platforms.md", "docs/nestjs.md", "docs/aws-lambda.md"],
     "docs/monitoring.md",
   ])("the links of %s lead to existing targets in the repository", (file) => {

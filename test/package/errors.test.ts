@@ -6,6 +6,7 @@ import * as bullmq from "../../src/inbox/bullmq/index.js";
 import * as inbox from "../../src/inbox/index.js";
 import * as pgBoss from "../../src/inbox/pg-boss/index.js";
 import * as core from "../../src/index.js";
+import * as management from "../../src/management/index.js";
 import * as mysql from "../../src/stores/mysql/index.js";
 import * as cloudflare from "../../src/stores/cloudflare/index.js";
 import * as postgres from "../../src/stores/postgres/index.js";
@@ -30,6 +31,7 @@ const ENTRIES: Readonly<Record<string, object>> = {
   "…/inbox": inbox,
   "…/pg-boss": pgBoss,
   "…/bullmq": bullmq,
+  "…/management": management,
 };
 
 /** The codes of classes with one code per cause. */
@@ -55,6 +57,23 @@ const CODES: Readonly<Record<string, readonly string[]>> = {
     invalid_receiver: 1,
     unsupported_platform: 1,
   } satisfies Record<core.ConfigurationErrorCode, 1>),
+  ManagementError: Object.keys({
+    no_token: 1,
+    unauthorized: 1,
+    forbidden: 1,
+    not_found: 1,
+    conflict: 1,
+    validation_failed: 1,
+    throttled: 1,
+    server_error: 1,
+    unexpected_answer: 1,
+    incomplete_list: 1,
+    network: 1,
+    timeout: 1,
+    aborted: 1,
+    secret_required: 1,
+    update_not_applied: 1,
+  } satisfies Record<management.ManagementErrorCode, 1>),
   InvalidValueError: Object.keys({
     invalid_gateway_time: 1,
     invalid_delivery_id: 1,
@@ -131,8 +150,8 @@ test("every error class of the library is exported", () => {
     return Array.from(text.matchAll(/class (\w+) extends \w*Error\b/g), ([, name]) => name);
   });
   const exported = [...Object.values(ENTRIES), kit].flatMap(errorsOf).map(({ name }) => name);
-  // NotJudged never leaves the conformance suite.
-  expect(declared.filter((name) => name !== undefined && !exported.includes(name))).toEqual([
-    "NotJudged",
-  ]);
+  // ApiError never leaves the gateway on the desk, NotJudged the conformance suite.
+  expect(
+    declared.filter((name) => name !== undefined && !exported.includes(name)).toSorted(),
+  ).toEqual(["ApiError", "NotJudged"]);
 });

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { readMarkdown } from "../support/package/markdown.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 
-const MAX_ROOMS = 18;
+const MAX_ROOMS = 19;
 const MAX_LINES = 220;
 /** Files that are shorter than this, each an index, a type or a public entry. */
 const SHORT_LINES = 25;
@@ -74,7 +74,7 @@ test("no import of src/ and adapters/ is part of a circle", () => {
   expect(circles()).toEqual([]);
 });
 
-test("src/ and adapters/ have at most 18 rooms together", () => {
+test("src/ and adapters/ have at most 19 rooms together", () => {
   expect(new Set(SOURCES.map(roomOf)).size).toBeLessThanOrEqual(MAX_ROOMS);
 });
 

@@ -16,7 +16,7 @@ const SUBPATHS = [
   ...["", "/schemas", "/express", "/hono", "/node", "/fetch", "/adapter"],
   ...["/fastify", "/koa", "/nestjs", "/aws-lambda"],
   ...["/redis", "/postgres", "/sqlite", "/mysql", "/dynamodb", "/cloudflare"],
-  ...["/inbox", "/pg-boss", "/bullmq", "/opentelemetry"],
+  ...["/inbox", "/pg-boss", "/bullmq", "/opentelemetry", "/management"],
   "/testing",
 ];
 /** The entries that a receiver in production loads. */
@@ -93,6 +93,12 @@ const EXPORTS: Record<string, string[]> = {
     ...["deadDeliveries", "inbox"],
   ],
   "/opentelemetry": ["openTelemetry"],
+  "/management": [
+    ...["ManagementError", "attemptReader", "checkWebhooks", "createManagementClient"],
+    ...["createWebhookSecret", "crmLogin", "isOldSecretQuiet", "oldSecretMatches"],
+    ...["probeReceiver", "proveSecret", "reconcileDeliveries", "reconcileMetrics"],
+    ...["registerWebhooks", "rotateSecret", "watchOldSecret"],
+  ],
   "/testing": [
     "ALARM_EVENT_TYPES",
     "CaptureError",
@@ -101,6 +107,7 @@ const EXPORTS: Record<string, string[]> = {
     "FixtureError",
     "SendError",
     "TEST_SECRET",
+    "createGatewayApi",
     "createGatewayTwin",
     "createScaledClock",
     "createVirtualClock",
@@ -286,6 +293,14 @@ describe("the testing kit", () => {
     const loaded = await filesOf(RECEIVING);
     expect(loaded.length).toBeGreaterThanOrEqual(RECEIVING.length);
     expect(loaded.filter(holdsKit)).toEqual([]);
+  });
+
+  test("no file that a receiver loads contains the management client", async () => {
+    const holdsClient = (file: string): boolean =>
+      /createManagementClient|proveSecret/.test(readFileSync(path.resolve(file), "utf8"));
+    expect((await filesOf(["/management"])).filter(holdsClient)).not.toEqual([]);
+    const receiving = RECEIVING.filter((subpath) => subpath !== "/management");
+    expect((await filesOf(receiving)).filter(holdsClient)).toEqual([]);
   });
 
   test("the testing kit and the command line have the same dependencies as a receiver", () => {

@@ -19,7 +19,7 @@ import type {
   WebhooksTwinOptions,
 } from "./twin-options.js";
 import { reportOn, type TwinReport } from "./twin-report.js";
-import { checkTwinOptions } from "./twin-settings.js";
+import { checkTwinOptions, type TwinSettings } from "./twin-settings.js";
 
 /**
  * A twin of the gateway's sender, as `createGatewayTwin` makes it. `Delivered` is one delivery when the twin
@@ -81,7 +81,13 @@ export function createGatewayTwin(
 export function createGatewayTwin(
   options: GatewayTwinOptions,
 ): GatewayTwin<TwinDelivery | readonly TwinDelivery[]> {
-  const settings = checkTwinOptions(options);
+  return startTwin(checkTwinOptions(options));
+}
+
+/** Starts a twin. Each event goes to the webhooks that `settings.webhooks` has at that time. */
+export function startTwin(
+  settings: TwinSettings,
+): GatewayTwin<TwinDelivery | readonly TwinDelivery[]> {
   const { isSingle, webhooks, clock, seed, signal, timeoutMs, onAttempt, onDelivery } = settings;
   const random = createRandom(seed);
   const history: TwinAttempt[] = [];

@@ -73,3 +73,6 @@ function onlyWebhook(
   const sender = createSender(target, { timeoutMs, skipTlsVerification: skipSslVerification });
   return { title: "webhook", type: undefined, secret: keyOf(secret), sender };
 }
+
+/** The options of a twin, checked and with their defaults. */
+export type TwinSettings = ReturnType<typeof checkTwinOptions>;

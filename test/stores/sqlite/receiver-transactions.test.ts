@@ -36,6 +36,22 @@ describe("a receiver on sqliteTransactions", () => {
     expect(committed(folder)).toEqual({ effects: [...ids].sort(), keys: [...ids].sort() });
   });
 
+  it("recover on sqliteTransactions commits a lost delivery with its writes, once", async () => {
+    const store = sqliteTransactions({ database: openLedger(folder) });
+    const seen: unknown[] = [];
+    const receiver = transactionalReceiver(store, (context) => {
+      seen.push(context.recovered);
+      return writes(context.id)(context.tx);
+    });
+    const { body } = await delivery({ id: "lost" });
+    const lost = { id: "lost", type: "new_alarm", body: body as string };
+    const together = await Promise.all([receiver.recover(lost), receiver.recover(lost)]);
+    expect(together.map(({ outcome }) => outcome)).toEqual(["handled", "in_flight"]);
+    expect((await receiver.recover(lost)).outcome).toBe("duplicate");
+    expect(seen).toEqual([true]);
+    expect(committed(folder)).toEqual({ effects: ["lost"], keys: ["lost"] });
+  });
+
   it("a receiver on sqliteTransactions rolls a failed handler back and handles the next attempt", async () => {
     const store = sqliteTransactions({ database: openLedger(folder) });
     let attempt = 0;

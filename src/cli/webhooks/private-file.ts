@@ -1,0 +1,51 @@
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createWebhookSecret } from "../../management/probe-receiver.js";
+import { secretFault } from "../../signature/secrets.js";
+import { UsageError } from "../exit.js";
+import { fileReason } from "../options/read-input.js";
+
+/**
+ * Writes a file that only its owner can read (mode 600). A reader sees the old content or the new one, also if this
+ * process is killed meanwhile. Throws `UsageError` if it cannot be written.
+ */
+export async function writePrivateFile(option: string, path: string, text: string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  try {
+    // A file that is there would keep its mode.
+    await rm(temporary, { force: true });
+    await writeFile(temporary, text, { mode: 0o600, flag: "wx" });
+    await rename(temporary, path);
+  } catch (error) {
+    throw new UsageError(`--${option}: ${fileReason(error)}`);
+  }
+}
+
+/** The text of a file; undefined if there is none. Throws `UsageError` if it cannot be read. */
+export async function readIfThere(option: string, path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new UsageError(`--${option}: ${fileReason(error)}`);
+  }
+}
+
+/** A secret in a file. */
+export interface FiledSecret {
+  readonly secret: string;
+  readonly isNew: boolean;
+}
+
+/** The secret in a file. If there is no file, makes a secret and writes it there. */
+export async function secretInFile(option: string, path: string): Promise<FiledSecret> {
+  const known = await readIfThere(option, path);
+  if (known === undefined) {
+    const secret = createWebhookSecret();
+    await writePrivateFile(option, path, `${secret}\n`);
+    return { secret, isNew: true };
+  }
+  const secret = known.replace(/\r?\n$/, "");
+  const fault = secretFault(secret);
+  if (fault !== undefined) throw new UsageError(`--${option}: the secret in it ${fault}`);
+  return { secret, isNew: false };
+}

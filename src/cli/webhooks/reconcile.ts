@@ -1,0 +1,163 @@
+import { pathToFileURL } from "node:url";
+import type { AttemptReader } from "../../management/attempt-reader.js";
+import {
+  reconcileDeliveries,
+  reconcileMetrics,
+  type MissingDelivery,
+  type ReconcileReport,
+} from "../../management/reconcile.js";
+import type { WebhookReceiver } from "../../options/webhook-receiver.js";
+import { parseGatewayTime } from "../../records/gateway-time.js";
+import { createCommand } from "../command.js";
+import { EXIT, UsageError } from "../exit.js";
+import { fileReason, readInput } from "../options/read-input.js";
+import { JSON_OPTION } from "../options/shared-options.js";
+import { readTargetUrl } from "../options/target-url.js";
+import type { CommandIo } from "../terminal/command-io.js";
+import { printableLine, writeJson } from "../terminal/printable.js";
+import { renderTable, type Cell } from "../terminal/table.js";
+import { FIELDS_OPTION, noFields, readerOf } from "./attempt-fields.js";
+import { writeResult } from "./report-lines.js";
+import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
+
+/** Finds deliveries that were lost, and recovers them. */
+export const reconcile = createCommand({
+  name: "webhooks reconcile",
+  summary: "finds deliveries that were lost, and recovers them",
+  usage: "<url>",
+  positionals: { min: 1, max: 1 },
+  about: [
+    "Lists the deliveries to the URL whose attempts were never answered 2xx, without those that you know as handled: --completed, or the module's isCompleted. The gateway does not document the fields of an attempt: --fields says where they are.",
+    "With --module and --recover, your receiver handles what the gateway gave up and stores the body of: each id once, as any delivery. The module exports `receiver`, and may export `readAttempt` and `isCompleted`; it must not start a server.",
+    "Exits 0 when nothing is lost and everything could be read, 1 if not. A delivery that the gateway may still send does not count as lost.",
+  ],
+  options: {
+    since: {
+      kind: "text",
+      value: "<time>",
+      help: "How far back: 90m, 24h, 7d, or a date such as 2026-10-09T00:00:00Z. Required.",
+    },
+    ...FIELDS_OPTION,
+    completed: {
+      kind: "text",
+      value: "<file>",
+      help: "Ids that were handled, one a line: a query of your store. - for standard input.",
+    },
+    module: { kind: "text", value: "<file>", help: "A JavaScript module with your receiver." },
+    recover: { kind: "flag", help: "Handles the lost deliveries. Needs --module." },
+    prometheus: {
+      kind: "flag",
+      help: "Writes metrics for a textfile collector, and nothing else to standard output.",
+    },
+    ...GATEWAY_OPTIONS,
+    json: JSON_OPTION,
+  },
+  examples: [
+    {
+      does: "What was lost in a day",
+      command: `webhooks reconcile https://partner.example/webhooks --since 24h \\
+    --fields deliveryId=delivery_id,status=status,at=created_at`,
+    },
+  ],
+  async run(io, values, [given = ""]) {
+    const url = readTargetUrl(given);
+    const since = sinceOf(values.since);
+    const { fields, completed, module: file, recover, json, prometheus } = values;
+    if (json && prometheus) throw new UsageError("--json and --prometheus exclude each other");
+    const user = file === undefined ? {} : await moduleIn(file);
+    if (recover && user.receiver === undefined) {
+      throw new UsageError("--recover needs --module with a module that exports receiver");
+    }
+    const readAttempt = fields === undefined ? user.readAttempt : readerOf(fields);
+    if (readAttempt === undefined) throw noFields();
+    const known = completed === undefined ? undefined : await idsIn(io, completed);
+    const client = await connectToGateway(io, values);
+    const report = await reconcileDeliveries(client, {
+      ...{ url: url.href, since, readAttempt, signal: io.signal },
+      isCompleted: async (id) => known?.has(id) === true || (await user.isCompleted?.(id)) === true,
+      recover: recover ? user.receiver?.recover : undefined,
+    });
+    // What a handler started may not be over yet.
+    if (recover) await user.receiver?.drain();
+    const passed = hasPassed(report);
+    if (json) writeJson(io.out, { ...report, withoutHistory: idsOf(report), passed });
+    else if (prometheus) io.out.write(reconcileMetrics(report));
+    else describe(io, report, passed);
+    return passed ? EXIT.passed : EXIT.failed;
+  },
+});
+
+/** What the user's module exports. */
+interface UserModule {
+  readonly receiver?: WebhookReceiver;
+  readonly readAttempt?: AttemptReader;
+  readonly isCompleted?: (id: string) => unknown;
+}
+
+async function moduleIn(file: string): Promise<UserModule> {
+  try {
+    return (await import(pathToFileURL(file).href)) as UserModule;
+  } catch (error) {
+    const { code, name } = Object(error) as { code?: unknown; name?: unknown };
+    throw new UsageError(`--module cannot be loaded: ${fileReason({ code: code ?? name })}`);
+  }
+}
+
+async function idsIn(io: CommandIo, path: string): Promise<ReadonlySet<string>> {
+  const text = new TextDecoder().decode(await readInput(io, path));
+  return new Set(text.split(/\s+/).filter((id) => id !== ""));
+}
+
+function sinceOf(given: string | undefined): Date {
+  const [, count, unit] = /^([0-9]{1,6})([mhd])$/.exec(given ?? "") ?? [];
+  const units = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+  if (unit !== undefined) {
+    return new Date(Date.now() - Number(count) * units[unit as keyof typeof units]);
+  }
+  try {
+    return parseGatewayTime(given ?? "");
+  } catch {
+    throw new UsageError("--since must be 90m, 24h, 7d or a date such as 2026-10-09T00:00:00Z");
+  }
+}
+
+function hasPassed({ missing, unreadable, withoutHistory }: ReconcileReport): boolean {
+  const isLost = missing.some(({ isGivenUp }) => isGivenUp);
+  return !isLost && unreadable === 0 && withoutHistory.length === 0;
+}
+
+function idsOf({ withoutHistory }: ReconcileReport): readonly string[] {
+  return withoutHistory.map(({ id }) => id);
+}
+
+function describe({ out }: CommandIo, report: ReconcileReport, passed: boolean): void {
+  const { missing, recovered, completed, attempts, unreadable } = report;
+  const rows = [...missing, ...recovered];
+  if (rows.length > 0) {
+    const columns = [
+      ...[{ title: "Delivery" }, { title: "Type", isFlexible: true }],
+      ...[{ title: "Last (UTC)" }, { title: "Result" }],
+    ];
+    out.write(`${renderTable(columns, rows.map(cellsOf), out).join("\n")}\n\n`);
+  }
+  const lost = missing.filter(({ isGivenUp }) => isGivenUp).length;
+  const parts = [
+    `${lost} lost`,
+    `${missing.length - lost} may come again`,
+    `${recovered.length} recovered`,
+    `${completed} handled before`,
+    `${attempts} attempts read`,
+    ...(unreadable === 0 ? [] : [`${unreadable} attempts cannot be read: correct --fields`]),
+    ...idsOf(report).map((id) => `webhook ${printableLine(id)} stores no history`),
+  ];
+  writeResult(out, passed, parts.join(", "));
+}
+
+function cellsOf(delivery: MissingDelivery): readonly Cell[] {
+  const { deliveryId, type, lastAt, lastStatus, isGivenUp, recovered } = delivery;
+  const result = recovered ?? `${isGivenUp ? "lost" : "retrying"} (${lastStatus ?? "–"})`;
+  return [
+    ...[deliveryId, printableLine(type), lastAt.toISOString().slice(5, 16)],
+    { text: result, format: recovered === "handled" ? "green" : isGivenUp ? "red" : "dim" },
+  ];
+}

@@ -1,0 +1,153 @@
+import { rotateSecret } from "../../management/rotate-secret.js";
+import { proveSecret, type SecretProof } from "../../management/prove-secret.js";
+import { createCommand } from "../command.js";
+import { EXIT, UsageError } from "../exit.js";
+import { SECRET_OPTIONS, readSecrets } from "../options/secret-source.js";
+import { JSON_OPTION } from "../options/shared-options.js";
+import { readTargetUrl, shownUrl } from "../options/target-url.js";
+import { printableLine, writeJson } from "../terminal/printable.js";
+import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
+import { watchUntilQuiet } from "./old-secret.js";
+import { secretInFile } from "./private-file.js";
+import {
+  describeFailedProof,
+  PROOF_OPTIONS,
+  proofOptionsOf,
+  TYPE_OPTION,
+} from "./proof-options.js";
+import { writeResult } from "./report-lines.js";
+import { readRotation, writeRotation, type RotationState } from "./rotation-state.js";
+
+const DAY_S = 86_400;
+
+/** Gives the gateway and the receivers a new secret. */
+export const rotate = createCommand({
+  name: "webhooks rotate",
+  summary: "gives the gateway a new secret, and loses no delivery",
+  usage: "<url>",
+  positionals: { min: 1, max: 1 },
+  about: [
+    "1. Makes a new secret in --next-file. 2. You deploy [next, current] to every replica. 3. Probes prove that every replica accepts both; they run nothing there. 4. The gateway gets the new secret. 5. With --metrics, watches until the old secret has been quiet for 72 hours, then tells you to remove it.",
+    "It can be stopped and started again at any time with the same options. The state is in a file beside --next-file.",
+    "Exits 0 when the gateway has the new secret and, with --metrics, the old one may be removed; 1 if not.",
+  ],
+  options: {
+    "next-file": {
+      kind: "text",
+      value: "<file>",
+      help: "The new secret, readable by you alone. It is made if the file is missing. Required.",
+    },
+    type: TYPE_OPTION,
+    metrics: {
+      kind: "list",
+      value: "<url>",
+      help: "The metrics of a replica in the text format of Prometheus. Give one for each replica.",
+    },
+    quiet: {
+      kind: "whole",
+      value: "<s>",
+      help: "How long the old secret must be quiet. Seconds.",
+      min: 1,
+      max: 365 * DAY_S,
+      fallback: 3 * DAY_S,
+    },
+    "look-every": {
+      kind: "whole",
+      value: "<s>",
+      help: "The pause between two looks at the metrics. Seconds.",
+      min: 1,
+      max: DAY_S,
+      fallback: 60,
+    },
+    once: {
+      kind: "flag",
+      help: "Looks at the metrics once, and exits 1 if it is too early. For a cron job.",
+    },
+    ...PROOF_OPTIONS,
+    ...GATEWAY_OPTIONS,
+    ...SECRET_OPTIONS,
+    json: JSON_OPTION,
+  },
+  examples: [
+    {
+      does: "The current secret in GATEWAY_WEBHOOK_SECRET",
+      command: "webhooks rotate https://partner.example/webhooks --next-file next.txt",
+    },
+  ],
+  async run(io, values, [given = ""]) {
+    const url = readTargetUrl(given);
+    const { json, timeout: timeoutMs, metrics, once } = values;
+    const nextFile = values["next-file"];
+    if (nextFile === undefined)
+      throw new UsageError("--next-file is missing: a file for the new secret");
+    for (const one of metrics) readTargetUrl(one);
+    const [current, ...more] = await readSecrets(io, values);
+    if (more.length > 0) throw new UsageError("several secrets given: --secret is the current one");
+    const proofOptions = proofOptionsOf(io, values);
+    const client = await connectToGateway(io, values);
+    const say = (text: string): void => {
+      if (!json) io.out.write(`${text}\n`);
+    };
+    const conclude = (passed: boolean, sentence: string): void => {
+      if (!json) writeResult(io.out, passed, sentence);
+    };
+    const end = (passed: boolean, facts: object): number => {
+      if (json) writeJson(io.out, { url: shownUrl(url), ...facts, passed });
+      return passed ? EXIT.passed : EXIT.failed;
+    };
+    const refuse = (proof: SecretProof): number => {
+      if (!json) describeFailedProof(io, proof);
+      return end(false, { result: "not_accepted", proof });
+    };
+
+    let state = await readRotation(nextFile, url.href);
+    const { secret: next, isNew } = await secretInFile("next-file", nextFile);
+    const shownFile = printableLine(nextFile);
+    say(`1/5 ${isNew ? "A new secret is" : "The new secret is"} in ${shownFile}`);
+    if (state === undefined) {
+      say(`2/5 Deploy [next, current] to every replica. Waiting up to ${values.wait} s …`);
+      if (current === undefined) say("    The current secret is not given, so it is not proven.");
+      let isProven = false;
+      const result = await rotateSecret(client, {
+        ...{ ...proofOptions, url: url.href, next, current },
+        onSwitch: ({ id, type }) => {
+          if (!isProven) say("3/5 Every replica accepts the secrets");
+          isProven = true;
+          say(`4/5 Giving webhook ${printableLine(id)} (${printableLine(type)}) the new secret`);
+        },
+      });
+      if (result.result === "not_accepted") return refuse(result.proof);
+      state = { version: 1, url: url.href, switchedAtMs: Date.now() };
+      await writeRotation(nextFile, state);
+    } else {
+      // The watch means nothing if the new secret was lost at the receivers.
+      const proof = await proveSecret(url.href, [next], { ...proofOptions, waitMs: 0, inARow: 1 });
+      if (proof.result !== "accepted") return refuse(proof);
+      say("4/5 The gateway has the new secret since an earlier run");
+    }
+    if (metrics.length === 0) {
+      say("5/5 Keep both secrets at the receivers. Run this again with --metrics, or");
+      say("    remove the old one when gateway_webhook_secret_matches_total of its index");
+      say("    has not moved for 72 hours.");
+      return end(true, { result: "switched" });
+    }
+
+    say(`5/5 Watching until the old secret has been quiet for ${values.quiet} s …`);
+    const switched: RotationState = state;
+    const isQuiet = await watchUntilQuiet(state.watch, {
+      ...{ urls: metrics, once, timeoutMs, signal: io.signal },
+      ...{ quietMs: values.quiet * 1_000, intervalMs: values["look-every"] * 1_000 },
+      onLook: (watch) => {
+        state = { ...switched, watch };
+        return writeRotation(nextFile, state);
+      },
+    });
+    if (!isQuiet) {
+      conclude(false, "The old secret was in use lately, or a replica gave no metrics.");
+      return end(false, { result: "old_secret_in_use", watch: state.watch });
+    }
+    await writeRotation(nextFile, { ...state, finishedAtMs: Date.now() });
+    conclude(true, "The old secret is quiet: remove it from the receivers now.");
+    return end(true, { result: "finished" });
+  },
+});

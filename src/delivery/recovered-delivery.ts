@@ -1,0 +1,48 @@
+import type { WebhookRequest } from "./request.js";
+
+/** A delivery that was lost, as the gateway's history of attempts has it. */
+export interface RecoverableDelivery {
+  /** X-Webhook-Id. */
+  readonly id: string;
+  /** The type of the webhook. */
+  readonly type: string;
+  /** The body; a string is taken as UTF-8. */
+  readonly body: Uint8Array | string;
+  /** As in `WebhookRequest`. */
+  readonly waitUntil?: WebhookRequest["waitUntil"];
+}
+
+/** Not a mark on the request, which could be copied: no signature is asked of these. */
+const recovered = new WeakSet<WebhookRequest>();
+
+/** The request of a delivery that is recovered. Never throws. */
+export function recoveredRequest(delivery: RecoverableDelivery, now: () => number): WebhookRequest {
+  const request = requestOf(delivery, now);
+  recovered.add(request);
+  return request;
+}
+
+/** Whether a request was made by `recoveredRequest`. Never throws. */
+export function isRecovered(request: WebhookRequest): boolean {
+  return recovered.has(request);
+}
+
+function requestOf(delivery: RecoverableDelivery, now: () => number): WebhookRequest {
+  try {
+    const { id, type, body, waitUntil } = delivery;
+    const named = { "x-webhook-id": id, "x-webhook-type": type };
+    return { headers: { ...named, "x-webhook-timestamp": timestampOf(now) }, body, waitUntil };
+  } catch {
+    // Without headers it is `malformed`.
+    return { headers: {}, body: "" };
+  }
+}
+
+/** A clock that fails is reported by the receiver, which reads it too. */
+function timestampOf(now: () => number): string {
+  try {
+    return String(Math.floor(now() / 1000));
+  } catch {
+    return "0";
+  }
+}

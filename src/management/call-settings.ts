@@ -1,0 +1,104 @@
+import { ConfigurationError } from "../common/errors.js";
+import { integerOption } from "../common/option-checks.js";
+import { MAX_TIMER_MS } from "../common/timers.js";
+
+/** The date that opts into standardized responses (GATEWAY.md, "Versioning", rule 2). */
+const STANDARD_VERSION = "2026-06-12";
+
+/** Options of everything that calls the gateway. */
+export interface ConnectionOptions {
+  /**
+   * The gateway's address, `{base_url}` of its document: `https://gateway.example` or a URL with a path. An `http`
+   * or `https` URL without user, password and query.
+   */
+  readonly baseUrl: string;
+  /**
+   * The header `X-API-Version`. Default `"2026-06-12"`, the standardized format; `false` sends none. Both formats are
+   * read in any case.
+   */
+  readonly apiVersion?: string | false | undefined;
+  /** How long one request waits for its whole answer. Milliseconds, from 1 to 2 147 483 647, default 15 000. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * How many times a call is repeated at most. A GET is repeated after a network error, a time-out, throttling and 5xx.
+   * Any other call is repeated only after throttling and 503, if the answer names a delay. From 0 to 10, default 3.
+   */
+  readonly maxRetries?: number | undefined;
+  /**
+   * The delay before the first repetition, if the answer names none. It doubles each time, with jitter, up to a minute.
+   * Milliseconds, from 1 to 60 000, default 500.
+   */
+  readonly retryDelayMs?: number | undefined;
+  /** Ends all calls when it aborts. */
+  readonly signal?: AbortSignal | undefined;
+  /** Makes the requests. Default the global `fetch`. Your own can set a proxy or certificates. */
+  readonly fetch?: FetchFunction | undefined;
+}
+
+/** The part of `fetch` that is used. */
+export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>;
+
+/** The names of `ConnectionOptions`. */
+export const CONNECTION_OPTION_NAMES = [
+  ...["baseUrl", "apiVersion", "timeoutMs", "maxRetries", "retryDelayMs", "signal", "fetch"],
+] as const;
+
+/** Connection options, checked and with their defaults. */
+export interface CallSettings {
+  /** Ends with a slash, so that paths are resolved below it. */
+  readonly baseUrl: URL;
+  readonly apiVersion: string | undefined;
+  readonly timeoutMs: number;
+  readonly maxRetries: number;
+  readonly retryDelayMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly fetch: FetchFunction;
+}
+
+/** Checks the options of a connection. Throws `ConfigurationError`. */
+export function checkConnection(options: ConnectionOptions): CallSettings {
+  const { apiVersion = STANDARD_VERSION, signal, fetch = globalThis.fetch } = options;
+  if (typeof fetch !== "function") throw invalid("fetch must be a function");
+  if (apiVersion !== false && !/^[\x21-\x7e]+$/.test(apiVersion)) {
+    throw invalid("apiVersion must be a version such as 2026-06-12, or false");
+  }
+  return {
+    baseUrl: baseUrlOf(options.baseUrl),
+    apiVersion: apiVersion === false ? undefined : apiVersion,
+    timeoutMs: timeoutOption(options.timeoutMs),
+    maxRetries: integerOption("maxRetries", options.maxRetries, { fallback: 3, min: 0, max: 10 }),
+    retryDelayMs: integerOption("retryDelayMs", options.retryDelayMs, {
+      ...{ fallback: 500, min: 1, max: 60_000 },
+    }),
+    signal,
+    // Called as a plain function: the global one refuses another `this`.
+    fetch: (url, init) => fetch(url, init),
+  };
+}
+
+/** The option `timeoutMs` of a single request. Throws `ConfigurationError`. */
+export function timeoutOption(timeoutMs: number | undefined): number {
+  const bounds = { fallback: 15_000, min: 1, max: MAX_TIMER_MS };
+  return integerOption("timeoutMs", timeoutMs, bounds);
+}
+
+/** An http or https URL. Throws `ConfigurationError`, which does not repeat it: it may hold a password. */
+export function httpUrlOf(name: string, given: string): URL {
+  const url = typeof given === "string" && URL.canParse(given) ? new URL(given) : undefined;
+  const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
+  if (url === undefined || !isHttp || url.username !== "" || url.password !== "") {
+    throw invalid(`${name} must be an http or https URL without user and password`);
+  }
+  return url;
+}
+
+function baseUrlOf(given: string): URL {
+  const url = httpUrlOf("baseUrl", given);
+  if (url.search !== "" || url.hash !== "") throw invalid("baseUrl must have no query");
+  if (!url.pathname.endsWith("/")) url.pathname += "/";
+  return url;
+}
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError("invalid_option", message);
+}

@@ -1,0 +1,134 @@
+import { ownOptions } from "../common/option-checks.js";
+import type { WebhookType } from "../delivery/headers.js";
+import type { ManagementClient } from "./client.js";
+import { finding, type WebhookFinding } from "./webhook-findings.js";
+import { ManagementError } from "./management-error.js";
+import {
+  PROBE_OPTION_NAMES,
+  probeReceiver,
+  statusOfGet,
+  type ProbeOptions,
+} from "./probe-receiver.js";
+import { createWebhookSecret } from "./probe-receiver.js";
+import { typesOption } from "./prove-secret.js";
+import { isSameUrl, type Webhook } from "./webhook.js";
+
+/** Options of `checkWebhooks`. */
+export interface CheckOptions extends ProbeOptions {
+  /** The receiver's URL. */
+  readonly url: string;
+  /** The webhook types that the receiver handles. Default both. */
+  readonly types?: readonly WebhookType[] | undefined;
+  /** The secret in use. Without it the receiver is only asked whether it answers a GET. */
+  readonly secret?: string | undefined;
+}
+
+/** The result of a check. */
+export interface WebhookCheck {
+  /** What is wrong. Empty if everything is as it should be. */
+  readonly findings: readonly WebhookFinding[];
+  /** The webhooks that the gateway listed. Empty if it did not. */
+  readonly webhooks: readonly Webhook[];
+}
+
+/**
+ * Checks that deliveries can arrive: that each type has exactly one active webhook, at the receiver's URL, with a
+ * secret, TLS verified and history on, and that the receiver answers there and accepts the secret. It changes nothing.
+ *
+ * Rejects with a `ManagementError` if the gateway cannot be asked, and with a `ConfigurationError` for an invalid
+ * option.
+ */
+export async function checkWebhooks(
+  client: ManagementClient,
+  options: CheckOptions,
+): Promise<WebhookCheck> {
+  const names = ["url", "types", "secret", ...PROBE_OPTION_NAMES];
+  const own = ownOptions("checkWebhooks", options, names);
+  const { url, signal } = own;
+  const types = typesOption(own.types);
+  const [listed, ofReceiver] = await Promise.all([
+    listedBy(client, signal),
+    findingsOfReceiver(own, types),
+  ]);
+  if (listed === undefined) {
+    return { findings: [finding("webhooks_not_available"), ...ofReceiver], webhooks: [] };
+  }
+  const unwanted = listed
+    .filter((one) => isSameUrl(one.url, url) && !types.some((type) => type === one.type))
+    .map((one) => finding("unexpected_type", one));
+  const ofTypes = types.flatMap((type) => findingsOfType(type, url, listed));
+  return { findings: [...ofTypes, ...unwanted, ...ofReceiver], webhooks: listed };
+}
+
+/** Undefined if the gateway has no webhooks for this client. */
+async function listedBy(
+  client: ManagementClient,
+  signal: AbortSignal | undefined,
+): Promise<readonly Webhook[] | undefined> {
+  try {
+    return await client.webhooks.list({ signal });
+  } catch (error) {
+    const isOff =
+      error instanceof ManagementError && ["forbidden", "not_found"].includes(error.code);
+    if (isOff) return undefined;
+    throw error;
+  }
+}
+
+function findingsOfType(
+  type: WebhookType,
+  url: string,
+  listed: readonly Webhook[],
+): readonly WebhookFinding[] {
+  const ofType = listed.filter((one) => one.type === type);
+  const ours = ofType.filter((one) => isSameUrl(one.url, url));
+  const others = ofType.filter((one) => !ours.includes(one) && one.is_active !== false);
+  const missing =
+    ours.length > 0
+      ? []
+      : others.length > 0
+        ? others.map((one) => finding("other_url", one))
+        : [finding("missing_webhook", { type })];
+  const [, ...more] = ours;
+  return [
+    ...missing,
+    ...ours.flatMap(findingsOfWebhook),
+    ...(ours.length > 0 ? others : []).map((one) => finding("second_webhook", one)),
+    ...more.map((one) => finding("second_webhook", one)),
+  ];
+}
+
+/** A field that the gateway leaves out, or writes in an unknown way, is a finding too. */
+function findingsOfWebhook(webhook: Webhook): readonly WebhookFinding[] {
+  const { is_active, has_secret, skip_ssl_verification, enable_requests_history } = webhook;
+  return [
+    ...(is_active === true ? [] : [finding("inactive", webhook)]),
+    ...(has_secret === true ? [] : [finding("no_secret", webhook)]),
+    ...(skip_ssl_verification === false ? [] : [finding("tls_not_verified", webhook)]),
+    ...(enable_requests_history === true ? [] : [finding("history_off", webhook)]),
+  ];
+}
+
+async function findingsOfReceiver(
+  options: CheckOptions,
+  types: readonly WebhookType[],
+): Promise<readonly WebhookFinding[]> {
+  const { url, secret } = options;
+  const status = await statusOfGet(url, options);
+  if (status === undefined) return [finding("receiver_unreachable")];
+  const refusesGet = status < 200 || status > 299 ? [finding("receiver_refuses_get")] : [];
+  if (secret === undefined) return refusesGet;
+  // One, and before the others: the receiver counts it as a mismatch, and an accepted probe ends a run of those.
+  const [first = "new_alarm"] = types;
+  const control = await probeReceiver(url, { secret: createWebhookSecret(), type: first }, options);
+  if (control.result === "accepted") return [...refusesGet, finding("accepts_any_secret")];
+  if (control.result !== "refused") return [...refusesGet, finding("receiver_unclear")];
+  const ofTypes = await Promise.all(
+    types.map(async (type) => {
+      const { result } = await probeReceiver(url, { secret, type }, options);
+      if (result === "accepted") return [];
+      return [finding(result === "refused" ? "other_secret" : "receiver_unclear", { type })];
+    }),
+  );
+  return [...refusesGet, ...ofTypes.flat()];
+}

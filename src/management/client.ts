@@ -1,0 +1,150 @@
+import { ConfigurationError } from "../common/errors.js";
+import { ownOptions } from "../common/option-checks.js";
+import { secretFault } from "../signature/secrets.js";
+import {
+  checkConnection,
+  CONNECTION_OPTION_NAMES,
+  type ConnectionOptions,
+} from "./call-settings.js";
+import { GatewayCalls } from "./gateway-calls.js";
+import { listAll, type NextPage } from "./list-pages.js";
+import { TokenSource, type TokenOption } from "./token-source.js";
+import { updateWebhook, type UpdateOptions } from "./update-webhook.js";
+import {
+  NEW_WEBHOOK_NAMES,
+  readWebhook,
+  type NewWebhook,
+  type Webhook,
+  type WebhookChanges,
+} from "./webhook.js";
+
+/** Options of `createManagementClient`. */
+export interface ManagementClientOptions extends ConnectionOptions {
+  /**
+   * The CRM token, or a function that logs in and returns one. The function is called for the first call, and again
+   * once for a call that is answered 401.
+   */
+  readonly token: TokenOption;
+  /** How to find the next page of a list. Default none: a list that names one is an error, `incomplete_list`. */
+  readonly nextPage?: NextPage | undefined;
+}
+
+/** Options of a single call. */
+export interface CallOptions {
+  /** Ends the call when it aborts. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The gateway's webhook routes. Every method rejects with a `ManagementError`. */
+export interface ManagementClient {
+  readonly webhooks: {
+    /**
+     * Creates a webhook. After `network` or `timeout` it may exist: list them before you try again. Rejects with a
+     * `ConfigurationError` for an unusable secret.
+     */
+    create(webhook: NewWebhook, options?: CallOptions): Promise<Webhook>;
+    /** All webhooks of the client. */
+    list(options?: CallOptions): Promise<readonly Webhook[]>;
+    get(id: string | number, options?: CallOptions): Promise<Webhook>;
+    /**
+     * Updates a webhook: reads it, sends all of it with `changes`, reads it again and compares. The gateway does not
+     * document whether an update without the secret keeps the secret, so `changes` must have it.
+     */
+    update(id: string | number, changes: WebhookChanges, options?: UpdateOptions): Promise<Webhook>;
+    delete(id: string | number, options?: CallOptions): Promise<void>;
+  };
+  /** Delivery attempts, of a webhook with `enable_requests_history`. The gateway does not document their fields. */
+  readonly attempts: {
+    /** All stored attempts of a webhook. `attemptReader` reads them. */
+    list(webhookId: string | number, options?: CallOptions): Promise<readonly unknown[]>;
+    get(
+      webhookId: string | number,
+      attemptId: string | number,
+      options?: CallOptions,
+    ): Promise<unknown>;
+  };
+}
+
+/**
+ * Makes a client of the gateway's webhook routes (GATEWAY.md, "Webhook management"). It uses `fetch` alone.
+ *
+ * @example
+ * const client = createManagementClient({
+ *   baseUrl: "https://gateway.example",
+ *   token: async () => (await crmLogin({ baseUrl, credentials })).token,
+ * });
+ * for (const webhook of await client.webhooks.list()) console.log(webhook.title, webhook.url);
+ *
+ * @throws ConfigurationError for an unknown or invalid option.
+ */
+export function createManagementClient(options: ManagementClientOptions): ManagementClient {
+  const names = ["token", "nextPage", ...CONNECTION_OPTION_NAMES];
+  const own = ownOptions("createManagementClient", options, names);
+  const settings = checkConnection(own);
+  const { baseUrl, timeoutMs } = settings;
+  const calls = new GatewayCalls(settings, new TokenSource(own.token, timeoutMs));
+  const list = (path: string, { signal }: CallOptions = {}) =>
+    listAll(calls, baseUrl, path, own.nextPage, signal);
+
+  return {
+    webhooks: {
+      async create(webhook, { signal } = {}) {
+        const given = ownOptions("webhooks.create", webhook, NEW_WEBHOOK_NAMES);
+        const { secret } = given;
+        checkSecret(given);
+        const defaults = {
+          ...{ is_active: true, skip_ssl_verification: false, enable_requests_history: true },
+        };
+        const body = { ...defaults, ...given };
+        const path = "api/v1/webhook";
+        return readWebhook(
+          await calls.call({ method: "POST", path, body, secrets: [secret], signal }),
+        );
+      },
+      async list(callOptions) {
+        return (await list("api/v1/webhooks", callOptions)).map(readWebhook);
+      },
+      async get(id, { signal } = {}) {
+        return readWebhook(await calls.call({ method: "GET", path: pathOf(id), signal }));
+      },
+      async update(id, changes, updateOptions = {}) {
+        checkSecret(changes);
+        return updateWebhook(calls, pathOf(id), changes, updateOptions);
+      },
+      async delete(id, { signal } = {}) {
+        await calls.call({ method: "DELETE", path: pathOf(id), signal });
+      },
+    },
+    attempts: {
+      async list(webhookId, callOptions) {
+        return list(`${pathOf(webhookId)}/requests`, callOptions);
+      },
+      async get(webhookId, attemptId, { signal } = {}) {
+        const path = `${pathOf(webhookId)}/requests/${segmentOf("attemptId", attemptId)}`;
+        const body = await calls.call({ method: "GET", path, signal });
+        const { data } = Object(body) as Record<string, unknown>;
+        return data ?? body;
+      },
+    },
+  };
+}
+
+/** `secret: undefined` is refused: an unset variable must not make an unsigned webhook. */
+function checkSecret(given: object): void {
+  if (!Object.hasOwn(given, "secret")) return;
+  const fault = secretFault((given as { readonly secret: unknown }).secret);
+  if (fault !== undefined) throw new ConfigurationError("unusable_secret", `secret ${fault}`);
+}
+
+function pathOf(id: string | number): string {
+  return `api/v1/webhook/${segmentOf("id", id)}`;
+}
+
+function segmentOf(name: string, id: string | number): string {
+  const text = String(id);
+  // A dot segment would name another route.
+  if (/^\.{0,2}$/.test(text)) {
+    throw new ConfigurationError("invalid_option", `${name} must be an id of the gateway`);
+  }
+  return encodeURIComponent(text);
+}

@@ -1,0 +1,82 @@
+import type { AttemptReader, DeliveryAttempt } from "./attempt-reader.js";
+import type { Webhook } from "./webhook.js";
+
+/** A delivery whose last attempt was not answered 2xx. */
+export interface FailedDelivery {
+  /** X-Webhook-Id. */
+  readonly deliveryId: string;
+  /** The type of its webhook. */
+  readonly type: string;
+  readonly webhookId: string;
+  /** HTTP status of the last attempt. Undefined if no answer arrived. */
+  readonly lastStatus: number | undefined;
+  /** When the last attempt was made. */
+  readonly lastAt: Date;
+  /** Number of stored attempts. */
+  readonly attempts: number;
+  /** Whether the gateway sends it no more. If not, it probably tries again. */
+  readonly isGivenUp: boolean;
+  readonly body: string | undefined;
+  readonly attemptId: string | undefined;
+}
+
+/** Statuses after which the gateway tries again (GATEWAY.md, "Events", rule 2). */
+const RETRYABLE = [408, 409, 429, 500, 502, 503, 504];
+const MAX_ATTEMPTS = 10;
+/** The longest gap between two attempts is 4 hours. One more for a gateway that is late. */
+const LONGEST_GAP_MS = 5 * 3_600_000;
+
+/** The deliveries of a webhook whose last attempt, not before `since`, was no 2xx; and how many records say nothing. */
+export function failedDeliveries(
+  { id: webhookId, type }: Webhook,
+  records: readonly unknown[],
+  {
+    since,
+    readAttempt,
+    nowMs,
+  }: { readonly since: Date; readonly readAttempt: AttemptReader; readonly nowMs: number },
+): { readonly failed: readonly FailedDelivery[]; readonly unreadable: number } {
+  const byDelivery = new Map<string, DeliveryAttempt[]>();
+  let unreadable = 0;
+  for (const record of records) {
+    const attempt = readOne(record, readAttempt);
+    if (attempt === undefined) unreadable += 1;
+    else
+      byDelivery.set(attempt.deliveryId, [...(byDelivery.get(attempt.deliveryId) ?? []), attempt]);
+  }
+  const failed = [...byDelivery].flatMap(([deliveryId, attempts]): readonly FailedDelivery[] => {
+    const last = attempts.reduce(later);
+    const isAcknowledged = attempts.some(({ status = 0 }) => status >= 200 && status <= 299);
+    if (isAcknowledged || last.at < since) return [];
+    const withBody = attempts.find(({ body }) => body !== undefined);
+    return [
+      {
+        ...{ deliveryId, type, webhookId, lastStatus: last.status, lastAt: last.at },
+        attempts: attempts.length,
+        isGivenUp: isGivenUp(last, attempts.length, nowMs),
+        body: withBody?.body,
+        attemptId: last.attemptId,
+      },
+    ];
+  });
+  return { failed, unreadable };
+}
+
+/** A reader is a user's function: an error counts as a record that it cannot read. */
+function readOne(record: unknown, readAttempt: AttemptReader): DeliveryAttempt | undefined {
+  try {
+    return readAttempt(record);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of two attempts of the same second the second one in the list is the later. */
+function later(one: DeliveryAttempt, other: DeliveryAttempt): DeliveryAttempt {
+  return one.at > other.at ? one : other;
+}
+
+function isGivenUp({ status, at }: DeliveryAttempt, attempts: number, nowMs: number): boolean {
+  const isFinal = status !== undefined && !RETRYABLE.includes(status);
+  return isFinal || attempts >= MAX_ATTEMPTS || nowMs - at.getTime() > LONGEST_GAP_MS;
+}

@@ -1,0 +1,162 @@
+import { pause } from "../common/timers.js";
+import { readAnswerBody, type AnswerBody } from "./answer-body.js";
+import { codeOfStatus, readGatewayError } from "./gateway-errors.js";
+import { hiding } from "./hidden-texts.js";
+import { ManagementError } from "./management-error.js";
+import { retryDelayMs, retryAfterMsOf } from "./retry-delay.js";
+import type { CallSettings } from "./call-settings.js";
+import type { TokenSource } from "./token-source.js";
+
+/** One call of a route. */
+export interface GatewayCall {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** The path below the base URL, or a full URL of the same origin. */
+  readonly path: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** Texts of the body that no error may show. */
+  readonly secrets?: readonly (string | undefined)[];
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly retryAfterMs: number | undefined;
+  readonly body: AnswerBody;
+}
+
+/** Calls the gateway: with the token, within the time-out, again where that is safe. */
+export class GatewayCalls {
+  readonly #settings: CallSettings;
+  readonly #token: TokenSource | undefined;
+
+  constructor(settings: CallSettings, token?: TokenSource) {
+    this.#settings = settings;
+    this.#token = token;
+  }
+
+  /** The JSON of a 2xx answer; undefined if it is empty. Rejects with a `ManagementError`. */
+  async call(call: GatewayCall): Promise<unknown> {
+    const { maxRetries } = this.#settings;
+    const signals = [call.signal, this.#settings.signal].filter((signal) => signal !== undefined);
+    const signal = AbortSignal.any(signals);
+    let mayRenew = true;
+    for (let retries = 0; ; retries++) {
+      if (signal.aborted) throw new ManagementError("aborted", `${call.method} was aborted`);
+      const token = await this.#token?.current();
+      const result = await this.#attempt(call, token, signal);
+      if (!(result instanceof ManagementError)) return result.value;
+      if (result.code === "unauthorized" && mayRenew && token !== undefined) {
+        mayRenew = false;
+        if (await this.#token?.renew(token)) {
+          retries -= 1;
+          continue;
+        }
+      }
+      const delayMs = retryDelayMs(call.method, result, retries, this.#settings);
+      if (delayMs === undefined || retries >= maxRetries) throw result;
+      await pause(delayMs, signal);
+    }
+  }
+
+  /** Makes one request. Resolves to what it returned, or to its error. */
+  async #attempt(
+    call: GatewayCall,
+    token: string | undefined,
+    signal: AbortSignal,
+  ): Promise<{ readonly value: unknown } | ManagementError> {
+    const { method, path } = call;
+    const { timeoutMs } = this.#settings;
+    // Without its query: a page may be named by a token.
+    const what = `${method} ${path.replace(/\?.*$/s, "")}`;
+    const timeout = new AbortController();
+    const timer = setTimeout(() => {
+      timeout.abort();
+    }, timeoutMs);
+    try {
+      const answer = await this.#send(call, token, AbortSignal.any([signal, timeout.signal]));
+      return valueOrError(what, answer, hiding([token, ...(call.secrets ?? [])]));
+    } catch (error) {
+      if (signal.aborted) return new ManagementError("aborted", `${what} was aborted`);
+      if (timeout.signal.aborted) {
+        return new ManagementError("timeout", `${what}: no answer within ${String(timeoutMs)} ms`);
+      }
+      return new ManagementError("network", `${what}: ${networkReason(error)}`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #send(
+    { method, path, body }: GatewayCall,
+    token: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const { baseUrl, apiVersion, fetch } = this.#settings;
+    const response = await fetch(new URL(path, baseUrl).href, {
+      method,
+      headers: {
+        accept: "application/json",
+        ...(apiVersion === undefined ? {} : { "x-api-version": apiVersion }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      // Another host must not get the token, and a POST that becomes a GET creates nothing.
+      redirect: "manual",
+      signal,
+    });
+    return {
+      status: response.status,
+      retryAfterMs: retryAfterMsOf(response.headers.get("retry-after")),
+      body: await readAnswerBody(response),
+    };
+  }
+}
+
+function valueOrError(
+  what: string,
+  { status, retryAfterMs, body }: Answer,
+  hide: (text: string) => string,
+): { readonly value: unknown } | ManagementError {
+  if (status >= 200 && status <= 299) {
+    if (body.kind === "json") return { value: body.value };
+    if (body.kind === "empty") return { value: undefined };
+    const found = body.kind === "too_large" ? "more than 64 MiB" : "no JSON";
+    return unexpected(`${what} was answered ${String(status)} with ${found}`, status);
+  }
+  if (status >= 300 && status <= 399) {
+    return unexpected(`${what} was redirected (${String(status)}): correct baseUrl`, status);
+  }
+  const read = readGatewayError(body.kind === "json" ? body.value : undefined);
+  const details = read.details.map(({ field, issue }) => ({
+    field: hide(field),
+    issue: hide(issue),
+  }));
+  const gatewayCode = read.code === undefined ? undefined : hide(read.code);
+  const said = [read.message, ...details.map(describeDetail)].filter((text) => text !== undefined);
+  const message = [
+    `${what} was answered ${String(status)}`,
+    gatewayCode === undefined ? "" : ` ${gatewayCode}`,
+    said.length === 0 ? "" : `: ${hide(said.join("; "))}`,
+  ].join("");
+  const code = codeOfStatus(status, read, retryAfterMs !== undefined);
+  return new ManagementError(code, message, { status, gatewayCode, details, retryAfterMs });
+}
+
+function unexpected(message: string, status: number): ManagementError {
+  return new ManagementError("unexpected_answer", message, { status });
+}
+
+function describeDetail({ field, issue }: { field: string; issue: string }): string {
+  return field === "" ? issue : `${field}: ${issue}`;
+}
+
+/** Only codes such as ECONNREFUSED: the message of a foreign error may quote headers. */
+function networkReason(error: unknown): string {
+  const { code, cause } = Object(error) as Record<string, unknown>;
+  const inner = (Object(cause) as Record<string, unknown>)["code"];
+  const known = [inner, code].find(
+    (one): one is string => typeof one === "string" && /^[A-Z][A-Z0-9_]{1,63}$/.test(one),
+  );
+  return `the connection failed${known === undefined ? "" : ` (${known})`}`;
+}

@@ -1,0 +1,97 @@
+import type { ErrorDetail, ManagementErrorCode } from "./management-error.js";
+
+/** What an error body of the gateway says. */
+export interface GatewayErrorBody {
+  readonly code: string | undefined;
+  readonly message: string | undefined;
+  readonly details: readonly ErrorDetail[];
+}
+
+/**
+ * Reads the five shapes of an error (GATEWAY.md, "Errors"): the standard envelope `{ error: { code, message,
+ * details } }`, and the legacy `{ errors: [...] }`, `{ errors: { field: [...] } }`, `{ error: "…" }` and
+ * `{ message: "…" }`. Any other body says nothing.
+ */
+export function readGatewayError(body: unknown): GatewayErrorBody {
+  const { error, errors, message } = Object(body) as Record<string, unknown>;
+  if (isObject(error)) {
+    const { code, message: text, details } = error;
+    const items = Array.isArray(details) ? (details as unknown[]) : [];
+    return {
+      code: textOf(code),
+      message: textOf(text),
+      details: items.map(detailOf).filter((detail) => detail !== undefined),
+    };
+  }
+  return {
+    code: undefined,
+    message: textOf(error) ?? textOf(message),
+    details: Array.isArray(errors)
+      ? (errors as unknown[]).map(detailOf).filter((detail) => detail !== undefined)
+      : detailsByField(errors),
+  };
+}
+
+/** The code of our error for an answer of the gateway. */
+export function codeOfStatus(
+  status: number,
+  body: GatewayErrorBody,
+  hasRetryAfter: boolean,
+): ManagementErrorCode {
+  switch (status) {
+    case 400:
+    case 422:
+      return "validation_failed";
+    case 401:
+      return "unauthorized";
+    case 403:
+      return "forbidden";
+    case 404:
+      return "not_found";
+    case 409:
+      return isLegacyThrottling(body, hasRetryAfter) ? "throttled" : "conflict";
+    case 429:
+      return "throttled";
+    default:
+      return status >= 500 ? "server_error" : "unexpected_answer";
+  }
+}
+
+/**
+ * A legacy client gets 409 both for a conflict and for throttling. A standard error has a code; of the others,
+ * throttling names a delay or says so.
+ */
+function isLegacyThrottling(
+  { code, message = "", details }: GatewayErrorBody,
+  hasRetryAfter: boolean,
+): boolean {
+  if (code !== undefined) return code === "RATE_LIMITED";
+  const texts = [message, ...details.map(({ issue }) => issue)].join(" ");
+  return hasRetryAfter || /too many|throttl|rate.?limit/i.test(texts);
+}
+
+function detailOf(item: unknown): ErrorDetail | undefined {
+  if (typeof item === "string") return { field: "", issue: item };
+  if (!isObject(item)) return undefined;
+  // `application/vnd.api+json` has `detail`, `title` and `source.pointer`.
+  const { field, issue, message, detail, title, source } = item;
+  const pointer = textOf((Object(source) as Record<string, unknown>)["pointer"]);
+  const text = textOf(issue) ?? textOf(message) ?? textOf(detail) ?? textOf(title);
+  if (text === undefined) return undefined;
+  return { field: textOf(field) ?? pointer ?? "", issue: text };
+}
+
+function detailsByField(errors: unknown): readonly ErrorDetail[] {
+  if (!isObject(errors)) return [];
+  return Object.entries(errors).flatMap(([field, issues]) =>
+    [issues].flat().flatMap((issue) => (typeof issue === "string" ? [{ field, issue }] : [])),
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

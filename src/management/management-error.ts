@@ -1,0 +1,76 @@
+/**
+ * The stable codes of `ManagementError`, one per cause. A minor version may add codes, so code that branches on
+ * them needs a default.
+ *
+ * - `no_token`: the token function threw, took too long or returned no token.
+ * - `unauthorized`: answered 401, also with a renewed token.
+ * - `forbidden`, `not_found`, `conflict`, `validation_failed`: answered 403, 404, 409, and 400 or 422.
+ * - `throttled`: answered 429, or 409 by a gateway of the legacy format that throttles.
+ * - `server_error`: answered 5xx.
+ * - `unexpected_answer`: any other status, or a body that is not what the gateway documents.
+ * - `incomplete_list`: a list names a next page. The gateway documents none: see `nextPage`.
+ * - `network`, `timeout`, `aborted`: no answer arrived.
+ * - `secret_required`: an update without the secret could remove it.
+ * - `update_not_applied`: the webhook is not as it was sent.
+ */
+export type ManagementErrorCode =
+  | "no_token"
+  | "unauthorized"
+  | "forbidden"
+  | "not_found"
+  | "conflict"
+  | "validation_failed"
+  | "throttled"
+  | "server_error"
+  | "unexpected_answer"
+  | "incomplete_list"
+  | "network"
+  | "timeout"
+  | "aborted"
+  | "secret_required"
+  | "update_not_applied";
+
+/** One item of the gateway's `error.details`, or of an update that was not applied. */
+export interface ErrorDetail {
+  /** The field, such as `url`. Empty if the gateway names none. */
+  readonly field: string;
+  /** What is wrong with it. */
+  readonly issue: string;
+}
+
+/** What is known of a call that failed. */
+export interface ManagementErrorFacts {
+  readonly status?: number | undefined;
+  readonly gatewayCode?: string | undefined;
+  readonly details?: readonly ErrorDetail[] | undefined;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/**
+ * A call of the gateway's management routes failed. It holds no token and no secret, and has no `cause`: an error
+ * of `fetch` may hold the headers of its request.
+ */
+export class ManagementError extends Error {
+  override readonly name = "ManagementError";
+  /** HTTP status of the answer. Undefined if none arrived. */
+  readonly status: number | undefined;
+  /** The gateway's own code, such as `VALIDATION_ERROR`. Undefined in its legacy formats. */
+  readonly gatewayCode: string | undefined;
+  /** What the gateway says of single fields. Empty if nothing. */
+  readonly details: readonly ErrorDetail[];
+  /** The delay that the gateway asked for, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    /** The cause. Stable, so that code can branch on it. */
+    readonly code: ManagementErrorCode,
+    message: string,
+    { status, gatewayCode, details = [], retryAfterMs }: ManagementErrorFacts = {},
+  ) {
+    super(message);
+    this.status = status;
+    this.gatewayCode = gatewayCode;
+    this.details = details;
+    this.retryAfterMs = retryAfterMs;
+  }
+}

@@ -1,0 +1,60 @@
+/** What is remembered between two looks at the old secret. Plain data for JSON. */
+export interface OldSecretState {
+  /** How often each source had seen the old secret match; null if it could not be asked yet. */
+  readonly matches: readonly (number | null)[];
+  /** Since when no source has seen it match, in Unix milliseconds. */
+  readonly quietSinceMs: number;
+}
+
+/** How long the old secret must be quiet: twice as long as the gateway can retry, in milliseconds. */
+const QUIET_MS = 72 * 3_600_000;
+
+/**
+ * Compares how often the old secret has matched with an earlier look. Any match, a source that was restarted and has
+ * matches, and a source that cannot be asked start the quiet time again.
+ *
+ * @param before The state of the look before; undefined for the first one.
+ * @param matches One count for each source, in the same order each time: for each replica, how many deliveries the
+ *   secrets after the first have matched since it started. Null for a source that cannot be asked.
+ * @param nowMs Unix time in milliseconds.
+ */
+export function watchOldSecret(
+  before: OldSecretState | undefined,
+  matches: readonly (number | null)[],
+  nowMs: number,
+): OldSecretState {
+  const isQuiet =
+    before?.matches.length === matches.length &&
+    matches.every((count, at) => {
+      const earlier = before.matches[at] ?? null;
+      if (count === null || earlier === null) return false;
+      // A lower count is that of a source that started again.
+      return count < earlier ? count === 0 : count === earlier;
+    });
+  return { matches, quietSinceMs: isQuiet ? before.quietSinceMs : nowMs };
+}
+
+/** Whether the old secret may be removed: it has been quiet for `quietMs`, by default 72 hours. */
+export function isOldSecretQuiet(
+  { quietSinceMs }: OldSecretState,
+  nowMs: number,
+  quietMs = QUIET_MS,
+): boolean {
+  return nowMs - quietSinceMs >= quietMs;
+}
+
+const SAMPLE = /^gateway_webhook_secret_matches_total\{([^}]*)\}\s+([0-9.eE+]+)/gm;
+
+/**
+ * How often the secrets after the first have matched, read from the metrics of a receiver in the text format of
+ * Prometheus. Null if the text has no such metric.
+ */
+export function oldSecretMatches(metrics: string): number | null {
+  let total: number | null = null;
+  for (const [, labels = "", value = ""] of metrics.matchAll(SAMPLE)) {
+    const index = /secret_index="([0-9]+)"/.exec(labels)?.[1];
+    if (index === undefined) continue;
+    total = (total ?? 0) + (index === "0" ? 0 : Number(value));
+  }
+  return total;
+}

@@ -1,0 +1,171 @@
+import { ConfigurationError } from "../common/errors.js";
+import { integerOption } from "../common/option-checks.js";
+import { MAX_TIMER_MS, pause } from "../common/timers.js";
+import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../delivery/headers.js";
+import {
+  createWebhookSecret,
+  probeReceiver,
+  PROBE_OPTION_NAMES,
+  type ProbeAnswer,
+  type ProbeOptions,
+} from "./probe-receiver.js";
+
+/** Options of a proof that every replica accepts a secret. */
+export interface ProofOptions extends ProbeOptions {
+  /** The webhook types to prove it for. Default both. */
+  readonly types?: readonly WebhookType[] | undefined;
+  /** Replicas' own URLs, behind the load balancer. Each of them must accept the secret too. Default none. */
+  readonly replicaUrls?: readonly string[] | undefined;
+  /**
+   * How many probes of each secret must be accepted one after the other. Behind a load balancer that chooses at random,
+   * seven times the number of replicas miss one of them once in a thousand proofs. From 1 to 10 000, default 50.
+   */
+  readonly inARow?: number | undefined;
+  /** How many instances there are. Needs `instanceHeader`; each must be seen with each secret. Default unknown. */
+  readonly instances?: number | undefined;
+  /** The pause before a row starts again. Milliseconds, from 0 to 3 600 000, default 1 000. */
+  readonly intervalMs?: number | undefined;
+  /** How long to start again. Milliseconds, from 0 to 2 147 483 647, default 600 000. */
+  readonly waitMs?: number | undefined;
+  /** Called after each probe. Its errors are not caught. */
+  readonly onProbe?: ((progress: ProofProgress) => void) | undefined;
+}
+
+/** How far a proof has come. */
+export interface ProofProgress {
+  /** Probes accepted one after the other. */
+  readonly inARow: number;
+  /** Instances that answered the last series of probes. */
+  readonly instances: readonly string[];
+  /** The probe that ended the last row. Its `url` has no query, which may hold a token. */
+  readonly refusal: (ProbeAnswer & { readonly url: string }) | undefined;
+}
+
+/** The result of a proof. */
+export interface SecretProof extends ProofProgress {
+  /**
+   * - `accepted`: every probe of a whole row was accepted.
+   * - `not_accepted`: the time was over first.
+   * - `accepts_any`: the receiver also accepts a made-up secret, so its answers prove nothing.
+   * - `aborted`: the signal aborted first.
+   */
+  readonly result: "accepted" | "not_accepted" | "accepts_any" | "aborted";
+  /** Number of probes sent. */
+  readonly probes: number;
+}
+
+/** The names of `ProofOptions`. */
+export const PROOF_OPTION_NAMES = [
+  ...["types", "replicaUrls", "inARow", "instances", "intervalMs", "waitMs", "onProbe"],
+  ...PROBE_OPTION_NAMES,
+] as const;
+
+/** The option `types`, checked; both types by default. Throws `ConfigurationError`. */
+export function typesOption(types: readonly WebhookType[] = WEBHOOK_TYPES): readonly WebhookType[] {
+  if (Array.isArray(types) && types.length > 0 && types.every(isWebhookType)) return types;
+  throw new ConfigurationError("invalid_option", `types must be among ${WEBHOOK_TYPES.join(", ")}`);
+}
+
+/** Throws `ConfigurationError` for a proof option out of its bounds. */
+export function checkProof({
+  types,
+  inARow,
+  instances,
+  intervalMs,
+  waitMs,
+  ...rest
+}: ProofOptions) {
+  if (instances !== undefined && rest.instanceHeader === undefined) {
+    throw new ConfigurationError("invalid_option", "instances needs instanceHeader");
+  }
+  return {
+    types: typesOption(types),
+    inARow: integerOption("inARow", inARow, { fallback: 50, min: 1, max: 10_000 }),
+    instances: integerOption("instances", instances, { fallback: 0, min: 1, max: 10_000 }),
+    intervalMs: integerOption("intervalMs", intervalMs, {
+      fallback: 1_000,
+      min: 0,
+      max: 3_600_000,
+    }),
+    waitMs: integerOption("waitMs", waitMs, { fallback: 600_000, min: 0, max: MAX_TIMER_MS }),
+  };
+}
+
+/**
+ * Proves that every replica behind `url` accepts each of `secrets`: probes one after the other, each accepted. One that
+ * is refused or gets no clear answer starts the row again. Nothing runs at the receiver, see `probeReceiver`.
+ *
+ * Rejects with a `ConfigurationError` for an unusable URL, secret or option.
+ */
+export async function proveSecret(
+  url: string,
+  secrets: readonly string[],
+  options: ProofOptions = {},
+): Promise<SecretProof> {
+  const { types, inARow, instances, intervalMs, waitMs } = checkProof(options);
+  const { replicaUrls = [], signal } = options;
+  const until = performance.now() + waitMs;
+  const isOver = () => performance.now() >= until;
+  const isAborted = () => signal?.aborted === true;
+  // All probes of one secret in a row: taking turns between the secrets, a load balancer that takes turns too could
+  // lead each secret to the same replicas every time.
+  const queries = types.flatMap((type) => secrets.map((secret) => ({ type, secret })));
+  const series: readonly Series[] = [
+    ...queries.map((query) => ({ ...query, at: url, probes: inARow, instances })),
+    ...replicaUrls.flatMap((at) => queries.map((q) => ({ ...q, at, probes: 1, instances: 0 }))),
+  ];
+  let probes = 0;
+  let row = 0;
+  let seen: readonly string[] = [];
+  let refusal: ProofProgress["refusal"];
+  const ended = (result: SecretProof["result"]): SecretProof => ({
+    ...{ result, probes, inARow: row, instances: seen, refusal },
+  });
+
+  const run = async ({ at, type, secret, ...wanted }: Series): Promise<boolean> => {
+    const named = new Set<string>();
+    for (let count = 0; count < wanted.probes || named.size < wanted.instances; count++) {
+      if (count >= wanted.probes && isOver()) return false;
+      const answer = await probeReceiver(at, { secret, type }, options);
+      probes += 1;
+      if (isAborted()) return false;
+      if (answer.result === "accepted") row += 1;
+      else refusal = { url: at.replace(/[?#].*$/s, ""), ...answer };
+      if (answer.instance !== undefined) named.add(answer.instance);
+      options.onProbe?.({ inARow: row, instances: [...named], refusal });
+      if (answer.result !== "accepted") return false;
+    }
+    if (at === url) seen = [...named];
+    return true;
+  };
+
+  for (;;) {
+    row = 0;
+    let isRow = true;
+    for (const one of series) isRow &&= await run(one);
+    if (isAborted()) return ended("aborted");
+    if (isRow) break;
+    if (isOver()) return ended("not_accepted");
+    await pause(intervalMs, signal);
+  }
+
+  const madeUp = createWebhookSecret();
+  const [type = "new_alarm"] = types;
+  const controls = [url, ...replicaUrls].map((at) =>
+    probeReceiver(at, { secret: madeUp, type }, options),
+  );
+  probes += controls.length;
+  const acceptsAny = (await Promise.all(controls)).some(({ result }) => result === "accepted");
+  return ended(acceptsAny ? "accepts_any" : "accepted");
+}
+
+/** Probes of one secret at one URL. */
+interface Series {
+  readonly at: string;
+  readonly type: WebhookType;
+  readonly secret: string;
+  /** How many must be accepted in a row. */
+  readonly probes: number;
+  /** How many instances must be seen. */
+  readonly instances: number;
+}

@@ -1,0 +1,140 @@
+import { ConfigurationError } from "../common/errors.js";
+import { ownOptions } from "../common/option-checks.js";
+import type { MaybePromise } from "../common/promises.js";
+import type { WebhookReceiver } from "../options/webhook-receiver.js";
+import type { Outcome } from "../answer/outcome.js";
+import type { AttemptReader } from "./attempt-reader.js";
+import type { ManagementClient } from "./client.js";
+import { failedDeliveries, type FailedDelivery } from "./failed-deliveries.js";
+import { isSameUrl, type Webhook } from "./webhook.js";
+
+/** Options of `reconcileDeliveries`. */
+export interface ReconcileOptions {
+  /** The receiver's URL: its webhooks are compared. Default all webhooks with history. */
+  readonly url?: string | undefined;
+  /** Deliveries whose last attempt is older are left out. */
+  readonly since: Date;
+  /** Reads the stored attempts. */
+  readonly readAttempt: AttemptReader;
+  /**
+   * Whether a delivery was handled although its last attempt failed, for example after `handler_timeout`. Not needed with
+   * `recover`, which asks the store itself. Default none: every failed delivery is listed.
+   */
+  readonly isCompleted?: ((deliveryId: string) => MaybePromise<boolean>) | undefined;
+  /**
+   * Handles the deliveries whose body is stored: `receiver.recover`. Default none, nothing is handled. A delivery that the
+   * gateway may still send is left to it.
+   */
+  readonly recover?: WebhookReceiver["recover"] | undefined;
+  /** Unix time in milliseconds. Default `Date.now`. */
+  readonly now?: (() => number) | undefined;
+  /** Ends the work when it aborts. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A delivery that was not handled. */
+export interface MissingDelivery extends Omit<FailedDelivery, "body" | "attemptId"> {
+  /** Whether a stored attempt has the body, so that `recover` can handle it. */
+  readonly hasBody: boolean;
+  /** What `recover` returned. Undefined if it was not called. */
+  readonly recovered?: Outcome | undefined;
+}
+
+/** The result of a reconciliation. It holds no body. */
+export interface ReconcileReport {
+  /** Deliveries that were not handled, and are not now. */
+  readonly missing: readonly MissingDelivery[];
+  /** Deliveries that `recover` has handled now. */
+  readonly recovered: readonly MissingDelivery[];
+  /** Failed deliveries that the store knew as handled. */
+  readonly completed: number;
+  /** Number of attempts that were read. */
+  readonly attempts: number;
+  /** Attempts that `readAttempt` could not read: their deliveries are unknown. */
+  readonly unreadable: number;
+  /** Webhooks whose history is off: nothing is known of their deliveries. */
+  readonly withoutHistory: readonly Webhook[];
+}
+
+const OPTION_NAMES = ["url", "since", "readAttempt", "isCompleted", "recover", "now", "signal"];
+/** After these outcomes of `recover` nothing is missing. */
+const DONE: readonly Outcome[] = ["handled", "discarded", "unhandled"];
+
+/**
+ * Finds the deliveries that the gateway gave up or still tries, and the store does not know as handled; with `recover` it
+ * handles those that were given up. It can be repeated: what was recovered is found as completed.
+ *
+ * Rejects with a `ManagementError`, and with a `ConfigurationError` for an invalid option.
+ */
+export async function reconcileDeliveries(
+  client: ManagementClient,
+  options: ReconcileOptions,
+): Promise<ReconcileReport> {
+  const own = ownOptions("reconcileDeliveries", options, OPTION_NAMES);
+  const { url, since, readAttempt, recover, isCompleted, now = Date.now, signal } = own;
+  if (!(since instanceof Date) || Number.isNaN(since.getTime())) {
+    throw new ConfigurationError("invalid_option", "since must be a Date");
+  }
+  if (typeof readAttempt !== "function") {
+    throw new ConfigurationError("invalid_option", "readAttempt must be a function");
+  }
+  const listed = await client.webhooks.list({ signal });
+  const webhooks = listed.filter((one) => url === undefined || isSameUrl(one.url, url));
+  const withoutHistory = webhooks.filter((one) => one.enable_requests_history === false);
+  const missing: MissingDelivery[] = [];
+  const recovered: MissingDelivery[] = [];
+  let [completed, attempts, unreadable] = [0, 0, 0];
+
+  for (const webhook of webhooks) {
+    if (withoutHistory.includes(webhook)) continue;
+    const records = await client.attempts.list(webhook.id, { signal });
+    const found = failedDeliveries(webhook, records, { since, readAttempt, nowMs: now() });
+    attempts += records.length;
+    unreadable += found.unreadable;
+    for (const { attemptId, body: listedBody, ...delivery } of found.failed) {
+      signal?.throwIfAborted();
+      const { deliveryId: id, type, isGivenUp } = delivery;
+      if ((await isCompleted?.(id)) === true) {
+        completed += 1;
+        continue;
+      }
+      const readsBody = recover !== undefined && isGivenUp && attemptId !== undefined;
+      const body =
+        listedBody ??
+        (readsBody
+          ? readAttempt(await client.attempts.get(webhook.id, attemptId, { signal }))?.body
+          : undefined);
+      const entry = { ...delivery, hasBody: body !== undefined };
+      if (recover === undefined || body === undefined || !isGivenUp) {
+        missing.push(entry);
+        continue;
+      }
+      const { outcome } = await recover({ id, type, body });
+      if (outcome === "duplicate") completed += 1;
+      else if (DONE.includes(outcome)) recovered.push({ ...entry, recovered: outcome });
+      else missing.push({ ...entry, recovered: outcome });
+    }
+  }
+  return { missing, recovered, completed, attempts, unreadable, withoutHistory };
+}
+
+/** The report as metrics, in the text format of Prometheus, for a textfile collector. */
+export function reconcileMetrics({ missing, recovered, unreadable }: ReconcileReport): string {
+  const states = {
+    given_up: missing.filter(({ isGivenUp }) => isGivenUp).length,
+    retrying: missing.filter(({ isGivenUp }) => !isGivenUp).length,
+  };
+  const name = "gateway_webhook_reconcile_missing_deliveries";
+  return [
+    `# HELP ${name} Deliveries that were not handled, by whether the gateway gave them up`,
+    `# TYPE ${name} gauge`,
+    ...Object.entries(states).map(([state, count]) => `${name}{state="${state}"} ${String(count)}`),
+    "# HELP gateway_webhook_reconcile_recovered_deliveries Deliveries that this run has recovered",
+    "# TYPE gateway_webhook_reconcile_recovered_deliveries gauge",
+    `gateway_webhook_reconcile_recovered_deliveries ${String(recovered.length)}`,
+    "# HELP gateway_webhook_reconcile_unreadable_attempts Stored attempts that could not be read",
+    "# TYPE gateway_webhook_reconcile_unreadable_attempts gauge",
+    `gateway_webhook_reconcile_unreadable_attempts ${String(unreadable)}`,
+    "",
+  ].join("\n");
+}

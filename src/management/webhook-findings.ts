@@ -1,0 +1,96 @@
+/** What each finding means for deliveries, and how to fix it. */
+const FINDINGS = {
+  webhooks_not_available: {
+    consequence: "The gateway shows no webhooks to this login, and probably delivers nothing.",
+    fix: "Ask your account manager to enable webhooks (is_crm_webhooks_enabled), and check that the token is a CRM token.",
+  },
+  missing_webhook: {
+    consequence: "No event of this type is delivered.",
+    fix: "Run `webhooks register`, which creates it.",
+  },
+  other_url: {
+    consequence: "All events of this type go to another URL, and none to this receiver.",
+    fix: "Change the URL of the webhook, or run `webhooks register` and delete the other webhook.",
+  },
+  second_webhook: {
+    consequence:
+      "Each event of this type is delivered twice, under two ids, so it is handled twice.",
+    fix: "Delete or deactivate the webhook that is not in use.",
+  },
+  unexpected_type: {
+    consequence: "Events arrive that the receiver does not expect, and are dropped or refused.",
+    fix: "Delete the webhook, or give the receiver a handler and check with that type.",
+  },
+  inactive: {
+    consequence: "No event of this type is delivered.",
+    fix: "Set is_active to true, with the secret in the same update.",
+  },
+  no_secret: {
+    consequence: "Deliveries are not signed: the receiver refuses them, or believes anyone.",
+    fix: "Run `webhooks rotate`, which sets a secret.",
+  },
+  tls_not_verified: {
+    consequence: "Anyone between the gateway and the receiver can read the alarms.",
+    fix: "Set skip_ssl_verification to false, with the secret in the same update.",
+  },
+  history_off: {
+    consequence:
+      "No attempt is stored, so lost deliveries cannot be found by `webhooks reconcile`.",
+    fix: "Set enable_requests_history to true, with the secret in the same update.",
+  },
+  receiver_unreachable: {
+    consequence:
+      "The URL does not answer: each delivery fails, and is given up after its last attempt.",
+    fix: "Check DNS, the firewall and the certificate, and that the receiver runs.",
+  },
+  receiver_refuses_get: {
+    consequence: "The URL answers GET without a 2xx, so the gateway may refuse to register it.",
+    fix: "Route GET to the receiver too. It answers 200.",
+  },
+  receiver_unclear: {
+    consequence:
+      "What answers at the URL is no receiver of this library, or something in front of it.",
+    fix: "Run `doctor` against the URL.",
+  },
+  other_secret: {
+    consequence: "The receiver does not accept the secret: each delivery is refused.",
+    fix: "Deploy the secret to every replica, beside the one that it has.",
+  },
+  accepts_any_secret: {
+    consequence: "The receiver accepts any signature, so anyone can send it alarms.",
+    fix: "Remove acceptUnsignedDeliveries and give the receiver its secret.",
+  },
+} as const;
+
+/** The stable codes of findings. A minor version may add codes. */
+export type FindingCode = keyof typeof FINDINGS;
+
+/** All codes. */
+export const FINDING_CODES = Object.keys(FINDINGS) as readonly FindingCode[];
+
+/** One thing that is wrong. */
+export interface WebhookFinding {
+  /** Stable, so that code can branch on it. */
+  readonly code: FindingCode;
+  /** The webhook type that it concerns. Undefined for both. */
+  readonly type?: string;
+  /** The webhook that it concerns. */
+  readonly webhookId?: string;
+  /** What happens because of it. */
+  readonly consequence: string;
+  /** What to do. */
+  readonly fix: string;
+}
+
+/** Makes a finding about a webhook, a type or the receiver. */
+export function finding(
+  code: FindingCode,
+  { type, id }: { readonly type?: string; readonly id?: string } = {},
+): WebhookFinding {
+  return {
+    code,
+    ...(type === undefined ? {} : { type }),
+    ...(id === undefined ? {} : { webhookId: id }),
+    ...FINDINGS[code],
+  };
+}

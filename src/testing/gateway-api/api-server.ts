@@ -1,0 +1,68 @@
+import http from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+
+/** Where a gateway listens. */
+export interface ApiAddress {
+  /** Default 0: any free port. */
+  readonly port?: number | undefined;
+  /** Default 127.0.0.1, which only this machine can reach. */
+  readonly host?: string | undefined;
+}
+
+/** A gateway that listens. */
+export interface ListeningApi {
+  /** The base URL of a management client. */
+  readonly url: string;
+  /** Closes the server and its connections. */
+  readonly close: () => Promise<void>;
+}
+
+/** Answers a request. */
+type Answer = (url: string, init: RequestInit) => Promise<Response>;
+
+/** Serves a function from `Request` to `Response` over HTTP. Rejects if the address is not available. */
+export async function serveApi(
+  answer: Answer,
+  { port = 0, host = "127.0.0.1" }: ApiAddress = {},
+): Promise<ListeningApi> {
+  const server = http.createServer((req, res) => {
+    respond(req, res, answer).catch(() => {
+      res.destroy();
+    });
+  });
+  server.listen(port, host);
+  await once(server, "listening");
+  const { port: actual } = server.address() as AddressInfo;
+  const name = host.includes(":") ? `[${host}]` : host;
+  return {
+    url: `http://${name}:${String(actual)}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function respond(
+  req: http.IncomingMessage,
+  res: http.ServerResponse,
+  answer: Answer,
+): Promise<void> {
+  const { method = "GET", url = "/" } = req;
+  const body = await buffer(req);
+  const headers = Object.entries(req.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  const hasBody = method !== "GET" && method !== "HEAD" && body.length > 0;
+  const response = await answer(new URL(url, "http://gateway.example").href, {
+    ...{ method, headers },
+    ...(hasBody ? { body: new Uint8Array(body) } : {}),
+  });
+  res.writeHead(response.status, Object.fromEntries(response.headers));
+  res.end(Buffer.from(await response.arrayBuffer()));
+}

@@ -1,0 +1,186 @@
+import { randomBytes } from "node:crypto";
+import { startTwin, type GatewayTwin } from "../twin/gateway-twin.js";
+import type { TwinDelivery } from "../twin/twin-delivery.js";
+import type { ActiveWebhook } from "../twin/twin-webhook.js";
+import { ApiError, errorAnswer, formatOf, jsonAnswer, type ApiFormat } from "./api-format.js";
+import {
+  checkApiOptions,
+  type ApiSettings,
+  type GatewayApiOptions,
+  type StoredAttempt,
+} from "./api-options.js";
+import { serveApi, type ApiAddress, type ListeningApi } from "./api-server.js";
+import { WebhookTable } from "./webhook-table.js";
+
+/** The gateway's webhook routes and its CRM login, wired to a twin that delivers to the webhooks created there. */
+export interface GatewayApi {
+  /** Answers a request. Give it to `createManagementClient` as `fetch`, or mount it on a server. Never rejects. */
+  readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+  /** Serves the routes over HTTP. Rejects if the port is not free. */
+  readonly listen: (address?: ApiAddress) => Promise<ListeningApi>;
+  /** Delivers events to the active webhooks. The reports name each webhook by its id. */
+  readonly twin: GatewayTwin<readonly TwinDelivery[]>;
+  /** Throttles the next requests: 429 or 409, with `Retry-After: 1`. */
+  readonly throttle: (requests: number) => void;
+  /** Makes every token invalid, as after its end. */
+  readonly endSessions: () => void;
+  /** Stops the deliveries and closes all connections and servers. */
+  readonly close: () => Promise<void>;
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * The gateway on your desk: its seven webhook routes and the CRM login as its document describes them, in both formats,
+ * and a twin that delivers to the webhooks. Where the document is silent, a switch chooses. Unlike the gateway it also
+ * takes http URLs.
+ *
+ * @example
+ * const gateway = createGatewayApi({ clock: createVirtualClock() });
+ * const client = createManagementClient({ baseUrl: "https://gateway.example", fetch: gateway.fetch, token });
+ * await gateway.twin.deliver({ alarm: sampleAlarm() });
+ *
+ * @throws ConfigurationError for an unknown or invalid option.
+ */
+export function createGatewayApi(options: GatewayApiOptions = {}): GatewayApi {
+  const settings = checkApiOptions(options);
+  const active: ActiveWebhook[] = [];
+  const table = new WebhookTable(settings, active);
+  const twin = startTwin({ ...settings.twin, isSingle: false, webhooks: active });
+  const routes = new ApiRoutes(settings, table);
+  const servers = new Set<ListeningApi>();
+  const fetch: GatewayApi["fetch"] = (input, init) => routes.answer(new Request(input, init));
+  return {
+    fetch,
+    async listen(address) {
+      const server = await serveApi(fetch, address);
+      servers.add(server);
+      return server;
+    },
+    twin: twin as GatewayTwin<readonly TwinDelivery[]>,
+    throttle: (requests) => {
+      routes.throttled = requests;
+    },
+    endSessions: () => {
+      routes.sessions.clear();
+    },
+    async close() {
+      await Promise.all([...servers].map((server) => server.close()));
+      await twin.close();
+      table.close();
+    },
+  };
+}
+
+/** Answers each route. */
+class ApiRoutes {
+  /** When each token ends, in Unix milliseconds. */
+  readonly sessions = new Map<string, number>();
+  throttled = 0;
+  readonly #settings: ApiSettings;
+  readonly #table: WebhookTable;
+
+  constructor(settings: ApiSettings, table: WebhookTable) {
+    this.#settings = settings;
+    this.#table = table;
+  }
+
+  async answer(request: Request): Promise<Response> {
+    const format = formatOf(request);
+    try {
+      return await this.#route(request, format);
+    } catch (error) {
+      const known =
+        error instanceof ApiError ? error : new ApiError(500, "SERVER_ERROR", "Server error.");
+      return errorAnswer(format, known);
+    }
+  }
+
+  async #route(request: Request, format: ApiFormat): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    const [, path = ""] = /\/api\/v1\/(.+)$/.exec(pathname) ?? [];
+    const route = `${request.method} ${path}`;
+    if (this.throttled > 0) {
+      this.throttled -= 1;
+      const status = format.isStandard && !this.#settings.legacyThrottling ? 429 : 409;
+      const code = status === 429 ? "RATE_LIMITED" : "CONFLICT";
+      const headers = { "retry-after": "1" };
+      throw new ApiError(status, code, "Too many attempts.", [], headers);
+    }
+    if (route === "POST crm/auth/login") return this.#login(await bodyOf(request));
+    this.#authenticate(request);
+    if (!this.#settings.webhooksEnabled) {
+      throw new ApiError(403, "FORBIDDEN", "Webhooks are not enabled for this client.");
+    }
+    if (route === "POST webhook") {
+      const created = await this.#table.create(await bodyOf(request));
+      return jsonAnswer(201, { data: created.toRecord(format) });
+    }
+    if (route === "GET webhooks") {
+      return this.#list(this.#table.list().map((webhook) => webhook.toRecord(format)));
+    }
+    const match = /^(GET|PUT|DELETE) webhook\/([^/]+)(?:\/(requests)(?:\/([^/]+))?)?$/.exec(route);
+    const [, method, id = "", history, attemptId] = match ?? [];
+    if (history !== undefined && method === "GET") return this.#history(id, attemptId, format);
+    if (history !== undefined || method === undefined) throw notFound();
+    if (method === "PUT") await this.#table.update(id, await bodyOf(request));
+    if (method === "DELETE") {
+      this.#table.delete(id);
+      return new Response(null, { status: 204 });
+    }
+    return jsonAnswer(200, { data: this.#table.get(id).toRecord(format) });
+  }
+
+  #login(body: Readonly<Record<string, unknown>>): Response {
+    if (!this.#settings.login(body)) throw unauthenticated();
+    const hours = body["keep_logged"] === true ? 24 : 1;
+    const token = randomBytes(20).toString("hex");
+    const endsAt = this.#settings.twin.clock.now() + hours * HOUR_MS;
+    this.sessions.set(token, endsAt);
+    const expires_at = new Date(endsAt).toISOString().replace(/\.\d+Z$/, "+00:00");
+    return jsonAnswer(200, { token, expires_at, expires_in: hours * 3_600 });
+  }
+
+  #authenticate(request: Request): void {
+    const [, token = ""] = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "") ?? [];
+    const endsAt = this.sessions.get(token) ?? 0;
+    if (endsAt <= this.#settings.twin.clock.now()) throw unauthenticated();
+  }
+
+  #history(id: string, attemptId: string | undefined, format: ApiFormat): Response {
+    const { attemptRecord = (attempt: StoredAttempt) => recordOf(attempt, format) } =
+      this.#settings;
+    const attempts = this.#table.attempts(id);
+    if (attemptId === undefined) return this.#list(attempts.map((one) => attemptRecord(one)));
+    const found = attempts.find((one) => String(one.id) === attemptId);
+    if (found === undefined) throw notFound();
+    return jsonAnswer(200, { data: attemptRecord(found) });
+  }
+
+  #list(items: readonly unknown[]): Response {
+    return jsonAnswer(200, this.#settings.lists === "bare" ? items : { data: items });
+  }
+}
+
+/** Fields of our own: the gateway's document shows none. */
+function recordOf(attempt: StoredAttempt, { date }: ApiFormat): unknown {
+  const { id, webhookId, deliveryId, at, status = null, error = null, body } = attempt;
+  return {
+    ...{ id, webhook_id: Number(webhookId), delivery_id: deliveryId, status, error, body },
+    created_at: date(at.getTime()),
+  };
+}
+
+async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown>>> {
+  const body: unknown = await request.json().catch(() => undefined);
+  if (typeof body === "object" && body !== null) return body as Record<string, unknown>;
+  throw new ApiError(422, "VALIDATION_ERROR", "The body must be a JSON object.");
+}
+
+function unauthenticated(): ApiError {
+  return new ApiError(401, "UNAUTHENTICATED", "Unauthenticated.");
+}
+
+function notFound(): ApiError {
+  return new ApiError(404, "NOT_FOUND", "The route was not found.");
+}

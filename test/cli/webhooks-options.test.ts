@@ -1,0 +1,230 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { shapeOf } from "../../src/cli/webhooks/record-shape.js";
+import { crmLogin } from "../../src/management/index.js";
+import { sampleAlarm } from "../../src/testing/index.js";
+import { canaryAlarm, canariesIn } from "../support/canaries.js";
+import { runCommand } from "../support/cli/cli-io.js";
+import { Desk } from "../support/management/desk.js";
+
+const desk = new Desk();
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "webhooks-options-"));
+});
+
+afterEach(async () => {
+  await desk.close();
+  rmSync(folder, { recursive: true });
+});
+
+const SECRET = "the-secret-of-the-receiver-1";
+const file = (name: string) => path.join(folder, name);
+
+/** A gateway with one receiver, and commands that log in by a file. */
+async function setUp(receiverOptions: object = {}, gatewayOptions: object = {}) {
+  const gateway = await desk.gateway({
+    login: ({ user }) => user === "partner",
+    ...gatewayOptions,
+  });
+  const receiver = await desk.receiver({ secret: SECRET, ...receiverOptions });
+  writeFileSync(file("login.json"), '{"user":"partner"}');
+  const login = ["--base-url", gateway.baseUrl, "--login-file", file("login.json")];
+  const run = (name: string, ...argv: string[]) =>
+    runCommand(["webhooks", name, receiver.url, ...argv, ...login], {
+      env: { GATEWAY_WEBHOOK_SECRET: SECRET },
+    });
+  return { ...gateway, ...receiver, run };
+}
+
+const quick = ["--in-a-row", "2", "--wait", "0", "--type", "new_alarm"];
+
+describe("the login", () => {
+  test("is by a file of its fields, or by a token in a file, also in the legacy format", async () => {
+    const { baseUrl, url, run } = await setUp();
+    const registered = await run(
+      "register",
+      "--json",
+      ...quick,
+      "--title",
+      "alarms",
+      "--secret-file",
+      fileWith(SECRET),
+    );
+    expect(registered.code).toBe(0);
+    expect(JSON.parse(registered.stdout)).toMatchObject({
+      ...{ result: "registered", created: [{ id: "1", type: "new_alarm" }], existing: [] },
+    });
+    const credentials = { user: "partner" };
+    writeFileSync(file("token.txt"), `${(await crmLogin({ baseUrl, credentials })).token}\r\n`);
+    const byToken = ["--base-url", baseUrl, "--token-file", file("token.txt"), "--legacy"];
+    const argv = ["webhooks", "check", url, "--type", "new_alarm", ...byToken];
+    const checked = await runCommand(argv, { env: { GATEWAY_WEBHOOK_SECRET: "" } });
+    expect(checked.code).toBe(0);
+    expect(checked.stdout).toContain("The secret was not checked");
+    expect((await runCommand([...argv, "--secret", "a", "--secret", "b"])).code).toBe(2);
+  });
+});
+
+describe("a proof that fails", () => {
+  test("is shown with the last refusal and the fix", async () => {
+    const { run, client, url } = await setUp();
+    await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
+    const plain = await run("rotate", "--next-file", file("next.txt"), ...quick);
+    expect(plain.code).toBe(1);
+    expect(plain.stdout).toContain("signature_mismatch, status 409");
+    expect(plain.stdout).toContain("Deploy the secret to every replica");
+    const json = await run("rotate", "--next-file", file("next.txt"), ...quick, "--json");
+    expect(JSON.parse(json.stdout)).toMatchObject({ result: "not_accepted", passed: false });
+    const twice = await run(
+      "rotate",
+      "--next-file",
+      file("next.txt"),
+      "--secret",
+      "a",
+      "--secret",
+      "b",
+    );
+    expect([twice.code, twice.stderr.includes("--secret is the current one")]).toEqual([2, true]);
+  });
+
+  test("names a receiver that accepts any signature, and instances that were missing", async () => {
+    const open = await setUp({ secret: undefined, acceptUnsignedDeliveries: true });
+    const any = await open.run("register", ...quick);
+    expect([any.code, any.stdout.includes("accepts any signature")]).toEqual([1, true]);
+    const { run } = await setUp();
+    const instances = ["--instance-header", "x-instance", "--instances", "2"];
+    const missing = await run(
+      "register",
+      ...quick,
+      ...instances,
+      "--secret-file",
+      fileWith(SECRET),
+    );
+    expect([missing.code, missing.stdout.includes("instances were missing")]).toEqual([1, true]);
+    const gone = await run(
+      "register",
+      ...quick,
+      "--replica",
+      "http://127.0.0.1:9/",
+      "--secret-file",
+      fileWith(SECRET),
+    );
+    expect([gone.code, gone.stdout.includes("unreachable")]).toEqual([1, true]);
+  });
+
+  test("with a URL that refuses a GET is a result in JSON too", async () => {
+    const { baseUrl } = await setUp();
+    const { url } = await desk.server((_req, res) => res.writeHead(404).end());
+    const login = ["--base-url", baseUrl, "--login-file", file("login.json")];
+    const refused = ["webhooks", "register", url, ...login, "--secret-file", fileWith(SECRET)];
+    const json = await runCommand([...refused, "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({ result: "unreachable", status: 404 });
+    expect((await runCommand(refused)).stdout).toContain("status 404");
+  });
+});
+
+describe("the files of a rotation", () => {
+  test("are refused when they are damaged, belong elsewhere or cannot be written", async () => {
+    const { run, client, url } = await setUp();
+    await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
+    const next = fileWith("the-next-secret-0123456789");
+    const rotate = () => run("rotate", "--next-file", next, ...quick);
+    writeFileSync(`${next}.state.json`, "{");
+    expect((await rotate()).stderr).toContain("the state beside it cannot be read");
+    writeFileSync(`${next}.state.json`, '{"version":2}');
+    expect((await rotate()).stderr).toContain("the state beside it cannot be read");
+    writeFileSync(`${next}.state.json`, '{"version":1,"switchedAtMs":1,"url":"http://other/"}');
+    expect((await rotate()).stderr).toContain("belongs to the rotation of another URL");
+    // A later run proves that the receivers still have the new secret.
+    writeFileSync(`${next}.state.json`, JSON.stringify({ version: 1, switchedAtMs: 1, url }));
+    expect(await rotate()).toMatchObject({ code: 1 });
+    mkdirSync(file("folder"));
+    const inFolder = await run("rotate", "--next-file", file("folder"), ...quick);
+    expect([inFolder.code, inFolder.stderr.includes("is a folder")]).toEqual([2, true]);
+    const nowhere = await run("rotate", "--next-file", file("none/next.txt"), ...quick);
+    expect([nowhere.code, nowhere.stderr.includes("no such file")]).toEqual([2, true]);
+  });
+
+  test("hold what is needed to watch, also when no metrics can be read", async () => {
+    const next = fileWith("the-next-secret-0123456789");
+    const secrets = ["the-next-secret-0123456789", SECRET];
+    const { run, client, url } = await setUp({ secret: secrets });
+    await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
+    const metrics = await desk.server((_req, res) => res.end("no metrics"));
+    const watch = ["--metrics", metrics.url, "--metrics", "http://127.0.0.1:9/", "--once"];
+    const looked = await run("rotate", "--next-file", next, ...quick, ...watch, "--json");
+    expect(JSON.parse(looked.stdout)).toMatchObject({
+      ...{ result: "old_secret_in_use", watch: { matches: [null, null] }, passed: false },
+    });
+    expect(readFileSync(`${next}.state.json`, "utf8")).not.toContain("secret-0123456789");
+    const again = await run("rotate", "--next-file", next, ...quick, "--json");
+    expect(JSON.parse(again.stdout)).toMatchObject({ result: "switched", passed: true });
+  });
+});
+
+describe("the history", () => {
+  const FIELDS = "deliveryId=delivery_id,status=status,at=created_at";
+
+  test("counts what --fields cannot read, and shows an attempt without an answer", async () => {
+    const { api, client, url, run, close } = await setUp({}, { retry: { attempts: 1 } });
+    const { id } = await client.webhooks.create({
+      title: "a",
+      url,
+      type: "new_alarm",
+      secret: SECRET,
+    });
+    const empty = await run("history", "--fields", FIELDS);
+    expect([empty.code, empty.stdout.includes("0 of 0 attempts")]).toEqual([1, true]);
+    expect((await run("history", "--shape", "--json")).stdout).toContain('"shape": []');
+    await close();
+    await api.twin.deliver({ alarm: sampleAlarm() });
+    const shown = await run("history", "--fields", FIELDS);
+    expect([shown.code, shown.stdout.includes("–")]).toEqual([0, true]);
+    const wrong = await run("history", "--fields", FIELDS.replace("created_at", "title"), "--json");
+    expect(JSON.parse(wrong.stdout)).toMatchObject({ attempts: [], unreadable: 1, passed: false });
+    const table = await run("history", "--fields", FIELDS.replace("created_at", "title"));
+    expect(table.stdout).toContain("correct --fields");
+    const reconciled = await run(
+      "reconcile",
+      "--since",
+      "2026-01-01 00:00:00",
+      "--fields",
+      FIELDS.replace("created_at", "title"),
+    );
+    expect([reconciled.code, reconciled.stdout.includes("cannot be read")]).toEqual([1, true]);
+    expect((await run("history", "--shape", "--json")).stdout).toContain('"path": "delivery_id"');
+    await client.webhooks.update(id, { enable_requests_history: false, secret: SECRET });
+    const off = await run("reconcile", "--since", "1h", "--fields", FIELDS);
+    expect([off.code, off.stdout.includes("stores no history")]).toEqual([1, true]);
+  });
+
+  test("its shape has keys and types of any record, and nothing that could name a person", () => {
+    const record = {
+      ...{ id: 7, ok: true, none: null, at: "2026-10-09T11:00:00Z", tags: ["a", "b"], empty: [] },
+      request: { headers: { "X-Webhook-Id": "a-1", Authorization: "Bearer canary-token-9988" } },
+      payload: { alarm: canaryAlarm() },
+      text: JSON.stringify(canaryAlarm()),
+      "canary.person@mail.example": { "19000101-9988": 1 },
+    };
+    const { lines, dropped } = shapeOf(record);
+    const types = Object.fromEntries(lines.map(({ path: at, type }) => [at, type]));
+    expect(types).toMatchObject({
+      ...{ id: "number", ok: "boolean", none: "null", at: "string", tags: "list of 2" },
+      ...{ "tags.0": "string", empty: "list of 0", request: "object", text: "string" },
+      ...{ "request.headers.X-Webhook-Id": "string", "payload.alarm.account_id": "number" },
+    });
+    expect(dropped).toBeGreaterThan(0);
+    expect(canariesIn(JSON.stringify(lines))).toEqual([]);
+    expect(shapeOf(undefined).lines).toEqual([{ path: "", type: "null", placeholder: null }]);
+  });
+});
+
+/** A file with a secret. */
+function fileWith(secret: string): string {
+  writeFileSync(file("secret.txt"), `${secret}\n`);
+  return file("secret.txt");
+}

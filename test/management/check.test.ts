@@ -1,0 +1,226 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  checkWebhooks,
+  createWebhookSecret,
+  probeReceiver,
+  registerWebhooks,
+  type CheckOptions,
+} from "../../src/management/index.js";
+import { Desk, type DeskGateway, type DeskReceiver } from "../support/management/desk.js";
+
+const desk = new Desk();
+afterEach(() => desk.close());
+
+const secret = createWebhookSecret();
+const quick = { inARow: 3, intervalMs: 1, waitMs: 500 };
+
+/** A right set-up: both types at one receiver. */
+async function rightSetUp(): Promise<DeskGateway & DeskReceiver> {
+  const gateway = await desk.gateway();
+  const receiver = await desk.receiver({ secret });
+  const result = await registerWebhooks(gateway.client, { url: receiver.url, secret, ...quick });
+  expect(result.result).toBe("registered");
+  return { ...gateway, ...receiver };
+}
+
+async function codesOf(
+  { client, url }: Pick<DeskGateway & DeskReceiver, "client" | "url">,
+  options: Partial<CheckOptions> = {},
+) {
+  const { findings } = await checkWebhooks(client, { url, secret, ...options });
+  for (const one of findings)
+    expect([one.consequence, one.fix].every((text) => text.length > 20)).toBe(true);
+  return findings.map(({ code, type }) => (type === undefined ? code : `${code} ${type}`));
+}
+
+describe("a probe", () => {
+  test("tells whether a receiver accepts a secret, and runs nothing there", async () => {
+    const { url, handled, reports } = await desk.receiver({ secret: ["another-secret-1", secret] });
+    const probe = (one: string, type: "new_alarm" | "delete_my_data_event" = "new_alarm") =>
+      probeReceiver(url, { secret: one, type });
+    expect(await probe(secret)).toEqual({ result: "accepted", status: 409, outcome: "stale" });
+    expect(await probe(secret, "delete_my_data_event")).toMatchObject({ result: "accepted" });
+    expect(await probe("a-secret-that-is-unknown")).toMatchObject({
+      ...{ result: "refused", outcome: "signature_mismatch" },
+    });
+    expect(handled).toEqual([]);
+    expect(reports.map(({ outcome }) => outcome)).toEqual(["stale", "stale", "signature_mismatch"]);
+  });
+
+  test("runs nothing at a receiver that tolerates its timestamp", async () => {
+    const calls: string[] = [];
+    const { url, handled } = await desk.receiver({
+      secret,
+      timestampToleranceMs: 7 * 86_400_000,
+      handlers: {
+        new_alarm: () => calls.push("alarm"),
+        delete_my_data_event: () => calls.push("event"),
+        unrecognized: () => calls.push("unrecognized"),
+      },
+      store: {
+        claim: () => (calls.push("claim"), { state: "completed" }),
+        ...{ renew: () => true, complete: () => undefined, release: () => undefined },
+      },
+    });
+    for (const type of ["new_alarm", "delete_my_data_event"] as const) {
+      expect(await probeReceiver(url, { secret, type })).toMatchObject({
+        ...{ result: "accepted", outcome: "type_mismatch" },
+      });
+    }
+    expect([...calls, ...handled]).toEqual([]);
+  });
+
+  test("keeps no connection: a kept one would lead to the same replica each time", async () => {
+    const connections: (string | undefined)[] = [];
+    const { url } = await desk.server((req, res) => {
+      connections.push(req.headers.connection);
+      res.end();
+    });
+    await probeReceiver(url, { secret, type: "new_alarm" });
+    expect(connections).toEqual(["close"]);
+  });
+
+  test.each([
+    [200, "<html>", "unclear"],
+    [200, '{"outcome":"handled"}', "unclear"],
+    [409, '{"error":{"code":"STALE"}}', "accepted"],
+    [401, '{"error":{"code":"SIGNATURE_MISMATCH"}}', "refused"],
+    [503, '{"error":{"code":"\\u001b[2J"}}', "unclear"],
+    [302, "", "unclear"],
+  ])("reads an answer of %i %s as %s", async (status, body, result) => {
+    const { url } = await desk.server((_req, res) => res.writeHead(status).end(body));
+    const answer = await probeReceiver(url, { secret, type: "new_alarm" });
+    expect(answer).toMatchObject({ result, status });
+    expect(JSON.stringify(answer)).not.toContain("001b");
+  });
+
+  test("names the instance that answered, and is unreachable without an answer", async () => {
+    const { url, close } = await desk.server((_req, res) => {
+      res.writeHead(409, { "x-served-by": "replica-1" }).end();
+    });
+    const options = { instanceHeader: "X-Served-By", timeoutMs: 5_000 };
+    const query = { secret, type: "new_alarm" } as const;
+    expect(await probeReceiver(url, query, options)).toMatchObject({ instance: "replica-1" });
+    await close();
+    expect(await probeReceiver(url, query, options)).toEqual({ result: "unreachable" });
+  });
+});
+
+describe("register", () => {
+  test("creates one webhook per type, with history on and TLS verified, and none twice", async () => {
+    const { client, url } = await rightSetUp();
+    const webhooks = await client.webhooks.list();
+    expect(webhooks).toMatchObject(
+      ["new_alarm", "delete_my_data_event"].map((type) => ({
+        ...{ type, url, has_secret: true, is_active: true, skip_ssl_verification: false },
+        ...{ enable_requests_history: true, title: `identity-gateway-webhooks ${type}` },
+      })),
+    );
+    const again = await registerWebhooks(client, { url: `${url}?`.slice(0, -1), secret, ...quick });
+    expect(again).toMatchObject({ result: "registered", created: [], existing: webhooks });
+  });
+
+  test("creates nothing while the receiver is down, has another secret or accepts any", async () => {
+    const { client } = await desk.gateway();
+    const other = await desk.receiver();
+    const any = await desk.receiver({
+      ...({ secret: undefined, acceptUnsignedDeliveries: true } as object),
+    });
+    const { url, close } = await desk.server((_req, res) => res.end());
+    await close();
+    const down = await registerWebhooks(client, { url, secret, ...quick });
+    expect(down).toEqual({ result: "unreachable", status: undefined });
+    const wrong = await registerWebhooks(client, { url: other.url, secret, ...quick, waitMs: 0 });
+    expect(wrong).toMatchObject({
+      ...{ result: "secret_not_accepted" },
+      proof: { result: "not_accepted", refusal: { url: other.url, result: "refused" } },
+    });
+    expect(await registerWebhooks(client, { url: any.url, secret, ...quick })).toMatchObject({
+      ...{ result: "secret_not_accepted", proof: { result: "accepts_any" } },
+    });
+    expect(await client.webhooks.list()).toEqual([]);
+  });
+
+  test("makes secrets of 32 random bytes", () => {
+    const made = Array.from({ length: 50 }, createWebhookSecret);
+    expect(made.every((one) => /^[0-9a-f]{64}$/.test(one))).toBe(true);
+    expect(new Set(made).size).toBe(50);
+  });
+});
+
+describe("check", () => {
+  test("finds nothing on a right set-up, and changes nothing", async () => {
+    const setUp = await rightSetUp();
+    const before = await setUp.client.webhooks.list();
+    expect(await codesOf(setUp)).toEqual([]);
+    expect(await codesOf(setUp, { secret: undefined })).toEqual([]);
+    expect(await setUp.client.webhooks.list()).toEqual(before);
+    expect(setUp.handled).toEqual([]);
+  });
+
+  test.each([
+    ["an inactive webhook", { is_active: false }, ["inactive new_alarm"]],
+    ["TLS that is not verified", { skip_ssl_verification: true }, ["tls_not_verified new_alarm"]],
+    ["a history that is off", { enable_requests_history: false }, ["history_off new_alarm"]],
+  ])("finds %s", async (_fault, changes, codes) => {
+    const setUp = await rightSetUp();
+    const [first] = await setUp.client.webhooks.list();
+    await setUp.client.webhooks.update(first?.id ?? "", { ...changes, secret });
+    expect(await codesOf(setUp)).toEqual(codes);
+  });
+
+  test("finds a webhook without a secret", async () => {
+    const gateway = await desk.gateway();
+    const { url } = await desk.receiver({ secret });
+    await gateway.client.webhooks.create({ title: "a", url, type: "new_alarm" });
+    const types = ["new_alarm"] as const;
+    expect(await codesOf({ ...gateway, url }, { types })).toEqual(["no_secret new_alarm"]);
+  });
+
+  test("finds a webhook at another URL, a second one, and one of the wrong type", async () => {
+    const setUp = await rightSetUp();
+    const { client, url } = setUp;
+    const old = await desk.receiver({ secret });
+    const [alarms, events] = await client.webhooks.list();
+    const second = await client.webhooks.create({
+      ...{ title: "old", url: old.url, type: "new_alarm", secret },
+    });
+    expect(await codesOf(setUp)).toEqual(["second_webhook new_alarm"]);
+    await client.webhooks.delete(alarms?.id ?? "");
+    expect(await codesOf(setUp)).toEqual(["other_url new_alarm"]);
+    await client.webhooks.delete(second.id);
+    expect(await codesOf(setUp)).toEqual(["missing_webhook new_alarm"]);
+    expect(events?.url).toBe(url);
+    expect(await codesOf(setUp, { types: ["new_alarm"] })).toEqual([
+      ...["missing_webhook new_alarm", "unexpected_type delete_my_data_event"],
+    ]);
+  });
+
+  test("finds a receiver that is down, has the old secret, accepts any, or is another program", async () => {
+    const setUp = await rightSetUp();
+    const both = (code: string) => [`${code} new_alarm`, `${code} delete_my_data_event`];
+    const next = createWebhookSecret();
+    expect(await codesOf(setUp, { secret: next })).toEqual(both("other_secret"));
+    await setUp.close();
+    expect(await codesOf(setUp)).toEqual(["receiver_unreachable"]);
+
+    const { client } = setUp;
+    const any = await desk.receiver({
+      ...({ secret: undefined, acceptUnsignedDeliveries: true } as object),
+    });
+    const foreign = await desk.server((req, res) => {
+      res.writeHead(req.method === "GET" ? 404 : 200).end();
+    });
+    const types = ["new_alarm"] as const;
+    expect(await codesOf({ client, url: any.url }, { types })).toContain("accepts_any_secret");
+    expect(await codesOf({ client, url: foreign.url }, { types })).toEqual([
+      ...["other_url new_alarm", "receiver_refuses_get", "receiver_unclear"],
+    ]);
+  });
+
+  test("finds that webhooks are not enabled for the client", async () => {
+    const { client } = await desk.gateway({ webhooksEnabled: false });
+    const { url } = await desk.receiver({ secret });
+    expect(await codesOf({ client, url })).toEqual(["webhooks_not_available"]);
+  });
+});

@@ -1,0 +1,267 @@
+import { describe, expect, test } from "vitest";
+import { createManagementClient, ManagementError } from "../../src/management/index.js";
+import { canariesIn, shownOf, CANARIES } from "../support/canaries.js";
+import {
+  scriptedClient,
+  scriptedGateway,
+  TOKEN,
+  webhookRecord,
+} from "../support/management/scripted-gateway.js";
+
+const baseUrl = "https://gateway.example";
+const webhook = { title: "alarms", url: "https://partner.example/", type: "new_alarm" } as const;
+
+function codeOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => "done",
+    (error: unknown) => (error instanceof ManagementError ? error.code : error),
+  );
+}
+
+describe("the token", () => {
+  test("of a function is asked for once, and once more after a 401", async () => {
+    let logins = 0;
+    const token = () => Promise.resolve(`token-${String(++logins)}`);
+    const answers = [{ json: [] }, { status: 401 }, { json: [] }, { status: 401 }];
+    const { client, seen } = scriptedClient(answers, { token });
+    expect(await client.webhooks.list()).toEqual([]);
+    expect(await client.webhooks.list()).toEqual([]);
+    expect(await codeOf(client.webhooks.list())).toBe("unauthorized");
+    expect(seen.map(({ headers }) => headers.get("authorization"))).toEqual([
+      ...["Bearer token-1", "Bearer token-1", "Bearer token-2", "Bearer token-2"],
+      "Bearer token-3",
+    ]);
+  });
+
+  test("is renewed once for calls that are refused together", async () => {
+    let logins = 0;
+    const token = () => `token-${String(++logins)}`;
+    const fetch = (_url: string, { headers }: RequestInit) => {
+      const isOld = new Headers(headers).get("authorization") === "Bearer token-1";
+      return Promise.resolve(new Response("[]", { status: isOld ? 401 : 200 }));
+    };
+    const client = createManagementClient({ baseUrl, token, fetch });
+    await Promise.all(Array.from({ length: 20 }, () => client.webhooks.list()));
+    expect(logins).toBe(2);
+  });
+
+  test("as a text is not renewed", async () => {
+    const { client, seen } = scriptedClient([{ status: 401 }]);
+    expect(await codeOf(client.webhooks.list())).toBe("unauthorized");
+    expect(seen).toHaveLength(1);
+  });
+
+  test.each([
+    [
+      "throws",
+      () => {
+        throw new Error(CANARIES.secret);
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error(CANARIES.secret))],
+    ["returns no text", () => undefined as unknown as string],
+    ["returns a text for no header", () => `${CANARIES.secret}\n`],
+    ["never returns", () => new Promise<string>(() => undefined)],
+  ])("of a function that %s is no_token, without its text", async (_what, token) => {
+    const { client, seen } = scriptedClient([{ json: [] }], { token, timeoutMs: 20 });
+    const error: unknown = await client.webhooks.list().catch((one: unknown) => one);
+    expect(error).toMatchObject({ code: "no_token" });
+    expect(canariesIn(shownOf(error))).toEqual([]);
+    expect(seen).toEqual([]);
+  });
+});
+
+describe("a retry", () => {
+  test.each([
+    ["a network error", new TypeError("fetch failed")],
+    ["a 500", { status: 500 }],
+    ["throttling", { status: 429, headers: { "retry-after": "0" } }],
+    ["throttling of a legacy gateway", { status: 409, json: { message: "Too Many Attempts." } }],
+  ])("of a GET follows %s", async (_what, first) => {
+    const { client, seen } = scriptedClient([first, first, { json: [] }]);
+    expect(await client.webhooks.list()).toEqual([]);
+    expect(seen).toHaveLength(3);
+  });
+
+  test("of a GET ends after maxRetries", async () => {
+    const { client, seen } = scriptedClient([{ status: 503 }], { maxRetries: 2 });
+    expect(await codeOf(client.webhooks.list())).toBe("server_error");
+    expect(seen).toHaveLength(3);
+  });
+
+  test.each([
+    ["a network error", new TypeError("fetch failed"), 1],
+    ["a 500", { status: 500, headers: { "retry-after": "0" } }, 1],
+    ["a 503 without a delay", { status: 503 }, 1],
+    ["a conflict", { status: 409, json: { error: { code: "CONFLICT" } } }, 1],
+    ["a 503 with a delay", { status: 503, headers: { "retry-after": "0" } }, 2],
+    ["a 429 with a delay", { status: 429, headers: { "retry-after": "0" } }, 2],
+    ["a throttling 409 with a delay", { status: 409, headers: { "retry-after": "0" } }, 2],
+  ])("of a POST after %s: %#", async (_what, first, calls) => {
+    const { client, seen } = scriptedClient([first, { status: 201, json: webhookRecord() }]);
+    await codeOf(client.webhooks.create(webhook));
+    expect(seen).toHaveLength(calls);
+  });
+
+  test("is not made when the gateway asks for more than a minute, and the error says how long", async () => {
+    const { client, seen } = scriptedClient([{ status: 429, headers: { "retry-after": "3600" } }]);
+    await expect(client.webhooks.list()).rejects.toMatchObject({
+      ...{ code: "throttled", retryAfterMs: 3_600_000 },
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  test.each([
+    ["Thu, 01 Jan 1970 00:00:00 GMT", 0],
+    ["soon", undefined],
+  ])("reads the delay %j", async (delay, retryAfterMs) => {
+    const answer = { status: 429, headers: { "retry-after": delay } };
+    const { client } = scriptedClient([answer], { maxRetries: 0 });
+    await expect(client.webhooks.list()).rejects.toMatchObject({ code: "throttled", retryAfterMs });
+  });
+
+  test("waits as long as the gateway asks", async () => {
+    const answers = [{ status: 429, headers: { "retry-after": "1" } }, { json: [] }];
+    const { client } = scriptedClient(answers);
+    const startedAt = performance.now();
+    await client.webhooks.list();
+    expect(performance.now() - startedAt).toBeGreaterThan(990);
+  });
+});
+
+describe("a call that ends early", () => {
+  test("is timeout after timeoutMs", async () => {
+    const { client } = scriptedClient(["hang"], { timeoutMs: 20, maxRetries: 1 });
+    expect(await codeOf(client.webhooks.list())).toBe("timeout");
+  });
+
+  test("is aborted by its own signal, by that of the client, and during a pause", async () => {
+    const own = new AbortController();
+    const ofClient = new AbortController();
+    const { client } = scriptedClient(["hang"], { signal: ofClient.signal });
+    const first = codeOf(client.webhooks.list({ signal: own.signal }));
+    own.abort();
+    expect(await first).toBe("aborted");
+    const second = codeOf(client.webhooks.list());
+    ofClient.abort();
+    expect(await second).toBe("aborted");
+    expect(await codeOf(client.webhooks.list())).toBe("aborted");
+
+    const abort = new AbortController();
+    const answers = [{ status: 429, headers: { "retry-after": "50" } }];
+    const waiting = scriptedClient(answers, { signal: abort.signal });
+    const third = codeOf(waiting.client.webhooks.list());
+    setTimeout(() => {
+      abort.abort();
+    }, 20);
+    expect(await third).toBe("aborted");
+  });
+});
+
+describe("an update", () => {
+  const answers = (before: object, after: object) => [
+    ...[{ json: webhookRecord(before as Record<string, unknown>) }, {}],
+    { json: webhookRecord({ ...before, ...after }) },
+  ];
+
+  test("sends the whole record with the changes, and nothing that is the gateway's own", async () => {
+    const before = { has_secret: false, is_active: 1, region: "eu" };
+    const { client, seen } = scriptedClient(answers(before, { title: "new" }));
+    expect((await client.webhooks.update(7, { title: "new" })).title).toBe("new");
+    expect(seen[1]?.body).toEqual({
+      ...{ title: "new", url: "https://partner.example/webhooks", type: "new_alarm" },
+      ...{ is_active: true, skip_ssl_verification: false, enable_requests_history: true },
+      region: "eu",
+    });
+  });
+
+  test.each([[true], [undefined]])(
+    "without the secret is refused before it is sent when has_secret is %s",
+    async (has_secret) => {
+      const { client, seen } = scriptedClient(answers({ has_secret }, {}));
+      expect(await codeOf(client.webhooks.update(7, { title: "new" }))).toBe("secret_required");
+      expect(seen.map(({ method }) => method)).toEqual(["GET"]);
+    },
+  );
+
+  test("without the secret, on request, fails if the gateway then has none", async () => {
+    const { client } = scriptedClient(answers({}, { title: "new", has_secret: 0 }));
+    await expect(
+      client.webhooks.update(7, { title: "new" }, { withoutSecret: true }),
+    ).rejects.toMatchObject({
+      code: "update_not_applied",
+      details: [{ field: "has_secret", issue: "is false" }],
+    });
+  });
+
+  test("fails if a field has another value afterwards", async () => {
+    const { client } = scriptedClient(answers({ has_secret: false }, { is_active: "0" }));
+    await expect(
+      client.webhooks.update(7, { title: "new", secret: "a-new-secret" }),
+    ).rejects.toMatchObject({
+      code: "update_not_applied",
+      details: [
+        { field: "title", issue: "has another value than was sent" },
+        { field: "is_active", issue: "is false" },
+        { field: "has_secret", issue: "is false" },
+      ],
+    });
+  });
+
+  test.each([[undefined], [""], [" padded"], ["undefined"]])(
+    "with the unusable secret %j is refused before anything is sent",
+    async (secret) => {
+      const { client, seen } = scriptedClient([{ json: webhookRecord() }]);
+      const changes = { secret } as { secret: string };
+      await expect(client.webhooks.update(7, changes)).rejects.toThrow("secret ");
+      await expect(client.webhooks.create({ ...webhook, ...changes })).rejects.toThrow("secret ");
+      expect(seen).toEqual([]);
+    },
+  );
+});
+
+test("an answer of more than 64 MiB is refused before its end", async () => {
+  const piece = new Uint8Array(1_048_576).fill(32);
+  let pulled = 0;
+  const endless = () =>
+    new Response(
+      new ReadableStream({
+        pull(to) {
+          pulled += 1;
+          to.enqueue(piece);
+        },
+      }),
+    );
+  const client = createManagementClient({
+    ...{ baseUrl, token: TOKEN, fetch: () => Promise.resolve(endless()) },
+  });
+  await expect(client.webhooks.get(7)).rejects.toMatchObject({ code: "unexpected_answer" });
+  expect(pulled).toBeLessThan(80);
+});
+
+test("no error holds the token, a secret or a password, however the gateway or fetch quotes them", async () => {
+  const { secret } = CANARIES;
+  const quoted = `${TOKEN} ${secret} ${encodeURIComponent(secret)}`;
+  const leaks = [
+    {
+      status: 422,
+      json: {
+        error: { code: quoted, message: quoted, details: [{ field: quoted, issue: quoted }] },
+      },
+    },
+    { status: 400, json: { errors: { [quoted]: [quoted] } } },
+    { status: 500, json: { message: quoted } },
+    { status: 500, text: quoted },
+    { status: 302, headers: { location: `https://x.example/?${secret}` } },
+    Object.assign(new TypeError(quoted), { cause: new Error(quoted), code: quoted }),
+  ];
+  for (const leak of leaks) {
+    const { fetch } = scriptedGateway(leak);
+    const client = createManagementClient({ baseUrl, token: TOKEN, fetch, maxRetries: 0 });
+    const error: unknown = await client.webhooks
+      .create({ ...webhook, secret })
+      .catch((one: unknown) => one);
+    expect(error).toBeInstanceOf(ManagementError);
+    expect(canariesIn(shownOf(error), [TOKEN])).toEqual([]);
+  }
+});

@@ -1,0 +1,275 @@
+import { describe, expect, test } from "vitest";
+import { crmLogin, createManagementClient, ManagementError } from "../../src/management/index.js";
+import {
+  scriptedClient,
+  scriptedGateway,
+  TOKEN,
+  webhookRecord,
+} from "../support/management/scripted-gateway.js";
+
+const baseUrl = "https://gateway.example";
+
+async function failure(work: Promise<unknown>): Promise<ManagementError> {
+  const error: unknown = await work.catch((one: unknown) => one);
+  expect(error).toBeInstanceOf(ManagementError);
+  return error as ManagementError;
+}
+
+describe("a call", () => {
+  test("sends the token and the version, and no body with a GET", async () => {
+    const { client, seen } = scriptedClient([{ json: [] }]);
+    expect(await client.webhooks.list()).toEqual([]);
+    const [call] = seen;
+    expect(call).toMatchObject({ method: "GET", path: "/api/v1/webhooks", body: undefined });
+    expect(call?.headers.get("authorization")).toBe(`Bearer ${TOKEN}`);
+    expect(call?.headers.get("x-api-version")).toBe("2026-06-12");
+  });
+
+  test("goes below the path of the base URL, and sends no version with apiVersion: false", async () => {
+    const { client, seen } = scriptedClient([{ json: [] }], {
+      baseUrl: "https://gateway.example/tenant",
+      apiVersion: false,
+    });
+    await client.webhooks.list();
+    expect(seen[0]?.path).toBe("/tenant/api/v1/webhooks");
+    expect(seen[0]?.headers.has("x-api-version")).toBe(false);
+  });
+
+  test("names each of the seven routes", async () => {
+    const { client, seen } = scriptedClient([
+      ...[{ json: webhookRecord() }, { json: [] }, { json: webhookRecord() }],
+      ...[{ json: webhookRecord({ has_secret: false }) }, {}],
+      ...[{ json: webhookRecord({ has_secret: false }) }, { status: 204 }],
+      ...[{ json: [{ any: 1 }] }, { json: { data: { any: 1 } } }],
+    ]);
+    const { title, url } = webhookRecord() as { title: string; url: string };
+    await client.webhooks.create({ title, url, type: "new_alarm" });
+    await client.webhooks.list();
+    await client.webhooks.get(7);
+    await client.webhooks.update("7", {});
+    await client.webhooks.delete("7");
+    expect(await client.attempts.list(7)).toEqual([{ any: 1 }]);
+    expect(await client.attempts.get(7, "a/b")).toEqual({ any: 1 });
+    expect(seen.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      ...["POST /api/v1/webhook", "GET /api/v1/webhooks", "GET /api/v1/webhook/7"],
+      ...["GET /api/v1/webhook/7", "PUT /api/v1/webhook/7", "GET /api/v1/webhook/7"],
+      ...["DELETE /api/v1/webhook/7", "GET /api/v1/webhook/7/requests"],
+      "GET /api/v1/webhook/7/requests/a%2Fb",
+    ]);
+    expect(seen[0]?.body).toEqual({
+      ...{ title, url, type: "new_alarm", is_active: true, skip_ssl_verification: false },
+      enable_requests_history: true,
+    });
+  });
+});
+
+describe("a webhook", () => {
+  test.each([
+    ["standard", { has_secret: true, is_active: false }],
+    ["numbers", { has_secret: 1, is_active: 0 }],
+    ["texts", { has_secret: "1", is_active: "false" }],
+  ])("is read in the format of %s", async (_name, fields) => {
+    const { client } = scriptedClient([
+      { json: { data: webhookRecord({ ...fields, extra: "kept" }) } },
+    ]);
+    const webhook = await client.webhooks.get(7);
+    expect(webhook).toMatchObject({ id: "7", has_secret: true, is_active: false });
+    expect(webhook.raw["extra"]).toBe("kept");
+  });
+
+  test("has undefined for a boolean that is missing or of no known form", async () => {
+    const { client } = scriptedClient([{ json: [webhookRecord({ has_secret: "yes" })] }]);
+    const [webhook] = await client.webhooks.list();
+    expect(webhook?.has_secret).toBeUndefined();
+  });
+
+  test("never has the secret, even if the gateway returns it", async () => {
+    const { client } = scriptedClient([{ json: webhookRecord({ secret: "returned-secret-1" }) }]);
+    expect(JSON.stringify(await client.webhooks.get(7))).not.toContain("returned-secret-1");
+  });
+
+  test.each([[null], ["text"], [[]], [{}], [{ id: 1 }], [{ data: { id: "" } }]])(
+    "is refused as unexpected_answer when the gateway returns %j",
+    async (json) => {
+      const { client } = scriptedClient([{ json }]);
+      expect((await failure(client.webhooks.get(7))).code).toBe("unexpected_answer");
+    },
+  );
+});
+
+describe("a list", () => {
+  test("is read bare and under data", async () => {
+    for (const json of [[webhookRecord()], { data: [webhookRecord()] }]) {
+      const { client } = scriptedClient([{ json }]);
+      expect(await client.webhooks.list()).toHaveLength(1);
+    }
+  });
+
+  test.each([
+    [{ data: [], next_page_url: "https://gateway.example/api/v1/webhooks?page=2" }],
+    [{ data: [], meta: { current_page: 1, last_page: 2 } }],
+    [{ data: [], links: { next: "/api/v1/webhooks?page=2" } }],
+  ])("that names a next page is an error, since none is documented: %j", async (json) => {
+    const { client } = scriptedClient([{ json }]);
+    expect((await failure(client.webhooks.list())).code).toBe("incomplete_list");
+  });
+
+  test("is read page by page with nextPage, and only from the gateway", async () => {
+    const nextPage = (body: unknown) => (body as { next?: string }).next;
+    const pages = [
+      { json: { data: [webhookRecord()], next: "/api/v1/webhooks?page=2" } },
+      { json: { data: [webhookRecord({ id: 8 })] } },
+    ];
+    const { client, seen } = scriptedClient(pages, { nextPage });
+    expect((await client.webhooks.list()).map(({ id }) => id)).toEqual(["7", "8"]);
+    expect(seen[1]?.path).toBe("/api/v1/webhooks?page=2");
+
+    const elsewhere = { json: { data: [], next: "https://other.example/" } };
+    const away = scriptedClient([elsewhere], { nextPage });
+    expect((await failure(away.client.webhooks.list())).code).toBe("incomplete_list");
+    expect(away.seen).toHaveLength(1);
+  });
+});
+
+describe("an error", () => {
+  test.each([
+    [
+      422,
+      {
+        error: {
+          code: "VALIDATION_ERROR",
+          message: "Invalid.",
+          details: [{ field: "url", issue: "taken" }],
+        },
+      },
+      ["validation_failed", "VALIDATION_ERROR", [{ field: "url", issue: "taken" }]],
+    ],
+    [422, { errors: ["taken"] }, ["validation_failed", undefined, [{ field: "", issue: "taken" }]]],
+    [
+      400,
+      { errors: [{ detail: "taken", source: { pointer: "/url" } }] },
+      ["validation_failed", undefined, [{ field: "/url", issue: "taken" }]],
+    ],
+    [
+      422,
+      { errors: { url: ["taken", "bad"], title: "short" } },
+      [
+        "validation_failed",
+        undefined,
+        [
+          { field: "url", issue: "taken" },
+          { field: "url", issue: "bad" },
+          { field: "title", issue: "short" },
+        ],
+      ],
+    ],
+    [403, { error: "no" }, ["forbidden", undefined, []]],
+    [404, { message: "no" }, ["not_found", undefined, []]],
+    [
+      409,
+      { error: { code: "CONFLICT", message: "Too many of them" } },
+      ["conflict", "CONFLICT", []],
+    ],
+    [409, { message: "exists" }, ["conflict", undefined, []]],
+    [409, { message: "Too Many Attempts." }, ["throttled", undefined, []]],
+    [429, { error: { code: "RATE_LIMITED", message: "slow" } }, ["throttled", "RATE_LIMITED", []]],
+    [418, {}, ["unexpected_answer", undefined, []]],
+    [500, undefined, ["server_error", undefined, []]],
+    [302, undefined, ["unexpected_answer", undefined, []]],
+    [200, undefined, ["unexpected_answer", undefined, []]],
+  ])("of %i is read from %j", async (status, json, [code, gatewayCode, details]) => {
+    const headers = { "content-type": "application/vnd.api+json" };
+    const { client } = scriptedClient([{ status, json, headers, text: "<html>" }], {
+      maxRetries: 0,
+    });
+    const error = await failure(client.webhooks.get(7));
+    expect(error).toMatchObject({ code, status, gatewayCode, details });
+    expect(error.message).not.toContain("<html>");
+  });
+});
+
+test("an error in a shape of its own says nothing, and breaks nothing", async () => {
+  const bodies = [
+    ...[null, "text", [], { error: {} }, { error: { details: "x" } }, { errors: [1, {}] }],
+    ...[{ errors: { url: 1 } }, { errors: "x" }, { error: { details: [null, { issue: "a" }] } }],
+  ];
+  for (const json of bodies) {
+    const { client } = scriptedClient([{ status: 422, json }]);
+    expect((await failure(client.webhooks.get(7))).code).toBe("validation_failed");
+  }
+});
+
+test("a list that is none, and pages that never end, are refused", async () => {
+  const { client } = scriptedClient([{ json: { data: {} } }]);
+  expect((await failure(client.webhooks.list())).code).toBe("unexpected_answer");
+  const nextPage = () => "/api/v1/webhooks";
+  const circle = scriptedClient([{ json: [] }], { nextPage });
+  expect((await failure(circle.client.webhooks.list())).code).toBe("incomplete_list");
+  const broken = scriptedClient([{ json: [] }], { nextPage: () => "http://[" });
+  expect((await failure(broken.client.webhooks.list())).code).toBe("incomplete_list");
+});
+
+describe("the login", () => {
+  test("refuses credentials that are no object", async () => {
+    const given = { baseUrl, credentials: "password" as unknown as Record<string, unknown> };
+    await expect(crmLogin(given)).rejects.toMatchObject({ name: "ConfigurationError" });
+  });
+
+  test("passes other fields through and reads the session", async () => {
+    const { fetch, seen } = scriptedGateway({
+      json: { token: TOKEN, expires_at: "2026-10-09T11:00:00+00:00", expires_in: 3600 },
+    });
+    const credentials = { email: "partner@example.com", password: "pass-word-1" };
+    const session = await crmLogin({ baseUrl, credentials, keepLogged: true, fetch });
+    expect(session).toEqual({
+      ...{ token: TOKEN, expiresInSeconds: 3600 },
+      expiresAt: new Date("2026-10-09T11:00:00Z"),
+    });
+    expect(seen[0]).toMatchObject({
+      ...{ method: "POST", path: "/api/v1/crm/auth/login" },
+      body: { ...credentials, keep_logged: true },
+    });
+    expect(seen[0]?.headers.has("authorization")).toBe(false);
+  });
+
+  test("takes an answer without dates, and refuses one without a token", async () => {
+    const credentials = {};
+    const { fetch: plain } = scriptedGateway({
+      json: { data: { token: "x", expires_at: "soon" } },
+    });
+    expect(await crmLogin({ baseUrl, credentials, fetch: plain })).toEqual({
+      ...{ token: "x", expiresAt: undefined, expiresInSeconds: undefined },
+    });
+    const { fetch: none } = scriptedGateway({ json: {} });
+    const error = await failure(crmLogin({ baseUrl, credentials, fetch: none }));
+    expect(error.code).toBe("unexpected_answer");
+  });
+});
+
+test.each([
+  [{ baseUrl: "gateway.example" }],
+  [{ baseUrl: "ftp://gateway.example" }],
+  [{ baseUrl: "https://user:pass-word-1@gateway.example" }],
+  [{ baseUrl: "https://gateway.example/?a=1" }],
+  [{ token: "" }],
+  [{ token: "with space" }],
+  [{ token: "line\nend-canary" }],
+  [{ timeoutMs: 0 }],
+  [{ maxRetries: 11 }],
+  [{ retryDelayMs: 0.5 }],
+  [{ apiVersion: "" }],
+  [{ fetch: 1 }],
+  [{ tokn: "x" }],
+])("createManagementClient refuses %j without repeating it", (options) => {
+  const make = () => createManagementClient({ baseUrl, token: TOKEN, ...(options as object) });
+  expect(make).toThrow(expect.objectContaining({ name: "ConfigurationError" }));
+  expect(make).not.toThrow(/pass-word-1|end-canary/);
+});
+
+test("ids that would name another route are refused", async () => {
+  const { client, seen } = scriptedClient([{ json: [] }]);
+  for (const id of ["", ".", ".."]) {
+    await expect(client.webhooks.get(id)).rejects.toThrow("must be an id");
+  }
+  expect(seen).toEqual([]);
+});

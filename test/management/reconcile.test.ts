@@ -1,0 +1,229 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { memoryStore } from "../../src/index.js";
+import {
+  attemptReader,
+  createWebhookSecret,
+  reconcileDeliveries,
+  reconcileMetrics,
+  type AttemptPaths,
+} from "../../src/management/index.js";
+import { createVirtualClock, sampleAlarm } from "../../src/testing/index.js";
+import { nodeHandler } from "../../adapters/node.js";
+import { Desk } from "../support/management/desk.js";
+import { scriptedClient, webhookRecord } from "../support/management/scripted-gateway.js";
+
+const desk = new Desk();
+afterEach(() => desk.close());
+
+const secret = createWebhookSecret();
+const paths = { deliveryId: "delivery_id", status: "status", at: "created_at", body: "body" };
+const readAttempt = attemptReader(paths);
+const since = new Date(0);
+
+test("of 1 000 deliveries, 40 of which a firewall refused for good, 40 are found and recovered once", async () => {
+  const DELIVERIES = 1_000;
+  const BLOCKED = 40;
+  const { api, client } = await desk.gateway();
+  const { receiver, handled, reports } = await desk.receiver({
+    ...{ secret, store: memoryStore() },
+  });
+  const handle = nodeHandler(receiver);
+  let posts = 0;
+  const { url } = await desk.server((req, res) => {
+    const isBlocked = req.method === "POST" && ++posts % (DELIVERIES / BLOCKED) === 0;
+    if (isBlocked) res.writeHead(403, { "content-type": "text/html" }).end("<html>blocked</html>");
+    else void handle(req, res);
+  });
+  await client.webhooks.create({ title: "alarms", url, type: "new_alarm", secret });
+  const events = Array.from({ length: DELIVERIES }, () => ({ alarm: sampleAlarm() }));
+  const { givenUp, acknowledged } = await api.twin.deliverMany(events, { concurrency: 8 });
+  expect({ givenUp, acknowledged }).toEqual({ givenUp: 40, acknowledged: 960 });
+  expect(handled).toHaveLength(960);
+
+  const options = { url, since, readAttempt };
+  const found = await reconcileDeliveries(client, options);
+  expect(found).toMatchObject({ recovered: [], completed: 0, attempts: 1_000, unreadable: 0 });
+  expect(found.missing).toHaveLength(40);
+  expect(found.missing.every((one) => one.isGivenUp && one.hasBody && one.lastStatus === 403)).toBe(
+    true,
+  );
+  expect(handled).toHaveLength(960);
+
+  const first = await reconcileDeliveries(client, { ...options, recover: receiver.recover });
+  expect(first.recovered).toHaveLength(40);
+  expect(first.missing).toEqual([]);
+  expect(handled).toHaveLength(1_000);
+  expect(new Set(handled).size).toBe(1_000);
+  expect(reports.filter(({ recovered }) => recovered === true)).toHaveLength(40);
+
+  const second = await reconcileDeliveries(client, { ...options, recover: receiver.recover });
+  expect(second).toMatchObject({ recovered: [], missing: [], completed: 40 });
+  const known = await reconcileDeliveries(client, {
+    ...options,
+    isCompleted: (id) => handled.includes(id),
+  });
+  expect(known).toMatchObject({ missing: [], completed: 40 });
+  expect(handled).toHaveLength(1_000);
+  expect(reconcileMetrics(found)).toContain('missing_deliveries{state="given_up"} 40\n');
+});
+
+/** A reconciliation of the given attempt records at 2026-10-09 12:00. */
+function reconcileRecords(records: readonly object[], more: object = {}, record = {}) {
+  const answers = [{ json: [webhookRecord(record)] }, { json: records }];
+  const { client } = scriptedClient(answers);
+  const now = () => Date.parse("2026-10-09T12:00:00Z");
+  return reconcileDeliveries(client, { since, readAttempt, now, ...more });
+}
+
+function attempt(delivery_id: string, status: unknown, created_at = "2026-10-09 11:00:00") {
+  return { delivery_id, status, created_at, body: "{}" };
+}
+
+describe("reconcile", () => {
+  test("lists what was never answered 2xx, and tells what may come again", async () => {
+    const { missing } = await reconcileRecords([
+      ...[attempt("done", 500), attempt("done", "200")],
+      ...[attempt("retrying", 503), attempt("silent", null), attempt("final", 422)],
+      attempt("unlisted", 413),
+      attempt("old", 503, "2026-10-09T06:59:00Z"),
+      ...Array.from({ length: 10 }, () => attempt("exhausted", 503)),
+    ]);
+    expect(missing.map(({ deliveryId, isGivenUp }) => [deliveryId, isGivenUp])).toEqual([
+      ...[
+        ["retrying", false],
+        ["silent", false],
+        ["final", true],
+        ["unlisted", true],
+      ],
+      ...[
+        ["old", true],
+        ["exhausted", true],
+      ],
+    ]);
+    expect(JSON.stringify(missing)).not.toContain('"body"');
+  });
+
+  test("leaves out what is older than since, and counts what it cannot read", async () => {
+    const { missing, unreadable } = await reconcileRecords(
+      [attempt("a", 403), attempt("b", 403, "2026-10-08 11:00:00"), attempt("c d", 403), {}],
+      { since: new Date("2026-10-09T00:00:00Z") },
+    );
+    expect(missing.map(({ deliveryId }) => deliveryId)).toEqual(["a"]);
+    expect(unreadable).toBe(2);
+    const thrower = () => {
+      throw new Error("no");
+    };
+    expect((await reconcileRecords([{}], { readAttempt: thrower })).unreadable).toBe(1);
+  });
+
+  test("names webhooks without history, and asks nothing of them", async () => {
+    const { withoutHistory } = await reconcileRecords([], {}, { enable_requests_history: 0 });
+    expect(withoutHistory.map(({ id }) => id)).toEqual(["7"]);
+  });
+
+  test("leaves a delivery that may come again to the gateway, and keeps one that fails", async () => {
+    const asked: string[] = [];
+    const recover = ({ id }: { id: string }) => {
+      asked.push(id);
+      const outcome = id === "fails" ? "handler_failed" : "handled";
+      return Promise.resolve({ status: 200, headers: {}, body: "", outcome } as const);
+    };
+    const noBody = { delivery_id: "bodiless", status: 403, created_at: "2026-10-09 11:00:00" };
+    const report = await reconcileRecords(
+      [attempt("retrying", 503), attempt("fails", 403), attempt("lost", 403), noBody],
+      { recover },
+    );
+    expect(asked).toEqual(["fails", "lost"]);
+    expect(report.missing.map(({ deliveryId, recovered }) => [deliveryId, recovered])).toEqual([
+      ...[
+        ["retrying", undefined],
+        ["fails", "handler_failed"],
+        ["bodiless", undefined],
+      ],
+    ]);
+    expect(report.recovered.map(({ deliveryId }) => deliveryId)).toEqual(["lost"]);
+  });
+
+  test("reads the single record when the list has no body", async () => {
+    const { client, seen } = scriptedClient([
+      { json: [webhookRecord()] },
+      { json: [{ id: 5, delivery_id: "lost", status: 403, created_at: "2026-10-09 11:00:00" }] },
+      { json: { data: { ...attempt("lost", 403), body: { alarm: 1 } } } },
+    ]);
+    const bodies: unknown[] = [];
+    const report = await reconcileDeliveries(client, {
+      ...{ since, readAttempt: attemptReader({ ...paths, attemptId: "id" }) },
+      recover: ({ body }) => {
+        bodies.push(body);
+        return Promise.resolve({ status: 200, headers: {}, body: "", outcome: "handled" });
+      },
+    });
+    expect(bodies).toEqual(['{"alarm":1}']);
+    expect(seen.at(-1)?.path).toBe("/api/v1/webhook/7/requests/5");
+    expect(report.recovered).toHaveLength(1);
+  });
+
+  test.each([
+    [{ since: "2026" }],
+    [{ since: new Date(Number.NaN) }],
+    [{ readAttempt: {} }],
+    [{ x: 1 }],
+  ])("refuses %j", async (options) => {
+    await expect(reconcileRecords([], options)).rejects.toMatchObject({
+      name: "ConfigurationError",
+    });
+  });
+});
+
+describe("attemptReader", () => {
+  test("reads paths, both date formats, Unix seconds and a status in digits", () => {
+    const read = attemptReader({
+      ...{ deliveryId: "request.headers.X-Webhook-Id", status: "response.status", at: "at" },
+      ...{ body: "request.body", attemptId: "id" },
+    });
+    const record = {
+      ...{ id: 5, at: "2026-10-09T11:00:00Z", response: { status: "404" } },
+      request: { headers: { "X-Webhook-Id": "a-1" }, body: "{}" },
+    };
+    const at = new Date("2026-10-09T11:00:00Z");
+    const wanted = { deliveryId: "a-1", status: 404, at, body: "{}", attemptId: "5" };
+    expect(read(record)).toEqual(wanted);
+    expect(read({ ...record, at: "2026-10-09 11:00:00" })).toEqual(wanted);
+    expect(read({ ...record, at: at.getTime() / 1000 })).toEqual(wanted);
+    expect(read({ ...record, response: null })).toEqual({ ...wanted, status: undefined });
+  });
+
+  test.each([
+    [null],
+    ["text"],
+    [{}],
+    [{ d: "a b", s: 1, t: 0 }],
+    [{ d: "a", s: 1, t: "soon" }],
+    [[]],
+  ])("cannot read %j", (record) => {
+    expect(attemptReader({ deliveryId: "d", status: "s", at: "t" })(record)).toBeUndefined();
+  });
+
+  test("reads only own members", () => {
+    const read = attemptReader({ deliveryId: "constructor.name", status: "s", at: "t" });
+    expect(read({ t: 0 })).toBeUndefined();
+  });
+
+  test("refuses unknown and missing paths", () => {
+    for (const given of [{}, { ...paths, status: "" }, { ...paths, x: "y" }]) {
+      expect(() => attemptReader(given as AttemptPaths)).toThrow();
+    }
+  });
+});
+
+test("a virtual clock runs a rotation's worth of retries in milliseconds", async () => {
+  const clock = createVirtualClock();
+  const { api, client } = await desk.gateway({ clock, urlCheck: false });
+  const { url, close } = await desk.server((_req, res) => res.end());
+  await client.webhooks.create({ title: "alarms", url, type: "new_alarm", secret });
+  await close();
+  const [lost] = await api.twin.deliver({ alarm: sampleAlarm() });
+  expect(lost?.end).toBe("exhausted");
+  const { missing } = await reconcileDeliveries(client, { since, readAttempt, now: clock.now });
+  expect(missing).toMatchObject([{ deliveryId: lost?.id, attempts: 10, isGivenUp: true }]);
+});

@@ -1,0 +1,212 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { pause } from "../../src/common/timers.js";
+import {
+  createWebhookSecret,
+  isOldSecretQuiet,
+  oldSecretMatches,
+  proveSecret,
+  registerWebhooks,
+  rotateSecret,
+  watchOldSecret,
+} from "../../src/management/index.js";
+import { sampleAlarm } from "../../src/testing/index.js";
+import { Desk } from "../support/management/desk.js";
+import { startLoad } from "../support/management/load.js";
+import { startReplicas } from "../support/management/replicas.js";
+
+const desk = new Desk();
+afterEach(() => desk.close());
+
+const REPLICAS = 4;
+const quick = { inARow: 3 * REPLICAS, intervalMs: 1, types: ["new_alarm"] as const };
+
+/** Four registered replicas. */
+async function setUp() {
+  const current = createWebhookSecret();
+  const next = createWebhookSecret();
+  const gateway = await desk.gateway();
+  const replicas = await startReplicas(desk, REPLICAS, current);
+  const { url } = replicas;
+  const registered = await registerWebhooks(gateway.client, { ...quick, url, secret: current });
+  expect(registered.result).toBe("registered");
+  return { ...gateway, ...replicas, current, next };
+}
+
+describe("a proof", () => {
+  test("holds when every instance has been seen with the secret", async () => {
+    const { url, current } = await setUp();
+    const instances = { instanceHeader: "x-instance", instances: REPLICAS };
+    const proof = await proveSecret(url, [current], { ...quick, inARow: 1, ...instances });
+    expect(proof.result).toBe("accepted");
+    expect(proof.instances.toSorted()).toEqual([
+      "replica-0",
+      "replica-1",
+      "replica-2",
+      "replica-3",
+    ]);
+    expect(proof.inARow).toBeGreaterThanOrEqual(REPLICAS);
+    const fifth = { ...quick, ...instances, instances: 5, waitMs: 50 };
+    expect((await proveSecret(url, [current], fifth)).result).toBe("not_accepted");
+  });
+
+  test("fails while one of four replicas lacks the secret, and names it", async () => {
+    const { url, current, next, secrets } = await setUp();
+    for (const list of secrets.slice(1)) list.unshift(next);
+    const options = { ...quick, instanceHeader: "x-instance", waitMs: 300 };
+    const proof = await proveSecret(url, [next, current], options);
+    expect(proof).toMatchObject({
+      ...{ result: "not_accepted", inARow: expect.any(Number) as number },
+      refusal: { result: "refused", instance: "replica-0", outcome: "signature_mismatch" },
+    });
+    expect(JSON.stringify(proof)).not.toContain(next);
+  });
+
+  test("asks a replica by its own URL too", async () => {
+    const { url, current, next, secrets, metrics } = await setUp();
+    for (const list of secrets.slice(1)) list.unshift(next);
+    const replicaUrls = metrics.map((one) => new URL("/own", one).href);
+    const proof = await proveSecret(url, [next], { ...quick, inARow: 1, waitMs: 0, replicaUrls });
+    expect(proof).toMatchObject({ result: "not_accepted", refusal: { result: "refused" } });
+    const good = { ...quick, inARow: 1, waitMs: 0, replicaUrls };
+    expect((await proveSecret(url, [current], good)).result).toBe("accepted");
+  });
+
+  test("ends when its signal aborts", async () => {
+    const { url, next } = await setUp();
+    const abort = new AbortController();
+    const proving = proveSecret(url, [next], {
+      ...quick,
+      signal: abort.signal,
+      intervalMs: 60_000,
+    });
+    setTimeout(() => {
+      abort.abort();
+    }, 50);
+    expect((await proving).result).toBe("aborted");
+  });
+
+  test.each([
+    [{ inARow: 0 }],
+    [{ instances: 4 }],
+    [{ types: [] }],
+    [{ types: ["alarm"] }],
+    [{ waitMs: -1 }],
+    [{ instanceHeader: "x y" }],
+  ])("refuses %j", async (options) => {
+    const proving = proveSecret("http://127.0.0.1:9/", ["a-secret"], options as object);
+    await expect(proving).rejects.toMatchObject({ name: "ConfigurationError" });
+  });
+});
+
+describe("a rotation over four replicas under load", () => {
+  test("loses and refuses no delivery, although one replica is late", async () => {
+    const { api, client, url, secrets, current, next, handled, reports } = await setUp();
+    const load = startLoad(api);
+    const steps: string[] = [];
+    const rotating = rotateSecret(client, {
+      ...{ ...quick, url, current, next },
+      onSwitch: () => void steps.push("switch"),
+    });
+    for (const [at, list] of secrets.entries()) {
+      // The last replica gets its secrets long after the others.
+      await pause(at === REPLICAS - 1 ? 1_000 : 50);
+      expect(steps).toEqual([]);
+      list.unshift(next);
+    }
+    expect(await rotating).toMatchObject({ result: "switched", webhooks: [{ has_secret: true }] });
+    const { length } = handled;
+    await expect.poll(() => handled.length).toBeGreaterThan(length + 20);
+    // The old secret is removed.
+    for (const list of secrets) list.pop();
+    await expect.poll(() => handled.length).toBeGreaterThan(length + 60);
+    const deliveries = await load.stop();
+
+    expect(deliveries.length).toBeGreaterThan(50);
+    expect(
+      deliveries.filter(({ end, attempts }) => end !== "acknowledged" || attempts.length > 1),
+    ).toEqual([]);
+    expect(handled.toSorted()).toEqual(deliveries.map(({ id }) => id).toSorted());
+    const newest = reports.filter(
+      ({ outcome, secretIndex }) => outcome === "handled" && secretIndex === 0,
+    );
+    expect(newest.length).toBeGreaterThan(60);
+  });
+
+  test("changes nothing at the gateway when a replica never gets the secret, and can be repeated", async () => {
+    const { api, client, url, secrets, current, next } = await setUp();
+    for (const list of secrets.slice(1)) list.unshift(next);
+    const options = { ...quick, url, current, next };
+    const first = await rotateSecret(client, { ...options, waitMs: 100 });
+    expect(first).toMatchObject({
+      result: "not_accepted",
+      proof: { refusal: { result: "refused" } },
+    });
+    const load = startLoad(api);
+    await pause(100);
+    expect((await load.stop()).every(({ attempts }) => attempts.length === 1)).toBe(true);
+    secrets[0]?.unshift(next);
+    for (let run = 0; run < 2; run++) {
+      expect((await rotateSecret(client, options)).result).toBe("switched");
+    }
+  });
+
+  test("refuses to switch when the current secret is missing at a replica, or is the next one", async () => {
+    const { client, url, secrets, current, next } = await setUp();
+    for (const list of secrets) list.splice(0, 1, next);
+    const options = { ...quick, url, current, next, waitMs: 0 };
+    expect((await rotateSecret(client, options)).result).toBe("not_accepted");
+    await expect(rotateSecret(client, { ...options, current: next })).rejects.toThrow(
+      "another secret",
+    );
+    const elsewhere = { ...options, url: "http://127.0.0.1:9/" };
+    await expect(rotateSecret(client, elsewhere)).rejects.toMatchObject({ code: "not_found" });
+  });
+});
+
+describe("the watch of the old secret", () => {
+  const hours = (count: number) => count * 3_600_000;
+
+  test("says that it is quiet after 72 hours without a match at any source", () => {
+    let state = watchOldSecret(undefined, [3, 0], 0);
+    for (let hour = 1; hour <= 72; hour++) {
+      expect(isOldSecretQuiet(state, hours(hour - 1))).toBe(false);
+      state = watchOldSecret(state, [3, 0], hours(hour));
+    }
+    expect(isOldSecretQuiet(state, hours(72))).toBe(true);
+    expect(isOldSecretQuiet(state, hours(1), hours(1))).toBe(true);
+  });
+
+  test.each([
+    ["a match", [4, 0]],
+    ["a source that started again and has a match", [1, 0]],
+    ["a source that cannot be asked", [null, 0]],
+    ["another number of sources", [3]],
+  ])("starts again with %s", (_what, matches) => {
+    const state = watchOldSecret(watchOldSecret(undefined, [3, 0], 0), matches, hours(50));
+    expect(state.quietSinceMs).toBe(hours(50));
+  });
+
+  test("goes on when a source started again without a match", () => {
+    const state = watchOldSecret(watchOldSecret(undefined, [3, 0], 0), [0, 0], hours(50));
+    expect(state.quietSinceMs).toBe(0);
+  });
+
+  test("reads the metrics of a receiver", async () => {
+    const { api, metrics, secrets, url, current, next } = await setUp();
+    for (const list of secrets) list.unshift(next);
+    const matches = async () => {
+      const texts = await Promise.all(metrics.map(async (one) => (await fetch(one)).text()));
+      return texts.map(oldSecretMatches);
+    };
+    const before = await matches();
+    expect(before.every((count) => count === 0 || count === null)).toBe(true);
+    await proveSecret(url, [next], { ...quick, inARow: REPLICAS });
+    expect((await matches()).map((count) => count ?? 0)).toEqual([0, 0, 0, 0]);
+    // Probes do not count, or the old secret would never be quiet.
+    await proveSecret(url, [current], { ...quick, inARow: REPLICAS });
+    expect((await matches()).map(Number)).toEqual([0, 0, 0, 0]);
+    for (let sent = 0; sent < REPLICAS; sent++) await api.twin.deliver({ alarm: sampleAlarm() });
+    expect((await matches()).map(Number)).toEqual([1, 1, 1, 1]);
+    expect(oldSecretMatches("other_metric 1\n")).toBeNull();
+  });
+});

@@ -1,0 +1,184 @@
+import { describe, expect, test } from "vitest";
+import {
+  createWebhookReceiver,
+  memoryStore,
+  RetryLater,
+  type AuthenticDelivery,
+  type DeliveryContext,
+  type OutcomeReport,
+  type TransactionalStore,
+} from "../../src/index.js";
+import { alarm, delivery, NOW_MS, TEST_SECRET } from "../support/deliveries.js";
+import { deferred } from "../support/deferred.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
+
+const body = JSON.stringify({ alarm: alarm() });
+const lost = { id: "lost-1", type: "new_alarm", body };
+
+/** A transactional store that remembers ids in memory. */
+function transactions(): TransactionalStore<string> {
+  const done = new Set<string>();
+  return {
+    async process(key, work) {
+      if (done.has(key)) return { state: "completed" };
+      await work("tx");
+      done.add(key);
+      return { state: "processed" };
+    },
+  };
+}
+
+describe("recover", () => {
+  test.each([
+    ["a lease store", () => memoryStore()],
+    ["a transactional store", transactions],
+  ])(
+    "handles a lost delivery once with %s, and marks it as recovered",
+    async (_store, makeStore) => {
+      const contexts: DeliveryContext[] = [];
+      const reports: OutcomeReport[] = [];
+      const receiver = createWebhookReceiver({
+        secret: TEST_SECRET,
+        store: makeStore() as ReturnType<typeof memoryStore>,
+        handlers: { new_alarm: (_alarm, context) => void contexts.push(context) },
+        now: () => NOW_MS + 999,
+        onOutcome: (report) => reports.push(report),
+        logger: false,
+      });
+      expect(await receiver.recover(lost)).toMatchObject({ status: 200, outcome: "handled" });
+      expect(await receiver.recover(lost)).toMatchObject({ status: 200, outcome: "duplicate" });
+      expect(await receiver.receive(await delivery({ id: "lost-1" }))).toMatchObject({
+        outcome: "duplicate",
+      });
+      expect(contexts).toHaveLength(1);
+      expect(contexts[0]).toMatchObject({
+        ...{ id: "lost-1", type: "new_alarm", recovered: true, takeover: false },
+        ...{ timestamp: new Date(NOW_MS), rawBody: new TextEncoder().encode(body) },
+      });
+      expect(reports.map(({ outcome, recovered }) => [outcome, recovered])).toEqual([
+        ...[
+          ["handled", true],
+          ["duplicate", true],
+        ],
+        ["duplicate", undefined],
+      ]);
+      expect(reports[0]).not.toHaveProperty("lagMs");
+      expect(reports[0]).not.toHaveProperty("secretIndex");
+    },
+  );
+
+  test("finds what was received before, and is not marked for what is received", async () => {
+    const contexts: DeliveryContext[] = [];
+    const { receive } = recordingReceiver();
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      handlers: { new_alarm: (_alarm, context) => void contexts.push(context) },
+      now: () => NOW_MS,
+      logger: false,
+    });
+    await receiver.receive(await delivery({ id: "lost-1" }));
+    expect((await receiver.recover(lost)).outcome).toBe("duplicate");
+    expect(contexts[0]).not.toHaveProperty("recovered");
+    expect((await receive(await delivery())).outcome).toBe("handled");
+  });
+
+  test.each([
+    ["malformed", { ...lost, id: "" }],
+    ["malformed", { ...lost, id: "a:b" }],
+    ["malformed", { ...lost, type: undefined }],
+    ["malformed", undefined],
+    ["malformed", null],
+    [
+      "malformed",
+      {
+        get id() {
+          throw new Error("no");
+        },
+      },
+    ],
+    ["unrecognized", { ...lost, body: "" }],
+    ["unrecognized", { ...lost, body: "{}" }],
+    ["unrecognized", { ...lost, body: undefined }],
+    ["body_consumed", { ...lost, body: { alarm: alarm() } }],
+    ["type_mismatch", { ...lost, type: "delete_my_data_event" }],
+    ["body_too_large", { ...lost, body: " ".repeat(2_000_000) }],
+  ])("ends as %s and never rejects for %#", async (outcome, given) => {
+    const receiver = createWebhookReceiver({
+      ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, logger: false },
+    });
+    expect((await receiver.recover(given as typeof lost)).outcome).toBe(outcome);
+  });
+
+  test("does not reject when the clock fails", async () => {
+    for (const now of [
+      () => Number.NaN,
+      () => {
+        throw new Error("no clock");
+      },
+    ]) {
+      const receiver = createWebhookReceiver({
+        ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, logger: false, now },
+      });
+      expect(["malformed", "stale", "internal_error"]).toContain(
+        (await receiver.recover(lost)).outcome,
+      );
+    }
+  });
+
+  test("is bounded by the options of the receiver, and refused while it drains", async () => {
+    const gate = deferred<undefined>();
+    const receiver = createWebhookReceiver({
+      ...{ secret: TEST_SECRET, logger: false, handlerTimeoutMs: 10, maxConcurrentDeliveries: 1 },
+      handlers: {
+        new_alarm: async (_alarm, { id }) => {
+          if (id === "later") throw new RetryLater();
+          await gate.promise;
+        },
+      },
+    });
+    expect((await receiver.recover(lost)).outcome).toBe("handler_timeout");
+    expect((await receiver.recover(lost)).outcome).toBe("overloaded");
+    gate.resolve(undefined);
+    await expect.poll(async () => (await receiver.recover(lost)).outcome).toBe("duplicate");
+    expect((await receiver.recover({ ...lost, id: "later" })).outcome).toBe("retry_later");
+    await receiver.drain();
+    expect((await receiver.recover(lost)).outcome).toBe("draining");
+  });
+
+  test("needs a call: a request that only resembles one is still asked for its signature", async () => {
+    let seen: object | undefined;
+    const shown: AuthenticDelivery[] = [];
+    const receiver = createWebhookReceiver({
+      ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, logger: false },
+      telemetry: {
+        begin: () => undefined,
+        run: (_state, work, call) => ((seen = work), call()),
+        end: () => undefined,
+      },
+      onAuthenticDelivery: (authentic) => shown.push(authentic),
+    });
+    await receiver.recover(lost);
+    expect(seen).toMatchObject({ id: "lost-1", timestampMs: expect.any(Number) as number });
+    // It has no signature that anyone could replay.
+    expect(shown).toEqual([]);
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    const headers = {
+      "x-webhook-id": "lost-2",
+      "x-webhook-type": "new_alarm",
+      "x-webhook-timestamp": timestamp,
+    };
+    const copy = { headers, body, recovered: true };
+    expect((await receiver.receive(copy)).outcome).toBe("unsigned");
+  });
+
+  test("does not count as a sign of life of the gateway", async () => {
+    const receiver = createWebhookReceiver({
+      ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, logger: false },
+    });
+    await receiver.recover(lost);
+    expect(receiver.health()).toMatchObject({
+      lastAuthenticAt: null,
+      lastAcknowledgedAt: { new_alarm: null },
+    });
+  });
+});

@@ -1,0 +1,53 @@
+// Compiled, never run: the right uses of /management compile, and the wrong ones do not.
+import { createWebhookReceiver } from "identity-gateway-webhooks";
+import {
+  attemptReader,
+  checkWebhooks,
+  createManagementClient,
+  crmLogin,
+  reconcileDeliveries,
+  type AttemptReader,
+  type ManagementErrorCode,
+  type Webhook,
+} from "identity-gateway-webhooks/management";
+
+type IsAny<T> = 0 extends 1 & T ? true : false;
+
+const baseUrl = "https://gateway.example";
+const client = createManagementClient({
+  baseUrl,
+  token: async () => (await crmLogin({ baseUrl, credentials: { email: "a" } })).token,
+});
+const receiver = createWebhookReceiver({
+  secret: "s",
+  handlers: { new_alarm: (_alarm, { recovered }) => recovered === true },
+});
+
+export async function rightUses(readAttempt: AttemptReader): Promise<void> {
+  const [webhook] = await client.webhooks.list();
+  const hasSecret: boolean | undefined = webhook?.has_secret;
+  const attempts = await client.attempts.list(7);
+  const isAny: IsAny<(typeof attempts)[number]> = false;
+  await client.webhooks.update(7, { is_active: hasSecret }, { withoutSecret: isAny });
+  const since = new Date();
+  await reconcileDeliveries(client, { since, readAttempt, recover: receiver.recover });
+  const code: ManagementErrorCode = "secret_required";
+  await receiver.recover({ id: code, type: "new_alarm", body: new Uint8Array(0) });
+}
+
+export async function wrongUses(webhook: Webhook): Promise<void> {
+  // @ts-expect-error A misspelt field.
+  await client.webhooks.update(7, { isActive: true });
+  // @ts-expect-error The secret is never returned.
+  String(webhook.secret);
+  // @ts-expect-error A type that the gateway does not have.
+  await client.webhooks.create({ title: "a", url: "https://a.example", type: "alarm" });
+  // @ts-expect-error The fields of an attempt are not known.
+  String((await client.attempts.list(7))[0].status);
+  // @ts-expect-error The path of the status is missing.
+  attemptReader({ deliveryId: "id", at: "created_at" });
+  // @ts-expect-error The URL is missing.
+  await checkWebhooks(client, { secret: "s" });
+  // @ts-expect-error The type of the delivery is missing.
+  await receiver.recover({ id: "a", body: "{}" });
+}
