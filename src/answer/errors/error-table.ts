@@ -1,4 +1,5 @@
 import type { CodeCauses, ErrorTable } from "./error-causes.js";
+import { MANAGEMENT_ERRORS } from "./management-errors.js";
 import { OPTION_ERRORS } from "./option-errors.js";
 import { QUEUE_ERRORS } from "./queue-errors.js";
 import { RECEIVER_ERRORS } from "./receiver-errors.js";
@@ -13,6 +14,7 @@ export const ERROR_CAUSES: ErrorTable = {
   ...RECEIVER_ERRORS,
   ...STORE_ERRORS,
   ...QUEUE_ERRORS,
+  ...MANAGEMENT_ERRORS,
 };
 
 /** An error code with the class that has it. */
