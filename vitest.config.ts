@@ -73,6 +73,7 @@ export default defineConfig({
       nodeProject("stores"),
       nodeProject("inbox"),
       nodeProject("testing"),
+      nodeProject("flawed"),
       nodeProject("cli"),
       nodeProject("package"),
       nodeProject("faults"),

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
 import { NotJudged, type CaseContext } from "./case-context.js";
 import { UNMET_NEEDS } from "./conformance-rule.js";
 import { ensureAcceptsGenuine, times } from "./expectations.js";
@@ -10,17 +11,19 @@ import type { Delivery } from "./test-deliveries.js";
 /** How many requests with the same id are sent at the same time. */
 export const CONCURRENT_DUPLICATES = 8;
 
-/** Sends a delivery and a duplicate of it. Both must be acknowledged. */
+/** Sends a delivery and, after `between`, a duplicate of it. Both must be acknowledged. */
 export async function sendTwice(
   context: CaseContext,
   delivery: Delivery,
   duplicate = delivery,
+  between?: () => Promise<void>,
 ): Promise<readonly ReceiverAnswer[]> {
   await ensureAcceptsGenuine(context);
   const first = await sendGenuine(context, delivery);
   if (first.result !== "acknowledged") {
     throw context.failure(`the first request: expected 2xx, got ${first.text}`);
   }
+  await between?.();
   const second = await sendGenuine(context, duplicate);
   if (second.result !== "acknowledged") {
     throw context.failure(`the duplicate: expected 2xx, got ${second.text}`);
@@ -141,4 +144,22 @@ async function expectBothHandled(
       context.leaveUnjudged(UNMET_NEEDS.handled);
     }
   }
+}
+
+/** How many other deliveries a receiver must remember an id across, and for how long. */
+const OTHERS = 64;
+const AT_A_TIME = 8;
+const REMEMBERED_MS = 1_200;
+
+/** Sends other deliveries, and waits until the first one is more than a second old. */
+export async function sendOthers(context: CaseContext): Promise<void> {
+  const isOld = wait(REMEMBERED_MS);
+  for (let sent = 0; sent < OTHERS; sent += AT_A_TIME) {
+    await Promise.all(
+      Array.from({ length: AT_A_TIME }, async () => {
+        await sendGenuine(context, await context.deliver());
+      }),
+    );
+  }
+  await isOld;
 }

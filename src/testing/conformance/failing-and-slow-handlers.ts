@@ -1,3 +1,4 @@
+import type { WebhookType } from "../../delivery/headers.js";
 import { errorText } from "../sending/target.js";
 import type { CaseContext } from "./case-context.js";
 import type { HandlerOption } from "./conformance-options.js";
@@ -12,12 +13,16 @@ import { sendUntilAcknowledged } from "./resending.js";
  * each of them again, and the next one must be handled. A 2xx to a duplicate in flight would lose
  * the alarm too.
  */
-export async function expectFailureRetried(context: CaseContext, requests: number): Promise<void> {
-  const delivery = await context.deliver();
+export async function expectFailureRetried(
+  context: CaseContext,
+  type: WebhookType,
+  requests: number,
+): Promise<void> {
+  const delivery = await context.deliver({ type });
   const answers = await whileHandler(context, "whileFailing", () =>
     Promise.all(Array.from({ length: requests }, () => context.send(delivery))),
   );
-  const name = requests === 1 ? "" : ", a duplicate in flight";
+  const name = requests === 1 ? `, ${type}` : ", a duplicate in flight";
   for (const answer of answers) {
     if (!isRetried(answer) || answer.wire === undefined) {
       throw context.failure(

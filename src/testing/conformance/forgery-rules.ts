@@ -1,7 +1,7 @@
 import type { ConformanceRule } from "./conformance-rule.js";
 import { ensureAcceptsGenuine, expectNotAccepted, expectStillAccepts } from "./expectations.js";
 import { sendPastLimiter } from "./resending.js";
-import { refuseRule } from "./rule-kinds.js";
+import { ofEachType, refuseRule } from "./rule-kinds.js";
 import { headerOf, ID, textOf, TIMESTAMP, TYPE, withBody, withHeader } from "./request-changes.js";
 import { driftedClock, reserializedBody } from "./unverifiable-requests.js";
 
@@ -12,11 +12,13 @@ const STALE_FIX =
 
 /** A genuine delivery that was changed, or captured and sent again, must be refused. */
 export const forgeryRules: readonly ConformanceRule[] = [
-  refuseRule({ id: "tampered", title: "a changed body is refused" }, async ({ deliver }) => {
-    const delivery = await deliver();
-    const text = textOf(delivery).replace(/"account_id":\d+/, '"account_id":987654');
-    return [["another account_id", withBody(delivery, text)]];
-  }),
+  refuseRule({ id: "tampered", title: "a changed body is refused" }, (context) =>
+    ofEachType(context, async (deliver) => {
+      const delivery = await deliver();
+      const text = textOf(delivery).replace(/"account_id":\d+/, '"account_id":987654');
+      return [["another account_id", withBody(delivery, text)]];
+    }),
+  ),
   refuseRule(
     {
       id: "other_bytes",
@@ -42,13 +44,23 @@ export const forgeryRules: readonly ConformanceRule[] = [
       fix: "Verify the bytes first, then decode them.",
     },
     async ({ deliver }) => {
-      const text = textOf(await deliver());
-      // Decoders replace invalid UTF-8 with U+FFFD.
-      const delivery = await deliver({ body: `{"note":"\uFFFD",${text.slice(1)}` });
-      const [head = "", rest = ""] = textOf(delivery).split("\uFFFD");
       const encoder = new TextEncoder();
+      const original = textOf(await deliver());
+      // Decoders replace invalid UTF-8 with U+FFFD, drop it, or drop a byte order mark.
+      const replaced = await deliver({ body: `{"note":"\uFFFD",${original.slice(1)}` });
+      const [head = "", rest = ""] = textOf(replaced).split("\uFFFD");
       const bytes = Uint8Array.of(...encoder.encode(head), 0xff, ...encoder.encode(rest));
-      return [["a byte that is never UTF-8", withBody(delivery, bytes)]];
+      const plain = await deliver();
+      const text = textOf(plain);
+      const added = Uint8Array.of(...plain.body.subarray(0, 2), 0xff, ...plain.body.subarray(2));
+      const utf16 = withBody(plain, Buffer.from(text, "utf16le"));
+      return [
+        ["a byte that is never UTF-8", withBody(replaced, bytes)],
+        ["an added byte that is never UTF-8", withBody(plain, added)],
+        ["an added byte order mark", withBody(plain, `\uFEFF${text}`)],
+        ["an added NUL", withBody(plain, `${text}\u0000`)],
+        ["UTF-16", withHeader(utf16, "Content-Type", "application/json; charset=utf-16le")],
+      ];
     },
   ),
   refuseRule(
@@ -57,8 +69,10 @@ export const forgeryRules: readonly ConformanceRule[] = [
       title: "a signature is valid only for its own id",
       why: "Under new ids one captured alarm can be handled any number of times.",
     },
-    async ({ deliver }) => {
-      const [delivery, other] = [await deliver(), await deliver()];
+    async (context) => {
+      const [delivery, other] = [await context.deliver(), await context.deliver()];
+      // As someone does who has captured a delivery. A receiver may have remembered that this signature is good.
+      await sendPastLimiter(context, delivery);
       return [["another id", { ...withHeader(delivery, ID, other.id), id: other.id }]];
     },
   ),
@@ -152,7 +166,7 @@ export const forgeryRules: readonly ConformanceRule[] = [
       why: STALE_WHY,
       fix: STALE_FIX,
     },
-    async ({ deliver }) => (await driftedClock(deliver)).slice(0, 1),
+    (context) => ofEachType(context, async (deliver) => (await driftedClock(deliver)).slice(0, 1)),
   ),
   refuseRule(
     {
@@ -162,7 +176,7 @@ export const forgeryRules: readonly ConformanceRule[] = [
       why: STALE_WHY,
       fix: STALE_FIX,
     },
-    async ({ deliver }) => (await driftedClock(deliver)).slice(1),
+    (context) => ofEachType(context, async (deliver) => (await driftedClock(deliver)).slice(1)),
   ),
   {
     id: "big_forgery",

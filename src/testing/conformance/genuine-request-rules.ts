@@ -1,24 +1,27 @@
 import type { ConformanceRule } from "./conformance-rule.js";
-import { alarmWith } from "./genuine-record-rules.js";
 import { textOf, withHeader } from "./request-changes.js";
-import { acceptRule } from "./rule-kinds.js";
+import { acceptRule, recordsWith } from "./rule-kinds.js";
 import type { Delivery } from "./test-deliveries.js";
 
 const RAW_BODY_FIX =
   "Verify the raw bytes before any parser sees them, never JSON that was serialized again.";
+const CLOCK_FIX = "Tolerate a few minutes in both directions (Authentication, rule 7).";
+const NON_ASCII = "Ålarm – тест – 警報 – 🔔 – e\u0301 – \u2028";
+const BIG = "x".repeat(200 * 1024);
 
 /** A genuine request must be accepted in every form in which it can arrive. */
 export const genuineRequestRules: readonly ConformanceRule[] = [
   acceptRule(
     {
       id: "non_ascii",
-      title: "an alarm with text beyond ASCII is acknowledged",
-      needs: ["new_alarm"],
+      title: "a record with text beyond ASCII is acknowledged",
       fix: `${RAW_BODY_FIX} Length and signature count bytes, not characters.`,
     },
-    async (deliver) => [
-      await alarmWith(deliver, "UTF-8", { text: "Ålarm – тест – 警報 – 🔔 – e\u0301 – \u2028" }),
-    ],
+    (context) =>
+      recordsWith(context, [
+        ["new_alarm", "UTF-8", { text: NON_ASCII }],
+        ["delete_my_data_event", "UTF-8 in an event", { site_name: NON_ASCII }],
+      ]),
   ),
   acceptRule(
     {
@@ -27,7 +30,7 @@ export const genuineRequestRules: readonly ConformanceRule[] = [
       why: "The signature covers the exact bytes. JSON that was serialized again never matches it.",
       fix: RAW_BODY_FIX,
     },
-    async (deliver) => {
+    async ({ deliver }) => {
       const [spaced, text] = [textOf(await deliver()), textOf(await deliver())];
       // Some languages escape slashes and everything beyond ASCII. JSON allows to escape any letter.
       const escaped = text.replaceAll("/", "\\/").replaceAll("a", "\\u0061");
@@ -44,21 +47,24 @@ export const genuineRequestRules: readonly ConformanceRule[] = [
       needs: ["new_alarm"],
       fix: `${RAW_BODY_FIX} The payload is JSON inside a JSON string.`,
     },
-    async (deliver) => [
-      await alarmWith(deliver, "a payload full of escapes", {
-        payload: JSON.stringify({ "a:b": 'v1:1:"\\\n\u0000\u007f', nested: '{"k":"\\"}"}' }),
-      }),
-    ],
+    (context) => {
+      const nested = { "a:b": 'v1:1:"\\\n\u0000\u007f', nested: '{"k":"\\"}"}' };
+      const payload = JSON.stringify(nested);
+      return recordsWith(context, [["new_alarm", "a payload full of escapes", { payload }]]);
+    },
   ),
   acceptRule(
     {
       id: "big_alarm",
-      title: "an alarm of 200 KB is acknowledged",
-      needs: ["new_alarm"],
+      title: "a record of 200 KB is acknowledged",
       why: "A leak with many entries makes a big alarm. A parser with a small limit refuses it for good.",
       fix: "Raise the body limit of every parser and proxy in front (Express: 100 kB by default).",
     },
-    async (deliver) => [await alarmWith(deliver, "200 KB", { text: "x".repeat(200 * 1024) })],
+    (context) =>
+      recordsWith(context, [
+        ["new_alarm", "200 KB", { text: BIG }],
+        ["delete_my_data_event", "an event of 200 KB", { evidence: BIG }],
+      ]),
   ),
   acceptRule(
     {
@@ -66,7 +72,7 @@ export const genuineRequestRules: readonly ConformanceRule[] = [
       title: "a body without Content-Length is acknowledged",
       fix: "Read the body to its end, whatever its headers say about its length.",
     },
-    async (deliver) => [["chunked", { ...(await deliver()), chunked: true }]],
+    async ({ deliver }) => [["chunked", { ...(await deliver()), chunked: true }]],
   ),
   acceptRule(
     {
@@ -74,7 +80,7 @@ export const genuineRequestRules: readonly ConformanceRule[] = [
       title: "header names in any letter case are acknowledged",
       fix: "Ignore letter case when you look up a header: proxies and HTTP/2 send lower case.",
     },
-    async (deliver) => [
+    async ({ deliver }) => [
       ["lower case", renamed(await deliver(), (name) => name.toLowerCase())],
       ["upper case", renamed(await deliver(), (name) => name.toUpperCase())],
     ],
@@ -85,7 +91,7 @@ export const genuineRequestRules: readonly ConformanceRule[] = [
       title: "a delivery with unknown headers is acknowledged",
       fix: "Ignore headers that you do not know.",
     },
-    async (deliver) => [
+    async ({ deliver }) => [
       [
         "a trace header and a new X-Webhook header",
         withHeader(
@@ -101,9 +107,18 @@ export const genuineRequestRules: readonly ConformanceRule[] = [
       id: "minute_old",
       title: "a delivery that was signed a minute ago is acknowledged",
       why: "Queues and slow networks take time. With a tolerance of seconds such alarms are refused.",
-      fix: "Tolerate a few minutes (Authentication, rule 7).",
+      fix: CLOCK_FIX,
     },
-    async (deliver) => [["a minute old", await deliver({ age: 60 })]],
+    async ({ deliver }) => [["a minute old", await deliver({ age: 60 })]],
+  ),
+  acceptRule(
+    {
+      id: "seconds_ahead",
+      title: "a delivery that was signed ten seconds in the future is acknowledged",
+      why: "No two clocks agree to the second. A receiver whose clock is a little behind would refuse every attempt.",
+      fix: CLOCK_FIX,
+    },
+    async ({ deliver }) => [["ten seconds ahead", await deliver({ age: -10 })]],
   ),
 ];
 

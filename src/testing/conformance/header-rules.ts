@@ -1,6 +1,6 @@
 import type { ConformanceRule } from "./conformance-rule.js";
 import { expectRefused, type Named } from "./expectations.js";
-import { headerOf, ID, SIGNATURE, TIMESTAMP, TYPE, withHeader } from "./request-changes.js";
+import { headerOf, ID, macOf, SIGNATURE, TIMESTAMP, TYPE, withHeader } from "./request-changes.js";
 import type { Delivery } from "./test-deliveries.js";
 import { missingHeaders } from "./unverifiable-requests.js";
 
@@ -34,6 +34,28 @@ const MALFORMED: readonly (readonly [name: string, value: string])[] = [
   [SIGNATURE, "é".repeat(67)],
 ];
 
+/** Malformed headers that are close to right ones, in Unix seconds. */
+function malformedAt(seconds: number): readonly (readonly [name: string, value: string])[] {
+  const time = String(seconds);
+  return [
+    [ID, ""],
+    [ID, "a:b"],
+    [ID, "x".repeat(4_000)],
+    [TIMESTAMP, ""],
+    [TIMESTAMP, "NaN"],
+    [TIMESTAMP, `-${time}`],
+    [TIMESTAMP, `+${time}`],
+    [TIMESTAMP, `${time}.5`],
+    [TIMESTAMP, `${time}abc`],
+    [TIMESTAMP, `${time}e0`],
+    [TIMESTAMP, `${time}000`],
+    [TIMESTAMP, `0x${seconds.toString(16)}`],
+    [TIMESTAMP, new Date(seconds * 1_000).toISOString()],
+  ];
+}
+
+const GRAMMAR_FIX =
+  "Accept only an id of `[0-9A-Za-z._-]`, a timestamp of digits, and a signature of `v1=` and 64 hexadecimal digits.";
 const NAMES = [ID, TIMESTAMP, TYPE, SIGNATURE];
 
 /** A request with missing, malformed or ambiguous webhook headers must be refused. */
@@ -67,14 +89,33 @@ export const headerRules: readonly ConformanceRule[] = [
     level: "must",
     title: "malformed headers are refused",
     why: "An unexpected value ends up in the receiver's store, its log or its calculations.",
-    fix: "Accept only an id of `[0-9A-Za-z._-]`, a timestamp of digits, and a signature of `v1=` and 64 hexadecimal digits.",
+    fix: GRAMMAR_FIX,
     async check(context) {
       const requests: Named<Delivery>[] = [];
       for (const [name, value] of MALFORMED) {
         const delivery = await context.deliver();
-        const label = `${name}: ${value.length > 80 ? `${value.length} characters` : value}`;
         const id = name === ID ? value : delivery.id;
-        requests.push([label, { ...withHeader(delivery, name, value), id }]);
+        requests.push([labelOf(name, value), { ...withHeader(delivery, name, value), id }]);
+      }
+      await expectRefused(context, requests);
+    },
+  },
+  {
+    id: "signed_malformed_headers",
+    level: "should",
+    title: "malformed headers are refused even if the signature covers them",
+    why: "Only the gateway can send them, but a timestamp that is no number may pass every check of its age, and an empty id makes all deliveries duplicates of one.",
+    fix: GRAMMAR_FIX,
+    async check(context) {
+      const { secret, now } = context.settings;
+      const seconds = Math.floor(now() / 1_000);
+      const requests: Named<Delivery>[] = [];
+      for (const [name, value] of malformedAt(seconds)) {
+        const delivery = withHeader(await context.deliver(), name, value);
+        const [id, timestamp] = [headerOf(delivery, ID), headerOf(delivery, TIMESTAMP)];
+        const mac = macOf(secret, `v1:${timestamp}:${id}:`, delivery.body).toString("hex");
+        const signed = withHeader(delivery, SIGNATURE, `v1=${mac}`);
+        requests.push([labelOf(name, value), { ...signed, id }]);
       }
       await expectRefused(context, requests);
     },
@@ -99,3 +140,7 @@ export const headerRules: readonly ConformanceRule[] = [
     },
   },
 ];
+
+function labelOf(name: string, value: string): string {
+  return `${name}: ${value.length > 80 ? `${value.length} characters` : value}`;
+}

@@ -1,3 +1,4 @@
+import { concurrentDeliveryRule } from "./concurrent-rules.js";
 import type { ConformanceRule } from "./conformance-rule.js";
 import {
   CONCURRENT_DUPLICATES,
@@ -5,6 +6,7 @@ import {
   expectHandledOnce,
   expectSimilarIdsToldApart,
   sendConcurrently,
+  sendOthers,
   sendTwice,
 } from "./duplicates.js";
 import { ensureAcceptsGenuine, expectAccepted } from "./expectations.js";
@@ -38,10 +40,11 @@ export const idempotencyRules: readonly ConformanceRule[] = [
     why: `${TWICE} If ids are truncated or compared without letter case, a new alarm counts as a duplicate and is lost.`,
     fix: `${REMEMBER} Keep the whole id, with its letter case.`,
     async check(context) {
-      const delivery = await context.deliver();
-      const answers = await sendTwice(context, delivery);
       await expectSimilarIdsToldApart(context);
-      await expectHandledOnce(context, delivery, answers);
+      for (const type of context.settings.types) {
+        const delivery = await context.deliver({ type });
+        await expectHandledOnce(context, delivery, await sendTwice(context, delivery));
+      }
     },
   },
   {
@@ -63,6 +66,19 @@ export const idempotencyRules: readonly ConformanceRule[] = [
     why: `Only the id is the same in each retry: a retry may write the same record in other bytes. ${TWICE}`,
     fix: `${REMEMBER} Do not use the body or a hash of it.`,
     check: expectDuplicatesByIdAlone,
+  },
+  {
+    id: "duplicate_after_others",
+    level: "must",
+    title: "a duplicate is recognised a second and many deliveries later",
+    why: `The gateway sends a delivery again for up to 36 hours. ${TWICE}`,
+    fix: "Remember each X-Webhook-Id for 72 hours or longer, however many deliveries arrive meanwhile.",
+    async check(context) {
+      const delivery = await context.deliver();
+      const retry = await context.deliver({ id: delivery.id, body: delivery.body });
+      const answers = await sendTwice(context, delivery, retry, () => sendOthers(context));
+      await expectHandledOnce(context, retry, answers);
+    },
   },
   {
     id: "concurrent_duplicates",
@@ -87,6 +103,7 @@ export const idempotencyRules: readonly ConformanceRule[] = [
       await expectHandledOnce(context, delivery, answers);
     },
   },
+  concurrentDeliveryRule,
   {
     id: "acknowledged_after_handling",
     level: "must",
@@ -96,11 +113,13 @@ export const idempotencyRules: readonly ConformanceRule[] = [
     fix: "Answer when the handler has finished, or when the delivery is in a queue that survives the process.",
     async check(context) {
       await ensureAcceptsGenuine(context);
-      const delivery = await context.deliver();
-      const answer = await sendGenuine(context, delivery);
-      const runs = await context.runsOf(delivery.id);
-      await expectAccepted(context, "a delivery", delivery.id, answer);
-      if (runs === 0) context.leaveUnjudged(HANDLED_LATER);
+      for (const type of context.settings.types) {
+        const delivery = await context.deliver({ type });
+        const answer = await sendGenuine(context, delivery);
+        const runs = await context.runsOf(delivery.id);
+        await expectAccepted(context, type, delivery.id, answer);
+        if (runs === 0) context.leaveUnjudged(HANDLED_LATER);
+      }
     },
   },
   {
@@ -112,8 +131,8 @@ export const idempotencyRules: readonly ConformanceRule[] = [
     fix: "Answer 500 or 503 when the handler fails, and do not remember the id as handled. Answer 409 to a duplicate of a delivery that is being handled.",
     async check(context) {
       await ensureAcceptsGenuine(context);
-      await expectFailureRetried(context, 1);
-      await expectFailureRetried(context, CONCURRENT_DUPLICATES);
+      for (const type of context.settings.types) await expectFailureRetried(context, type, 1);
+      await expectFailureRetried(context, context.settings.types[0], CONCURRENT_DUPLICATES);
     },
   },
   {
@@ -131,16 +150,20 @@ export const idempotencyRules: readonly ConformanceRule[] = [
   {
     id: "forged_duplicate",
     level: "must",
-    title: "a forged request with the id of a genuine delivery does not block it",
+    title: "a refused request with the id of a genuine delivery does not block it",
     why: "Someone who learns or guesses an id could make its alarm count as handled.",
     fix: "Store nothing of a request before its signature is verified.",
     async check(context) {
       await ensureAcceptsGenuine(context);
       const [, forged] = await wrongSecret(context.deliver);
       await context.send(forged);
-      const genuine = await context.deliver({ id: forged.id });
-      const answer = await sendGenuine(context, genuine);
-      await expectAccepted(context, "the genuine delivery", genuine.id, answer);
+      const stale = await context.deliver({ age: 3_600 });
+      await context.send(stale);
+      for (const { id, body } of [forged, stale]) {
+        const genuine = await context.deliver({ id, body });
+        const answer = await sendGenuine(context, genuine);
+        await expectAccepted(context, "the genuine delivery", id, answer);
+      }
     },
   },
 ];

@@ -6,7 +6,7 @@ import { recordOf, type WireAnswer, type WireRequest } from "../sending/wire.js"
 import type { ConformanceSettings } from "./conformance-options.js";
 
 /** How long a client waits for `100 Continue` before it sends the body anyway. */
-const CONTINUE_MS = 1_000;
+const CONTINUE_MS = 5_000;
 
 /**
  * An HTTP client with a single connection, which it keeps as long as the server does. When the server has
@@ -41,15 +41,30 @@ export class KeptConnection {
     return this.#sendOnce(request, pieces).answer;
   }
 
-  /** Sends `Expect: 100-continue`, and the body when the server has asked for it. */
-  async sendWithExpect(request: WireRequest): Promise<WireAnswer> {
+  /** Sends `Expect: 100-continue`, and the body when the server has asked for it, or anyway after a while. */
+  async sendWithExpect(request: WireRequest): Promise<WireAnswer & { readonly hasAsked: boolean }> {
     const { body = new Uint8Array(0) } = request;
     const req = this.#open(request, { "content-length": body.length, expect: "100-continue" });
     const answer = answerTo(req);
-    const mayContinue = new Promise((resolve) => req.once("continue", resolve));
+    const isAsked = new Promise((resolve) => req.once("continue", resolve)).then(() => true);
     req.flushHeaders();
-    await Promise.race([mayContinue, answer, wait(CONTINUE_MS, undefined, { ref: false })]);
+    // Shorter than the time-out of the request, so that the body still arrives.
+    const isUnasked = wait(Math.min(CONTINUE_MS, this.#timeoutMs / 2), false, { ref: false });
+    const hasAsked = await Promise.race([isAsked, settled(answer), isUnasked]);
     req.end(body);
+    return { ...(await answer), hasAsked };
+  }
+
+  /** Sends the headers and half of the body, and the rest when the promise of `afterHalf` resolves. */
+  async sendInHalves(request: WireRequest, afterHalf: () => Promise<void>): Promise<WireAnswer> {
+    const { body = new Uint8Array(0) } = request;
+    const req = this.#open(request, { "content-length": body.length });
+    const answer = answerTo(req);
+    const half = Math.floor(body.length / 2);
+    const isSent = new Promise((resolve) => req.write(body.subarray(0, half), resolve));
+    await Promise.race([isSent, settled(answer)]);
+    await afterHalf();
+    req.end(body.subarray(half));
     return answer;
   }
 
@@ -99,4 +114,12 @@ function answerTo(req: http.ClientRequest): Promise<WireAnswer> {
   // The caller awaits it only after the body is written: an earlier rejection must not be unhandled.
   answer.catch(() => undefined);
   return answer;
+}
+
+/** Resolves to true when a promise is settled either way. */
+function settled(promise: Promise<unknown>): Promise<true> {
+  return promise.then(
+    () => true,
+    () => true,
+  );
 }

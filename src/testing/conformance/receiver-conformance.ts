@@ -1,6 +1,7 @@
 import { answerRules } from "./answer-rules.js";
 import { BaselineCheck } from "./baseline-check.js";
 import { runCheck } from "./case-context.js";
+import { concurrentForgeryRule } from "./concurrent-rules.js";
 import {
   ConformanceFailure,
   type ConformanceCase,
@@ -19,6 +20,7 @@ import { genuineRecordRules } from "./genuine-record-rules.js";
 import { genuineRequestRules } from "./genuine-request-rules.js";
 import { headerRules } from "./header-rules.js";
 import { idempotencyRules } from "./idempotency-rules.js";
+import { oddRecordRules } from "./odd-record-rules.js";
 import { retryableRefusalRules } from "./retryable-refusal-rules.js";
 import { BASELINE_RULES } from "./rule-kinds.js";
 import { signatureRules } from "./signature-rules.js";
@@ -27,9 +29,9 @@ import { unknownContentRules } from "./unknown-content-rules.js";
 
 const RULES: Readonly<Record<ConformanceGroup, readonly ConformanceRule[]>> = {
   acceptance: [...genuineRecordRules, ...genuineRequestRules],
-  retries: [...retryableRefusalRules, ...unknownContentRules],
+  retries: [...retryableRefusalRules, ...unknownContentRules, ...oddRecordRules],
   idempotency: idempotencyRules,
-  forgery: [...signatureRules, ...forgeryRules],
+  forgery: [...signatureRules, ...forgeryRules, concurrentForgeryRule],
   headers: headerRules,
   transport: transportRules,
   answers: answerRules,

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import type { WireRequest } from "../sending/wire.js";
 
 /** The webhook headers (GATEWAY.md, "Events"). */
@@ -31,4 +32,13 @@ export function withBody<T extends WireRequest>(request: T, body: string | Uint8
 /** The body as text. */
 export function textOf({ body }: WireRequest): string {
   return new TextDecoder().decode(body);
+}
+
+/** HMAC-SHA256 over `prefix` and `body`. Unlike `signDelivery` it takes any secret and any header text. */
+export function macOf(
+  secret: string,
+  prefix: string,
+  body: Uint8Array = new Uint8Array(0),
+): Buffer {
+  return createHmac("sha256", secret).update(prefix).update(body).digest();
 }

@@ -50,7 +50,8 @@ async function sendWhile(
   }
 }
 
-function saysLater({ result, wire }: ReceiverAnswer): boolean {
+/** Whether the answer asks to come back later, as a rate limiter or a busy receiver does. */
+export function saysLater({ result, wire }: ReceiverAnswer): boolean {
   if (result !== "retryable" || wire === undefined) return false;
   return "retry-after" in wire.headers || !RECEIVER_STATUSES.includes(wire.status);
 }

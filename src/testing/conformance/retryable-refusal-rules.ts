@@ -1,7 +1,7 @@
 import type { ConformanceRule } from "./conformance-rule.js";
 import { expectNotGivenUp, expectStillAccepts, type Named } from "./expectations.js";
 import { textOf, withBody, withHeader } from "./request-changes.js";
-import { FINAL_STATUSES_WHY, retryRule } from "./rule-kinds.js";
+import { FINAL_STATUSES_WHY, ofEachType, retryRule } from "./rule-kinds.js";
 import type { Delivery } from "./test-deliveries.js";
 import {
   driftedClock,
@@ -20,7 +20,7 @@ export const retryableRefusalRules: readonly ConformanceRule[] = [
       why: `${FINAL_STATUSES_WHY}. A new secret that is not deployed everywhere looks like this, and all alarms of that hour are lost.`,
       fix: "Answer 409. A forger learns no more from it, and the alarms arrive once the secret is right.",
     },
-    async (deliver) => [await wrongSecret(deliver)],
+    (context) => ofEachType(context, async (deliver) => [await wrongSecret(deliver)]),
   ),
   retryRule(
     {
@@ -29,7 +29,7 @@ export const retryableRefusalRules: readonly ConformanceRule[] = [
       why: `${FINAL_STATUSES_WHY}. A webhook that was registered without its secret looks like this, and its alarms are lost.`,
       fix: "Answer 409 and alert someone.",
     },
-    async (deliver) => [await unsignedRequest(deliver)],
+    (context) => ofEachType(context, async (deliver) => [await unsignedRequest(deliver)]),
   ),
   retryRule(
     {
@@ -38,7 +38,7 @@ export const retryableRefusalRules: readonly ConformanceRule[] = [
       why: `${FINAL_STATUSES_WHY}. A wrong clock on your side looks like this, and every alarm is lost until the clock is set.`,
       fix: "Answer 409.",
     },
-    driftedClock,
+    (context) => ofEachType(context, driftedClock),
   ),
   retryRule(
     {
@@ -47,7 +47,7 @@ export const retryableRefusalRules: readonly ConformanceRule[] = [
       why: `${FINAL_STATUSES_WHY}. A proxy or a parser in front that rewrites bodies looks like this, and every alarm is lost until it is removed.`,
       fix: "Answer 409.",
     },
-    async (deliver) => [await reserializedBody(deliver)],
+    async ({ deliver }) => [await reserializedBody(deliver)],
   ),
   retryRule(
     {
@@ -57,7 +57,7 @@ export const retryableRefusalRules: readonly ConformanceRule[] = [
       why: `${FINAL_STATUSES_WHY}. A proxy that drops headers looks like this.`,
       fix: "Answer 409.",
     },
-    missingHeaders,
+    ({ deliver }) => missingHeaders(deliver),
   ),
   {
     id: "oversize",

@@ -1,21 +1,69 @@
-import { createHmac } from "node:crypto";
+import { createHash } from "node:crypto";
+import { TEST_SECRET } from "../signed-delivery.js";
 import type { ConformanceRule } from "./conformance-rule.js";
-import { headerOf, ID, SIGNATURE, TIMESTAMP, withHeader } from "./request-changes.js";
-import { refuseRule } from "./rule-kinds.js";
-import type { Delivery } from "./test-deliveries.js";
+import { ensureAcceptsGenuine, type Named } from "./expectations.js";
+import {
+  headerOf,
+  ID,
+  macOf,
+  SIGNATURE,
+  textOf,
+  TIMESTAMP,
+  withBody,
+  withHeader,
+} from "./request-changes.js";
+import { sendPastLimiter } from "./resending.js";
+import { COMPUTE_SIGNATURE, ofEachType, refuseRule } from "./rule-kinds.js";
+import type { Delivery, MakeDelivery } from "./test-deliveries.js";
 import { unsignedRequest, wrongSecret } from "./unverifiable-requests.js";
+
+/** Keys that a receiver signs with by mistake when a secret is not set, and others that anyone can guess. */
+const GUESSABLE_SECRETS = [
+  ...["", "undefined", "null", "None", "nil", "false", "0", "{}", "[object Object]", "whsec_"],
+  ...["secret", "changeme", "GATEWAY_WEBHOOK_SECRET", "$GATEWAY_WEBHOOK_SECRET", TEST_SECRET],
+];
 
 /** A delivery with a wrong signature must be refused. */
 export const signatureRules: readonly ConformanceRule[] = [
   refuseRule(
     { id: "wrong_secret", title: "a delivery signed with another secret is refused" },
-    async ({ deliver }) => [await wrongSecret(deliver)],
+    async (context) => {
+      // A receiver may trust the rest of a connection after a good signature.
+      await sendPastLimiter(context, await context.deliver());
+      return [
+        ...(await ofEachType(context, async (deliver) => [await wrongSecret(deliver)])),
+        ...(await inOtherForms(context.deliver, wrongSecret)),
+      ];
+    },
+  ),
+  refuseRule(
+    {
+      id: "guessable_secret",
+      title: "a delivery signed with an empty, missing or public secret is refused",
+      why: 'With a list such as `[secret, process.env.OLD_SECRET ?? ""]` anyone can sign: an unset variable is a known key.',
+      fix: "Refuse to start with an empty or undefined secret, in each place of a list. Use the public test secret in tests only.",
+    },
+    (context) => {
+      const { secret } = context.settings;
+      const guesses = GUESSABLE_SECRETS.filter((guess) => guess !== secret);
+      return ofEachType(context, (deliver) =>
+        Promise.all(
+          guesses.map(async (guess) => {
+            const name = guess === TEST_SECRET ? "the public test secret" : `the secret "${guess}"`;
+            return [name, signedWith(await deliver(), guess)] as const;
+          }),
+        ),
+      );
+    },
   ),
   refuseRule(
     { id: "unsigned", title: "a delivery without a signature is refused" },
-    async ({ deliver }) => [
-      await unsignedRequest(deliver),
-      ["an empty signature", withHeader(await deliver(), SIGNATURE, "")],
+    async (context) => [
+      ...(await ofEachType(context, async (deliver) => [
+        await unsignedRequest(deliver),
+        ["an empty signature", withHeader(await deliver(), SIGNATURE, "")],
+      ])),
+      ...(await inOtherForms(context.deliver, unsignedRequest)),
     ],
   ),
   refuseRule(
@@ -34,6 +82,7 @@ export const signatureRules: readonly ConformanceRule[] = [
         ["the last digit changed", withChanged(delivery, 63, 64)],
         ["the first half changed", withChanged(delivery, 0, 32)],
         ["the second half changed", withChanged(delivery, 32, 64)],
+        ["the letter z for each digit", withHeader(delivery, SIGNATURE, `v1=${"z".repeat(64)}`)],
       ];
     },
   ),
@@ -46,21 +95,108 @@ export const signatureRules: readonly ConformanceRule[] = [
     async ({ deliver, settings: { secret } }) => {
       const delivery = await deliver();
       const [id, timestamp] = [headerOf(delivery, ID), headerOf(delivery, TIMESTAMP)];
-      const macOf = (prefix: string) =>
-        createHmac("sha256", secret).update(prefix).update(delivery.body).digest("hex");
+      const over = (prefix: string) => macOf(secret, prefix, delivery.body).toString("hex");
+      const unkeyed = createHash("sha256")
+        .update(`v1:${timestamp}:${id}:`)
+        .update(delivery.body)
+        .digest("hex");
       const withMac = (mac: string) => withHeader(delivery, SIGNATURE, mac);
       return [
-        ["over the body alone", withMac(`v1=${macOf("")}`)],
-        ["over the body alone, in GitHub's format", withMac(`sha256=${macOf("")}`)],
-        ["over timestamp and body", withMac(`v1=${macOf(`${timestamp}.`)}`)],
+        ["over the body alone", withMac(`v1=${over("")}`)],
+        ["over the body alone, in GitHub's format", withMac(`sha256=${over("")}`)],
+        ["over timestamp and body", withMac(`v1=${over(`${timestamp}.`)}`)],
+        ["over timestamp and body, with colons", withMac(`v1=${over(`v1:${timestamp}:`)}`)],
+        ["over id and body", withMac(`v1=${over(`v1:${id}:`)}`)],
         [
           "over id, timestamp and body in another order",
-          withMac(`v1=${macOf(`${id}.${timestamp}.`)}`),
+          withMac(`v1=${over(`${id}.${timestamp}.`)}`),
         ],
+        [
+          "over everything but the body",
+          withMac(`v1=${macOf(secret, `v1:${timestamp}:${id}:`).toString("hex")}`),
+        ],
+        ["a hash without a secret", withMac(`v1=${unkeyed}`)],
       ];
     },
   ),
+  {
+    id: "leaked_signature",
+    level: "must",
+    title: "no answer contains the signature that would have been right",
+    why: "Two requests are enough to forge any alarm: the first one is told the signature for the second.",
+    fix: "Never put the expected signature into an answer, a header or an error message.",
+    async check(context) {
+      await ensureAcceptsGenuine(context);
+      for (const [name, request] of await refusedRequests(context.deliver)) {
+        const { wire } = await sendPastLimiter(context, request);
+        const texts = [wire?.body, ...Object.values(wire?.headers ?? {})];
+        // JSON may escape the slashes of base64.
+        const said = texts.join("\n").replaceAll("\\/", "/");
+        if (
+          spellings(rightMac(request, context.settings.secret)).some((mac) => said.includes(mac))
+        ) {
+          throw context.failure(
+            `${name}: the answer contains the signature that would have been right`,
+          );
+        }
+      }
+    },
+  },
 ];
+
+/** Requests that a receiver refuses at different steps. */
+async function refusedRequests(deliver: MakeDelivery): Promise<readonly Named<Delivery>[]> {
+  const delivery = await deliver();
+  const changed = withBody(
+    delivery,
+    textOf(delivery).replace(/"account_id":\d+/, '"account_id":7'),
+  );
+  return [
+    await wrongSecret(deliver),
+    await unsignedRequest(deliver),
+    ["a changed body", changed],
+    ["a signature that is too short", withHeader(await deliver(), SIGNATURE, "v1=00")],
+    ["a signature that is not hexadecimal", withHeader(await deliver(), SIGNATURE, "v1=é")],
+    ["a wrong signature, an hour old", signedWith(await deliver({ age: 3_600 }), "another")],
+    ["a wrong signature of what is not JSON", signedWith(await deliver({ body: "{" }), "another")],
+  ];
+}
+
+/** The same forgery in forms for which a receiver may skip its check. */
+async function inOtherForms(
+  deliver: MakeDelivery,
+  forge: (deliver: MakeDelivery) => Promise<Named<Delivery>>,
+): Promise<readonly Named<Delivery>[]> {
+  const [, plain] = await forge(deliver);
+  const [, unknown] = await forge((changes) => deliver({ type: "account_closed", ...changes }));
+  const [, chunked] = await forge(deliver);
+  return [
+    ["with the content type text/plain", withHeader(plain, "Content-Type", "text/plain")],
+    ["with an unknown X-Webhook-Type", unknown],
+    ["without Content-Length", { ...chunked, chunked: true }],
+  ];
+}
+
+function signedWith(delivery: Delivery, secret: string): Delivery {
+  return withHeader(delivery, SIGNATURE, `v1=${rightMac(delivery, secret).toString("hex")}`);
+}
+
+/** The signature that the gateway would send with this request. */
+function rightMac(delivery: Delivery, secret: string): Buffer {
+  const prefix = `v1:${headerOf(delivery, TIMESTAMP)}:${headerOf(delivery, ID)}:`;
+  return macOf(secret, prefix, delivery.body);
+}
+
+/** The forms in which a message may hold a signature. */
+function spellings(mac: Buffer): readonly string[] {
+  const hex = mac.toString("hex");
+  return [
+    hex,
+    hex.toUpperCase(),
+    mac.toString("base64").replace("=", ""),
+    mac.toString("base64url"),
+  ];
+}
 
 /** The genuine signature with the digits between two positions changed. */
 function withChanged(delivery: Delivery, from: number, to: number): Delivery {

@@ -60,6 +60,16 @@ export function sampleText(type: WebhookType, changes: Record<string, unknown> =
   return JSON.stringify({ event: { ...event, ...changes } });
 }
 
+/** The JSON text of an object with one more member at its beginning, which is given as JSON text. */
+export function withMember(text: string, member: string): string {
+  return `{${member},${text.slice(1)}`;
+}
+
+/** The JSON text of a delivery whose record has one more member at its beginning. */
+export function withRecordMember(text: string, member: string): string {
+  return text.replace(/^\{"\w+":\{/, (start) => `${start}${member},`);
+}
+
 /** A random seed for a record. Its ids fit a 32-bit column. */
 export function freshSeed(): number {
   return randomInt(1_000_000, 2_000_000_000);

@@ -1,16 +1,18 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { CaseContext } from "./case-context.js";
+import { deliveriesOfAllTypes, expectEachHandledOnce } from "./concurrent-rules.js";
 import type { ConformanceRule } from "./conformance-rule.js";
 import {
   ensureAcceptsGenuine,
   expectAccepted,
-  expectNotAccepted,
   expectStillAccepts,
   type Named,
 } from "./expectations.js";
+import { invalidHeaderRule } from "./invalid-header-rule.js";
 import { KeptConnection } from "./kept-connection.js";
-import { sendRawRequest } from "./raw-request.js";
-import { ID, SIGNATURE, withBody } from "./request-changes.js";
-import { sendGenuine, sendPastLimiter } from "./resending.js";
+import { isRetried } from "./receiver-answer.js";
+import { withBody } from "./request-changes.js";
+import { saysLater, sendGenuine } from "./resending.js";
 import { sampleText, type Delivery } from "./test-deliveries.js";
 import { wrongSecret } from "./unverifiable-requests.js";
 
@@ -36,6 +38,8 @@ function connectionRule(
   };
 }
 
+/** How far beyond the receiver's limit a body is that no receiver should accept: 16 MiB. */
+const BEYOND_BYTES = 16 * 1_048_576;
 const BIG = new Uint8Array(100_000).fill(0x20);
 
 /** Bodies in pieces, interrupted uploads and reused connections must do no harm. */
@@ -118,46 +122,93 @@ export const transportRules: readonly ConformanceRule[] = [
     },
     async (context, connection) => {
       const delivery = await context.deliver();
-      const answer = await sendGenuine(context, delivery, () =>
-        context.sendBy(delivery, () => connection.sendWithExpect(delivery)),
-      );
+      let wasAsked: boolean | undefined;
+      const send = async () => {
+        const { hasAsked, ...answer } = await connection.sendWithExpect(delivery);
+        wasAsked = hasAsked;
+        return answer;
+      };
+      const answer = await sendGenuine(context, delivery, () => context.sendBy(delivery, send));
       await expectAccepted(context, "Expect: 100-continue", delivery.id, answer);
+      if (wasAsked === false) {
+        throw context.failure(
+          "Expect: 100-continue: 100 Continue never came, so the body was sent without it",
+        );
+      }
     },
   ),
   connectionRule(
     {
-      id: "invalid_header_bytes",
+      id: "interleaved_uploads",
       level: "must",
-      title: "bytes that are invalid in a header are refused and do no harm",
-      why: "A server that changes them may turn them into another id or signature.",
-      fix: "Use a server with a strict HTTP parser, and keep it up to date.",
+      title: "uploads that arrive at the same time are told apart",
+      why: "If requests share a buffer, the alarms of slow connections are mixed up, and each of them is refused or lost.",
+      fix: "Keep the bytes of a body in a variable of its own request.",
     },
-    async (context, _connection, url) => {
-      for (const [name, change] of INVALID_LINES) {
-        const delivery = await context.deliver();
-        const lines = delivery.headers.map(([header, value]) => change(header, value));
-        const answer = await sendPastLimiter(context, delivery, () =>
-          context.sendBy(delivery, () => sendRawRequest(url, context.settings, delivery, lines)),
+    expectUploadsToldApart,
+  ),
+  connectionRule(
+    {
+      id: "unlimited_body",
+      level: "should",
+      title: "a body of many megabytes is refused, also without Content-Length",
+      why: "Without a limit a few requests can fill the receiver's memory. Anyone who finds the URL can send them.",
+      fix: "Count the bytes while you read, and answer 409 at a limit. Content-Length is not enough: a chunked body has none.",
+    },
+    async (context) => {
+      const delivery = await context.deliver();
+      const padding = new Uint8Array(2 * context.settings.maxBodyBytes + BEYOND_BYTES).fill(0x20);
+      const body = Buffer.concat([padding, delivery.body]);
+      // Only a signed body shows that the receiver has read all of it: it might also refuse what it drops.
+      const signed = await context.deliver({ id: delivery.id, body });
+      const answer = await context.send({ ...signed, chunked: true });
+      if (answer.result === "acknowledged") {
+        throw context.failure(
+          `a body of ${body.length} bytes: expected a refusal, got ${answer.text}`,
         );
-        await expectNotAccepted(context, name, delivery.id, answer);
       }
-      await expectStillAccepts(context, "invalid header bytes");
+      await expectStillAccepts(context, "a body of many megabytes");
     },
   ),
+  invalidHeaderRule,
 ];
 
-type ChangeLine = (name: string, value: string) => string;
+/** How many uploads are under way at the same time. */
+const UPLOADS = 8;
 
-const INVALID_LINES: readonly (readonly [name: string, change: ChangeLine])[] = [
-  ["a control character in the id", changing(ID, (value) => `${value}\u0001`)],
-  ["a NUL in the id", changing(ID, (value) => `${value}\u0000`)],
-  ["a byte beyond ASCII in the id", changing(ID, (value) => `${value}\u00e9`)],
-  [
-    "a signature folded over two lines",
-    changing(SIGNATURE, (value) => `${value.slice(0, 20)}\r\n ${value.slice(20)}`),
-  ],
-];
+/** Waits in small steps, since the receiver may be in this process and needs its turns. */
+async function whileReceiverReads(): Promise<void> {
+  for (let step = 0; step < 10; step++) await wait(15);
+}
 
-function changing(changed: string, change: (value: string) => string): ChangeLine {
-  return (name, value) => `${name}: ${name === changed ? change(value) : value}`;
+/** Sends the first halves of several bodies, then the second ones in the same order. */
+async function expectUploadsToldApart(
+  context: CaseContext,
+  _connection: KeptConnection,
+  url: URL,
+): Promise<void> {
+  const deliveries = await deliveriesOfAllTypes(context, UPLOADS);
+  const atHalf: (() => void)[] = [];
+  const halfway = (): Promise<void> =>
+    new Promise((resolve) => {
+      atHalf.push(resolve);
+      if (atHalf.length < UPLOADS) return;
+      void whileReceiverReads().then(() => {
+        for (const finish of atHalf) finish();
+      });
+    });
+  const sent = deliveries.map(async (delivery) => {
+    const connection = new KeptConnection(url, context.settings);
+    const send = () => connection.sendInHalves(delivery, halfway);
+    const answer = await context.sendBy(delivery, send);
+    connection.close();
+    return [delivery, answer] as const;
+  });
+  const pairs = await Promise.all(sent);
+  // A receiver that is busy may refuse some of them, but not all.
+  if (pairs.every(([, answer]) => isRetried(answer) && !saysLater(answer))) {
+    const text = pairs[0]?.[1].text ?? "";
+    throw context.failure(`none of ${UPLOADS} uploads at the same time was accepted: ${text}`);
+  }
+  await expectEachHandledOnce(context, pairs);
 }

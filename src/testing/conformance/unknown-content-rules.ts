@@ -1,40 +1,48 @@
 import type { ConformanceRule } from "./conformance-rule.js";
 import { headerOf, SIGNATURE, textOf, withHeader } from "./request-changes.js";
-import { acceptOrRetryRule, FINAL_STATUSES_WHY } from "./rule-kinds.js";
-import { freshSeed, sampleText } from "./test-deliveries.js";
+import { acceptOrRetryRule, FINAL_STATUSES_WHY, LENIENT_FIX, recordsWith } from "./rule-kinds.js";
+import { freshSeed, sampleText, type Delivery, type MakeDelivery } from "./test-deliveries.js";
 
-const LENIENT =
-  "Accept it, or answer 409 or 503 until you can: the gateway sends it again for up to 36 hours.";
+const IGNORE_TYPE = "Ignore the content type: the signature proves what the body is.";
 
-const CONTENT_TYPES = [
+const JSON_AND_TEXT_TYPES = [
   "application/json; charset=utf-8",
+  "application/json;charset=UTF-8",
+  "APPLICATION/JSON",
   "application/json; charset=latin1",
   "application/vnd.api+json",
   "text/plain",
-  "application/x-www-form-urlencoded",
-  "multipart/form-data; boundary=x",
   "application/octet-stream",
-  ";;;",
   "",
 ];
+
+/** Some servers parse these before the app sees the request, and refuse what is no form. */
+const FORM_TYPES = ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ";;;"];
 
 /** A genuine delivery with content that the receiver may not know must be handled or sent again. */
 export const unknownContentRules: readonly ConformanceRule[] = [
   acceptOrRetryRule(
     {
       id: "content_types",
-      title: "a genuine delivery with any content type is handled or sent again",
+      title:
+        "a genuine delivery with any content type of JSON, text or bytes is handled or sent again",
       why: `${FINAL_STATUSES_WHY}, and its contract does not mention 415. A proxy that rewrites the header would cost every alarm.`,
-      fix: "Ignore the content type: the signature proves what the body is.",
+      fix: IGNORE_TYPE,
     },
-    async (deliver) => [
+    async ({ deliver }) => [
       ["no content type", withHeader(await deliver(), "Content-Type")],
-      ...(await Promise.all(
-        CONTENT_TYPES.map(
-          async (type) => [`"${type}"`, withHeader(await deliver(), "Content-Type", type)] as const,
-        ),
-      )),
+      ...(await ofContentTypes(deliver, JSON_AND_TEXT_TYPES)),
     ],
+  ),
+  acceptOrRetryRule(
+    {
+      id: "form_content_types",
+      level: "should",
+      title: "a genuine delivery with the content type of a form is handled or sent again",
+      why: `${FINAL_STATUSES_WHY}. The gateway sends application/json, so only a proxy can cause this.`,
+      fix: `${IGNORE_TYPE} Switch off the parsing of forms for this path.`,
+    },
+    ({ deliver }) => ofContentTypes(deliver, FORM_TYPES),
   ),
   acceptOrRetryRule(
     {
@@ -43,7 +51,7 @@ export const unknownContentRules: readonly ConformanceRule[] = [
       why: `${FINAL_STATUSES_WHY}. Upper-case digits mean the same bytes.`,
       fix: "Decode the digits and compare bytes, or answer 409.",
     },
-    async (deliver) => {
+    async ({ deliver }) => {
       const delivery = await deliver();
       const digits = headerOf(delivery, SIGNATURE).slice("v1=".length).toUpperCase();
       return [["upper case", withHeader(delivery, SIGNATURE, `v1=${digits}`)]];
@@ -54,45 +62,44 @@ export const unknownContentRules: readonly ConformanceRule[] = [
       id: "byte_order_mark",
       title: "a genuine body with a byte order mark is handled or sent again",
       why: `${FINAL_STATUSES_WHY}. Some libraries write a byte order mark before JSON, which would cost every alarm.`,
-      fix: LENIENT,
+      fix: LENIENT_FIX,
     },
-    async (deliver) => [
+    async ({ deliver }) => [
       ["a byte order mark", await deliver({ body: `\uFEFF${textOf(await deliver())}` })],
     ],
   ),
   acceptOrRetryRule(
     {
       id: "legacy_values",
-      title: "an alarm with numbers as text or text as numbers is handled or sent again",
-      needs: ["new_alarm"],
+      title: "a record with numbers as text or text as numbers is handled or sent again",
       why: `${FINAL_STATUSES_WHY}. Legacy formats vary (Versioning, rule 3), and a strict schema would answer 422.`,
-      fix: LENIENT,
+      fix: LENIENT_FIX,
     },
-    async (deliver) => [
-      [
-        "digits instead of integers",
-        await deliver({
-          body: sampleText("new_alarm", { id: String(freshSeed()), account_id: "42" }),
-        }),
-      ],
-      [
-        "a number instead of a string",
-        await deliver({ body: sampleText("new_alarm", { original_event_id: freshSeed() }) }),
-      ],
-    ],
+    (context) => {
+      const digits = String(freshSeed());
+      return recordsWith(context, [
+        ["new_alarm", "digits instead of integers", { id: digits, account_id: "42" }],
+        ["new_alarm", "a number instead of a string", { original_event_id: freshSeed() }],
+        ["delete_my_data_event", "digits in an event", { account_id: digits, site_id: "7" }],
+        ["delete_my_data_event", "a number as client_id", { client_id: freshSeed() }],
+      ]);
+    },
   ),
   acceptOrRetryRule(
     {
       id: "missing_fields",
-      title: "an alarm without a documented field is handled or sent again",
-      needs: ["new_alarm"],
+      title: "a record without a documented field is handled or sent again",
       why: `${FINAL_STATUSES_WHY}. A schema that answers 400 or 422 loses the alarm, and no one notices.`,
-      fix: LENIENT,
+      fix: LENIENT_FIX,
     },
-    async (deliver) => [
-      ["no text", await deliver({ body: sampleText("new_alarm", { text: undefined }) })],
-      ["null instead of text", await deliver({ body: sampleText("new_alarm", { text: null }) })],
-    ],
+    (context) =>
+      recordsWith(context, [
+        ["new_alarm", "no text", { text: undefined }],
+        ["new_alarm", "null instead of text", { text: null }],
+        ["delete_my_data_event", "no client_id", { client_id: undefined }],
+        ["delete_my_data_event", "null instead of severity", { severity: null }],
+        ["delete_my_data_event", "no site fields", { site_id: undefined, site_name: undefined }],
+      ]),
   ),
   acceptOrRetryRule(
     {
@@ -100,21 +107,22 @@ export const unknownContentRules: readonly ConformanceRule[] = [
       title: "an event of a new type is handled or sent again",
       needs: ["delete_my_data_event"],
       why: `${FINAL_STATUSES_WHY}. The gateway may add event types, and an event that is answered 404 or 422 is lost.`,
-      fix: LENIENT,
+      fix: LENIENT_FIX,
     },
-    async (deliver) => {
-      const body = sampleText("delete_my_data_event", { type: "SITE_CLOSED" });
-      return [["a new event.type", await deliver({ type: "delete_my_data_event", body })]];
-    },
+    (context) =>
+      recordsWith(context, [
+        ["delete_my_data_event", "a new event.type", { type: "SITE_CLOSED" }],
+        ["delete_my_data_event", "the event.type constructor", { type: "constructor" }],
+      ]),
   ),
   acceptOrRetryRule(
     {
       id: "unknown_webhook_type",
       title: "a delivery of an unknown webhook type is handled or sent again",
       why: `${FINAL_STATUSES_WHY}. Deliveries of a type that the gateway adds are lost until the receiver knows it.`,
-      fix: LENIENT,
+      fix: LENIENT_FIX,
     },
-    async (deliver) => [
+    async ({ deliver }) => [
       [
         "a new type",
         await deliver({ type: "account_closed", body: `{"account":{"id":${freshSeed()}}}` }),
@@ -128,9 +136,11 @@ export const unknownContentRules: readonly ConformanceRule[] = [
       why: `${FINAL_STATUSES_WHY}. It is signed, so the gateway sent it: a fault of the gateway must not lose the alarm.`,
       fix: "Answer 503 and alert someone: the gateway sends it again while the fault is looked for.",
     },
-    async (deliver) => [
+    async ({ deliver }) => [
       ["half of the JSON", await deliver({ body: '{"alarm":' })],
       ["a JSON array", await deliver({ body: "[]" })],
+      ["the JSON null", await deliver({ body: "null" })],
+      ["an alarm that is null", await deliver({ body: '{"alarm":null,"event":null}' })],
       ["an empty body", await deliver({ body: "" })],
     ],
   ),
@@ -141,7 +151,7 @@ export const unknownContentRules: readonly ConformanceRule[] = [
       why: `${FINAL_STATUSES_WHY}. It is signed, so the gateway sent it.`,
       fix: "Verify the bytes before you decode them, and answer 503 if decoding fails.",
     },
-    async (deliver) => {
+    async ({ deliver }) => {
       const text = textOf(await deliver());
       const bytes = Uint8Array.from(text, (char, at) =>
         at === text.length - 3 ? 0xff : char.charCodeAt(0),
@@ -150,3 +160,11 @@ export const unknownContentRules: readonly ConformanceRule[] = [
     },
   ),
 ];
+
+function ofContentTypes(deliver: MakeDelivery, types: readonly string[]) {
+  return Promise.all(
+    types.map(async (type): Promise<readonly [string, Delivery]> => {
+      return [`"${type}"`, withHeader(await deliver(), "Content-Type", type)];
+    }),
+  );
+}

@@ -50,11 +50,10 @@ export class HttpSender {
   }
 
   #attempt({ method, headers, body, chunked = false }: WireRequest, signal: AbortSignal) {
-    const length = !chunked && body !== undefined ? { "content-length": body.length } : {};
     const req = this.#start(this.#url, {
       agent: this.#agent,
       method,
-      headers: { ...recordOf(headers), ...length },
+      headers: { ...recordOf(headers), ...framingOf(body, chunked) },
       signal,
     });
     const wasStale = watchForStaleConnection(req);
@@ -67,4 +66,10 @@ export class HttpSender {
   #closeIdleConnections(): void {
     for (const socket of Object.values(this.#agent.freeSockets).flat()) socket?.destroy();
   }
+}
+
+/** How the server finds the end of the body. Without these headers Node declares the length of a chunked body. */
+function framingOf(body: Uint8Array | undefined, chunked: boolean): http.OutgoingHttpHeaders {
+  if (body === undefined) return {};
+  return chunked ? { "transfer-encoding": "chunked" } : { "content-length": body.length };
 }

@@ -1,0 +1,15 @@
+import { requestFlaws } from "./answer-flaws.js";
+import { connectionFlaws } from "./connection-flaws.js";
+import type { Flaw } from "./flaw.js";
+import { onceFlaws } from "./once-flaws.js";
+import { recordFlaws } from "./record-flaws.js";
+import { signatureFlaws } from "./signature-flaws.js";
+
+/** Every flawed receiver. */
+export const FLAWS: readonly Flaw[] = [
+  ...signatureFlaws,
+  ...requestFlaws,
+  ...recordFlaws,
+  ...onceFlaws,
+  ...connectionFlaws,
+];

@@ -1,0 +1,53 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { ConformanceOptions } from "../../src/testing/conformance/conformance-options.js";
+import { receiverConformance } from "../../src/testing/conformance/receiver-conformance.js";
+import {
+  runConformance,
+  type ConformanceReport,
+} from "../../src/testing/conformance/run-conformance.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { createLedger, type Ledger } from "../support/ledger.js";
+
+/** Runs the suite, or only some of its cases, against a server with a ledger of its own. */
+export async function judge(
+  createServer: (ledger: Ledger) => Server,
+  options: Partial<ConformanceOptions> = {},
+  only?: readonly string[],
+): Promise<ConformanceReport> {
+  const ledger = createLedger();
+  const server = createServer(ledger);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const { handled, whileFailing, whileSlow } = ledger;
+  const cases = receiverConformance({
+    target: `http://127.0.0.1:${port}/webhooks/gateway`,
+    secret: TEST_SECRET,
+    ...{ handled, whileFailing, whileSlow },
+    ...options,
+  });
+  try {
+    return await runConformance(cases.filter(({ id }) => only?.includes(id) ?? true));
+  } finally {
+    // A flawed receiver may never answer.
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+/** Does `work` for each item, several at a time, since most of the time is spent waiting. */
+export async function inPool<T, R>(
+  items: readonly T[],
+  size: number,
+  work: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  const waiting = [...items.entries()];
+  const worker = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      results[next[0]] = await work(next[1]);
+    }
+  };
+  await Promise.all(Array.from({ length: size }, worker));
+  return results;
+}
