@@ -1,0 +1,64 @@
+// npm run flaws [-- --named]
+// Every flawed receiver and the cases that convict it, and every receiver without a flaw. Exits 1 when a flaw goes
+// free or a receiver without one is accused. With --named only the case runs that must convict a flaw.
+import type { Server } from "node:http";
+import type { ConformanceReport } from "../../src/testing/conformance/run-conformance.js";
+import type { Ledger } from "../support/ledger.js";
+import { FLAWS } from "./flaws.js";
+import { inPool, judge } from "./judge.js";
+import { RIGHT_RECEIVERS } from "./right-receivers.js";
+import { VARIANTS } from "./variants.js";
+
+const AT_A_TIME = 16;
+
+const isNamedOnly = process.argv.includes("--named");
+const startedAt = performance.now();
+
+const flaws = await inPool(FLAWS, AT_A_TIME, async ([does, caughtBy, Receiver, options]) => {
+  const create = (ledger: Ledger): Server => new Receiver(ledger).createServer();
+  const report = await judge(create, options, isNamedOnly ? [caughtBy] : undefined);
+  const failed = report.results.filter(({ result }) => result === "failed");
+  return { does, caughtBy, failed, isConvicted: failed.some(({ id }) => id === caughtBy) };
+});
+
+const innocent = await inPool(
+  [
+    ...RIGHT_RECEIVERS.map(([name, create]) => ({ name: `right: ${name}`, create, options: {} })),
+    ...VARIANTS.map(([does, Receiver, options = {}]) => ({
+      name: `harmless: ${does}`,
+      create: (ledger: Ledger): Server => new Receiver(ledger).createServer(),
+      options,
+    })),
+  ],
+  AT_A_TIME,
+  async ({ name, create, options }) => {
+    const { results } = await judge(create, options);
+    return { name, failed: results.filter(({ result }) => result === "failed") };
+  },
+);
+
+say("| a receiver that … | is convicted by | level | other cases that fail |");
+say("| --- | --- | --- | --- |");
+for (const { does, caughtBy, failed, isConvicted } of flaws) {
+  const level = failed.find(({ id }) => id === caughtBy)?.level ?? "";
+  const others = failed.filter(({ id }) => id !== caughtBy);
+  say(`| ${does} | ${isConvicted ? caughtBy : `NOT by ${caughtBy}`} | ${level} | ${idsOf(others)} |`);
+}
+say("\n| a receiver without a flaw | cases that fail |\n| --- | --- |");
+for (const { name, failed } of innocent) say(`| ${name} | ${idsOf(failed)} |`);
+
+const free = flaws.filter(({ isConvicted }) => !isConvicted).length;
+const accused = innocent.filter(({ failed }) => failed.length > 0).length;
+const seconds = Math.round((performance.now() - startedAt) / 1_000);
+say(
+  `\n${flaws.length - free} of ${flaws.length} flaws convicted, ${accused} of ${innocent.length} receivers without a flaw accused (${seconds} s)`,
+);
+process.exitCode = free + accused === 0 ? 0 : 1;
+
+function idsOf(failed: ConformanceReport["results"]): string {
+  return failed.map(({ id }) => id).join(", ");
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
