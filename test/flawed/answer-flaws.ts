@@ -128,7 +128,7 @@ const statusFlaws: readonly Flaw[] = [
   [
     "answers 400 to the content type of a form",
     "form_content_types",
-    before(({ headers }) => (/form/.test(String(headers["content-type"])) ? 400 : undefined)),
+    before(({ headers }) => (String(headers["content-type"]).includes("form") ? 400 : undefined)),
   ],
   [
     "answers 400 to upper-case hexadecimal",
@@ -247,7 +247,7 @@ const answerFlaws: readonly Flaw[] = [
   ],
   [
     "answers with its settings, the secret among them",
-    "no_echo",
+    "leaked_signature",
     class extends RightReceiver {
       override unreadable(_: unknown, request: Request): Answer {
         return [503, JSON.stringify({ secrets: this.secrets(request) })];

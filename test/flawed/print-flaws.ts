@@ -42,7 +42,9 @@ say("| --- | --- | --- | --- |");
 for (const { does, caughtBy, failed, isConvicted } of flaws) {
   const level = failed.find(({ id }) => id === caughtBy)?.level ?? "";
   const others = failed.filter(({ id }) => id !== caughtBy);
-  say(`| ${does} | ${isConvicted ? caughtBy : `NOT by ${caughtBy}`} | ${level} | ${idsOf(others)} |`);
+  say(
+    `| ${does} | ${isConvicted ? caughtBy : `NOT by ${caughtBy}`} | ${level} | ${idsOf(others)} |`,
+  );
 }
 say("\n| a receiver without a flaw | cases that fail |\n| --- | --- |");
 for (const { name, failed } of innocent) say(`| ${name} | ${idsOf(failed)} |`);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { TEST_SECRET } from "../signed-delivery.js";
+import { repeatsSecret } from "./case-context.js";
 import type { ConformanceRule } from "./conformance-rule.js";
 import { ensureAcceptsGenuine, type Named } from "./expectations.js";
 import {
@@ -13,7 +14,7 @@ import {
   withHeader,
 } from "./request-changes.js";
 import { sendPastLimiter } from "./resending.js";
-import { COMPUTE_SIGNATURE, ofEachType, refuseRule } from "./rule-kinds.js";
+import { ofEachType, refuseRule } from "./rule-kinds.js";
 import type { Delivery, MakeDelivery } from "./test-deliveries.js";
 import { unsignedRequest, wrongSecret } from "./unverifiable-requests.js";
 
@@ -122,19 +123,29 @@ export const signatureRules: readonly ConformanceRule[] = [
   {
     id: "leaked_signature",
     level: "must",
-    title: "no answer contains the signature that would have been right",
-    why: "Two requests are enough to forge any alarm: the first one is told the signature for the second.",
-    fix: "Never put the expected signature into an answer, a header or an error message.",
+    title: "no answer contains the secret, or the signature that would have been right",
+    why: "Two requests are enough to forge any alarm: the first one is told how to sign the second.",
+    fix: "Never put the secret or the expected signature into an answer, a header or an error message.",
     async check(context) {
       await ensureAcceptsGenuine(context);
-      for (const [name, request] of await refusedRequests(context.deliver)) {
+      const { secret } = context.settings;
+      const requests = await refusedRequests(context.deliver);
+      const genuine: readonly Named<Delivery>[] = [
+        ["a genuine delivery", await context.deliver()],
+        ["a genuine delivery that is not JSON", await context.deliver({ body: "{" })],
+      ];
+      for (const [name, request] of [...requests, ...genuine]) {
         const { wire } = await sendPastLimiter(context, request);
         const texts = [wire?.body, ...Object.values(wire?.headers ?? {})];
         // JSON may escape the slashes of base64.
         const said = texts.join("\n").replaceAll("\\/", "/");
-        if (
-          spellings(rightMac(request, context.settings.secret)).some((mac) => said.includes(mac))
-        ) {
+        if (repeatsSecret(said, secret)) {
+          throw context.failure(`${name}: the answer contains the secret`);
+        }
+        // Who sends a right signature learns nothing from it.
+        const mac = rightMac(request, secret);
+        const isKnown = headerOf(request, SIGNATURE) === `v1=${mac.toString("hex")}`;
+        if (!isKnown && spellings(mac).some((one) => said.includes(one))) {
           throw context.failure(
             `${name}: the answer contains the signature that would have been right`,
           );

@@ -1,7 +1,7 @@
 import type { ConformanceRule } from "./conformance-rule.js";
 import { headerOf, SIGNATURE, textOf, withHeader } from "./request-changes.js";
 import { acceptOrRetryRule, FINAL_STATUSES_WHY, LENIENT_FIX, recordsWith } from "./rule-kinds.js";
-import { freshSeed, sampleText, type Delivery, type MakeDelivery } from "./test-deliveries.js";
+import { freshSeed, type Delivery, type MakeDelivery } from "./test-deliveries.js";
 
 const IGNORE_TYPE = "Ignore the content type: the signature proves what the body is.";
 
