@@ -42,7 +42,7 @@ const RULES: Readonly<Record<ConformanceGroup, readonly ConformanceRule[]>> = {
  * only requests and answers, so they work for a receiver in any language, behind any proxy.
  *
  * Each case sends synthetic deliveries with new ids. The receiver handles the genuine ones as if they were
- * real, about 90 in a whole run.
+ * real, about 270 in a whole run.
  *
  * A case whose result the options do not show ends as `not_judged`, which a test runner counts as passed.
  * Pass `handled`, `whileFailing` and `whileSlow` to see more, and read each `result` of `runConformance` once.
