@@ -8,6 +8,15 @@ const freshnessFlaws: readonly Flaw[] = [
   ["accepts any timestamp of the past", "stale", withAge((seconds) => seconds > -300)],
   ["accepts any timestamp of the future", "future", withAge((seconds) => seconds < 300)],
   ["takes seconds for milliseconds", "stale", withAge((seconds) => Math.abs(seconds) < 300_000)],
+  [
+    "does not look at the timestamp of events",
+    "stale",
+    class extends RightReceiver {
+      override isFresh(request: Request) {
+        return request.type !== "new_alarm" || super.isFresh(request);
+      }
+    },
+  ],
   ["tolerates half a minute", "minute_old", withAge((seconds) => Math.abs(seconds) < 30)],
   [
     "tolerates no timestamp of the future",

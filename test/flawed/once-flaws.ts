@@ -33,6 +33,11 @@ export const onceFlaws: readonly Flaw[] = [
     },
   ],
   ["remembers 8 characters of an id", "duplicate_handled_once", keyed(({ id }) => id.slice(0, 8))],
+  [
+    "remembers 32 characters of an id",
+    "duplicate_handled_once",
+    keyed(({ id }) => id.slice(0, 32)),
+  ],
   ["remembers ids in lower case", "duplicate_handled_once", keyed(({ id }) => id.toLowerCase())],
   [
     "remembers the digits of an id",
@@ -102,6 +107,19 @@ export const onceFlaws: readonly Flaw[] = [
     class extends RightReceiver {
       readonly meeting = new Meeting();
       override async handleOnce(request: Request, record: Fields) {
+        if (this.handled.has(request.id)) return this.duplicate(request);
+        await this.meeting.wait();
+        return this.run(request, request.id, record);
+      }
+    },
+  ],
+  [
+    "checks and remembers the id of an event in two steps",
+    "concurrent_duplicates_handled_once",
+    class extends RightReceiver {
+      readonly meeting = new Meeting();
+      override async handleOnce(request: Request, record: Fields) {
+        if (request.type === "new_alarm") return super.handleOnce(request, record);
         if (this.handled.has(request.id)) return this.duplicate(request);
         await this.meeting.wait();
         return this.run(request, request.id, record);

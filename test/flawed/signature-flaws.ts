@@ -90,6 +90,28 @@ export const signatureFlaws: readonly Flaw[] = [
     skipping(({ req }) => /127\.0\.0\.1|::1/.test(String(req.socket.remoteAddress))),
   ],
   [
+    "does not verify what a proxy forwards from inside",
+    "wrong_secret",
+    skipping(({ req }) => req.headers["x-forwarded-for"] === "127.0.0.1"),
+  ],
+  [
+    "verifies events that it has serialized again",
+    "exact_bytes",
+    verifying((body, { type }) =>
+      type === "new_alarm" ? body : JSON.stringify(JSON.parse(String(body))),
+    ),
+  ],
+  [
+    "changes line ends before it verifies",
+    "exact_bytes",
+    verifying((body) => String(body).replaceAll("\r\n", "\n")),
+  ],
+  [
+    "composes characters before it verifies",
+    "non_ascii",
+    verifying((body) => String(body).normalize("NFC")),
+  ],
+  [
     "trusts a connection after one good signature",
     "wrong_secret",
     class extends RightReceiver {

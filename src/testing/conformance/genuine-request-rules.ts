@@ -1,6 +1,6 @@
 import type { ConformanceRule } from "./conformance-rule.js";
 import { textOf, withHeader } from "./request-changes.js";
-import { acceptRule, recordsWith } from "./rule-kinds.js";
+import { acceptRule, ofEachType, recordsWith } from "./rule-kinds.js";
 import type { Delivery } from "./test-deliveries.js";
 
 const RAW_BODY_FIX =
@@ -30,15 +30,16 @@ export const genuineRequestRules: readonly ConformanceRule[] = [
       why: "The signature covers the exact bytes. JSON that was serialized again never matches it.",
       fix: RAW_BODY_FIX,
     },
-    async ({ deliver }) => {
-      const [spaced, text] = [textOf(await deliver()), textOf(await deliver())];
-      // Some languages escape slashes and everything beyond ASCII. JSON allows to escape any letter.
-      const escaped = text.replaceAll("/", "\\/").replaceAll("a", "\\u0061");
-      return [
-        ["white space", await deliver({ body: `\r\n ${spaced.replace(":", " :\t")}\n\n` })],
-        ["escapes", await deliver({ body: escaped })],
-      ];
-    },
+    (context) =>
+      ofEachType(context, async (deliver) => {
+        const [spaced, text] = [textOf(await deliver()), textOf(await deliver())];
+        // Some languages escape slashes and everything beyond ASCII. JSON allows to escape any letter.
+        const escaped = text.replaceAll("/", "\\/").replaceAll("a", "\\u0061");
+        return [
+          ["white space", await deliver({ body: `\r\n ${spaced.replace(":", " :\t")}\n\n` })],
+          ["escapes", await deliver({ body: escaped })],
+        ];
+      }),
   ),
   acceptRule(
     {

@@ -98,9 +98,10 @@ export const idempotencyRules: readonly ConformanceRule[] = [
     why: TWICE,
     fix: "Claim the X-Webhook-Id with one atomic operation before the handler runs.",
     async check(context) {
-      const delivery = await context.deliver();
-      const answers = await sendConcurrently(context, delivery);
-      await expectHandledOnce(context, delivery, answers);
+      for (const type of context.settings.types) {
+        const delivery = await context.deliver({ type });
+        await expectHandledOnce(context, delivery, await sendConcurrently(context, delivery));
+      }
     },
   },
   concurrentDeliveryRule,

@@ -42,3 +42,14 @@ export function macOf(
 ): Buffer {
   return createHmac("sha256", secret).update(prefix).update(body).digest();
 }
+
+/** The signature that the gateway would send with this request. */
+export function rightMac(request: WireRequest, secret: string): Buffer {
+  const prefix = `v1:${headerOf(request, TIMESTAMP)}:${headerOf(request, ID)}:`;
+  return macOf(secret, prefix, request.body);
+}
+
+/** `request` with the signature that a sender with this secret would make. */
+export function signedWith<T extends WireRequest>(request: T, secret: string): T {
+  return withHeader(request, SIGNATURE, `v1=${rightMac(request, secret).toString("hex")}`);
+}

@@ -1,0 +1,79 @@
+import { repeatsSecret } from "./case-context.js";
+import type { ConformanceRule } from "./conformance-rule.js";
+import { ensureAcceptsGenuine, type Named } from "./expectations.js";
+import {
+  headerOf,
+  rightMac,
+  SIGNATURE,
+  signedWith,
+  textOf,
+  withBody,
+  withHeader,
+} from "./request-changes.js";
+import { sendPastLimiter } from "./resending.js";
+import type { Delivery, MakeDelivery } from "./test-deliveries.js";
+import { unsignedRequest, wrongSecret } from "./unverifiable-requests.js";
+
+/** What would let a stranger sign must not be in any answer. */
+export const leakedSignatureRule: ConformanceRule = {
+  id: "leaked_signature",
+  level: "must",
+  title: "no answer contains the secret, or the signature that would have been right",
+  why: "Two requests are enough to forge any alarm: the first one is told how to sign the second.",
+  fix: "Never put the secret or the expected signature into an answer, a header or an error message.",
+  async check(context) {
+    await ensureAcceptsGenuine(context);
+    const { secret } = context.settings;
+    const requests = await refusedRequests(context.deliver);
+    const genuine: readonly Named<Delivery>[] = [
+      ["a genuine delivery", await context.deliver()],
+      ["a genuine delivery that is not JSON", await context.deliver({ body: "{" })],
+    ];
+    for (const [name, request] of [...requests, ...genuine]) {
+      const { wire } = await sendPastLimiter(context, request);
+      const texts = [wire?.body, ...Object.values(wire?.headers ?? {})];
+      // JSON may escape the slashes of base64.
+      const said = texts.join("\n").replaceAll("\\/", "/");
+      if (repeatsSecret(said, secret)) {
+        throw context.failure(`${name}: the answer contains the secret`);
+      }
+      // Who sends a right signature learns nothing from it.
+      const mac = rightMac(request, secret);
+      const isKnown = headerOf(request, SIGNATURE) === `v1=${mac.toString("hex")}`;
+      if (!isKnown && spellings(mac).some((one) => said.includes(one))) {
+        throw context.failure(
+          `${name}: the answer contains the signature that would have been right`,
+        );
+      }
+    }
+  },
+};
+
+/** Requests that a receiver refuses at different steps. */
+async function refusedRequests(deliver: MakeDelivery): Promise<readonly Named<Delivery>[]> {
+  const delivery = await deliver();
+  const changed = withBody(
+    delivery,
+    textOf(delivery).replace(/"account_id":\d+/, '"account_id":7'),
+  );
+  return [
+    await wrongSecret(deliver),
+    await unsignedRequest(deliver),
+    ["a changed body", changed],
+    ["a signature that is too short", withHeader(await deliver(), SIGNATURE, "v1=00")],
+    ["a signature that is not hexadecimal", withHeader(await deliver(), SIGNATURE, "v1=é")],
+    ["a wrong signature, an hour old", signedWith(await deliver({ age: 3_600 }), "another")],
+    ["a wrong signature of what is not JSON", signedWith(await deliver({ body: "{" }), "another")],
+  ];
+}
+
+/** The forms in which a message may hold a signature. */
+function spellings(mac: Buffer): readonly string[] {
+  const hex = mac.toString("hex");
+  return [
+    hex,
+    hex.toUpperCase(),
+    mac.toString("base64").replace("=", ""),
+    mac.toString("base64url"),
+  ];
+}
