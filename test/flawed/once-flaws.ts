@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { Meeting, type Flaw } from "./flaw.js";
+import { HANGS, Meeting, type Flaw } from "./flaw.js";
 import {
   RightReceiver,
   type Answer,
@@ -72,12 +72,7 @@ export const onceFlaws: readonly Flaw[] = [
       }
     },
   ],
-  [
-    "answers 409 to a duplicate",
-    "duplicate_acknowledged",
-    answeringDuplicates(409),
-    { timeoutMs: 3_000 },
-  ],
+  ["answers 409 to a duplicate", "duplicate_acknowledged", answeringDuplicates(409), HANGS],
   ["answers 400 to a duplicate", "duplicate_acknowledged", answeringDuplicates(400)],
   ["forgets an id after ten deliveries", "duplicate_after_others", rememberingLast(10)],
   ["forgets an id after fifty deliveries", "duplicate_after_others", rememberingLast(50)],
@@ -204,7 +199,7 @@ export const onceFlaws: readonly Flaw[] = [
         return super.failed(request, key);
       }
     },
-    { timeoutMs: 3_000 },
+    HANGS,
   ],
   [
     "answers 409 forever after a late handler",
@@ -221,7 +216,7 @@ export const onceFlaws: readonly Flaw[] = [
         return answer;
       }
     },
-    { timeoutMs: 5_000 },
+    HANGS,
   ],
   [
     "forgets late handlers",

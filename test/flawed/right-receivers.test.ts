@@ -6,7 +6,7 @@ import { RIGHT_RECEIVERS } from "./right-receivers.js";
 import { VARIANTS } from "./variants.js";
 
 /** Each runs the whole suite, so that fewer of them share a processor. */
-const AT_A_TIME = 8;
+const AT_A_TIME = 12;
 
 const variants = VARIANTS.map(([does, Receiver, options]) => ({
   name: `a receiver that ${does}`,
