@@ -11,7 +11,7 @@ import {
 import { invalidHeaderRule } from "./invalid-header-rule.js";
 import { KeptConnection } from "./kept-connection.js";
 import { isRetried } from "./receiver-answer.js";
-import { withBody } from "./request-changes.js";
+import { signedWith, withBody } from "./request-changes.js";
 import { saysLater, sendGenuine } from "./resending.js";
 import { sampleText, type Delivery } from "./test-deliveries.js";
 import { wrongSecret } from "./unverifiable-requests.js";
@@ -160,7 +160,7 @@ export const transportRules: readonly ConformanceRule[] = [
       const padding = new Uint8Array(2 * context.settings.maxBodyBytes + BEYOND_BYTES).fill(0x20);
       const body = Buffer.concat([padding, delivery.body]);
       // Only a signed body shows that the receiver has read all of it: it might also refuse what it drops.
-      const signed = await context.deliver({ id: delivery.id, body });
+      const signed = signedWith(withBody(delivery, body), context.settings.secret);
       const answer = await context.send({ ...signed, chunked: true });
       if (answer.result === "acknowledged") {
         throw context.failure(
