@@ -75,6 +75,7 @@ export default defineConfig({
       nodeProject("testing"),
       nodeProject("cli"),
       nodeProject("package"),
+      nodeProject("site"),
       nodeProject("faults"),
       nodeProject("alerts"),
     ],
