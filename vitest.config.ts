@@ -88,6 +88,7 @@ export default defineConfig({
       nodeProject("flawed"),
       nodeProject("cli"),
       nodeProject("package"),
+      nodeProject("site"),
       nodeProject("faults"),
       nodeProject("alerts"),
     ],

@@ -18,14 +18,14 @@ const GENERATED = path.join(REPOSITORY, "reports", "api");
 const SUFFIX = ".api.md";
 
 const { exports } = JSON.parse(readFileSync(path.join(REPOSITORY, "package.json"), "utf8")) as {
-  exports: Record<string, string | { import: { types: string } }>;
+  exports: Record<string, string | { require: { types: string } }>;
 };
 /** The declarations of each entry by the name of its report: `index`, `express` and so on. */
 const declarations = new Map(
   Object.values(exports).flatMap((target) => {
     if (typeof target === "string") return [];
-    const file = path.join(REPOSITORY, target.import.types);
-    return [[path.basename(file, ".d.ts"), file] as const];
+    const file = path.join(REPOSITORY, target.require.types);
+    return [[path.basename(file, ".d.cts"), file] as const];
   }),
 );
 

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { runFresh } from "./fresh-process.js";
 import { drawChart } from "./report/chart.js";
-import { putInto } from "./report/documents.js";
+import { updateDocuments } from "./report/documents.js";
 import { renderTable } from "./report/markdown.js";
 import type { PartResult } from "./report/part-result.js";
 import { barsOf, summaryTable, type RuntimeResult } from "./report/summary.js";
@@ -10,7 +10,6 @@ import { findRuntimes } from "./runtimes.js";
 
 const PARTS = ["in-process", "http", "memory", "cold-start"];
 const RESULTS = new URL("../results/", import.meta.url);
-const README = new URL("../../README.md", import.meta.url);
 const runtimes = findRuntimes();
 const results: RuntimeResult[] = [];
 for (const { execPath, label } of runtimes) {
@@ -45,6 +44,5 @@ await mkdir(RESULTS, { recursive: true });
 await writeFile(new URL("table.md", RESULTS), summary);
 await writeFile(new URL("details.md", RESULTS), details);
 await writeFile(new URL("chart.svg", RESULTS), drawChart(barsOf(results), caption));
-const short = renderTable(summaryTable(results, { decidingOnly: true })).replace(/^### .*\n\n/, "");
-await putInto(README, "bench/results/table.md", `${caption}.\n\n${short}`);
+updateDocuments();
 process.stdout.write(`${summary}\n${details}`);

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
-import { putInto } from "./report/documents.js";
+import { updateDocuments } from "./report/documents.js";
 import { renderTable } from "./report/markdown.js";
 import { bytesTable } from "./stores/bytes-per-id.js";
 import { readLabOptions } from "./stores/lab-options.js";
@@ -35,7 +35,5 @@ process.stdout.write(text);
 // A part of the rows, or another build, is not the result of this version.
 if (process.argv.length === 2) {
   await writeFile(new URL("../results/stores.md", import.meta.url), text);
-  const short = (tables[0] ?? "").replace(/^### .*\n\n/, "");
-  const readme = new URL("../../README.md", import.meta.url);
-  await putInto(readme, "bench/results/stores.md", `${caption}.\n\n${short}`);
+  updateDocuments();
 }

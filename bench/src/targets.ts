@@ -8,7 +8,7 @@ export interface Target {
   readonly aim?: number;
   /** The unit of a value that is not a ratio. */
   readonly unit?: "B" | "ns";
-  /** Whether it is one of the rows by which a user decides. They stand in the README. */
+  /** Whether it is one of the rows by which a user decides. They stand in docs/performance.md. */
   readonly decides?: true;
   /** Why the bound is missed where it is: a sentence for the reader of the report. */
   readonly why?: string;

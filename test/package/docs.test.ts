@@ -1,9 +1,6 @@
-import { existsSync, readdirSync } from "node:fs";
-import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as kit from "../../src/testing/index.js";
 import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../../src/testing/twin/attempt-result.js";
-import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
 
@@ -24,57 +21,6 @@ test("docs/testing.md has the retryable and final statuses of the gateway twin",
   expect(statuses[2]?.map(Number)).toEqual(FINAL_STATUSES);
 });
 
-describe("the links", () => {
-  test.each([
-    ...["README.md", "SECURITY.md", "CONTRIBUTING.md", "examples/README.md"],
-    ...["docs/testing.md", "docs/stores.md", "docs/faults.md", "docs/cloudflare.md"],
-    "docs/monitoring.md",
-    "docs/management.md",
-    ...["docs/frameworks.md", "docs/platforms.md", "docs/nestjs.md", "docs/aws-lambda.md"],
-    "docs/monitoring.md",
-  ])("the links of %s lead to existing targets in the repository", (file) => {
-    expect(brokenLinks(REPOSITORY, file)).toEqual([]);
-  });
-
-  test("the links of every document in the tarball lead to existing targets in the tarball", () => {
-    const project = installForPartner();
-    const unpacked = path.join(project.folder, "node_modules/identity-gateway-webhooks");
-    const documents = readdirSync(unpacked, { recursive: true, encoding: "utf8" }).filter((file) =>
-      file.endsWith(".md"),
-    );
-    const broken = documents.flatMap((file) => brokenLinks(unpacked, file));
-    project.remove();
-    expect(documents).toContain("README.md");
-    expect(broken).toEqual([]);
-  });
-});
-
-/** The relative links of a document whose file or anchor is missing below `root`. */
-function brokenLinks(root: string, file: string): readonly string[] {
-  const { text } = readMarkdown(file, root);
-  const links = Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ([, to = ""]) => to);
-  return links
-    .filter((link) => {
-      if (/^https?:/.test(link)) return false;
-      const [to = "", anchor] = link.split("#");
-      const target = to === "" ? file : path.join(path.dirname(file), to);
-      if (!existsSync(path.join(root, target))) return true;
-      return anchor !== undefined && !anchorsOf(target, root).includes(anchor);
-    })
-    .map((link) => `${file}: ${link}`);
-}
-
-/** The anchors of a document's headings, as GitHub makes them. */
-function anchorsOf(file: string, root: string): readonly string[] {
-  const headings = readMarkdown(file, root).text.matchAll(/^#+ (.+)$/gm);
-  return Array.from(headings, ([, heading = ""]) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\w\- ]/g, "")
-      .replaceAll(" ", "-"),
-  );
-}
-
 describe("the snippets of docs/testing.md", () => {
   let project: PartnerProject;
 
@@ -84,12 +30,6 @@ describe("the snippets of docs/testing.md", () => {
 
   afterAll(() => {
     project.remove();
-  });
-
-  test("the snippets of docs/testing.md compile against the installed package", () => {
-    const snippets = TESTING.snippets("ts");
-    expect(snippets.length).toBeGreaterThanOrEqual(10);
-    expect(project.compile(snippets)).toBe("");
   });
 
   test("the tests among the snippets of docs/testing.md pass in the partner's runner", () => {

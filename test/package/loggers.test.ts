@@ -6,7 +6,7 @@ import { createWebhookReceiver, type LogDetails, type Logger } from "../../src/i
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
 import { readMarkdown } from "../support/package/markdown.js";
 
-const README = readMarkdown("README.md");
+const PAGE = readMarkdown("docs/logging.md");
 
 /** The log of a delivery whose handler fails: the JSON of its only line. */
 async function failing(logger: Logger, written: PassThrough): Promise<Record<string, unknown>> {
@@ -32,7 +32,7 @@ const ARRIVED = {
   },
 };
 
-test("with the README's wrapper, pino writes id, outcome, and the error's message and stack", async () => {
+test("with the wrapper of docs/logging.md, pino writes id, outcome, and the error's message and stack", async () => {
   const written = new PassThrough();
   const log = pino(written);
   const entry = await failing(
@@ -48,12 +48,12 @@ test("with the README's wrapper, pino writes id, outcome, and the error's messag
   );
   expect(entry).toMatchObject({ ...ARRIVED, level: 50 });
   expect(entry["msg"]).toMatch(/^identity-gateway-webhooks: handler_failed: /);
-  const snippet = README.snippet("ts", "pino()");
+  const snippet = PAGE.snippet("ts", "pino()");
   expect(snippet).toContain("warn: (message, details) => log.warn(details, message),");
   expect(snippet).toContain("error: (message, details) => log.error(details, message),");
 });
 
-test("with the README's wrapper, winston writes id, outcome, and the error's message and stack", async () => {
+test("with the wrapper of docs/logging.md, winston writes id, outcome, and the error's message and stack", async () => {
   const written = new PassThrough();
   const log = winston.createLogger({
     format: winston.format.json(),
@@ -79,7 +79,7 @@ test("with the README's wrapper, winston writes id, outcome, and the error's mes
   );
   expect(entry).toMatchObject({ ...ARRIVED, level: "error" });
   expect(entry["message"]).toMatch(/^identity-gateway-webhooks: handler_failed: /);
-  const snippet = README.snippet("ts", "winston.createLogger");
+  const snippet = PAGE.snippet("ts", "winston.createLogger");
   expect(snippet).toContain("warn: (message, details) => log.warn(message, plain(details)),");
   expect(snippet).toContain("error: (message, details) => log.error(message, plain(details)),");
   expect(snippet.replaceAll(/\s+/g, " ")).toContain(

@@ -172,7 +172,7 @@ const listExports = (load: (specifier: string) => string) =>
   })();`;
 
 describe("the tarball", () => {
-  test("the tarball contains the build, the fixtures and the documents, and nothing else", () => {
+  test("the tarball contains the build, the fixtures, the examples and the documents, and nothing else", () => {
     const files = execFileSync("tar", ["-tzf", tarball], { encoding: "utf8" }).trim().split("\n");
     const folders = new Set(files.map((file) => file.split("/").slice(1, 2).join("/")));
     expect([...folders].sort()).toEqual([
@@ -181,14 +181,17 @@ describe("the tarball", () => {
       "LICENSE",
       "README.md",
       "SECURITY.md",
+      "STABILITY.md",
       "bench",
       "dist",
       "docs",
+      "examples",
       "fixtures",
       "package.json",
       "sql",
     ]);
-    expect(files.filter((file) => /\.(ts|tsx)$/.test(file) && !file.endsWith(".d.ts"))).toEqual([]);
+    const sources = files.filter((file) => /\.(ts|tsx)$/.test(file) && !file.endsWith(".d.ts"));
+    expect(sources.filter((file) => !/^package\/examples\/[^/]+\.ts$/.test(file))).toEqual([]);
   });
 
   test("the tarball names no machine path and no download address", () => {

@@ -5,7 +5,7 @@ import { installCli, startExpressExample, type InstalledCli } from "../support/c
 import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
-import { readMarkdown, sectionOf } from "../support/package/markdown.js";
+import { readMarkdown } from "../support/package/markdown.js";
 import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
 import { startReadmeServer, type ReadmeServer } from "../support/package/readme-server.js";
 import {
@@ -15,7 +15,7 @@ import {
 } from "../support/package/shell-session.js";
 
 const README = readMarkdown("README.md");
-const PROVE_IT = sectionOf(README, "## Prove it before you trust it");
+const QUICK_START = readMarkdown("docs/quickstart.md");
 const SHOWN = readMarkdown("docs/testing.md").snippets("console").flatMap(shownCommands);
 const LISTEN = SHOWN.filter(({ command }) => command.includes(" listen "));
 
@@ -78,15 +78,14 @@ describe("the README", () => {
     project.remove();
   });
 
-  test("the README's commands all succeed on the README's own server, in their order", async () => {
+  test("the commands of the README and of the quick start succeed on the README's own server", async () => {
     const run = (script: string) => runShell(server.atPort(script), {}, project.folder);
 
-    const [install, start, firstSend = "", byHand = "", clone, prove = "", ...others] =
-      README.snippets("sh");
+    const [install, start, firstSend = "", prove = "", ...others] = README.snippets("sh");
     expect(install).toContain("npm install");
     expect(start).toContain("npx tsx server.ts");
-    expect(clone).toContain("npm run demo");
-    expect(others).toEqual([README.snippet("sh", "npm run bench:check")]);
+    expect(others).toEqual([]);
+    const byHand = QUICK_START.snippet("sh", "openssl dgst");
 
     const sent = await run(firstSend);
     expect(sent.output).toContain("✓ acknowledged");
@@ -102,24 +101,9 @@ describe("the README", () => {
     const { code, output } = await run(prove);
     expect(output).toContain("✓ acknowledged");
     expect(output).toContain(`✓ ${String(fixtures.length)} as expected`);
-    expect(output).toMatch(/✓ 66 passed, 3 not judged/);
+    expect(output).toMatch(/✓ [0-9]+ passed, [0-9]+ not judged/);
     expect(code).toBe(0);
   }, 120_000);
-
-  test("the README describes the numbers in its picture of doctor", () => {
-    expect(PROVE_IT.text).toContain(
-      "with 69 cases in seven groups; 66 passed, and 3 cannot be judged from outside",
-    );
-  });
-
-  test("the README's test passes in the partner's runner", () => {
-    project.write("receiver.test.ts", PROVE_IT.snippet("ts", "// receiver.test.ts"));
-    expect(project.vitest("receiver.test.ts")).toMatch(/Tests\s+69 passed/);
-  });
-
-  test("the README's section about proof stays short", () => {
-    expect(PROVE_IT.text.trim().split("\n").length).toBeLessThanOrEqual(40);
-  });
 });
 
 describe("docs/testing.md", () => {

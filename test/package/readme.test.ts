@@ -1,91 +1,42 @@
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { INTEGER_OPTIONS } from "../../src/options/options.js";
-import { OUTCOMES, ruleOf, type Outcome } from "../../src/answer/outcome.js";
-import { TEST_SECRET } from "../support/deliveries.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
 
 const README = readMarkdown("README.md");
-const { snippet, table } = README;
+const SERVER = README.snippet("ts", "// server.ts");
 
-/** The lines of the table that stands between two comments with this name. */
-function rowsBetween(name: string): string[] {
-  const [, text = ""] = README.text.split(new RegExp(`<!-- /?${name} -->`));
-  return text.split("\n").filter((line) => line.startsWith("|"));
-}
-
-/** Sends the README's function an alarm, its duplicate in base64, a changed alarm, and a probe. */
-const CALL_LAMBDA = `
-  import { sampleAlarm, signedDelivery } from "identity-gateway-webhooks/testing";
-  import { handler } from "./lambda.js";
-  const secret = process.env.GATEWAY_WEBHOOK_SECRET;
-  const { headers, body: text } = await signedDelivery({ secret, alarm: sampleAlarm({ id: 7 }) });
-  const event = (method, body, isBase64Encoded = false) =>
-    ({ requestContext: { http: { method } }, headers, body, isBase64Encoded });
-  const events = [
-    event("POST", text),
-    event("POST", Buffer.from(text).toString("base64"), true),
-    event("POST", text.replace("7", "8")),
-    event("GET"),
-  ];
-  for (const each of events) console.log(JSON.stringify(await handler(each)));
-`;
-
-test("the README's contents name every section in its order", () => {
-  const [contents = ""] = /^\[Quick start\].*$/m.exec(README.text) ?? [];
-  const linked = Array.from(contents.matchAll(/\]\((#[^)]+)\)/g), ([, anchor]) => anchor);
-  const sections = Array.from(
-    README.text.matchAll(/^## (.+)$/gm),
-    ([, heading = ""]) => `#${heading.toLowerCase().replaceAll(" ", "-")}`,
-  );
-  expect(linked).toEqual(sections);
+test("the README has at most 200 lines, and its sections stand in the order of a reader's questions", () => {
+  expect(README.text.split("\n").length).toBeLessThanOrEqual(200);
+  const sections = Array.from(README.text.matchAll(/^## (.+)$/gm), ([, heading]) => heading);
+  expect(sections).toEqual([
+    ...["Install", "The first delivery", "What it guarantees", "Pick your framework"],
+    ...["Pick your store", "Prove it", "See it live", "Performance", "Links"],
+  ]);
 });
 
-describe("the README's tables", () => {
-  test("the README's performance rows are rows of the benchmark's output, with its date and machine", () => {
-    const written = readFileSync(new URL("../../bench/results/table.md", import.meta.url), "utf8");
-    const shown = rowsBetween("bench/results/table.md");
-    expect(shown.length).toBeGreaterThan(9);
-    expect(written.split("\n")).toEqual(expect.arrayContaining(shown));
-    expect(README.text).toContain(written.split("\n")[0]);
-  });
-
-  test("the README's table of durable stores is the first table of the benchmark's output", () => {
-    const written = readFileSync(new URL("../../bench/results/stores.md", import.meta.url), "utf8");
-    const shown = rowsBetween("bench/results/stores.md");
-    expect(shown).toHaveLength(10);
-    expect(written).toContain(shown.join("\n"));
-    expect(README.text).toContain(written.split("\n")[0]);
-  });
-
-  test("the README's table of outcomes lists every outcome with its statuses", () => {
-    const written = table("outcome").map(([outcome, , status, rejected]) => [
-      outcome,
-      status,
-      rejected,
-    ]);
-    const actual = (Object.keys(OUTCOMES) as Outcome[]).map((outcome) => {
-      const rule = ruleOf(outcome);
-      const allow = outcome === "method_not_allowed" ? " + Allow" : "";
-      const retryAfter = rule.retryAfterMs === undefined ? "" : " + Retry-After";
-      const rejected = rule.rejectStatus === undefined ? "" : String(rule.rejectStatus);
-      return [outcome, `${String(rule.status)}${allow}${retryAfter}`, rejected];
-    });
-    expect(written).toEqual(actual);
-  });
-
-  test("the README's table of options gives the default of every whole-number option", () => {
-    const written = Object.fromEntries(
-      table("option").map(([name = "", value = ""]) => [name, Number(value.replaceAll(" ", ""))]),
-    );
-    for (const [name, { fallback }] of Object.entries(INTEGER_OPTIONS)) {
-      expect(written[name], name).toBe(fallback);
-    }
-  });
+test("the README's first snippet has at most 15 lines and a handler for both types", () => {
+  expect(SERVER.trim().split("\n").length).toBeLessThanOrEqual(15);
+  expect(SERVER).toContain("new_alarm:");
+  expect(SERVER).toContain("delete_my_data_event:");
 });
 
-describe("the README's snippets", () => {
+test("the quick start has the README's server and the README's first commands", () => {
+  const page = readMarkdown("docs/quickstart.md");
+  const [, start, send] = README.snippets("sh");
+  expect(page.snippet("ts", "// server.ts")).toBe(SERVER);
+  expect(page.snippets("sh")).toEqual(expect.arrayContaining([start, send]));
+});
+
+test("the README says what is guaranteed and which store to pick in five lines each", () => {
+  expect(README.table("guarantee")).toHaveLength(5);
+  expect(README.table("you have")).toHaveLength(5);
+});
+
+test("the README shows three rows of performance", () => {
+  expect(README.table("store | by hand")).toHaveLength(3);
+});
+
+describe("the tests that the documents show", () => {
   let project: PartnerProject;
 
   beforeAll(() => {
@@ -96,43 +47,16 @@ describe("the README's snippets", () => {
     project.remove();
   });
 
-  test("the README's snippets compile against the installed package", () => {
-    const snippets = README.snippets("ts");
-    expect(snippets.length).toBeGreaterThanOrEqual(7);
-    expect(project.compile(snippets)).toBe("");
+  test("the README's test passes in the partner's runner", () => {
+    project.write("receiver.test.ts", README.snippet("ts", "// receiver.test.ts"));
+    const output = project.vitest("receiver.test.ts");
+    expect(output).toMatch(/Tests\s+[0-9]{2,} passed/);
+    expect(output).not.toMatch(/failed/);
   });
 
-  test("the README's first snippet fits on a screen", () => {
-    expect(snippet("ts", "// server.ts").trim().split("\n").length).toBeLessThanOrEqual(15);
-  });
-
-  test("the README's Lambda function answers with a statusCode and accepts base64 bodies", () => {
-    project.write("lambda.ts", snippet("ts", "// lambda.ts"));
-    project.write("call-lambda.ts", CALL_LAMBDA);
-    const tsx = import.meta.resolve("tsx");
-    const printed = project.node(["--import", tsx, "call-lambda.ts"], {
-      GATEWAY_WEBHOOK_SECRET: TEST_SECRET,
-    });
-    const [handled, ...answers] = printed.trim().split("\n");
-    expect(handled).toBe("7");
-    expect(answers.map((answer) => JSON.parse(answer) as unknown)).toEqual([
-      {
-        statusCode: 200,
-        headers: { "content-type": "application/json", "cache-control": "no-store" },
-        body: '{"outcome":"handled"}',
-        isBase64Encoded: false,
-      },
-      expect.objectContaining({ statusCode: 200, body: '{"outcome":"duplicate"}' }),
-      expect.objectContaining({
-        statusCode: 409,
-        body: expect.stringContaining("SIGNATURE_MISMATCH") as unknown,
-      }),
-      expect.objectContaining({ statusCode: 200, body: "" }),
-    ]);
-  });
-
-  test("the README's fixture test passes in the partner's runner", () => {
-    project.write("alarm.test.ts", snippet("ts", "// alarm.test.ts"));
+  test("the fixture test of docs/handlers.md passes in the partner's runner", () => {
+    const page = readMarkdown("docs/handlers.md");
+    project.write("alarm.test.ts", page.snippet("ts", "// alarm.test.ts"));
     expect(project.vitest("alarm.test.ts")).toMatch(/Tests\s+1 passed/);
   });
 });

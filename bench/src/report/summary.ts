@@ -23,12 +23,9 @@ function valueOf({ parts }: RuntimeResult, name: TargetName): number | undefined
 
 /**
  * Every target that was measured: its value under each Node, its bounds, and the result of the worst. A note
- * says why a bound is missed. `decidingOnly`: only the rows by which a user decides.
+ * says why a bound is missed.
  */
-export function summaryTable(
-  results: readonly RuntimeResult[],
-  { decidingOnly = false } = {},
-): Table {
+export function summaryTable(results: readonly RuntimeResult[]): Table {
   const notes: string[] = [];
   const rows: string[][] = [];
   for (const name of TARGET_NAMES) {
@@ -36,7 +33,6 @@ export function summaryTable(
     const measured = values.filter((value) => value !== undefined);
     if (measured.length === 0) continue;
     const target = targetOf(name);
-    if (decidingOnly && target.decides !== true) continue;
     const result = judge(target, Math.max(...measured));
     if (result === "MISSED") notes.push(`MISSED, ${target.label}: ${whyMissed(target)}`);
     rows.push([

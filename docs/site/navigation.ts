@@ -1,0 +1,105 @@
+import { existsSync, readdirSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Path of the checkout. */
+export const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A document of the repository that is a page of the site. */
+interface Page {
+  /** Its path in the repository. */
+  readonly file: string;
+  /** Its path in the site, without `.md`. */
+  readonly to: string;
+  /** For a document without a heading. */
+  readonly title?: string;
+}
+
+/** A part of the sidebar. */
+interface Part {
+  readonly title: string;
+  readonly pages: readonly Page[];
+}
+
+const docs = (...names: readonly string[]): Page[] =>
+  names.map((name) => ({ file: `docs/${name}.md`, to: name }));
+
+const PARTS: readonly Part[] = [
+  {
+    title: "Start",
+    pages: [
+      ...docs("quickstart", "going-live", "migrating"),
+      { file: "examples/README.md", to: "examples" },
+      ...docs("faq"),
+    ],
+  },
+  {
+    title: "Frameworks and hosts",
+    pages: docs(
+      ...["frameworks", "nestjs", "aws-lambda", "cloudflare"],
+      ...["mounting", "deployment", "platforms"],
+    ),
+  },
+  {
+    title: "Use",
+    pages: docs("handlers", "options", "rotation", "management", "logging"),
+  },
+  { title: "Stores and queues", pages: docs("stores", "inbox", "faults") },
+  {
+    title: "Understand",
+    pages: docs("guarantees", "answers", "retries", "outcomes", "errors", "privacy"),
+  },
+  {
+    title: "Test and watch",
+    pages: [
+      ...docs("testing"),
+      { file: "fixtures/README.md", to: "fixtures" },
+      ...docs("monitoring", "monitoring/proof"),
+    ],
+  },
+  {
+    title: "Performance",
+    pages: [
+      ...docs("performance"),
+      { file: "bench/README.md", to: "benchmark" },
+      { file: "bench/results/table.md", to: "benchmark/table", title: "Ratios" },
+      { file: "bench/results/stores.md", to: "benchmark/stores", title: "Durable stores" },
+      { file: "bench/results/details.md", to: "benchmark/details", title: "All figures" },
+      { file: "bench/results/telemetry.md", to: "benchmark/telemetry" },
+    ],
+  },
+  {
+    title: "Project",
+    pages: [
+      { file: "SECURITY.md", to: "security" },
+      { file: "STABILITY.md", to: "stability" },
+      { file: "CHANGELOG.md", to: "changelog" },
+      { file: "CONTRIBUTING.md", to: "contributing" },
+    ],
+  },
+];
+
+/** The parts of the sidebar with the documents that exist. A new page of `docs/` stands in "More". */
+export function navigation(): readonly Part[] {
+  const parts = PARTS.map(({ title, pages }) => ({
+    title,
+    pages: pages.filter(({ file }) => existsSync(path.join(REPOSITORY, file))),
+  }));
+  const listed = new Set(parts.flatMap(({ pages }) => pages.map(({ file }) => file)));
+  const others = readdirSync(path.join(REPOSITORY, "docs"))
+    .filter((name) => name.endsWith(".md") && name !== "index.md")
+    .map((name) => name.slice(0, -".md".length))
+    .filter((name) => !listed.has(`docs/${name}.md`));
+  return others.length === 0 ? parts : [...parts, { title: "More", pages: docs(...others) }];
+}
+
+/** The pages of the site by the path of their document. */
+export function sitePages(): ReadonlyMap<string, Page> {
+  const pages = navigation().flatMap((part) => part.pages);
+  return new Map([
+    ["docs/index.md", { file: "docs/index.md", to: "index" }],
+    // The first page takes the README's place.
+    ["README.md", { file: "docs/index.md", to: "index" }],
+    ...pages.map((page) => [page.file, page] as const),
+  ]);
+}

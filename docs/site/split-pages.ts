@@ -1,0 +1,170 @@
+import { slugOf, splitAt, type Section } from "./markdown.js";
+
+/** A page of the site that is made of a section of a document. Its links are those of the document. */
+export interface PartPage {
+  /** Its path in the site, without `.md`. */
+  readonly to: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** A document whose sections are pages of their own in the site. */
+export interface SplitPage {
+  /** What remains of the document: its introduction, with a link to each page. */
+  readonly text: string;
+  readonly pages: readonly PartPage[];
+}
+
+const code = (text: string): string => `\`${text}\``;
+
+/** One page for each outcome of docs/outcomes.md, which is made from the table that the log uses. */
+function splitOutcomes(text: string): SplitPage {
+  const { before, sections } = splitAt(text, 2);
+  const rows = sections.map(
+    ({ title, text: own }) => `| [${code(title)}](#${title}) | ${firstSentence(own)} |`,
+  );
+  return {
+    text: [before, ["| outcome | what it says |", "| --- | --- |", ...rows].join("\n")].join(
+      "\n\n",
+    ),
+    pages: sections.map(({ title, text: own }) => ({
+      to: `outcomes/${title}`,
+      title,
+      text: framed(title, own, [
+        "[All outcomes](outcomes.md)",
+        "[What the gateway is answered](answers.md)",
+        "[How long it tries](retries.md)",
+      ]),
+    })),
+  };
+}
+
+/** One page for each error code of docs/errors.md. */
+function splitErrors(text: string): SplitPage {
+  const { before, sections } = splitAt(text, 2);
+  const written = new Map(sections.map(({ title, text: own }) => [title.replaceAll("`", ""), own]));
+  const pages = rowsOf(before).flatMap(({ error, entries, codes, where }) =>
+    codes.map((name) => {
+      const facts = [
+        `| error | ${code(error)} |`,
+        "| --- | --- |",
+        `| exported by | ${entries} |`,
+        `| where and why | ${where} |`,
+      ];
+      const own = [written.get(name) ?? "", facts.join("\n")];
+      const next = ["[All errors](errors.md)", "[Handlers](handlers.md)", "[Logging](logging.md)"];
+      return {
+        to: `errors/${name}`,
+        title: name,
+        text: framed(name, own.join("\n\n").trim(), next),
+      };
+    }),
+  );
+  const known = new Set(pages.map(({ title }) => title));
+  const linked = before.replaceAll(/^\|.*\|$/gm, (row) =>
+    row.replaceAll(/`([a-z_]+)`/g, (whole, name: string) =>
+      known.has(name) ? `[${whole}](#${name})` : whole,
+    ),
+  );
+  return { text: linked, pages };
+}
+
+/** One quick start for each framework and host of docs/frameworks.md. */
+function splitFrameworks(text: string): SplitPage {
+  const { before, sections: groups } = splitAt(text, 2);
+  const parts = groups.map((group) => {
+    const { before: introduction, sections } = splitAt(group.text, 3);
+    const links = sections.map(({ title, slug }) => `- [${title}](#${slug})`);
+    const kept = [`## ${group.title}`, introduction, links.join("\n")];
+    return { kept: kept.filter((part) => part !== "").join("\n\n"), sections };
+  });
+  return {
+    text: [before, ...parts.map(({ kept }) => kept)].join("\n\n"),
+    pages: parts.flatMap(({ sections }) => sections.map(frameworkPage)),
+  };
+}
+
+const RECEIVER = `// receiver.mjs
+import { createWebhookReceiver } from "identity-gateway-webhooks";
+
+export const receiver = createWebhookReceiver({
+  secret: process.env.GATEWAY_WEBHOOK_SECRET,
+  handlers: {
+    new_alarm: async (alarm) => console.log("alarm", alarm.id),
+    delete_my_data_event: async (event) => console.log("event", event.type),
+  },
+});
+`;
+
+function frameworkPage({ title, slug, text }: Section): PartPage {
+  const imported = text.matchAll(/^import .* from "([^"]+)";$/gm);
+  const packages = Array.from(imported, ([, name = ""]) => name)
+    .filter((name) => !/^(?:\.|node:|cloudflare:)/.test(name))
+    .map((name) => name.split("/", name.startsWith("@") ? 2 : 1).join("/"));
+  const install = ["identity-gateway-webhooks", ...new Set(packages)].filter(
+    (name, at, all) => all.indexOf(name) === at,
+  );
+  const body = [
+    "1. Install:",
+    `\`\`\`sh\nnpm init -y && npm pkg set type=module # only in a new project\nnpm install ${install.join(" ")}\n\`\`\``,
+    "2. Write the receiver in the root of the project. It is the same for every framework:",
+    `\`\`\`js\n${RECEIVER}\`\`\``,
+    "3. Mount it:",
+    text,
+    "4. Start the app with `GATEWAY_WEBHOOK_SECRET=whsec_test_0123456789abcdef` in its environment. Send it a signed alarm from a second shell, with the port and the path of your app:",
+    "```sh\nexport GATEWAY_WEBHOOK_SECRET=whsec_test_0123456789abcdef\nnpx identity-gateway-webhooks send http://127.0.0.1:3000/webhooks/gateway\n```",
+    "It prints `200 handled`. `doctor` in place of `send` tests the whole endpoint.",
+  ];
+  const next = [
+    "[All frameworks and hosts](frameworks.md)",
+    "[Write the handlers](handlers.md)",
+    "[Choose a store](stores.md)",
+    "[Go live](going-live.md)",
+  ];
+  return { to: `frameworks/${slug}`, title, text: framed(title, body.join("\n\n"), next) };
+}
+
+/** A page with its heading, and what to read next. */
+function framed(title: string, text: string, next: readonly string[]): string {
+  const links = next.map((one) => `- ${one}`).join("\n");
+  return [`# ${title}`, text, "## See also", `${links}\n`].join("\n\n");
+}
+
+function firstSentence(text: string): string {
+  const [first = ""] = text.split("\n");
+  return /^.*?\.(?= |$)/.exec(first)?.[0] ?? first;
+}
+
+interface ErrorRow {
+  readonly error: string;
+  readonly entries: string;
+  readonly codes: readonly string[];
+  readonly where: string;
+}
+
+/** The rows of the table of errors. */
+function rowsOf(text: string): readonly ErrorRow[] {
+  const rows = text.split("\n").filter((line) => line.startsWith("| `"));
+  return rows.map((line) => {
+    const cells = line.slice(1, -1).split("|");
+    const [error = "", entries = "", codes = "", where = ""] = cells.map((cell) => cell.trim());
+    return {
+      error: error.replaceAll("`", ""),
+      entries,
+      codes: Array.from(codes.matchAll(/`([^`]+)`/g), ([, name = ""]) => name),
+      where,
+    };
+  });
+}
+
+/** What splits a document, by its path in the repository. */
+export const SPLITS: Readonly<Record<string, (text: string) => SplitPage>> = {
+  "docs/outcomes.md": splitOutcomes,
+  "docs/errors.md": splitErrors,
+  "docs/frameworks.md": splitFrameworks,
+};
+
+/** The page to which a link to an anchor of a split document leads. Undefined: to the document. */
+export function pageOfAnchor(pages: readonly PartPage[], anchor: string): string | undefined {
+  return pages.find(({ title }) => slugOf(title) === anchor)?.to;
+}

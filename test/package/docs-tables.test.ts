@@ -1,0 +1,74 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { performancePage, readmeWithPerformance } from "../../docs/performance-page.js";
+import { OUTCOMES, ruleOf, type Outcome } from "../../src/answer/outcome.js";
+import { INTEGER_OPTIONS } from "../../src/options/options.js";
+import { createRandom } from "../../src/testing/random.js";
+import { checkRetrySchedule, gapMs } from "../../src/testing/twin/retry-schedule.js";
+import { readMarkdown } from "../support/package/markdown.js";
+
+test("docs/answers.md lists every outcome with its statuses", () => {
+  const written = readMarkdown("docs/answers.md")
+    .table("outcome")
+    .map(([outcome, , status, rejected]) => [outcome, status, rejected]);
+  const actual = (Object.keys(OUTCOMES) as Outcome[]).map((outcome) => {
+    const rule = ruleOf(outcome);
+    const allow = outcome === "method_not_allowed" ? " + Allow" : "";
+    const retryAfter = rule.retryAfterMs === undefined ? "" : " + Retry-After";
+    const rejected = rule.rejectStatus === undefined ? "" : String(rule.rejectStatus);
+    return [outcome, `${String(rule.status)}${allow}${retryAfter}`, rejected];
+  });
+  expect(written).toEqual(actual);
+});
+
+test("docs/options.md gives the default of every whole-number option", () => {
+  const written = Object.fromEntries(
+    readMarkdown("docs/options.md")
+      .table("option | default")
+      .map(([name = "", value = ""]) => [name, Number(value.replaceAll(" ", ""))]),
+  );
+  for (const [name, { fallback }] of Object.entries(INTEGER_OPTIONS)) {
+    expect(written[name], name).toBe(fallback);
+  }
+});
+
+test("docs/performance.md and the README have the tables of bench/results; npm run docs:performance writes them", () => {
+  const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+  const results = {
+    table: read("bench/results/table.md"),
+    stores: read("bench/results/stores.md"),
+  };
+  const page = read("docs/performance.md");
+  expect(performancePage(page, results)).toBe(page);
+  expect(page.match(/^\| .*\b(?:met|MISSED)\b.*\|$/gm)?.length).toBeGreaterThan(5);
+  const readme = read("README.md");
+  expect(readmeWithPerformance(readme, results)).toBe(readme);
+});
+
+test("the picture of docs/retries.md has the attempts of the twin's schedule", () => {
+  const schedule = checkRetrySchedule();
+  const random = createRandom(1);
+  let seconds = 0;
+  const attempts = Array.from({ length: schedule.attempts - 1 }, (_, gap) => {
+    seconds += gapMs(schedule, gap + 1, random) / 1000;
+    return seconds;
+  });
+  const picture = readFileSync(new URL("../../docs/retries.svg", import.meta.url), "utf8");
+  const drawn = picture.matchAll(/ text-anchor="middle">((?:[0-9]+ (?:h|min|s) ?)+)<\/text>/g);
+  const shown = Array.from(drawn, ([, text = ""]) => secondsOf(text));
+  expect(shown).toHaveLength(attempts.length);
+  // The picture has whole minutes from four minutes on.
+  attempts.forEach((at, index) => {
+    expect(Math.abs((shown[index] ?? 0) - at)).toBeLessThanOrEqual(at < 120 ? 1 : 31);
+  });
+});
+
+/** `1 h 5 min` in seconds. */
+function secondsOf(text: string): number {
+  const units: Readonly<Record<string, number>> = { h: 3_600, min: 60, s: 1 };
+  const parts = text.matchAll(/([0-9]+) (h|min|s)/g);
+  return Array.from(
+    parts,
+    ([, count = "", unit = ""]) => Number(count) * (units[unit] ?? 0),
+  ).reduce((sum, part) => sum + part, 0);
+}

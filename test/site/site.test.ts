@@ -1,0 +1,180 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { OUTCOMES } from "../../src/answer/outcome.js";
+import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
+import { describeService } from "../support/describe-service.js";
+import { readMarkdown } from "../support/package/markdown.js";
+import { builtPages, buildSite, readPage, serveSite, SITE } from "../support/site/built-site.js";
+
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((file) =>
+  existsSync(file),
+);
+const PHONE = { width: 390, height: 844 };
+const DESKTOP = { width: 1280, height: 900 };
+/** Pages of the same kind differ in their text alone, so axe looks at one of each kind. */
+const OF_A_KIND = /^(?:api|outcomes|errors|frameworks)\/(?!express|stale|missing_secret)/;
+const NAMES = Object.keys(OUTCOMES);
+
+beforeAll(async () => {
+  await buildSite();
+}, 600_000);
+
+describe("the built site", () => {
+  /** The targets of links and pictures of a page. */
+  const targetsOf = (page: string): readonly string[] =>
+    Array.from(readPage(page).matchAll(/<(?:a|img)[^>]* (?:href|src)="([^"]+)"/g), ([, to = ""]) =>
+      to.replaceAll("&amp;", "&"),
+    ).filter((to) => !/^(?:https?|mailto|data):/.test(to));
+
+  test("no link of the site leads to a missing page, file or anchor", () => {
+    const ids = new Map<string, ReadonlySet<string>>();
+    const idsOf = (page: string): ReadonlySet<string> => {
+      const known = ids.get(page) ?? new Set(readPage(page).match(/(?<= id=")[^"]+/g));
+      ids.set(page, known);
+      return known;
+    };
+    const dead = builtPages().flatMap((page) =>
+      targetsOf(page)
+        .filter((to) => {
+          const url = new URL(to, `http://site/${page}`);
+          const file = decodeURIComponent(
+            url.pathname.endsWith("/") ? `${url.pathname}index.html` : url.pathname,
+          );
+          if (!existsSync(path.join(SITE, file))) return true;
+          const anchor = decodeURIComponent(url.hash.slice(1));
+          return anchor !== "" && !idsOf(file.slice(1)).has(anchor);
+        })
+        .map((to) => `${page}: ${to}`),
+    );
+    expect(dead).toEqual([]);
+  });
+
+  test("each outcome has a page with its message, its causes and its command", () => {
+    for (const name of NAMES) {
+      const text = readFileSync(path.join(SITE, `outcomes/${name}.md`), "utf8");
+      const { causes, command = "" } = OUTCOME_CAUSES[name as keyof typeof OUTCOME_CAUSES];
+      expect(text).toContain(OUTCOMES[name as keyof typeof OUTCOMES].message);
+      for (const cause of causes) expect(text).toContain(cause);
+      expect(text).toContain(command);
+    }
+  });
+
+  test("each error code of docs/errors.md has a page", () => {
+    const codes = readMarkdown("docs/errors.md")
+      .table("error")
+      .flatMap(([, , own = ""]) => own.split(", "));
+    expect(codes.length).toBeGreaterThan(40);
+    expect(codes.filter((code) => !existsSync(path.join(SITE, `errors/${code}.html`)))).toEqual([]);
+  });
+
+  test("each page has a Markdown twin, and llms.txt links to it", () => {
+    const llms = readFileSync(path.join(SITE, "llms.txt"), "utf8");
+    const pages = builtPages().filter((page) => page !== "api/index.html");
+    expect(pages.length).toBeGreaterThan(100);
+    const twins = pages.map((page) => page.replace(/html$/, "md"));
+    expect(twins.filter((twin) => !existsSync(path.join(SITE, twin)))).toEqual([]);
+    expect(twins.filter((twin) => !llms.includes(`(${twin})`))).toEqual([]);
+  });
+
+  test("each of the 25 questions is answered in one click from the first page", () => {
+    const questions = readMarkdown("docs/index.md").text.matchAll(/^\d+\. \[(.*)\]\(/gm);
+    const first = readPage("index.html").replaceAll(/<[^>]+>/g, "");
+    const asked = Array.from(questions, ([, question = ""]) => question.replaceAll("`", ""));
+    expect(asked).toHaveLength(25);
+    for (const question of asked) expect(first).toContain(question);
+  });
+
+  test("each entry of the package has an API page with an example", () => {
+    const { exports } = JSON.parse(readMarkdown("package.json").text) as { exports: object };
+    const entries = Object.entries(exports).filter(([, target]) => typeof target === "object");
+    for (const [entry] of entries) {
+      const name = entry === "." ? "identity-gateway-webhooks" : entry.slice(2);
+      const text = readFileSync(path.join(SITE, `api/${name}.md`), "utf8");
+      expect(text.split("\n").slice(0, 4).join("\n"), entry).toContain("```ts");
+    }
+  });
+});
+
+const missing = CHROMIUM === undefined ? "chromium is not installed" : undefined;
+
+describeService("the site in Chromium", missing, () => {
+  let browser: Browser;
+  let page: Page;
+  let site: Awaited<ReturnType<typeof serveSite>>;
+  /** What is wrong with the pages. */
+  const wide: string[] = [];
+  const errors: string[] = [];
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    site = await serveSite();
+    const executablePath = CHROMIUM ?? "";
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+    page = await browser.newPage({ viewport: DESKTOP, reducedMotion: "reduce" });
+    page.on("console", (message) => {
+      if (message.type() === "error") errors.push(`${page.url()}: ${message.text()}`);
+    });
+    page.on("pageerror", (error) => errors.push(`${page.url()}: ${error.message}`));
+    const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+    for (const [at, file] of builtPages().entries()) await visit(file, at % 2 === 0, axe);
+  }, 900_000);
+
+  afterAll(async () => {
+    await browser.close();
+    site.close();
+  });
+
+  /** Opens a page once for everything that is looked at. `isDark`: axe sees it dark and on a phone. */
+  async function visit(file: string, isDark: boolean, axe: string): Promise<void> {
+    await page.emulateMedia({ colorScheme: isDark ? "dark" : "light" });
+    await page.setViewportSize(isDark ? DESKTOP : PHONE);
+    await page.goto(site.url + file, { waitUntil: "load" });
+    await expectToFit(file, isDark ? "a desktop" : "a phone");
+    await page.setViewportSize(isDark ? PHONE : DESKTOP);
+    await expectToFit(file, isDark ? "a phone" : "a desktop");
+    if (OF_A_KIND.test(file)) return;
+    await page.evaluate(axe);
+    const found = await page.evaluate<{ id: string; impact: string; nodes: { html: string }[] }[]>(
+      "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
+    );
+    for (const { id, impact, nodes } of found) {
+      if (impact !== "serious" && impact !== "critical") continue;
+      faults.push(`${file}: ${id}: ${nodes[0]?.html.slice(0, 120) ?? ""}`);
+    }
+  }
+
+  async function expectToFit(file: string, where: string): Promise<void> {
+    const by = await page.evaluate<number>(
+      "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+    );
+    if (by > 0) wide.push(`${file} on ${where}, by ${String(by)} px`);
+  }
+
+  test("no page scrolls sideways on a phone or a desktop", () => {
+    expect(wide).toEqual([]);
+  });
+
+  test("no page writes an error to the console", () => {
+    expect(errors).toEqual([]);
+  });
+
+  test("axe finds no serious fault on a page, in light or dark, on a phone or a desktop", () => {
+    expect(faults).toEqual([]);
+  });
+
+  test("the first result of a search for an outcome is its page", async () => {
+    await page.setViewportSize(DESKTOP);
+    await page.goto(site.url, { waitUntil: "load" });
+    await page.click(".VPNavBarSearch button");
+    for (const name of NAMES) {
+      await page.fill("#localsearch-input", name);
+      const first = page.locator(".results > li:first-child a");
+      await expect
+        .poll(() => first.getAttribute("href").catch(() => null), { timeout: 30_000 })
+        .toContain(`outcomes/${name}.html`);
+    }
+  }, 600_000);
+});
