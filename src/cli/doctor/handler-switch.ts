@@ -35,6 +35,7 @@ export function readHandlerSwitch(
   const urls = { on: readTargetUrl(on), off: readTargetUrl(off) };
   let isOn = false;
   let isClosed = false;
+  let turningOn: Promise<unknown> | undefined;
 
   const turn = async (way: "on" | "off"): Promise<void> => {
     const sender = createSender(urls[way], options);
@@ -65,7 +66,9 @@ export function readHandlerSwitch(
       // Before the answer: an endpoint may have switched although its answer was lost.
       isOn = true;
       try {
-        await turn("on");
+        const answered = turn("on");
+        turningOn = answered.catch(() => undefined);
+        await answered;
       } catch (error) {
         await turnOff().catch(() => undefined);
         throw error;
@@ -78,6 +81,8 @@ export function readHandlerSwitch(
     },
     async restore() {
       isClosed = true;
+      // An "off" that overtakes its "on" would leave the handler as it is now.
+      await turningOn;
       await turnOff().catch(() => undefined);
     },
   };
