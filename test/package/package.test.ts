@@ -122,6 +122,7 @@ const EXPORTS: Record<string, string[]> = {
     "recordFixtures",
     "replayFixtures",
     "runConformance",
+    "runOrSkip",
     "sampleAlarm",
     "sampleOnlineDataEvent",
     "signedDelivery",

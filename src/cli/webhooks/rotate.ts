@@ -121,7 +121,7 @@ export const rotate = createCommand({
       await writeRotation(nextFile, state);
     } else {
       // The watch means nothing if the new secret was lost at the receivers.
-      const proof = await proveSecret(url.href, [next], { ...proofOptions, waitMs: 0, inARow: 1 });
+      const proof = await proveSecret(url.href, [next], proofOptions);
       if (proof.result !== "accepted") return refuse(proof);
       say("4/5 The gateway has the new secret since an earlier run");
     }
