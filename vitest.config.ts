@@ -16,17 +16,17 @@ const UNIT_ROOMS =
   "{receiver,delivery,signature,records,handling,answer,options,common,telemetry,stores/memory}";
 
 /**
- * The folders whose test files share processes, as all unit tests do. A process for each file would load the
- * modules again for each: a third of the processor time.
+ * The folders whose test files share processes. A process for each file would load the modules again for each: a
+ * third of the processor time. Not the unit tests and the adapters: they count the fake timers that are left, and those of another
+ * file in the same process would be among them.
  */
-const SHARING = new Set(["adapters", "inbox", "testing", "cli"]);
+const SHARING = new Set(["inbox", "testing", "cli"]);
 
 const unitProject = (backend: "node" | "web") => ({
   resolve: { alias: { "#crypto": path(`./src/signature/crypto/${backend}.ts`) } },
   test: {
     name: backend,
     include: [`test/${UNIT_ROOMS}/**/*.test.ts`],
-    isolate: false,
     testTimeout: 60_000,
     expect: patient,
     env,

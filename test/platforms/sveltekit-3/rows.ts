@@ -10,7 +10,10 @@ export const rows: readonly Platform[] = [
     folder: "sveltekit-3",
     needs: ["node"],
     remark: "built by adapter-node, with `BODY_SIZE_LIMIT=1M`",
-    ownAnswers: { content_types: "403 to a request without a Content-Type, by its CSRF check" },
+    ownAnswers: {
+      content_types: "403 to a request without a Content-Type, by its CSRF check",
+      form_content_types: "403 to forms of another origin, by its CSRF check",
+    },
     version: () => installedVersion("sveltekit-3", "@sveltejs/kit"),
     app: "src/routes/webhooks/gateway/+server.js",
     start: (ledgerUrl) =>
