@@ -120,6 +120,20 @@ describe("the watch", () => {
     expect(json).toMatchObject({ result: "old_secret_in_use", watch: { isNewSeen: false } });
   });
 
+  test("does not compare the counts of other replicas", async () => {
+    const { rotate } = await setUp();
+    const metricsOf = async (count: number) => {
+      const sample = (index: number, value: number) =>
+        `gateway_webhook_secret_matches_total{secret_index="${String(index)}"} ${String(value)}\n`;
+      const text = sample(0, count) + sample(1, 5);
+      return (await desk.server((_req, res) => res.end(text))).url;
+    };
+    const [one, other] = [await metricsOf(1), await metricsOf(2)];
+    await rotate("--metrics", one, "--metrics", other, "--once");
+    const turned = await rotate("--metrics", other, "--metrics", one, "--once", "--json");
+    expect(JSON.parse(turned.stdout)).toMatchObject({ watch: { isNewSeen: false } });
+  });
+
   test("names a replica without metrics at once and without its query, and ends at Ctrl-C in silence", async () => {
     const { argv, env, next } = await setUp();
     const silent = await desk.server(() => undefined);

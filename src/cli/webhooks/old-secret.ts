@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { pause } from "../../common/timers.js";
 import {
   isOldSecretQuiet,
@@ -30,6 +31,8 @@ export interface WatchOptions {
 
 /** What is remembered between two looks. */
 export interface WatchState extends OldSecretState {
+  /** A hash of the replicas' URLs, which may hold a token. The counts of others cannot be compared. */
+  readonly sources: string;
   /** How often each replica had seen the new secret match; null if it could not be asked. */
   readonly newMatches: readonly (number | null)[];
   /** Whether a delivery with the new secret has come since the switch: without one the gateway may not use it. */
@@ -47,6 +50,7 @@ export async function watchUntilQuiet(
   const { urls, quietMs, intervalMs, once, signal, onLook, onNoMetrics } = options;
   let state = before;
   let silent: readonly string[] = [];
+  const sources = createHash("sha256").update(JSON.stringify(urls)).digest("hex");
   for (;;) {
     const found = await Promise.all(urls.map((url) => matchesAt(url, options)));
     // An interrupted look found nothing, which must not start the quiet time again.
@@ -55,7 +59,7 @@ export async function watchUntilQuiet(
     silent = urls.filter((_url, at) => found[at] === null);
     for (const url of silent) if (!known.includes(url)) onNoMetrics(url);
     const nowMs = Date.now();
-    state = stateAfter(state, found, nowMs);
+    state = stateAfter(state, found, { nowMs, sources });
     await onLook(state);
     if (isOldSecretQuiet(state, nowMs, quietMs)) {
       return { result: state.isNewSeen ? "finished" : "no_delivery_seen", state };
@@ -74,18 +78,19 @@ interface Matches {
 function stateAfter(
   before: WatchState | undefined,
   found: readonly (Matches | null)[],
-  nowMs: number,
+  { nowMs, sources }: { readonly nowMs: number; readonly sources: string },
 ): WatchState {
+  const known = before?.sources === sources ? before : undefined;
   const old = found.map((one) => one?.old ?? null);
   const newMatches = found.map((one) => one?.new ?? null);
-  const earlier = before?.newMatches ?? [];
+  const earlier = known?.newMatches ?? [];
   // The first look only counts from where: before a deploy the first secret may have been the old one.
   const hasMoved = newMatches.some((count, at) => {
     const last = earlier[at] ?? null;
     return count !== null && last !== null && count !== last && count > 0;
   });
   return {
-    ...{ ...watchOldSecret(before, old, nowMs), newMatches },
+    ...{ ...watchOldSecret(known, old, nowMs), newMatches, sources },
     isNewSeen: before?.isNewSeen === true || hasMoved,
   };
 }
