@@ -38,10 +38,20 @@ export function helpOf(help: CommandHelp, { style, columns = 80 }: Output): stri
     style("bold", "Examples"),
     ...examples.flatMap(({ does, command }) => [
       style("dim", `${INDENT}# ${does}`),
-      `${INDENT}npx ${PROGRAM} ${command}`,
+      ...exampleOf(command, width),
     ]),
     "",
   ].join("\n");
+}
+
+/** The lines of an example, broken so that a shell takes them as one. No argument of an example has a space in it. */
+export function exampleOf(command: string, width: number): readonly string[] {
+  const text = `npx ${PROGRAM} ${command.replaceAll(/\s*\\\n\s*/g, " ")}`;
+  const lines = wrap(text, width - 2 * INDENT.length - " \\".length);
+  return lines.map((line, at) => {
+    const end = at === lines.length - 1 ? "" : " \\";
+    return `${at === 0 ? INDENT : INDENT.repeat(2)}${line}${end}`;
+  });
 }
 
 /** Two columns. The second one wraps. */

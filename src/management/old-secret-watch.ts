@@ -4,14 +4,18 @@ export interface OldSecretState {
   readonly matches: readonly (number | null)[];
   /** Since when no source has seen it match, in Unix milliseconds. */
   readonly quietSinceMs: number;
+  /** When the sources were asked last, in Unix milliseconds. */
+  readonly lookedAtMs: number;
 }
 
 /** How long the old secret must be quiet: twice as long as the gateway can retry, in milliseconds. */
 const QUIET_MS = 72 * 3_600_000;
+/** The longest pause between two looks. A source that starts again in a longer one could hide a match. */
+const MAX_PAUSE_MS = 2 * 3_600_000;
 
 /**
- * Compares how often the old secret has matched with an earlier look. Any match, a source that was restarted and has
- * matches, and a source that cannot be asked start the quiet time again.
+ * Compares how often the old secret has matched with an earlier look. Any match, a source that started again and lost
+ * its count, a source that cannot be asked, and more than 2 hours since the look before start the quiet time again.
  *
  * @param before The state of the look before; undefined for the first one.
  * @param matches One count for each source, in the same order each time: for each replica, how many deliveries the
@@ -23,15 +27,17 @@ export function watchOldSecret(
   matches: readonly (number | null)[],
   nowMs: number,
 ): OldSecretState {
+  const pauseMs = nowMs - (before?.lookedAtMs ?? Number.NaN);
   const isQuiet =
     before?.matches.length === matches.length &&
+    pauseMs >= 0 &&
+    pauseMs <= MAX_PAUSE_MS &&
     matches.every((count, at) => {
       const earlier = before.matches[at] ?? null;
-      if (count === null || earlier === null) return false;
-      // A lower count is that of a source that started again.
-      return count < earlier ? count === 0 : count === earlier;
+      // A lower count is that of a source that started again: what it saw before is not known.
+      return count !== null && count === earlier;
     });
-  return { matches, quietSinceMs: isQuiet ? before.quietSinceMs : nowMs };
+  return { matches, quietSinceMs: isQuiet ? before.quietSinceMs : nowMs, lookedAtMs: nowMs };
 }
 
 /** Whether the old secret may be removed: it has been quiet for `quietMs`, by default 72 hours. */
@@ -50,11 +56,20 @@ const SAMPLE = /^gateway_webhook_secret_matches_total\{([^}]*)\}\s+([0-9.eE+]+)/
  * Prometheus. Null if the text has no such metric.
  */
 export function oldSecretMatches(metrics: string): number | null {
+  return matchesIn(metrics, (index) => index !== "0");
+}
+
+/** The same for the first secret. */
+export function newSecretMatches(metrics: string): number | null {
+  return matchesIn(metrics, (index) => index === "0");
+}
+
+function matchesIn(metrics: string, counts: (index: string) => boolean): number | null {
   let total: number | null = null;
   for (const [, labels = "", value = ""] of metrics.matchAll(SAMPLE)) {
     const index = /secret_index="([0-9]+)"/.exec(labels)?.[1];
     if (index === undefined) continue;
-    total = (total ?? 0) + (index === "0" ? 0 : Number(value));
+    total = (total ?? 0) + (counts(index) ? Number(value) : 0);
   }
   return total;
 }

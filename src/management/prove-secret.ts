@@ -45,7 +45,7 @@ export interface ProofProgress {
 export interface SecretProof extends ProofProgress {
   /**
    * - `accepted`: every probe of a whole row was accepted.
-   * - `not_accepted`: the time was over first.
+   * - `not_accepted`: the time was over first. `refusal` may be the answer to the made-up secret, if that was not refused.
    * - `accepts_any`: the receiver also accepts a made-up secret, so its answers prove nothing.
    * - `aborted`: the signal aborted first.
    */
@@ -93,7 +93,8 @@ export function checkProof({
 
 /**
  * Proves that every replica behind `url` accepts each of `secrets`: probes one after the other, each accepted. One that
- * is refused or gets no clear answer starts the row again. Nothing runs at the receiver, see `probeReceiver`.
+ * is refused or gets no clear answer starts the row again. A last probe of a made-up secret must be refused at each URL.
+ * Nothing runs at the receiver, see `probeReceiver`.
  *
  * Rejects with a `ConfigurationError` for an unusable URL, secret or option.
  */
@@ -123,40 +124,58 @@ export async function proveSecret(
   });
 
   const run = async ({ at, type, secret, ...wanted }: Series): Promise<boolean> => {
-    const named = new Set<string>();
-    for (let count = 0; count < wanted.probes || named.size < wanted.instances; count++) {
+    const found = new Set<string>();
+    for (let count = 0; count < wanted.probes || found.size < wanted.instances; count++) {
       if (count >= wanted.probes && isOver()) return false;
       const answer = await probeReceiver(at, { secret, type }, options);
       probes += 1;
       if (isAborted()) return false;
       if (answer.result === "accepted") row += 1;
-      else refusal = { url: at.replace(/[?#].*$/s, ""), ...answer };
-      if (answer.instance !== undefined) named.add(answer.instance);
-      options.onProbe?.({ inARow: row, instances: [...named], refusal });
+      else refusal = named(at, answer);
+      if (answer.instance !== undefined) found.add(answer.instance);
+      options.onProbe?.({ inARow: row, instances: [...found], refusal });
       if (answer.result !== "accepted") return false;
     }
-    if (at === url) seen = [...named];
+    if (at === url) seen = [...found];
     return true;
+  };
+
+  const control = (): Promise<readonly NamedAnswer[]> => {
+    probes += 1 + replicaUrls.length;
+    return probeMadeUp([url, ...replicaUrls], types[0] ?? "new_alarm", options);
   };
 
   for (;;) {
     row = 0;
     let isRow = true;
     for (const one of series) isRow &&= await run(one);
+    const controls = isRow && !isAborted() ? await control() : [];
     if (isAborted()) return ended("aborted");
-    if (isRow) break;
+    if (controls.some(({ result }) => result === "accepted")) return ended("accepts_any");
+    const unclear = controls.find(({ result }) => result !== "refused");
+    if (isRow && unclear === undefined) return ended("accepted");
+    refusal = unclear ?? refusal;
     if (isOver()) return ended("not_accepted");
     await pause(intervalMs, signal);
   }
+}
 
-  const madeUp = createWebhookSecret();
-  const [type = "new_alarm"] = types;
-  const controls = [url, ...replicaUrls].map((at) =>
-    probeReceiver(at, { secret: madeUp, type }, options),
+/** The answers to a made-up secret. A receiver that does not refuse it proves nothing with its other answers. */
+function probeMadeUp(
+  urls: readonly string[],
+  type: WebhookType,
+  options: ProbeOptions,
+): Promise<readonly NamedAnswer[]> {
+  const secret = createWebhookSecret();
+  return Promise.all(
+    urls.map(async (at) => named(at, await probeReceiver(at, { secret, type }, options))),
   );
-  probes += controls.length;
-  const acceptsAny = (await Promise.all(controls)).some(({ result }) => result === "accepted");
-  return ended(acceptsAny ? "accepts_any" : "accepted");
+}
+
+type NamedAnswer = NonNullable<ProofProgress["refusal"]>;
+
+function named(url: string, answer: ProbeAnswer): NamedAnswer {
+  return { url: url.replace(/[?#].*$/s, ""), ...answer };
 }
 
 /** Probes of one secret at one URL. */

@@ -40,7 +40,7 @@ export type RotateResult =
 /**
  * Gives the gateway a new secret once every replica is proven to accept it. Until then nothing changes at the gateway,
  * and each step can be done twice: after an interruption start it again with the same `next`. Keep the old secret at the
- * receivers until `OldSecretWatch` says that it has been quiet for long enough.
+ * receivers until `isOldSecretQuiet` says that it has been quiet for long enough.
  *
  * Rejects with a `ManagementError`, and with a `ConfigurationError` for an invalid option.
  */

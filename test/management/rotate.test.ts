@@ -71,6 +71,44 @@ describe("a proof", () => {
     expect((await proveSecret(url, [current], good)).result).toBe("accepted");
   });
 
+  test.each([
+    ["is not answered", () => Promise.reject(new Error("refused")), "unreachable"],
+    ["is answered by a proxy", () => new Response("<html>", { status: 503 }), "unclear"],
+  ])("does not hold when the made-up secret %s", async (_what, answer, result) => {
+    const { url, current } = await setUp();
+    let probes = 0;
+    const options = { ...quick, inARow: 2, waitMs: 0 };
+    const controlAnswered = async (to: string, init: RequestInit) => {
+      probes += 1;
+      return probes <= 2 ? fetch(to, init) : answer();
+    };
+    const proof = await proveSecret(url, [current], { ...options, fetch: controlAnswered });
+    expect(proof).toMatchObject({ result: "not_accepted", probes: 3, refusal: { result } });
+    // The next row holds if the time is not over.
+    probes = 0;
+    const again = { ...options, waitMs: 60_000 };
+    const once = async (to: string, init: RequestInit) => {
+      probes += 1;
+      return probes === 3 ? answer() : fetch(to, init);
+    };
+    expect(await proveSecret(url, [current], { ...again, fetch: once })).toMatchObject({
+      ...{ result: "accepted", probes: 6 },
+    });
+  });
+
+  test("does not hold when its signal aborts during the made-up secret", async () => {
+    const { url, current } = await setUp();
+    const abort = new AbortController();
+    let probes = 0;
+    const aborting = async (to: string, init: RequestInit) => {
+      probes += 1;
+      if (probes > 2) abort.abort();
+      return fetch(to, init);
+    };
+    const options = { ...quick, inARow: 2, signal: abort.signal, fetch: aborting };
+    expect((await proveSecret(url, [current], options)).result).toBe("aborted");
+  });
+
   test("ends when its signal aborts", async () => {
     const { url, next } = await setUp();
     const abort = new AbortController();
@@ -181,16 +219,22 @@ describe("the watch of the old secret", () => {
   test.each([
     ["a match", [4, 0]],
     ["a source that started again and has a match", [1, 0]],
+    ["a source that started again, since its earlier matches are lost", [0, 0]],
     ["a source that cannot be asked", [null, 0]],
     ["another number of sources", [3]],
   ])("starts again with %s", (_what, matches) => {
-    const state = watchOldSecret(watchOldSecret(undefined, [3, 0], 0), matches, hours(50));
-    expect(state.quietSinceMs).toBe(hours(50));
+    const state = watchOldSecret(watchOldSecret(undefined, [3, 0], 0), matches, hours(1));
+    expect(state.quietSinceMs).toBe(hours(1));
   });
 
-  test("goes on when a source started again without a match", () => {
-    const state = watchOldSecret(watchOldSecret(undefined, [3, 0], 0), [0, 0], hours(50));
-    expect(state.quietSinceMs).toBe(0);
+  test("does not count hours in which nobody looked, or a clock that went back", () => {
+    const first = watchOldSecret(undefined, [5], hours(1));
+    expect(watchOldSecret(first, [5], hours(3)).quietSinceMs).toBe(hours(1));
+    const late = watchOldSecret(first, [5], hours(74));
+    expect([late.quietSinceMs, isOldSecretQuiet(late, hours(74))]).toEqual([hours(74), false]);
+    expect(watchOldSecret(first, [5], 0).quietSinceMs).toBe(0);
+    const earlier = { matches: [5], quietSinceMs: 0 } as unknown as typeof first;
+    expect(watchOldSecret(earlier, [5], hours(74)).quietSinceMs).toBe(hours(74));
   });
 
   test("reads the metrics of a receiver", async () => {

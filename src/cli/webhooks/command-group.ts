@@ -1,7 +1,7 @@
 import { ManagementError } from "../../management/management-error.js";
 import type { Command } from "../command.js";
 import { EXIT, UsageError } from "../exit.js";
-import { PROGRAM, columnsOf, wrap } from "../help-text.js";
+import { PROGRAM, columnsOf, exampleOf, wrap } from "../help-text.js";
 import { hintOf } from "../options/nearest-name.js";
 import type { Output } from "../terminal/command-io.js";
 import { printableLine, writeJson } from "../terminal/printable.js";
@@ -34,7 +34,7 @@ export function createCommandGroup(group: CommandGroup): Command {
       "",
       ...about.flatMap((paragraph) => [...wrap(paragraph, columns), ""]),
       style("bold", "Examples"),
-      `  npx ${PROGRAM} ${example}`,
+      ...exampleOf(example, columns),
       "",
     ].join("\n");
   };

@@ -1,8 +1,9 @@
+import { readFile } from "node:fs/promises";
 import { createManagementClient, type ManagementClient } from "../../management/client.js";
 import { crmLogin } from "../../management/crm-login.js";
 import { UsageError } from "../exit.js";
 import type { OptionSpecs } from "../options/option-specs.js";
-import { readInput } from "../options/read-input.js";
+import { fileReason, readInput } from "../options/read-input.js";
 import type { CommandIo } from "../terminal/command-io.js";
 
 const BASE_URL = "GATEWAY_BASE_URL";
@@ -72,15 +73,27 @@ async function tokenOf(
     throw new UsageError("--token-file and --login-file exclude each other: leave one out");
   }
   if (loginFile !== undefined) {
-    const credentials = credentialsIn(await readInput(io, loginFile));
+    const credentials = credentialsIn(await readOption(io, "login-file", loginFile));
     return async () => (await crmLogin({ ...connection, credentials })).token;
   }
   const given =
     tokenFile === undefined
       ? io.env[TOKEN]
-      : new TextDecoder().decode(await readInput(io, tokenFile)).replace(/\r?\n$/, "");
+      : new TextDecoder()
+          .decode(await readOption(io, "token-file", tokenFile))
+          .replace(/\r?\n$/, "");
   if (given !== undefined && given !== "") return given;
   throw new UsageError(`no CRM token: set ${TOKEN}, or pass --token-file or --login-file`);
+}
+
+/** The error names no path: it may be a token that was passed by mistake. */
+async function readOption(io: CommandIo, option: string, path: string): Promise<Uint8Array> {
+  if (path === "-") return readInput(io, path);
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new UsageError(`--${option}: ${fileReason(error)}`);
+  }
 }
 
 function credentialsIn(bytes: Uint8Array): Record<string, unknown> {

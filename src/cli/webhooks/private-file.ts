@@ -1,8 +1,9 @@
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createWebhookSecret } from "../../management/probe-receiver.js";
 import { secretFault } from "../../signature/secrets.js";
 import { UsageError } from "../exit.js";
 import { fileReason } from "../options/read-input.js";
+import type { CommandIo } from "../terminal/command-io.js";
 
 /**
  * Writes a file that only its owner can read (mode 600). A reader sees the old content or the new one, also if this
@@ -36,8 +37,12 @@ export interface FiledSecret {
   readonly isNew: boolean;
 }
 
-/** The secret in a file. If there is no file, makes a secret and writes it there. */
-export async function secretInFile(option: string, path: string): Promise<FiledSecret> {
+/** The secret in a file. Warns if others can read it. If there is no file, makes a secret and writes it there. */
+export async function secretInFile(
+  { err }: CommandIo,
+  option: string,
+  path: string,
+): Promise<FiledSecret> {
   const known = await readIfThere(option, path);
   if (known === undefined) {
     const secret = createWebhookSecret();
@@ -47,5 +52,18 @@ export async function secretInFile(option: string, path: string): Promise<FiledS
   const secret = known.replace(/\r?\n$/, "");
   const fault = secretFault(secret);
   if (fault !== undefined) throw new UsageError(`--${option}: the secret in it ${fault}`);
+  if (await isReadByOthers(path)) {
+    err.write(`--${option}: other users of this machine can read the secret: chmod 600 its file\n`);
+  }
   return { secret, isNew: false };
+}
+
+async function isReadByOthers(path: string): Promise<boolean> {
+  // The modes of Windows say nothing about its users.
+  if (process.platform === "win32") return false;
+  try {
+    return ((await stat(path)).mode & 0o077) !== 0;
+  } catch {
+    return false;
+  }
 }

@@ -83,10 +83,25 @@ export function proofOptionsOf(io: CommandIo, values: ProofValues): ProofOptions
   };
 }
 
+/** What a failed proof means for the command that asked for it. */
+export interface FailedProofWords {
+  /** A sentence about the gateway. */
+  readonly gateway?: string;
+  /** How to go on. */
+  readonly again?: string;
+}
+
 /** Shows a proof that failed, and what to do about it. */
-export function describeFailedProof({ out }: CommandIo, proof: SecretProof): void {
+export function describeFailedProof(
+  { out }: CommandIo,
+  proof: SecretProof,
+  {
+    gateway = "This run changed nothing at the gateway.",
+    again = "run the same command again",
+  }: FailedProofWords = {},
+): void {
   const { result, refusal, probes } = proof;
-  writeResult(out, false, SENTENCES[result]);
+  writeResult(out, false, `${SENTENCES[result]} ${gateway}`);
   const seen =
     refusal === undefined
       ? "instances were missing in the row"
@@ -97,20 +112,21 @@ export function describeFailedProof({ out }: CommandIo, proof: SecretProof): voi
         ].join(", ");
   writeRows(out, [
     ["probes", `${probes}, the last failure: ${printableLine(seen)}`],
-    ["fix", FIXES[result]],
+    ["fix", FIXES[result](again)],
   ]);
 }
 
 const SENTENCES = {
   accepted: "Every replica accepts the secret.",
-  not_accepted: "A replica does not accept the secret. Nothing was changed at the gateway.",
-  accepts_any: "The receiver accepts any signature. Nothing was changed at the gateway.",
-  aborted: "Stopped. Nothing was changed at the gateway.",
+  not_accepted: "A replica does not accept the secret.",
+  accepts_any: "The receiver accepts any signature.",
+  aborted: "Stopped.",
 } as const satisfies Record<SecretProof["result"], string>;
 
 const FIXES = {
-  accepted: "None.",
-  not_accepted: "Deploy the secret to every replica, then run the same command again.",
-  accepts_any: "Remove acceptUnsignedDeliveries and give the receiver its secret.",
-  aborted: "Run the same command again.",
-} as const satisfies Record<SecretProof["result"], string>;
+  accepted: () => "None.",
+  not_accepted: (again) => `Deploy the secret to every replica, then ${again}.`,
+  accepts_any: (again) =>
+    `Remove acceptUnsignedDeliveries and give the receiver its secret, then ${again}.`,
+  aborted: (again) => `To go on, ${again}.`,
+} as const satisfies Record<SecretProof["result"], (again: string) => string>;

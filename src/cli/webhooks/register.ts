@@ -54,7 +54,7 @@ export const register = createCommand({
     }
     const proofOptions = proofOptionsOf(io, values);
     const client = await connectToGateway(io, values);
-    const filed = file === undefined ? undefined : await secretInFile("secret-file", file);
+    const filed = file === undefined ? undefined : await secretInFile(io, "secret-file", file);
     const secret = filed?.secret ?? createWebhookSecret();
     if (!json) announce(io, secret, file, filed?.isNew ?? true);
     const result = await registerWebhooks(client, {
@@ -63,7 +63,7 @@ export const register = createCommand({
     });
     const passed = result.result === "registered" && result.existing.length === 0;
     if (json) writeJson(io.out, { url: shownUrl(url), ...shownResult(result), passed });
-    else describe(io, result);
+    else describe(io, result, file !== undefined);
     return passed ? EXIT.passed : EXIT.failed;
   },
 });
@@ -81,16 +81,20 @@ function announce(
   out.write(`${where}Deploy it to the receiver now. Waiting until it accepts it …\n`);
 }
 
-function describe(io: CommandIo, result: RegisterResult): void {
+/** Without a file each run makes another secret. */
+const WITH_FILE = "save it in a file and run this again with --secret-file <file>";
+
+function describe(io: CommandIo, result: RegisterResult, isFiled: boolean): void {
   const { out } = io;
   switch (result.result) {
     case "secret_not_accepted":
-      describeFailedProof(io, result.proof);
+      describeFailedProof(io, result.proof, isFiled ? {} : { again: WITH_FILE });
       return;
     case "unreachable": {
       const found = result.status === undefined ? "no answer" : `status ${result.status}`;
       writeResult(out, false, `The URL does not answer a GET with 2xx: ${found}.`);
-      const fix = "The gateway requires a reachable URL. Start the receiver, and route GET to it.";
+      const again = isFiled ? "run this again" : WITH_FILE;
+      const fix = `The gateway requires a reachable URL. Start the receiver and route GET to it, then ${again}.`;
       writeRows(out, [["fix", fix]]);
       return;
     }

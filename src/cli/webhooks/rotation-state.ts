@@ -1,5 +1,6 @@
-import type { OldSecretState } from "../../management/old-secret-watch.js";
+import { createHash } from "node:crypto";
 import { UsageError } from "../exit.js";
+import type { WatchState } from "./old-secret.js";
 import { readIfThere, writePrivateFile } from "./private-file.js";
 
 /** What is remembered of a rotation between two runs. It holds no secret. */
@@ -7,11 +8,42 @@ export interface RotationState {
   readonly version: 1;
   /** The receiver's URL. */
   readonly url: string;
+  /** SHA-256 of the new secret, in hexadecimal digits. */
+  readonly secretHash: string;
+  /** The webhooks that have the new secret. */
+  readonly webhookIds: readonly string[];
   /** When the gateway had the new secret, in Unix milliseconds. */
   readonly switchedAtMs: number;
-  readonly watch?: OldSecretState;
+  readonly watch?: WatchState;
   /** When the old secret had been quiet for long enough. */
   readonly finishedAtMs?: number;
+}
+
+/** The state of a rotation that has just given webhooks the new secret. */
+export function switchedState(
+  url: string,
+  secret: string,
+  webhookIds: readonly string[],
+): RotationState {
+  return { version: 1, url, secretHash: hashOf(secret), webhookIds, switchedAtMs: Date.now() };
+}
+
+/** Whether the state says that all these webhooks have this secret. */
+export function isSwitched(
+  { secretHash, webhookIds }: Partial<RotationState>,
+  secret: string,
+  ids: readonly string[],
+): boolean {
+  return (
+    secretHash === hashOf(secret) &&
+    Array.isArray(webhookIds) &&
+    ids.length > 0 &&
+    ids.every((id) => webhookIds.includes(id))
+  );
+}
+
+function hashOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex");
 }
 
 /** The file beside the new secret that holds the state. */
@@ -39,9 +71,6 @@ export async function readRotation(
   }
   if (state.url !== url) {
     throw new UsageError("--next-file: it belongs to the rotation of another URL");
-  }
-  if (state.finishedAtMs !== undefined) {
-    throw new UsageError("--next-file: this rotation is finished; pass another file for the next");
   }
   return state as RotationState;
 }

@@ -1,0 +1,189 @@
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { crmLogin } from "../../src/management/index.js";
+import { sampleAlarm } from "../../src/testing/index.js";
+import { runCommand, startCommand } from "../support/cli/cli-io.js";
+import { Desk } from "../support/management/desk.js";
+import { startReplicas } from "../support/management/replicas.js";
+
+const desk = new Desk();
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "webhooks-rotation-"));
+});
+
+afterEach(async () => {
+  await desk.close();
+  rmSync(folder, { recursive: true });
+});
+
+const CURRENT = "the-current-secret-0123456789";
+const NEXT = "the-next-secret-0123456789";
+const quick = ["--in-a-row", "1", "--wait", "0"];
+
+/** A gateway with a webhook of each type, and one replica that has both secrets. */
+async function setUp() {
+  const { api, client, baseUrl } = await desk.gateway();
+  const { url, secrets, metrics } = await startReplicas(desk, 1, CURRENT);
+  for (const type of ["new_alarm", "delete_my_data_event"] as const) {
+    await client.webhooks.create({ title: "a", url, type, secret: CURRENT });
+  }
+  secrets[0]?.unshift(NEXT);
+  const { token } = await crmLogin({ baseUrl, credentials: {} });
+  const env = {
+    ...{ GATEWAY_BASE_URL: baseUrl, GATEWAY_CRM_TOKEN: token },
+    GATEWAY_WEBHOOK_SECRET: CURRENT,
+  };
+  const next = path.join(folder, "next.txt");
+  writeFileSync(next, `${NEXT}\n`, { mode: 0o600 });
+  const argv = (...more: string[]) => [
+    ...["webhooks", "rotate", url, "--next-file", next, ...quick, ...more],
+  ];
+  const rotate = (...more: string[]) => runCommand(argv(...more), { env });
+  const deliver = async () => {
+    const [delivery] = await api.twin.deliver({ alarm: sampleAlarm() });
+    return delivery?.end;
+  };
+  const [metricsUrl = ""] = metrics;
+  return { api, client, url, secrets, metricsUrl, env, next, argv, rotate, deliver };
+}
+
+describe("a rotation that is run again", () => {
+  test("gives the gateway the secret that is in the file now", async () => {
+    const { rotate, next, secrets, deliver } = await setUp();
+    expect((await rotate()).code).toBe(0);
+    expect((await rotate()).stdout).toContain("since an earlier run");
+    renameSync(next, `${next}.old`);
+    const early = await rotate("--secret", NEXT);
+    expect(early).toMatchObject({ code: 1 });
+    expect(early.stdout).toContain("A new secret is in");
+    expect(early.stdout).toContain("This run changed nothing at the gateway");
+    secrets[0]?.splice(0, 2, readFileSync(next, "utf8").trim(), NEXT);
+    const late = await rotate("--secret", NEXT);
+    expect([late.code, late.stdout.includes("4/5 Giving webhook 1")]).toEqual([0, true]);
+    secrets[0]?.pop();
+    expect(await deliver()).toBe("acknowledged");
+  });
+
+  test("gives it to a webhook that was left out before", async () => {
+    const { rotate } = await setUp();
+    const first = await rotate("--type", "new_alarm");
+    expect(first.stdout).not.toContain("Giving webhook 2");
+    const both = await rotate();
+    expect([both.code, both.stdout.includes("Giving webhook 2")]).toEqual([0, true]);
+    expect((await rotate()).stdout).toContain("since an earlier run");
+  });
+
+  test("says that the gateway has the new secret when a replica lost it", async () => {
+    const { rotate, secrets } = await setUp();
+    await rotate();
+    secrets[0]?.shift();
+    const lost = await rotate();
+    expect(lost.code).toBe(1);
+    expect(lost.stdout.replaceAll(/\s+/g, " ")).toContain(
+      "The gateway signs with this secret already",
+    );
+    expect(lost.stdout).not.toContain("changed nothing");
+  });
+});
+
+describe("the watch", () => {
+  const quiet = ["--quiet", "1", "--look-every", "1"];
+
+  test("wants a delivery with the new secret, and a finished rotation stays finished", async () => {
+    const { rotate, deliver, metricsUrl } = await setUp();
+    const watch = ["--metrics", metricsUrl, ...quiet];
+    const unseen = await rotate(...watch, "--json");
+    expect(unseen.code).toBe(1);
+    expect(JSON.parse(unseen.stdout)).toMatchObject({ result: "no_delivery_seen", passed: false });
+    expect((await rotate(...watch)).stdout).toContain("No delivery with the new secret was seen");
+    expect(await deliver()).toBe("acknowledged");
+    const seen = await rotate(...watch);
+    expect([seen.code, seen.stdout.includes("remove it from the receivers")]).toEqual([0, true]);
+    const again = await rotate(...watch, "--once");
+    expect([again.code, again.stdout.includes("is finished")]).toEqual([0, true]);
+    const json = await rotate(...watch, "--once", "--json");
+    expect(JSON.parse(json.stdout)).toMatchObject({ result: "finished", passed: true });
+  });
+
+  test("is not over while the gateway signs with the old secret", async () => {
+    const { rotate, client, deliver, metricsUrl } = await setUp();
+    const watch = ["--metrics", metricsUrl, "--once"];
+    expect((await rotate(...watch)).code).toBe(1);
+    // As a gateway that ignores the secret of a PUT.
+    await client.webhooks.update(1, { secret: CURRENT });
+    expect(await deliver()).toBe("acknowledged");
+    const json = JSON.parse((await rotate(...watch, "--json")).stdout) as object;
+    expect(json).toMatchObject({ result: "old_secret_in_use", watch: { isNewSeen: false } });
+  });
+
+  test("does not compare the counts of other replicas", async () => {
+    const { rotate } = await setUp();
+    const metricsOf = async (count: number) => {
+      const sample = (index: number, value: number) =>
+        `gateway_webhook_secret_matches_total{secret_index="${String(index)}"} ${String(value)}\n`;
+      const text = sample(0, count) + sample(1, 5);
+      return (await desk.server((_req, res) => res.end(text))).url;
+    };
+    const [one, other] = [await metricsOf(1), await metricsOf(2)];
+    await rotate("--metrics", one, "--metrics", other, "--once");
+    const turned = await rotate("--metrics", other, "--metrics", one, "--once", "--json");
+    expect(JSON.parse(turned.stdout)).toMatchObject({ watch: { isNewSeen: false } });
+  });
+
+  test("names a replica without metrics at once and without its query, and ends at Ctrl-C in silence", async () => {
+    const { argv, env, next } = await setUp();
+    const silent = await desk.server(() => undefined);
+    const gone = "http://127.0.0.1:9/metrics?key=canary-key-0123";
+    const running = startCommand(argv("--metrics", gone), { env });
+    await expect.poll(running.stderr, { timeout: 20_000 }).toContain("127.0.0.1:9/metrics?…");
+    running.interrupt();
+    expect(await running.exitCode).toBe(130);
+    expect(running.stdout()).not.toContain("✗");
+    expect(running.stdout() + running.stderr()).not.toContain("canary");
+
+    // A look that is interrupted is not a look.
+    const before = readFileSync(`${next}.state.json`, "utf8");
+    const asking = startCommand(argv("--metrics", silent.url, "--timeout", "600000"), { env });
+    await asking.says(/5\/5/);
+    asking.interrupt();
+    expect(await asking.exitCode).toBe(130);
+    expect(readFileSync(`${next}.state.json`, "utf8")).toBe(before);
+  });
+});
+
+describe("the files", () => {
+  test.runIf(process.platform !== "win32")(
+    "with a secret that others can read give a warning",
+    async () => {
+      const { rotate, url, env } = await setUp();
+      expect((await rotate()).stderr).toBe("");
+      const open = path.join(folder, "open.txt");
+      writeFileSync(open, `${CURRENT}\n`, { mode: 0o644 });
+      const register = ["webhooks", "register", url, "--secret-file", open, ...quick];
+      expect((await runCommand(register, { env })).stderr).toContain("chmod 600");
+    },
+  );
+
+  test("of a token and of a login are not named in an error: a path may be the token", async () => {
+    const { url, env } = await setUp();
+    for (const option of ["--token-file", "--login-file"]) {
+      const argv = ["webhooks", "check", url, option, "canary-token-0123456789"];
+      const { code, stderr } = await runCommand(argv, { env });
+      expect([code, stderr.includes(`${option}: no such file`)]).toEqual([2, true]);
+      expect(stderr).not.toContain("canary");
+    }
+  });
+
+  test("are the advice of register when it made a secret that no replica has", async () => {
+    const { url, env } = await setUp();
+    const registered = await runCommand(["webhooks", "register", url, ...quick], { env });
+    expect(registered.code).toBe(1);
+    expect(registered.stdout.replaceAll(/\s+/g, " ")).toContain(
+      "save it in a file and run this again with --secret-file",
+    );
+  });
+});
