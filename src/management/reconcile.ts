@@ -24,7 +24,8 @@ export interface ReconcileOptions {
   readonly isCompleted?: ((deliveryId: string) => MaybePromise<boolean>) | undefined;
   /**
    * Handles the deliveries whose body is stored: `receiver.recover`. Default none, nothing is handled. A delivery that the
-   * gateway may still send is left to it.
+   * gateway may still send is left to it. The receiver needs the durable store that it has in production, and `since` must
+   * be within its `retentionMs`: what the store does not know as handled is handled again.
    */
   readonly recover?: WebhookReceiver["recover"] | undefined;
   /** Unix time in milliseconds. Default `Date.now`. */
