@@ -123,8 +123,10 @@ export function createWebhookReceiver<Tx = never>(
       trace.secretIndex = authenticity.secretIndex;
 
       const nowMs = now();
+      // First: it throws for a clock of another type, such as a bigint, which the counts of `end` cannot take.
+      const isTimely = isFresh(timestampMs, nowMs, timestampToleranceMs);
       trace.checkedAtMs = nowMs;
-      if (!isFresh(timestampMs, nowMs, timestampToleranceMs)) {
+      if (!isTimely) {
         trace.record = recordOf(rawBody);
         return end(trace, stale(timestampMs, nowMs, timestampToleranceMs));
       }

@@ -27,7 +27,7 @@ export type AttemptReader = (record: unknown) => DeliveryAttempt | undefined;
 export interface AttemptPaths {
   /** To X-Webhook-Id. */
   readonly deliveryId: string;
-  /** To the HTTP status: a number, or a text of digits. */
+  /** To the HTTP status: a number or a text of digits; missing, null, 0 or an empty text if no answer arrived. */
   readonly status: string;
   /** To the time: either date format of the gateway, or Unix seconds. */
   readonly at: string;
@@ -63,12 +63,13 @@ export function attemptReader(paths: AttemptPaths): AttemptReader {
   return (record) => {
     const deliveryId = find(record, own.deliveryId);
     const at = timeOf(find(record, own.at));
-    if (!isDeliveryId(deliveryId) || Number.isNaN(at)) return undefined;
+    const status = statusOf(find(record, own.status));
+    if (!isDeliveryId(deliveryId) || Number.isNaN(at) || status === UNREADABLE) return undefined;
     const body = bodyOf(find(record, own.body));
     const attemptId = find(record, own.attemptId);
     const isId = typeof attemptId === "string" || typeof attemptId === "number";
     return {
-      ...{ deliveryId, at: new Date(at), status: statusOf(find(record, own.status)) },
+      ...{ deliveryId, at: new Date(at), status },
       ...(body === undefined ? {} : { body }),
       ...(isId ? { attemptId: String(attemptId) } : {}),
     };
@@ -84,14 +85,18 @@ function valueAt(record: unknown, path: string): unknown {
   }, record);
 }
 
-function statusOf(value: unknown): number | undefined {
+const UNREADABLE = Symbol("a status that cannot be read");
+
+/** Undefined if no answer arrived. Another text is not taken for that: it may be a status, as "200 OK" is. */
+function statusOf(value: unknown): number | typeof UNREADABLE | undefined {
+  if (value === undefined || value === null || value === "" || value === 0) return undefined;
   const status = typeof value === "string" && /^[0-9]{3}$/.test(value) ? Number(value) : value;
-  return typeof status === "number" && status >= 100 && status <= 999 ? status : undefined;
+  return typeof status === "number" && status >= 100 && status <= 999 ? status : UNREADABLE;
 }
 
-/** Unix milliseconds; NaN for any other value. */
+/** Unix milliseconds; NaN for any other value, or a time that no Date can hold. */
 function timeOf(value: unknown): number {
-  if (typeof value === "number") return Number.isFinite(value) ? value * 1000 : Number.NaN;
+  if (typeof value === "number") return new Date(value * 1000).getTime();
   return typeof value === "string" ? gatewayTimeMs(value) : Number.NaN;
 }
 

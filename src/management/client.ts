@@ -9,7 +9,7 @@ import {
 import { GatewayCalls } from "./gateway-calls.js";
 import { listAll, type NextPage } from "./list-pages.js";
 import { TokenSource, type TokenOption } from "./token-source.js";
-import { updateWebhook, type UpdateOptions } from "./update-webhook.js";
+import { definedOf, updateWebhook, type UpdateOptions } from "./update-webhook.js";
 import {
   NEW_WEBHOOK_NAMES,
   readWebhook,
@@ -39,8 +39,8 @@ export interface CallOptions {
 export interface ManagementClient {
   readonly webhooks: {
     /**
-     * Creates a webhook. After `network` or `timeout` it may exist: list them before you try again. Rejects with a
-     * `ConfigurationError` for an unusable secret.
+     * Creates a webhook. After `network`, `timeout` or `unexpected_answer` it may exist: list them before you try again.
+     * Rejects with a `ConfigurationError` for an unusable secret.
      */
     create(webhook: NewWebhook, options?: CallOptions): Promise<Webhook>;
     /** All webhooks of the client. */
@@ -95,7 +95,7 @@ export function createManagementClient(options: ManagementClientOptions): Manage
         const defaults = {
           ...{ is_active: true, skip_ssl_verification: false, enable_requests_history: true },
         };
-        const body = { ...defaults, ...given };
+        const body = { ...defaults, ...definedOf(given) };
         const path = "api/v1/webhook";
         return readWebhook(
           await calls.call({ method: "POST", path, body, secrets: [secret], signal }),
@@ -122,8 +122,9 @@ export function createManagementClient(options: ManagementClientOptions): Manage
       async get(webhookId, attemptId, { signal } = {}) {
         const path = `${pathOf(webhookId)}/requests/${segmentOf("attemptId", attemptId)}`;
         const body = await calls.call({ method: "GET", path, signal });
-        const { data } = Object(body) as Record<string, unknown>;
-        return data ?? body;
+        // With an id beside it `data` is a field of the attempt.
+        const { data, id } = Object(body) as Record<string, unknown>;
+        return id === undefined ? (data ?? body) : body;
       },
     },
   };

@@ -25,6 +25,8 @@ const RETRYABLE = [408, 409, 429, 500, 502, 503, 504];
 const MAX_ATTEMPTS = 10;
 /** The longest gap between two attempts is 4 hours. One more for a gateway that is late. */
 const LONGEST_GAP_MS = 5 * 3_600_000;
+/** How far the gateway's clock may be ahead of ours. */
+const MAX_CLOCK_ERROR_MS = 86_400_000;
 
 /** The deliveries of a webhook whose last attempt, not before `since`, was no 2xx; and how many records say nothing. */
 export function failedDeliveries(
@@ -40,9 +42,13 @@ export function failedDeliveries(
   let unreadable = 0;
   for (const record of records) {
     const attempt = readOne(record, readAttempt);
-    if (attempt === undefined) unreadable += 1;
-    else
-      byDelivery.set(attempt.deliveryId, [...(byDelivery.get(attempt.deliveryId) ?? []), attempt]);
+    if (!isUsable(attempt, nowMs)) {
+      unreadable += 1;
+      continue;
+    }
+    const others = byDelivery.get(attempt.deliveryId);
+    if (others === undefined) byDelivery.set(attempt.deliveryId, [attempt]);
+    else others.push(attempt);
   }
   const failed = [...byDelivery].flatMap(([deliveryId, attempts]): readonly FailedDelivery[] => {
     const last = attempts.reduce(later);
@@ -60,6 +66,14 @@ export function failedDeliveries(
     ];
   });
   return { failed, unreadable };
+}
+
+/** A time far in the future is of another unit: the delivery would seem to be retried for ever. */
+function isUsable(attempt: DeliveryAttempt | undefined, nowMs: number): attempt is DeliveryAttempt {
+  if (typeof attempt !== "object" || (attempt as unknown) === null) return false;
+  const { deliveryId, at } = attempt as Partial<DeliveryAttempt>;
+  const isKnown = typeof deliveryId === "string" && at instanceof Date;
+  return isKnown && at.getTime() <= nowMs + MAX_CLOCK_ERROR_MS;
 }
 
 /** A reader is a user's function: an error counts as a record that it cannot read. */

@@ -20,8 +20,15 @@ export interface GatewayCall {
 
 interface Answer {
   readonly status: number;
-  readonly retryAfterMs: number | undefined;
+  readonly headers: Headers;
   readonly body: AnswerBody;
+}
+
+/** A 2xx answer. */
+interface GoodAnswer {
+  /** The JSON; undefined if the answer is empty. */
+  readonly value: unknown;
+  readonly headers: Headers;
 }
 
 /** Calls the gateway: with the token, within the time-out, again where that is safe. */
@@ -36,6 +43,11 @@ export class GatewayCalls {
 
   /** The JSON of a 2xx answer; undefined if it is empty. Rejects with a `ManagementError`. */
   async call(call: GatewayCall): Promise<unknown> {
+    return (await this.answer(call)).value;
+  }
+
+  /** The same with the headers of the answer. */
+  async answer(call: GatewayCall): Promise<GoodAnswer> {
     const { maxRetries } = this.#settings;
     const signals = [call.signal, this.#settings.signal].filter((signal) => signal !== undefined);
     const signal = AbortSignal.any(signals);
@@ -44,7 +56,7 @@ export class GatewayCalls {
       if (signal.aborted) throw new ManagementError("aborted", `${call.method} was aborted`);
       const token = await this.#token?.current();
       const result = await this.#attempt(call, token, signal);
-      if (!(result instanceof ManagementError)) return result.value;
+      if (!(result instanceof ManagementError)) return result;
       if (result.code === "unauthorized" && mayRenew && token !== undefined) {
         mayRenew = false;
         if (await this.#token?.renew(token)) {
@@ -63,7 +75,7 @@ export class GatewayCalls {
     call: GatewayCall,
     token: string | undefined,
     signal: AbortSignal,
-  ): Promise<{ readonly value: unknown } | ManagementError> {
+  ): Promise<GoodAnswer | ManagementError> {
     const { method, path } = call;
     const { timeoutMs } = this.#settings;
     // Without its query: a page may be named by a token.
@@ -107,7 +119,7 @@ export class GatewayCalls {
     });
     return {
       status: response.status,
-      retryAfterMs: retryAfterMsOf(response.headers.get("retry-after")),
+      headers: response.headers,
       body: await readAnswerBody(response),
     };
   }
@@ -115,12 +127,13 @@ export class GatewayCalls {
 
 function valueOrError(
   what: string,
-  { status, retryAfterMs, body }: Answer,
+  { status, headers, body }: Answer,
   hide: (text: string) => string,
-): { readonly value: unknown } | ManagementError {
+): GoodAnswer | ManagementError {
+  const retryAfterMs = retryAfterMsOf(headers.get("retry-after"));
   if (status >= 200 && status <= 299) {
-    if (body.kind === "json") return { value: body.value };
-    if (body.kind === "empty") return { value: undefined };
+    if (body.kind === "json") return { value: body.value, headers };
+    if (body.kind === "empty") return { value: undefined, headers };
     const found = body.kind === "too_large" ? "more than 64 MiB" : "no JSON";
     return unexpected(`${what} was answered ${String(status)} with ${found}`, status);
   }

@@ -58,14 +58,14 @@ export function codeOfStatus(
 }
 
 /**
- * A legacy client gets 409 both for a conflict and for throttling. A standard error has a code; of the others,
- * throttling names a delay or says so.
+ * A legacy client gets 409 both for a conflict and for throttling. Throttling names a delay, in a standard
+ * error by its code too, or says so.
  */
 function isLegacyThrottling(
   { code, message = "", details }: GatewayErrorBody,
   hasRetryAfter: boolean,
 ): boolean {
-  if (code !== undefined) return code === "RATE_LIMITED";
+  if (code !== undefined) return code === "RATE_LIMITED" || hasRetryAfter;
   const texts = [message, ...details.map(({ issue }) => issue)].join(" ");
   return hasRetryAfter || /too many|throttl|rate.?limit/i.test(texts);
 }

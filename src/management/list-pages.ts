@@ -2,10 +2,11 @@ import type { GatewayCalls } from "./gateway-calls.js";
 import { ManagementError } from "./management-error.js";
 
 /**
- * Finds the next page in the body of a list: a path or URL of the gateway, or undefined after the last page. The
- * gateway documents no pages.
+ * Finds the next page in the body of a list, or in the headers of its answer: a path or URL of the gateway, or a query
+ * such as `?page=2` of the same path. Undefined, null or an empty text after the last page. The gateway documents no
+ * pages.
  */
-export type NextPage = (body: unknown) => string | undefined;
+export type NextPage = (body: unknown, headers: Headers) => string | null | undefined;
 
 /** More pages than this are a circle. */
 const MAX_PAGES = 1_000;
@@ -24,16 +25,19 @@ export async function listAll(
   const items: unknown[] = [];
   let page = path;
   for (let pages = 1; ; pages++) {
-    const body = await calls.call({ method: "GET", path: page, signal });
-    items.push(...itemsOf(body));
-    const next = nextPage?.(body);
-    if (next === undefined) {
-      if (nextPage === undefined && namesNextPage(body)) {
+    const { value: body, headers } = await calls.answer({ method: "GET", path: page, signal });
+    const found = itemsOf(body);
+    // Not spread into one call: a list may be longer than the arguments of a call.
+    for (const item of found) items.push(item);
+    const next = nextPage?.(body, headers) ?? "";
+    if (next === "") {
+      if (nextPage === undefined && (linksNextPage(headers) || isCut(body, found.length))) {
         throw incomplete(`GET ${path} returned one page of several: pass nextPage`);
       }
       return items;
     }
-    const url = URL.canParse(next, baseUrl.href) ? new URL(next, baseUrl) : undefined;
+    const from = next.startsWith("?") ? new URL(page, baseUrl) : baseUrl;
+    const url = URL.canParse(next, from.href) ? new URL(next, from) : undefined;
     // The token goes with the request.
     if (url?.origin !== baseUrl.origin) throw incomplete("nextPage named no URL of the gateway");
     if (pages >= MAX_PAGES) throw incomplete(`GET ${path} has more than 1 000 pages`);
@@ -51,20 +55,51 @@ function itemsOf(body: unknown): readonly unknown[] {
   );
 }
 
-/** By the usual names of pages. */
-function namesNextPage(body: unknown): boolean {
+type Fields = Readonly<Record<string, unknown>>;
+
+const NEXT = [
+  ...["next", "next_page", "next_page_url", "next_page_token", "next_cursor"],
+  ...["nextPage", "nextPageUrl", "nextPageToken", "nextCursor"],
+];
+const PAGES = ["last_page", "total_pages", "pages", "lastPage", "totalPages"];
+const MORE = ["has_more", "hasMore", "has_next", "hasNext"];
+
+/** Whether the answer to the first request of a list says, by the usual names of pages, that there is more. */
+function isCut(body: unknown, length: number): boolean {
   if (Array.isArray(body)) return false;
-  const top = Object(body) as Record<string, unknown>;
-  const parts = [top, top["meta"], top["links"], top["pagination"]].map(
-    (part) => Object(part) as Record<string, unknown>,
-  );
-  return parts.some((part) => {
-    const { next, next_page_url, next_cursor, has_more, current_page, last_page } = part;
-    const hasNext = [next, next_page_url, next_cursor].some(
-      (one) => (typeof one === "string" && one !== "") || typeof one === "number",
+  const top = fieldsOf(body);
+  const meta = fieldsOf(top["meta"]);
+  const parts = [top, meta, top["links"], top["_links"], top["pagination"], meta["pagination"]];
+  return parts.map(fieldsOf).some((part) => {
+    const hasNext = NEXT.map((name) => part[name]).some(
+      (one) => isGiven(one) || isGiven(fieldsOf(one)["href"]),
     );
-    return hasNext || has_more === true || Number(last_page) > Number(current_page);
+    const hasPages = PAGES.some((name) => numberOf(part[name]) > 1);
+    return (
+      hasNext ||
+      hasPages ||
+      MORE.some((name) => part[name] === true) ||
+      numberOf(part["total"]) > length
+    );
   });
+}
+
+/** RFC 8288: `Link: <…>; rel="next"`. */
+function linksNextPage(headers: Headers): boolean {
+  return /;\s*rel\s*=\s*(?:next\b|"(?:[^"]*\s)?next(?:\s[^"]*)?")/i.test(headers.get("link") ?? "");
+}
+
+function fieldsOf(value: unknown): Fields {
+  return Object(value) as Fields;
+}
+
+function isGiven(value: unknown): boolean {
+  return (typeof value === "string" && value !== "") || typeof value === "number";
+}
+
+/** NaN, which is greater than no number, for anything else. */
+function numberOf(value: unknown): number {
+  return isGiven(value) ? Number(value) : Number.NaN;
 }
 
 function incomplete(message: string): ManagementError {

@@ -6,13 +6,14 @@ import type { Outcome } from "../answer/outcome.js";
 import type { AttemptReader } from "./attempt-reader.js";
 import type { ManagementClient } from "./client.js";
 import { failedDeliveries, type FailedDelivery } from "./failed-deliveries.js";
+import { ManagementError, type ManagementErrorCode } from "./management-error.js";
 import { isSameUrl, type Webhook } from "./webhook.js";
 
 /** Options of `reconcileDeliveries`. */
 export interface ReconcileOptions {
   /** The receiver's URL: its webhooks are compared. Default all webhooks with history. */
   readonly url?: string | undefined;
-  /** Deliveries whose last attempt is older are left out. */
+  /** Deliveries whose last attempt is older are left out. Not in the future. */
   readonly since: Date;
   /** Reads the stored attempts. */
   readonly readAttempt: AttemptReader;
@@ -23,7 +24,8 @@ export interface ReconcileOptions {
   readonly isCompleted?: ((deliveryId: string) => MaybePromise<boolean>) | undefined;
   /**
    * Handles the deliveries whose body is stored: `receiver.recover`. Default none, nothing is handled. A delivery that the
-   * gateway may still send is left to it.
+   * gateway may still send is left to it. The receiver needs the durable store that it has in production, and `since` must
+   * be within its `retentionMs`: what the store does not know as handled is handled again.
    */
   readonly recover?: WebhookReceiver["recover"] | undefined;
   /** Unix time in milliseconds. Default `Date.now`. */
@@ -52,19 +54,24 @@ export interface ReconcileReport {
   readonly attempts: number;
   /** Attempts that `readAttempt` could not read: their deliveries are unknown. */
   readonly unreadable: number;
+  /** Deliveries in `missing` whose body could not be read: the call for it failed, or its record is unreadable. */
+  readonly unreadBodies: number;
   /** Webhooks whose history is off: nothing is known of their deliveries. */
   readonly withoutHistory: readonly Webhook[];
 }
 
 const OPTION_NAMES = ["url", "since", "readAttempt", "isCompleted", "recover", "now", "signal"];
-/** After these outcomes of `recover` nothing is missing. */
-const DONE: readonly Outcome[] = ["handled", "discarded", "unhandled"];
+/** After these outcomes of `recover` nothing is missing. `unhandled` is none: no handler has run. */
+const DONE: readonly Outcome[] = ["handled", "discarded"];
+/** After these no further call can succeed. Any other failure concerns one attempt. */
+const FATAL: readonly ManagementErrorCode[] = ["aborted", "no_token", "unauthorized", "network"];
 
 /**
  * Finds the deliveries that the gateway gave up or still tries, and the store does not know as handled; with `recover` it
  * handles those that were given up. It can be repeated: what was recovered is found as completed.
  *
- * Rejects with a `ManagementError`, and with a `ConfigurationError` for an invalid option.
+ * Rejects with a `ManagementError`, `not_found` if no webhook has the URL, with a `ConfigurationError` for an invalid
+ * option, and with what `isCompleted` throws.
  */
 export async function reconcileDeliveries(
   client: ManagementClient,
@@ -75,15 +82,31 @@ export async function reconcileDeliveries(
   if (!(since instanceof Date) || Number.isNaN(since.getTime())) {
     throw new ConfigurationError("invalid_option", "since must be a Date");
   }
+  if (since.getTime() > now()) {
+    throw new ConfigurationError("invalid_option", "since must not be in the future");
+  }
   if (typeof readAttempt !== "function") {
     throw new ConfigurationError("invalid_option", "readAttempt must be a function");
   }
   const listed = await client.webhooks.list({ signal });
   const webhooks = listed.filter((one) => url === undefined || isSameUrl(one.url, url));
+  if (webhooks.length === 0 && url !== undefined) {
+    throw new ManagementError("not_found", "no webhook is registered for the URL");
+  }
   const withoutHistory = webhooks.filter((one) => one.enable_requests_history === false);
   const missing: MissingDelivery[] = [];
   const recovered: MissingDelivery[] = [];
-  let [completed, attempts, unreadable] = [0, 0, 0];
+  let [completed, attempts, unreadable, unreadBodies] = [0, 0, 0, 0];
+  const storedBody = async (webhookId: string, attemptId: string): Promise<string | undefined> => {
+    try {
+      const attempt = readAttempt(await client.attempts.get(webhookId, attemptId, { signal }));
+      if (attempt !== undefined) return attempt.body;
+    } catch (error) {
+      if (error instanceof ManagementError && FATAL.includes(error.code)) throw error;
+    }
+    unreadBodies += 1;
+    return undefined;
+  };
 
   for (const webhook of webhooks) {
     if (withoutHistory.includes(webhook)) continue;
@@ -92,18 +115,14 @@ export async function reconcileDeliveries(
     attempts += records.length;
     unreadable += found.unreadable;
     for (const { attemptId, body: listedBody, ...delivery } of found.failed) {
-      signal?.throwIfAborted();
+      if (signal?.aborted === true) throw new ManagementError("aborted", "reconcile was aborted");
       const { deliveryId: id, type, isGivenUp } = delivery;
       if ((await isCompleted?.(id)) === true) {
         completed += 1;
         continue;
       }
       const readsBody = recover !== undefined && isGivenUp && attemptId !== undefined;
-      const body =
-        listedBody ??
-        (readsBody
-          ? readAttempt(await client.attempts.get(webhook.id, attemptId, { signal }))?.body
-          : undefined);
+      const body = listedBody ?? (readsBody ? await storedBody(webhook.id, attemptId) : undefined);
       const entry = { ...delivery, hasBody: body !== undefined };
       if (recover === undefined || body === undefined || !isGivenUp) {
         missing.push(entry);
@@ -115,11 +134,12 @@ export async function reconcileDeliveries(
       else missing.push({ ...entry, recovered: outcome });
     }
   }
-  return { missing, recovered, completed, attempts, unreadable, withoutHistory };
+  return { missing, recovered, completed, attempts, unreadable, unreadBodies, withoutHistory };
 }
 
 /** The report as metrics, in the text format of Prometheus, for a textfile collector. */
-export function reconcileMetrics({ missing, recovered, unreadable }: ReconcileReport): string {
+export function reconcileMetrics(report: ReconcileReport): string {
+  const { missing, recovered, unreadable, withoutHistory } = report;
   const states = {
     given_up: missing.filter(({ isGivenUp }) => isGivenUp).length,
     retrying: missing.filter(({ isGivenUp }) => !isGivenUp).length,
@@ -135,6 +155,9 @@ export function reconcileMetrics({ missing, recovered, unreadable }: ReconcileRe
     "# HELP gateway_webhook_reconcile_unreadable_attempts Stored attempts that could not be read",
     "# TYPE gateway_webhook_reconcile_unreadable_attempts gauge",
     `gateway_webhook_reconcile_unreadable_attempts ${String(unreadable)}`,
+    "# HELP gateway_webhook_reconcile_webhooks_without_history Webhooks whose attempts are not stored",
+    "# TYPE gateway_webhook_reconcile_webhooks_without_history gauge",
+    `gateway_webhook_reconcile_webhooks_without_history ${String(withoutHistory.length)}`,
     "",
   ].join("\n");
 }

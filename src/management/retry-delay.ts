@@ -28,6 +28,8 @@ export function retryDelayMs(
 export function retryAfterMsOf(header: string | null): number | undefined {
   if (header === null) return undefined;
   if (/^\s*[0-9]{1,9}\s*$/.test(header)) return Number(header) * 1000;
-  const at = Date.parse(header);
+  // Date.parse takes "-1" and "1.5" for dates.
+  const isDate = /^\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(header);
+  const at = isDate ? Date.parse(header) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 }

@@ -2,6 +2,7 @@ import { ownOptions } from "../common/option-checks.js";
 import type { GatewayCalls } from "./gateway-calls.js";
 import { ManagementError, type ErrorDetail } from "./management-error.js";
 import {
+  isSameUrl,
   NEW_WEBHOOK_NAMES,
   readWebhook,
   WEBHOOK_FIELDS,
@@ -76,7 +77,8 @@ function writableOf(raw: Readonly<Record<string, unknown>>): Record<string, unkn
   return Object.fromEntries(entries);
 }
 
-function definedOf<Fields extends object>(fields: Fields): Partial<Fields> {
+/** Without the fields that are undefined. */
+export function definedOf<Fields extends object>(fields: Fields): Partial<Fields> {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Partial<Fields>;
 }
@@ -84,6 +86,9 @@ function definedOf<Fields extends object>(fields: Fields): Partial<Fields> {
 /** Undefined is no difference: a gateway may leave out a field. */
 function differenceOf(field: string, wanted: unknown, found: unknown): readonly ErrorDetail[] {
   if (found === undefined || wanted === undefined || wanted === found) return [];
+  // The gateway may spell the URL in another way.
+  const areTexts = typeof wanted === "string" && typeof found === "string";
+  if (field === "url" && areTexts && isSameUrl(wanted, found)) return [];
   const issue =
     typeof found === "boolean" ? `is ${String(found)}` : "has another value than was sent";
   return [{ field, issue }];

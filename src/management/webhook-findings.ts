@@ -2,7 +2,7 @@
 const FINDINGS = {
   webhooks_not_available: {
     consequence: "The gateway shows no webhooks to this login, and probably delivers nothing.",
-    fix: "Ask your account manager to enable webhooks (is_crm_webhooks_enabled), and check that the token is a CRM token.",
+    fix: "Check that the address of the gateway (baseUrl) and its path are right, and that the token is a CRM token. If so, ask your account manager to enable webhooks (is_crm_webhooks_enabled).",
   },
   missing_webhook: {
     consequence: "No event of this type is delivered.",

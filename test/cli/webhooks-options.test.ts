@@ -42,6 +42,46 @@ async function setUp(receiverOptions: object = {}, gatewayOptions: object = {}) 
 
 const quick = ["--in-a-row", "2", "--wait", "0", "--type", "new_alarm"];
 
+describe("reconcile", () => {
+  const fields = "deliveryId=delivery_id,status=status,at=created_at,body=body";
+  const argv = ["--since", "1h", "--fields", fields];
+
+  test("of a URL without a webhook fails, and a since in the future is refused", async () => {
+    const { run } = await setUp();
+    const none = await run("reconcile", ...argv);
+    expect([none.code, none.stderr.includes("(not_found)")]).toEqual([1, true]);
+    const later = await run("reconcile", "--since", "2999-01-01T00:00:00Z", "--fields", fields);
+    expect([later.code, later.stderr]).toEqual([2, expect.stringContaining("in the future")]);
+  });
+
+  test("tells what is wrong with a module, in one line and without its message", async () => {
+    const { api, client, baseUrl } = await setUp();
+    const login = ["--base-url", baseUrl, "--login-file", file("login.json")];
+    const { url } = await desk.server((req, res) => {
+      res.writeHead(req.method === "GET" ? 200 : 403).end();
+    });
+    await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
+    await api.twin.deliver({ alarm: sampleAlarm() });
+    const recover = "recover: () => {}";
+    const modules = [
+      ["export const receiver = {};", "a module that exports receiver", ["--recover"]],
+      [`export const receiver = { ${recover} };`, "a module that exports receiver", ["--recover"]],
+      ['export const isCompleted = () => { throw new Error("canary"); };', "isCompleted of", []],
+      ["export const readAttempt = {};", "readAttempt of", []],
+    ] as const;
+    for (const [index, [code, message, option]] of modules.entries()) {
+      const module = file(`module-${String(index)}.mjs`);
+      writeFileSync(module, code);
+      const given = code.includes("readAttempt") ? argv.slice(0, 2) : argv;
+      const options = [...given, "--module", module, ...option, ...login];
+      const { code: exit, stderr } = await runCommand(["webhooks", "reconcile", url, ...options]);
+      expect({ exit, lines: stderr.trimEnd().split("\n").length }).toEqual({ exit: 2, lines: 1 });
+      expect(stderr).toContain(message);
+      expect(stderr).not.toContain("canary");
+    }
+  });
+});
+
 describe("the login", () => {
   test("is by a file of its fields, or by a token in a file, also in the legacy format", async () => {
     const { baseUrl, url, run } = await setUp();

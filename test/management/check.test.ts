@@ -222,5 +222,8 @@ describe("check", () => {
     const { client } = await desk.gateway({ webhooksEnabled: false });
     const { url } = await desk.receiver({ secret });
     expect(await codesOf({ client, url })).toEqual(["webhooks_not_available"]);
+    // A 404 may also come from a wrong address.
+    const { findings } = await checkWebhooks(client, { url });
+    expect(findings[0]?.fix).toContain("baseUrl");
   });
 });

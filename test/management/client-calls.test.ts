@@ -96,6 +96,11 @@ describe("a retry", () => {
     ["a conflict", { status: 409, json: { error: { code: "CONFLICT" } } }, 1],
     ["a 503 with a delay", { status: 503, headers: { "retry-after": "0" } }, 2],
     ["a 429 with a delay", { status: 429, headers: { "retry-after": "0" } }, 2],
+    [
+      "a throttling 409 of a gateway that calls it a conflict",
+      { status: 409, headers: { "retry-after": "0" }, json: { error: { code: "CONFLICT" } } },
+      2,
+    ],
     ["a throttling 409 with a delay", { status: 409, headers: { "retry-after": "0" } }, 2],
   ])("of a POST after %s: %#", async (_what, first, calls) => {
     const { client, seen } = scriptedClient([first, { status: 201, json: webhookRecord() }]);
@@ -114,6 +119,8 @@ describe("a retry", () => {
   test.each([
     ["Thu, 01 Jan 1970 00:00:00 GMT", 0],
     ["soon", undefined],
+    ["-1", undefined],
+    ["1.5", undefined],
   ])("reads the delay %j", async (delay, retryAfterMs) => {
     const answer = { status: 429, headers: { "retry-after": delay } };
     const { client } = scriptedClient([answer], { maxRetries: 0 });
@@ -192,6 +199,14 @@ describe("an update", () => {
       code: "update_not_applied",
       details: [{ field: "has_secret", issue: "is false" }],
     });
+  });
+
+  test("is applied when the gateway spells the URL in another way", async () => {
+    const { client } = scriptedClient(
+      answers({ has_secret: false }, { url: "https://partner.example/" }),
+    );
+    const updated = client.webhooks.update(7, { url: "https://PARTNER.example" });
+    expect((await updated).url).toBe("https://partner.example/");
   });
 
   test("fails if a field has another value afterwards", async () => {

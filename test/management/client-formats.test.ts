@@ -35,6 +35,23 @@ describe("a call", () => {
     expect(seen[0]?.headers.has("x-api-version")).toBe(false);
   });
 
+  test("that creates a webhook sends the default for a field that is undefined", async () => {
+    const { client, seen } = scriptedClient([{ json: webhookRecord() }]);
+    await client.webhooks.create({
+      ...{ title: "alarms", url: "https://partner.example/", type: "new_alarm" },
+      ...{ is_active: undefined, skip_ssl_verification: undefined },
+      enable_requests_history: undefined,
+    });
+    expect(seen[0]?.body).toMatchObject({
+      ...{ is_active: true, skip_ssl_verification: false, enable_requests_history: true },
+    });
+  });
+
+  test("of a single attempt keeps a field that is called data", async () => {
+    const { client } = scriptedClient([{ json: { id: 1, data: { body: "{}" } } }]);
+    expect(await client.attempts.get(7, 1)).toEqual({ id: 1, data: { body: "{}" } });
+  });
+
   test("names each of the seven routes", async () => {
     const { client, seen } = scriptedClient([
       ...[{ json: webhookRecord() }, { json: [] }, { json: webhookRecord() }],
@@ -109,9 +126,54 @@ describe("a list", () => {
     [{ data: [], next_page_url: "https://gateway.example/api/v1/webhooks?page=2" }],
     [{ data: [], meta: { current_page: 1, last_page: 2 } }],
     [{ data: [], links: { next: "/api/v1/webhooks?page=2" } }],
+    [{ data: [], links: { next: { href: "/api/v1/webhooks?page=2" } } }],
+    [{ data: [], meta: { total_pages: 2 } }],
+    [{ data: [], meta: { pagination: { total_pages: "2" } } }],
+    [{ data: [], pagination: { page: 1, pages: 2 } }],
+    [{ data: [1], meta: { total: 2 } }],
+    [{ data: [], hasMore: true }],
+    [{ data: [], next_page: 2 }],
+    [{ data: [], next_page_token: "abc" }],
   ])("that names a next page is an error, since none is documented: %j", async (json) => {
     const { client } = scriptedClient([{ json }]);
     expect((await failure(client.webhooks.list())).code).toBe("incomplete_list");
+  });
+
+  test("whose header links a next page is an error, and one without is complete", async () => {
+    const link = (value: string) => scriptedClient([{ json: [], headers: { link: value } }]).client;
+    for (const value of ['</a>; rel="last", </b>; rel="next"', "</b>; rel=next"]) {
+      expect((await failure(link(value).webhooks.list())).code).toBe("incomplete_list");
+    }
+    expect(await link('</next>; rel="prev"; title="next"').webhooks.list()).toEqual([]);
+    const meta = { current_page: 1, last_page: 1, total_pages: 1, total: 1, next_page_url: null };
+    const { client } = scriptedClient([
+      { json: { data: [webhookRecord()], meta, hasMore: false } },
+    ]);
+    expect(await client.webhooks.list()).toHaveLength(1);
+  });
+
+  test("may have more items than a call can have arguments", async () => {
+    const { client } = scriptedClient([{ json: Array.from({ length: 200_000 }, () => 0) }]);
+    expect(await client.attempts.list(7)).toHaveLength(200_000);
+  });
+
+  test.each([[null], [undefined], [""]])(
+    "ends with nextPage that returns %j, after a query of the same path",
+    async (end) => {
+      const next: (string | null | undefined)[] = ["?page=2", end];
+      const { client, seen } = scriptedClient([{ json: [] }], { nextPage: () => next.shift() });
+      expect(await client.attempts.list(7)).toEqual([]);
+      expect(seen.map(({ path }) => path)).toEqual([
+        ...["/api/v1/webhook/7/requests", "/api/v1/webhook/7/requests?page=2"],
+      ]);
+    },
+  );
+
+  test("is read page by page with nextPage, also from a header", async () => {
+    const nextPage = (_body: unknown, headers: Headers) => headers.get("x-next");
+    const pages = [{ json: [1], headers: { "x-next": "?page=2" } }, { json: [2] }];
+    const { client } = scriptedClient(pages, { nextPage });
+    expect(await client.attempts.list(7)).toEqual([1, 2]);
   });
 
   test("is read page by page with nextPage, and only from the gateway", async () => {

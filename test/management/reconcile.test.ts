@@ -10,7 +10,11 @@ import {
 import { createVirtualClock, sampleAlarm } from "../../src/testing/index.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { Desk } from "../support/management/desk.js";
-import { scriptedClient, webhookRecord } from "../support/management/scripted-gateway.js";
+import {
+  scriptedClient,
+  webhookRecord,
+  type ScriptedAnswer,
+} from "../support/management/scripted-gateway.js";
 
 const desk = new Desk();
 afterEach(() => desk.close());
@@ -163,7 +167,94 @@ describe("reconcile", () => {
     expect(report.recovered).toHaveLength(1);
   });
 
+  test("rejects with not_found if no webhook has the URL", async () => {
+    const url = "https://partner.example/webhooks/";
+    await expect(reconcileRecords([], { url })).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("keeps a delivery that no handler took", async () => {
+    const recover = () =>
+      Promise.resolve({ status: 200, headers: {}, body: "", outcome: "unhandled" } as const);
+    const report = await reconcileRecords([attempt("lost", 403)], { recover });
+    expect(report.missing).toMatchObject([{ deliveryId: "lost", recovered: "unhandled" }]);
+    expect(report.recovered).toEqual([]);
+  });
+
+  /** Two lost deliveries without a body in the list: the first single attempt is answered by `first`. */
+  function reconcileSingles(first: ScriptedAnswer) {
+    const bare = { ...attempt("lost-1", 403), body: null };
+    const { client } = scriptedClient(
+      [
+        { json: [webhookRecord()] },
+        {
+          json: [
+            { ...bare, id: 1 },
+            { ...bare, delivery_id: "lost-2", id: 2 },
+          ],
+        },
+        ...[first, { json: attempt("lost-2", 403) }],
+      ],
+      { maxRetries: 0 },
+    );
+    return reconcileDeliveries(client, {
+      since,
+      readAttempt: (record) => {
+        if ((record as { isBad?: boolean }).isBad === true) throw new TypeError("bad");
+        return attemptReader({ ...paths, attemptId: "id" })(record);
+      },
+      recover: () => Promise.resolve({ status: 200, headers: {}, body: "", outcome: "handled" }),
+    });
+  }
+
+  test.each([[{ status: 404 }], [{ json: { isBad: true } }], [{ json: {} }], [{ text: "<" }]])(
+    "recovers what follows a single attempt that cannot be read: %j",
+    async (first) => {
+      const report = await reconcileSingles(first);
+      expect(report.missing).toMatchObject([{ deliveryId: "lost-1", hasBody: false }]);
+      expect(report.recovered.map(({ deliveryId }) => deliveryId)).toEqual(["lost-2"]);
+      expect(report.unreadBodies).toBe(1);
+    },
+  );
+
   test.each([
+    ["unauthorized", { status: 401 }],
+    ["network", new TypeError("fetch failed")],
+  ])("ends at a single attempt with %s", async (code, first) => {
+    await expect(reconcileSingles(first)).rejects.toMatchObject({ code });
+  });
+
+  test("that is aborted between two deliveries rejects with aborted", async () => {
+    const abort = new AbortController();
+    const isCompleted = () => {
+      abort.abort();
+      return true;
+    };
+    const work = reconcileRecords([attempt("a", 403), attempt("b", 403)], {
+      ...{ isCompleted, signal: abort.signal },
+    });
+    await expect(work).rejects.toMatchObject({ name: "ManagementError", code: "aborted" });
+  });
+
+  test("counts a time that cannot be as unreadable", async () => {
+    const at = (value: unknown) => () => ({ deliveryId: "a", status: 403, at: value });
+    for (const value of [new Date(Number.NaN), undefined, new Date("2026-10-10T12:00:01Z")]) {
+      const report = await reconcileRecords([{}], { readAttempt: at(value) });
+      expect(report).toMatchObject({ missing: [], unreadable: 1 });
+    }
+    const inMilliseconds = { ...attempt("a", 503), created_at: Date.parse("2026-10-09T11:00:00Z") };
+    expect(await reconcileRecords([inMilliseconds])).toMatchObject({ missing: [], unreadable: 1 });
+    expect(await reconcileRecords([{}], { readAttempt: () => null })).toMatchObject({
+      unreadable: 1,
+    });
+  });
+
+  test("has a metric for webhooks without history", async () => {
+    const report = await reconcileRecords([], {}, { enable_requests_history: 0 });
+    expect(reconcileMetrics(report)).toContain("_webhooks_without_history 1\n");
+  });
+
+  test.each([
+    [{ since: new Date("2026-10-09T12:00:01Z") }],
     [{ since: "2026" }],
     [{ since: new Date(Number.NaN) }],
     [{ readAttempt: {} }],
@@ -198,7 +289,12 @@ describe("attemptReader", () => {
     ["text"],
     [{}],
     [{ d: "a b", s: 1, t: 0 }],
-    [{ d: "a", s: 1, t: "soon" }],
+    [{ d: "a", s: 200, t: "soon" }],
+    [{ d: "a", s: 200, t: 1e15 }],
+    [{ d: "a", s: "200 OK", t: 0 }],
+    [{ d: "a", s: "ok", t: 0 }],
+    [{ d: "a", s: 42, t: 0 }],
+    [{ d: "a", s: true, t: 0 }],
     [[]],
   ])("cannot read %j", (record) => {
     expect(attemptReader({ deliveryId: "d", status: "s", at: "t" })(record)).toBeUndefined();

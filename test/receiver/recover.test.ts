@@ -112,6 +112,7 @@ describe("recover", () => {
   test("does not reject when the clock fails", async () => {
     for (const now of [
       () => Number.NaN,
+      () => 1n as unknown as number,
       () => {
         throw new Error("no clock");
       },

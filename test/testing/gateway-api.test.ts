@@ -87,6 +87,7 @@ describe("the two formats", () => {
     expect(missing.json).toEqual({ errors: ["The webhook was not found."] });
     const refused = await api.fetch(`${baseUrl}/api/v1/webhooks`);
     expect(await refused.json()).toEqual({ error: "Unauthenticated." });
+    await expect(api.fetch("/api/v1/webhooks")).rejects.toThrow(TypeError);
   });
 
   test.each([

@@ -65,16 +65,19 @@ export const reconcile = createCommand({
     const { fields, completed, module: file, recover, json, prometheus } = values;
     if (json && prometheus) throw new UsageError("--json and --prometheus exclude each other");
     const user = file === undefined ? {} : await moduleIn(file);
-    if (recover && user.receiver === undefined) {
+    if (recover && !isReceiver(user.receiver)) {
       throw new UsageError("--recover needs --module with a module that exports receiver");
     }
     const readAttempt = fields === undefined ? user.readAttempt : readerOf(fields);
     if (readAttempt === undefined) throw noFields();
+    if (typeof readAttempt !== "function") {
+      throw new UsageError("readAttempt of --module must be a function");
+    }
     const known = completed === undefined ? undefined : await idsIn(io, completed);
     const client = await connectToGateway(io, values);
     const report = await reconcileDeliveries(client, {
       ...{ url: url.href, since, readAttempt, signal: io.signal },
-      isCompleted: async (id) => known?.has(id) === true || (await user.isCompleted?.(id)) === true,
+      isCompleted: async (id) => known?.has(id) === true || (await isCompletedBy(user, id)),
       recover: recover ? user.receiver?.recover : undefined,
     });
     // What a handler started may not be over yet.
@@ -103,6 +106,21 @@ async function moduleIn(file: string): Promise<UserModule> {
   }
 }
 
+function isReceiver(given: unknown): boolean {
+  const { recover, drain } = Object(given) as Record<string, unknown>;
+  return typeof recover === "function" && typeof drain === "function";
+}
+
+/** An error of the module is no bug of this program. Its message is not shown: it may hold a password of the store. */
+async function isCompletedBy({ isCompleted }: UserModule, id: string): Promise<boolean> {
+  try {
+    return (await isCompleted?.(id)) === true;
+  } catch (error) {
+    const { code, name } = Object(error) as { code?: unknown; name?: unknown };
+    throw new UsageError(`isCompleted of --module failed: ${fileReason({ code: code ?? name })}`);
+  }
+}
+
 async function idsIn(io: CommandIo, path: string): Promise<ReadonlySet<string>> {
   const text = new TextDecoder().decode(await readInput(io, path));
   return new Set(text.split(/\s+/).filter((id) => id !== ""));
@@ -114,11 +132,14 @@ function sinceOf(given: string | undefined): Date {
   if (unit !== undefined) {
     return new Date(Date.now() - Number(count) * units[unit as keyof typeof units]);
   }
+  let since: Date;
   try {
-    return parseGatewayTime(given ?? "");
+    since = parseGatewayTime(given ?? "");
   } catch {
     throw new UsageError("--since must be 90m, 24h, 7d or a date such as 2026-10-09T00:00:00Z");
   }
+  if (since.getTime() > Date.now()) throw new UsageError("--since must not be in the future");
+  return since;
 }
 
 function hasPassed({ missing, unreadable, withoutHistory }: ReconcileReport): boolean {
@@ -131,7 +152,7 @@ function idsOf({ withoutHistory }: ReconcileReport): readonly string[] {
 }
 
 function describe({ out }: CommandIo, report: ReconcileReport, passed: boolean): void {
-  const { missing, recovered, completed, attempts, unreadable } = report;
+  const { missing, recovered, completed, attempts, unreadable, unreadBodies } = report;
   const rows = [...missing, ...recovered];
   if (rows.length > 0) {
     const columns = [
@@ -148,6 +169,7 @@ function describe({ out }: CommandIo, report: ReconcileReport, passed: boolean):
     `${completed} handled before`,
     `${attempts} attempts read`,
     ...(unreadable === 0 ? [] : [`${unreadable} attempts cannot be read: correct --fields`]),
+    ...(unreadBodies === 0 ? [] : [`${unreadBodies} bodies cannot be read`]),
     ...idsOf(report).map((id) => `webhook ${printableLine(id)} stores no history`),
   ];
   writeResult(out, passed, parts.join(", "));

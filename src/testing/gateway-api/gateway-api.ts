@@ -14,7 +14,8 @@ import { WebhookTable } from "./webhook-table.js";
 
 /** The gateway's webhook routes and its CRM login, wired to a twin that delivers to the webhooks created there. */
 export interface GatewayApi {
-  /** Answers a request. Give it to `createManagementClient` as `fetch`, or mount it on a server. Never rejects. */
+  /** Answers a request. Give it to `createManagementClient` as `fetch`, or mount it on a server. Rejects only for what
+   * is no request, such as a URL without a host. */
   readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
   /** Serves the routes over HTTP. Rejects if the port is not free. */
   readonly listen: (address?: ApiAddress) => Promise<ListeningApi>;
@@ -49,7 +50,7 @@ export function createGatewayApi(options: GatewayApiOptions = {}): GatewayApi {
   const twin = startTwin({ ...settings.twin, isSingle: false, webhooks: active });
   const routes = new ApiRoutes(settings, table);
   const servers = new Set<ListeningApi>();
-  const fetch: GatewayApi["fetch"] = (input, init) => routes.answer(new Request(input, init));
+  const fetch: GatewayApi["fetch"] = async (input, init) => routes.answer(new Request(input, init));
   return {
     fetch,
     async listen(address) {
