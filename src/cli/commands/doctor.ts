@@ -89,7 +89,7 @@ async function examine(
   const { url, types, secret, connection, cases } = plan;
   const obstacle = await untilAborted(
     io.signal,
-    findObstacle(url, { ...connection, secret, types }),
+    findObstacle(url, { ...connection, secret, types, handled: values.handled }),
   );
   if (obstacle !== undefined) return stopBefore(io, values, url, obstacle, junit);
 
