@@ -170,6 +170,50 @@ test("--json has the finding, and a path that is wrong for one type only is left
   expect(oneType.stdout).toContain("✓ a genuine alarm is acknowledged");
 });
 
+test("an endpoint that ends midway is one finding of doctor, and the cases after it are not judged", async () => {
+  const junit = path.join(folder, "stopped.xml");
+  for (const format of [[], ["--json"]]) {
+    const endpoint = await receivingEndpoint();
+    const front = http.createServer((req, res) => {
+      count += 1;
+      if (count === 12) {
+        front.close();
+        front.closeAllConnections();
+        return;
+      }
+      const headers = { ...req.headers, connection: "close" };
+      const on = http.request(endpoint.url, { method: req.method, headers }, (answer) => {
+        res.writeHead(answer.statusCode ?? 500);
+        answer.pipe(res);
+      });
+      on.on("error", () => res.destroy());
+      req.pipe(on);
+    });
+    let count = 0;
+    const { port } = await listen(front);
+    closing.push(endpoint.close);
+    const url = `http://127.0.0.1:${String(port)}/hook`;
+    const argv = ["doctor", url, "--require-judged", "--junit", junit, ...format];
+    const { code, stdout } = await runCommand(argv);
+    expect(code).toBe(1);
+    const xml = readFileSync(junit, "utf8");
+    expect(xml).toMatch(/failures="1" errors="0"/);
+    expect(xml).toContain('classname="must.preflight" name="stopped:');
+    if (format.length === 0) {
+      expect(stdout.match(/✗ the endpoint stopped answering during/g)).toHaveLength(1);
+      expect(stdout).toContain("  This case and those after it are not judged.");
+      expect(stdout).toMatch(/✗ \d+ passed, \d+ not judged\n$/);
+      expect(stdout).not.toContain("HMAC");
+    } else {
+      const report = JSON.parse(stdout) as { cases: { id: string; result: string }[] };
+      expect(report).toMatchObject({ obstacle: { code: "stopped" }, notProven: [], passed: false });
+      expect(report.cases.some(({ result }) => result === "failed")).toBe(false);
+      expect(report.cases.at(-1)?.result).toBe("not_judged");
+      expect(report.cases[0]?.result).toBe("passed");
+    }
+  }
+});
+
 test("--junit writes a file however the run ends", async () => {
   const junit = path.join(folder, "always.xml");
   const written = (): string => readFileSync(junit, "utf8");

@@ -12,7 +12,7 @@ import { printableLine } from "../terminal/printable.js";
 /** Why no case can tell anything about the endpoint. */
 export interface Obstacle {
   readonly code:
-    "unreachable" | "no_answer" | "tls" | "wrong_path" | "redirect" | "proxy" | "probe";
+    "unreachable" | "no_answer" | "tls" | "wrong_path" | "redirect" | "proxy" | "probe" | "stopped";
   /** What was found, in one line. */
   readonly message: string;
   /** What to change. */
