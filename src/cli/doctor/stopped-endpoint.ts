@@ -1,9 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type {
-  ConformanceCase,
-  ConformanceExchange,
+import {
+  ConformanceFailure,
+  type ConformanceCase,
+  type ConformanceExchange,
 } from "../../testing/conformance/conformance-case.js";
-import { ConformanceFailure } from "../../testing/conformance/conformance-case.js";
 import type { SenderOptions } from "../../testing/sending/target.js";
 import { shownUrl } from "../options/target-url.js";
 import { connectionFault } from "../send/connection.js";
@@ -36,15 +36,13 @@ export function watchEndpoint(
 
   const run = async (one: ConformanceCase): ReturnType<ConformanceCase["run"]> => {
     if (obstacle !== undefined) return notJudged(obstacle.message, []);
-    let failure: ConformanceFailure | undefined;
     const end = await one.run().catch((error: unknown) => {
-      if (!(error instanceof ConformanceFailure)) throw error;
-      failure = error;
-      return undefined;
+      if (error instanceof ConformanceFailure) return error;
+      throw error;
     });
-    const exchanges = end?.exchanges ?? failure?.exchanges ?? [];
-    const isSuspect =
-      end?.result !== "passed" || exchanges.some(({ received }) => "error" in received);
+    const { exchanges } = end;
+    const isPassed = !(end instanceof ConformanceFailure) && end.result === "passed";
+    const isSuspect = !isPassed || exchanges.some(({ received }) => "error" in received);
     if (isSuspect && (await isRefused(url, connection, signal))) {
       obstacle = {
         code: "stopped",
@@ -53,7 +51,7 @@ export function watchEndpoint(
       };
       return notJudged(obstacle.message, exchanges);
     }
-    if (end === undefined) throw failure as ConformanceFailure;
+    if (end instanceof ConformanceFailure) throw end;
     return end;
   };
 
