@@ -43,6 +43,47 @@ export function pagesOf(given: string): readonly ExplainPage[] {
   return [...outcomes.map(pageOfOutcome), ...errors.map(pageOfError)];
 }
 
+/** The outcomes that answer one status. */
+export interface StatusPage {
+  readonly status: number;
+  readonly outcomes: readonly {
+    readonly name: string;
+    /** What it means, and when it answers this status. */
+    readonly meaning: string;
+  }[];
+}
+
+/** The outcomes that answer a status, such as "409". Undefined for another text and for a status that none answers. */
+export function statusPageOf(given: string): StatusPage | undefined {
+  const outcomes = (Object.keys(OUTCOMES) as Outcome[]).flatMap((name) => {
+    const { status, rejectStatus, message } = ruleOf(name);
+    if (String(status) === given) return [{ name, meaning: message }];
+    if (String(rejectStatus) !== given) return [];
+    return [{ name, meaning: `${message} With unverifiable: "reject" only.` }];
+  });
+  return outcomes.length === 0 ? undefined : { status: Number(given), outcomes };
+}
+
+/** Shows the outcomes of a status. */
+export function describeStatus(output: Output, { status, outcomes }: StatusPage): void {
+  const { style, columns } = output;
+  const nameWidth = Math.max(...outcomes.map(({ name }) => name.length)) + 2;
+  const width = Math.max(Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - nameWidth - 2, 20);
+  const lines = [
+    `A receiver of this library answers ${style("bold", String(status))} to:`,
+    ...outcomes.flatMap(({ name, meaning }) =>
+      wrap(meaning, width).map((line, at) => {
+        const head = (at === 0 ? name : "").padEnd(nameWidth);
+        return `  ${style("bold", head)}${line}`;
+      }),
+    ),
+    "",
+    "The answer and the log name the outcome. To find out more:",
+    `  ${style("cyan", "explain <outcome>")}`,
+  ];
+  output.write(`${lines.join("\n")}\n`);
+}
+
 function pageOfOutcome(outcome: Outcome): ExplainPage {
   const { status, rejectStatus, message } = ruleOf(outcome);
   const rejected =

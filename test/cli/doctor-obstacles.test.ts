@@ -120,7 +120,41 @@ test("a self-signed certificate is one finding of doctor, which names --insecure
 
 test("https to a port without TLS is one finding of doctor, which names http://", async () => {
   const url = (await answering(200)).replace("http", "https");
-  expect(await obstacle(url)).toMatch(/does not speak TLS: .* Begin the URL with http:\/\//);
+  const said = await obstacle(url);
+  expect(said).toMatch(/^✗ 127\.0\.0\.1:\d+ does not speak TLS Begin the URL with http:\/\//);
+  // Nothing of OpenSSL's own text.
+  expect(said).not.toMatch(/EPROTO|SSL routines|\\n/);
+});
+
+test.each([404, 405, 500])("--handled that answers %i is one finding of doctor", async (status) => {
+  const { url, close } = await receivingEndpoint();
+  closing.push(close);
+  const probe = await answering(status);
+  const said = await obstacle(url, "--handled", `${probe}/{id}`);
+  expect(said).toContain(
+    `✗ --handled answered ${String(status)}; expected 200 with a whole number`,
+  );
+  expect(said).toContain("Correct the URL of --handled");
+});
+
+test("--handled that nobody answers is one finding of doctor", async () => {
+  const { url, close } = await receivingEndpoint();
+  closing.push(close);
+  const said = await obstacle(url, "--handled", `${await silentUrl()}/{id}`);
+  expect(said).toMatch(/--handled got no answer: .*ECONNREFUSED/);
+});
+
+test("--handled that answers 0, as behind a queue, and one behind a receiver without handlers, are left to the cases", async () => {
+  const { url, close } = await receivingEndpoint();
+  const count = await answeringEndpoint({ status: 200, body: "0" });
+  const unhandled = await answeringEndpoint({ status: 200, body: '{"outcome":"unhandled"}' });
+  closing.push(close, count.close, unhandled.close);
+  const only = ["--only", "no_server_errors"];
+  const queued = await runCommand(["doctor", url, ...only, "--handled", `${count.url}/{id}`]);
+  expect(queued.code).toBe(0);
+  const missing = await answering(404);
+  const argv = ["doctor", unhandled.url, ...only, "--handled", `${missing}/{id}`];
+  expect((await runCommand(argv)).stderr).toContain("1 case with made-up deliveries");
 });
 
 test("--json has the finding, and a path that is wrong for one type only is left to the cases", async () => {
@@ -134,6 +168,50 @@ test("--json has the finding, and a path that is wrong for one type only is left
   closing.push(close);
   const oneType = await runCommand(["doctor", url, "--only", "alarm"]);
   expect(oneType.stdout).toContain("✓ a genuine alarm is acknowledged");
+});
+
+test("an endpoint that ends midway is one finding of doctor, and the cases after it are not judged", async () => {
+  const junit = path.join(folder, "stopped.xml");
+  for (const format of [[], ["--json"]]) {
+    const endpoint = await receivingEndpoint();
+    const front = http.createServer((req, res) => {
+      count += 1;
+      if (count === 12) {
+        front.close();
+        front.closeAllConnections();
+        return;
+      }
+      const headers = { ...req.headers, connection: "close" };
+      const on = http.request(endpoint.url, { method: req.method, headers }, (answer) => {
+        res.writeHead(answer.statusCode ?? 500);
+        answer.pipe(res);
+      });
+      on.on("error", () => res.destroy());
+      req.pipe(on);
+    });
+    let count = 0;
+    const { port } = await listen(front);
+    closing.push(endpoint.close);
+    const url = `http://127.0.0.1:${String(port)}/hook`;
+    const argv = ["doctor", url, "--require-judged", "--junit", junit, ...format];
+    const { code, stdout } = await runCommand(argv);
+    expect(code).toBe(1);
+    const xml = readFileSync(junit, "utf8");
+    expect(xml).toMatch(/failures="1" errors="0"/);
+    expect(xml).toContain('classname="must.preflight" name="stopped:');
+    if (format.length === 0) {
+      expect(stdout.match(/✗ the endpoint stopped answering during/g)).toHaveLength(1);
+      expect(stdout).toContain("  This case and those after it are not judged.");
+      expect(stdout).toMatch(/✗ \d+ passed, \d+ not judged\n$/);
+      expect(stdout).not.toContain("HMAC");
+    } else {
+      const report = JSON.parse(stdout) as { cases: { id: string; result: string }[] };
+      expect(report).toMatchObject({ obstacle: { code: "stopped" }, notProven: [], passed: false });
+      expect(report.cases.some(({ result }) => result === "failed")).toBe(false);
+      expect(report.cases.at(-1)?.result).toBe("not_judged");
+      expect(report.cases[0]?.result).toBe("passed");
+    }
+  }
 });
 
 test("--junit writes a file however the run ends", async () => {

@@ -161,11 +161,15 @@ test("doctor shortens a signature so that it cannot be used", async () => {
   expect(short.stdout).toMatch(/X-Webhook-Signature:\s+v1=[0-9a-f]{8};/);
 });
 
-test("a --handled probe without a number fails the cases that use it", async () => {
+test("a --handled probe without a number stops the run", async () => {
   const { url } = await receiver();
-  const { cases } = await doctorJson(url, "--handled", `${url}?id={id}`, "--only", "alarm");
-  expect(cases).toMatchObject([{ result: "failed" }]);
-  expect(cases[0]?.reason).toContain("--handled answered 200; expected 200 with a whole number");
+  const argv = ["doctor", url, "--json", "--handled", `${url}?id={id}`];
+  const { code, stdout } = await runCommand(argv);
+  expect(code).toBe(1);
+  const { obstacle, cases } = JSON.parse(stdout) as { obstacle: object; cases: unknown[] };
+  expect(cases).toEqual([]);
+  expect(obstacle).toMatchObject({ code: "probe" });
+  expect(JSON.stringify(obstacle)).toContain("--handled answered 200; expected");
 });
 
 test("Ctrl-C in doctor shows the cases that have run", async () => {

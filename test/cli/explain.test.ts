@@ -172,6 +172,24 @@ test("explain knows every outcome and every error code", async () => {
   }
 });
 
+test("explain lists the outcomes that answer a status", async () => {
+  const env = { GATEWAY_WEBHOOK_SECRET: "" };
+  const { code, stdout } = await runCommand(["explain", "409"], { env });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^A receiver of this library answers 409 to:\n/);
+  expect(stdout).toMatch(/\n {2}in_flight +The delivery is being handled right now\.\n/);
+  expect(stdout).toMatch(/\n {2}signature_mismatch +No configured secret/);
+  const { stdout: json } = await runCommand(["explain", "401", "--json"], { env });
+  const { status, outcomes } = JSON.parse(json) as {
+    status: number;
+    outcomes: { name: string; meaning: string }[];
+  };
+  expect(status).toBe(401);
+  expect(outcomes.map(({ name }) => name)).toEqual(["unsigned", "signature_mismatch", "stale"]);
+  expect(outcomes[0]?.meaning).toContain('With unverifiable: "reject" only.');
+  expect((await runCommand(["explain", "418"], { env })).stderr).toContain("no such file");
+});
+
 test("explain says that a misspelt name is no file, and which one is similar", async () => {
   const env = { GATEWAY_WEBHOOK_SECRET: "" };
   const { code, stderr } = await runCommand(["explain", "signature_mismach"], { env });

@@ -1,5 +1,7 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
+import https from "node:https";
+import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
@@ -9,7 +11,7 @@ import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
-import { listen } from "../support/servers.js";
+import { listen, testCertificate } from "../support/servers.js";
 
 const OTHER_SECRET = "whsec_other_0123456789abcdef";
 let folder: string;
@@ -142,11 +144,55 @@ test("replay does not accuse another receiver that has odd deliveries sent again
 });
 
 test("a fixture without an answer is a failure, also one without an expectation", async () => {
-  const argv = ["replay", path.join(folder, "unjudged.json"), "--to", await silentUrl()];
-  const { code, stdout } = await runCommand(argv);
+  // It takes connections and closes them at the request.
+  const server = net.createServer((socket) => {
+    socket.on("error", () => undefined).once("data", () => socket.destroy());
+  });
+  const { port, close } = await listen(server);
+  closing.push(close);
+  const url = `http://127.0.0.1:${String(port)}/`;
+  const { code, stdout } = await runCommand([
+    "replay",
+    path.join(folder, "unjudged.json"),
+    "--to",
+    url,
+  ]);
   expect(code).toBe(1);
   expect(stdout).toMatch(/unjudged +– {2}no answer/);
-  expect(stdout).toMatch(/1 without an answer \(.*ECONNREFUSED/);
+  expect(stdout).toMatch(/1 without an answer \(/);
+});
+
+test("nobody at the URL, https to a port without TLS, and an untrusted certificate are one finding of replay", async () => {
+  const silent = await silentUrl();
+  const plain = (await receiver()).url.replace("http", "https");
+  const server = https.createServer(testCertificate(), (req, res) => {
+    req.resume().on("end", () => res.writeHead(409).end());
+  });
+  const { port, close } = await listen(server);
+  closing.push(() => {
+    server.closeAllConnections();
+    return close();
+  });
+  const untrusted = `https://127.0.0.1:${String(port)}/hook`;
+  for (const [url, said] of [
+    [silent, /^✗ no connection to http:.*ECONNREFUSED.* Start the endpoint/],
+    [plain, /^✗ 127\.0\.0\.1:\d+ does not speak TLS Begin the URL with http:\/\//],
+    [untrusted, /^✗ the certificate of 127\.0\.0\.1:\d+ is not trusted.*--insecure/],
+  ] as const) {
+    const { code, stdout } = await runCommand(["replay", fixturesFolder, "--to", url]);
+    expect(code).toBe(1);
+    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(said);
+    expect(stdout).toMatch(/ {2}No fixture was sent\.\n$/);
+    expect(stdout).not.toContain("EPROTO");
+  }
+  const argv = ["replay", folder, "--to", untrusted, "--insecure", "--json"];
+  expect(JSON.parse((await runCommand(argv)).stdout)).not.toHaveProperty("obstacle");
+  const { stdout } = await runCommand(["replay", folder, "--to", silent, "--json"]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    obstacle: { code: "unreachable" },
+    results: [],
+    passed: false,
+  });
 });
 
 test("--fixture-secret names another secret of the fixtures", async () => {

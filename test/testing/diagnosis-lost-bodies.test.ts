@@ -63,6 +63,22 @@ describe("lost bodies", () => {
     },
   );
 
+  test.each([
+    ["shorter", ALARM_BODY.replace("https://shop.example/å", "***")],
+    ["longer", ALARM_BODY.replace("https://shop.example/å", "[this address is masked in the log]")],
+  ])("a whole JSON body that is %s than Content-Length was rewritten", async (way, masked) => {
+    const change = { "Content-Length": String(BYTES.length) };
+    const { findings } = await diagnose({}, { body: masked, change });
+    expect(findings.map(({ code }) => code)).toEqual(["body_rewritten", "unexplained"]);
+    expect(findings[0]).toMatchObject({
+      certainty: "possible",
+      capturedBytes: Buffer.byteLength(masked),
+      expectedBytes: BYTES.length,
+    });
+    expect(findings[0]?.message).toMatch(`bytes ${way} than`);
+    expect(findings[0]?.message).toContain("rewritten after it was signed");
+  });
+
   test("a body as long as Content-Length says points to a wrong secret", async () => {
     const change = { "Content-Length": String(BYTES.length) };
     const { findings } = await diagnose({ secret: "whsec_unknown" }, { change });

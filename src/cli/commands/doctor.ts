@@ -23,6 +23,7 @@ import {
 import { describeCases, describeRepeatedTimestamp } from "../doctor/doctor-report.js";
 import { droppedIn } from "../doctor/dropped-deliveries.js";
 import { countTrusting, unprovenIn } from "../doctor/not-proven.js";
+import { watchEndpoint } from "../doctor/stopped-endpoint.js";
 import { findObstacle, type Obstacle } from "../doctor/preflight.js";
 import { probeRepeatedTimestamp } from "../doctor/repeated-timestamp.js";
 import { EXIT, untilAborted } from "../exit.js";
@@ -89,7 +90,7 @@ async function examine(
   const { url, types, secret, connection, cases } = plan;
   const obstacle = await untilAborted(
     io.signal,
-    findObstacle(url, { ...connection, secret, types }),
+    findObstacle(url, { ...connection, secret, types, handled: values.handled }),
   );
   if (obstacle !== undefined) return stopBefore(io, values, url, obstacle, junit);
 
@@ -98,14 +99,16 @@ async function examine(
   );
   const ends: ConformanceCaseReport[] = [];
   const bar = createProgressBar(io.err, cases.length);
+  const watched = watchEndpoint(url, cases, connection, io.signal);
   try {
     const onResult = (result: ConformanceCaseReport): void => {
       const end = inCliTerms(result);
       ends.push(end);
-      junit.addCase(end, isFailure(end, values));
+      // The end of the endpoint is one finding, and not one for each case that is left.
+      junit.addCase(end, watched.stopped() === undefined && isFailure(end, values));
       bar.advance(end.title);
     };
-    await untilAborted(io.signal, runConformance(cases, { onResult, signal: io.signal }));
+    await untilAborted(io.signal, runConformance(watched.cases, { onResult, signal: io.signal }));
   } finally {
     bar.end();
     await plan.restoreHandler();
@@ -115,8 +118,10 @@ async function examine(
       describeCases(io.out, shown);
     }
   }
-  const passed = !ends.some((end) => isFailure(end, values));
-  await reportOn(io, values, plan, ends, passed);
+  const stopped = watched.stopped();
+  if (stopped !== undefined) junit.addObstacle(stopped);
+  const passed = stopped === undefined && !ends.some((end) => isFailure(end, values));
+  await reportOn(io, values, plan, { ends, passed, stopped });
   return passed ? EXIT.passed : EXIT.failed;
 }
 
@@ -134,22 +139,31 @@ function stopBefore(
   return EXIT.failed;
 }
 
+/** How the cases of a run ended. */
+interface Run {
+  readonly ends: readonly ConformanceCaseReport[];
+  readonly passed: boolean;
+  /** Why the run ended before its end. */
+  readonly stopped: Obstacle | undefined;
+}
+
 async function reportOn(
   { out, signal }: CommandIo,
   { json, only, group }: DoctorValues,
   { url, types: [type = "new_alarm"], connection, secret }: DoctorPlan,
-  ends: readonly ConformanceCaseReport[],
-  passed: boolean,
+  { ends, passed, stopped }: Run,
 ): Promise<void> {
   // With --only and --group the report shows nothing but those cases.
   const repeated =
-    only.length + group.length > 0
+    only.length + group.length > 0 || stopped !== undefined
       ? undefined
       : await probeRepeatedTimestamp(url, { ...connection, secret, type, signal });
-  const [causes, dropped, unproven] = [causesOf(ends), droppedIn(ends), unprovenIn(ends)];
+  const [causes, dropped] = [causesOf(ends), droppedIn(ends)];
+  const unproven = stopped === undefined ? unprovenIn(ends) : [];
   if (json) {
     writeJson(out, {
       url: shownUrl(url),
+      ...(stopped === undefined ? {} : { obstacle: stopped }),
       cases: ends.map(caseJson),
       repeatedTimestamp: repeated,
       changeFirst: causes.map(({ change, ends: own }) => ({
@@ -165,6 +179,11 @@ async function reportOn(
   if (repeated !== undefined) describeRepeatedTimestamp(out, repeated);
   describeDropped(out, dropped);
   describeCauses(out, causes);
+  if (stopped !== undefined) {
+    describeObstacle(out, stopped, "This case and those after it are not judged.");
+    out.write("\n");
+  }
   describeSummary(out, ends, passed);
+  if (stopped !== undefined) return;
   describeUnproven(out, unproven, countTrusting(ends));
 }

@@ -4,7 +4,13 @@ import { diagnoseSignature } from "../../testing/diagnosis/diagnose-signature.js
 import { createCommand } from "../command.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { EXIT, UsageError } from "../exit.js";
-import { describePages, EXPLAINED_NAMES, pagesOf } from "../explain-page.js";
+import {
+  describePages,
+  describeStatus,
+  EXPLAINED_NAMES,
+  pagesOf,
+  statusPageOf,
+} from "../explain-page.js";
 import { describeDiagnosis } from "../explain-report.js";
 import { hintOf } from "../options/nearest-name.js";
 import { JSON_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
@@ -22,7 +28,7 @@ export const explain = createCommand({
     "Reads a captured request from a file or from standard input: raw HTTP, with or without the request line; the output of curl -v; a curl command; a fixture; HAR; an event of AWS API Gateway; JSON of ngrok or webhook.site; or CGI variables. With --body the file holds only the head.",
     "Undoes the known mistakes with secrets, headers and bodies until a secret gives this signature. The output holds no secret, no signature and nothing of the body.",
     "Exits 0 when a receiver with this secret accepts the request as authentic and fresh, 1 otherwise.",
-    "With the name of an outcome, an error code or an error class it prints what the documents say about it, and needs no secret. A file of the same name is read as ./name.",
+    "With the name of an outcome, an error code or an error class it prints what the documents say about it, and needs no secret. With an HTTP status it lists the outcomes that answer it. A file of the same name is read as ./name.",
   ],
   options: {
     body: {
@@ -48,6 +54,7 @@ export const explain = createCommand({
     { does: "A request from a log", command: "explain request.txt --secret-file secret.txt" },
     { does: "A recorded fixture", command: "explain recorded/alarm.json" },
     { does: "An outcome in the log", command: "explain signature_mismatch" },
+    { does: "A status in the gateway's history", command: "explain 409" },
     {
       does: "Headers and body in two files, at the time of the capture",
       command: "explain headers.txt --body body.json --now 2026-07-08T10:00:06Z",
@@ -58,6 +65,12 @@ export const explain = createCommand({
     if (pages.length > 0) {
       if (values.json) writeJson(io.out, { pages });
       else describePages(io.out, pages);
+      return EXIT.passed;
+    }
+    const statusPage = statusPageOf(file);
+    if (statusPage !== undefined) {
+      if (values.json) writeJson(io.out, statusPage);
+      else describeStatus(io.out, statusPage);
       return EXIT.passed;
     }
     const { body, now, json } = values;

@@ -8,6 +8,9 @@ import { CONNECTION_OPTIONS, JSON_OPTION } from "../options/shared-options.js";
 import { EXIT, untilAborted, UsageError } from "../exit.js";
 import { writeJson } from "../terminal/printable.js";
 import { createProgressBar } from "../terminal/progress-bar.js";
+import { connectionFault } from "../send/connection.js";
+import { describeObstacle } from "../doctor/closing-report.js";
+import { connectionObstacle } from "../doctor/preflight.js";
 import { describeReplay } from "../replay-report.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
@@ -70,6 +73,18 @@ export const replay = createCommand({
       ? {}
       : { resign: true, freshIds: !sameIds, secret: await readOneSecret(io, values) };
     const fixtures = ofTypes(await loadFixtures(files), values.type);
+
+    const fault = await untilAborted(
+      io.signal,
+      connectionFault(url, { skipTlsVerification: insecure }, io.signal),
+    );
+    if (fault !== undefined) {
+      const obstacle = connectionObstacle(url, fault);
+      if (values.json)
+        writeJson(io.out, { url: shownUrl(url), obstacle, results: [], passed: false });
+      else describeObstacle(io.out, obstacle, "No fixture was sent.");
+      return EXIT.failed;
+    }
 
     const results: ReplayResult[] = [];
     const bar = createProgressBar(io.err, fixtures.length);

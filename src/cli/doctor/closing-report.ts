@@ -8,15 +8,19 @@ import type { Dropped } from "./dropped-deliveries.js";
 import type { Unproven } from "./not-proven.js";
 import type { Obstacle } from "./preflight.js";
 
-/** Shows the one finding about a URL that cannot be tested. */
-export function describeObstacle(output: Output, { message, fix }: Obstacle): void {
+/** Shows the one finding about a URL that cannot be tested. `rest`: what was left out for it. */
+export function describeObstacle(
+  output: Output,
+  { message, fix }: Obstacle,
+  rest = "Nothing else was tested.",
+): void {
   const { style } = output;
-  const [first = "", ...rest] = wrapped(output, printableLine(message, 1_000), 2);
+  const [first = "", ...more] = wrapped(output, printableLine(message, 1_000), 2);
   const lines = [
     style("red", `✗ ${first}`),
-    ...rest.map((line) => style("red", `  ${line}`)),
+    ...more.map((line) => style("red", `  ${line}`)),
     ...wrapped(output, fix, 2).map((line) => `  ${line}`),
-    style("dim", "  Nothing else was tested."),
+    style("dim", `  ${rest}`),
   ];
   output.write(`${lines.join("\n")}\n`);
 }

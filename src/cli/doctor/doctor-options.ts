@@ -24,7 +24,7 @@ export const DOCTOR_OPTIONS = {
   handled: {
     kind: "text",
     value: "<url>",
-    help: "A URL with {id} that answers with a number: how often the delivery with that id was handled (404 counts as 0). It reveals deliveries that were handled twice or lost behind a 200.",
+    help: "A URL with {id} that answers with a number: how often the delivery with that id was handled (0 if not at all). It reveals deliveries that were handled twice or lost behind a 200.",
   },
   "while-failing-on": {
     kind: "text",

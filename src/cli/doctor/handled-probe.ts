@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { isDeliveryId } from "../../delivery/headers.js";
 import { createSender } from "../../testing/sending/sender.js";
 import type { SenderOptions } from "../../testing/sending/target.js";
@@ -6,6 +7,8 @@ import { UsageError } from "../exit.js";
 import { sendFault } from "../send/exchange.js";
 
 const PLACE = "{id}";
+/** As long as a case waits for a handler that finishes after the answer. */
+const LATE_EFFECT_MS = 2_000;
 
 /** Fetches how often a delivery was handled. Rejects if the answer is not a count. */
 export type HandledProbe = (id: string) => Promise<number>;
@@ -24,22 +27,56 @@ function readProbeUrl(template: string): URL {
 export function createHandledProbe(template: string, options: SenderOptions): HandledProbe {
   readProbeUrl(template);
   return async (id) => {
-    const url = withScheme(template).replaceAll(PLACE, encodeURIComponent(id));
-    const sender = createSender(url, options);
-    try {
-      const { status, body } = await sender
-        .send({ method: "GET", headers: [] })
-        .catch((error: unknown) => {
-          throw new Error(`--handled got no answer: ${sendFault(error)}`, { cause: error });
-        });
-      if (status === 200 && /^[0-9]{1,9}$/.test(body.trim())) return Number(body);
-      // An id outside of the grammar may have no URL of its own: the empty id gives the URL of the folder.
-      if (status === 404 || !isDeliveryId(id)) return 0;
-      throw new Error(`--handled answered ${status}; expected 200 with a whole number`);
-    } finally {
-      sender.close();
-    }
+    const { status, count } = await ask(template, id, options);
+    if (count !== undefined) return count;
+    // An id outside of the grammar may have no URL of its own: the empty id gives the URL of the folder.
+    if (status === 404 || !isDeliveryId(id)) return 0;
+    throw wrongAnswer(status);
   };
+}
+
+/**
+ * Asks the probe about a delivery that was acknowledged. Rejects if the answer is no count: also a 404, when it stays
+ * for as long as a case waits for a late handler. A count of 0 is an answer.
+ */
+export async function checkHandledProbe(
+  template: string,
+  id: string,
+  options: SenderOptions,
+): Promise<void> {
+  const until = performance.now() + LATE_EFFECT_MS;
+  let answer = await ask(template, id, options);
+  while (answer.status === 404 && performance.now() < until) {
+    await wait(50);
+    answer = await ask(template, id, options);
+  }
+  if (answer.count === undefined) throw wrongAnswer(answer.status);
+}
+
+async function ask(
+  template: string,
+  id: string,
+  options: SenderOptions,
+): Promise<{ readonly status: number; readonly count: number | undefined }> {
+  const sender = createSender(
+    withScheme(template).replaceAll(PLACE, encodeURIComponent(id)),
+    options,
+  );
+  try {
+    const { status, body } = await sender
+      .send({ method: "GET", headers: [] })
+      .catch((error: unknown) => {
+        throw new Error(`--handled got no answer: ${sendFault(error)}`, { cause: error });
+      });
+    const isCount = status === 200 && /^[0-9]{1,9}$/.test(body.trim());
+    return { status, count: isCount ? Number(body) : undefined };
+  } finally {
+    sender.close();
+  }
+}
+
+function wrongAnswer(status: number): Error {
+  return new Error(`--handled answered ${status}; expected 200 with a whole number`);
 }
 
 /** Whether the probe stays on this machine. */

@@ -1,15 +1,18 @@
 import { makeDelivery } from "../../testing/conformance/test-deliveries.js";
 import { createSender } from "../../testing/sending/sender.js";
-import { SendError, type SenderOptions } from "../../testing/sending/target.js";
-import type { WireAnswer } from "../../testing/sending/wire.js";
+import { errorText, SendError, type SenderOptions } from "../../testing/sending/target.js";
+import { resultOfStatus } from "../../testing/twin/attempt-result.js";
+import { outcomeOf, type WireAnswer } from "../../testing/sending/wire.js";
 import type { WebhookType } from "../../delivery/headers.js";
+import { checkHandledProbe } from "./handled-probe.js";
 import { sendFault } from "../send/exchange.js";
 import { shownUrl } from "../options/target-url.js";
 import { printableLine } from "../terminal/printable.js";
 
 /** Why no case can tell anything about the endpoint. */
 export interface Obstacle {
-  readonly code: "unreachable" | "no_answer" | "tls" | "wrong_path" | "redirect" | "proxy";
+  readonly code:
+    "unreachable" | "no_answer" | "tls" | "wrong_path" | "redirect" | "proxy" | "probe" | "stopped";
   /** What was found, in one line. */
   readonly message: string;
   /** What to change. */
@@ -20,24 +23,36 @@ export interface Obstacle {
 export interface PreflightOptions extends SenderOptions {
   readonly secret: string;
   readonly types: readonly WebhookType[];
+  /** The value of `--handled`. */
+  readonly handled: string | undefined;
 }
 
 /**
  * Sends a genuine delivery of each type. Resolves to the reason why nothing behind the URL can be tested:
- * nothing is there, its certificate is not trusted, or the path is wrong. Undefined if the cases can begin.
+ * nothing is there, its certificate is not trusted, the path is wrong, or `--handled` gives no count.
+ * Undefined if the cases can begin.
  */
 export async function findObstacle(
   url: URL,
-  { secret, types, ...connection }: PreflightOptions,
+  { secret, types, handled, ...connection }: PreflightOptions,
 ): Promise<Obstacle | undefined> {
   const sender = createSender(url, connection);
   let first: Obstacle | undefined;
   try {
     for (const type of types) {
       const delivery = await makeDelivery({ secret, types: [type], now: Date.now });
-      const obstacle = obstacleIn(await sender.send(delivery), url);
+      const answer = await sender.send(delivery);
+      const obstacle = obstacleIn(answer, url);
       // A status for one type only is a finding of the cases about that type.
-      if (obstacle === undefined) return undefined;
+      if (obstacle === undefined) {
+        // Nothing counts a delivery that no handler got.
+        const isCounted =
+          resultOfStatus(answer.status) === "acknowledged" &&
+          outcomeOf(answer.body) !== "unhandled";
+        return handled !== undefined && isCounted
+          ? await probeObstacle(handled, delivery.id, connection)
+          : undefined;
+      }
       first ??= obstacle;
     }
     return first;
@@ -45,6 +60,23 @@ export async function findObstacle(
     return connectionObstacle(url, error);
   } finally {
     sender.close();
+  }
+}
+
+async function probeObstacle(
+  handled: string,
+  id: string,
+  connection: SenderOptions,
+): Promise<Obstacle | undefined> {
+  try {
+    await checkHandledProbe(handled, id, connection);
+    return undefined;
+  } catch (error) {
+    return {
+      code: "probe",
+      message: `${errorText(error)}. The endpoint had acknowledged the delivery.`,
+      fix: "Correct the URL of --handled: to GET it answers 200 with the number of times that the id in it was handled, and with 0 for an id that is not.",
+    };
   }
 }
 
@@ -80,7 +112,8 @@ function redirectTarget(location: string | undefined, base: URL): string | undef
   return printableLine(shownUrl(new URL(location, base)));
 }
 
-function connectionObstacle(url: URL, error: unknown): Obstacle {
+/** What an error of a connection says about the URL. */
+export function connectionObstacle(url: URL, error: unknown): Obstacle {
   const reason = sendFault(error);
   if (error instanceof SendError && error.code === "timeout") {
     return {
@@ -100,7 +133,9 @@ function connectionObstacle(url: URL, error: unknown): Obstacle {
   if (codes.includes("EPROTO") || codes.some((code) => code.startsWith("ERR_SSL_"))) {
     return {
       code: "tls",
-      message: `${url.host} does not speak TLS: ${reason}`,
+      message: reason.includes("wrong version number")
+        ? `${url.host} does not speak TLS`
+        : `no TLS connection to ${url.host}: ${reason}`,
       fix: "Begin the URL with http:// if the endpoint has no TLS, or correct the port.",
     };
   }
@@ -123,7 +158,7 @@ function connectionObstacle(url: URL, error: unknown): Obstacle {
 const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/;
 
 /** The codes of an error, of its causes, and of the errors of each address that was tried. */
-function errorCodes(error: unknown): readonly string[] {
+export function errorCodes(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
   const { code } = error as { code?: unknown };
   const inner = error instanceof AggregateError ? (error.errors as unknown[]) : [];

@@ -51,7 +51,10 @@ export function sendFault(error: unknown): string {
   const { cause, message } = error;
   const [first] = cause instanceof AggregateError ? (cause.errors as unknown[]) : [];
   const reason = first ?? cause;
-  return printableLine(reason instanceof Error && reason.message !== "" ? reason.message : message);
+  const text = reason instanceof Error && reason.message !== "" ? reason.message : message;
+  // OpenSSL's own text has a thread number, a source file and a line end.
+  const [, ssl] = /:SSL routines:[^:]*:([^:]+):/.exec(text) ?? [];
+  return printableLine(ssl === undefined ? text : `TLS failed: ${ssl}`);
 }
 
 /** How the gateway reads an answer, or a missing one. */

@@ -7,8 +7,10 @@ const REPLACEMENT = Uint8Array.of(0xef, 0xbf, 0xbd);
 
 /** Signs that the signed bytes of a body are lost. Used when no reading of the body gives the signature. */
 export function spoiledBody(captured: CapturedBody): readonly Clue[] {
-  const { bytes, contentLength, isParsed } = captured;
+  const { bytes, isParsed } = captured;
   const capturedBytes = bytes.length;
+  // A body that parses whole is not cut: `rewrittenBody` names its length.
+  const contentLength = isWholeJson(captured) ? undefined : captured.contentLength;
   const clues: Clue[] = [];
   const add = (code: Clue["code"], message: string, details: Partial<Clue> = {}): void => {
     clues.push({ ...details, code, capturedBytes, message });
@@ -43,6 +45,23 @@ export function spoiledBody(captured: CapturedBody): readonly Clue[] {
   const coding = codingClue(captured);
   if (coding !== undefined) add("body_compressed", coding);
   return clues;
+}
+
+/** The sign that something wrote other text into a body: it parses whole, but its length is not that of the request. */
+export function rewrittenBody(captured: CapturedBody): readonly Clue[] {
+  const { bytes, contentLength, contentEncoding = "identity", isParsed } = captured;
+  const capturedBytes = bytes.length;
+  if (contentLength === undefined || contentLength === capturedBytes) return [];
+  // A parsed or decompressed body has another length anyway, and has its own finding.
+  if (!isWholeJson(captured) || isParsed || contentEncoding !== "identity") return [];
+  const by = `${Math.abs(contentLength - capturedBytes)} bytes ${contentLength > capturedBytes ? "shorter" : "longer"}`;
+  const message = `The body is whole JSON, but ${by} than the ${contentLength} that Content-Length declares: it was rewritten after it was signed.`;
+  return [{ code: "body_rewritten", message, capturedBytes, expectedBytes: contentLength }];
+}
+
+/** Not {} and [], which are left when a body is lost. */
+function isWholeJson({ json }: CapturedBody): boolean {
+  return typeof json === "object" && json !== null && Object.keys(json).length > 0;
 }
 
 function codingClue({ bytes, contentEncoding, json }: CapturedBody): string | undefined {

@@ -14,7 +14,7 @@ import { readMacs } from "./mac-readings.js";
 import { refusedHeaders, refusedRequest } from "./receiver-refusals.js";
 import { searchSignature, type SearchCounts, type SignatureMatch } from "./signature-search.js";
 import { documentedPrefixes, otherPrefixes } from "./signed-prefixes.js";
-import { spoiledBody } from "./body-damage.js";
+import { rewrittenBody, spoiledBody } from "./body-damage.js";
 import { unexplained } from "./unexplained.js";
 import { readWebhookHeaders } from "./webhook-header-texts.js";
 
@@ -131,6 +131,7 @@ export async function diagnoseSignature(
       ? [
           ...refused.map((clue) => findingOf(clue, "seen")),
           ...spoiledBody(body).map((clue) => findingOf(clue, "seen")),
+          ...rewrittenBody(body).map((clue) => findingOf(clue, "possible")),
           ...longSecrets(secrets).map((clue) => findingOf(clue, "possible")),
           ...unexplained(headers, body, counts),
           ...skewed.map((clue) => findingOf(clue, "possible")),

@@ -82,6 +82,7 @@ export const FINDING_CODES = {
   body_chunked: "Remove the chunk sizes of Transfer-Encoding: they are not part of the body.",
   body_truncated: `Look for a size limit, and for a reader that takes only the first chunk. ${CAPTURE}`,
   body_extra_bytes: CAPTURE,
+  body_rewritten: `Look for what masks or replaces texts, such as e-mail addresses in a log. The signed bytes are lost. ${CAPTURE}`,
   body_too_large:
     "A receiver reads at most maxBodyBytes. If such a delivery is expected, raise maxBodyBytes, also in the diagnosis.",
   body_signed_empty: "The sender signed before it had the body: sign the bytes that are sent.",

@@ -46,7 +46,7 @@ export interface StoreUnderTest {
   readonly otherClient?: DeliveryStore | undefined;
   /**
    * Moves the store's own clock forward by `ms` milliseconds, in some cases by weeks. Default: a case waits
-   * that long, for an engine whose clock cannot be set, and the cases that need days are not judged.
+   * that long, for an engine whose clock cannot be set, and the cases that need minutes or days are not judged.
    */
   readonly advance?: ((ms: number) => MaybePromise<void>) | undefined;
   /** Closes connections and deletes the data. Called once when the case ends, also if it fails. */

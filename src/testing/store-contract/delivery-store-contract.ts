@@ -22,7 +22,7 @@ export interface DeliveryStoreContractOptions {
 /**
  * Every rule of `DeliveryStore` as cases for any test runner. Each case makes an empty store of its own
  * and closes it. With `advance` a case takes milliseconds. Without it a case waits for the store's clock:
- * up to 4 leases, or more if the store or the machine is slow; the two cases that need days are not judged.
+ * up to 4 leases, or more if the store or the machine is slow; the cases that need minutes or days are not judged.
  *
  * @throws ConfigurationError for an unknown or invalid option.
  * @example

@@ -1,5 +1,6 @@
 import { DAY_MS, type StoreRule } from "./store-verbs.js";
 
+const MINUTE_MS = 60_000;
 const MONTH_MS = 30 * DAY_MS;
 
 /** How long leases and retentions last, and that they end. */
@@ -17,6 +18,21 @@ export const durationRules: readonly StoreRule[] = [
       for (const key of ["renewed", "claimed"]) await store.inFlight(key, "b", 1.3 * store.leaseMs);
       await store.advance(1.6);
       for (const key of ["renewed", "claimed"]) await store.claimed(key, "b", true);
+    },
+  },
+  {
+    id: "lease-minutes",
+    title: "a lease of 15 minutes, claimed or renewed, holds for 14 minutes and ends after 15",
+    needsDays: true,
+    async check(store) {
+      // As long as a handler may take: a store that caps its leases would let it run twice.
+      await store.claim("claimed", "a", 15 * MINUTE_MS);
+      await store.leased("renewed", "a");
+      await store.renewed("renewed", "a", true, 15 * MINUTE_MS);
+      await store.advanceDays((14 * MINUTE_MS) / DAY_MS);
+      for (const key of ["claimed", "renewed"]) await store.inFlight(key, "b", MINUTE_MS);
+      await store.advanceDays((2 * MINUTE_MS) / DAY_MS);
+      for (const key of ["claimed", "renewed"]) await store.claimed(key, "b", true);
     },
   },
   {

@@ -5,7 +5,7 @@ import { storeVerbs, type StoreRule } from "./store-verbs.js";
 /** The rules check a lease that must hold no later than this part of it before its end. */
 const NEAREST_LOOK = 0.3;
 const NO_CLOCK =
-  "the clock of this store cannot be moved by days: return advance if the store can be given a clock";
+  "the clock of this store cannot be moved by minutes and days: return advance if the store can be given a clock";
 /** Each repetition has a lease this many times as long, so that calls may take that much longer. */
 const LONGER = 4;
 const ATTEMPTS = 3;

@@ -8,7 +8,7 @@ export interface StoreRule {
   readonly title: string;
   /** The rule checks something before its time ends, so slow calls can come too late for it. */
   readonly isTimed?: true;
-  /** The rule moves the clock by days, which only a store with `advance` can do. */
+  /** The rule moves the clock by minutes or days, which only a store with `advance` can do. */
   readonly needsDays?: true;
   readonly check: (store: StoreVerbs) => Promise<void>;
 }

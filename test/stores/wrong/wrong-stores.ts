@@ -51,6 +51,14 @@ const INSIDE: Readonly<Record<StoreMistake, string>> = {
 
 /** Mistakes that are made around a good store: in its columns, its clock, its client or its connection. */
 const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeClients]>> = {
+  "cuts the lease of a claim at a minute": [
+    "lease-minutes",
+    (now) => ({ store: cuttingClaims(naiveStore(now)) }),
+  ],
+  "cuts a renewal at a minute": [
+    "lease-minutes",
+    (now) => ({ store: cuttingRenewals(naiveStore(now)) }),
+  ],
   "cuts ids at 16 characters": ["keys-late", keysAs((key) => key.slice(0, 16))],
   "cuts ids at 32 characters": ["keys-late", keysAs((key) => key.slice(0, 32))],
   "cuts ids at 36 characters": ["keys-late", keysAs((key) => key.slice(0, 36))],
@@ -230,6 +238,22 @@ function remembering(now: () => number): ReturnType<MakeClients> {
     return result;
   };
   return { store, otherClient: { ...store, claim } };
+}
+
+function cuttingClaims(store: DeliveryStore): DeliveryStore {
+  return {
+    ...store,
+    claim: (key, owner, options) =>
+      store.claim(key, owner, { ...options, leaseMs: Math.min(options.leaseMs, 60_000) }),
+  };
+}
+
+function cuttingRenewals(store: DeliveryStore): DeliveryStore {
+  return {
+    ...store,
+    renew: (key, owner, { leaseMs }) =>
+      store.renew(key, owner, { leaseMs: Math.min(leaseMs, 60_000) }),
+  };
 }
 
 function withoutTakeover(store: DeliveryStore): DeliveryStore {
