@@ -31,8 +31,9 @@ export const MANAGEMENT_ERRORS: ErrorTable = {
         ],
       },
       not_found: {
-        meaning: "The gateway answered 404.",
+        meaning: "The gateway answered 404, or no webhook has the URL that was given.",
         causes: [
+          "the URL is not written as it is registered, for example with a slash at its end",
           "the webhook was deleted, or its id is of another account: list the webhooks",
           "baseUrl has a path that the routes do not start with",
         ],
