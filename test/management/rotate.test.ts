@@ -227,7 +227,7 @@ describe("the watch of the old secret", () => {
     expect(state.quietSinceMs).toBe(hours(1));
   });
 
-  test("does not count hours in which nobody looked, or a clock that went back", () => {
+  test("does not count hours in which no one looked, or a clock that went back", () => {
     const first = watchOldSecret(undefined, [5], hours(1));
     expect(watchOldSecret(first, [5], hours(3)).quietSinceMs).toBe(hours(1));
     const late = watchOldSecret(first, [5], hours(74));
