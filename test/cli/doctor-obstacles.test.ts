@@ -137,7 +137,7 @@ test.each([404, 405, 500])("--handled that answers %i is one finding of doctor",
   expect(said).toContain("Correct the URL of --handled");
 });
 
-test("--handled that nobody answers is one finding of doctor", async () => {
+test("--handled without an answer is one finding of doctor", async () => {
   const { url, close } = await receivingEndpoint();
   closing.push(close);
   const said = await obstacle(url, "--handled", `${await silentUrl()}/{id}`);

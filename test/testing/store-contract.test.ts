@@ -203,7 +203,7 @@ describe("the cases of the DeliveryStore contract", () => {
       expect(await run()).toEqual(result);
       notJudged.push(id);
     }
-    expect(notJudged).toEqual(["lease-minutes", "retention-days", "takeover-days"]);
+    expect(notJudged).toEqual(["lease-days", "retention-days", "takeover-days"]);
     expect(closed).toBe(4);
   });
 
