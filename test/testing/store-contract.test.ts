@@ -204,7 +204,7 @@ describe("the cases of the DeliveryStore contract", () => {
       notJudged.push(id);
     }
     expect(notJudged).toEqual(["lease-days", "retention-days", "takeover-days"]);
-    expect(closed).toBe(4);
+    expect(closed).toBe(6);
   });
 
   it("the run of a case takes no parameter that a test runner could take for a callback", () => {
