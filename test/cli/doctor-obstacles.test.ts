@@ -72,7 +72,7 @@ test("a redirect is one finding of doctor, which names its target", async () => 
   expect(said).toMatch(/answers 308, a redirect to http:\S+\/webhooks\/gateway\/\?…/);
 });
 
-test("no one at the URL is one finding of doctor", async () => {
+test("nobody at the URL is one finding of doctor", async () => {
   const url = await silentUrl();
   expect(await obstacle(url)).toMatch(/no connection to http.*ECONNREFUSED.* Start the endpoint/);
   const host = await obstacle("http://app.localhost:1/", "--timeout", "2000");
@@ -137,7 +137,7 @@ test.each([404, 405, 500])("--handled that answers %i is one finding of doctor",
   expect(said).toContain("Correct the URL of --handled");
 });
 
-test("--handled that no one answers is one finding of doctor", async () => {
+test("--handled without an answer is one finding of doctor", async () => {
   const { url, close } = await receivingEndpoint();
   closing.push(close);
   const said = await obstacle(url, "--handled", `${await silentUrl()}/{id}`);

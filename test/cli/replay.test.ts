@@ -162,7 +162,7 @@ test("a fixture without an answer is a failure, also one without an expectation"
   expect(stdout).toMatch(/1 without an answer \(/);
 });
 
-test("no one at the URL, https to a port without TLS, and an untrusted certificate are one finding of replay", async () => {
+test("no listener at the URL, https to a port without TLS, and an untrusted certificate are one finding of replay", async () => {
   const silent = await silentUrl();
   const plain = (await receiver()).url.replace("http", "https");
   const server = https.createServer(testCertificate(), (req, res) => {

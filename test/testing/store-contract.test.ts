@@ -203,8 +203,8 @@ describe("the cases of the DeliveryStore contract", () => {
       expect(await run()).toEqual(result);
       notJudged.push(id);
     }
-    expect(notJudged).toEqual(["lease-minutes", "retention-days", "takeover-days"]);
-    expect(closed).toBe(4);
+    expect(notJudged).toEqual(["lease-days", "retention-days", "takeover-days"]);
+    expect(closed).toBe(6);
   });
 
   it("the run of a case takes no parameter that a test runner could take for a callback", () => {

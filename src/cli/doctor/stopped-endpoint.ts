@@ -13,7 +13,7 @@ import { errorCodes, type Obstacle } from "./preflight.js";
 const TRIES = 4;
 const PAUSE_MS = 250;
 
-/** Cases that end as soon as no one listens at the endpoint any more. */
+/** Cases that end as soon as nothing listens at the endpoint any more. */
 export interface WatchedCases {
   readonly cases: readonly ConformanceCase[];
   /** The finding, once the endpoint has stopped. From then on no case is judged. */
@@ -46,7 +46,7 @@ export function watchEndpoint(
     if (isSuspect && (await isRefused(url, connection, signal))) {
       obstacle = {
         code: "stopped",
-        message: `the endpoint stopped answering during ${one.id} ("${one.title}"): no one listens at ${shownUrl(url)} any more`,
+        message: `the endpoint stopped answering during ${one.id} ("${one.title}"): nothing listens at ${shownUrl(url)} any more`,
         fix: `Look into the log of the endpoint for why it ended. Start it again, and repeat this case alone with --only ${one.id}.`,
       };
       return notJudged(obstacle.message, exchanges);

@@ -5,7 +5,7 @@ import { sendErrorOf, type SendError, type SenderOptions } from "../../testing/s
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * Opens a connection to the host of a URL and sends nothing. Resolves to the error when no one listens or the TLS
+ * Opens a connection to the host of a URL and sends nothing. Resolves to the error when nothing listens or the TLS
  * handshake fails. A host that is silent for long is no error here: the requests show it.
  */
 export function connectionFault(

@@ -21,10 +21,11 @@ export const durationRules: readonly StoreRule[] = [
     },
   },
   {
-    id: "lease-minutes",
+    id: "lease-days",
     title: "a lease of 15 minutes, claimed or renewed, holds for 14 minutes and ends after 15",
     needsDays: true,
     async check(store) {
+      // The tests of the stores pick the cases that move the clock by their ending, -days.
       // As long as a handler may take: a store that caps its leases would let it run twice.
       await store.claim("claimed", "a", 15 * MINUTE_MS);
       await store.leased("renewed", "a");

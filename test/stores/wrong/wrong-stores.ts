@@ -52,11 +52,11 @@ const INSIDE: Readonly<Record<StoreMistake, string>> = {
 /** Mistakes that are made around a good store: in its columns, its clock, its client or its connection. */
 const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeClients]>> = {
   "cuts the lease of a claim at a minute": [
-    "lease-minutes",
+    "lease-days",
     (now) => ({ store: cuttingClaims(naiveStore(now)) }),
   ],
   "cuts a renewal at a minute": [
-    "lease-minutes",
+    "lease-days",
     (now) => ({ store: cuttingRenewals(naiveStore(now)) }),
   ],
   "cuts ids at 16 characters": ["keys-late", keysAs((key) => key.slice(0, 16))],
