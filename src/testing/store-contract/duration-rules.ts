@@ -31,7 +31,7 @@ export const durationRules: readonly StoreRule[] = [
       await store.leased("renewed", "a");
       await store.renewed("renewed", "a", true, 15 * MINUTE_MS);
       await store.advanceDays((14 * MINUTE_MS) / DAY_MS);
-      for (const key of ["claimed", "renewed"]) await store.inFlight(key, "b", MINUTE_MS);
+      for (const key of ["claimed", "renewed"]) await store.inFlight(key, "b", 1.5 * MINUTE_MS);
       await store.advanceDays((2 * MINUTE_MS) / DAY_MS);
       for (const key of ["claimed", "renewed"]) await store.claimed(key, "b", true);
     },

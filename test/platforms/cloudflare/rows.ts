@@ -11,7 +11,8 @@ export const rows: readonly Platform[] = [
     name: "Cloudflare Workers with D1",
     folder: "cloudflare",
     ownAnswers: {
-      expect_continue: "nothing where 100 Continue is asked for, by miniflare's own server in front of the Worker",
+      expect_continue:
+        "nothing where 100 Continue is asked for, by miniflare's own server in front of the Worker",
     },
     version: () => {
       const manifest = new URL("node_modules/miniflare/package.json", import.meta.url);
