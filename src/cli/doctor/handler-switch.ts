@@ -35,7 +35,7 @@ export function readHandlerSwitch(
   const urls = { on: readTargetUrl(on), off: readTargetUrl(off) };
   let isOn = false;
   let isClosed = false;
-  let turningOn: Promise<unknown> | undefined;
+  let turning: Promise<unknown> | undefined;
 
   const turn = async (way: "on" | "off"): Promise<void> => {
     const sender = createSender(urls[way], options);
@@ -53,10 +53,15 @@ export function readHandlerSwitch(
     }
   };
 
+  const following = (answered: Promise<void>): Promise<void> => {
+    turning = answered.catch(() => undefined);
+    return answered;
+  };
+
   const turnOff = async (): Promise<void> => {
     if (!isOn) return;
     isOn = false;
-    await turn("off");
+    await following(turn("off"));
   };
 
   return {
@@ -66,9 +71,7 @@ export function readHandlerSwitch(
       // Before the answer: an endpoint may have switched although its answer was lost.
       isOn = true;
       try {
-        const answered = turn("on");
-        turningOn = answered.catch(() => undefined);
-        await answered;
+        await following(turn("on"));
       } catch (error) {
         await turnOff().catch(() => undefined);
         throw error;
@@ -81,8 +84,8 @@ export function readHandlerSwitch(
     },
     async restore() {
       isClosed = true;
-      // An "off" that overtakes its "on" would leave the handler as it is now.
-      await turningOn;
+      // An "off" that overtakes its "on", or is cut by the end of the process, would leave the handler as it is now.
+      await turning;
       await turnOff().catch(() => undefined);
     },
   };
