@@ -72,7 +72,7 @@ test("a redirect is one finding of doctor, which names its target", async () => 
   expect(said).toMatch(/answers 308, a redirect to http:\S+\/webhooks\/gateway\/\?…/);
 });
 
-test("nobody at the URL is one finding of doctor", async () => {
+test("no one at the URL is one finding of doctor", async () => {
   const url = await silentUrl();
   expect(await obstacle(url)).toMatch(/no connection to http.*ECONNREFUSED.* Start the endpoint/);
   const host = await obstacle("http://app.localhost:1/", "--timeout", "2000");

@@ -132,9 +132,9 @@ describe("reconcile", () => {
       const outcome = id === "fails" ? "handler_failed" : "handled";
       return Promise.resolve({ status: 200, headers: {}, body: "", outcome } as const);
     };
-    const noBody = { delivery_id: "bodiless", status: 403, created_at: "2026-10-09 11:00:00" };
+    const bodiless = { delivery_id: "bodiless", status: 403, created_at: "2026-10-09 11:00:00" };
     const report = await reconcileRecords(
-      [attempt("retrying", 503), attempt("fails", 403), attempt("lost", 403), noBody],
+      [attempt("retrying", 503), attempt("fails", 403), attempt("lost", 403), bodiless],
       { recover },
     );
     expect(asked).toEqual(["fails", "lost"]);

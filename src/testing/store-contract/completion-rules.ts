@@ -1,6 +1,6 @@
 import type { StoreRule } from "./store-verbs.js";
 
-/** A completion counts whoever makes it, and nothing undoes it. */
+/** A completion counts from any owner, and nothing undoes it. */
 export const completionRules: readonly StoreRule[] = [
   {
     id: "complete",
