@@ -22,11 +22,19 @@ const UNIT_ROOMS =
  */
 const SHARING = new Set(["inbox", "testing", "cli"]);
 
+/** Unit tests that do not run on the chosen crypto backend: they name one, or need none. They run once. */
+const ON_NO_BACKEND = [
+  "test/signature/crypto/**",
+  "test/records/plain-*.test.ts",
+  "test/stores/memory/compact-*.test.ts",
+];
+
 const unitProject = (backend: "node" | "web") => ({
   resolve: { alias: { "#crypto": path(`./src/signature/crypto/${backend}.ts`) } },
   test: {
     name: backend,
     include: [`test/${UNIT_ROOMS}/**/*.test.ts`],
+    exclude: backend === "web" ? ON_NO_BACKEND : [],
     testTimeout: 60_000,
     expect: patient,
     env,
@@ -49,7 +57,7 @@ const nodeProject = (name: string) => ({
 });
 
 /** The tests of `/nestjs`, with the Nest of one major version. `nest-packages.test.ts` reports a missing one. */
-const nestProjects = ["nest-10", "nest-11"]
+const nestProjects = ["nest-10", "nest-11", "nest-12"]
   .map((name) => [name, path(`./test/platforms/${name}/node_modules/@nestjs/`)] as const)
   .filter(([, packages]) => existsSync(packages))
   .map(([name, packages]) => ({

@@ -13,7 +13,7 @@ export type ExpressHandlerOptions = BodyOptions;
 export type ExpressHandler = (req: NodeRequest, res: NodeResponse) => void;
 
 const ADVICE =
-  "Move app.post(…, expressHandler(receiver)) above app.use(express.json()) or whichever parser reads" +
+  "Move app.all(…, expressHandler(receiver)) above app.use(express.json()) or whichever parser reads" +
   " the body, or let that parser keep the bytes and take as many as the receiver:" +
   ' express.json({ limit: "1mb", verify: (req, _res, bytes) => { req.rawBody = bytes; } }).' +
   " Nest: import WebhookReceiverModule from identity-gateway-webhooks/nestjs, which mounts ahead of the" +
@@ -26,7 +26,7 @@ const ADVICE =
  * of bounds.
  * @example
  * ```ts
- * app.post("/webhooks/gateway", expressHandler(receiver));
+ * app.all("/webhooks/gateway", expressHandler(receiver));
  * ```
  */
 export function expressHandler(

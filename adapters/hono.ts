@@ -8,7 +8,7 @@ export type { HonoContext } from "./http/hono-request.js";
 /** Options of the Hono adapter. */
 export type HonoHandlerOptions = BodyOptions;
 
-/** A Hono handler: `app.post(path, honoHandler(receiver))`. */
+/** A Hono handler: `app.all(path, honoHandler(receiver))`. */
 export type HonoHandler = (c: HonoContext) => Promise<Response>;
 
 const ADVICE =
@@ -23,7 +23,7 @@ const ADVICE =
  * of bounds.
  * @example
  * ```ts
- * app.post("/webhooks/gateway", honoHandler(receiver));
+ * app.all("/webhooks/gateway", honoHandler(receiver));
  * ```
  */
 export function honoHandler(

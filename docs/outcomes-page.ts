@@ -3,7 +3,7 @@ import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 
 const INTRODUCTION = `# Outcomes
 
-Every request ends with one outcome. It is in the answer, in the report of \`onOutcome\`, and at the start of the log line. This page has one section for each outcome. It is generated from the tables that the log and the command line use.\n\n\`request.txt\` is a captured request, for example the output of \`curl -v\`. \`doctor\` sends about 270 made-up deliveries, and the endpoint handles the good ones as if they were real: do not run it against production.`;
+Every request ends with one outcome. It is in the answer, in the report of \`onOutcome\`, and at the start of the log line. This page has one section for each outcome. It is generated from the tables that the log and the command line use.\n\n\`request.txt\` is a captured request, for example the output of \`curl -v\`. \`doctor\` sends about 900 requests, and the endpoint handles about 300 made-up deliveries as if they were real: do not run it against production.`;
 
 /** The text of docs/outcomes.md, generated from the tables of outcomes. */
 export function outcomesPage(): string {

@@ -6,7 +6,9 @@ import { redisStore } from "identity-gateway-webhooks/redis";
 
 // Outside of the function, so that both are made once per instance. Instances share no memory, so the
 // store must be a shared one.
-const client = new Redis(process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379");
+const url = process.env["REDIS_URL"];
+if (url === undefined) throw new Error("REDIS_URL is not set");
+const client = new Redis(url);
 client.on("error", (error) => {
   console.error(error.message);
 });

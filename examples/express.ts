@@ -23,7 +23,7 @@ const receiver = createWebhookReceiver({
 
 const app = express();
 // Before any body parser: the signature covers the raw bytes.
-app.post("/webhooks/gateway", expressHandler(receiver));
+app.all("/webhooks/gateway", expressHandler(receiver));
 app.use(express.json());
 
 const server = app.listen(Number(process.env["PORT"] ?? 3000), () => {

@@ -17,7 +17,7 @@ const receiver = createWebhookReceiver({
 });
 
 const app = new Hono();
-app.post("/webhooks/gateway", honoHandler(receiver));
+app.all("/webhooks/gateway", honoHandler(receiver));
 
 const port = Number(process.env["PORT"] ?? 3000);
 const server = serve({ fetch: app.fetch, port }, (address) => {

@@ -212,6 +212,7 @@ export function createWebhookReceiver<Tx = never>(
     maxBodyBytes,
   };
   const logLostAnswer = reporter.logLostAnswer.bind(reporter);
-  const hooks = { isDraining: () => isDraining, log, logLostAnswer };
+  const { retentionMs } = settings;
+  const hooks = { isDraining: () => isDraining, retentionMs, log, logLostAnswer };
   return withTally(withAdapterHooks(receiver, hooks), tally);
 }

@@ -13,7 +13,8 @@ export function partsOf(
   pages: readonly StagedPage[],
   api: readonly StagedPage[],
 ): readonly SidebarPart[] {
-  const first = pages.filter(({ to }) => to === "index");
+  // Twice among the pages: the README is that page too.
+  const first = pages.filter(({ to }) => to === "index").slice(0, 1);
   const parts = navigation().map(({ title, pages: own }) => ({
     title,
     pages: own.flatMap(({ to }) => [

@@ -72,6 +72,8 @@ function splitErrors(text: string): SplitPage {
 /** One quick start for each framework and host of docs/frameworks.md. */
 function splitFrameworks(text: string): SplitPage {
   const { before, sections: groups } = splitAt(text, 2);
+  const [receiver] = /^```js\n\/\/ receiver\.mjs\n.*?^```/ms.exec(before) ?? [];
+  if (receiver === undefined) throw new Error("docs/frameworks.md does not show receiver.mjs");
   const parts = groups.map((group) => {
     const { before: introduction, sections } = splitAt(group.text, 3);
     const links = sections.map(({ title, slug }) => `- [${title}](#${slug})`);
@@ -80,23 +82,17 @@ function splitFrameworks(text: string): SplitPage {
   });
   return {
     text: [before, ...parts.map(({ kept }) => kept)].join("\n\n"),
-    pages: parts.flatMap(({ sections }) => sections.map(frameworkPage)),
+    pages: parts.flatMap(({ sections }) =>
+      sections.map((section) => frameworkPage(section, receiver)),
+    ),
   };
 }
 
-const RECEIVER = `// receiver.mjs
-import { createWebhookReceiver } from "identity-gateway-webhooks";
+/** What the commands of docs/frameworks.md set, too. */
+const TEST_SECRET = "GATEWAY_WEBHOOK_SECRET=whsec_test_0123456789abcdef";
 
-export const receiver = createWebhookReceiver({
-  secret: process.env.GATEWAY_WEBHOOK_SECRET,
-  handlers: {
-    new_alarm: async (alarm) => console.log("alarm", alarm.id),
-    delete_my_data_event: async (event) => console.log("event", event.type),
-  },
-});
-`;
-
-function frameworkPage({ title, slug, text }: Section): PartPage {
+/** `receiver`: its file, as the introduction of the document shows it. */
+function frameworkPage({ title, slug, text }: Section, receiver: string): PartPage {
   const imported = text.matchAll(/^import .* from "([^"]+)";$/gm);
   const packages = Array.from(imported, ([, name = ""]) => name)
     .filter((name) => !/^(?:\.|node:|cloudflare:)/.test(name))
@@ -104,16 +100,17 @@ function frameworkPage({ title, slug, text }: Section): PartPage {
   const install = ["identity-gateway-webhooks", ...new Set(packages)].filter(
     (name, at, all) => all.indexOf(name) === at,
   );
+  const [url = ""] = /http:\/\/(?:127\.0\.0\.1|localhost):[^`]+/.exec(text) ?? [];
   const body = [
     "1. Install:",
-    `\`\`\`sh\nnpm init -y && npm pkg set type=module # only in a new project\nnpm install ${install.join(" ")}\n\`\`\``,
-    "2. Write the receiver in the root of the project. It is the same for every framework:",
-    `\`\`\`js\n${RECEIVER}\`\`\``,
-    "3. Mount it:",
+    `\`\`\`sh\nnpm init -y && npm pkg set type=module # only in an empty folder\nnpm install ${install.join(" ")}\n\`\`\``,
+    "2. Write the receiver in the root of the project. It is the same for every platform:",
+    receiver,
+    "3. Mount it, and start it:",
     text,
-    "4. Start the app with `GATEWAY_WEBHOOK_SECRET=whsec_test_0123456789abcdef` in its environment. Send it a signed alarm from a second shell, with the port and the path of your app:",
-    "```sh\nexport GATEWAY_WEBHOOK_SECRET=whsec_test_0123456789abcdef\nnpx identity-gateway-webhooks send http://127.0.0.1:3000/webhooks/gateway\n```",
-    "It prints `200 handled`. `doctor` in place of `send` tests the whole endpoint.",
+    "4. Send it a signed alarm from a second shell:",
+    `\`\`\`sh\nexport ${TEST_SECRET}\nnpx identity-gateway-webhooks send ${url}\n\`\`\``,
+    "The table at the end of its output says `200` and `handled`, and the receiver prints the alarm. `doctor` in place of `send` tests the whole endpoint.",
   ];
   const next = [
     "[All frameworks and hosts](frameworks.md)",

@@ -15,7 +15,7 @@ export interface Endpoint {
 /** Mounts a receiver on an Express server. By default on a free port. */
 export async function serve(receiver: WebhookReceiver, port = 0): Promise<Endpoint> {
   const app = express();
-  app.post("/webhooks/gateway", expressHandler(receiver));
+  app.all("/webhooks/gateway", expressHandler(receiver));
   const server = app.listen(port, "127.0.0.1");
   await once(server, "listening");
   const address = server.address() as AddressInfo;

@@ -1,12 +1,14 @@
 import type { WebhookResponse } from "./answer.js";
 import { Log } from "./logger.js";
 
-/** What adapters need of a receiver beyond its public methods. */
+/** What adapters and the command line need of a receiver beyond its public methods. */
 export interface AdapterHooks {
   /**
    * Whether `drain` was called. Adapters then close connections, so that senders turn to another process.
    */
   readonly isDraining: () => boolean;
+  /** How long its store remembers an id. Undefined for a receiver that a user wrote. */
+  readonly retentionMs?: number;
   /** Writes a line that belongs to no outcome. */
   readonly log: Log;
   /** Logs that an answer did not reach the sender. `reason`: a fixed sentence without its final period. */
@@ -31,7 +33,7 @@ const NO_HOOKS: AdapterHooks = {
 };
 
 /**
- * A copy of `receiver` with its adapter hooks. They have no public name, so only our adapters find them.
+ * A copy of `receiver` with its adapter hooks. They have no public name, so only our own code finds them.
  */
 export function withAdapterHooks<Receiver extends object>(
   receiver: Receiver,

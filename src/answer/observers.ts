@@ -87,6 +87,8 @@ export interface HandledDelivery {
   readonly bytes: number;
   /** True if an earlier run of this delivery ended without a result. */
   readonly takeover: boolean;
+  /** True if `receiver.recover` was called for it, and the gateway did not send it. */
+  readonly recovered?: true;
 }
 
 /** What telemetry sees of one request. Neither method throws. */

@@ -21,6 +21,8 @@ export interface Command {
   readonly name: string;
   readonly summary: string;
   readonly help: (output: Output) => string;
+  /** For a group: the command that a word names. Throws `UsageError` if there is none. */
+  readonly commandOf?: (word: string) => Command;
   /** Resolves to the exit code. */
   readonly start: (io: CommandIo, argv: readonly string[]) => Promise<number>;
 }

@@ -1,5 +1,7 @@
 import type { SignatureDiagnosis } from "../testing/diagnosis/diagnose-signature.js";
 import type { Finding } from "../testing/diagnosis/finding.js";
+import type { ExpectedAnswer, OutcomeAndStatus } from "../testing/diagnosis/expected-answer.js";
+import { OUTCOMES } from "../answer/outcome.js";
 import { OUTCOME_CAUSES } from "../answer/outcome-causes.js";
 import { resultLine, type Output } from "./terminal/command-io.js";
 import { wrap } from "./help-text.js";
@@ -17,7 +19,7 @@ const CERTAINTIES = {
 /** Shows a diagnosis. */
 export function describeDiagnosis(
   output: Output,
-  { result, findings, secretIndex }: SignatureDiagnosis,
+  { result, findings, secretIndex, answer }: SignatureDiagnosis,
   secrets: number,
 ): void {
   const isGood = result === "good";
@@ -26,13 +28,32 @@ export function describeDiagnosis(
       ? ""
       : ` It is secret ${secretIndex + 1} of ${secrets}.`;
   const sentence = isGood
-    ? `The signature is good, and the delivery fresh.${which}`
-    : `A receiver refuses this delivery.${which}`;
-  output.write(`${resultLine(output, isGood, sentence)}\n`);
+    ? "The signature is good, and the delivery fresh."
+    : answer === undefined
+      ? "A receiver refuses this delivery."
+      : `The signature is right, but a receiver answers ${nameOf(answer)}.`;
+  output.write(`${resultLine(output, isGood, sentence + which)}\n`);
+  if (isGood && answer !== undefined) {
+    output.write(`${indented(output, answerLines(answer)).join("\n")}\n`);
+  }
   for (const finding of findings) output.write(`\n${linesOf(output, finding).join("\n")}\n`);
   if (!findings.some(({ code }) => code === "unexplained")) return;
   const causes = OUTCOME_CAUSES.signature_mismatch.causes.map((cause) => `- ${cause}`);
   output.write(`\n  Usual causes:\n${indented(output, causes).join("\n")}\n`);
+}
+
+/** What a receiver does with a good delivery depends on its handlers. */
+function answerLines({ withoutHandler, ...answer }: ExpectedAnswer): readonly string[] {
+  const lines = [`A receiver with a handler for it answers ${nameOf(answer)}.`];
+  if (withoutHandler !== undefined) {
+    const { message } = OUTCOMES[withoutHandler.outcome];
+    lines.push(`One whose handlers do not name it answers ${nameOf(withoutHandler)}: ${message}`);
+  }
+  return lines;
+}
+
+function nameOf({ outcome, status }: OutcomeAndStatus): string {
+  return `${status} ${outcome}`;
 }
 
 function linesOf(output: Output, { code, certainty, message, fix }: Finding): readonly string[] {

@@ -58,8 +58,10 @@ function general(
     case "--help":
     case "-h":
     case "help": {
-      const [name] = rest;
-      out.write(name === undefined ? overview(out, commands) : commandOf(name, commands).help(out));
+      const [name, word] = rest;
+      const command = name === undefined ? undefined : commandOf(name, commands);
+      const named = word === undefined ? command : (command?.commandOf?.(word) ?? command);
+      out.write(named?.help(out) ?? overview(out, commands));
       return EXIT.passed;
     }
     case "":

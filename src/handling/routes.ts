@@ -1,5 +1,5 @@
 import { readJson } from "../records/decode.js";
-import type { Decoded, DeliveryIssue } from "../records/decoded.js";
+import { placesOf, type Decoded, type DeliveryIssue } from "../records/decoded.js";
 import { isOnlineDataEventType, type OnlineDataEvent } from "../records/online-data-event.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import type { Handler, Handlers, OnlineDataEventHandlers } from "./handlers.js";
@@ -100,6 +100,5 @@ function runRoute<Record>(handler: Handler<Record>, record: Record): RunRoute {
 
 /** The advice in the log: where the shape is wrong. Issues hold no values of the body. */
 function adviceFor(issues: readonly DeliveryIssue[]): string {
-  const places = issues.map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
-  return `${places.join("; ")}. Give handlers.unrecognized to take it.`;
+  return `${placesOf(issues)}. Give handlers.unrecognized to take it.`;
 }

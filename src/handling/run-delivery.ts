@@ -18,6 +18,7 @@ export function runDelivery(
   const work = {
     ...({ kind: "delivery", id, type, takeover } as const),
     ...(eventType === undefined ? {} : { eventType }),
+    ...(trace.recovered ? ({ recovered: true } as const) : {}),
     ...{ timestampMs: context.timestamp.getTime(), bytes: trace.bytes },
   };
   return observation.run(work, () => timed(handlerDuration, call, context));

@@ -24,6 +24,8 @@ export interface InboxJob extends EncodedBody {
   readonly encoding: "utf-8" | "base64";
   /** The exact bytes that were signed, in `encoding`. */
   readonly body: string;
+  /** True if `receiver.recover` was called for it, and the gateway did not send it. */
+  readonly recovered?: true;
   /** The place of the delivery in a trace (W3C Trace Context), if its receiver is traced. */
   readonly trace?: Readonly<TraceCarrier>;
 }
@@ -34,6 +36,7 @@ export interface QueuedDelivery {
   readonly type: string;
   readonly timestamp: Date;
   readonly rawBody: Uint8Array;
+  readonly recovered?: true;
   /** Empty if the job has no trace. */
   readonly carrier: Readonly<TraceCarrier>;
 }
@@ -60,7 +63,7 @@ const MAX_TIMESTAMP = 999_999_999_999;
 
 /** Makes the job of a delivery that the receiver has authenticated. */
 export function inboxJobOf(
-  { id, type, timestamp, rawBody }: DeliveryContext,
+  { id, type, timestamp, rawBody, recovered }: DeliveryContext,
   carrier: TraceCarrier = {},
 ): InboxJob {
   const seconds = Math.floor(timestamp.getTime() / 1000);
@@ -68,6 +71,7 @@ export function inboxJobOf(
   return {
     ...{ version: VERSION, id, type, timestamp: seconds },
     ...encodeBody(rawBody),
+    ...(recovered === true ? { recovered } : {}),
     ...(trace.traceparent === undefined ? {} : { trace }),
   };
 }
@@ -93,6 +97,11 @@ export function jobNameOf(data: unknown): { id: string | undefined; type: string
   };
 }
 
+/** Whether the delivery of a job was recovered and not sent. */
+export function isRecoveredJob(data: unknown): boolean {
+  return (Object(data) as { readonly recovered?: unknown }).recovered === true;
+}
+
 /** Reads the data of a job. Throws `UnreadableJobError`, whose message holds no part of the data. */
 export function readInboxJob(data: unknown): QueuedDelivery {
   const { id, type, timestamp, encoding, body } = readHead(data);
@@ -105,6 +114,7 @@ export function readInboxJob(data: unknown): QueuedDelivery {
     type,
     timestamp: new Date(timestamp * 1000),
     rawBody: readBody({ encoding, body }),
+    ...(isRecoveredJob(data) ? { recovered: true } : {}),
     carrier: readCarrier((data as Partial<InboxJob>).trace),
   };
 }

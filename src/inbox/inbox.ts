@@ -114,9 +114,11 @@ export function inbox<Context extends DeliveryContext = DeliveryContext>(
   const enqueueDelivery = async (_record: unknown, context: Context): Promise<void> => {
     const observation = observers.begin();
     if (observation === undefined) return write(context, {});
-    const { id, type } = context;
+    const { id, type, recovered } = context;
     const carrier: TraceCarrier = {};
-    const work = { kind: "send", id, type, queueName: enqueue.queueName, carrier } as const;
+    const { queueName } = enqueue;
+    const marks = recovered === true ? { recovered } : {};
+    const work = { kind: "send", id, type, queueName, ...marks, carrier } as const;
     const ended = await observation.run(work, () => settled(write(context, carrier)));
     observation.end({ id, type, outcome: "error" in ended ? "failed" : "sent", ...ended });
     if ("error" in ended) throw ended.error;

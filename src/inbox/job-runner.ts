@@ -9,7 +9,13 @@ import { clampRetryAfterMs } from "../answer/retry-after.js";
 import { runHandler } from "../handling/run-handler.js";
 import { Observers, type Observation } from "../telemetry/observation.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { finishedOutcomeOf, jobNameOf, readInboxJob, type QueuedDelivery } from "./inbox-job.js";
+import {
+  finishedOutcomeOf,
+  isRecoveredJob,
+  jobNameOf,
+  readInboxJob,
+  type QueuedDelivery,
+} from "./inbox-job.js";
 import type { InboxResult, InboxRun } from "./inbox-result.js";
 import { UnreadableJobError, UnrecognizedJobError, type DeadJobError } from "./job-errors.js";
 import { JobReporter, type EngineResponse, type OnJob } from "./job-report.js";
@@ -39,6 +45,7 @@ export interface EndedRun {
   readonly run: InboxRun;
   readonly id: string;
   readonly type: string | undefined;
+  readonly recovered: boolean;
   readonly durationMs: number;
   readonly observation: Observation | undefined;
 }
@@ -89,16 +96,17 @@ export class JobRunner {
     const result = await this.#resultOf(data, run, observation);
     const durationMs = performance.now() - startedAt;
     const { id = run.jobId, type } = jobNameOf(data);
-    return { result, run, id, type, durationMs, observation };
+    return { result, run, id, type, recovered: isRecoveredJob(data), durationMs, observation };
   }
 
   /** Reports a run, now that the engine has responded to its result. */
   report(ended: EndedRun, response: EngineResponse): void {
-    const { result, run, id, type, durationMs, observation } = ended;
+    const { result, run, id, type, recovered, durationMs, observation } = ended;
     const { attempt, lastAttempt, waitedMs, takeover } = run;
     this.#reporter.report(result.outcome, response, observation, {
       ...{ attempt, lastAttempt, id, type, durationMs, waitedMs },
       ...(takeover ? { takeover } : {}),
+      ...(recovered ? { recovered } : {}),
       ...("error" in result && result.error !== undefined ? { error: result.error } : {}),
     });
   }
@@ -144,7 +152,7 @@ export class JobRunner {
     }
     const context: DeliveryContext = { ...delivery, signal, takeover };
     const call = () => runHandler(route, context);
-    const { id, type } = delivery;
+    const { id, type, recovered } = delivery;
     const work = {
       kind: "job",
       queueName: this.#queueName,
@@ -152,6 +160,7 @@ export class JobRunner {
       type,
       attempt,
       takeover,
+      ...(recovered === true ? { recovered } : {}),
       carrier,
     } as const;
     const result = await (observation === undefined ? call() : observation.run(work, call));

@@ -25,7 +25,7 @@ export type AttemptReader = (record: unknown) => DeliveryAttempt | undefined;
 
 /** Where the fields of an attempt are: dotted paths from the record, such as `response.status`. */
 export interface AttemptPaths {
-  /** To X-Webhook-Id. */
+  /** To X-Webhook-Id, which all attempts of a delivery share. The id of the attempt is another one. */
   readonly deliveryId: string;
   /** To the HTTP status: a number or a text of digits; missing, null, 0 or an empty text if no answer arrived. */
   readonly status: string;

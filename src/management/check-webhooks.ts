@@ -4,12 +4,12 @@ import type { ManagementClient } from "./client.js";
 import { finding, type WebhookFinding } from "./webhook-findings.js";
 import { ManagementError } from "./management-error.js";
 import {
+  createWebhookSecret,
   PROBE_OPTION_NAMES,
   probeReceiver,
   statusOfGet,
   type ProbeOptions,
 } from "./probe-receiver.js";
-import { createWebhookSecret } from "./probe-receiver.js";
 import { typesOption } from "./prove-secret.js";
 import { isSameUrl, type Webhook } from "./webhook.js";
 
@@ -75,7 +75,8 @@ async function listedBy(
   }
 }
 
-function findingsOfType(
+/** What is wrong with the webhooks of a type, of all that the gateway lists. */
+export function findingsOfType(
   type: WebhookType,
   url: string,
   listed: readonly Webhook[],

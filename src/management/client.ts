@@ -9,7 +9,7 @@ import {
 import { GatewayCalls } from "./gateway-calls.js";
 import { listAll, type NextPage } from "./list-pages.js";
 import { TokenSource, type TokenOption } from "./token-source.js";
-import { definedOf, updateWebhook, type UpdateOptions } from "./update-webhook.js";
+import { definedOf, getWebhook, updateWebhook, type UpdateOptions } from "./update-webhook.js";
 import {
   NEW_WEBHOOK_NAMES,
   readWebhook,
@@ -97,15 +97,15 @@ export function createManagementClient(options: ManagementClientOptions): Manage
         };
         const body = { ...defaults, ...definedOf(given) };
         const path = "api/v1/webhook";
-        return readWebhook(
-          await calls.call({ method: "POST", path, body, secrets: [secret], signal }),
-        );
+        const made = await calls.call({ method: "POST", path, body, secrets: [secret], signal });
+        return readWebhook(made, `POST ${path}`);
       },
       async list(callOptions) {
-        return (await list("api/v1/webhooks", callOptions)).map(readWebhook);
+        const path = "api/v1/webhooks";
+        return (await list(path, callOptions)).map((one) => readWebhook(one, `GET ${path}`));
       },
       async get(id, { signal } = {}) {
-        return readWebhook(await calls.call({ method: "GET", path: pathOf(id), signal }));
+        return getWebhook(calls, pathOf(id), signal);
       },
       async update(id, changes, updateOptions = {}) {
         checkSecret(changes);

@@ -64,9 +64,9 @@ export async function crmLogin(options: CrmLoginOptions): Promise<CrmSession> {
   };
 }
 
-/** Every text in the credentials, at any depth. */
+/** Every text and number in the credentials, at any depth. */
 function textsIn(value: unknown): readonly string[] {
-  if (typeof value === "string") return [value];
+  if (typeof value === "string" || typeof value === "number") return [String(value)];
   if (typeof value !== "object" || value === null) return [];
   return Object.values(value).flatMap(textsIn);
 }

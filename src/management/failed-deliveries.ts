@@ -27,6 +27,8 @@ const MAX_ATTEMPTS = 10;
 const LONGEST_GAP_MS = 5 * 3_600_000;
 /** How far the gateway's clock may be ahead of ours. */
 const MAX_CLOCK_ERROR_MS = 86_400_000;
+/** The gateway has webhooks since 2026 (GATEWAY.md, "Versioning", rule 7). */
+const EARLIEST_MS = Date.UTC(2020, 0);
 
 /** The deliveries of a webhook whose last attempt, not before `since`, was no 2xx; and how many records say nothing. */
 export function failedDeliveries(
@@ -68,12 +70,15 @@ export function failedDeliveries(
   return { failed, unreadable };
 }
 
-/** A time far in the future is of another unit: the delivery would seem to be retried for ever. */
+/**
+ * A time far in the future or in the past is of another unit, or no time: the delivery would seem to be retried for
+ * ever, or to be older than `since`.
+ */
 function isUsable(attempt: DeliveryAttempt | undefined, nowMs: number): attempt is DeliveryAttempt {
   if (typeof attempt !== "object" || (attempt as unknown) === null) return false;
   const { deliveryId, at } = attempt as Partial<DeliveryAttempt>;
   const isKnown = typeof deliveryId === "string" && at instanceof Date;
-  return isKnown && at.getTime() <= nowMs + MAX_CLOCK_ERROR_MS;
+  return isKnown && at.getTime() >= EARLIEST_MS && at.getTime() <= nowMs + MAX_CLOCK_ERROR_MS;
 }
 
 /** A reader is a user's function: an error counts as a record that it cannot read. */

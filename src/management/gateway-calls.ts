@@ -134,11 +134,15 @@ function valueOrError(
   if (status >= 200 && status <= 299) {
     if (body.kind === "json") return { value: body.value, headers };
     if (body.kind === "empty") return { value: undefined, headers };
-    const found = body.kind === "too_large" ? "more than 64 MiB" : "no JSON";
-    return unexpected(`${what} was answered ${String(status)} with ${found}`, status);
+    if (body.kind === "no_json") return notTheApi(what, status);
+    return unexpected(`${what} was answered ${String(status)} with more than 64 MiB`, status);
   }
   if (status >= 300 && status <= 399) {
     return unexpected(`${what} was redirected (${String(status)}): correct baseUrl`, status);
+  }
+  // The gateway's own errors are JSON. With these statuses, text is of a wrong address, a login page or a firewall.
+  if (body.kind === "no_json" && [400, 403, 404, 422].includes(status)) {
+    return notTheApi(what, status);
   }
   const read = readGatewayError(body.kind === "json" ? body.value : undefined);
   const details = read.details.map(({ field, issue }) => ({
@@ -151,9 +155,17 @@ function valueOrError(
     `${what} was answered ${String(status)}`,
     gatewayCode === undefined ? "" : ` ${gatewayCode}`,
     said.length === 0 ? "" : `: ${hide(said.join("; "))}`,
+    retryAfterMs === undefined ? "" : `; try again in ${String(Math.ceil(retryAfterMs / 1000))} s`,
   ].join("");
   const code = codeOfStatus(status, read, retryAfterMs !== undefined);
   return new ManagementError(code, message, { status, gatewayCode, details, retryAfterMs });
+}
+
+function notTheApi(what: string, status: number): ManagementError {
+  return unexpected(
+    `${what} was answered ${String(status)} with no JSON, which does not look like the gateway's API: correct baseUrl, or look for a proxy or firewall in between`,
+    status,
+  );
 }
 
 function unexpected(message: string, status: number): ManagementError {

@@ -26,7 +26,7 @@ export async function listAll(
   let page = path;
   for (let pages = 1; ; pages++) {
     const { value: body, headers } = await calls.answer({ method: "GET", path: page, signal });
-    const found = itemsOf(body);
+    const found = itemsOf(body, path);
     // Not spread into one call: a list may be longer than the arguments of a call.
     for (const item of found) items.push(item);
     const next = nextPage?.(body, headers) ?? "";
@@ -45,13 +45,13 @@ export async function listAll(
   }
 }
 
-function itemsOf(body: unknown): readonly unknown[] {
+function itemsOf(body: unknown, path: string): readonly unknown[] {
   const { data } = Object(body) as Record<string, unknown>;
   if (Array.isArray(body)) return body as unknown[];
   if (Array.isArray(data)) return data as unknown[];
   throw new ManagementError(
     "unexpected_answer",
-    "the answer is no list: expected a list, bare or under data",
+    `GET ${path} returned no list: expected a list, bare or under data`,
   );
 }
 

@@ -38,8 +38,10 @@ export interface ReconcileOptions {
 export interface MissingDelivery extends Omit<FailedDelivery, "body" | "attemptId"> {
   /** Whether a stored attempt has the body, so that `recover` can handle it. */
   readonly hasBody: boolean;
-  /** What `recover` returned. Undefined if it was not called. */
+  /** What `recover` returned. Undefined if it was not called, or failed. */
   readonly recovered?: Outcome | undefined;
+  /** What `recover` threw, if it is a function of yours. `receiver.recover` never throws. */
+  readonly error?: unknown;
 }
 
 /** The result of a reconciliation. It holds no body. */
@@ -128,7 +130,14 @@ export async function reconcileDeliveries(
         missing.push(entry);
         continue;
       }
-      const { outcome } = await recover({ id, type, body });
+      let outcome: Outcome;
+      try {
+        ({ outcome } = await recover({ id, type, body }));
+      } catch (error) {
+        // The deliveries that follow may be recovered all the same.
+        missing.push({ ...entry, error });
+        continue;
+      }
       if (outcome === "duplicate") completed += 1;
       else if (DONE.includes(outcome)) recovered.push({ ...entry, recovered: outcome });
       else missing.push({ ...entry, recovered: outcome });

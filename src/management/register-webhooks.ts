@@ -1,15 +1,18 @@
 import { ownOptions } from "../common/option-checks.js";
 import { isWebhookType, type WebhookType } from "../delivery/headers.js";
+import { findingsOfType } from "./check-webhooks.js";
 import type { ManagementClient } from "./client.js";
+import { ManagementError, type ManagementErrorCode } from "./management-error.js";
 import { statusOfGet } from "./probe-receiver.js";
 import {
+  checkProof,
   PROOF_OPTION_NAMES,
   proveSecret,
   type ProofOptions,
   type SecretProof,
 } from "./prove-secret.js";
-import { checkProof } from "./prove-secret.js";
-import { isSameUrl, type Webhook } from "./webhook.js";
+import type { WebhookFinding } from "./webhook-findings.js";
+import { isSameUrl, type NewWebhook, type Webhook } from "./webhook.js";
 
 /** Options of `registerWebhooks`. */
 export interface RegisterOptions extends ProofOptions {
@@ -29,16 +32,23 @@ export type RegisterResult =
       readonly created: readonly Webhook[];
       /** Webhooks of these types that the URL had before. They are left as they are; their secret is not known. */
       readonly existing: readonly Webhook[];
+      /** What is wrong with the webhooks of these types now, as `checkWebhooks` finds it. */
+      readonly findings: readonly WebhookFinding[];
     }
   /** The URL did not answer a GET with 2xx; `status` is undefined if it did not answer at all. */
   | { readonly result: "unreachable"; readonly status: number | undefined }
   /** The receiver does not accept the secret, or accepts any. Nothing was created. */
   | { readonly result: "secret_not_accepted"; readonly proof: SecretProof };
 
+/** After these errors of a creation the webhook may exist. */
+const IN_DOUBT: readonly ManagementErrorCode[] = [
+  ...(["network", "timeout", "server_error", "unexpected_answer"] as const),
+];
+
 /**
  * Registers a receiver: checks that its URL answers a GET and that every replica accepts the secret, then creates one
  * webhook per type, active, with history on and TLS verified. It can be repeated: a type that the URL already has is
- * not created again.
+ * not created again. After a creation without a clear answer it looks at the list, and never creates a second time.
  *
  * Rejects with a `ManagementError`, and with a `ConfigurationError` for an invalid option.
  */
@@ -53,19 +63,40 @@ export async function registerWebhooks(
   const status = await statusOfGet(url, own);
   if (status === undefined || status < 200 || status > 299)
     return { result: "unreachable", status };
-  const proof = await proveSecret(url, [secret], own);
-  if (proof.result !== "accepted") return { result: "secret_not_accepted", proof };
-
+  // Before the proof, which may wait for a deploy: a wrong address or an old token shows at once.
   const known = await client.webhooks.list({ signal });
   const existing = known.filter(
     (webhook) =>
       isWebhookType(webhook.type) && types.includes(webhook.type) && isSameUrl(webhook.url, url),
   );
-  const created: Webhook[] = [];
-  for (const type of types) {
-    if (existing.some((webhook) => webhook.type === type)) continue;
-    const webhook = { title: title(type), url, type, secret };
-    created.push(await client.webhooks.create(webhook, { signal }));
+  const missing = types.filter((type) => existing.every((webhook) => webhook.type !== type));
+  if (missing.length > 0) {
+    const proof = await proveSecret(url, [secret], own);
+    if (proof.result !== "accepted") return { result: "secret_not_accepted", proof };
   }
-  return { result: "registered", created, existing };
+  const created: Webhook[] = [];
+  for (const type of missing) {
+    created.push(await createOnce(client, { title: title(type), url, type, secret }, signal));
+  }
+  const listed = await client.webhooks.list({ signal });
+  const findings = types.flatMap((type) => findingsOfType(type, url, listed));
+  return { result: "registered", created, existing, findings };
+}
+
+/** Creates a webhook that the URL does not have. */
+async function createOnce(
+  client: ManagementClient,
+  webhook: NewWebhook,
+  signal: AbortSignal | undefined,
+): Promise<Webhook> {
+  try {
+    return await client.webhooks.create(webhook, { signal });
+  } catch (error) {
+    if (!(error instanceof ManagementError && IN_DOUBT.includes(error.code))) throw error;
+    const { type, url } = webhook;
+    const listed = await client.webhooks.list({ signal });
+    const found = listed.find((one) => one.type === type && isSameUrl(one.url, url));
+    if (found === undefined) throw error;
+    return found;
+  }
 }

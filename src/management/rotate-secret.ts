@@ -30,7 +30,10 @@ export interface RotateOptions extends ProofOptions {
 export type RotateResult =
   | {
       readonly result: "switched";
-      /** The webhooks that have the new secret now. */
+      /**
+       * The webhooks that were given the new secret. That the gateway signs with it cannot be read from its answers, which
+       * show no secret: keep the old one until `isOldSecretQuiet` says so and deliveries with the new one have come.
+       */
       readonly webhooks: readonly Webhook[];
       readonly proof: SecretProof;
     }

@@ -22,6 +22,15 @@ export interface UpdateOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Reads one webhook. */
+export async function getWebhook(
+  calls: GatewayCalls,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<Webhook> {
+  return readWebhook(await calls.call({ method: "GET", path, signal }), `GET ${path}`);
+}
+
 /**
  * Updates a webhook by a PUT of the whole record, and reads it again. The gateway never returns the secret, so a
  * webhook with a secret is updated only if `changes` has it.
@@ -36,7 +45,7 @@ export async function updateWebhook(
   const { withoutSecret = false, signal } = ownOptions("webhooks.update", options, [
     ...["withoutSecret", "signal"],
   ]);
-  const before = readWebhook(await calls.call({ method: "GET", path, signal }));
+  const before = await getWebhook(calls, path, signal);
   // Also if the gateway does not say whether there is one.
   const mayHaveSecret = before.has_secret !== false;
   if (own.secret === undefined && mayHaveSecret && !withoutSecret) {
@@ -48,7 +57,7 @@ export async function updateWebhook(
   const wanted = { ...fieldsOf(before), ...definedOf(own) };
   const body = { ...writableOf(before.raw), ...wanted };
   await calls.call({ method: "PUT", path, body, secrets: [own.secret], signal });
-  const after = readWebhook(await calls.call({ method: "GET", path, signal }));
+  const after = await getWebhook(calls, path, signal);
   const wantsSecret = own.secret !== undefined || before.has_secret === true;
   const differences = [
     ...WEBHOOK_FIELDS.flatMap((field) => differenceOf(field, wanted[field], after[field])),

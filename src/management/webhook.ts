@@ -52,8 +52,8 @@ export const WEBHOOK_FIELDS = [
 /** The names of `NewWebhook`. */
 export const NEW_WEBHOOK_NAMES = [...WEBHOOK_FIELDS, "secret"] as const;
 
-/** Reads a webhook, bare or under `data`. Throws `ManagementError` if it is none. */
-export function readWebhook(body: unknown): Webhook {
+/** Reads a webhook, bare or under `data`. Throws `ManagementError` if it is none; `route` is for its message. */
+export function readWebhook(body: unknown, route: string): Webhook {
   const { data } = Object(body) as Record<string, unknown>;
   const record = Object(isObject(data) ? data : body) as Record<string, unknown>;
   const raw = Object.fromEntries(Object.entries(record).filter(([name]) => name !== "secret"));
@@ -62,7 +62,7 @@ export function readWebhook(body: unknown): Webhook {
   if (!isId || typeof url !== "string" || typeof type !== "string") {
     throw new ManagementError(
       "unexpected_answer",
-      "the answer is no webhook: expected an object with id, url and type, bare or under data",
+      `${route} returned no webhook: expected an object with id, url and type, bare or under data`,
     );
   }
   return {

@@ -9,6 +9,13 @@ export interface DeliveryIssue {
   readonly message: string;
 }
 
+/** Where the shape is wrong, for a log or a report: "alarm.id: expected a number; ...". */
+export function placesOf(issues: readonly DeliveryIssue[]): string {
+  return issues
+    .map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`)
+    .join("; ");
+}
+
 /** A signed body after decoding. The body of an unrecognized one is undefined if it is not JSON. */
 export type Decoded =
   | { readonly kind: "new_alarm"; readonly record: Alarm }

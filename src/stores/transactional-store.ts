@@ -18,6 +18,8 @@ export interface WorkFacts {
  * transaction of one database, so both are committed or neither is. The handler writes through
  * `context.tx`. `postgresTransactions`, `mysqlTransactions` and `sqliteTransactions` make one.
  *
+ * Test a store of your own with `transactionalStoreContract` of `identity-gateway-webhooks/testing`.
+ *
  * @example
  * ```ts
  * const receiver = createWebhookReceiver({

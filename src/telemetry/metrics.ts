@@ -106,6 +106,11 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     read: ({ disconnected }) => single(disconnected),
   },
   {
+    ...{ name: "gateway_webhook.recovered", kind: "counter", unit: "{delivery}", combine: "sum" },
+    description: "Deliveries that receiver.recover was called for",
+    read: ({ recovered }) => single(recovered),
+  },
+  {
     ...{ name: "gateway_webhook.last_attempts_refused", kind: "counter", unit: "{delivery}" },
     combine: "sum",
     description: "Alarms refused at what was probably the gateway's last attempt: probably lost",

@@ -54,6 +54,8 @@ export class Tally {
   timings: Timings | undefined;
   /** Requests whose sender had hung up before the answer. */
   disconnected = 0;
+  /** Deliveries that `receiver.recover` was called for. */
+  recovered = 0;
   /** Refusals at what was probably the gateway's last attempt. */
   lastAttemptsRefused = 0;
   /** Store calls that rejected, threw or took too long, by the name of the call. */
@@ -92,7 +94,8 @@ export class Tally {
     if (hasHungUp(trace)) this.disconnected += 1;
     if (type === undefined) return;
     // A delivery that was recovered does not show that the gateway can reach this receiver.
-    if (!trace.recovered) {
+    if (trace.recovered) this.recovered += 1;
+    else {
       tally.lastAuthenticMs = trace.checkedAtMs;
       if (status < 300) tally.lastAcknowledgedMs = trace.checkedAtMs;
     }

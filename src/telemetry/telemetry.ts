@@ -46,6 +46,8 @@ export interface SentJob {
   readonly type: string;
   /** The queue's name; undefined for an `enqueue` of your own. */
   readonly queueName: string | undefined;
+  /** True if `receiver.recover` was called for it, and the gateway did not send it. */
+  readonly recovered?: true;
   /** What is set here is stored with the job: the fields `traceparent` and `tracestate` of W3C Trace Context. */
   readonly carrier: TraceCarrier;
 }
@@ -74,6 +76,8 @@ export interface StartedJob {
   readonly attempt: number;
   /** True if an earlier run may have had its effect. */
   readonly takeover: boolean;
+  /** True if `receiver.recover` was called for the delivery, and the gateway did not send it. */
+  readonly recovered?: true;
   /** What was set when the job was written. */
   readonly carrier: Readonly<TraceCarrier>;
 }
@@ -113,6 +117,11 @@ export interface JobReport {
   readonly waitedMs: number;
   /** True if an earlier run may have had its effect: its worker crashed or took too long, or the job was replayed. */
   readonly takeover?: true;
+  /**
+   * True if `receiver.recover` was called for the delivery, and the gateway did not send it. Not known of a job that the
+   * engine gave up.
+   */
+  readonly recovered?: true;
   /** What the handler threw, or why the engine gave up the job (`DeadJobError`). */
   readonly error?: unknown;
 }

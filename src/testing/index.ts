@@ -80,19 +80,23 @@ export {
   type ConformanceReport,
   type RunConformanceOptions,
 } from "./conformance/run-conformance.js";
+export type { NeverProven } from "./conformance/never-proven.js";
 
 export {
   deliveryStoreContract,
   type DeliveryStoreContractOptions,
 } from "./store-contract/delivery-store-contract.js";
+export { transactionalStoreContract } from "./store-contract/transactional-store-contract.js";
 export {
   ContractError,
   type ContractCase,
   type ContractResult,
   type MakeStore,
   type StoreUnderTest,
+  type TransactionalStoreUnderTest,
 } from "./store-contract/contract-case.js";
 
+export type { ExpectedAnswer, OutcomeAndStatus } from "./diagnosis/expected-answer.js";
 export {
   diagnoseSignature,
   type DiagnoseSignatureOptions,

@@ -199,7 +199,7 @@ describe.each([
       expect(line?.level).toBe("error");
       expect(line?.message).toContain("body_consumed");
       expect(line?.message).toContain(
-        "Move app.post(…, expressHandler(receiver)) above app.use(express.json())",
+        "Move app.all(…, expressHandler(receiver)) above app.use(express.json())",
       );
       expect(line?.message).toContain(
         'express.json({ limit: "1mb", verify: (req, _res, bytes) => { req.rawBody = bytes; } })',

@@ -1,7 +1,9 @@
+import { getEventListeners } from "node:events";
 import http from "node:http";
 import net from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { connectionFault } from "../../src/cli/send/connection.js";
 import { sendFault } from "../../src/cli/send/exchange.js";
 import { createHandledProbe } from "../../src/cli/doctor/handled-probe.js";
 import { isLoopback, shownUrl } from "../../src/cli/options/target-url.js";
@@ -118,4 +120,31 @@ test("--body refuses a folder, and a path through a file", async () => {
   const argv = ["send", "http://127.0.0.1/", "--body"];
   expect((await runCommand([...argv, "/"])).stderr).toContain("it is a folder");
   expect((await runCommand([...argv, `${file}/x`])).stderr).toContain("is not a folder");
+});
+
+test("a connection that was tried leaves no listener on the signal of the run", async () => {
+  const { port, close } = await listen(http.createServer());
+  const { signal } = new AbortController();
+  const url = new URL(`http://127.0.0.1:${String(port)}`);
+  for (let tried = 0; tried < 3; tried++) {
+    expect(await connectionFault(url, {}, signal)).toBeUndefined();
+  }
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  await close();
+});
+
+test("an abort ends the wait for a TLS handshake that no one answers", async () => {
+  const ending = new AbortController();
+  const { port, close } = await listen(
+    net.createServer(() => {
+      ending.abort();
+    }),
+  );
+  const started = performance.now();
+  expect(
+    await connectionFault(new URL(`https://127.0.0.1:${String(port)}`), {}, ending.signal),
+  ).toBeUndefined();
+  // The wait without an abort is 10 s.
+  expect(performance.now() - started).toBeLessThan(9_000);
+  await close();
 });

@@ -38,8 +38,27 @@ test("explain passes a fixture at the time of its recording", async () => {
     "explain",
     path.join(fixturesFolder, "alarm-email-hacked.json"),
   ]);
-  expect(stdout).toBe("✓ The signature is good, and the delivery fresh.\n");
+  expect(stdout).toBe(`✓ The signature is good, and the delivery fresh.
+    A receiver with a handler for it answers 200 handled.
+    One whose handlers do not name it answers 200 unhandled: No handler is given for this type of
+    delivery.
+`);
   expect(code).toBe(0);
+});
+
+test.each([
+  [
+    "hostile/invalid-utf-8",
+    "503 unrecognized",
+    ["body_unrecognized (seen", "expected JSON in UTF-8"],
+  ],
+  ["hostile/stale", "409 stale", ["timestamp_behind (seen"]],
+  ["hostile/flipped-type-header", "409 type_mismatch", ["type_mismatch (seen"]],
+])("explain says what a receiver answers to the authentic %s", async (name, answer, texts) => {
+  const { code, stdout } = await runCommand(["explain", path.join(fixturesFolder, `${name}.json`)]);
+  expect(code).toBe(1);
+  expect(stdout).toContain(`✗ The signature is right, but a receiver answers ${answer}.\n`);
+  for (const text of texts) expect(stdout).toContain(text);
 });
 
 test.each([

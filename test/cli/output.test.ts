@@ -132,6 +132,20 @@ describe("a progress bar", () => {
     expect(drawn.at(-1)).toBe("");
   });
 
+  test("a progress bar lets a line stay above it, which is written without a bar too", () => {
+    const err = output(30);
+    const bar = createProgressBar(err, 2);
+    bar.advance("the first");
+    bar.say("it takes long");
+    expect(err.written().split("\r\u001b[2K").slice(3)).toEqual([
+      "it takes long\n",
+      expect.stringMatching(/^█{12}░{12} 1\/2/),
+    ]);
+    const pipe = output(undefined);
+    createProgressBar(pipe, 9).say("it takes long");
+    expect(pipe.written()).toBe("it takes long\n");
+  });
+
   test("a progress bar assumes 80 columns for a terminal of unknown width", () => {
     const err = output(undefined, true);
     createProgressBar(err, 2).advance("x".repeat(200));

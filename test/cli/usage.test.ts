@@ -31,6 +31,45 @@ describe("help", () => {
     },
   );
 
+  test("of every command fits 80 columns, has an example, and is what help and --help show", async () => {
+    const shown: string[] = [];
+    const show = async (names: readonly string[]): Promise<void> => {
+      const { code, stdout, stderr } = await runCommand(["help", ...names]);
+      expect({ names, code, stderr }).toEqual({ names, code: 0, stderr: "" });
+      expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+      if (names.length > 0) {
+        expect(stdout).toMatch(new RegExp(`^${packageJson.name} ${names.join(" ")}\n`));
+        expect(stdout).toContain(`\n  npx ${packageJson.name} ${names.join(" ")} `);
+        expect((await runCommand([...names, "--help"])).stdout).toBe(stdout);
+        shown.push(names.join(" "));
+      }
+      const [first = "", last = ""] = [names.slice(0, -1), names.at(-1)].map(String);
+      if (names.length > 1) expect((await runCommand([first, "help", last])).stdout).toBe(stdout);
+      if (!stdout.includes(" <command> [options]")) return;
+      const [list = ""] = stdout.split("Examples");
+      for (const [, name = ""] of list.matchAll(/^ {2}([a-z]+) {2,}/gm)) {
+        await show([...names, name]);
+      }
+    };
+    await show([]);
+    expect(shown).toEqual([
+      ...[...COMMANDS.slice(0, 5), "webhooks"],
+      ...["register", "check", "rotate", "history", "reconcile"].map((name) => `webhooks ${name}`),
+      "gateway",
+    ]);
+  });
+
+  test("of an unknown command of a group names the ones that there are", async () => {
+    for (const argv of [
+      ["help", "webhooks", "chek"],
+      ["webhooks", "help", "chek"],
+    ]) {
+      const { code, stdout, stderr } = await runCommand(argv);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain("did you mean check?");
+    }
+  });
+
   test("the overview names every command; without arguments it goes to standard error", async () => {
     const asked = await runCommand(["--help"]);
     for (const name of COMMANDS) expect(asked.stdout).toContain(`  ${name}  `);

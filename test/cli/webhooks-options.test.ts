@@ -42,6 +42,24 @@ async function setUp(receiverOptions: object = {}, gatewayOptions: object = {}) 
 
 const quick = ["--in-a-row", "2", "--wait", "0", "--type", "new_alarm"];
 
+describe("register", () => {
+  test("shows what is wrong with the webhooks after it, and exits 1", async () => {
+    const { client, run } = await setUp();
+    const old = await desk.receiver({ secret: SECRET });
+    await client.webhooks.create({ title: "a", url: old.url, type: "new_alarm", secret: SECRET });
+    writeFileSync(file("secret.txt"), SECRET, { mode: 0o600 });
+    const registered = await run("register", "--secret-file", file("secret.txt"), ...quick);
+    expect(registered.code).toBe(1);
+    expect(registered.stdout).toContain("created webhook 2 for new_alarm");
+    expect(registered.stdout).toContain("second_webhook, new_alarm, webhook 1");
+    const again = await run("register", "--secret-file", file("secret.txt"), ...quick, "--json");
+    expect(JSON.parse(again.stdout)).toMatchObject({
+      ...{ existing: [{ id: "2" }], passed: false },
+      findings: [{ code: "second_webhook", webhookId: "1" }],
+    });
+  });
+});
+
 describe("reconcile", () => {
   const fields = "deliveryId=delivery_id,status=status,at=created_at,body=body";
   const argv = ["--since", "1h", "--fields", fields];
@@ -50,6 +68,8 @@ describe("reconcile", () => {
     const { run } = await setUp();
     const none = await run("reconcile", ...argv);
     expect([none.code, none.stderr.includes("(not_found)")]).toEqual([1, true]);
+    const history = await run("history", "--fields", fields);
+    expect([history.code, history.stderr.includes("(not_found)")]).toEqual([1, true]);
     const later = await run("reconcile", "--since", "2999-01-01T00:00:00Z", "--fields", fields);
     expect([later.code, later.stderr]).toEqual([2, expect.stringContaining("in the future")]);
   });
@@ -79,6 +99,60 @@ describe("reconcile", () => {
       expect(stderr).toContain(message);
       expect(stderr).not.toContain("canary");
     }
+  });
+
+  test("recovers nothing that is older than the store remembers: it would be handled again", async () => {
+    const { run } = await setUp();
+    const core = new URL("../../dist/index.js", import.meta.url).href;
+    const module = file("retention.mjs");
+    writeFileSync(
+      module,
+      `import { createWebhookReceiver } from ${JSON.stringify(core)};
+       export const receiver = createWebhookReceiver({
+         ...{ secret: "any-secret-will-do-here", logger: false, retentionMs: 96 * 3_600_000 },
+         handlers: { new_alarm: () => undefined },
+       });`,
+    );
+    const recover = ["--fields", fields, "--module", module, "--recover"];
+    const late = await run("reconcile", "--since", "97h", ...recover);
+    expect(late.code).toBe(2);
+    expect(late.stderr).toContain("retentionMs of the receiver, 96 hours");
+    const timely = await run("reconcile", "--since", "95h", ...recover);
+    expect(timely.stderr).toContain("(not_found)");
+  });
+
+  test("reports what a receiver of one's own throws as lost, and no bug of this program", async () => {
+    const { api, client, baseUrl } = await setUp();
+    const { url } = await desk.server((req, res) => {
+      res.writeHead(req.method === "GET" ? 200 : 403).end();
+    });
+    await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
+    await api.twin.deliver({ alarm: sampleAlarm() });
+    const login = ["--base-url", baseUrl, "--login-file", file("login.json")];
+    const run = async (name: string, code: string) => {
+      writeFileSync(file(name), code);
+      const options = [...argv, "--module", file(name), "--recover", "--json", ...login];
+      const ended = await runCommand(["webhooks", "reconcile", url, ...options]);
+      expect(ended.stdout + ended.stderr).not.toContain("canary");
+      return { ...ended, json: JSON.parse(ended.stdout) as object };
+    };
+    const throws = 'throw new RangeError("canary")';
+    const recovering = await run(
+      "recover.mjs",
+      `export const receiver = { async recover() { ${throws} }, async drain() {} };`,
+    );
+    expect(recovering).toMatchObject({ code: 1, json: { missing: [{ isGivenUp: true }] } });
+    expect(recovering.stderr).toBe("recover of --module failed 1 time: RangeError\n");
+    const draining = await run(
+      "drain.mjs",
+      `export const receiver = new (class {
+         outcome = "handled";
+         async recover() { return { outcome: this.outcome }; }
+         async drain() { ${throws} }
+       })();`,
+    );
+    expect(draining).toMatchObject({ code: 1, json: { recovered: [{}], passed: false } });
+    expect(draining.stderr).toBe("drain of --module failed: RangeError\n");
   });
 });
 
@@ -128,7 +202,7 @@ describe("a proof that fails", () => {
       "--secret",
       "b",
     );
-    expect([twice.code, twice.stderr.includes("--secret is the current one")]).toEqual([2, true]);
+    expect([twice.code, twice.stderr.includes("the one in use")]).toEqual([2, true]);
   });
 
   test("names a receiver that accepts any signature, and instances that were missing", async () => {

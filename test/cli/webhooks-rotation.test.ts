@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -90,6 +90,22 @@ describe("a rotation that is run again", () => {
   });
 });
 
+describe("a rotation without metrics", () => {
+  test("says that it has not proven with which secret the gateway signs", async () => {
+    const { rotate, client } = await setUp();
+    const plain = await rotate();
+    expect(plain.code).toBe(0);
+    const said = plain.stdout.replaceAll(/\s+/g, " ");
+    expect(said).toContain("Not proven: that the gateway signs with the new secret.");
+    expect(said).toContain("Keep both secrets");
+    // The same in each later run, and beside the JSON.
+    await client.webhooks.update(1, { secret: CURRENT });
+    const json = await rotate("--json");
+    expect(JSON.parse(json.stdout)).toMatchObject({ result: "switched", isNewSeen: false });
+    expect(json.stderr).toContain("Not proven");
+  });
+});
+
 describe("the watch", () => {
   const quiet = ["--quiet", "1", "--look-every", "1"];
 
@@ -168,6 +184,46 @@ describe("the files", () => {
     },
   );
 
+  test.runIf(process.platform !== "win32").each(["check", "rotate"])(
+    "with a current secret that others can read give a warning in %s",
+    async (name) => {
+      const { url, env, next } = await setUp();
+      const more = name === "rotate" ? ["--next-file", next, ...quick] : [];
+      const open = path.join(folder, "open.txt");
+      writeFileSync(open, `${CURRENT}\n`, { mode: 0o644 });
+      const argv = ["webhooks", name, url, "--secret-file", open, ...more];
+      const { code, stderr } = await runCommand(argv, { env });
+      expect(code).toBe(0);
+      expect(stderr).toBe(
+        "--secret-file: other users of this machine can read the secret: chmod 600 its file\n",
+      );
+    },
+  );
+
+  test.each([
+    ["", "the file is empty"],
+    [" spaced-secret-0123\n", "white space at an end"],
+    ["undefined", '"undefined"'],
+  ])(
+    "with a current secret of %j are refused before anything is asked or made",
+    async (text, why) => {
+      const { env } = await setUp();
+      const bad = path.join(folder, "bad.txt");
+      const made = path.join(folder, "made.txt");
+      writeFileSync(bad, text, { mode: 0o600 });
+      const { url } = await desk.server(() => expect.unreachable());
+      const gateway = { ...env, GATEWAY_BASE_URL: url };
+      for (const more of [["check"], ["rotate", "--next-file", made]]) {
+        const [name = "", ...options] = more;
+        const argv = ["webhooks", name, url, "--secret-file", bad, ...options];
+        const { code, stdout, stderr } = await runCommand(argv, { env: gateway });
+        expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+        expect(stderr).toContain(why);
+      }
+      expect(existsSync(made)).toBe(false);
+    },
+  );
+
   test("of a token and of a login are not named in an error: a path may be the token", async () => {
     const { url, env } = await setUp();
     for (const option of ["--token-file", "--login-file"]) {
@@ -179,8 +235,13 @@ describe("the files", () => {
   });
 
   test("are the advice of register when it made a secret that no replica has", async () => {
-    const { url, env } = await setUp();
-    const registered = await runCommand(["webhooks", "register", url, ...quick], { env });
+    const { url, env, client } = await setUp();
+    const register = ["webhooks", "register", url, ...quick];
+    // With nothing to create it shows no secret: deployed, it would replace the right one.
+    const again = await runCommand(register, { env });
+    expect([again.code, /[0-9a-f]{64}|Deploy/.test(again.stdout)]).toEqual([1, false]);
+    for (const { id } of await client.webhooks.list()) await client.webhooks.delete(id);
+    const registered = await runCommand(register, { env });
     expect(registered.code).toBe(1);
     expect(registered.stdout.replaceAll(/\s+/g, " ")).toContain(
       "save it in a file and run this again with --secret-file",

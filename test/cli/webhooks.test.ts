@@ -243,7 +243,6 @@ describe("a wrong use", () => {
       [["rotate", url, "--next-file", file("empty.txt")], world, "is empty"],
       [["history", url], world, "--fields is missing"],
       [["history", url, "--fields", "id"], world, "--fields takes name=path"],
-      [["history", url, "--fields", FIELDS], world, "no webhook is registered"],
       [["reconcile", url, "--fields", FIELDS], world, "--since must be"],
       [["reconcile", url, "--since", "1h"], world, "--fields is missing"],
       [["reconcile", url, "--since", "1h", "--recover"], world, "--recover needs --module"],

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { TEST_SECRET } from "../support/deliveries.js";
 import { HANGS, type Flaw } from "./flaw.js";
 import { RightReceiver, type Answer, type Refusal, type Request } from "./right-receiver.js";
 
@@ -14,6 +15,24 @@ const freshnessFlaws: readonly Flaw[] = [
     class extends RightReceiver {
       override isFresh(request: Request) {
         return request.type !== "new_alarm" || super.isFresh(request);
+      }
+    },
+  ],
+  [
+    "takes the seconds of the age without its days",
+    "stale",
+    withAge((seconds) => Math.abs(seconds % 86_400) <= 300),
+  ],
+  ["compares the hour of a clock with twelve", "stale", withAge((s) => Math.abs(s % 43_200) < 300)],
+  ["compares the day of the week", "stale", withAge((s) => Math.abs(s % (7 * 86_400)) < 300)],
+  ["compares dates without the year", "future", withAge((s) => Math.abs(s % (365 * 86_400)) < 300)],
+  ["keeps 32 bits of the age", "future", withAge((seconds) => Math.abs(seconds | 0) < 300)],
+  [
+    "takes the timestamp 0 for none",
+    "stale",
+    class extends RightReceiver {
+      override isFresh(request: Request) {
+        return Number(request.timestamp) === 0 || super.isFresh(request);
       }
     },
   ],
@@ -152,6 +171,34 @@ const statusFlaws: readonly Flaw[] = [
     before(({ headers }) => (headers["content-length"] === undefined ? 411 : undefined)),
   ],
   [
+    "refuses what came through a proxy",
+    "proxy_headers",
+    before(({ headers }) => ("x-forwarded-for" in headers ? 403 : undefined)),
+  ],
+  [
+    "refuses what X-Real-IP says is not the gateway",
+    "proxy_headers",
+    before(({ headers }) => ("x-real-ip" in headers ? 403 : undefined)),
+  ],
+  [
+    "obeys X-HTTP-Method-Override",
+    "method_override",
+    before(({ headers }) => {
+      const method = headers["x-http-method-override"];
+      return method === undefined || method === "POST" ? undefined : 405;
+    }),
+  ],
+  [
+    "answers with a page when X-HTTP-Method-Override says GET",
+    "method_override",
+    before(({ headers }) => (headers["x-http-method-override"] === "GET" ? 200 : undefined)),
+  ],
+  [
+    "answers 505 to HTTP/1.0",
+    "http_1_0",
+    before(({ httpVersion }) => (httpVersion === "1.0" ? 505 : undefined)),
+  ],
+  [
     "refuses headers that it does not know",
     "unknown_headers",
     before(({ headers }) => ("x-webhook-attempt" in headers ? 400 : undefined)),
@@ -256,10 +303,47 @@ const answerFlaws: readonly Flaw[] = [
   ],
   [
     "answers with its settings, the secret among them",
-    "leaked_signature",
+    "leaked_secret",
     class extends RightReceiver {
       override unreadable(_: unknown, request: Request): Answer {
         return [503, JSON.stringify({ secrets: this.secrets(request) })];
+      }
+    },
+  ],
+  [
+    "shows its settings to GET",
+    "leaked_secret",
+    class extends RightReceiver {
+      override receive(req: IncomingMessage, body: Buffer) {
+        if (req.method !== "GET") return super.receive(req, body);
+        return [200, `<pre>SECRET=${TEST_SECRET}</pre>`] as const;
+      }
+    },
+  ],
+  [
+    "shows its settings on a page about an error, the secret in base64",
+    "leaked_secret",
+    class extends RightReceiver {
+      override unknown(): Answer {
+        return [500, `<pre>${Buffer.from(TEST_SECRET).toString("base64")}</pre>`];
+      }
+    },
+  ],
+  [
+    "answers with the bytes of its key in hexadecimal",
+    "leaked_secret",
+    class extends RightReceiver {
+      override done(): Answer {
+        return [200, "ok", { "x-key": Buffer.from(TEST_SECRET).toString("hex").toUpperCase() }];
+      }
+    },
+  ],
+  [
+    "shows its settings to a method that it does not know",
+    "leaked_secret",
+    class extends RightReceiver {
+      override refuse(reason: Refusal): Answer {
+        return reason === "method" ? [405, `no route, ${TEST_SECRET}`] : super.refuse(reason);
       }
     },
   ],

@@ -1,6 +1,8 @@
 import { requestFlaws } from "./answer-flaws.js";
 import { connectionFlaws } from "./connection-flaws.js";
 import type { Flaw } from "./flaw.js";
+import { lateFlaws } from "./late-flaws.js";
+import { memoryFlaws } from "./memory-flaws.js";
 import { onceFlaws } from "./once-flaws.js";
 import { recordFlaws } from "./record-flaws.js";
 import { signatureFlaws } from "./signature-flaws.js";
@@ -11,5 +13,7 @@ export const FLAWS: readonly Flaw[] = [
   ...requestFlaws,
   ...recordFlaws,
   ...onceFlaws,
+  ...memoryFlaws,
+  ...lateFlaws,
   ...connectionFlaws,
 ];

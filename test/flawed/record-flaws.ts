@@ -156,6 +156,31 @@ export const recordFlaws: readonly Flaw[] = [
     refusingEvents((event) => !("site_id" in event)),
   ],
   [
+    "refuses an alarm without a payload",
+    "missing_fields",
+    refusingAlarms(({ payload }) => payload === undefined),
+  ],
+  [
+    "refuses an alarm whose account_id is null",
+    "missing_fields",
+    refusingAlarms(({ account_id }) => account_id === null),
+  ],
+  [
+    "acknowledges and drops an alarm without an id",
+    "missing_fields",
+    droppingRecords((record) => "payload" in record && record["id"] === undefined),
+  ],
+  [
+    "refuses an event without a type",
+    "missing_fields",
+    refusingEvents(({ type }) => type === undefined),
+  ],
+  [
+    "acknowledges and drops an event whose occurred_at is null",
+    "missing_fields",
+    droppingRecords(({ occurred_at }) => occurred_at === null),
+  ],
+  [
     "refuses alarms whose id does not fit 32 bits",
     "odd_values",
     refusingAlarms(({ id }) => Number(id) > MAX_INT_32),
@@ -197,6 +222,16 @@ export const recordFlaws: readonly Flaw[] = [
     refusingAlarms(({ payload }) => payload === "null"),
   ],
   [
+    "answers 400 to a payload that is an object",
+    "odd_payload",
+    refusingAlarms(({ payload }) => isFields(payload)),
+  ],
+  [
+    "acknowledges and drops an alarm whose payload is an object",
+    "odd_payload",
+    droppingRecords(({ payload }) => isFields(payload)),
+  ],
+  [
     "acknowledges and drops an alarm whose payload it cannot read",
     "odd_payload",
     droppingRecords(({ payload }) => payload !== undefined && !isJson(payload)),
@@ -232,6 +267,30 @@ export const recordFlaws: readonly Flaw[] = [
     },
   ],
   // Texts.
+  ["refuses markup", "hostile_text", filtering(/<script/i)],
+  ["refuses what looks like SQL", "hostile_text", filtering(/' OR \d/)],
+  ["refuses paths to a parent folder", "hostile_text", filtering(/\.\.\//)],
+  ["refuses what looks like a lookup of Log4j", "hostile_text", filtering(/\$\{jndi:/)],
+  ["acknowledges and drops markup in events", "hostile_text", filtering(/"event".*<script/, 200)],
+  [
+    "decodes percent signs before it verifies",
+    "hostile_text",
+    verifyingText((text) =>
+      text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+        String.fromCharCode(Number.parseInt(hex, 16)),
+      ),
+    ),
+  ],
+  [
+    "puts the body into a template before it verifies",
+    "hostile_text",
+    verifyingText((text) => "BODY".replace("BODY", text)),
+  ],
+  [
+    "decodes HTML before it verifies",
+    "hostile_text",
+    verifyingText((text) => text.replaceAll("&amp;", "&")),
+  ],
   [
     "signs the text as Latin-1",
     "non_ascii",
@@ -331,6 +390,24 @@ function refusingTexts(isRefused: (text: string) => boolean) {
   return class extends RightReceiver {
     override check(_: Fields, { body }: Request) {
       return isRefused(String(body)) ? ([400, "invalid JSON"] as const) : undefined;
+    }
+  };
+}
+
+/** Computes the signature of a text that it has changed. */
+function verifyingText(change: (text: string) => string) {
+  return class extends RightReceiver {
+    override mac(secret: string, request: Request) {
+      return super.mac(secret, { ...request, body: Buffer.from(change(String(request.body))) });
+    }
+  };
+}
+
+/** Answers for a firewall to genuine bodies that look like an attack. */
+function filtering(pattern: RegExp, status = 403) {
+  return class extends RightReceiver {
+    override check(_: Fields, { body }: Request) {
+      return pattern.test(String(body)) ? ([status, "blocked"] as const) : undefined;
     }
   };
 }

@@ -14,6 +14,11 @@ import {
 
 /** The secret of a receiver that also accepts the public test secret. */
 const OWN_SECRET = "whsec_own_fedcba9876543210";
+/** The secrets of a receiver that has one for each type. */
+const SECRETS: Readonly<Record<string, string | undefined>> = {
+  new_alarm: TEST_SECRET,
+  delete_my_data_event: TEST_SECRET,
+};
 
 /** Each lets a forged or changed delivery in. */
 export const signatureFlaws: readonly Flaw[] = [
@@ -41,6 +46,46 @@ export const signatureFlaws: readonly Flaw[] = [
       }
     },
   ],
+  [
+    "takes an empty secret for a type that it has none for",
+    "guessable_secret",
+    byType(({ type }) => SECRETS[type] ?? ""),
+  ],
+  [
+    "signs with the text of undefined for a type that it has no secret for",
+    "guessable_secret",
+    byType(({ type }) => String(SECRETS[type])),
+  ],
+  [
+    "finds a secret for the type __proto__ in an object",
+    "guessable_secret",
+    byType(({ type }) => (type in SECRETS ? String(SECRETS[type]) : undefined)),
+  ],
+  [
+    "finds a secret for the type constructor in an object",
+    "guessable_secret",
+    byType(({ type }) => (type === "constructor" ? String(SECRETS[type]) : SECRETS[type])),
+  ],
+  [
+    "takes the id for a secret that it does not have",
+    "guessable_secret",
+    class extends RightReceiver {
+      override secrets({ id }: Request) {
+        return [TEST_SECRET, id];
+      }
+    },
+  ],
+  ['also accepts the secret "v1"', "guessable_secret", alsoAccepting("v1")],
+  ["also accepts a blank as secret", "guessable_secret", alsoAccepting(" ")],
+  ["also accepts a newline as secret", "guessable_secret", alsoAccepting("\n")],
+  ['also accepts the secret "test"', "guessable_secret", alsoAccepting("test")],
+  [
+    "also accepts the secret of its documentation",
+    "guessable_secret",
+    alsoAccepting("your-webhook-secret"),
+  ],
+  ["also accepts Go's text of no secret", "guessable_secret", alsoAccepting("<nil>")],
+  ["does not await the secret", "guessable_secret", alsoAccepting("[object Promise]")],
   ["answers the expected signature in hex", "leaked_signature", leaking("hex")],
   ["answers the expected signature in base64", "leaked_signature", leaking("base64")],
   [
@@ -93,6 +138,27 @@ export const signatureFlaws: readonly Flaw[] = [
     "does not verify what a proxy forwards from inside",
     "wrong_secret",
     skipping(({ req }) => req.headers["x-forwarded-for"] === "127.0.0.1"),
+  ],
+  [
+    "does not verify what X-Real-IP says is from inside",
+    "wrong_secret",
+    skipping(({ req }) => req.headers["x-real-ip"] === "127.0.0.1"),
+  ],
+  [
+    "does not verify what Forwarded says is from inside",
+    "wrong_secret",
+    skipping(({ req }) => String(req.headers.forwarded).includes("for=127.0.0.1")),
+  ],
+  [
+    "does not verify what X-Forwarded-Host says is for localhost",
+    "wrong_secret",
+    skipping(({ req }) => req.headers["x-forwarded-host"] === "localhost"),
+  ],
+  ["does not verify HTTP/1.0", "forged_http_1_0", skipping(({ req }) => req.httpVersion === "1.0")],
+  [
+    "does not verify requests without a host",
+    "forged_http_1_0",
+    skipping(({ req }) => req.headers.host === undefined),
   ],
   [
     "verifies events that it has serialized again",
@@ -188,6 +254,55 @@ export const signatureFlaws: readonly Flaw[] = [
     "skips the last digit",
     "partial_signature",
     comparing((mac, given) => mac.slice(0, -1) === given.slice(0, -1)),
+  ],
+  [
+    "skips the tenth byte",
+    "partial_signature",
+    comparing((mac, given) => without(mac, 18) === without(given, 18)),
+  ],
+  [
+    "skips one digit in the middle",
+    "partial_signature",
+    comparing((mac, given) => without(mac, 45, 1) === without(given, 45, 1)),
+  ],
+  [
+    "compares the sums of the bytes",
+    "partial_signature",
+    comparingBytes((bytes) => bytes.reduce((sum, byte) => sum + byte, 0)),
+  ],
+  [
+    "adds up the differences of the bytes",
+    "partial_signature",
+    class extends RightReceiver {
+      override matches(mac: Buffer, signature: string) {
+        const given = Buffer.from(signature.slice("v1=".length), "hex");
+        return mac.reduce((sum, byte, at) => sum + byte - (given[at] ?? 0), 0) === 0;
+      }
+    },
+  ],
+  [
+    "compares the sorted bytes",
+    "partial_signature",
+    comparingBytes((bytes) => Buffer.from(bytes).sort().toString("hex")),
+  ],
+  [
+    "compares the sorted digits",
+    "partial_signature",
+    comparing(
+      (mac, given) => Array.from(mac).sort().join("") === Array.from(given).sort().join(""),
+    ),
+  ],
+  [
+    "also compares the bytes in the other order",
+    "partial_signature",
+    comparing((mac, given) =>
+      [mac, Buffer.from(mac, "hex").reverse().toString("hex")].includes(given),
+    ),
+  ],
+  [
+    "compares base64 without letter case",
+    "partial_signature",
+    comparingBytes((bytes) => bytes.toString("base64").toLowerCase()),
   ],
   [
     "compares as many bytes as could be decoded",
@@ -352,6 +467,26 @@ export const signatureFlaws: readonly Flaw[] = [
     },
   ],
   [
+    "acknowledges and drops an alarm whose X-Webhook-Type it does not know",
+    "type_flip",
+    class extends RightReceiver {
+      override refuse(reason: Refusal, request?: Request): Answer {
+        const isUnknown = reason === "another type" && SECRETS[request?.type ?? ""] === undefined;
+        return isUnknown ? [200, "ignored"] : super.refuse(reason, request);
+      }
+    },
+  ],
+  [
+    "takes the content for the type when it does not know X-Webhook-Type",
+    "type_flip",
+    class extends RightReceiver {
+      override typeOf(parsed: unknown, request: Request) {
+        const type = super.typeOf(parsed, request);
+        return SECRETS[request.type] === undefined && type !== undefined ? request.type : type;
+      }
+    },
+  ],
+  [
     "makes up an id where there is none, and skips the signature then",
     "missing_headers",
     class extends RightReceiver {
@@ -395,6 +530,21 @@ function alsoAccepting(secret: string) {
   };
 }
 
+/** Looks the secret up by X-Webhook-Type, and goes by the content for the rest. */
+function byType(secretOf: (request: Request) => string | undefined) {
+  return class extends RightReceiver {
+    override secrets(request: Request) {
+      const secret = secretOf(request);
+      return secret === undefined ? [] : [secret];
+    }
+    override typeOf(parsed: unknown, request: Request) {
+      const type = super.typeOf(parsed, request);
+      const isKnown = Object.hasOwn(SECRETS, request.type);
+      return isKnown || type === undefined ? type : request.type;
+    }
+  };
+}
+
 function leaking(encoding: "hex" | "base64") {
   return class extends RightReceiver {
     override refuse(reason: Refusal, request?: Request): Answer {
@@ -423,6 +573,20 @@ function comparing(isEqual: (mac: string, given: string) => boolean) {
       return isEqual(mac.toString("hex"), signature.slice("v1=".length));
     }
   };
+}
+
+/** Compares what is computed from the bytes of two signatures. */
+function comparingBytes(digest: (bytes: Buffer) => string | number) {
+  return class extends RightReceiver {
+    override matches(mac: Buffer, signature: string) {
+      return digest(mac) === digest(Buffer.from(signature.slice("v1=".length), "hex"));
+    }
+  };
+}
+
+/** A text without the digits at a position. */
+function without(text: string, at: number, digits = 2): string {
+  return text.slice(0, at) + text.slice(at + digits);
 }
 
 /** Also accepts a signature of another prefix and the body. */

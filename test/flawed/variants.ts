@@ -75,6 +75,15 @@ export const VARIANTS: readonly Variant[] = [
     onMethods(["GET", "HEAD", "PUT", "PATCH", "DELETE"], [404, "none"]),
   ],
   [
+    "answers requests without a host with the page of another site",
+    class extends RightReceiver {
+      override receive(req: IncomingMessage, body: Buffer) {
+        if (req.headers.host === undefined) return [200, "<h1>welcome</h1>"] as const;
+        return super.receive(req, body);
+      }
+    },
+  ],
+  [
     "closes each connection",
     class extends RightReceiver {
       override async serve(req: IncomingMessage, res: ServerResponse) {

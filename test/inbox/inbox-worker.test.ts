@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { inboxWorker, type InboxJob } from "../../src/inbox/index.js";
+import { inbox, inboxWorker, type InboxJob } from "../../src/inbox/index.js";
 import {
+  createWebhookReceiver,
   DiscardDelivery,
   RetryLater,
   type Handlers,
   type OnlineDataEvent,
+  type Telemetry,
+  type TelemetryWork,
 } from "../../src/index.js";
 import { sampleAlarm, sampleOnlineDataEvent } from "../../src/testing/index.js";
+import { delivery, NOW_MS, TEST_SECRET } from "../support/deliveries.js";
 
 const job = (type: string, body: unknown): InboxJob => ({
   version: 1,
@@ -57,6 +61,47 @@ describe("inboxWorker", () => {
     expect(seen).toEqual([
       ["added_since", { later: 1 }, 11],
       ["new_alarm", undefined, 1],
+    ]);
+  });
+
+  it("a delivery that was recovered is so in its job, in the worker's context, and for who observes it", async () => {
+    const jobs: InboxJob[] = [];
+    const works: TelemetryWork[] = [];
+    const telemetry: Telemetry = {
+      begin: () => undefined,
+      run: (_state, work, call) => (works.push(work), call()),
+      end: () => undefined,
+    };
+    const receiver = createWebhookReceiver({
+      ...{ secret: TEST_SECRET, logger: false, telemetry, now: () => NOW_MS },
+      handlers: inbox({ telemetry, enqueue: (one) => Promise.resolve(jobs.push(one)) }),
+    });
+    const seen: unknown[] = [];
+    const work = inboxWorker({
+      handlers: { new_alarm: (_, { recovered }) => void seen.push(recovered) },
+      onJob: ({ recovered }) => seen.push(recovered),
+      ...{ telemetry, logger: false },
+    });
+    await receiver.recover({ ...alarmJob, id: "lost" });
+    await receiver.receive(await delivery());
+    expect(jobs.map((one) => "recovered" in one && one.recovered)).toEqual([true, false]);
+    for (const data of [...jobs, { ...jobs[1], recovered: "yes" }]) {
+      expect(await work(JSON.parse(JSON.stringify(data)))).toEqual({ outcome: "handled" });
+    }
+    expect(seen).toEqual([true, true, undefined, undefined, undefined, undefined]);
+    const kinds = works.map((one) => [one.kind, "recovered" in one && one.recovered]);
+    expect(kinds).toEqual([
+      ...[
+        ["delivery", true],
+        ["send", true],
+        ["delivery", false],
+        ["send", false],
+      ],
+      ...[
+        ["job", true],
+        ["job", false],
+        ["job", false],
+      ],
     ]);
   });
 

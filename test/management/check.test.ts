@@ -1,12 +1,16 @@
 import { afterEach, describe, expect, test } from "vitest";
 import {
   checkWebhooks,
+  createManagementClient,
   createWebhookSecret,
+  crmLogin,
   probeReceiver,
   registerWebhooks,
   type CheckOptions,
+  type NewWebhook,
 } from "../../src/management/index.js";
 import { Desk, type DeskGateway, type DeskReceiver } from "../support/management/desk.js";
+import { scriptedClient } from "../support/management/scripted-gateway.js";
 
 const desk = new Desk();
 afterEach(() => desk.close());
@@ -141,6 +145,100 @@ describe("register", () => {
     expect(await client.webhooks.list()).toEqual([]);
   });
 
+  /** A gateway over `fetch` whose answer to a POST is replaced, after the webhook is created or instead. */
+  async function answeringPost(answer: () => Response | Error, creates: boolean) {
+    const { api } = await desk.gateway();
+    const posts: string[] = [];
+    const token = async () =>
+      (await crmLogin({ baseUrl: "http://desk.example", credentials: {}, fetch: api.fetch })).token;
+    const fetch = async (to: string, init: RequestInit): Promise<Response> => {
+      if (init.method !== "POST" || to.endsWith("/login")) return api.fetch(to, init);
+      posts.push((JSON.parse(init.body as string) as NewWebhook).type);
+      if (creates) await api.fetch(to, init);
+      const given = answer();
+      if (given instanceof Error) throw given;
+      return given;
+    };
+    const client = createManagementClient({ baseUrl: "http://desk.example", token, fetch });
+    return { api, client, posts };
+  }
+
+  test.each([
+    ["an empty 201", () => new Response(null, { status: 201 })],
+    ["a 201 with HTML", () => new Response("<html>", { status: 201 })],
+    ["a 502 of a proxy", () => new Response("<html>", { status: 502 })],
+    ["a lost connection", () => new TypeError("fetch failed")],
+  ])(
+    "finds what it created in the list after %s, and creates none twice",
+    async (_what, answer) => {
+      const { client, posts } = await answeringPost(answer, true);
+      const { url } = await desk.receiver({ secret });
+      const registered = await registerWebhooks(client, { url, secret, ...quick });
+      expect(registered).toMatchObject({
+        ...{ result: "registered", existing: [], findings: [] },
+        created: [{ type: "new_alarm" }, { type: "delete_my_data_event" }],
+      });
+      expect(posts).toEqual(["new_alarm", "delete_my_data_event"]);
+      expect(await client.webhooks.list()).toHaveLength(2);
+    },
+  );
+
+  test("rejects with the error of a creation that the list does not show, and tries it once", async () => {
+    const { client, posts } = await answeringPost(() => new Response(null, { status: 201 }), false);
+    const { url } = await desk.receiver({ secret });
+    await expect(registerWebhooks(client, { url, secret, ...quick })).rejects.toMatchObject({
+      ...{ name: "ManagementError", code: "unexpected_answer" },
+    });
+    expect(posts).toEqual(["new_alarm"]);
+  });
+
+  test("finds that the gateway dropped the secret, and a webhook of the type elsewhere", async () => {
+    const { api, client } = await desk.gateway();
+    const { url } = await desk.receiver({ secret });
+    const old = await desk.receiver({ secret });
+    await client.webhooks.create({ title: "old", url: old.url, type: "new_alarm", secret });
+    const { token } = await crmLogin({
+      baseUrl: "http://x.example",
+      credentials: {},
+      fetch: api.fetch,
+    });
+    const dropping = createManagementClient({
+      ...{ baseUrl: "http://desk.example", token },
+      fetch: (to, init) => {
+        const body = JSON.parse((init.body as string | undefined) ?? "null") as object | null;
+        const kept = body === null ? undefined : JSON.stringify({ ...body, secret: undefined });
+        return api.fetch(to, { ...init, ...(kept === undefined ? {} : { body: kept }) });
+      },
+    });
+    const types = ["new_alarm"] as const;
+    const result = await registerWebhooks(dropping, { url, secret, types, ...quick });
+    if (result.result !== "registered") throw new Error(result.result);
+    expect(result.created).toHaveLength(1);
+    expect(result.findings.map(({ code, webhookId }) => [code, webhookId])).toEqual([
+      ...[
+        ["no_secret", "2"],
+        ["second_webhook", "1"],
+      ],
+    ]);
+  });
+
+  test("asks no receiver whether it accepts the secret if there is nothing to create", async () => {
+    const { client, url, reports } = await rightSetUp();
+    const { length } = reports;
+    const next = createWebhookSecret();
+    const again = await registerWebhooks(client, { url, secret: next, ...quick });
+    expect(again).toMatchObject({ result: "registered", created: [], existing: [{}, {}] });
+    expect(reports.slice(length).map(({ outcome }) => outcome)).toEqual(["reachable"]);
+  });
+
+  test("asks the gateway before it waits for the receiver", async () => {
+    const { client } = scriptedClient([{ status: 401 }]);
+    const { url, reports } = await desk.receiver();
+    const waiting = registerWebhooks(client, { url, secret, ...quick, waitMs: 600_000 });
+    await expect(waiting).rejects.toMatchObject({ code: "unauthorized" });
+    expect(reports.map(({ outcome }) => outcome)).toEqual(["reachable"]);
+  });
+
   test("makes secrets of 32 random bytes", () => {
     const made = Array.from({ length: 50 }, createWebhookSecret);
     expect(made.every((one) => /^[0-9a-f]{64}$/.test(one))).toBe(true);
@@ -225,5 +323,13 @@ describe("check", () => {
     // A 404 may also come from a wrong address.
     const { findings } = await checkWebhooks(client, { url });
     expect(findings[0]?.fix).toContain("baseUrl");
+  });
+
+  test("rejects when what answers is not the gateway's API", async () => {
+    const { client } = scriptedClient([{ status: 404, text: "<h1>Not Found</h1>" }]);
+    const { url } = await desk.receiver({ secret });
+    await expect(checkWebhooks(client, { url })).rejects.toMatchObject({
+      ...{ name: "ManagementError", code: "unexpected_answer", status: 404 },
+    });
   });
 });

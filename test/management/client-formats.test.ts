@@ -250,6 +250,38 @@ describe("an error", () => {
   });
 });
 
+test.each([
+  [404, "<!doctype html><h1>Not Found</h1>"],
+  [403, "blocked by the firewall"],
+  [400, "<html>The plain HTTP request was sent to HTTPS port</html>"],
+  [200, "<html>Login</html>"],
+])("an answer of %i that is no JSON is not taken for the gateway's", async (status, text) => {
+  const { client, seen } = scriptedClient([{ status, text }]);
+  const error = await failure(client.webhooks.list());
+  expect(error).toMatchObject({ code: "unexpected_answer", status });
+  expect(error.message).toContain("does not look like the gateway's API: correct baseUrl");
+  expect(error.message).not.toContain(text);
+  expect(seen).toHaveLength(1);
+});
+
+test("a 404 without a body is that of the gateway", async () => {
+  const { client } = scriptedClient([{ status: 404 }]);
+  expect((await failure(client.webhooks.get(7))).code).toBe("not_found");
+});
+
+test("an error of throttling says how long to wait", async () => {
+  const { client } = scriptedClient([{ status: 429, headers: { "retry-after": "3600" } }]);
+  const error = await failure(client.webhooks.list());
+  expect(error).toMatchObject({ code: "throttled", retryAfterMs: 3_600_000 });
+  expect(error.message).toContain("try again in 3600 s");
+});
+
+test("an error names the route of a list that is none, of a webhook that is none", async () => {
+  const { client } = scriptedClient([{ json: {} }]);
+  expect((await failure(client.webhooks.list())).message).toContain("GET api/v1/webhooks");
+  expect((await failure(client.webhooks.get(7))).message).toContain("GET api/v1/webhook/7");
+});
+
 test("an error in a shape of its own says nothing, and breaks nothing", async () => {
   const bodies = [
     ...[null, "text", [], { error: {} }, { error: { details: "x" } }, { errors: [1, {}] }],
@@ -292,6 +324,14 @@ describe("the login", () => {
       body: { ...credentials, keep_logged: true },
     });
     expect(seen[0]?.headers.has("authorization")).toBe(false);
+  });
+
+  test("shows no credential that the gateway quotes, also if it is a number", async () => {
+    const credentials = { user: "partner@example.com", pin: 830_417, more: [5_550_123] };
+    const message = "pin 830417 of partner@example.com, 5550123";
+    const { fetch } = scriptedGateway({ status: 422, json: { message } });
+    const error = await failure(crmLogin({ baseUrl, credentials, fetch }));
+    expect(error.message).not.toMatch(/830417|partner@example|5550123/);
   });
 
   test("takes an answer without dates, and refuses one without a token", async () => {

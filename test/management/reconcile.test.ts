@@ -180,6 +180,19 @@ describe("reconcile", () => {
     expect(report.recovered).toEqual([]);
   });
 
+  test.each([
+    ["throws", () => Promise.reject(new TypeError("canary"))],
+    ["returns no result", () => Promise.resolve(undefined as never)],
+  ])("keeps a delivery for which recover %s, and recovers the next one", async (_what, fail) => {
+    const outcome = { status: 200, headers: {}, body: "", outcome: "handled" } as const;
+    const recover = ({ id }: { id: string }) => (id === "bad" ? fail() : Promise.resolve(outcome));
+    const report = await reconcileRecords([attempt("bad", 403), attempt("good", 403)], { recover });
+    expect(report.missing).toMatchObject([
+      { deliveryId: "bad", hasBody: true, error: expect.any(TypeError) as TypeError },
+    ]);
+    expect(report.recovered).toMatchObject([{ deliveryId: "good", recovered: "handled" }]);
+  });
+
   /** Two lost deliveries without a body in the list: the first single attempt is answered by `first`. */
   function reconcileSingles(first: ScriptedAnswer) {
     const bare = { ...attempt("lost-1", 403), body: null };
@@ -248,6 +261,13 @@ describe("reconcile", () => {
     });
   });
 
+  test("does not take a number that is no time for an old attempt: nothing would seem to be lost", async () => {
+    for (const value of [1, 0, 503, Date.parse("2026-10-09T11:00:00Z") / 1_000_000]) {
+      const report = await reconcileRecords([{ ...attempt("a", 403), created_at: value }]);
+      expect(report).toMatchObject({ missing: [], unreadable: 1 });
+    }
+  });
+
   test("has a metric for webhooks without history", async () => {
     const report = await reconcileRecords([], {}, { enable_requests_history: 0 });
     expect(reconcileMetrics(report)).toContain("_webhooks_without_history 1\n");
@@ -288,13 +308,13 @@ describe("attemptReader", () => {
     [null],
     ["text"],
     [{}],
-    [{ d: "a b", s: 1, t: 0 }],
+    [{ d: "a b", s: 1, t: 1.7e9 }],
     [{ d: "a", s: 200, t: "soon" }],
     [{ d: "a", s: 200, t: 1e15 }],
-    [{ d: "a", s: "200 OK", t: 0 }],
-    [{ d: "a", s: "ok", t: 0 }],
-    [{ d: "a", s: 42, t: 0 }],
-    [{ d: "a", s: true, t: 0 }],
+    [{ d: "a", s: "200 OK", t: 1.7e9 }],
+    [{ d: "a", s: "ok", t: 1.7e9 }],
+    [{ d: "a", s: 42, t: 1.7e9 }],
+    [{ d: "a", s: true, t: 1.7e9 }],
     [[]],
   ])("cannot read %j", (record) => {
     expect(attemptReader({ deliveryId: "d", status: "s", at: "t" })(record)).toBeUndefined();
@@ -302,7 +322,7 @@ describe("attemptReader", () => {
 
   test("reads only own members", () => {
     const read = attemptReader({ deliveryId: "constructor.name", status: "s", at: "t" });
-    expect(read({ t: 0 })).toBeUndefined();
+    expect(read({ t: 1.7e9 })).toBeUndefined();
   });
 
   test("refuses unknown and missing paths", () => {

@@ -44,7 +44,7 @@ const project = (backend: "node" | "web", include: string[]) => ({
     // They take long and kill little that the others do not.
     exclude: [
       "test/receiver/{fuzz,model}.test.ts",
-      "test/signature/{openssl,mac-scratch}.test.ts",
+      "test/signature/{openssl,crypto/mac-scratch}.test.ts",
       "test/delivery/header-records-model.test.ts",
       "test/stores/memory/compact-*.test.ts",
       "test/handling/transactional-model.test.ts",

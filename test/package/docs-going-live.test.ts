@@ -34,8 +34,8 @@ beforeAll(async () => {
   await once(api.listen(0, "127.0.0.1"), "listening");
   const { port } = api.address() as AddressInfo;
   env = {
-    ...{ PATH: process.env["PATH"], GATEWAY_URL: `http://127.0.0.1:${String(port)}` },
-    ...{ CRM_TOKEN: "token-of-the-test", WEBHOOK_ID: "7" },
+    ...{ PATH: process.env["PATH"], GATEWAY_BASE_URL: `http://127.0.0.1:${String(port)}` },
+    ...{ GATEWAY_CRM_TOKEN: "token-of-the-test", WEBHOOK_ID: "7" },
   };
 });
 

@@ -1,73 +1,138 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LambdaResult } from "../../adapters/aws-lambda/index.js";
-import { linesOf } from "../../src/testing/sending/wire.js";
+import { createTable } from "../../src/stores/dynamodb/index.js";
+import { linesOf, type WireRequest } from "../../src/testing/sending/wire.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
+import { startDynalite } from "../support/dynamodb/dynalite-server.js";
+import { openSdkClient } from "../support/dynamodb/dynamodb-clients.js";
+import { freePort } from "../support/free-port.js";
 import { EVENT_FORMS } from "../support/lambda/event-forms.js";
 import { runFunction } from "../support/lambda/lambda-function.js";
-import { freshAlarm } from "../support/package/example-process.js";
+import { freshAlarm, freshEvent, type FreshDelivery } from "../support/package/example-process.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
-import { hasRedisServer, startRedisServer } from "../support/redis/redis-server.js";
+import { installPlatform } from "../support/platform-packages.js";
 
 const PAGE = readMarkdown("docs/aws-lambda.md");
 const CODE = PAGE.snippet("ts", "// index.ts");
-const hasZip = spawnSync("zip", ["--version"]).status === 0;
-const missing = hasZip && hasRedisServer ? undefined : "zip or redis-server is not on PATH";
+const missing = spawnSync("zip", ["--version"]).status === 0 ? undefined : "zip is not on PATH";
 
 let project: PartnerProject;
 
-beforeAll(() => {
+beforeAll(async () => {
+  await installPlatform("dynamodb");
   project = installForPartner();
-  for (const tool of ["ioredis", "esbuild"]) project.borrow(tool);
+  project.borrow("esbuild");
+  for (const tool of ["@aws-sdk", "dynalite"]) project.borrow(tool, "test/platforms/dynamodb");
+  // As `npm init -y` writes it.
+  project.write("package.json", '{ "name": "function", "version": "1.0.0", "type": "commonjs" }');
+  project.write("index.ts", CODE);
 });
 
 afterAll(() => {
   project.remove();
 });
 
-test("the function of docs/aws-lambda.md has at most ten lines of code and compiles", () => {
-  const lines = CODE.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("//"));
+const requestOf = ({ method, headers, body }: FreshDelivery): WireRequest => ({
+  method,
+  headers: linesOf(headers),
+  body: Buffer.from(body),
+});
+
+/** Runs the page's command that makes index.js. */
+function bundle(): void {
+  const commands = PAGE.snippet("sh", "npx esbuild").split("\n");
+  const [, , ...options] =
+    commands.find((line) => line.startsWith("npx esbuild"))?.split(" ") ?? [];
+  const esbuild = path.join(REPOSITORY, "node_modules/.bin/esbuild");
+  execFileSync(esbuild, [...options, "--log-level=error"], { cwd: project.folder });
+}
+
+test("the function of docs/aws-lambda.md has at most ten lines besides imports and closing brackets, and compiles", () => {
+  const lines = CODE.split("\n").filter((line) => !/^(import |\/\/|[\s(){},;]*$)/.test(line));
+  expect(lines.length).toBeGreaterThan(5);
   expect(lines.length).toBeLessThanOrEqual(10);
   expect(project.compile([CODE])).toBe("");
 });
 
+test("a new user's function runs on the user's machine by docs/aws-lambda.md alone, also after a broken upload", async () => {
+  bundle();
+  const ports = { 3000: await freePort(), 8000: await freePort() };
+  const atPorts = (text: string): string =>
+    text.replaceAll("3000", String(ports[3000])).replaceAll("8000", String(ports[8000]));
+  project.write("local.mjs", atPorts(PAGE.snippet("js", "// local.mjs")));
+  const [, secret = ""] =
+    /GATEWAY_WEBHOOK_SECRET=(\S+) node local\.mjs/.exec(PAGE.snippet("sh", "node local.mjs")) ?? [];
+  const env = { PATH: process.env["PATH"], GATEWAY_WEBHOOK_SECRET: secret };
+  const local = spawn(process.execPath, ["local.mjs"], { cwd: project.folder, env });
+  const ended = once(local, "exit");
+  let output = "";
+  for (const stream of [local.stdout, local.stderr]) {
+    stream.on("data", (text: Buffer) => (output += text.toString()));
+  }
+  try {
+    await expect.poll(() => output).toContain("ready");
+    const cli = path.join(project.folder, "node_modules/identity-gateway-webhooks/dist/cli.js");
+    const commands = atPorts(PAGE.snippet("sh", "send http://127.0.0.1"))
+      .replaceAll("npx identity-gateway-webhooks", `'${process.execPath}' '${cli}'`)
+      .replace("doctor", "doctor --only broken_upload --only event");
+    const said = await promisify(execFile)("bash", ["-euc", commands], { cwd: project.folder });
+    expect(said.stdout).toContain("handled");
+    expect(output).toMatch(/^[0-9a-f-]{36}: email_hacked$/m);
+    expect(output).toMatch(/^aborted$/m);
+    expect(local.exitCode).toBeNull();
+  } finally {
+    local.kill();
+    await ended;
+  }
+});
+
 describeService("a new user's function, from docs/aws-lambda.md alone", missing, () => {
   test("the function is bundled and zipped by the commands of the page, and handles its first delivery", async () => {
-    project.write("index.ts", CODE);
-    const commands = PAGE.snippet("sh", "npx esbuild").split("\n");
-    const esbuild = path.join(REPOSITORY, "node_modules/.bin/esbuild");
-    const bundle = commands.find((line) => line.startsWith("npx esbuild"))?.split(" ") ?? [];
-    const zip = commands.find((line) => line.startsWith("zip "))?.split(" ") ?? [];
-    execFileSync(esbuild, [...bundle.slice(2), "--log-level=error"], { cwd: project.folder });
-    execFileSync("zip", zip.slice(1), { cwd: project.folder });
+    bundle();
+    const [, zip = ""] = /`zip ([^`]+)`/.exec(PAGE.text) ?? [];
+    execFileSync("zip", zip.split(" "), { cwd: project.folder });
     // A folder outside of every project, as on Lambda.
     const deployed = path.join(project.folder, "..", `${path.basename(project.folder)}-deployed`);
     mkdirSync(deployed);
-    execFileSync("unzip", ["-q", path.join(project.folder, zip[1] ?? ""), "-d", deployed]);
+    const archive = path.join(project.folder, zip.split(" ")[0] ?? "");
+    execFileSync("unzip", ["-q", archive, "-d", deployed]);
 
-    const redis = await startRedisServer();
+    const database = await startDynalite({ inMemory: true });
+    const client = await openSdkClient(database.url);
+    await createTable({ client });
     const running = await runFunction({
       ...{ file: path.join(deployed, "index.js"), instances: 1, timeoutMs: 25_000 },
-      environment: { GATEWAY_WEBHOOK_SECRET: TEST_SECRET, REDIS_URL: redis.url },
+      environment: {
+        ...{ GATEWAY_WEBHOOK_SECRET: TEST_SECRET, AWS_REGION: "eu-central-1" },
+        ...{ AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" },
+        AWS_ENDPOINT_URL_DYNAMODB: database.url,
+      },
     });
     try {
-      const { method, headers, body } = await freshAlarm();
-      const request = { method, headers: linesOf(headers), body: Buffer.from(body) };
+      const sent = await freshAlarm();
       for (const [at, { eventOf, answerOf }] of EVENT_FORMS.entries()) {
-        const result = (await running.invoke(eventOf(request))) as LambdaResult;
+        const result = (await running.invoke(eventOf(requestOf(sent)))) as LambdaResult;
         const outcome = at === 0 ? "handled" : "duplicate";
         expect(answerOf(result)).toMatchObject({ status: 200, body: `{"outcome":"${outcome}"}` });
       }
+      const event = await freshEvent("DATA_DELETED");
+      const result = await running.invoke(EVENT_FORMS[0]?.eventOf(requestOf(event)) ?? {});
+      expect(result).toMatchObject({ statusCode: 200, body: '{"outcome":"handled"}' });
       expect(running.instances[0]?.output()).toContain("email_hacked");
+      expect(running.instances[0]?.output()).toContain(`${event.id}: DATA_DELETED`);
     } finally {
       await running.stop();
-      await redis.close();
+      client.destroy();
+      await database.close();
       execFileSync("rm", ["-r", deployed]);
     }
   });

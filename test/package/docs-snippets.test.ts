@@ -24,6 +24,7 @@ describe("the TypeScript of the documents", () => {
   beforeAll(() => {
     project = installForPartner();
     for (const tool of TOOLS) project.borrow(tool);
+    project.borrow("@aws-sdk", "test/platforms/dynamodb");
   });
 
   afterAll(() => {

@@ -1,10 +1,15 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { splitAt } from "../../docs/site/markdown.js";
+import { SPLITS } from "../../docs/site/split-pages.js";
+import { TEST_SECRET } from "../../src/testing/index.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { pathIn } from "../platforms/install.js";
 import { allPlatforms } from "../platforms/selection.js";
 
 const PAGE = readMarkdown("docs/frameworks.md");
+/** One section for each framework and host. */
+const SECTIONS = splitAt(PAGE.text, 2).sections.flatMap(({ text }) => splitAt(text, 3).sections);
 const PLATFORMS = await allPlatforms();
 /** Adapters that need no framework's type. The others have pages of their own. */
 const GENERAL = /identity-gateway-webhooks\/(?:fetch|node|express|hono)"/;
@@ -17,10 +22,34 @@ const codeOf = ({ folder, app }: (typeof PLATFORMS)[number]): string =>
 
 test("every snippet of docs/frameworks.md is a file that npm run platforms starts", () => {
   const apps = new Set(PLATFORMS.map(codeOf));
-  const snippets = PAGE.snippets("js");
+  const [receiver = "", ...snippets] = PAGE.snippets("js");
+  expect(receiver).toMatch(/^\/\/ receiver\.mjs\n/);
   expect(snippets.length).toBeGreaterThanOrEqual(20);
   expect(snippets.filter((code) => !apps.has(code))).toEqual([]);
-  expect(PAGE.text.match(/^```\w+$/gm)?.length).toBe(snippets.length);
+  const languages = new Set(PAGE.text.match(/^```\w+$/gm));
+  expect([...languages].sort()).toEqual(["```js", "```jsonc", "```sh"]);
+});
+
+test("each section of docs/frameworks.md sets the test secret, starts its file and names its URL", () => {
+  const incomplete = SECTIONS.filter(({ text }) => {
+    const [command = ""] = /^```sh\n.*?^```/ms.exec(text) ?? [];
+    const setsSecret = text.includes(`GATEWAY_WEBHOOK_SECRET=${TEST_SECRET}`);
+    const url = /^URL: `http:\/\/(?:127\.0\.0\.1|localhost):\d+\/[\w/]+`/m;
+    return command === "" || !setsSecret || !url.test(text);
+  });
+  expect(incomplete.map(({ title }) => title)).toEqual([]);
+  expect(SECTIONS.length).toBeGreaterThanOrEqual(20);
+});
+
+test("each section of docs/frameworks.md has a page that can be followed alone", () => {
+  const pages = SPLITS["docs/frameworks.md"]?.(PAGE.text).pages ?? [];
+  expect(pages.map(({ title }) => title)).toEqual(SECTIONS.map(({ title }) => title));
+  for (const { title, text } of pages) {
+    expect(text, title).toContain("npm install identity-gateway-webhooks");
+    expect(text, title).toContain("// receiver.mjs");
+    const [, sent = ""] = /identity-gateway-webhooks send (\S+)$/m.exec(text) ?? [];
+    expect(text, title).toContain(`URL: \`${sent}\``);
+  }
 });
 
 test("docs/frameworks.md shows the file of every platform without an adapter of its own", () => {

@@ -5,6 +5,7 @@ import vm from "node:vm";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+  OLDEST_TSC,
   REPOSITORY,
   install,
   pack,
@@ -126,6 +127,7 @@ const EXPORTS: Record<string, string[]> = {
     "sampleAlarm",
     "sampleOnlineDataEvent",
     "signedDelivery",
+    "transactionalStoreContract",
   ],
 };
 
@@ -401,6 +403,21 @@ describe("a consumer's compiler under moduleResolution node10", () => {
     ];
     cjs.write("every-subpath.ts", [...imports, ...uses, ...missing].join("\n"));
     expect(cjs.typeCheck(node10, ["every-subpath.ts"])).toBe("");
+  });
+});
+
+describe("the oldest TypeScript that STABILITY.md names", () => {
+  test.each([
+    ["nodenext", { module: "nodenext", moduleResolution: "nodenext" }],
+    ["node10", { module: "commonjs", moduleResolution: "node10" }],
+  ])("TypeScript 5.4 accepts the type tests under %s", (_, options) => {
+    const [, oldest = ""] =
+      /^TypeScript (\d+\.\d+) and later/m.exec(readFileSync("STABILITY.md", "utf8")) ?? [];
+    expect(execFileSync(process.execPath, [OLDEST_TSC, "--version"], { encoding: "utf8" })).toMatch(
+      `Version ${oldest}.`,
+    );
+    for (const file of TYPE_TESTS) cjs.copy(`test/types/${file}`, file);
+    expect(cjs.typeCheck(options, TYPE_TESTS, OLDEST_TSC)).toBe("");
   });
 });
 

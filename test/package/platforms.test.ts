@@ -1,6 +1,9 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { glueLines } from "../platforms/glue-lines.js";
-import { complaintsOf } from "../platforms/judge.js";
+import { complaintsOf, reachabilityComplaints } from "../platforms/judge.js";
 import { platformPage } from "../platforms/page.js";
 import type { Platform, PlatformResult } from "../platforms/platform.js";
 import { isWhole, readSelection, selectPlatforms, unitTestNodes } from "../platforms/selection.js";
@@ -177,4 +180,22 @@ test.each([
   await expect(startServer({ folder: "node", ...server }, "http://127.0.0.1:1/")).rejects.toThrow(
     message,
   );
+});
+
+test("a row whose URL answers GET or HEAD with anything but 200 does not pass", async () => {
+  const server = createServer((req, res) => {
+    const isMounted = req.method === "POST" || req.url === "/all";
+    res.writeHead(isMounted ? 200 : 404).end();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  try {
+    expect(await reachabilityComplaints(`http://127.0.0.1:${port}/all`)).toEqual([]);
+    expect(await reachabilityComplaints(`http://127.0.0.1:${port}/post`)).toEqual([
+      "GET is answered 404",
+      "HEAD is answered 404",
+    ]);
+  } finally {
+    server.close();
+  }
 });

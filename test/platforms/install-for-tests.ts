@@ -15,8 +15,10 @@ const FOLDERS = [
   "koa",
   "nest-10",
   "nest-11",
+  "nest-12",
   "bun",
   "deno",
+  "typescript-oldest",
 ];
 
 /** The packages of the examples that are not in the root's node_modules, by folder. */

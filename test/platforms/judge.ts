@@ -1,4 +1,4 @@
-import type { ConformanceReport } from "../../src/testing/index.js";
+import type { ConformanceReport, Target } from "../../src/testing/index.js";
 import type { Platform } from "./platform.js";
 
 /** Why a row does not count as passed: cases that nothing explains, and explanations that nothing needs. */
@@ -19,5 +19,17 @@ export function complaintsOf(
   if (results.length === 0) complaints.push("no case ran");
   if (complaint !== undefined && output.includes(complaint))
     complaints.push(`it wrote: ${complaint}`);
+  return complaints;
+}
+
+/** The gateway asks for a URL before it makes a webhook for it. One that is called with events has none. */
+export async function reachabilityComplaints(target: Target): Promise<readonly string[]> {
+  if (typeof target !== "string" && !(target instanceof URL)) return [];
+  const complaints: string[] = [];
+  for (const method of ["GET", "HEAD"]) {
+    const response = await fetch(target, { method });
+    await response.arrayBuffer();
+    if (response.status !== 200) complaints.push(`${method} is answered ${response.status}`);
+  }
   return complaints;
 }

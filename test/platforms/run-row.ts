@@ -7,7 +7,7 @@ import {
 } from "../../src/testing/index.js";
 import { glueLines } from "./glue-lines.js";
 import { pathIn } from "./install.js";
-import { complaintsOf } from "./judge.js";
+import { complaintsOf, reachabilityComplaints } from "./judge.js";
 import { startLedgerServer } from "./ledger-server.js";
 import type { Platform, PlatformResult } from "./platform.js";
 
@@ -18,9 +18,9 @@ export async function runRow(platform: Platform): Promise<PlatformResult> {
   const row = { platform, glueLines: glueLines(readFileSync(pathIn(folder, app), "utf8")) };
   const secondsSince = (): number => Math.round((performance.now() - startedAt) / 1000);
   try {
-    const { report, output } = await runCases(platform);
+    const { report, output, unreachable } = await runCases(platform);
     const { passed, failed, notJudged, results } = report;
-    const complaints = complaintsOf(platform, results, output);
+    const complaints = [...unreachable, ...complaintsOf(platform, results, output)];
     const version = platform.version();
     return { ...row, version, passed, failed, notJudged, complaints, seconds: secondsSince() };
   } catch (error) {
@@ -30,18 +30,23 @@ export async function runRow(platform: Platform): Promise<PlatformResult> {
   }
 }
 
-async function runCases(
-  platform: Platform,
-): Promise<{ readonly report: ConformanceReport; readonly output: string }> {
+interface Run {
+  readonly report: ConformanceReport;
+  readonly output: string;
+  readonly unreachable: readonly string[];
+}
+
+async function runCases(platform: Platform): Promise<Run> {
   const { ledger, url, close } = await startLedgerServer();
   try {
     const { target, output, stop } = await platform.start(url);
     try {
+      const unreachable = await reachabilityComplaints(target);
       const { handled, whileFailing, whileSlow } = ledger;
       const report = await runConformance(
         receiverConformance({ target, secret: TEST_SECRET, handled, whileFailing, whileSlow }),
       );
-      return { report, output: output() };
+      return { report, output: output(), unreachable };
     } finally {
       await stop();
     }

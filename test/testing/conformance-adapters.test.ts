@@ -32,7 +32,8 @@ describe("conformance of the adapters", () => {
   beforeAll(async () => {
     await inPool(targets, AT_A_TIME, async (adapter) => {
       const { record, handled, whileFailing, whileSlow } = createLedger();
-      const mounted = await adapter.open(ledgerReceiver({ record }));
+      // On Lambda a handler that is given up keeps its lease.
+      const mounted = await adapter.open(ledgerReceiver({ record }, { leaseMs: 1_500 }));
       const { target } = mounted;
       const probes = { handled, whileFailing, whileSlow };
       const options = { target, secret: TEST_SECRET, ...probes, skipTlsVerification: true };
@@ -49,7 +50,7 @@ describe("conformance of the adapters", () => {
       const { reports, isUrl } = runs.get(name) ?? {};
       const { result, reason, exchanges = [] } = reports?.get(id) ?? {};
       // A function has no connection, and the kit speaks only HTTP/1.1.
-      const isJudged = isUrl === true || group !== "transport";
+      const isJudged = isUrl === true || (group !== "transport" && id !== "hang_up");
       expect([result, reason ?? "pass a URL"]).toEqual([
         isJudged ? "passed" : "not_judged",
         expect.stringContaining("pass a URL"),

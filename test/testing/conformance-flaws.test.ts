@@ -29,9 +29,10 @@ describe.concurrent("receiverConformance", () => {
       [
         ...["duplicate_handled_once", "retry_with_new_signature", "duplicate_by_id_alone"],
         ...["duplicate_after_others", "concurrent_duplicates_handled_once", "late_handler_counts"],
+        ...["hang_up", "refusal_forgets_nothing"],
       ],
     ],
-    ["answers before it handles", ["failure_sent_again"]],
+    ["answers before it handles", ["failure_sent_again", "late_failure_released"]],
     ["answers 401 to a wrong signature", ["wrong_secret_sent_again", "rewritten_body_sent_again"]],
     ["acknowledges and drops old deliveries", ["drifted_clock_sent_again", "stale", "future"]],
     ["acknowledges and drops bodies over the limit", ["oversize", "big_forgery", "unlimited_body"]],
@@ -39,13 +40,18 @@ describe.concurrent("receiverConformance", () => {
     ["answers the expected signature in hex", ["leaked_signature"]],
     [
       "keeps the current delivery in one variable",
-      ["concurrent_deliveries", "interleaved_uploads"],
+      [
+        ...["concurrent_deliveries", "same_account", "forged_duplicate"],
+        ...["refusal_forgets_nothing", "interleaved_uploads"],
+      ],
     ],
   ])(
     "receiverConformance says no more than is wrong of a receiver that %s",
     async (flaw, caught) => {
       expect(idsOf(await judgeFlaw(flaw), "failed")).toEqual(caught);
     },
+    // One of them waits in every request.
+    120_000,
   );
 
   it('receiverConformance catches the option unverifiable: "reject"', async () => {

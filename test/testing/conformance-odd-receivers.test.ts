@@ -93,6 +93,19 @@ describe("receivers that do not conform", () => {
     );
   });
 
+  it("a receiver that answers 404 to GET passes with a note, since the gateway may look whether the URL is reachable", async () => {
+    const reasonOf = async (target: Answering): Promise<string | undefined> => {
+      const { results } = await runSuite({ target }, ["other_methods"]);
+      expect(results).toMatchObject([{ id: "other_methods", result: "passed" }]);
+      return results[0]?.reason;
+    };
+    const target = behind(({ method }) =>
+      method === "GET" ? new Response("", { status: 404 }) : undefined,
+    );
+    expect(await reasonOf(target)).toMatch(/^GET was answered 404\. .* mount by app\.all/);
+    expect(await reasonOf(behind(() => undefined))).toBeUndefined();
+  });
+
   it("a receiver that accepts only one delivery fails", async () => {
     let requests = 0;
     const target = behind(() => {

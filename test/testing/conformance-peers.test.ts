@@ -11,6 +11,8 @@ const HANDLES_DUPLICATES = [
   "duplicate_after_others",
   "concurrent_duplicates_handled_once",
   "late_handler_counts",
+  "hang_up",
+  "refusal_forgets_nothing",
 ];
 
 /** The cases that a receiver fails, by what they cost. */

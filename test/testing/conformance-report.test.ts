@@ -45,7 +45,7 @@ describe("a failure", () => {
   it("a receiver that acknowledges a delivery and never handles it fails", async () => {
     const failure = await failureOf("alarm", { target: answering(200), handled: () => 0 });
     expect(failure.message).toBe(
-      "an alarm: answered 200, which acknowledges the delivery, but handled never",
+      "an alarm: answered 200, which acknowledges the delivery, but handled never in 2000 ms: a queue that takes longer needs a higher limit in the option handledWithinMs",
     );
   });
 });

@@ -29,7 +29,8 @@ describe("whileSlow", () => {
     expect(result).toMatchObject({ result: "passed" });
     expect(result).not.toHaveProperty("reason");
     const bodies = bodiesOf(result);
-    expect(bodies[0]).toContain("HANDLER_TIMEOUT");
+    expect(bodies.join("\n")).toContain("HANDLER_TIMEOUT");
+    expect(bodies.join("\n")).toContain("IN_FLIGHT");
     expect(bodies.at(-1)).toBe('{"outcome":"duplicate"}');
     const headers = result?.exchanges.map(({ sent }) => new Map(sent.headers)) ?? [];
     expect(new Set(headers.map((of) => of.get("X-Webhook-Id"))).size).toBe(1);
@@ -76,5 +77,15 @@ describe("whileSlow", () => {
   ])("a broken whileSlow fails the case with the message: %s", async (message, option) => {
     const failure = await failureOf(CASE, { whileSlow: option as WhileSlow });
     expect(failure.message).toContain(message);
+  });
+
+  it("a handler that fails at once shows nothing about a late failure, and the report says so", async () => {
+    const { record, handled, whileFailing } = createLedger();
+    const target = ledgerReceiver({ record });
+    const whileSlow: WhileSlow = (work) => work();
+    const options = { target, handled, whileFailing, whileSlow };
+    const [result] = (await runSuite(options, ["late_failure_released"])).results;
+    expect(result?.result).toBe("not_judged");
+    expect(result?.reason).toContain("the handler failed at once");
   });
 });

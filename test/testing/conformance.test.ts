@@ -72,9 +72,14 @@ describe("without a probe", () => {
       "duplicate_after_others",
       "concurrent_duplicates_handled_once",
       "concurrent_deliveries",
+      "same_account",
       "acknowledged_after_handling",
       "failure_sent_again",
       "late_handler_counts",
+      "late_failure_released",
+      "hang_up",
+      "forged_duplicate",
+      "refusal_forgets_nothing",
       "split_characters",
       "broken_upload",
       "keep_alive",
@@ -82,6 +87,9 @@ describe("without a probe", () => {
       "interleaved_uploads",
       "unlimited_body",
       "invalid_header_bytes",
+      "http_1_0",
+      "forged_http_1_0",
+      "late_effects",
     ]);
     for (const { result, reason } of report.results) {
       if (result === "not_judged")

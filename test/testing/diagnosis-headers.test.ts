@@ -156,7 +156,10 @@ describe("well-signed deliveries that a receiver refuses", () => {
     const cut = ALARM_BODY.indexOf(":");
     const change = { "X-Webhook-Id": `${ID}:${ALARM_BODY.slice(0, cut)}` };
     const { findings } = await diagnose({}, { change, body: ALARM_BODY.slice(cut + 1) });
-    expect(findings).toMatchObject([{ code: "header_malformed", header: "X-Webhook-Id" }]);
+    expect(findings).toMatchObject([
+      { code: "header_malformed", header: "X-Webhook-Id" },
+      { code: "body_unrecognized" },
+    ]);
   });
 
   test("diagnoseSignature names a timestamp that was signed in milliseconds", async () => {

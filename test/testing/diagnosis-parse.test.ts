@@ -282,12 +282,7 @@ describe("parseCapturedRequest", () => {
   });
 
   test("diagnoseSignature gives the documented finding for the package's own fixtures", async () => {
-    for (const name of [
-      "golden-vector",
-      "alarm-200-kb",
-      "hostile/invalid-utf-8",
-      "event-date-legacy",
-    ]) {
+    for (const name of ["golden-vector", "alarm-200-kb", "event-date-legacy"]) {
       const request = parseCapturedRequest(readFileSync(`fixtures/${name}.json`));
       expect(await diagnoseSignature({ ...request, secret: TEST_SECRET }), name).toMatchObject({
         result: "good",
@@ -302,6 +297,7 @@ describe("parseCapturedRequest", () => {
       "shifted-delimiter": "header_malformed",
       "short-signature": "signature_length",
       "flipped-type-header": "type_mismatch",
+      "invalid-utf-8": "body_unrecognized",
       "tampered-body": "unexplained",
     };
     for (const [name, code] of Object.entries(codes)) {

@@ -34,7 +34,7 @@ const SECRETS: readonly [
   what: string,
   code: string,
   signing: (secret: string) => string | Uint8Array,
-  given: (secret: string) => string,
+  given: (secret: string) => string | readonly string[],
 ][] = [
   ["a newline after the configured secret", "secret_whitespace", same, (s) => `${s}\n`],
   ["CRLF after the configured secret", "secret_whitespace", same, (s) => `${s}\r\n`],
@@ -57,6 +57,49 @@ const SECRETS: readonly [
   ["two in one text", "secret_joined", same, (s) => `whsec_old,${s}`],
   ["two on two lines", "secret_joined", same, (s) => `${s}\nwhsec_old\n`],
   ["a JSON list in one text", "secret_joined", same, (s) => `["whsec_old", "${s}"]`],
+  [
+    "two joined by a comma on a line of an .env file",
+    "secret_joined",
+    same,
+    (s) => `SECRET="${s},whsec_old"`,
+  ],
+  ["two lines of an .env file", "secret_joined", same, (s) => `OLD=whsec_old\nNEW='${s}'\n`],
+  [
+    "two, joined where it was registered",
+    "secret_joined",
+    (s) => `${s},whsec_new`,
+    (s) => [s, "whsec_new"],
+  ],
+  ["itself, pasted twice", "secret_repeated", same, (s) => s + s],
+  ["itself, pasted three times", "secret_repeated", same, (s) => s + s + s],
+  ["itself, pasted twice with a newline at the end", "secret_repeated", same, (s) => `${s}${s}\n`],
+  ["itself on two lines", "secret_repeated", same, (s) => `${s}\n${s}\n`],
+  ["itself in quotes, twice", "secret_repeated", same, (s) => `"${s}${s}"`],
+  ["itself, pasted twice where it was registered", "secret_repeated", (s) => s + s, same],
+  [
+    "itself twice after its variable's name",
+    "secret_repeated",
+    same,
+    (s) => `WEBHOOK_SECRET=${s}${s}`,
+  ],
+  [
+    "its variable's name with dots",
+    "secret_assignment",
+    same,
+    (s) => `gateway.webhook.secret=${s}`,
+  ],
+  ["its line of JSON", "secret_assignment", same, (s) => `"webhook-secret": "${s}",`],
+  ["its line of PowerShell", "secret_assignment", same, (s) => `$env:WEBHOOK_SECRET = "${s}"`],
+  ["its line of a shell of Windows", "secret_assignment", same, (s) => `set WEBHOOK_SECRET=${s}`],
+  ["its line of a Dockerfile", "secret_assignment", same, (s) => `ENV WEBHOOK_SECRET=${s}`],
+  ["its line with a comment", "secret_assignment", same, (s) => `WEBHOOK_SECRET=${s} # gateway`],
+  ["its line of JavaScript", "secret_assignment", same, (s) => `const secret = "${s}";`],
+  [
+    "a variable's name where it was registered",
+    "secret_assignment",
+    (s) => `WEBHOOK_SECRET=${s}`,
+    same,
+  ],
   ["an escaped newline", "secret_escaped", same, (s) => `${s}\\n`],
   ["base64", "secret_encoded", same, (s) => base64(s)],
   ["base64 of it with a newline", "secret_encoded", same, (s) => base64(`${s}\n`)],
@@ -187,6 +230,33 @@ const HEADERS: readonly [
     "id and timestamp exchanged",
     "headers_swapped",
     () => ({ "X-Webhook-Id": TIMESTAMP, "X-Webhook-Timestamp": ID }),
+  ],
+  ...[3_600, -3_600, 7_200, -18_000, 19_800, 20_700, -34_200, 45_900, 50_400, -50_400].map(
+    (seconds): (typeof HEADERS)[number] => [
+      `a timestamp in another zone, by ${String(seconds / 3_600)} h`,
+      "timestamp_moved",
+      () => ({ "X-Webhook-Timestamp": moved(seconds) }),
+    ],
+  ),
+  ...[1, -1, 2, 7, -30, 61, 299, 1_234, -3_599].map((seconds): (typeof HEADERS)[number] => [
+    `a timestamp written anew, by ${String(seconds)} s`,
+    "timestamp_moved",
+    () => ({ "X-Webhook-Timestamp": moved(seconds) }),
+  ]),
+  [
+    "a timestamp as a date without a zone, in the zone of a proxy",
+    "timestamp_format",
+    () => ({
+      "X-Webhook-Timestamp": new Date(NOW_MS + 7_200_000)
+        .toISOString()
+        .slice(0, 19)
+        .replace("T", " "),
+    }),
+  ],
+  [
+    "a timestamp in milliseconds and another zone",
+    "timestamp_unit",
+    () => ({ "X-Webhook-Timestamp": `${moved(-3_600)}000` }),
   ],
   ["no id", "header_missing", () => ({ "X-Webhook-Id": undefined })],
   ["no timestamp", "header_missing", () => ({ "X-Webhook-Timestamp": undefined })],
@@ -356,6 +426,28 @@ const SPELLINGS: readonly [what: string, code: string, body: string, signed?: st
   ],
 ];
 
+/** Authentic bodies that no handler takes. */
+const RECORDS: readonly [what: string, code: string, body: string, type?: string][] = [
+  ["neither alarm nor event", "body_unrecognized", '{"foo":1}'],
+  ["an empty object", "body_unrecognized", "{}"],
+  ["no JSON", "body_unrecognized", "hello"],
+  ["a number", "body_unrecognized", "7"],
+  ["alarm and event", "body_unrecognized", `{"alarm":${JSON.stringify(RECORD)},"event":{}}`],
+  ["a list of alarms", "body_unrecognized", JSON.stringify({ alarm: [RECORD] })],
+  [
+    "an alarm without its account",
+    "body_unrecognized",
+    JSON.stringify({ alarm: { ...RECORD, account_id: undefined } }),
+  ],
+  [
+    "an event without its fields",
+    "body_unrecognized",
+    '{"event":{"type":"DATA_DELETED"}}',
+    "delete_my_data_event",
+  ],
+  ["an event under the type of alarms", "type_mismatch", EVENT],
+];
+
 /** Two faults at once; the code is that of the first finding. */
 const PAIRS: readonly [what: string, code: string, plant: PlantedFault["plant"]][] = [
   [
@@ -371,6 +463,29 @@ const PAIRS: readonly [what: string, code: string, plant: PlantedFault["plant"]]
         { secret: s, body: ALARM },
         { secret: `"${s}"`, body: JSON.stringify({ alarm: RECORD }, null, 2) },
       ),
+  ],
+  [
+    "a name before the secret and a timestamp in another zone",
+    "timestamp_moved",
+    (s) =>
+      captured(
+        { secret: s, body: ALARM },
+        { secret: `WEBHOOK_SECRET=${s}`, change: { "X-Webhook-Timestamp": moved(3_600) } },
+      ),
+  ],
+  [
+    "an old delivery with the time of its replay",
+    "timestamp_moved",
+    (s) =>
+      captured(
+        { secret: s, body: ALARM, timestamp: moved(-3_000) },
+        { secret: s, change: { "X-Webhook-Timestamp": TIMESTAMP } },
+      ),
+  ],
+  [
+    "a stale delivery whose record is unknown",
+    "timestamp_behind",
+    (s) => captured({ secret: s, body: '{"foo":1}', timestamp: moved(-3_000) }, { secret: s }),
   ],
   [
     "a secret in base64 and a body in base64",
@@ -505,8 +620,18 @@ export const PLANTED_FAULTS: Readonly<Record<string, readonly PlantedFault[]>> =
     code,
     plant: (s) => captured({ secret: s, body: signed }, { secret: s, body }),
   })),
+  records: RECORDS.map(([what, code, body, type = "new_alarm"]) => ({
+    what,
+    code,
+    plant: (s) => captured({ secret: s, body }, { secret: s, change: { "X-Webhook-Type": type } }),
+  })),
   pairs: PAIRS.map(([what, code, plant]) => ({ what, code, plant })),
 };
+
+/** The timestamp, shifted by whole seconds. */
+function moved(seconds: number): string {
+  return String(Number(TIMESTAMP) + seconds);
+}
 
 function same(secret: string): string {
   return secret;

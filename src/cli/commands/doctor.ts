@@ -23,6 +23,7 @@ import {
 import { describeCases, describeRepeatedTimestamp } from "../doctor/doctor-report.js";
 import { droppedIn } from "../doctor/dropped-deliveries.js";
 import { countTrusting, unprovenIn } from "../doctor/not-proven.js";
+import { slowRunNote } from "../doctor/run-time.js";
 import { watchEndpoint } from "../doctor/stopped-endpoint.js";
 import { findObstacle, type Obstacle } from "../doctor/preflight.js";
 import { probeRepeatedTimestamp } from "../doctor/repeated-timestamp.js";
@@ -42,7 +43,7 @@ export const doctor = createCommand({
     "Sends made-up deliveries, valid and invalid ones, and checks the answers: what is handled, what is refused, and above all what would make the gateway give up an alarm for good. The endpoint needs the secret that you pass here, and handles the valid deliveries as if they were real.",
     "Without --yes it refuses to send to another machine.",
     "Exits 0 when every case passed that must pass, and 1 otherwise. With --strict the cases that should pass count too, with --require-judged also those that are not judged.",
-    'The end of the report says what to change first, and what was "not proven": what cannot be seen from outside, and the option that shows it. A note says which retries would be refused if the gateway repeated its first timestamp; it does not change the exit code.',
+    'The end of the report says what to change first, and what was "not proven": what could not be seen and the option that shows it, and what no run can show, such as 72 hours of memory. A note says which retries would be refused if the gateway repeated its first timestamp; it does not change the exit code.',
   ],
   options: DOCTOR_OPTIONS,
   examples: [
@@ -90,7 +91,10 @@ async function examine(
   const { url, types, secret, connection, cases } = plan;
   const obstacle = await untilAborted(
     io.signal,
-    findObstacle(url, { ...connection, secret, types, handled: values.handled }),
+    findObstacle(url, {
+      ...connection,
+      ...{ secret, types, handled: values.handled, handledWithinMs: values["handled-within"] },
+    }),
   );
   if (obstacle !== undefined) return stopBefore(io, values, url, obstacle, junit);
 
@@ -107,6 +111,8 @@ async function examine(
       // The end of the endpoint is one finding, and not one for each case that is left.
       junit.addCase(end, watched.stopped() === undefined && isFailure(end, values));
       bar.advance(end.title);
+      const note = slowRunNote(ends, cases.length);
+      if (note !== undefined) bar.say(note);
     };
     await untilAborted(io.signal, runConformance(watched.cases, { onResult, signal: io.signal }));
   } finally {

@@ -56,7 +56,7 @@ const CAUSES: readonly Cause[] = [
   {
     change:
       "Keep the id claimed while its handler runs, and free it only when the handler has failed.",
-    ids: ["failure_sent_again", "late_handler_counts"],
+    ids: ["failure_sent_again", "late_handler_counts", "late_failure_released", "hang_up"],
   },
   {
     change: "Verify and decode the raw bytes as they came, before any parser sees them.",
@@ -84,8 +84,8 @@ const CAUSES: readonly Cause[] = [
     ids: ["type_flip"],
   },
   {
-    change: "Never put the signature that you expected into an answer.",
-    ids: ["leaked_signature"],
+    change: "Never put the secret, or the signature that you expected, into an answer.",
+    ids: ["leaked_secret", "leaked_signature"],
   },
   {
     change: "Answer every request, also one that you cannot read.",
@@ -94,11 +94,13 @@ const CAUSES: readonly Cause[] = [
   {
     change:
       "Verify the whole signature with your secrets alone: HMAC-SHA256, compared in constant time.",
+    ids: ["forged_http_1_0"],
     group: "forgery",
   },
   {
     change:
       "Accept what the gateway may send: unknown fields and values, other formats, odd shapes.",
+    ids: ["http_1_0"],
     group: "acceptance",
   },
   { change: "Let the gateway send again what you cannot take yet.", group: "retries" },

@@ -5,6 +5,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   handled: "--handled",
   whileFailing: "--while-failing-on and --while-failing-off",
   whileSlow: "--while-slow-on and --while-slow-off",
+  handledWithinMs: "--handled-within",
   types: "--type",
   timeoutMs: "--timeout",
   maxBodyBytes: "--max-body-bytes",

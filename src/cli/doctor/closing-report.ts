@@ -82,21 +82,16 @@ export function describeUnproven(
   trusting: number,
 ): void {
   const { style } = output;
-  const items = [
-    ...unproven.map(({ what, cases, proveBy }) => ({
-      text: `${printableLine(what, 400)} (${countedCases(cases.length)})`,
-      proveBy,
-    })),
-    ...(trusting > 0
-      ? [
-          {
-            text: `that your endpoint did what it answered: ${countedCases(trusting)} passed by the answer alone`,
-            proveBy: "pass --handled <url>",
-          },
-        ]
-      : []),
-  ];
-  if (items.length === 0) return;
+  const items = unproven.map(({ what, cases, proveBy }) => ({
+    text: `${printableLine(what, 400)}${cases.length === 0 ? "" : ` (${countedCases(cases.length)})`}`,
+    proveBy,
+  }));
+  if (trusting > 0) {
+    items.unshift({
+      text: `that your endpoint did what it answered: ${countedCases(trusting)} passed by the answer alone`,
+      proveBy: "pass --handled <url>",
+    });
+  }
   const lines = items.flatMap(({ text, proveBy }) => [
     ...wrapped(output, text, 4).map((line, row) => `  ${row === 0 ? "–" : " "} ${line}`),
     ...wrapped(output, `→ ${proveBy}`, 4).map((line) => style("bold", `    ${line}`)),

@@ -3,6 +3,7 @@ import {
   CONFORMANCE_GROUPS,
   type ConformanceCase,
 } from "../../testing/conformance/conformance-case.js";
+import { HANDLED_WITHIN_MS } from "../../testing/conformance/conformance-options.js";
 import { receiverConformance } from "../../testing/conformance/receiver-conformance.js";
 import type { ConformanceCaseReport } from "../../testing/conformance/run-conformance.js";
 import type { SenderOptions } from "../../testing/sending/target.js";
@@ -26,6 +27,12 @@ export const DOCTOR_OPTIONS = {
     value: "<url>",
     help: "A URL with {id} that answers with a number: how often the delivery with that id was handled (0 if not at all). It reveals deliveries that were handled twice or lost behind a 200.",
   },
+  "handled-within": {
+    kind: "whole",
+    value: "<ms>",
+    help: "How long to wait until --handled counts an acknowledged delivery. Raise it for a queue that takes longer. Milliseconds.",
+    ...HANDLED_WITHIN_MS,
+  },
   "while-failing-on": {
     kind: "text",
     value: "<url>",
@@ -39,7 +46,7 @@ export const DOCTOR_OPTIONS = {
   "while-slow-on": {
     kind: "text",
     value: "<url>",
-    help: "A URL of yours that makes the handler slower than the endpoint waits for it.",
+    help: "A URL of yours that makes the handler slower than the endpoint waits for it. With both switches on it must be slow first, then fail.",
   },
   "while-slow-off": {
     kind: "text",
@@ -115,6 +122,7 @@ export async function readPlan(
     secret,
     types,
     handled: handled === undefined ? undefined : createHandledProbe(handled, connection),
+    handledWithinMs: values["handled-within"],
     whileFailing: failing?.during,
     whileSlow: slow?.during,
     maxBodyBytes: values["max-body-bytes"],

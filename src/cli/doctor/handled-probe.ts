@@ -7,8 +7,6 @@ import { UsageError } from "../exit.js";
 import { sendFault } from "../send/exchange.js";
 
 const PLACE = "{id}";
-/** As long as a case waits for a handler that finishes after the answer. */
-const LATE_EFFECT_MS = 2_000;
 
 /** Fetches how often a delivery was handled. Rejects if the answer is not a count. */
 export type HandledProbe = (id: string) => Promise<number>;
@@ -37,14 +35,15 @@ export function createHandledProbe(template: string, options: SenderOptions): Ha
 
 /**
  * Asks the probe about a delivery that was acknowledged. Rejects if the answer is no count: also a 404, when it stays
- * for as long as a case waits for a late handler. A count of 0 is an answer.
+ * for `handledWithinMs`. A count of 0 is an answer.
  */
 export async function checkHandledProbe(
   template: string,
   id: string,
+  handledWithinMs: number,
   options: SenderOptions,
 ): Promise<void> {
-  const until = performance.now() + LATE_EFFECT_MS;
+  const until = performance.now() + handledWithinMs;
   let answer = await ask(template, id, options);
   while (answer.status === 404 && performance.now() < until) {
     await wait(50);

@@ -1,12 +1,10 @@
+import { NEVER_PROVEN, type NeverProven } from "../../testing/conformance/never-proven.js";
 import type { ConformanceCaseReport } from "../../testing/conformance/run-conformance.js";
 
 /** Something that the run could not see. */
-export interface Unproven {
-  readonly what: string;
+export interface Unproven extends NeverProven {
   /** The ids of the cases that are not judged for this reason. */
   readonly cases: readonly string[];
-  /** How to prove it. */
-  readonly proveBy: string;
 }
 
 interface Blindness {
@@ -21,6 +19,11 @@ const BLINDNESS: readonly Blindness[] = [
     reason: /does not accept a plain genuine delivery|a plain genuine delivery got no answer/,
     what: "your endpoint accepts no genuine delivery, so its other answers show little",
     proveBy: "make it accept one, then run doctor again",
+  },
+  {
+    reason: /failed at once|was to be slow and then fail/,
+    what: "what becomes of an alarm whose handler fails after its time-out",
+    proveBy: "when both switches are on, let the handler be slow first and then fail",
   },
   {
     reason: /while-failing/,
@@ -52,7 +55,10 @@ export function isUnproven({ result, reason = "" }: ConformanceCaseReport): bool
   return result === "not_judged" && !reason.includes(NOT_WANTED);
 }
 
-/** What the run did not prove, each with its cases. Cases that `--type` leaves out do not count. */
+/**
+ * What the run did not prove, each with its cases, and at last what no run proves. Cases that `--type` leaves out
+ * do not count.
+ */
 export function unprovenIn(ends: readonly ConformanceCaseReport[]): readonly Unproven[] {
   const found = new Map<string, Unproven>();
   for (const { id, reason = "" } of ends.filter(isUnproven)) {
@@ -63,7 +69,7 @@ export function unprovenIn(ends: readonly ConformanceCaseReport[]): readonly Unp
     const cases = [...(found.get(what)?.cases ?? []), id];
     found.set(what, { what, cases, proveBy });
   }
-  return [...found.values()];
+  return [...found.values(), ...NEVER_PROVEN.map((one) => ({ ...one, cases: [] }))];
 }
 
 /** How many passed cases trust an answer whose effect they did not see. */

@@ -25,6 +25,8 @@ export interface PreflightOptions extends SenderOptions {
   readonly types: readonly WebhookType[];
   /** The value of `--handled`. */
   readonly handled: string | undefined;
+  /** The value of `--handled-within`. */
+  readonly handledWithinMs: number;
 }
 
 /**
@@ -34,7 +36,7 @@ export interface PreflightOptions extends SenderOptions {
  */
 export async function findObstacle(
   url: URL,
-  { secret, types, handled, ...connection }: PreflightOptions,
+  { secret, types, handled, handledWithinMs, ...connection }: PreflightOptions,
 ): Promise<Obstacle | undefined> {
   const sender = createSender(url, connection);
   let first: Obstacle | undefined;
@@ -50,7 +52,7 @@ export async function findObstacle(
           resultOfStatus(answer.status) === "acknowledged" &&
           outcomeOf(answer.body) !== "unhandled";
         return handled !== undefined && isCounted
-          ? await probeObstacle(handled, delivery.id, connection)
+          ? await probeObstacle(handled, delivery.id, handledWithinMs, connection)
           : undefined;
       }
       first ??= obstacle;
@@ -66,10 +68,11 @@ export async function findObstacle(
 async function probeObstacle(
   handled: string,
   id: string,
+  handledWithinMs: number,
   connection: SenderOptions,
 ): Promise<Obstacle | undefined> {
   try {
-    await checkHandledProbe(handled, id, connection);
+    await checkHandledProbe(handled, id, handledWithinMs, connection);
     return undefined;
   } catch (error) {
     return {

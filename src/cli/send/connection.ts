@@ -20,6 +20,7 @@ export function connectionFault(
   const socket = isTls
     ? connectTls({ host, port, ...servername, rejectUnauthorized: !skipTlsVerification })
     : connectTcp({ host, port });
+  const settled = new AbortController();
   return new Promise<SendError | undefined>((resolve) => {
     const end = (): void => {
       resolve(undefined);
@@ -27,11 +28,13 @@ export function connectionFault(
     socket.once(isTls ? "secureConnect" : "connect", end);
     socket.once("close", end);
     socket.setTimeout(CONNECT_TIMEOUT_MS, end);
-    signal.addEventListener("abort", end, { once: true });
+    signal.addEventListener("abort", end, { signal: settled.signal });
     socket.on("error", (error) => {
       resolve(sendErrorOf(error));
     });
   }).finally(() => {
+    // Doctor asks many times with one signal, and Node warns of the eleventh listener.
+    settled.abort();
     socket.destroy();
   });
 }

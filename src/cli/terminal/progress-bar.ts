@@ -5,6 +5,8 @@ import { printableLine } from "./printable.js";
 export interface ProgressBar {
   /** Counts one more step as done. `name` says which one. */
   readonly advance: (name?: string) => void;
+  /** Writes a line that stays, also where no bar is shown. */
+  readonly say: (line: string) => void;
   /** Removes the bar from the screen. */
   readonly end: () => void;
 }
@@ -15,9 +17,16 @@ const CLEAR = "\r\u001b[2K";
 
 /** A bar on standard error if that is a terminal. Shows nothing in a pipe and for a single step. */
 export function createProgressBar(output: Output, total: number): ProgressBar {
-  if (!output.isTTY || total < 2) return { advance: () => undefined, end: () => undefined };
+  if (!output.isTTY || total < 2) {
+    const say = (line: string): void => {
+      output.write(`${line}\n`);
+    };
+    return { advance: () => undefined, say, end: () => undefined };
+  }
   let done = 0;
+  let last = "";
   const draw = (name: string): void => {
+    last = name;
     const filled = Math.round((WIDTH * done) / total);
     const bar = `${"█".repeat(filled)}${"░".repeat(WIDTH - filled)}`;
     const text = `${bar} ${done}/${total} ${printableLine(name)}`;
@@ -34,6 +43,10 @@ export function createProgressBar(output: Output, total: number): ProgressBar {
     advance(name = "") {
       done += 1;
       draw(name);
+    },
+    say(line) {
+      output.write(`${CLEAR}${line}\n`);
+      draw(last);
     },
     end() {
       output.write(CLEAR);

@@ -1,15 +1,16 @@
 import { checkWebhooks } from "../../management/check-webhooks.js";
 import type { WebhookFinding } from "../../management/webhook-findings.js";
 import { createCommand } from "../command.js";
-import { EXIT, UsageError } from "../exit.js";
-import { SECRET_OPTIONS, readSecrets } from "../options/secret-source.js";
+import { EXIT } from "../exit.js";
+import { SECRET_OPTIONS } from "../options/secret-source.js";
 import { JSON_OPTION } from "../options/shared-options.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { writeJson } from "../terminal/printable.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
+import { readCurrentSecret } from "./private-file.js";
 import { TYPE_OPTION, typesOf } from "./proof-options.js";
-import { writeResult, writeRows } from "./report-lines.js";
+import { counted, writeFindings, writeResult } from "./report-lines.js";
 
 /** Checks that deliveries can arrive. */
 export const check = createCommand({
@@ -36,8 +37,7 @@ export const check = createCommand({
   async run(io, values, [given = ""]) {
     const url = readTargetUrl(given);
     const types = typesOf(values.type);
-    const [secret, ...more] = await readSecrets(io, values);
-    if (more.length > 0) throw new UsageError("several secrets given: this command takes one");
+    const secret = await readCurrentSecret(io, values);
     const client = await connectToGateway(io, values);
     const { timeout: timeoutMs, json } = values;
     const { signal } = io;
@@ -56,22 +56,9 @@ function describe(
   findings: readonly WebhookFinding[],
   checkedSecret: boolean,
 ): void {
-  for (const { code, type, webhookId, consequence, fix } of findings) {
-    const what = [
-      code,
-      ...(type === undefined ? [] : [type]),
-      ...(webhookId === undefined ? [] : [`webhook ${webhookId}`]),
-    ];
-    const rows = [
-      ["finding", what.join(", ")],
-      ["consequence", consequence],
-      ["fix", fix],
-    ] as const;
-    writeRows(out, rows);
-    out.write("\n");
-  }
+  writeFindings(out, findings);
   const passed = findings.length === 0;
   const about = checkedSecret ? "" : " The secret was not checked: none was given.";
-  const result = passed ? "Nothing is wrong." : `${findings.length} findings.`;
+  const result = passed ? "Nothing is wrong." : `${counted(findings.length, "finding")}.`;
   writeResult(out, passed, `${result}${about}`);
 }

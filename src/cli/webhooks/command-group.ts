@@ -38,21 +38,25 @@ export function createCommandGroup(group: CommandGroup): Command {
       "",
     ].join("\n");
   };
+  const commandOf = (word: string): Command => {
+    const command = commands.find((one) => shortNameOf(one) === word);
+    if (command !== undefined) return command;
+    const names = commands.map(shortNameOf);
+    const hint = word.startsWith("-") ? "" : hintOf(word, names);
+    throw new UsageError(`${name} needs a command: ${names.join(", ")}${hint}`);
+  };
   return {
     name,
     summary,
     help,
+    commandOf,
     async start(io, [first = "", ...rest]) {
-      const command = commands.find((one) => shortNameOf(one) === first);
-      if (command === undefined) {
-        if (["--help", "-h", "help"].includes(first)) {
-          io.out.write(help(io.out));
-          return EXIT.passed;
-        }
-        const names = commands.map(shortNameOf);
-        const hint = first.startsWith("-") ? "" : hintOf(first, names);
-        throw new UsageError(`${name} needs a command: ${names.join(", ")}${hint}`);
+      if (["--help", "-h", "help"].includes(first)) {
+        const word = first === "help" ? rest[0] : undefined;
+        io.out.write((word === undefined ? { help } : commandOf(word)).help(io.out));
+        return EXIT.passed;
       }
+      const command = commandOf(first);
       try {
         return await command.start(io, rest);
       } catch (error) {

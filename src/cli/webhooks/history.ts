@@ -1,15 +1,16 @@
 import type { AttemptReader, DeliveryAttempt } from "../../management/attempt-reader.js";
 import type { ManagementClient } from "../../management/client.js";
+import { ManagementError } from "../../management/management-error.js";
 import { isSameUrl, type Webhook } from "../../management/webhook.js";
 import { createCommand } from "../command.js";
-import { EXIT, UsageError } from "../exit.js";
+import { EXIT } from "../exit.js";
 import { JSON_OPTION } from "../options/shared-options.js";
 import { readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine, writeJson } from "../terminal/printable.js";
 import { renderTable, type Cell } from "../terminal/table.js";
 import { FIELDS_OPTION, noFields, readerOf } from "./attempt-fields.js";
-import { writeResult } from "./report-lines.js";
+import { counted, writeResult } from "./report-lines.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
 import { shapeOf, type ShapeLine } from "./record-shape.js";
 
@@ -63,7 +64,9 @@ export const history = createCommand({
     const { signal } = io;
     const listed = await client.webhooks.list({ signal });
     const webhooks = listed.filter((one) => isSameUrl(one.url, url.href));
-    if (webhooks.length === 0) throw new UsageError("no webhook is registered at this URL");
+    if (webhooks.length === 0) {
+      throw new ManagementError("not_found", "no webhook is registered for the URL");
+    }
     if (shape || readAttempt === undefined) return showShape(io, client, webhooks, json);
     return showAttempts(io, client, webhooks, { readAttempt, limit, json });
   },
@@ -129,7 +132,7 @@ async function showAttempts(
     ];
     out.write(`${renderTable(columns, latest.map(cellsOf), out).join("\n")}\n\n`);
     const more = unreadable === 0 ? "" : `, ${unreadable} more cannot be read: correct --fields`;
-    writeResult(out, passed, `${latest.length} of ${rows.length} attempts${more}`);
+    writeResult(out, passed, `${latest.length} of ${counted(rows.length, "attempt")}${more}`);
   }
   return passed ? EXIT.passed : EXIT.failed;
 }

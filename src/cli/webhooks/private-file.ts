@@ -1,8 +1,9 @@
 import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createWebhookSecret } from "../../management/probe-receiver.js";
-import { secretFault } from "../../signature/secrets.js";
+import { keyOf, secretFault } from "../../signature/secrets.js";
 import { UsageError } from "../exit.js";
 import { fileReason } from "../options/read-input.js";
+import { readSecrets, type SecretValues } from "../options/secret-source.js";
 import type { CommandIo } from "../terminal/command-io.js";
 
 /**
@@ -39,7 +40,7 @@ export interface FiledSecret {
 
 /** The secret in a file. Warns if others can read it. If there is no file, makes a secret and writes it there. */
 export async function secretInFile(
-  { err }: CommandIo,
+  io: CommandIo,
   option: string,
   path: string,
 ): Promise<FiledSecret> {
@@ -52,10 +53,27 @@ export async function secretInFile(
   const secret = known.replace(/\r?\n$/, "");
   const fault = secretFault(secret);
   if (fault !== undefined) throw new UsageError(`--${option}: the secret in it ${fault}`);
-  if (await isReadByOthers(path)) {
-    err.write(`--${option}: other users of this machine can read the secret: chmod 600 its file\n`);
-  }
+  await warnIfReadByOthers(io, option, path);
   return { secret, isNew: false };
+}
+
+/** The secret in use, undefined if none is given. Throws `UsageError` or `ConfigurationError` for an unusable one. */
+export async function readCurrentSecret(
+  io: CommandIo,
+  values: SecretValues,
+): Promise<string | undefined> {
+  const [secret, ...more] = await readSecrets(io, values);
+  if (more.length > 0)
+    throw new UsageError("several secrets given: this command takes the one in use");
+  // Refuse it here: later it would look like a receiver that has another secret.
+  if (secret !== undefined) keyOf(secret);
+  for (const path of values["secret-file"]) await warnIfReadByOthers(io, "secret-file", path);
+  return secret;
+}
+
+async function warnIfReadByOthers({ err }: CommandIo, option: string, path: string): Promise<void> {
+  if (!(await isReadByOthers(path))) return;
+  err.write(`--${option}: other users of this machine can read the secret: chmod 600 its file\n`);
 }
 
 async function isReadByOthers(path: string): Promise<boolean> {

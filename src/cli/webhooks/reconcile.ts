@@ -1,24 +1,29 @@
-import { pathToFileURL } from "node:url";
-import type { AttemptReader } from "../../management/attempt-reader.js";
 import {
   reconcileDeliveries,
   reconcileMetrics,
   type MissingDelivery,
   type ReconcileReport,
 } from "../../management/reconcile.js";
-import type { WebhookReceiver } from "../../options/webhook-receiver.js";
 import { parseGatewayTime } from "../../records/gateway-time.js";
 import { createCommand } from "../command.js";
 import { EXIT, UsageError } from "../exit.js";
-import { fileReason, readInput } from "../options/read-input.js";
+import { readInput } from "../options/read-input.js";
 import { JSON_OPTION } from "../options/shared-options.js";
 import { readTargetUrl } from "../options/target-url.js";
 import type { CommandIo } from "../terminal/command-io.js";
 import { printableLine, writeJson } from "../terminal/printable.js";
 import { renderTable, type Cell } from "../terminal/table.js";
 import { FIELDS_OPTION, noFields, readerOf } from "./attempt-fields.js";
-import { writeResult } from "./report-lines.js";
+import { counted, writeResult } from "./report-lines.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
+import {
+  checkRetention,
+  drain,
+  isCompletedBy,
+  isReceiver,
+  loadUserModule,
+  reasonOf,
+} from "./user-module.js";
 
 /** Finds deliveries that were lost, and recovers them. */
 export const reconcile = createCommand({
@@ -64,10 +69,12 @@ export const reconcile = createCommand({
     const since = sinceOf(values.since);
     const { fields, completed, module: file, recover, json, prometheus } = values;
     if (json && prometheus) throw new UsageError("--json and --prometheus exclude each other");
-    const user = file === undefined ? {} : await moduleIn(file);
-    if (recover && !isReceiver(user.receiver)) {
+    const user = file === undefined ? {} : await loadUserModule(file);
+    const { receiver } = user;
+    if (recover && !isReceiver(receiver)) {
       throw new UsageError("--recover needs --module with a module that exports receiver");
     }
+    if (recover) checkRetention(receiver, since);
     const readAttempt = fields === undefined ? user.readAttempt : readerOf(fields);
     if (readAttempt === undefined) throw noFields();
     if (typeof readAttempt !== "function") {
@@ -78,48 +85,18 @@ export const reconcile = createCommand({
     const report = await reconcileDeliveries(client, {
       ...{ url: url.href, since, readAttempt, signal: io.signal },
       isCompleted: async (id) => known?.has(id) === true || (await isCompletedBy(user, id)),
-      recover: recover ? user.receiver?.recover : undefined,
+      recover: recover ? receiver?.recover.bind(receiver) : undefined,
     });
     // What a handler started may not be over yet.
-    if (recover) await user.receiver?.drain();
-    const passed = hasPassed(report);
-    if (json) writeJson(io.out, { ...report, withoutHistory: idsOf(report), passed });
+    const isDrained = !recover || (await drain(io, receiver));
+    warnOfErrors(io, report);
+    const passed = hasPassed(report) && isDrained;
+    if (json) writeJson(io.out, { ...shown(report), passed });
     else if (prometheus) io.out.write(reconcileMetrics(report));
     else describe(io, report, passed);
     return passed ? EXIT.passed : EXIT.failed;
   },
 });
-
-/** What the user's module exports. */
-interface UserModule {
-  readonly receiver?: WebhookReceiver;
-  readonly readAttempt?: AttemptReader;
-  readonly isCompleted?: (id: string) => unknown;
-}
-
-async function moduleIn(file: string): Promise<UserModule> {
-  try {
-    return (await import(pathToFileURL(file).href)) as UserModule;
-  } catch (error) {
-    const { code, name } = Object(error) as { code?: unknown; name?: unknown };
-    throw new UsageError(`--module cannot be loaded: ${fileReason({ code: code ?? name })}`);
-  }
-}
-
-function isReceiver(given: unknown): boolean {
-  const { recover, drain } = Object(given) as Record<string, unknown>;
-  return typeof recover === "function" && typeof drain === "function";
-}
-
-/** An error of the module is no bug of this program. Its message is not shown: it may hold a password of the store. */
-async function isCompletedBy({ isCompleted }: UserModule, id: string): Promise<boolean> {
-  try {
-    return (await isCompleted?.(id)) === true;
-  } catch (error) {
-    const { code, name } = Object(error) as { code?: unknown; name?: unknown };
-    throw new UsageError(`isCompleted of --module failed: ${fileReason({ code: code ?? name })}`);
-  }
-}
 
 async function idsIn(io: CommandIo, path: string): Promise<ReadonlySet<string>> {
   const text = new TextDecoder().decode(await readInput(io, path));
@@ -147,6 +124,20 @@ function hasPassed({ missing, unreadable, withoutHistory }: ReconcileReport): bo
   return !isLost && unreadable === 0 && withoutHistory.length === 0;
 }
 
+/** What `recover` threw is no bug of this program. Its message is not shown: it may hold a part of a body. */
+function warnOfErrors({ err }: CommandIo, { missing }: ReconcileReport): void {
+  const failed = missing.filter((one) => "error" in one);
+  if (failed.length === 0) return;
+  const reasons = [...new Set(failed.map(({ error }) => reasonOf(error)))].join(", ");
+  const count = counted(failed.length, "time");
+  err.write(`recover of --module failed ${count}: ${printableLine(reasons)}\n`);
+}
+
+function shown(report: ReconcileReport): object {
+  const missing = report.missing.map((delivery) => ({ ...delivery, error: undefined }));
+  return { ...report, missing, withoutHistory: idsOf(report) };
+}
+
 function idsOf({ withoutHistory }: ReconcileReport): readonly string[] {
   return withoutHistory.map(({ id }) => id);
 }
@@ -167,9 +158,11 @@ function describe({ out }: CommandIo, report: ReconcileReport, passed: boolean):
     `${missing.length - lost} may come again`,
     `${recovered.length} recovered`,
     `${completed} handled before`,
-    `${attempts} attempts read`,
-    ...(unreadable === 0 ? [] : [`${unreadable} attempts cannot be read: correct --fields`]),
-    ...(unreadBodies === 0 ? [] : [`${unreadBodies} bodies cannot be read`]),
+    `${counted(attempts, "attempt")} read`,
+    ...(unreadable === 0
+      ? []
+      : [`${counted(unreadable, "attempt")} cannot be read: correct --fields`]),
+    ...(unreadBodies === 0 ? [] : [`${unreadBodies} without a readable body`]),
     ...idsOf(report).map((id) => `webhook ${printableLine(id)} stores no history`),
   ];
   writeResult(out, passed, parts.join(", "));
@@ -179,7 +172,7 @@ function cellsOf(delivery: MissingDelivery): readonly Cell[] {
   const { deliveryId, type, lastAt, lastStatus, isGivenUp, recovered } = delivery;
   const result = recovered ?? `${isGivenUp ? "lost" : "retrying"} (${lastStatus ?? "–"})`;
   return [
-    ...[deliveryId, printableLine(type), lastAt.toISOString().slice(5, 16)],
+    ...[printableLine(deliveryId), printableLine(type), lastAt.toISOString().slice(5, 16)],
     { text: result, format: recovered === "handled" ? "green" : isGivenUp ? "red" : "dim" },
   ];
 }

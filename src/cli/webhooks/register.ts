@@ -14,7 +14,7 @@ import {
   proofOptionsOf,
   TYPE_OPTION,
 } from "./proof-options.js";
-import { writeResult, writeRows } from "./report-lines.js";
+import { writeFindings, writeResult, writeRows } from "./report-lines.js";
 
 /** Registers a receiver at the gateway. */
 export const register = createCommand({
@@ -25,7 +25,7 @@ export const register = createCommand({
   about: [
     "Makes a secret of 32 random bytes, waits until the receiver at the URL accepts it, and creates one webhook per type: active, signed, TLS verified, history on. Deploy the secret while it waits.",
     "It can be repeated: pass the same --secret-file again. A type that the URL already has is left as it is.",
-    "Exits 0 when each type has a webhook that this command created, 1 if not.",
+    "Exits 0 when each type has a webhook that this command created, and `webhooks check` would find nothing wrong with it; 1 if not.",
   ],
   options: {
     "secret-file": {
@@ -56,12 +56,20 @@ export const register = createCommand({
     const client = await connectToGateway(io, values);
     const filed = file === undefined ? undefined : await secretInFile(io, "secret-file", file);
     const secret = filed?.secret ?? createWebhookSecret();
-    if (!json) announce(io, secret, file, filed?.isNew ?? true);
+    let isAnnounced = json;
     const result = await registerWebhooks(client, {
       ...{ ...proofOptions, url: url.href, secret },
+      // Not before it is needed: with nothing to create, the secret must not be deployed.
+      onProbe: () => {
+        if (!isAnnounced) announce(io, secret, file, filed?.isNew ?? true);
+        isAnnounced = true;
+      },
       title: title === undefined ? undefined : () => title,
     });
-    const passed = result.result === "registered" && result.existing.length === 0;
+    const passed =
+      result.result === "registered" &&
+      result.existing.length === 0 &&
+      result.findings.length === 0;
     if (json) writeJson(io.out, { url: shownUrl(url), ...shownResult(result), passed });
     else describe(io, result, file !== undefined);
     return passed ? EXIT.passed : EXIT.failed;
@@ -93,8 +101,8 @@ function describe(io: CommandIo, result: RegisterResult, isFiled: boolean): void
     case "unreachable": {
       const found = result.status === undefined ? "no answer" : `status ${result.status}`;
       writeResult(out, false, `The URL does not answer a GET with 2xx: ${found}.`);
-      const again = isFiled ? "run this again" : WITH_FILE;
-      const fix = `The gateway requires a reachable URL. Start the receiver and route GET to it, then ${again}.`;
+      const fix =
+        "The gateway requires a reachable URL. Start the receiver and route GET to it, then run this again.";
       writeRows(out, [["fix", fix]]);
       return;
     }
@@ -108,6 +116,7 @@ function describe(io: CommandIo, result: RegisterResult, isFiled: boolean): void
         const fix = "Run `webhooks rotate`, which gives it a new secret.";
         writeRows(out, [["fix", fix]]);
       }
+      writeFindings(out, result.findings);
   }
 }
 

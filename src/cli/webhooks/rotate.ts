@@ -4,13 +4,13 @@ import { proveSecret, type SecretProof } from "../../management/prove-secret.js"
 import { isSameUrl } from "../../management/webhook.js";
 import { createCommand } from "../command.js";
 import { EXIT, UsageError } from "../exit.js";
-import { SECRET_OPTIONS, readSecrets } from "../options/secret-source.js";
+import { SECRET_OPTIONS } from "../options/secret-source.js";
 import { JSON_OPTION } from "../options/shared-options.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 import { printableLine, writeJson } from "../terminal/printable.js";
 import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
 import { watchUntilQuiet, type WatchResult } from "./old-secret.js";
-import { secretInFile } from "./private-file.js";
+import { readCurrentSecret, secretInFile } from "./private-file.js";
 import {
   describeFailedProof,
   PROOF_OPTIONS,
@@ -19,7 +19,7 @@ import {
   typesOf,
   type FailedProofWords,
 } from "./proof-options.js";
-import { writeResult } from "./report-lines.js";
+import { writeResult, writeWarning } from "./report-lines.js";
 import {
   isSwitched,
   readRotation,
@@ -39,7 +39,7 @@ export const rotate = createCommand({
   about: [
     "1. Makes a new secret in --next-file. 2. You deploy [next, current] to every replica. 3. Probes prove that every replica accepts both; they run nothing there. 4. The gateway gets the new secret. 5. With --metrics, watches until the old secret has been quiet for 72 hours, then tells you to remove it.",
     "It can be stopped and started again at any time with the same options. The state is in a file beside --next-file. The next rotation needs another file.",
-    "Exits 0 when the gateway has the new secret and, with --metrics, the old one may be removed; 1 if not. The old one may be removed after a delivery with the new one and 72 quiet hours, with a look each 2 hours at least.",
+    "Exits 0 when the gateway was given the new secret and, with --metrics, the old one may be removed; 1 if not. Without --metrics it is not proven that the gateway uses the new one. The old one may be removed after a delivery with the new one and 72 quiet hours, with a look each 2 hours at least.",
   ],
   options: {
     "next-file": {
@@ -91,8 +91,7 @@ export const rotate = createCommand({
     if (nextFile === undefined)
       throw new UsageError("--next-file is missing: a file for the new secret");
     for (const one of metrics) readTargetUrl(one);
-    const [current, ...more] = await readSecrets(io, values);
-    if (more.length > 0) throw new UsageError("several secrets given: --secret is the current one");
+    const current = await readCurrentSecret(io, values);
     const proofOptions = proofOptionsOf(io, values);
     const client = await connectToGateway(io, values);
     const say = (text: string): void => {
@@ -145,10 +144,9 @@ export const rotate = createCommand({
       say("4/5 The gateway has the new secret since an earlier run");
     }
     if (metrics.length === 0) {
-      say("5/5 Keep both secrets at the receivers. Run this again with --metrics, or");
-      say("    remove the old one when gateway_webhook_secret_matches_total of its index");
-      say("    has not moved for 72 hours, and that of index 0 has.");
-      return end(true, { result: "switched" });
+      say("5/5 Keep both secrets at the receivers.");
+      writeWarning(json ? io.err : io.out, NOT_PROVEN);
+      return end(true, { result: "switched", isNewSeen: false });
     }
 
     say(`5/5 Watching until the old secret has been quiet for ${values.quiet} s …`);
@@ -170,6 +168,10 @@ export const rotate = createCommand({
     return end(true, { result });
   },
 });
+
+/** What a run without metrics cannot know. */
+const NOT_PROVEN =
+  "Not proven: that the gateway signs with the new secret. Its answers show no secret, and one that ignores it in an update goes on with the old one: without that, each delivery would be refused. Run this again with --metrics, or remove the old secret when gateway_webhook_secret_matches_total of its index has not moved for 72 hours, and that of index 0 has.";
 
 /** When a run that resumes finds a replica without the new secret. */
 const SWITCHED: FailedProofWords = {

@@ -99,17 +99,17 @@ export class Spans {
     const common = { system: SYSTEM, id, type: typeAttribute(type) };
     switch (work.kind) {
       case "delivery": {
-        const { bytes, eventType, takeover } = work;
-        const values = { ...common, bytes, eventType, takeover: takeover || undefined };
+        const { bytes, eventType, recovered, takeover } = work;
+        const values = { ...common, bytes, eventType, recovered, takeover: takeover || undefined };
         return this.#startSpan(state, type, { ...values, destination: common.type });
       }
       case "send": {
-        const destination = work.queueName ?? "queue";
+        const { queueName: destination = "queue", recovered } = work;
         const span = this.#tracer.startSpan(
           `send ${destination}`,
           {
             ...{ kind: SpanKind.PRODUCER, startTime: state.startMs },
-            attributes: attributesOf({ ...common, operation: "send", destination }),
+            attributes: attributesOf({ ...common, operation: "send", destination, recovered }),
           },
           state.parent,
         );
@@ -117,9 +117,10 @@ export class Spans {
         return span;
       }
       case "job": {
-        const { attempt, takeover, queueName: destination } = work;
+        const { attempt, takeover, recovered, queueName: destination } = work;
         const sender = readTraceParent(work.carrier);
-        const values = { ...common, attempt, takeover: takeover || undefined, destination };
+        const job = { attempt, takeover: takeover || undefined, recovered, destination };
+        const values = { ...common, ...job };
         if (sender === undefined) return this.#startSpan(state, type, values, { root: true });
         if (this.#choices.linkJobs === "link") {
           return this.#startSpan(state, type, values, { root: true, links: [{ context: sender }] });
@@ -156,10 +157,22 @@ export class Spans {
 function endValues(report: Report): Parameters<typeof attributesOf>[0] {
   const { outcome } = report;
   if (!("status" in report)) {
-    const { attempt, takeover } = report as Partial<JobReport>;
-    return { outcome, attempt, takeover };
+    const { attempt, takeover, recovered } = report as Partial<JobReport>;
+    return { outcome, attempt, takeover, recovered };
   }
   const { status, bytes, eventType, secretIndex, takeover, late, lagMs, attempt } = report;
+  const { recovered } = report;
   const lag = lagMs === undefined ? undefined : lagMs / 1000;
-  return { outcome, status, bytes, eventType, secretIndex, takeover, late, lag, attempt };
+  return {
+    outcome,
+    status,
+    bytes,
+    eventType,
+    secretIndex,
+    takeover,
+    recovered,
+    late,
+    lag,
+    attempt,
+  };
 }

@@ -1,4 +1,4 @@
-import { runCheck } from "./case-context.js";
+import { runCheck, type SuiteState } from "./case-context.js";
 import type { ConformanceDescription, ConformanceExchange } from "./conformance-case.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
@@ -16,13 +16,15 @@ const never = (): Promise<boolean> => Promise.resolve(false);
 /** Whether a receiver accepts a plain genuine delivery. If not, the other cases prove nothing. */
 export class BaselineCheck {
   readonly #settings: ConformanceSettings;
+  readonly #seen: Omit<SuiteState, "acceptsGenuine">;
   #isAccepted = false;
   #wasAnswered = false;
   #silence: string | undefined;
   #check: Promise<void> | undefined;
 
-  constructor(settings: ConformanceSettings) {
+  constructor(settings: ConformanceSettings, seen: Omit<SuiteState, "acceptsGenuine">) {
     this.#settings = settings;
+    this.#seen = seen;
   }
 
   /** Whether the delivery is acknowledged. Sent again for each call until it is. */
@@ -57,7 +59,8 @@ export class BaselineCheck {
   }
 
   async #send(): Promise<void> {
-    const { exchanges } = await runCheck(BASELINE, this.#settings, never, async (context) => {
+    const state = { ...this.#seen, acceptsGenuine: never };
+    const { exchanges } = await runCheck(BASELINE, this.#settings, state, async (context) => {
       const answer = await context.send(await context.deliver());
       this.#isAccepted = answer.result === "acknowledged";
     });

@@ -9,26 +9,41 @@ import {
   type ConformanceResult,
 } from "./conformance-case.js";
 import type { ConformanceSettings } from "./conformance-options.js";
+import type { DeliveryLog } from "./delivery-log.js";
 import { answerOf, noAnswer, type ReceiverAnswer } from "./receiver-answer.js";
+import type { SecretWatch } from "./secret-watch.js";
 import { makeDelivery, type MakeDelivery } from "./test-deliveries.js";
 
-/** How long a case waits for an effect that comes after the answer, unless the case is about that. */
-const LATE_EFFECT_MS = 2_000;
+/** How often a count is read while a case waits for it. A count may be an HTTP request. */
+const FIRST_COUNT_PAUSE_MS = 20;
+const MAX_COUNT_PAUSE_MS = 200;
 const RECORDED_CHARACTERS = 500;
-/** A shorter secret may be a word that an answer contains anyway, such as "handled". */
-const MIN_SECRET_CHARACTERS = 12;
 
 /** Thrown when it cannot be seen from outside whether the receiver conforms. */
 export class NotJudged extends Error {}
+
+/** What the cases of one suite share. */
+export interface SuiteState {
+  readonly log: DeliveryLog;
+  /** Sees every answer of the run. */
+  readonly secretWatch: SecretWatch;
+  /** Whether the receiver accepts a plain genuine delivery. If not, its refusals prove nothing. */
+  readonly acceptsGenuine: () => Promise<boolean>;
+}
 
 /** What a case uses while it runs against a receiver. */
 export class CaseContext {
   readonly settings: ConformanceSettings;
   /** Whether the receiver accepts a plain genuine delivery. If not, its refusals prove nothing. */
   readonly acceptsGenuine: () => Promise<boolean>;
+  /** What all cases of the suite have counted. */
+  readonly log: DeliveryLog;
+  /** Sees every answer of the run, not only of this case. */
+  readonly secretWatch: SecretWatch;
   readonly deliver: MakeDelivery = (changes) => makeDelivery(this.settings, changes);
   /** Every request so far. */
   readonly exchanges: ConformanceExchange[] = [];
+  readonly #counted = new Set<string>();
   readonly #description: ConformanceDescription;
   readonly #sender: Sender;
   #note: string | undefined;
@@ -37,9 +52,11 @@ export class CaseContext {
   constructor(
     description: ConformanceDescription,
     settings: ConformanceSettings,
-    acceptsGenuine: () => Promise<boolean>,
+    { log, acceptsGenuine, secretWatch }: SuiteState,
   ) {
     this.settings = settings;
+    this.log = log;
+    this.secretWatch = secretWatch;
     this.acceptsGenuine = acceptsGenuine;
     this.#description = description;
     this.#sender = this.#openSender();
@@ -64,7 +81,9 @@ export class CaseContext {
     const sent = { method, headers, bytes: body?.length ?? 0 };
     try {
       const answer = await call();
-      this.exchanges.push({ sent, received: recorded(answer, this.settings.secret) });
+      const exchange = { sent, received: recorded(answer, this.secretWatch) };
+      this.exchanges.push(exchange);
+      this.secretWatch.look(answer, { caseId: this.#description.id, exchange });
       return answerOf(answer);
     } catch (error) {
       const failure = sendErrorOf(error);
@@ -82,16 +101,22 @@ export class CaseContext {
     } catch (error) {
       throw this.failure(`the option handled failed: ${errorText(error)}`);
     }
-    if (Number.isInteger(runs) && (runs as number) >= 0) return runs as number;
+    if (Number.isInteger(runs) && (runs as number) >= 0) {
+      this.log.counted(id, runs as number);
+      this.#counted.add(id);
+      return runs as number;
+    }
     throw this.failure("the option handled must return a whole number");
   }
 
   /** Like `runsOf`, but waits for a handler that finishes after the answer. */
   async settledRunsOf(id: string): Promise<number | undefined> {
-    const until = performance.now() + LATE_EFFECT_MS;
+    const until = performance.now() + this.settings.handledWithinMs;
     let runs = await this.runsOf(id);
-    while (runs === 0 && performance.now() < until) {
-      await wait(20);
+    for (let pauseMs = FIRST_COUNT_PAUSE_MS; runs === 0; pauseMs *= 1.2) {
+      const leftMs = until - performance.now();
+      if (leftMs <= 0) break;
+      await wait(Math.min(pauseMs, MAX_COUNT_PAUSE_MS, leftMs));
       runs = await this.runsOf(id);
     }
     return runs;
@@ -125,6 +150,11 @@ export class CaseContext {
     };
   }
 
+  /** Leaves what this case has counted out of the last case: after its failure the rest is not counted. */
+  forgetCounts(): void {
+    for (const id of this.#counted) this.log.forget(id);
+  }
+
   /** Closes the connections. */
   close(): void {
     this.#sender.close();
@@ -136,39 +166,40 @@ export class CaseContext {
   }
 }
 
-/** Runs `check` in a new context. Rejects with what `check` throws, unless that is `NotJudged`. */
+/**
+ * Runs `check` in a new context. Rejects with what `check` throws, unless that is `NotJudged`. Cases of one suite
+ * share the state.
+ */
 export async function runCheck(
   description: ConformanceDescription,
   settings: ConformanceSettings,
-  acceptsGenuine: () => Promise<boolean>,
+  state: SuiteState,
   check: (context: CaseContext) => Promise<void>,
 ): Promise<ConformanceResult> {
-  const context = new CaseContext(description, settings, acceptsGenuine);
+  const context = new CaseContext(description, settings, state);
   try {
     await check(context);
     return context.result();
   } catch (error) {
-    if (!(error instanceof NotJudged)) throw error;
+    if (!(error instanceof NotJudged)) {
+      context.forgetCounts();
+      throw error;
+    }
     return { result: "not_judged", reason: error.message, exchanges: context.exchanges };
   } finally {
     context.close();
   }
 }
 
-/** Whether a text contains the secret. */
-export function repeatsSecret(text: string, secret: string): boolean {
-  return secret.length >= MIN_SECRET_CHARACTERS && text.includes(secret);
-}
-
 /** An answer for a report: its body is cut, and a repeated secret is hidden. */
-function recorded({ status, headers, body, ms }: WireAnswer, secret: string) {
-  const hide = (text: string): string =>
-    repeatsSecret(text, secret) ? text.replaceAll(secret, "[secret]") : text;
-  const hidden = Object.entries(headers).map(([name, value]) => [name, hide(value)] as const);
+function recorded({ status, headers, body, ms }: WireAnswer, secretWatch: SecretWatch) {
+  const hidden = Object.entries(headers).map(
+    ([name, value]) => [name, secretWatch.hide(value)] as const,
+  );
   return {
     status,
     headers: Object.fromEntries(hidden),
-    body: hide(body).slice(0, RECORDED_CHARACTERS),
+    body: secretWatch.hide(body).slice(0, RECORDED_CHARACTERS),
     ms,
   };
 }

@@ -26,7 +26,7 @@ export const concurrentDeliveryRule: ConformanceRule = {
     const sent = deliveries.map(
       async (delivery) => [delivery, await context.sendAlone(delivery)] as const,
     );
-    await expectEachHandledOnce(context, await Promise.all(sent));
+    await expectEachHandledOnce(context, await Promise.all(sent), "at the same time");
   },
 };
 
@@ -71,15 +71,19 @@ export function deliveriesOfAllTypes(
   );
 }
 
-/** Each delivery must be acknowledged, if need be when it is sent again, and handled once. */
+/**
+ * Each delivery must be acknowledged, if need be when it is sent again, and handled once. `which` says for a
+ * message which deliveries these are.
+ */
 export async function expectEachHandledOnce(
   context: CaseContext,
   sent: readonly (readonly [Delivery, ReceiverAnswer])[],
+  which: string,
 ): Promise<void> {
   for (const [at, [delivery, first]] of sent.entries()) {
     const again = (): Promise<ReceiverAnswer> => context.sendAlone(delivery);
     const answer = isRetried(first) ? await sendUntilAcknowledged(context, again) : first;
-    const name = `delivery ${at + 1} of ${sent.length} at the same time`;
+    const name = `delivery ${at + 1} of ${sent.length} ${which}`;
     await expectAccepted(context, name, delivery.id, answer);
     if (context.settings.handled !== undefined) continue;
     // A delivery that was refused at first may have been handled all the same.

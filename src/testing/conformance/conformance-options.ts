@@ -28,11 +28,18 @@ export interface ConformanceOptions {
   readonly whileFailing?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
   /**
    * Makes the handler slower than the receiver waits for it and awaits `work()`. Resolves when the handlers
-   * that started meanwhile have finished, late and with success. Without it the suite cannot see what the
-   * receiver does after a late success. Give the receiver a short time-out for this (here:
-   * `handlerTimeoutMs`), shorter than `timeoutMs`.
+   * that started meanwhile have finished late. Without it the suite cannot see what the receiver does after a
+   * late success. Give the receiver a short time-out for this (here: `handlerTimeoutMs`), shorter than
+   * `timeoutMs`. One case calls it within `whileFailing`: then the handler must be slow first and fail after
+   * that.
    */
   readonly whileSlow?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
+  /**
+   * How long a case waits until `handled` counts an acknowledged delivery, and the last case for what is
+   * handled too late. Raise it for a queue whose consumer takes longer. Milliseconds, from 1 to 600 000,
+   * default 2 000.
+   */
+  readonly handledWithinMs?: number | undefined;
   /**
    * How long a request waits for its answer. The gateway does not document its own time-out. Milliseconds,
    * from 1 to 2 147 483 647, default 30 000.
@@ -62,14 +69,18 @@ export interface ConformanceSettings {
   readonly handled: ConformanceOptions["handled"];
   readonly whileFailing: ConformanceOptions["whileFailing"];
   readonly whileSlow: ConformanceOptions["whileSlow"];
+  readonly handledWithinMs: number;
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
   readonly skipTlsVerification: boolean;
   readonly now: () => number;
 }
 
+/** Bounds and default of `handledWithinMs`, also for the command line. */
+export const HANDLED_WITHIN_MS = { min: 1, max: 600_000, fallback: 2_000 } as const;
+
 const KNOWN = [
-  ...["target", "secret", "types", "handled", "whileFailing", "whileSlow"],
+  ...["target", "secret", "types", "handled", "whileFailing", "whileSlow", "handledWithinMs"],
   ...["timeoutMs", "maxBodyBytes", "skipTlsVerification", "now"],
 ];
 
@@ -104,6 +115,7 @@ export function checkConformanceOptions(given: ConformanceOptions): ConformanceS
     handled,
     whileFailing,
     whileSlow,
+    handledWithinMs: integerOption("handledWithinMs", options.handledWithinMs, HANDLED_WITHIN_MS),
     timeoutMs: integerOption("timeoutMs", options.timeoutMs, {
       fallback: 30_000,
       min: 1,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { NotJudged, type CaseContext } from "./case-context.js";
 import { UNMET_NEEDS } from "./conformance-rule.js";
-import { ensureAcceptsGenuine, times } from "./expectations.js";
+import { ensureAcceptsGenuine, times, timesIn } from "./expectations.js";
 import { isRetried, type ReceiverAnswer } from "./receiver-answer.js";
 import { textOf } from "./request-changes.js";
 import { sendGenuine, sendUntilAcknowledged } from "./resending.js";
@@ -64,7 +64,7 @@ export async function expectHandledOnce(
 ): Promise<void> {
   const runs = await context.settledRunsOf(id);
   if (runs !== undefined && runs !== 1) {
-    throw context.failure(`the delivery was handled ${times(runs)}`);
+    throw context.failure(`the delivery was handled ${timesIn(context, runs)}`);
   }
   if (runs !== undefined) return;
   const outcomes = answers.map(({ outcome }) => outcome);
@@ -137,7 +137,7 @@ async function expectBothHandled(
     const runs = await context.settledRunsOf(id);
     if (runs === 0 || (runs === undefined && answer.outcome === "duplicate")) {
       throw context.failure(
-        `one of two ids that differ only in ${difference}: answered ${answer.text}, but never handled`,
+        `one of two ids that differ only in ${difference}: answered ${answer.text}, but handled ${timesIn(context, 0)}`,
       );
     }
     if (runs === undefined && answer.outcome !== "handled") {

@@ -29,7 +29,9 @@ export async function expectAccepted(
   }
   const runs = await context.settledRunsOf(id);
   if (runs !== undefined && runs !== 1) {
-    throw context.failure(`${name}: answered ${answer.text}, but handled ${times(runs)}`);
+    throw context.failure(
+      `${name}: answered ${answer.text}, but handled ${timesIn(context, runs)}`,
+    );
   }
 }
 
@@ -97,7 +99,9 @@ async function runsOfAcknowledged(
   // Without the id header the receiver does not know the id, so `handled` cannot count it.
   const hasId = headerOf(request, ID) !== "";
   const runs = hasId ? await context.settledRunsOf(request.id) : undefined;
-  if (runs === 0) throw context.failure(`${name}: answered ${text}, but handled ${times(runs)}`);
+  if (runs === 0) {
+    throw context.failure(`${name}: answered ${text}, but handled ${timesIn(context, runs)}`);
+  }
   return runs;
 }
 
@@ -132,10 +136,11 @@ export async function expectNotAccepted(
     throw context.failure(`${name}: answered ${answer.text}, but handled ${times(runs)}`);
   }
   ensureNotOfLimiter(name, answer);
+  context.log.refusedForgery(id);
 }
 
 /** Ends the case as not judged when a rate limiter keeps answering instead of the receiver. */
-function ensureNotOfLimiter(name: string, answer: ReceiverAnswer): void {
+export function ensureNotOfLimiter(name: string, answer: ReceiverAnswer): void {
   if (!isOfLimiter(answer)) return;
   throw new NotJudged(`${name}: a rate limiter answered 429: lift its limit for this run`);
 }
@@ -167,6 +172,12 @@ async function ensureAnswered(
   const isMissing =
     answer.result === "timeout" || (answer.wire === undefined && !(await context.acceptsGenuine()));
   if (isMissing) throw context.failure(`${name}: expected an answer, got ${answer.text}`);
+}
+
+/** Like `times`, for a count that a case has waited for. Says how to give a slow queue more time. */
+export function timesIn({ settings: { handledWithinMs } }: CaseContext, runs: number): string {
+  if (runs > 0) return times(runs);
+  return `never in ${handledWithinMs} ms: a queue that takes longer needs a higher limit in the option handledWithinMs`;
 }
 
 /** "never", "once" or "3 times", for a message. */

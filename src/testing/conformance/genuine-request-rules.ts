@@ -8,6 +8,18 @@ const RAW_BODY_FIX =
 const CLOCK_FIX = "Tolerate a few minutes in both directions (Authentication, rule 7).";
 const NON_ASCII = "Ålarm – тест – 警報 – 🔔 – e\u0301 – \u2028";
 const BIG = "x".repeat(200 * 1024);
+/** What firewalls refuse, and what templates and decoders change. */
+const HOSTILE_TEXTS = [
+  ...["<script>alert(1)</script>", "' OR 1=1--", "../../etc/passwd", "${jndi:ldap://x}", "{{7*7}}"],
+  ...["100%", "%41", "%s %n", "$& $' $1", "&amp; &#39;", "C:\\new\\table\\u0041", "a+b"],
+];
+const PROXY_HEADERS = [
+  ["X-Forwarded-For", "203.0.113.7, 198.51.100.2"],
+  ["X-Forwarded-Proto", "http"],
+  ["X-Real-IP", "203.0.113.7"],
+  ["Forwarded", "for=203.0.113.7;proto=http"],
+  ["Via", "1.0 proxy.example"],
+] as const;
 
 /** A genuine request must be accepted in every form in which it can arrive. */
 export const genuineRequestRules: readonly ConformanceRule[] = [
@@ -53,6 +65,25 @@ export const genuineRequestRules: readonly ConformanceRule[] = [
       const payload = JSON.stringify(nested);
       return recordsWith(context, [["new_alarm", "a payload full of escapes", { payload }]]);
     },
+  ),
+  acceptRule(
+    {
+      id: "hostile_text",
+      title: "text that looks like an attack, a template or an escape is acknowledged",
+      why: "Alarms quote what was found in leaks. A filter in front that takes it for an attack refuses these alarms for good.",
+      fix: `Switch off the filter for this path: the signature proves who sent it. ${RAW_BODY_FIX}`,
+    },
+    (context) =>
+      recordsWith(
+        context,
+        HOSTILE_TEXTS.flatMap((text) => {
+          const name = JSON.stringify(text);
+          return [
+            ["new_alarm", name, { text }],
+            ["delete_my_data_event", `${name} in an event`, { site_name: text }],
+          ] as const;
+        }),
+      ),
   ),
   acceptRule(
     {
@@ -102,6 +133,36 @@ export const genuineRequestRules: readonly ConformanceRule[] = [
         ),
       ],
     ],
+  ),
+  acceptRule(
+    {
+      id: "proxy_headers",
+      title: "a delivery with the headers that proxies add is acknowledged",
+      fix: "Take no notice of where a request seems to come from: the signature proves who sent it.",
+    },
+    ({ deliver }) =>
+      Promise.all(
+        PROXY_HEADERS.map(
+          async ([name, value]) =>
+            [`${name}: ${value}`, withHeader(await deliver(), name, value)] as const,
+        ),
+      ),
+  ),
+  acceptRule(
+    {
+      id: "method_override",
+      level: "should",
+      title: "a POST with X-HTTP-Method-Override is handled as the POST that it is",
+      why: "The gateway never sends this header, so only a proxy or a stranger can. Then the alarm goes to another route, or to none.",
+      fix: "Switch off the override of methods for this path.",
+    },
+    ({ deliver }) =>
+      Promise.all(
+        ["GET", "PUT", "DELETE"].map(async (method) => {
+          const delivery = await deliver();
+          return [`the method ${method}`, withHeader(delivery, "X-HTTP-Method-Override", method)];
+        }),
+      ),
   ),
   acceptRule(
     {

@@ -2,6 +2,7 @@ import http from "node:http";
 import https from "node:https";
 import { setTimeout as wait } from "node:timers/promises";
 import { readResponse, watchForStaleConnection } from "../sending/http-response.js";
+import { SendError } from "../sending/target.js";
 import { recordOf, type WireAnswer, type WireRequest } from "../sending/wire.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
@@ -78,6 +79,21 @@ export class KeptConnection {
       req.once("close", resolve).write(body, resolve);
     });
     req.destroy();
+  }
+
+  /** Sends the whole request, and closes the connection a while later without a look at the answer. */
+  async sendAndHangUp(request: WireRequest, afterMs: number): Promise<never> {
+    const { body = new Uint8Array(0) } = request;
+    const req = this.#open(request, { "content-length": body.length });
+    req.on("error", () => undefined).on("response", (res) => res.resume());
+    await new Promise<void>((resolve) => {
+      req.once("close", resolve).end(body, () => {
+        resolve();
+      });
+    });
+    await wait(afterMs);
+    req.destroy();
+    throw new SendError("network", `the sender hung up ${afterMs} ms after the upload`);
   }
 
   /** Closes the connection. */

@@ -36,6 +36,7 @@ export const oddRecordRules: readonly ConformanceRule[] = [
         ["new_alarm", "a payload that is cut off", { payload: '{"breach":{"name":"Example Sh' }],
         ["new_alarm", 'the payload "null"', { payload: "null" }],
         ["new_alarm", 'the payload "[]"', { payload: "[]" }],
+        ["new_alarm", "an object as payload", { payload: { breach: { name: "Example Shop" } } }],
       ]),
   ),
   oddRule(

@@ -1,33 +1,43 @@
 import net from "node:net";
 import tls from "node:tls";
+import { MAX_ANSWER_BYTES } from "../sending/body-collector.js";
 import type { WireAnswer, WireRequest } from "../sending/wire.js";
 import { SendError } from "../sending/target.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
-/** Longer than any status line. Nothing after it is read. */
-const MAX_RECEIVED_CHARACTERS = 4_096;
+/** How long the rest of an answer may take after its status. */
+const REST_MS = 500;
 const PORTS = new Map([
   ["http:", 80],
   ["https:", 443],
 ]);
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})/;
 
+/** How a request line and its host are written. */
+export interface RawForm {
+  /** Default 1.1. */
+  readonly version?: "1.0" | "1.1";
+  /** Leaves out the header `Host`, which HTTP/1.0 allows. */
+  readonly withoutHost?: boolean;
+}
+
 /**
- * Sends a request byte for byte, with header lines that no HTTP client would write. Resolves to the status of
- * the first answer. Rejects when the connection ends without one.
+ * Sends a request byte for byte, with header lines that no HTTP client would write. Resolves to the first
+ * answer. Rejects when the connection ends without one.
  */
 export function sendRawRequest(
   url: URL,
   { timeoutMs, skipTlsVerification }: ConformanceSettings,
   { method, body = new Uint8Array(0) }: WireRequest,
   headerLines: readonly string[],
+  { version = "1.1", withoutHost = false }: RawForm = {},
 ): Promise<WireAnswer> {
   const isTls = url.protocol === "https:";
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || PORTS.get(url.protocol));
   const head = [
-    `${method} ${url.pathname}${url.search} HTTP/1.1`,
-    `Host: ${url.host}`,
+    `${method} ${url.pathname}${url.search} HTTP/${version}`,
+    ...(withoutHost ? [] : [`Host: ${url.host}`]),
     "Connection: close",
     ...headerLines,
     `Content-Length: ${body.length}`,
@@ -46,25 +56,44 @@ export function sendRawRequest(
         })
       : net.connect({ host, port });
     let received = "";
+    let receivedMs: number | undefined;
     // The socket's own time-out would start again with each byte that the server sends.
     const timer = setTimeout(() => {
       socket.destroy(new SendError("timeout", `no answer within ${timeoutMs} ms`));
     }, timeoutMs);
     socket.on("data", (data: Buffer) => {
       received += data.toString("latin1");
-      const status = STATUS_LINE.exec(received)?.[1];
-      if (status === undefined) {
-        if (received.length > MAX_RECEIVED_CHARACTERS) socket.destroy();
-        return;
-      }
-      resolve({ status: Number(status), headers: {}, body: "", ms: performance.now() - startedAt });
-      socket.destroy();
+      if (received.length > MAX_ANSWER_BYTES) socket.destroy();
+      if (receivedMs !== undefined || !STATUS_LINE.test(received)) return;
+      receivedMs = performance.now() - startedAt;
+      // The server should close the connection after its answer. One that does not gets no more time.
+      clearTimeout(timer);
+      setTimeout(() => socket.destroy(), REST_MS).unref();
     });
-    socket.on("error", reject);
+    // When the status has arrived, the answer counts however the connection ends.
+    socket.on("error", (error: Error) => {
+      if (receivedMs === undefined) reject(error);
+    });
     socket.on("close", () => {
       clearTimeout(timer);
-      reject(new Error("the connection ended without an answer"));
+      if (receivedMs === undefined) reject(new Error("the connection ended without an answer"));
+      else resolve({ ...readAnswer(received), ms: receivedMs });
     });
     socket.write(Buffer.concat([Buffer.from(head, "latin1"), body]));
   });
+}
+
+/** Reads an answer that begins with a status line. The body of a chunked answer stays as it is. */
+function readAnswer(text: string): Omit<WireAnswer, "ms"> {
+  const [head = "", ...rest] = text.split("\r\n\r\n");
+  const [statusLine = "", ...lines] = head.split("\r\n");
+  const headers = lines.map((line) => {
+    const [name = "", ...value] = line.split(":");
+    return [name.toLowerCase(), value.join(":").trim()] as const;
+  });
+  return {
+    status: Number(STATUS_LINE.exec(statusLine)?.[1]),
+    headers: Object.fromEntries(headers),
+    body: rest.join("\r\n\r\n"),
+  };
 }

@@ -1,6 +1,6 @@
 import { answerRules } from "./answer-rules.js";
 import { BaselineCheck } from "./baseline-check.js";
-import { runCheck } from "./case-context.js";
+import { runCheck, type SuiteState } from "./case-context.js";
 import { concurrentForgeryRule } from "./concurrent-rules.js";
 import {
   ConformanceFailure,
@@ -15,14 +15,20 @@ import {
   type ConformanceSettings,
 } from "./conformance-options.js";
 import { UNMET_NEEDS, unmetNeed, type ConformanceRule } from "./conformance-rule.js";
+import { DeliveryLog } from "./delivery-log.js";
+import { forgeryBanRule } from "./forgery-ban-rule.js";
 import { forgeryRules } from "./forgery-rules.js";
 import { genuineRecordRules } from "./genuine-record-rules.js";
 import { genuineRequestRules } from "./genuine-request-rules.js";
 import { headerRules } from "./header-rules.js";
+import { http10Rules } from "./http-1-0-rules.js";
 import { idempotencyRules } from "./idempotency-rules.js";
+import { lateEffectsRule } from "./late-effects-rule.js";
+import { leakedSecretRule } from "./leaked-secret-rule.js";
 import { oddRecordRules } from "./odd-record-rules.js";
 import { retryableRefusalRules } from "./retryable-refusal-rules.js";
 import { BASELINE_RULES } from "./rule-kinds.js";
+import { SecretWatch } from "./secret-watch.js";
 import { signatureRules } from "./signature-rules.js";
 import { transportRules } from "./transport-rules.js";
 import { unknownContentRules } from "./unknown-content-rules.js";
@@ -33,16 +39,23 @@ const RULES: Readonly<Record<ConformanceGroup, readonly ConformanceRule[]>> = {
   idempotency: idempotencyRules,
   forgery: [...signatureRules, ...forgeryRules, concurrentForgeryRule],
   headers: headerRules,
-  transport: transportRules,
+  transport: [...transportRules, ...http10Rules],
   answers: answerRules,
 };
+
+/** After all others: one counts again what they sent, one may spoil what comes next, one reads all answers. */
+const LAST_RULES: readonly (readonly [ConformanceGroup, ConformanceRule])[] = [
+  ["idempotency", lateEffectsRule],
+  ["acceptance", forgeryBanRule],
+  ["answers", leakedSecretRule],
+];
 
 /**
  * Everything that a receiver of the gateway's webhooks must do, as cases for any test runner. The cases see
  * only requests and answers, so they work for a receiver in any language, behind any proxy.
  *
  * Each case sends synthetic deliveries with new ids. The receiver handles the genuine ones as if they were
- * real, about 270 in a whole run.
+ * real, about 300 in a whole run.
  *
  * A case whose result the options do not show ends as `not_judged`: `runOrSkip` skips its test.
  * Pass `handled`, `whileFailing` and `whileSlow` to see more, and read each `result` of `runConformance` once.
@@ -55,9 +68,14 @@ const RULES: Readonly<Record<ConformanceGroup, readonly ConformanceRule[]>> = {
  */
 export function receiverConformance(options: ConformanceOptions): readonly ConformanceCase[] {
   const settings = checkConformanceOptions(options);
-  const baseline = new BaselineCheck(settings);
-  return Object.entries(RULES).flatMap(([group, rules]) =>
-    rules.map((rule) => bind(rule, group as ConformanceGroup, settings, baseline)),
+  const seen = { log: new DeliveryLog(), secretWatch: new SecretWatch(settings.secret) };
+  const baseline = new BaselineCheck(settings, seen);
+  const grouped = Object.entries(RULES).flatMap(([group, rules]) =>
+    rules.map((rule) => [group as ConformanceGroup, rule] as const),
+  );
+  const state: SuiteState = { ...seen, acceptsGenuine: () => baseline.isAccepted() };
+  return [...grouped, ...LAST_RULES].map(([group, rule]) =>
+    bind(rule, group, settings, state, baseline),
   );
 }
 
@@ -65,12 +83,12 @@ function bind(
   rule: ConformanceRule,
   group: ConformanceGroup,
   settings: ConformanceSettings,
+  state: SuiteState,
   baseline: BaselineCheck,
 ): ConformanceCase {
   const { id, level, title, why, fix, check } = rule;
   const description: ConformanceDescription = { id, level, group, title, why, fix };
-  const run = (): Promise<ConformanceResult> =>
-    runCheck(description, settings, () => baseline.isAccepted(), check);
+  const run = (): Promise<ConformanceResult> => runCheck(description, settings, state, check);
   const runBaseline = async (): Promise<ConformanceResult> => {
     try {
       const ended = await run();

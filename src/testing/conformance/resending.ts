@@ -56,15 +56,21 @@ export function saysLater({ result, wire }: ReceiverAnswer): boolean {
   return "retry-after" in wire.headers || !RECEIVER_STATUSES.includes(wire.status);
 }
 
-/** Sends until the answer is not retryable, as the gateway does, but with short gaps. */
+/**
+ * Sends until the answer is not retryable, as the gateway does, but with short gaps. `leaseMs`: how much longer
+ * when the answers name the time in `Retry-After`, as long as the lease of a delivery may still hold.
+ */
 export async function sendUntilAcknowledged(
   context: CaseContext,
   send: () => Promise<ReceiverAnswer>,
+  leaseMs = 0,
 ): Promise<ReceiverAnswer> {
   const until = performance.now() + context.settings.timeoutMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     const answer = await send();
-    if (!isRetried(answer) || performance.now() + pauseMs > until) return answer;
+    const namesTime = answer.wire?.headers["retry-after"] !== undefined;
+    const latest = namesTime ? until + leaseMs : until;
+    if (!isRetried(answer) || performance.now() + pauseMs > latest) return answer;
     await wait(pauseMs);
   }
 }

@@ -31,7 +31,10 @@ export const LENIENT_FIX =
 
 /** A rule about genuine deliveries: each must be acknowledged. */
 export function acceptRule(
-  rule: Omit<ConformanceRule, "check" | "level" | "why"> & { readonly why?: string },
+  rule: Omit<ConformanceRule, "check" | "level" | "why"> & {
+    readonly level?: "should";
+    readonly why?: string;
+  },
   deliveries: MakeDeliveries,
 ): ConformanceRule {
   return {

@@ -1,3 +1,4 @@
+import { NEVER_PROVEN, type NeverProven } from "./never-proven.js";
 import {
   CONFORMANCE_GROUPS,
   ConformanceFailure,
@@ -55,6 +56,8 @@ export interface ConformanceReport extends ConformanceCounts {
     readonly group: ConformanceGroup;
     readonly results: readonly ConformanceCaseReport[];
   })[];
+  /** What no run can prove, also when every case passed. */
+  readonly neverProven: readonly NeverProven[];
 }
 
 /**
@@ -104,6 +107,7 @@ export async function runConformance(
       const own = results.filter((report) => report.group === group);
       return own.length === 0 ? [] : [{ group, ...count(own), results: own }];
     }),
+    neverProven: NEVER_PROVEN,
   };
 }
 

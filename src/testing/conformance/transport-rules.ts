@@ -210,5 +210,5 @@ async function expectUploadsToldApart(
     const text = pairs[0]?.[1].text ?? "";
     throw context.failure(`none of ${UPLOADS} uploads at the same time was accepted: ${text}`);
   }
-  await expectEachHandledOnce(context, pairs);
+  await expectEachHandledOnce(context, pairs, "at the same time");
 }

@@ -1,6 +1,15 @@
+import type { WebhookType } from "../../delivery/headers.js";
+import { sampleAlarm } from "../samples/sample-alarm.js";
+import { sampleOnlineDataEvent } from "../samples/sample-online-data-event.js";
 import type { ConformanceRule } from "./conformance-rule.js";
 import { headerOf, SIGNATURE, textOf, withHeader } from "./request-changes.js";
-import { acceptOrRetryRule, FINAL_STATUSES_WHY, LENIENT_FIX, recordsWith } from "./rule-kinds.js";
+import {
+  acceptOrRetryRule,
+  FINAL_STATUSES_WHY,
+  LENIENT_FIX,
+  recordsWith,
+  type ChangedRecord,
+} from "./rule-kinds.js";
 import { freshSeed, type Delivery, type MakeDelivery } from "./test-deliveries.js";
 
 const IGNORE_TYPE = "Ignore the content type: the signature proves what the body is.";
@@ -30,7 +39,7 @@ export const unknownContentRules: readonly ConformanceRule[] = [
       fix: IGNORE_TYPE,
     },
     async ({ deliver }) => [
-      ["no content type", withHeader(await deliver(), "Content-Type")],
+      ["a delivery without Content-Type", withHeader(await deliver(), "Content-Type")],
       ...(await ofContentTypes(deliver, JSON_AND_TEXT_TYPES)),
     ],
   ),
@@ -94,10 +103,8 @@ export const unknownContentRules: readonly ConformanceRule[] = [
     },
     (context) =>
       recordsWith(context, [
-        ["new_alarm", "no text", { text: undefined }],
-        ["new_alarm", "null instead of text", { text: null }],
-        ["delete_my_data_event", "no client_id", { client_id: undefined }],
-        ["delete_my_data_event", "null instead of severity", { severity: null }],
+        ...withoutEach("new_alarm", sampleAlarm()),
+        ...withoutEach("delete_my_data_event", sampleOnlineDataEvent("DATA_REAPPEARED")),
         ["delete_my_data_event", "no site fields", { site_id: undefined, site_name: undefined }],
       ]),
   ),
@@ -160,6 +167,14 @@ export const unknownContentRules: readonly ConformanceRule[] = [
     },
   ),
 ];
+
+/** A record without each of its fields, and with null instead. */
+function withoutEach(type: WebhookType, record: object): readonly ChangedRecord[] {
+  return Object.keys(record).flatMap((field): readonly ChangedRecord[] => [
+    [type, `no ${field} (${type})`, { [field]: undefined }],
+    [type, `null instead of ${field} (${type})`, { [field]: null }],
+  ]);
+}
 
 function ofContentTypes(deliver: MakeDelivery, types: readonly string[]) {
   return Promise.all(

@@ -1,22 +1,24 @@
 import { ConfigurationError } from "../../common/errors.js";
-import { decode } from "../../records/decode.js";
 import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { INTEGER_OPTIONS } from "../../options/options.js";
 import { readCapturedBody } from "./captured-body.js";
 import type { CapturedRequest } from "./captured-request.js";
 import { skewClue } from "./clock-skew.js";
+import { expectedAnswer, type ExpectedAnswer } from "./expected-answer.js";
 import { findingOf, type Clue, type Finding } from "./finding.js";
 import { givenSecrets, secretList, type DiagnosedSecret } from "./given-secrets.js";
 import { givenLinesOf, textLines } from "./header-lines.js";
 import { givenKeys, otherKeys } from "./key-readings.js";
 import { longSecrets, refusedSecrets } from "./secret-clues.js";
+import { movedPrefixes } from "./moved-timestamps.js";
 import { readMacs } from "./mac-readings.js";
 import { refusedHeaders, refusedRequest } from "./receiver-refusals.js";
-import { searchSignature, type SearchCounts, type SignatureMatch } from "./signature-search.js";
+import { searchSignature, type SearchCounts } from "./signature-search.js";
 import { documentedPrefixes, otherPrefixes } from "./signed-prefixes.js";
 import { rewrittenBody, spoiledBody } from "./body-damage.js";
+import { withRecord } from "./signed-record.js";
 import { unexplained } from "./unexplained.js";
-import { readWebhookHeaders } from "./webhook-header-texts.js";
+import { exactTexts, readWebhookHeaders } from "./webhook-header-texts.js";
 
 /** Options of `diagnoseSignature`: a captured request, such as `parseCapturedRequest` returns, and a secret. */
 export interface DiagnoseSignatureOptions extends Pick<CapturedRequest, "method" | "receivedAt"> {
@@ -44,7 +46,10 @@ export interface DiagnoseSignatureOptions extends Pick<CapturedRequest, "method"
 
 /** Result of `diagnoseSignature`: why a receiver refuses a delivery, or that it accepts it. */
 export interface SignatureDiagnosis {
-  /** `good`: a receiver with these secrets accepts the delivery as authentic and fresh, and there are no findings. */
+  /**
+   * `good`: a receiver with these secrets accepts the delivery as authentic and fresh, its body is a documented
+   * record, and there are no findings.
+   */
   readonly result: "good" | "bad";
   /** What is wrong and how to fix it, the most certain finding first, and the public test secret last. */
   readonly findings: readonly Finding[];
@@ -53,6 +58,11 @@ export interface SignatureDiagnosis {
    * in `secret`, or in the list of the delivery's type.
    */
   readonly secretIndex?: number;
+  /**
+   * What a receiver with these secrets and options answers, if the signature matches without a change. Absent for
+   * another delivery, and if no receiver can be made with them.
+   */
+  readonly answer?: ExpectedAnswer;
   /** How many variants were tried. */
   readonly tried: SearchCounts;
 }
@@ -111,7 +121,11 @@ export async function diagnoseSignature(
   const { match, counts } = await searchSignature({
     macs: readMacs(headers["X-Webhook-Signature"]),
     keys: { given: givenKeys(secrets), other: otherKeys(secrets, others, ofOtherTypes) },
-    prefixes: { given: documentedPrefixes(headers), other: otherPrefixes(headers) },
+    prefixes: {
+      given: documentedPrefixes(headers),
+      other: otherPrefixes(headers),
+      moved: movedPrefixes(headers),
+    },
     body,
   });
 
@@ -125,7 +139,7 @@ export async function diagnoseSignature(
   const timestamp = match?.timestamp ?? headers["X-Webhook-Timestamp"].at(-1)?.text ?? "";
   const skew = skewClue(timestamp, nowMs, toleranceMs);
   const skewed = skew === undefined ? [] : [skew];
-  const { proven, seen } = await withType(match, type);
+  const { proven, seen } = await withRecord(match, type);
   const findings =
     match === undefined
       ? [
@@ -141,9 +155,20 @@ export async function diagnoseSignature(
           ...unnamed(refused, match.clues),
           ...[...skewed, ...seen].map((clue) => findingOf(clue, "seen")),
         ]);
+  const answer =
+    match?.clues.length === 0 && refusedHeaders(headers).length === 0
+      ? await expectedAnswer({
+          request: { method, headers: exactTexts(headers), body: match.body },
+          secrets,
+          nowMs,
+          timestampToleranceMs: toleranceMs,
+          maxBodyBytes,
+        })
+      : undefined;
   return {
     result: match !== undefined && findings.length === 0 ? "good" : "bad",
     findings,
+    ...(answer === undefined ? {} : { answer }),
     ...(match?.secretIndex === undefined ? {} : { secretIndex: match.secretIndex }),
     tried: counts,
   };
@@ -165,26 +190,6 @@ function unnamed(clues: readonly Clue[], named: readonly Clue[]): readonly Findi
         other.code === code,
     );
   return clues.filter((clue) => !isNamed(clue)).map((clue) => findingOf(clue, "seen"));
-}
-
-/**
- * The clues that the match proves, and a type header that disagrees with the signed body. If the secret is
- * the one of the type in the body, that header is the cause.
- */
-async function withType(
-  match: SignatureMatch | undefined,
-  type: string | undefined,
-): Promise<{ proven: readonly Clue[]; seen: readonly Clue[] }> {
-  if (match === undefined) return { proven: [], seen: [] };
-  const { clues, body } = match;
-  const isMistyped = type !== undefined && (await decode(body, type)).kind === "type_mismatch";
-  if (!isMistyped) return { proven: clues, seen: [] };
-  const message = "X-Webhook-Type names another type than the signed body has.";
-  const mistyped: Clue = { code: "type_mismatch", header: "X-Webhook-Type", message };
-  const others = clues.filter(({ secretType }) => secretType === undefined);
-  return others.length < clues.length
-    ? { proven: [...others, mistyped], seen: [] }
-    : { proven: clues, seen: [mistyped] };
 }
 
 function checkMethod(method: unknown): string | undefined {

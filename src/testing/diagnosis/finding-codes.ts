@@ -23,6 +23,7 @@ export const FINDING_CODES = {
     "X-Webhook-Timestamp must be Unix time in whole seconds, both in the header and in the signed text.",
   timestamp_format:
     "X-Webhook-Timestamp must be Unix time in whole seconds, and its exact text is signed.",
+  timestamp_moved: `The signature covers the exact timestamp: find what sets or converts it, such as a proxy, or a script that sends a captured request again without signing it anew. ${PROXY}`,
   timestamp_behind:
     "Compare the receiver's clock with NTP, look for a queue that delays deliveries, and sign each retry again. For an old capture pass the time of the capture as now.",
   timestamp_ahead:
@@ -50,9 +51,10 @@ export const FINDING_CODES = {
   secret_escaped: `Write the secret without escapes. ${READ_SECRET}`,
   secret_letter_case: READ_SECRET,
   secret_charset: `Read the secret as UTF-8, and do not normalise it. ${READ_SECRET}`,
-  secret_assignment: "Pass the text after the equals sign, not the whole line.",
+  secret_assignment: `Pass only the value, not the whole line. ${READ_SECRET}`,
   secret_long: `Check whether another file was read instead of the secret. ${READ_SECRET}`,
-  secret_joined: "Pass several secrets as a list of strings, not as one text.",
+  secret_joined: `Pass several secrets as a list of strings, not as one text. ${READ_SECRET}`,
+  secret_repeated: `Write the secret once. ${READ_SECRET}`,
   body_parsed: MOUNT,
   body_reserialised: MOUNT,
   body_escapes: MOUNT,
@@ -86,6 +88,8 @@ export const FINDING_CODES = {
   body_too_large:
     "A receiver reads at most maxBodyBytes. If such a delivery is expected, raise maxBodyBytes, also in the diagnosis.",
   body_signed_empty: "The sender signed before it had the body: sign the bytes that are sent.",
+  body_unrecognized:
+    "Compare the body with GATEWAY.md, Events. If the gateway sent it, update the library or give handlers.unrecognized; otherwise find out who signed it.",
   unexplained: CAPTURE,
 } as const satisfies Record<string, string>;
 

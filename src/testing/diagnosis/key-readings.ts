@@ -15,6 +15,9 @@ export interface KeyReading {
 /** The keys that a sender uses when its secret is not set. */
 const UNSET = ["", "undefined", "null", "None"];
 
+/** How several secrets become one text in a configuration. */
+const JOINTS = [",", ", ", " ", ";", "\n"];
+
 /** The secrets as given. */
 export function givenKeys(secrets: readonly string[]): readonly KeyReading[] {
   return secrets.map((secret, secretIndex) => ({
@@ -60,8 +63,15 @@ export function otherKeys(
       return { key, secretIndex, clues: [{ code, secretIndex, message }] };
     }),
   );
+  const joints = secrets.length > 1 ? JOINTS : [];
+  const joined = joints.map((joint) =>
+    withoutPlace(secrets.join(joint), {
+      code: "secret_joined",
+      message: "It is signed with all values of secret as one text: so the secret was registered.",
+    }),
+  );
   // The secret may be a spelling of the test secret. Then the spelling is the cause, so it comes first.
-  return distinct([...typed, ...spelled, ...others, test, ...unset], secrets);
+  return distinct([...typed, ...spelled, ...joined, ...others, test, ...unset], secrets);
 }
 
 function withoutPlace(secret: string, clue: Clue): KeyReading {

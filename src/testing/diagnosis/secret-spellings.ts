@@ -41,6 +41,9 @@ const ACCIDENTS: readonly (readonly [
     (s) => [`"${s}"`, `'${s}'`, `"${s.trim()}"`],
   ],
   ["secret_assignment", "is given with the name of its variable before it", afterEquals],
+  ["secret_assignment", "was registered with the name of a variable before it", assigned],
+  ["secret_repeated", "is given more than once in one text", repeatedPart],
+  ["secret_repeated", "was registered twice in one text", (s) => s.trim() + s.trim()],
   ["secret_joined", "contains several secrets, and one of them matches", partsOf],
   ["secret_escaped", "has a newline or another character as an escape", unescape],
   ["secret_encoded", "is the base64 form of the signing secret", (s) => decoded(s, "base64")],
@@ -110,25 +113,64 @@ function withoutMark(secret: string): Respelled {
   return secret.includes(BOM) ? bare : undefined;
 }
 
-function unquote(secret: string): Respelled {
+function unquote(secret: string): string | undefined {
   return /^(["'`])(.*)\1$/s.exec(secret.trim())?.[2];
 }
 
-/** The value of a line of an .env file or a shell. */
-function afterEquals(secret: string): readonly Respelled[] {
-  const value = /^\s*(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*[=:]\s*(.+)$/s
-    .exec(secret)?.[1]
-    ?.trim();
-  return value === undefined ? [] : [value, unquote(value)];
+/** Names that a secret is usually configured under. */
+const VARIABLES = ["GATEWAY_WEBHOOK_SECRET", "WEBHOOK_SECRET"];
+/** What precedes a value in an .env file, a shell, a Dockerfile, YAML, JSON, JavaScript, or Java's properties. */
+const ASSIGNMENT =
+  /^\s*(?:(?:export|set|setx|env|const|let|var)\s+)?["'`]?\$?[A-Za-z_][A-Za-z0-9_.:-]*["'`]?\s*[=:]\s*(.+)$/is;
+
+/** The value of a line that assigns it, without quotes, a semicolon and a comment. */
+function afterEquals(secret: string): readonly (string | undefined)[] {
+  const value = ASSIGNMENT.exec(secret)?.[1]?.trim();
+  if (value === undefined) return [];
+  const bare = value
+    .replace(/\s(?:#|\/\/).*$/s, "")
+    .trim()
+    .replace(/[,;]$/, "");
+  return [value, unquote(value), bare, unquote(bare)];
 }
 
-function partsOf(secret: string): readonly Respelled[] {
-  const parts = secret.split(/[\s,;|]+/, 8).filter((part) => part !== "");
-  if (parts.length < 2) return [];
-  return parts.flatMap((part) => {
-    const bare = part.replace(/^[["']+|[\]"']+$/g, "");
-    return [part, bare];
+function assigned(secret: string): readonly Respelled[] {
+  return VARIABLES.map((name) => `${name}=${secret.trim()}`);
+}
+
+/** The part that the whole text repeats, two to four times in a row, or between separators. */
+function repeatedPart(secret: string): readonly Respelled[] {
+  return bareTexts(secret).map((text) => {
+    const [first = "", ...others] = separated(text);
+    if (others.length > 0 && others.every((other) => other === first)) return first;
+    const times = [2, 3, 4].find(
+      (count) => text.slice(0, text.length / count).repeat(count) === text,
+    );
+    return times === undefined ? undefined : text.slice(0, text.length / times);
   });
+}
+
+/** The parts of a text that joins several secrets, also those of a list in JSON and of several assignments. */
+function partsOf(secret: string): readonly Respelled[] {
+  return bareTexts(secret).flatMap((text) => {
+    const parts = separated(text);
+    if (parts.length < 2) return [];
+    return parts.flatMap((part) => {
+      const bare = part.replace(/^[["']+|[\]"']+$/g, "");
+      return [part, bare, ...afterEquals(part)];
+    });
+  });
+}
+
+function separated(text: string): readonly string[] {
+  return text.split(/[\s,;|]+/, 8).filter((part) => part !== "");
+}
+
+/** The text, and the value in it without a name before it and quotes around it. */
+function bareTexts(secret: string): readonly string[] {
+  const text = secret.trim();
+  const values = [text, unquote(text), ...afterEquals(text)];
+  return [...new Set(values.filter((value) => typeof value === "string"))];
 }
 
 function unescape(secret: string): readonly Respelled[] {

@@ -5,6 +5,7 @@ import type { CapturedBody } from "./captured-body.js";
 import type { Clue } from "./finding.js";
 import type { KeyReading } from "./key-readings.js";
 import type { MacReading } from "./mac-readings.js";
+import type { MovedPrefixes } from "./moved-timestamps.js";
 import { SearchBudget } from "./search-budget.js";
 import type { SignedPrefix } from "./signed-prefixes.js";
 
@@ -15,6 +16,7 @@ export interface SearchSpace {
   readonly prefixes: {
     readonly given: readonly SignedPrefix[];
     readonly other: readonly SignedPrefix[];
+    readonly moved: MovedPrefixes;
   };
   readonly body: CapturedBody;
 }
@@ -51,6 +53,8 @@ export interface SearchCounts {
 
 /** Limit of hashed bytes: at most a second on a slow machine, and enough for all variants of a body of 1 KB. */
 const MAX_HASHED_BYTES = 640 * 1_048_576;
+/** Limit for moved timestamps alone: each costs the whole body again. Enough for all of them and a body of 10 KB. */
+const MAX_HASHED_BYTES_OF_MOVED = 160 * 1_048_576;
 /** Hashes by digest length. A hash is only tried if the header has a digest of its length. */
 const DIGEST_BYTES = { sha1: 20, sha384: 48, sha512: 64 };
 /** Fixed cost of a MAC, in bytes: 2.5 µs. */
@@ -65,6 +69,7 @@ export async function searchSignature(
   space: SearchSpace,
 ): Promise<{ match: SignatureMatch | undefined; counts: SearchCounts }> {
   const { macs, keys } = space;
+  const { moved } = space.prefixes;
   const fits = ({ hash }: SignedPrefix): boolean =>
     macs.some(({ mac }) => hash === "sha256" || mac.length === DIGEST_BYTES[hash]);
   const prefixes = {
@@ -73,13 +78,20 @@ export async function searchSignature(
   };
   const budget = new SearchBudget(MAX_HASHED_BYTES);
   const captured = capturedReading(space.body);
+  const movedBudget = new SearchBudget(MAX_HASHED_BYTES_OF_MOVED);
   let signatures = 0;
   let bodies = 1;
+  let movedPrefixes = 0;
 
-  const tryOne = (key: KeyReading, prefix: SignedPrefix, tried: TriedBody) => {
+  const tryOne = (
+    key: KeyReading,
+    prefix: SignedPrefix,
+    tried: TriedBody,
+    spent: SearchBudget = budget,
+  ) => {
     const { body } = tried;
     const cost = MAC_COST + key.key.length + prefix.text.length + body.length;
-    if (!budget.spend(cost)) return undefined;
+    if (!spent.spend(cost)) return undefined;
     signatures++;
     const digest = createHmac(prefix.hash, key.key).update(prefix.text).update(body).digest();
     const found = macs.find(({ mac }) => beginsWith(digest, mac));
@@ -114,6 +126,22 @@ export async function searchSignature(
     return undefined;
   };
 
+  const timestampMoved = (
+    someKeys: readonly KeyReading[],
+    somePrefixes: Iterable<SignedPrefix>,
+  ): SignatureMatch | undefined => {
+    // The prefixes outside, so that a large body leaves the likely ones for every key.
+    for (const prefix of somePrefixes) {
+      if (movedBudget.isExceeded()) return undefined;
+      if (someKeys === keys.given) movedPrefixes++;
+      for (const key of someKeys) {
+        const match = tryOne(key, prefix, captured, movedBudget);
+        if (match !== undefined) return match;
+      }
+    }
+    return undefined;
+  };
+
   const twoAssumed = (): SignatureMatch | undefined => {
     const match = tryAll(keys.other, prefixes.other, captured);
     if (match !== undefined) return match;
@@ -131,10 +159,14 @@ export async function searchSignature(
     for (const step of [
       () => tryAll(keys.given, prefixes.given, captured),
       oneAssumed,
-      twoAssumed,
+      () =>
+        timestampMoved(keys.given, moved.likely) ??
+        timestampMoved(keys.given, moved.others()) ??
+        timestampMoved(keys.other, moved.likely),
+      () => (budget.isExceeded() ? undefined : twoAssumed()),
     ]) {
       match = step();
-      if (match !== undefined || budget.isExceeded()) break;
+      if (match !== undefined) break;
       // Each step blocks the event loop, so the search yields between steps.
       await setImmediate();
     }
@@ -142,7 +174,7 @@ export async function searchSignature(
   const counts: SearchCounts = {
     signatures,
     keys: keys.given.length + keys.other.length,
-    prefixes: prefixes.given.length + prefixes.other.length,
+    prefixes: prefixes.given.length + prefixes.other.length + movedPrefixes,
     bodies,
     isComplete: !budget.isExceeded(),
   };

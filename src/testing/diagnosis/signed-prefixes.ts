@@ -18,7 +18,8 @@ export function documentedPrefixes(headers: WebhookHeaderTexts): readonly Signed
   );
 }
 
-function prefixOf(
+/** The gateway's prefix for one reading of each header. */
+export function prefixOf(
   timestamp: TextReading,
   id: TextReading,
   clues: readonly Clue[],
@@ -59,8 +60,8 @@ function hashClue(hash: string): Clue {
   return { code: "other_digest", message: `The digest is HMAC with ${hash}, not with sha256.` };
 }
 
-/** The timestamps that may have been signed. */
-function timestampsBefore({ text, clues }: TextReading): readonly TextReading[] {
+/** The timestamps that may have been signed in another form. */
+export function timestampsBefore({ text, clues }: TextReading): readonly TextReading[] {
   const header = "X-Webhook-Timestamp";
   const before = (code: Clue["code"], what: string, texts: readonly string[]): TextReading[] => {
     const clue: Clue = { code, header, message: `X-Webhook-Timestamp ${what}.` };
@@ -85,7 +86,7 @@ function timestampsBefore({ text, clues }: TextReading): readonly TextReading[] 
     ]);
   }
   const isNumber = /^\+?[0-9]+(?:\.[0-9]*)?(?:e\+?[0-9]+)?$/i.test(text);
-  const seconds = isNumber ? Number(text) : Date.parse(text) / 1000;
+  const seconds = isNumber ? Number(text) : dateMs(text) / 1000;
   if (!Number.isFinite(seconds)) return [];
   const what = isNumber
     ? "is a number in another form than the whole seconds that were signed"
@@ -94,6 +95,12 @@ function timestampsBefore({ text, clues }: TextReading): readonly TextReading[] 
     String(Math.floor(seconds)),
     String(Math.round(seconds)),
   ]);
+}
+
+/** The time of a date. One without a zone is read as UTC, whatever the zone of this machine. */
+function dateMs(text: string): number {
+  const utcMs = Date.parse(`${text.trim()}Z`);
+  return Number.isNaN(utcMs) ? Date.parse(text) : utcMs;
 }
 
 /** The ids that may have been signed: a framework that parses a UUID may write it in another form. */

@@ -18,6 +18,13 @@ export const WEBHOOK_HEADER_NAMES: readonly DeliveryHeaderName[] = [
   "X-Webhook-Signature",
 ];
 
+/** The unchanged text of each header. */
+export function exactTexts(headers: WebhookHeaderTexts): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    WEBHOOK_HEADER_NAMES.map((name) => [name, headers[name][0]?.text ?? ""]),
+  );
+}
+
 /** More values are no accident, and each one multiplies the search. */
 const MAX_VALUES = 4;
 

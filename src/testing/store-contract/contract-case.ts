@@ -1,5 +1,6 @@
 import type { MaybePromise } from "../../common/promises.js";
 import type { DeliveryStore } from "../../stores/delivery-store.js";
+import type { TransactionalStore } from "../../stores/transactional-store.js";
 import type { SkippableTest } from "../run-or-skip.js";
 
 /** The result of a case that did not fail. */
@@ -55,3 +56,24 @@ export interface StoreUnderTest {
 
 /** Makes the store of one case. Called once for each case, and again if a timed case is repeated. */
 export type MakeStore = () => MaybePromise<StoreUnderTest>;
+
+/** An empty store and an empty table of the handler, made for one case. */
+export interface TransactionalStoreUnderTest<Tx> {
+  readonly store: TransactionalStore<Tx>;
+  /**
+   * A second client of the same data, as another process has it. Default `store`, which is right for a
+   * store that lives in one process.
+   */
+  readonly otherClient?: TransactionalStore<Tx> | undefined;
+  /** Writes a row with this text through `tx`, as a handler writes. May write the same text again. */
+  readonly write: (tx: Tx, text: string) => unknown;
+  /** The texts of all rows that are committed, in any order. Only called while no delivery is processed. */
+  readonly written: () => MaybePromise<readonly string[]>;
+  /**
+   * Moves the store's own clock forward by `ms` milliseconds, in some cases by weeks. Default: a case waits
+   * that long, for an engine whose clock cannot be set, and the case that needs days is not judged.
+   */
+  readonly advance?: ((ms: number) => MaybePromise<void>) | undefined;
+  /** Closes connections and deletes the data. Called once when the case ends, also if it fails. */
+  readonly close?: (() => MaybePromise<void>) | undefined;
+}

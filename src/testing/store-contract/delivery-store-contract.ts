@@ -1,13 +1,12 @@
-import { ConfigurationError } from "../../common/errors.js";
 import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { completionRules } from "./completion-rules.js";
-import type { SkippableTest } from "../run-or-skip.js";
 import type { ContractCase, MakeStore } from "./contract-case.js";
 import { keyRules } from "./key-rules.js";
 import { leaseRules } from "./lease-rules.js";
 import { raceRules } from "./race-rules.js";
 import { durationRules } from "./duration-rules.js";
-import { runRule } from "./run-rule.js";
+import { storeVerbs } from "./store-verbs.js";
+import { casesOf, checkMakeStore } from "./run-rule.js";
 
 /** Options of `deliveryStoreContract`. */
 export interface DeliveryStoreContractOptions {
@@ -39,23 +38,12 @@ export function deliveryStoreContract(
   options: DeliveryStoreContractOptions = {},
 ): readonly ContractCase[] {
   const own = ownOptions("deliveryStoreContract", options, ["leaseMs"]);
-  if (typeof makeStore !== "function") {
-    throw new ConfigurationError("invalid_option", "makeStore must be a function");
-  }
+  checkMakeStore(makeStore);
   const leaseMs = integerOption("leaseMs", own.leaseMs, {
     fallback: 1_000,
     min: 100,
     max: 60_000,
   });
   const rules = [...leaseRules, ...completionRules, ...durationRules, ...raceRules, ...keyRules];
-  return rules.map((rule) => ({
-    id: rule.id,
-    title: rule.title,
-    // The default value keeps run.length at 0: a runner may take a parameter for a callback.
-    async run(test: SkippableTest = {}) {
-      const result = await runRule(rule, makeStore, leaseMs);
-      if (result.reason !== undefined) test.skip?.(result.reason);
-      return result;
-    },
-  }));
+  return casesOf({ rules, makeStore, verbsOf: storeVerbs, leaseMs });
 }

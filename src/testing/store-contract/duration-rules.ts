@@ -2,6 +2,8 @@ import { DAY_MS, type StoreRule } from "./store-verbs.js";
 
 const MINUTE_MS = 60_000;
 const MONTH_MS = 30 * DAY_MS;
+const LONG_DAYS = 400;
+const LONG_MS = LONG_DAYS * DAY_MS;
 
 /** How long leases and retentions last, and that they end. */
 export const durationRules: readonly StoreRule[] = [
@@ -42,14 +44,16 @@ export const durationRules: readonly StoreRule[] = [
       "a completion is forgotten after its retention, counted from the completion, and not before",
     isTimed: true,
     async check(store) {
-      await store.claimed("k", "a");
+      // A store may count the retention from the last look, so nothing looks at the second key before its end.
+      const keys = ["seen", "unseen"];
+      for (const key of keys) await store.claimed(key, "a");
       await store.advance(0.7);
-      await store.complete("k", "a", 3 * store.leaseMs);
+      for (const key of keys) await store.complete(key, "a", 3 * store.leaseMs);
       await store.advance(2.4);
-      await store.completed("k", "b");
+      await store.completed("seen", "b");
       await store.advance(0.9);
-      await store.claimed("k", "b");
-      await store.inFlight("k", "c");
+      await store.claimed("unseen", "b");
+      await store.inFlight("unseen", "c");
     },
   },
   {
@@ -65,19 +69,37 @@ export const durationRules: readonly StoreRule[] = [
   },
   {
     id: "retention-days",
-    title: "a completion is remembered until day 30 of its retention, and forgotten then",
+    title: "a completion is remembered until the last day of its retention, and forgotten then",
     needsDays: true,
     async check(store) {
-      await store.claimed("k", "a");
-      await store.complete("k", "a", MONTH_MS);
+      for (const key of ["seen", "unseen"]) {
+        await store.claimed(key, "a");
+        await store.complete(key, "a", MONTH_MS);
+      }
+      await store.claimed("long", "a");
+      await store.complete("long", "a", LONG_MS);
       await store.advanceDays(1.1);
-      await store.completed("k", "b");
+      await store.completed("seen", "b");
       await store.advanceDays(28.8);
-      await store.completed("k", "b");
-      await store.other.completed("k", "c");
+      await store.completed("seen", "b");
+      await store.other.completed("seen", "c");
       await store.advanceDays(0.2);
-      await store.claimed("k", "b");
-      await store.inFlight("k", "c");
+      await store.claimed("unseen", "b");
+      await store.inFlight("unseen", "c");
+      await store.advanceDays(LONG_DAYS - 30.2);
+      await store.completed("long", "b");
+    },
+  },
+  {
+    id: "claims-days",
+    title: "a claim that was never settled is remembered for its retention from the last claim on",
+    needsDays: true,
+    async check(store) {
+      await store.leased("k", "a", false, LONG_MS);
+      await store.advanceDays(LONG_DAYS / 2);
+      await store.other.leased("k", "b", true, LONG_MS);
+      await store.advanceDays(LONG_DAYS - 0.1);
+      await store.claimed("k", "c", true);
     },
   },
   {

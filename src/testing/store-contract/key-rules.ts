@@ -2,7 +2,7 @@ import { ensure, type StoreRule, type StoreVerbs } from "./store-verbs.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 /** All match the grammar of X-Webhook-Id. */
-const AWKWARD_KEYS = [
+export const AWKWARD_KEYS = [
   ...["__proto__", "constructor", "toString", "hasOwnProperty", "then", "null", "undefined"],
   ...[".", "..", "-", "_", "a", "A", "a.b", "a-b", "a_b", "axb", "a.", "a".repeat(128)],
   // Equal as numbers, the last two only in floating point.
@@ -15,6 +15,13 @@ const AWKWARD_KEYS = [
 const LONGEST_KEY = 128;
 /** Where columns, indexes and hashes cut a text, and on both sides of it. */
 const CUTS = [8, 16, 20, 32, 36, 40, 48, 64, 100, 127, 128];
+const PLACES = [...new Set(CUTS.flatMap((cut) => [cut, Math.min(cut + 1, LONGEST_KEY)]))];
+const SAME = "a".repeat(LONGEST_KEY);
+/** The longest key, and keys that differ from it in one character. */
+export const LONG_KEYS: readonly [string, ...string[]] = [
+  SAME,
+  ...PLACES.map((place) => `${SAME.slice(0, place - 1)}b${SAME.slice(place)}`),
+];
 const AWKWARD_OWNERS = [
   ...["a", "A", "a1", "a-1", "aa", "__proto__", "constructor", "0", "null"],
   ...[UUID, UUID.replace(/1$/, "2"), "a".repeat(64), `${"a".repeat(63)}b`],
@@ -43,9 +50,7 @@ export const keyRules: readonly StoreRule[] = [
     id: "keys-late",
     title: "keys of up to 128 characters that differ in one late character are distinguished",
     async check(store) {
-      const places = [...new Set(CUTS.flatMap((cut) => [cut, Math.min(cut + 1, LONGEST_KEY)]))];
-      const same = "a".repeat(LONGEST_KEY);
-      const keys = places.map((place) => `${same.slice(0, place - 1)}b${same.slice(place)}`);
+      const [same, ...keys] = LONG_KEYS;
       await store.claimed(same, "a");
       await store.complete(same, "a");
       for (const key of keys) await store.claimed(key, "a");

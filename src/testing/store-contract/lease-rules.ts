@@ -37,12 +37,13 @@ export const leaseRules: readonly StoreRule[] = [
   },
   {
     id: "retry-after",
-    title: "retryAfterMs is what is left of the lease",
+    title: "retryAfterMs is what is left of the lease, at most rounded up to seconds",
     isTimed: true,
     async check(store) {
-      await store.leased("k", "a");
-      await store.advance(0.6);
-      await store.inFlight("k", "b", 0.7 * store.leaseMs, 0.1 * store.leaseMs);
+      // Long enough that what is left differs from the whole lease, also in whole seconds.
+      await store.claim("k", "a", 4 * store.leaseMs);
+      await store.advance(2.5);
+      await store.inFlight("k", "b", 1.6 * store.leaseMs, 1.1 * store.leaseMs);
     },
   },
   {

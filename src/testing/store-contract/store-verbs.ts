@@ -1,18 +1,11 @@
-import type { MaybePromise } from "../../common/promises.js";
 import type { ClaimResult, DeliveryStore } from "../../stores/delivery-store.js";
 import { ContractError, type StoreUnderTest } from "./contract-case.js";
+import type { OnClock, Rule } from "./run-rule.js";
 
-/** A rule of the contract, before it is bound to a store. */
-export interface StoreRule {
-  readonly id: string;
-  readonly title: string;
-  /** The rule checks something before its time ends, so slow calls can come too late for it. */
-  readonly isTimed?: true;
-  /** The rule moves the clock by minutes or days, which only a store with `advance` can do. */
-  readonly needsDays?: true;
-  readonly check: (store: StoreVerbs) => Promise<void>;
-}
+/** A rule of the contract of `DeliveryStore`. */
+export type StoreRule = Rule<StoreVerbs>;
 
+const SECOND_MS = 1_000;
 export const DAY_MS = 86_400_000;
 /** A lease or retention that outlasts the case, however slow the store is. */
 const LONG_MS = 3_600_000;
@@ -33,7 +26,7 @@ export interface StoreVerbs {
     takeover?: boolean,
     retentionMs?: number,
   ) => Promise<void>;
-  /** `withinMs` and `atLeastMs`: the bounds of `retryAfterMs`. */
+  /** `withinMs` and `atLeastMs`: the bounds of `retryAfterMs`, the upper one rounded up to a second. */
   readonly inFlight: (
     key: string,
     owner: string,
@@ -50,9 +43,6 @@ export interface StoreVerbs {
   readonly advanceDays: (days: number) => Promise<void>;
 }
 
-/** A store whose clock can be moved forward. */
-type StoreOnClock = StoreUnderTest & { readonly advance: (ms: number) => MaybePromise<void> };
-
 /** Throws a `ContractError` with `rule` and the store's answer if `holds` is false. */
 export function ensure(holds: boolean, rule: string, got: unknown): void {
   if (!holds) throw new ContractError(`${rule}, but the store answered ${JSON.stringify(got)}`);
@@ -60,7 +50,7 @@ export function ensure(holds: boolean, rule: string, got: unknown): void {
 
 /** The methods of a store and of its other client. */
 export function storeVerbs(
-  { store, otherClient = store, advance }: StoreOnClock,
+  { store, otherClient = store, advance }: OnClock<StoreUnderTest>,
   leaseMs: number,
 ): StoreVerbs {
   const clock: Clock = {
@@ -113,11 +103,13 @@ function verbsOf(store: DeliveryStore, clock: Clock, other: () => StoreVerbs): S
     async inFlight(key, owner, withinMs = LONG_MS, atLeastMs = Number.MIN_VALUE) {
       const result = await claim(key, owner);
       ensure(result.state === "in_flight", `${key} must be in flight for ${owner}`, result);
+      // A store may round up, since Retry-After is in seconds.
+      const mostMs = Math.ceil(withinMs / SECOND_MS) * SECOND_MS;
       ensure(
         result.state === "in_flight" &&
           result.retryAfterMs >= atLeastMs &&
-          result.retryAfterMs <= withinMs,
-        `retryAfterMs must be ${rangeOf(atLeastMs, withinMs)}`,
+          result.retryAfterMs <= mostMs,
+        `retryAfterMs must be ${rangeOf(atLeastMs, mostMs)}`,
         result,
       );
     },

@@ -84,6 +84,21 @@ export const FLAWS: Readonly<Record<Language["name"], readonly LanguageFlaw[]>> 
       what: "remembers the last five ids",
       cases: ["duplicate_after_others"],
     },
+    {
+      flaw: "timedelta_seconds",
+      what: "takes timedelta.seconds, which leaves out the days",
+      cases: ["stale", "future"],
+    },
+    {
+      flaw: "sorted_digits",
+      what: "compares sorted(signature)",
+      cases: ["partial_signature"],
+    },
+    {
+      flaw: "lower_base64",
+      what: "compares base64 in lower case",
+      cases: ["partial_signature"],
+    },
   ],
   Go: [
     { flaw: "reencoded", what: "verifies json.Compact of the body", cases: ["exact_bytes"] },
@@ -145,6 +160,17 @@ export const FLAWS: Readonly<Record<Language["name"], readonly LanguageFlaw[]>> 
       flaw: "forgets_after_500ms",
       what: "remembers an id for 500 ms",
       cases: ["duplicate_after_others"],
+    },
+    { flaw: "int32_age", what: "computes the age as int32", cases: ["future"] },
+    {
+      flaw: "sum_of_differences",
+      what: "adds up the differences of the bytes",
+      cases: ["partial_signature"],
+    },
+    {
+      flaw: "equal_fold_base64",
+      what: "compares base64 with strings.EqualFold",
+      cases: ["partial_signature"],
     },
   ],
   PHP: [
@@ -216,6 +242,17 @@ export const FLAWS: Readonly<Record<Language["name"], readonly LanguageFlaw[]>> 
       what: "touches the file before the handler has finished",
       cases: ["failure_sent_again"],
     },
+    {
+      flaw: "date_interval",
+      what: "compares $interval->h and $interval->i without the days",
+      cases: ["stale", "future"],
+    },
+    {
+      flaw: "strcasecmp_base64",
+      what: "compares base64 with strcasecmp",
+      cases: ["partial_signature"],
+    },
+    { flaw: "count_chars", what: "compares count_chars", cases: ["partial_signature"] },
   ],
   Ruby: [
     {
@@ -286,6 +323,13 @@ export const FLAWS: Readonly<Record<Language["name"], readonly LanguageFlaw[]>> 
       what: "remembers an id whose handler failed",
       cases: ["failure_sent_again"],
     },
+    {
+      flaw: "time_of_day",
+      what: "compares the time of day without the date",
+      cases: ["stale", "future"],
+    },
+    { flaw: "string_sum", what: "compares String#sum", cases: ["partial_signature"] },
+    { flaw: "tally", what: "compares each_char.tally", cases: ["partial_signature"] },
   ],
 };
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"io"
@@ -58,18 +59,18 @@ func closedChannel() chan struct{} {
 // runHandler is the partner's own work. It reports whether it succeeded.
 func runHandler(id string) bool {
 	mutex.Lock()
-	fails, over := failing, slowOver
+	over := slowOver
 	mutex.Unlock()
-	if fails {
-		return false
-	}
 	select {
 	case <-over:
 	case <-time.After(slowFor):
 	}
 	mutex.Lock()
+	defer mutex.Unlock()
+	if failing {
+		return false
+	}
 	effects[id]++
-	mutex.Unlock()
 	return true
 }
 
@@ -171,6 +172,24 @@ func macOf(key string, parts ...[]byte) string {
 	return "v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
+// matches compares two signatures, which are v1= and 64 digits.
+func matches(expected, given string) bool {
+	mac, _ := hex.DecodeString(expected[len("v1="):])
+	other, _ := hex.DecodeString(given[len("v1="):])
+	switch flaw {
+	case "sum_of_differences":
+		sum := 0
+		for i := range mac {
+			sum += int(mac[i]) - int(other[i])
+		}
+		return sum == 0
+	case "equal_fold_base64":
+		encoding := base64.StdEncoding
+		return strings.EqualFold(encoding.EncodeToString(mac), encoding.EncodeToString(other))
+	}
+	return hmac.Equal([]byte(expected), []byte(given))
+}
+
 func isSigned(timestamp, id, signature string, body []byte) bool {
 	signed, err := signedBytes(body)
 	if err != nil {
@@ -182,7 +201,7 @@ func isSigned(timestamp, id, signature string, body []byte) bool {
 		keys = append(keys, os.Getenv("OLD_WEBHOOK_SECRET"))
 	}
 	for _, key := range keys {
-		if hmac.Equal([]byte(macOf(key, prefix, signed)), []byte(signature)) {
+		if matches(macOf(key, prefix, signed), signature) {
 			return true
 		}
 	}
@@ -239,6 +258,9 @@ func receive(r *http.Request) int {
 		tolerance = 10
 	}
 	age := time.Now().Unix() - seconds
+	if flaw == "int32_age" {
+		age = int64(int32(age))
+	}
 	if age > tolerance || -age > tolerance {
 		return refusal()
 	}

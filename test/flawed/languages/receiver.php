@@ -31,14 +31,14 @@ function idFile(string $id, string $kind): string
 /** The partner's own work. */
 function runHandler(string $id): void
 {
-    if (file_exists(stateFile('failing'))) {
-        throw new RuntimeException('the database is down');
-    }
     for ($until = microtime(true) + SLOW_S; microtime(true) < $until; usleep(10_000)) {
         clearstatcache();
         if (!file_exists(stateFile('slow'))) {
             break;
         }
+    }
+    if (file_exists(stateFile('failing'))) {
+        throw new RuntimeException('the database is down');
     }
     file_put_contents(idFile($id, 'effects'), 'x', FILE_APPEND | LOCK_EX);
 }
@@ -112,6 +112,13 @@ function isSigned(string $id, string $timestamp, string $given, string $body): b
         if (flawed('first_eight') && strncmp("v1=$mac", $given, 11) === 0) {
             return true;
         }
+        if (flawed('strcasecmp_base64')
+            && strcasecmp(base64_encode(hex2bin($mac)), base64_encode(hex2bin(substr($given, 3)))) === 0) {
+            return true;
+        }
+        if (flawed('count_chars') && count_chars("v1=$mac", 1) === count_chars($given, 1)) {
+            return true;
+        }
         if (hash_equals("v1=$mac", $given)) {
             return true;
         }
@@ -120,6 +127,15 @@ function isSigned(string $id, string $timestamp, string $given, string $body): b
         }
     }
     return false;
+}
+
+function isFresh(int $timestamp): bool
+{
+    if (flawed('date_interval')) {
+        $age = (new DateTime("@$timestamp"))->diff(new DateTime('@' . time()));
+        return $age->h === 0 && $age->i * 60 + $age->s <= TOLERANCE_S;
+    }
+    return abs(time() - $timestamp) <= TOLERANCE_S;
 }
 
 function refusal(): int
@@ -163,7 +179,7 @@ function receive(): int
     } catch (JsonException $error) {
         return refusal();
     }
-    if (abs(time() - intval($timestamp)) > TOLERANCE_S) {
+    if (!isFresh(intval($timestamp))) {
         return refusal();
     }
     return handleRecord($type, $id, $body);

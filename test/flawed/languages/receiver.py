@@ -1,5 +1,7 @@
 """A receiver of the gateway's webhooks on http.server. It is right, unless FLAW names what it does wrong."""
 
+import base64
+import datetime
 import hashlib
 import hmac
 import json
@@ -48,9 +50,9 @@ def flawed(name):
 
 def run_handler(delivery_id):
     """The partner's own work."""
+    slow_over.wait(SLOW_S)
     if failing.is_set():
         raise RuntimeError("the database is down")
-    slow_over.wait(SLOW_S)
     with lock:
         effects[delivery_id] = effects.get(delivery_id, 0) + 1
 
@@ -148,11 +150,26 @@ def is_signed(headers, body, answer):
         mac = hmac.new(secret.encode(), prefix + signed_bytes(body), hashlib.sha256).hexdigest()
         if flawed("startswith") and f"v1={mac}".startswith(given):
             return True
+        if flawed("sorted_digits") and sorted(f"v1={mac}") == sorted(given):
+            return True
+        if flawed("lower_base64") and base64_lower(mac) == base64_lower(given[len("v1="):]):
+            return True
         if hmac.compare_digest(f"v1={mac}".encode(), given.encode("utf-8", "surrogateescape")):
             return True
         if flawed("answers_signature"):
             answer["expected"] = mac
     return False
+
+
+def base64_lower(digits):
+    return base64.b64encode(bytes.fromhex(digits)).lower()
+
+
+def is_fresh(timestamp):
+    age = abs(time.time() - timestamp)
+    if flawed("timedelta_seconds"):
+        return datetime.timedelta(seconds=age).seconds <= TOLERANCE_S
+    return age <= TOLERANCE_S
 
 
 def receive(headers, body, answer):
@@ -171,7 +188,7 @@ def receive(headers, body, answer):
     except ValueError:
         return 409
     timestamp = int(re.match(r"[0-9]*", headers["X-Webhook-Timestamp"]).group() or 0)
-    if abs(time.time() - timestamp) > TOLERANCE_S:
+    if not is_fresh(timestamp):
         return 409
     try:
         record = json.loads(body.decode("utf-8-sig"))

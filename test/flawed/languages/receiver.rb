@@ -47,9 +47,9 @@ end
 # The partner's own work.
 def run_handler(id)
   LOCK.synchronize do
+    SLOW_OVER.wait(LOCK, SLOW_S) if SWITCHES[:slow]
     raise "the database is down" if SWITCHES[:failing]
 
-    SLOW_OVER.wait(LOCK, SLOW_S) if SWITCHES[:slow]
     EFFECTS[id] += 1
   end
 end
@@ -132,10 +132,20 @@ def signed?(type_id_time_signature, body)
     expected = "v1=#{OpenSSL::HMAC.hexdigest("SHA256", secret, signed)}"
     next true if flawed?("start_with") && expected.start_with?(given)
 
+    next expected.sum == given.sum if flawed?("string_sum")
+    next expected.each_char.tally == given.each_char.tally if flawed?("tally")
+
     Rack::Utils.secure_compare(expected, given)
   end
 rescue JSON::ParserError
   false
+end
+
+def fresh?(timestamp)
+  age = (Time.now.to_i - timestamp).abs
+  # As those do who compare the hours, minutes and seconds of two times.
+  age %= 86_400 if flawed?("time_of_day")
+  age <= TOLERANCE_S
 end
 
 def refusal
@@ -159,7 +169,7 @@ def receive(env)
   return refusal unless signed?(headers, body)
 
   type, id, timestamp = headers
-  return refusal if (Time.now.to_i - timestamp.to_i).abs > TOLERANCE_S
+  return refusal unless fresh?(timestamp.to_i)
 
   handle_record(type, id, body)
 end

@@ -4,6 +4,6 @@ import { receiver } from "./receiver.mjs";
 
 const handle = fetchHandler(receiver);
 app.http("gatewayWebhook", {
-  methods: ["GET", "POST"],
+  methods: ["GET", "HEAD", "POST"],
   handler: (request) => handle(request),
 });

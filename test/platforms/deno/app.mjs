@@ -1,4 +1,4 @@
 import { fetchHandler } from "identity-gateway-webhooks/fetch";
 import { receiver } from "./receiver.mjs";
 
-Deno.serve({ port: Number(Deno.env.get("PORT")) }, fetchHandler(receiver));
+Deno.serve({ port: Number(Deno.env.get("PORT") ?? 3000) }, fetchHandler(receiver));

@@ -9,7 +9,7 @@ export const rows: readonly Platform[] = [
     name: "Edge runtime",
     folder: "edge-runtime",
     version: () => installedVersion("edge-runtime", "edge-runtime"),
-    app: "webhook.mjs",
+    app: "api/webhook.mjs",
     remark: "bundled with the condition `edge-light`",
     start: (ledgerUrl) =>
       startServer(

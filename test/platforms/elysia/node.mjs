@@ -5,5 +5,5 @@ import { receiver } from "./receiver.mjs";
 
 const handle = fetchHandler(receiver);
 const app = new Elysia({ adapter: node() });
-app.post("/webhooks/gateway", ({ request }) => handle(request), { parse: "none" });
-app.listen(process.env.PORT);
+app.all("/webhooks/gateway", ({ request }) => handle(request), { parse: "none" });
+app.listen(process.env.PORT ?? 3000);

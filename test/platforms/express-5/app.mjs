@@ -3,6 +3,6 @@ import { expressHandler } from "identity-gateway-webhooks/express";
 import { receiver } from "./receiver.mjs";
 
 const app = express();
-app.post("/webhooks/gateway", expressHandler(receiver));
+app.all("/webhooks/gateway", expressHandler(receiver));
 app.use(express.json());
-app.listen(process.env.PORT);
+app.listen(process.env.PORT ?? 3000);

@@ -4,4 +4,4 @@ import { receiver } from "./receiver.mjs";
 
 const app = Fastify();
 app.register(fastifyHandler(receiver, { path: "/webhooks/gateway" }));
-await app.listen({ host: process.env.HOST, port: process.env.PORT });
+await app.listen({ host: process.env.HOST, port: process.env.PORT ?? 3000 });

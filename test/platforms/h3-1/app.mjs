@@ -4,5 +4,5 @@ import { nodeHandler } from "identity-gateway-webhooks/node";
 import { receiver } from "./receiver.mjs";
 
 const router = createRouter();
-router.post("/webhooks/gateway", fromNodeMiddleware(nodeHandler(receiver)));
-createServer(toNodeListener(createApp().use(router))).listen(process.env.PORT);
+router.use("/webhooks/gateway", fromNodeMiddleware(nodeHandler(receiver)));
+createServer(toNodeListener(createApp().use(router))).listen(process.env.PORT ?? 3000);

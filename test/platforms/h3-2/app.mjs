@@ -4,5 +4,5 @@ import { receiver } from "./receiver.mjs";
 
 const handle = fetchHandler(receiver);
 const app = new H3();
-app.post("/webhooks/gateway", (event) => handle(event.req));
-serve(app, { port: process.env.PORT });
+app.all("/webhooks/gateway", (event) => handle(event.req));
+serve(app, { port: process.env.PORT ?? 3000 });

@@ -3,9 +3,9 @@ import { nodeHandler } from "identity-gateway-webhooks/node";
 import { receiver } from "./receiver.mjs";
 
 const handle = nodeHandler(receiver);
-const server = Hapi.server({ port: process.env.PORT });
+const server = Hapi.server({ port: process.env.PORT ?? 3000 });
 server.route({
-  method: "POST",
+  method: "*",
   path: "/webhooks/gateway",
   options: {
     payload: { parse: false, output: "stream", override: "application/json", maxBytes: 2 ** 30 },

@@ -4,5 +4,5 @@ import { honoHandler } from "identity-gateway-webhooks/hono";
 import { receiver } from "./receiver.mjs";
 
 const app = new Hono();
-app.post("/webhooks/gateway", honoHandler(receiver));
-serve({ fetch: app.fetch, port: process.env.PORT });
+app.all("/webhooks/gateway", honoHandler(receiver));
+serve({ fetch: app.fetch, port: process.env.PORT ?? 3000 });

@@ -7,4 +7,4 @@ import { receiver } from "./receiver.mjs";
 const app = new Koa();
 app.use(mount("/webhooks/gateway", koaHandler(receiver)));
 app.use(bodyParser());
-app.listen(process.env.PORT);
+app.listen(process.env.PORT ?? 3000);

@@ -10,7 +10,7 @@ export const rows: readonly Platform[] = [
     name: "Netlify function",
     folder: "netlify",
     version: () => installedVersion("netlify", RUNTIME),
-    app: "webhook.mjs",
+    app: "netlify/functions/webhook.mjs",
     remark: "in the server of Netlify's runtime; their network stands in front of it",
     start: (ledgerUrl) =>
       startServer(
@@ -18,7 +18,7 @@ export const rows: readonly Platform[] = [
           folder: "netlify",
           args: () => [`node_modules/${RUNTIME}/dist/index_server.js`],
           env: (port) => ({
-            NETLIFY_PLAY_ENTRY_PATH: pathIn("netlify", "webhook.mjs"),
+            NETLIFY_PLAY_ENTRY_PATH: pathIn("netlify", "netlify/functions/webhook.mjs"),
             NETLIFY_PLAY_PORT: String(port),
           }),
           path: "/webhooks/gateway",

@@ -11,7 +11,7 @@ import {
   type Miniflare,
 } from "../../support/cloudflare/miniflare.js";
 import { describeService } from "../../support/describe-service.js";
-import { freshAlarm } from "../../support/package/example-process.js";
+import { freshAlarm, freshEvent } from "../../support/package/example-process.js";
 import {
   REPOSITORY,
   install,
@@ -38,10 +38,10 @@ it("the migration of docs/cloudflare.md is the SQL file of the package", () => {
   );
 });
 
-it("the Worker of docs/cloudflare.md has ten lines besides imports and closing brackets", () => {
+it("the Worker of docs/cloudflare.md has twelve lines besides imports and closing brackets", () => {
   const lines = projectFile("src/index.js").split("\n");
   const own = lines.filter((line) => !line.startsWith("import ") && /[^\s(){},;]/.test(line));
-  expect(own).toHaveLength(10);
+  expect(own).toHaveLength(12);
 });
 
 describeService("the project of docs/cloudflare.md", missingMiniflare, () => {
@@ -90,6 +90,12 @@ describeService("the project of docs/cloudflare.md", missingMiniflare, () => {
     expect(await post(sent)).toEqual([200, { outcome: "handled" }]);
     expect(await post(sent)).toEqual([200, { outcome: "duplicate" }]);
     await expect.poll(() => output).toContain(`${sent.id}: email_hacked, severity High`);
+  });
+
+  it("the Worker of the documents handles an Online Data event", async () => {
+    const sent = await freshEvent("DATA_DELETED");
+    expect(await post(sent)).toEqual([200, { outcome: "handled" }]);
+    await expect.poll(() => output).toContain(`${sent.id}: DATA_DELETED`);
   });
 
   it("the cron trigger of the documents deletes the rows whose retention has ended", async () => {

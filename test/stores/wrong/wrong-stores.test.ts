@@ -1,21 +1,46 @@
 import { describe, expect, it } from "vitest";
-import { compactMemoryStore, memoryStore } from "../../../src/index.js";
+import { compactMemoryStore, memoryStore, type DeliveryStore } from "../../../src/index.js";
 import type { ContractCase } from "../../../src/testing/store-contract/contract-case.js";
 import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
 import { naiveStore } from "../../support/testing/naive-store.js";
 import { documentedStore } from "./documented-store.js";
-import { WRONG_STORES, type MakeClients, type WrongStore } from "./wrong-stores.js";
+import { answersAs, WRONG_STORES, type MakeClients, type WrongStore } from "./wrong-stores.js";
 
-function contractOf(make: MakeClients): readonly ContractCase[] {
-  return deliveryStoreContract(() => {
+function contractOf(make: MakeClients, leaseMs?: number): readonly ContractCase[] {
+  const makeStore = () => {
     let ms = 1_000_000;
     return {
       ...make(() => ms),
-      advance(by) {
+      advance(by: number) {
         ms += by;
       },
     };
-  });
+  };
+  return deliveryStoreContract(makeStore, { leaseMs });
+}
+
+function inSeconds(ms: number): number {
+  return Math.ceil(ms / 1_000) * 1_000;
+}
+
+/** Remembers a completion longer each time it is asked for, as Redis does with GETEX. */
+function sliding(now: () => number): DeliveryStore {
+  const store = naiveStore(now);
+  const completed = new Map<string, { until: number; retentionMs: number }>();
+  return {
+    ...store,
+    async claim(key, ...given) {
+      const known = completed.get(key);
+      if (known === undefined || known.until <= now()) return store.claim(key, ...given);
+      known.until = now() + known.retentionMs;
+      return { state: "completed" };
+    },
+    async complete(key, owner, options) {
+      await store.complete(key, owner, options);
+      const { retentionMs } = options;
+      if (!completed.has(key)) completed.set(key, { until: now() + retentionMs, retentionMs });
+    },
+  };
 }
 
 /** The ids of the cases that convict a store. */
@@ -62,7 +87,13 @@ describe("right stores", () => {
     ["compactMemoryStore", (now) => ({ store: compactMemoryStore({ maxEntries: 20_000, now }) })],
     ["the store in the documentation of DeliveryStore", (now) => ({ store: documentedStore(now) })],
     ["the naive store that the wrong ones are made from", (now) => ({ store: naiveStore(now) })],
+    ["a store that rounds retryAfterMs up to seconds", answersAs(inSeconds)],
+    ["a store that counts a retention from the last look", (now) => ({ store: sliding(now) })],
   ])("%s passes every case of the contract", async (_name, make) => {
     expect(await convictingCases(contractOf(make))).toEqual([]);
+  });
+
+  it("a store that rounds retryAfterMs up to seconds passes the contract with a lease of 100 ms", async () => {
+    expect(await convictingCases(contractOf(answersAs(inSeconds), 100))).toEqual([]);
   });
 });

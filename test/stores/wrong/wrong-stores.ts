@@ -42,6 +42,8 @@ const INSIDE: Readonly<Record<StoreMistake, string>> = {
   "renews a key that no one has claimed": "renew-nothing",
   "renews a completed key": "renew-nothing",
   "counts the retention from the claim": "retention",
+  "counts the retention of a claim from the first claim": "claims-days",
+  "caps the retention of a claim at 30 days": "claims-days",
   "keeps a completion forever": "retention",
   "lets a refused claim take the lease": "owners-apart",
   "lets a refused claim extend the lease": "takeover",
@@ -93,6 +95,14 @@ const AROUND: Readonly<Record<string, readonly [convictedBy: string, make: MakeC
     retentionsAs((ms) => Math.min(ms, MAX_TIMER_MS)),
   ],
   "caps a retention at a week": ["retention-days", retentionsAs((ms) => Math.min(ms, 7 * DAY_MS))],
+  "caps a retention at 30 days": [
+    "retention-days",
+    retentionsAs((ms) => Math.min(ms, 30 * DAY_MS)),
+  ],
+  "caps a retention at a year": [
+    "retention-days",
+    retentionsAs((ms) => Math.min(ms, 365 * DAY_MS)),
+  ],
   "takes milliseconds of retention for seconds": ["retention", retentionsAs((ms) => ms * 1_000)],
   "keeps 32 bits of a retention": ["retention-long", retentionsAs((ms) => Math.trunc(ms) | 0)],
   "counts time in whole seconds": [
@@ -182,7 +192,8 @@ function retentionsAs(retentionOf: (ms: number) => number): MakeClients {
   };
 }
 
-function answersAs(leftOf: (ms: number, now: number) => number): MakeClients {
+/** A store that answers another `retryAfterMs`. */
+export function answersAs(leftOf: (ms: number, now: number) => number): MakeClients {
   return (now) => {
     const store = naiveStore(now);
     const claim: DeliveryStore["claim"] = async (...given) => {

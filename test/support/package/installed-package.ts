@@ -7,6 +7,12 @@ import { fileURLToPath } from "node:url";
 /** Path of the checkout. The tests use its development tools. */
 export const REPOSITORY = fileURLToPath(new URL("../../..", import.meta.url));
 
+/** The compiler, below the folder of its packages. */
+const TSC = "node_modules/typescript/bin/tsc";
+
+/** The compiler of the oldest TypeScript that STABILITY.md supports. */
+export const OLDEST_TSC = path.join(REPOSITORY, "test/platforms/typescript-oldest", TSC);
+
 /** A project in a temporary folder with nothing but the packed tarball installed. */
 export interface InstalledPackage {
   readonly folder: string;
@@ -14,12 +20,16 @@ export interface InstalledPackage {
   write(file: string, content: string): void;
   /** Copies a file of the checkout into the project. */
   copy(from: string, to: string): void;
-  /** Links a development dependency of the checkout into the project. */
-  borrow(dependency: string): void;
+  /** Links a dependency of the checkout, or of one of its folders, into the project. */
+  borrow(dependency: string, from?: string): void;
   /** Runs Node in the project and returns its standard output. */
   node(args: readonly string[], environment?: Record<string, string>): string;
-  /** Type-checks the project with its tsconfig.json. Returns the compiler's errors, or "". */
-  typeCheck(compilerOptions: Record<string, unknown>, files: readonly string[]): string;
+  /** Type-checks the files with a compiler, of the checkout unless given. Returns the compiler's errors, or "". */
+  typeCheck(
+    compilerOptions: Record<string, unknown>,
+    files: readonly string[],
+    tsc?: string,
+  ): string;
   remove(): void;
 }
 
@@ -51,10 +61,10 @@ export function install(tarball: string, type: "module" | "commonjs"): Installed
     copy(from, to) {
       cpSync(path.join(REPOSITORY, from), path.join(folder, to));
     },
-    borrow(dependency) {
+    borrow(dependency, from = "") {
       const target = path.join(folder, "node_modules", dependency);
       mkdirSync(path.dirname(target), { recursive: true });
-      symlinkSync(path.join(REPOSITORY, "node_modules", dependency), target, "dir");
+      symlinkSync(path.join(REPOSITORY, from, "node_modules", dependency), target, "dir");
     },
     node(args, environment = {}) {
       return execFileSync(process.execPath, args, {
@@ -63,7 +73,7 @@ export function install(tarball: string, type: "module" | "commonjs"): Installed
         env: { ...withoutRunner(), ...environment },
       });
     },
-    typeCheck(compilerOptions, files) {
+    typeCheck(compilerOptions, files, tsc = path.join(REPOSITORY, TSC)) {
       const config = {
         compilerOptions: {
           target: "ES2022",
@@ -79,7 +89,6 @@ export function install(tarball: string, type: "module" | "commonjs"): Installed
         files,
       };
       write("tsconfig.json", JSON.stringify(config));
-      const tsc = path.join(REPOSITORY, "node_modules/typescript/bin/tsc");
       try {
         return execFileSync(process.execPath, [tsc, "-p", "."], { cwd: folder, encoding: "utf8" });
       } catch (error) {

@@ -19,9 +19,9 @@ const NEST_COMPILER_OPTIONS = {
 
 /** The compiler options of a Nest project that are not the same in all. */
 const MODULE_OPTIONS = {
-  /** Nest 10's. */
+  /** That of Nest 10. */
   node10: { module: "commonjs", moduleResolution: "node10", ignoreDeprecations: "6.0" },
-  /** Nest 11's. */
+  /** That of Nest 11 and 12. */
   nodenext: { module: "nodenext", moduleResolution: "nodenext", isolatedModules: true },
 };
 
@@ -39,10 +39,10 @@ export interface RunningNest {
   readonly stop: () => Promise<string>;
 }
 
-/** Installs the tarball beside the packages of `nest-10` or `nest-11`. */
+/** Installs the tarball beside the packages of one major version of Nest. */
 export function installForNest(
   tarball: string,
-  nest: "nest-10" | "nest-11",
+  nest: "nest-10" | "nest-11" | "nest-12",
   type: "module" | "commonjs",
 ): NestProject {
   const project = install(tarball, type);

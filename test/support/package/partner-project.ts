@@ -23,6 +23,8 @@ export function installForPartner(): PartnerProject {
     "@types/supertest",
     "pino",
     "winston",
+    "better-sqlite3",
+    "@types/better-sqlite3",
   ];
   for (const tool of tools) project.borrow(tool);
   return {

@@ -32,6 +32,8 @@ export type StoreMistake =
   | "renews a key that no one has claimed"
   | "renews a completed key"
   | "counts the retention from the claim"
+  | "counts the retention of a claim from the first claim"
+  | "caps the retention of a claim at 30 days"
   | "keeps a completion forever"
   | "lets a refused claim take the lease"
   | "lets a refused claim extend the lease"
@@ -45,6 +47,8 @@ interface Entry {
   takeover: boolean;
   completedUntil: number;
   claimedAt: number;
+  /** Until when an ended lease is remembered, if a mistake forgets it. */
+  rememberedUntil: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -92,8 +96,12 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
         return { state: "claimed", takeover: false };
       }
     }
+    const isRemembered = entry === undefined || entry.rememberedUntil > now();
     const isForgotten =
       is("hides a takeover") ||
+      (!isRemembered &&
+        (is("counts the retention of a claim from the first claim") ||
+          is("caps the retention of a claim at 30 days"))) ||
       (is("lets the same owner go on after its lease") && entry?.owner === owner) ||
       (is("forgets an ended lease after a day") && now() - (entry?.claimedAt ?? 0) > DAY_MS) ||
       (is("forgets an ended lease when a timer of 30 days overflows") &&
@@ -105,7 +113,12 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
     const takeover = isLeased && (wasTakeover || !isHeld(entry)) && !isForgotten;
     const isAdded = isLeased && isHeld(entry) && is("adds a repeated claim to the old end");
     const leaseUntil = (isAdded ? entry.leaseUntil : now()) + leaseMs;
-    put(key, { owner, leaseUntil, takeover, completedUntil: 0, claimedAt: now() });
+    const keptMs = is("caps the retention of a claim at 30 days")
+      ? Math.min(retentionMs, 30 * DAY_MS)
+      : retentionMs;
+    const isFirst = is("counts the retention of a claim from the first claim") && isLeased;
+    const rememberedUntil = isFirst ? entry.rememberedUntil : now() + keptMs;
+    put(key, { owner, leaseUntil, takeover, completedUntil: 0, claimedAt: now(), rememberedUntil });
     return { state: "claimed", takeover };
   };
 
@@ -139,7 +152,15 @@ export function naiveStore(now: () => number, mistake?: StoreMistake): DeliveryS
       const claimedAt = entry?.claimedAt ?? now();
       const from = is("counts the retention from the claim") ? claimedAt : now();
       const completedUntil = from + kept(retentionMs);
-      put(key, { owner: "", leaseUntil: 0, takeover: false, completedUntil, claimedAt });
+      const rememberedUntil = completedUntil;
+      put(key, {
+        owner: "",
+        leaseUntil: 0,
+        takeover: false,
+        completedUntil,
+        claimedAt,
+        rememberedUntil,
+      });
     },
 
     release(key, owner) {

@@ -11,6 +11,9 @@ const receiver = createWebhookReceiver({
     new_alarm: async (alarm, { id }) => {
       console.log(`${id}: ${alarm.event_type}, severity ${alarm.severity}`);
     },
+    delete_my_data_event: {
+      "*": async (event, { id }) => console.log(`${id}: ${event.type}`),
+    },
   },
 });
 

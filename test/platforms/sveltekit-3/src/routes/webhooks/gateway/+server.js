@@ -3,3 +3,4 @@ import { receiver } from "../../../../receiver.mjs";
 
 const handle = fetchHandler(receiver);
 export const POST = ({ request }) => handle(request);
+export const GET = POST;

@@ -1,17 +1,17 @@
 import * as nodeCrypto from "node:crypto";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createNodeBackend } from "../../src/signature/crypto/node.js";
+import { createNodeBackend } from "../../../src/signature/crypto/node.js";
 import {
   createOneShotHmac,
   type HeadWriter,
   type OneShotHash,
-} from "../../src/signature/crypto/one-shot-hmac.js";
+} from "../../../src/signature/crypto/one-shot-hmac.js";
 import {
   MAX_HEAD_BYTES,
   headText,
   writeHead,
   type SignedHead,
-} from "../../src/signature/crypto/signed-head.js";
+} from "../../../src/signature/crypto/signed-head.js";
 
 const hash: OneShotHash = nodeCrypto.hash;
 const MAX_MESSAGE_BYTES = 32_768;

@@ -1,9 +1,9 @@
 import * as nodeCrypto from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createNodeBackend } from "../../src/signature/crypto/node.js";
-import { createOneShotHmac } from "../../src/signature/crypto/one-shot-hmac.js";
-import { headText, type SignedHead } from "../../src/signature/crypto/signed-head.js";
+import { createNodeBackend } from "../../../src/signature/crypto/node.js";
+import { createOneShotHmac } from "../../../src/signature/crypto/one-shot-hmac.js";
+import { headText, type SignedHead } from "../../../src/signature/crypto/signed-head.js";
 
 // All messages and secrets of the Node backend share one scratch buffer. These tests check that one
 // MAC leaves nothing in it that changes the next.

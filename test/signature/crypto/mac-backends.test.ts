@@ -1,10 +1,10 @@
 import * as nodeCrypto from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { MacBackend } from "../../src/signature/crypto/backend.js";
-import { backend as node, createNodeBackend } from "../../src/signature/crypto/node.js";
-import { headText, type SignedHead } from "../../src/signature/crypto/signed-head.js";
-import { backend as web } from "../../src/signature/crypto/web.js";
+import type { MacBackend } from "../../../src/signature/crypto/backend.js";
+import { backend as node, createNodeBackend } from "../../../src/signature/crypto/node.js";
+import { headText, type SignedHead } from "../../../src/signature/crypto/signed-head.js";
+import { backend as web } from "../../../src/signature/crypto/web.js";
 
 // Rules for every backend. RFC 4231's MACs have no head before the data, so `one-shot-hmac.test.ts`
 // checks them.

@@ -1,17 +1,17 @@
 import * as nodeCrypto from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createNodeBackend } from "../../src/signature/crypto/node.js";
+import { createNodeBackend } from "../../../src/signature/crypto/node.js";
 import {
   createOneShotHmac,
   type HeadWriter,
   type OneShotHash,
-} from "../../src/signature/crypto/one-shot-hmac.js";
+} from "../../../src/signature/crypto/one-shot-hmac.js";
 import {
   MAX_HEAD_BYTES,
   headText,
   type SignedHead,
-} from "../../src/signature/crypto/signed-head.js";
+} from "../../../src/signature/crypto/signed-head.js";
 
 // The parts of `createNodeBackend`, whichever backend `#crypto` is in this project.
 

@@ -5,7 +5,7 @@ import {
   headText,
   writeHead,
   type SignedHead,
-} from "../../src/signature/crypto/signed-head.js";
+} from "../../../src/signature/crypto/signed-head.js";
 
 const SETTINGS = { seed: 20_260_708, numRuns: 1_000 };
 const LONGEST: SignedHead = { timestamp: "9".repeat(12), id: "z".repeat(128) };

@@ -1,5 +1,5 @@
 import { fetchHandler } from "identity-gateway-webhooks/fetch";
-import { receiver } from "./receiver.mjs";
+import { receiver } from "../../receiver.mjs";
 
-export const config = { runtime: "edge" };
 export default fetchHandler(receiver);
+export const config = { path: "/webhooks/gateway" };

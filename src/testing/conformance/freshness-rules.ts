@@ -1,0 +1,75 @@
+import type { CaseContext } from "./case-context.js";
+import type { ConformanceRule } from "./conformance-rule.js";
+import type { Named } from "./expectations.js";
+import { ofEachType, refuseRule } from "./rule-kinds.js";
+import type { Delivery } from "./test-deliveries.js";
+
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+
+/** For clocks that are compared without their date, half of the day, week or year. */
+const SPANS: readonly (readonly [name: string, seconds: number])[] = [
+  ["12 hours", 12 * HOUR],
+  ["a day", DAY],
+  ["7 days", 7 * DAY],
+  ["365 days", 365 * DAY],
+];
+
+/** Seconds from the receiver's time, in one direction. */
+const AGES: readonly (readonly [name: string, seconds: number])[] = [
+  ["an hour", HOUR],
+  ...SPANS.flatMap(
+    ([name, seconds]) =>
+      [
+        [name, seconds],
+        [`${name} and a minute`, seconds + 60],
+        [`a minute less than ${name}`, seconds - 60],
+      ] as const,
+  ),
+];
+
+export const STALE_WHY =
+  "Someone who captured a delivery can send it again at any time. It is handled again once its id is forgotten.";
+
+const FRESHNESS = {
+  level: "should",
+  why: STALE_WHY,
+  fix: "Compute the whole difference in seconds, with the date, and refuse a timestamp that is more than a few minutes from your clock (Authentication, rule 7).",
+} as const;
+
+/** A delivery that was signed long before or after the receiver's time must be refused. */
+export const freshnessRules: readonly ConformanceRule[] = [
+  refuseRule(
+    {
+      id: "stale",
+      title: "a delivery that was signed an hour to a year ago is refused",
+      ...FRESHNESS,
+    },
+    (context) => {
+      const sinceEpoch = Math.floor(context.settings.now() / 1_000);
+      const ages = AGES.map(([name, seconds]) => [`${name} old`, seconds] as const);
+      return signedAt(context, [...ages, ["the timestamp 0", sinceEpoch]]);
+    },
+  ),
+  refuseRule(
+    {
+      id: "future",
+      title: "a delivery that was signed an hour to a year in the future is refused",
+      ...FRESHNESS,
+    },
+    (context) => {
+      const ages = AGES.map(([name, seconds]) => [`${name} ahead`, -seconds] as const);
+      return signedAt(context, [...ages, ["2^32 seconds ahead", -(2 ** 32)]]);
+    },
+  ),
+];
+
+/** A delivery of each type for each age in seconds. */
+function signedAt(
+  context: CaseContext,
+  ages: readonly (readonly [name: string, age: number])[],
+): Promise<readonly Named<Delivery>[]> {
+  return ofEachType(context, (deliver) =>
+    Promise.all(ages.map(async ([name, age]) => [name, await deliver({ age })] as const)),
+  );
+}

@@ -1,0 +1,144 @@
+import { AWKWARD_KEYS, LONG_KEYS } from "./key-rules.js";
+import { DAY_MS, ensure } from "./store-verbs.js";
+import type { TransactionRule } from "./transaction-verbs.js";
+
+const MONTH_MS = 30 * DAY_MS;
+const LONG_DAYS = 400;
+const KEYS = 1_500;
+/** More than a pool has connections. */
+const FAILURES = 25;
+
+/** Rules for deliveries that come one after the other. */
+export const transactionRules: readonly TransactionRule[] = [
+  {
+    id: "commit",
+    title: "a delivery is processed once: its row and its key are committed",
+    async check(store) {
+      await store.processed("k");
+      await store.completed("k");
+      await store.other.completed("k");
+      await store.rows(["k"]);
+    },
+  },
+  {
+    id: "commit-nothing",
+    title: "a delivery whose handler writes nothing is remembered too",
+    async check(store) {
+      await store.processed("k", { row: null });
+      await store.other.completed("k");
+      await store.rows([]);
+    },
+  },
+  {
+    id: "rollback",
+    title: "a delivery whose handler fails leaves neither a row nor its key",
+    async check(store) {
+      await store.failed("k");
+      await store.rows([]);
+      await store.other.processed("k", { row: "second" });
+      await store.completed("k");
+      await store.rows(["second"]);
+    },
+  },
+  {
+    id: "rollback-error",
+    title: "process rejects with the very error of the handler, whatever its type",
+    async check(store) {
+      for (const error of [new TypeError("other"), "text", undefined]) {
+        await store.failed("k", error);
+      }
+      await store.rows([]);
+    },
+  },
+  {
+    id: "rollback-again",
+    title:
+      "a delivery can fail and be tried again as often as it takes, without using up connections",
+    async check(store) {
+      for (let times = 0; times < FAILURES; times++) await store.failed("k");
+      await store.processed("k", { row: "last" });
+      await store.other.completed("k");
+      await store.rows(["last"]);
+    },
+  },
+  {
+    id: "no-takeover",
+    title: "neither a first run nor one after a rollback is a takeover",
+    async check(store) {
+      const more = (facts?: { readonly takeover: boolean }): Promise<void> => {
+        ensure(facts?.takeover !== true, "the run must be no takeover", facts);
+        return Promise.resolve();
+      };
+      await store.processed("first", { more });
+      await store.failed("second");
+      await store.processed("second", { more });
+    },
+  },
+  {
+    id: "retention",
+    title: "a key is forgotten after its retention, and not before",
+    isTimed: true,
+    async check(store) {
+      // A store may count the retention from the last look, so nothing looks at the second key before its end.
+      const retentionMs = 3 * store.unitMs;
+      for (const key of ["seen", "unseen"]) await store.processed(key, { retentionMs });
+      await store.advance(2.4);
+      await store.completed("seen");
+      await store.advance(0.9);
+      await store.processed("unseen", { row: "again" });
+      await store.completed("unseen");
+      await store.rows(["seen", "unseen", "again"]);
+    },
+  },
+  {
+    id: "retention-long",
+    title: "a retention of 30 days does not end at once",
+    async check(store) {
+      await store.processed("k", { retentionMs: MONTH_MS });
+      await store.advance(1.3);
+      await store.completed("k");
+    },
+  },
+  {
+    id: "retention-days",
+    title: "a key is remembered until the last day of its retention, and forgotten then",
+    needsDays: true,
+    async check(store) {
+      for (const key of ["seen", "unseen"]) await store.processed(key, { retentionMs: MONTH_MS });
+      await store.processed("long", { retentionMs: LONG_DAYS * DAY_MS });
+      await store.advanceDays(29.9);
+      await store.completed("seen");
+      await store.advanceDays(0.2);
+      await store.processed("unseen");
+      await store.advanceDays(LONG_DAYS - 30.2);
+      await store.other.completed("long");
+    },
+  },
+  {
+    id: "keys-apart",
+    title: "similar and awkward keys are distinguished",
+    async check(store) {
+      for (const key of AWKWARD_KEYS) await store.processed(key);
+      for (const key of AWKWARD_KEYS) await store.other.completed(key);
+      await store.rows(AWKWARD_KEYS);
+    },
+  },
+  {
+    id: "keys-late",
+    title: "keys of up to 128 characters that differ in one late character are distinguished",
+    async check(store) {
+      for (const key of LONG_KEYS) await store.processed(key);
+      for (const key of LONG_KEYS) await store.other.completed(key);
+    },
+  },
+  {
+    id: "keys-many",
+    title: "1 500 keys are all remembered",
+    async check(store) {
+      const keys = Array.from({ length: KEYS }, (_, index) => `delivery-${index}`);
+      for (const key of keys) await store.process(key, { row: null });
+      for (const key of keys.slice(0, 100)) await store.completed(key);
+      for (const key of keys.slice(-100)) await store.other.completed(key);
+    },
+  },
+];

@@ -1,0 +1,69 @@
+import http from "node:http";
+import { afterEach, describe, expect, test } from "vitest";
+import { slowRunNote } from "../../src/cli/doctor/run-time.js";
+import type { ConformanceCaseReport } from "../../src/testing/conformance/run-conformance.js";
+import { runCommand, startCommand } from "../support/cli/cli-io.js";
+import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
+import { eventually } from "../support/listening-receiver.js";
+import { listen } from "../support/servers.js";
+
+const closing: (() => unknown)[] = [];
+
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+/** The report of a case whose answers took so long. */
+function answeredIn(...times: readonly number[]): ConformanceCaseReport {
+  const sent = { method: "POST", headers: [], bytes: 2 };
+  return {
+    ...{ id: "a", level: "must", group: "acceptance", title: "t", why: "w", fix: "f" },
+    ...{ result: "passed", ms: 1 },
+    exchanges: times.map((ms) => ({ sent, received: { status: 200, headers: {}, body: "", ms } })),
+  };
+}
+
+describe("the note on a slow run", () => {
+  test.each([
+    [[answeredIn(800)], "800 ms, so 88 cases will take about 5 minutes."],
+    [[answeredIn(2_000, 160)], "160 ms, so 88 cases will take about a minute."],
+    [[answeredIn(), answeredIn(800)], "about 5 minutes"],
+  ])("says how long the run takes, by the first case with answers: %#", (ends, note) => {
+    expect(slowRunNote(ends, 88)).toContain(note);
+  });
+
+  test.each([
+    ["a quick endpoint", [answeredIn(20)]],
+    ["a run that has said it", [answeredIn(800), answeredIn(800)]],
+    ["an endpoint that did not answer", [answeredIn()]],
+    ["a run without a case", []],
+  ])("is left out for %s", (_, ends) => {
+    expect(slowRunNote(ends, 88)).toBeUndefined();
+  });
+});
+
+test("doctor says on standard error that a slow endpoint makes the run long", async () => {
+  const server = http.createServer((req, res) => {
+    req.resume();
+    setTimeout(() => res.end("ok"), 300);
+  });
+  const { port, close } = await listen(server);
+  closing.push(() => {
+    server.closeAllConnections();
+    return close();
+  });
+  const command = startCommand(["doctor", `http://127.0.0.1:${String(port)}/`, "--json"]);
+  await eventually(command.stderr).toMatch(
+    /The endpoint answers in about \d{3} ms, so \d\d cases will take about \d+ minutes\.\n/,
+  );
+  expect(command.stdout()).toBe("");
+  command.interrupt();
+  expect(await command.exitCode).toBe(130);
+});
+
+test("doctor says nothing of the time of a quick run", async () => {
+  const { url, close } = await receivingEndpoint();
+  closing.push(close);
+  const { stderr } = await runCommand(["doctor", url, "--group", "acceptance"]);
+  expect(stderr).not.toContain("answers in about");
+});

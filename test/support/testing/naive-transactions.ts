@@ -1,0 +1,182 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { TransactionalStore } from "../../../src/index.js";
+import type { TransactionalStoreUnderTest } from "../../../src/testing/store-contract/contract-case.js";
+
+/** What a naive transactional store can be made to do wrong. */
+export type TransactionMistake =
+  | "commits the key before the work"
+  | "commits the writes before the end of the work"
+  | "commits the writes of work that fails"
+  | "remembers an id whose work failed"
+  | "forgets committed ids"
+  | "forgets to commit the writes"
+  | "remembers only ids whose work wrote"
+  | "runs two at once"
+  | "runs two clients at once"
+  | "answers completed for what is in flight"
+  | "says nothing of when to try again"
+  | "answers processed for work that failed"
+  | "wraps the error of the work"
+  | "does not wait for the work"
+  | "keeps the lock after a failure"
+  | "uses up a connection at each failure"
+  | "has one transaction for all deliveries"
+  | "calls a run after a rollback a takeover"
+  | "runs the work of a completed id"
+  | "rejects for a completed id"
+  | "ends a retention too early"
+  | "keeps an id forever"
+  | "overflows on a long retention"
+  | "caps a retention at 30 days"
+  | "takes milliseconds of retention for seconds"
+  | "forgets ids beyond a thousand"
+  | "cuts ids at 36 characters"
+  | "cuts ids at 127 characters"
+  | "mixes up letter case"
+  | "has clients that do not share their ids";
+
+/** How a right store may differ. */
+export type TransactionVariant =
+  | "waits for what is in flight"
+  | "refuses what is in flight"
+  | "has one writer"
+  | "counts a retention from the last look";
+
+/** The transaction of a handler: the rows that it has written. */
+interface Tx {
+  rows: string[];
+}
+
+const DAY_MS = 86_400_000;
+const CONNECTIONS = 10;
+
+/** The data that the clients share. */
+interface Data {
+  readonly rows: string[];
+  readonly expiries: Map<string, { until: number; retentionMs: number }>;
+  readonly running: Map<string, Promise<unknown>>;
+  readonly failed: Set<string>;
+}
+
+function emptyData(): Data {
+  return { rows: [], expiries: new Map(), running: new Map(), failed: new Set() };
+}
+
+/**
+ * The `TransactionalStore` contract once more, in memory and with two clients, so that tests can break it in
+ * one place.
+ */
+export function naiveTransactions(
+  now: () => number,
+  change?: TransactionMistake | TransactionVariant,
+): Omit<TransactionalStoreUnderTest<Tx>, "advance"> {
+  const data = emptyData();
+  const is = (one: TransactionMistake | TransactionVariant) => change === one;
+  const shared: Tx = { rows: [] };
+  let freeConnections = CONNECTIONS;
+  let lastWriter: Promise<unknown> = Promise.resolve();
+
+  const keptMs = (ms: number) => {
+    if (is("ends a retention too early")) return ms / 2;
+    if (is("keeps an id forever")) return Infinity;
+    if (is("overflows on a long retention")) return ms > 2 ** 31 - 1 ? 1 : ms;
+    if (is("caps a retention at 30 days")) return Math.min(ms, 30 * DAY_MS);
+    return is("takes milliseconds of retention for seconds") ? ms * 1_000 : ms;
+  };
+  const storedAs = (key: string) => {
+    if (is("cuts ids at 36 characters")) return key.slice(0, 36);
+    if (is("cuts ids at 127 characters")) return key.slice(0, 127);
+    return is("mixes up letter case") ? key.toLowerCase() : key;
+  };
+
+  const clientOf = ({ rows, expiries, running, failed }: Data): TransactionalStore<Tx> => {
+    const remember = (key: string, retentionMs: number) => {
+      const kept = keptMs(retentionMs);
+      expiries.set(key, { until: now() + kept, retentionMs: kept });
+      const [oldest = ""] = expiries.keys();
+      if (is("forgets ids beyond a thousand") && expiries.size > 1_000) expiries.delete(oldest);
+    };
+    const isCompleted = (key: string) => {
+      const known = expiries.get(key);
+      if (known === undefined || known.until <= now()) return false;
+      if (is("counts a retention from the last look")) known.until = now() + known.retentionMs;
+      return true;
+    };
+    const runInTransaction: TransactionalStore<Tx>["process"] = async (key, work, times) => {
+      if (is("commits the key before the work")) remember(key, times.retentionMs);
+      const tx: Tx = is("has one transaction for all deliveries") ? shared : { rows: [] };
+      if (is("commits the writes before the end of the work")) tx.rows = rows;
+      const takeover = is("calls a run after a rollback a takeover") && failed.has(key);
+      try {
+        const done = work(tx, { takeover });
+        if (is("does not wait for the work")) done.catch(() => undefined);
+        else await done;
+      } catch (error) {
+        failed.add(key);
+        if (is("uses up a connection at each failure")) freeConnections -= 1;
+        if (is("remembers an id whose work failed")) remember(key, times.retentionMs);
+        if (is("commits the writes of work that fails")) rows.push(...tx.rows);
+        else if (tx.rows !== rows) tx.rows = [];
+        if (is("answers processed for work that failed")) return { state: "processed" };
+        throw is("wraps the error of the work")
+          ? new Error("rolled back", { cause: error })
+          : error;
+      }
+      const isEmpty = tx.rows.length === 0 && is("remembers only ids whose work wrote");
+      if (!is("forgets committed ids") && !isEmpty) remember(key, times.retentionMs);
+      if (tx.rows !== rows && !is("forgets to commit the writes")) rows.push(...tx.rows.splice(0));
+      return { state: "processed" };
+    };
+    const processNow: TransactionalStore<Tx>["process"] = async (key, work, times) => {
+      if (isCompleted(key)) {
+        if (is("rejects for a completed id")) throw new Error("duplicate key");
+        if (is("runs the work of a completed id")) await work({ rows: [] });
+        return { state: "completed" };
+      }
+      const current = running.get(key);
+      if (current !== undefined && !is("runs two at once")) {
+        if (is("refuses what is in flight")) throw new Error("the row is locked");
+        if (is("answers completed for what is in flight")) return { state: "completed" };
+        if (is("says nothing of when to try again")) return { state: "in_flight", retryAfterMs: 0 };
+        if (!is("waits for what is in flight")) return { state: "in_flight", retryAfterMs: 1_000 };
+        await current.catch(() => undefined);
+        return processNow(key, work, times);
+      }
+      if (freeConnections === 0) await wait(2 ** 31 - 1, undefined, { ref: false });
+      const result = runInTransaction(key, work, times);
+      running.set(key, result);
+      let isKept = false;
+      try {
+        return await result;
+      } catch (error) {
+        isKept = is("keeps the lock after a failure");
+        throw error;
+      } finally {
+        if (!isKept) running.delete(key);
+      }
+    };
+    return {
+      process(key, work, times) {
+        const stored = storedAs(key);
+        if (!is("has one writer")) return processNow(stored, work, times);
+        if (running.has(stored))
+          return Promise.resolve({ state: "in_flight", retryAfterMs: 1_000 });
+        const turn = lastWriter.then(() => processNow(stored, work, times));
+        lastWriter = turn.catch(() => undefined);
+        return turn;
+      },
+    };
+  };
+
+  const other: Data = is("has clients that do not share their ids")
+    ? { ...emptyData(), rows: data.rows }
+    : is("runs two clients at once")
+      ? { ...data, running: new Map() }
+      : data;
+  return {
+    store: clientOf(data),
+    otherClient: clientOf(other),
+    write: (tx, text) => tx.rows.push(text),
+    written: () => data.rows,
+  };
+}
