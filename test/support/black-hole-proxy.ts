@@ -9,6 +9,11 @@ export interface BlackHoleProxy {
    * them. New connections work.
    */
   readonly swallow: () => void;
+  /**
+   * The next data with this text still reaches the server. From then on it is as after `swallow`, which resolves the
+   * promise.
+   */
+  readonly loseAnswerTo: (text: string) => Promise<void>;
   /** Sends new connections to another local port from now on, as after a change of DNS. */
   readonly leadTo: (port: number) => void;
   readonly close: () => Promise<void>;
@@ -19,11 +24,17 @@ export async function startBlackHoleProxy(port: number): Promise<BlackHoleProxy>
   let target = port;
   const sockets = new Set<Socket>();
   const swallowed = new Set<Socket>();
+  let onData: ((bytes: Buffer) => void) | undefined;
 
+  const swallow = (): void => {
+    for (const socket of sockets) swallowed.add(socket);
+  };
   const pass = (from: Socket, to: Socket): void => {
     sockets.add(from);
     from.on("data", (bytes) => {
-      if (!swallowed.has(from)) to.write(bytes);
+      if (swallowed.has(from)) return;
+      to.write(bytes);
+      onData?.(bytes);
     });
     from.on("error", () => undefined);
     from.on("close", () => {
@@ -39,8 +50,16 @@ export async function startBlackHoleProxy(port: number): Promise<BlackHoleProxy>
   const running = await listen(server);
   return {
     port: running.port,
-    swallow() {
-      for (const socket of sockets) swallowed.add(socket);
+    swallow,
+    loseAnswerTo(text) {
+      return new Promise((resolve) => {
+        onData = (bytes) => {
+          if (!bytes.includes(text)) return;
+          onData = undefined;
+          swallow();
+          resolve();
+        };
+      });
     },
     leadTo(next) {
       target = next;

@@ -97,20 +97,17 @@ describePostgres("calls to postgresStore at the same time", () => {
     const hole = await startBlackHoleProxy(server.port);
     try {
       const pool = server.pool({ port: hole.port });
+      // The claims find open connections, so that the time limit is for the statements alone.
+      await Promise.all([pool.query("SELECT 1"), pool.query("SELECT 1")]);
       const store = postgresStore({ pool });
-      alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 100 });
+      alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 1000 });
       const keys = keysOf("lost", 10);
-      const unlock = await lock(keys.slice(4, 5), "gateway_deliveries");
+      const lost = hole.loseAnswerTo("FROM unnest");
       const calls = keys.map(async (key) => store.claim(key, key, TIMES));
-      // The group waits for the locked row now.
-      await expect
-        .poll(async () => (await admin.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount)
-        .toBeGreaterThan(0);
-      hole.swallow();
-      const results = await Promise.allSettled(calls);
+      const [results] = await Promise.all([Promise.allSettled(calls), lost]);
       const granted = keys.filter((_, index) => results[index]?.status === "fulfilled");
-      expect(granted.length).toBeLessThan(keys.length - 1);
-      await unlock();
+      // The first call is alone, and the others are the group.
+      expect(granted.length).toBeLessThanOrEqual(1);
       const held = async () => {
         const { rows } = await admin.query<{ key: string }>(
           "SELECT key FROM gateway_deliveries WHERE key LIKE 'lost-%' AND owner IS NOT NULL",
