@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { MixedOrder } from "./test/mixed-order.js";
 
 const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
@@ -84,6 +85,7 @@ export default defineConfig({
   test: {
     // Many tests wait for servers, leases and time-outs, and not for a processor.
     maxWorkers: 2 * availableParallelism(),
+    sequence: { sequencer: MixedOrder },
     projects: [
       unitProject("node"),
       unitProject("web"),
