@@ -24,8 +24,6 @@ export interface Platform {
   readonly remark?: string;
   /** Requests that the platform answers itself, by the id of the conformance case, and why. */
   readonly ownAnswers?: Readonly<Record<string, string>>;
-  /** A line that the server must not write. */
-  readonly complaint?: string;
   /** Starts the platform with a receiver whose handlers write to the ledger at `ledgerUrl`. */
   readonly start: (ledgerUrl: string) => Promise<RunningPlatform>;
 }
@@ -34,8 +32,6 @@ export interface Platform {
 export interface RunningPlatform {
   /** A URL, or a function for a platform that is called with events and not over HTTP. */
   readonly target: Target;
-  /** Everything that it has written. */
-  readonly output: () => string;
   readonly stop: () => Promise<void>;
 }
 

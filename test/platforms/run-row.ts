@@ -18,9 +18,9 @@ export async function runRow(platform: Platform): Promise<PlatformResult> {
   const row = { platform, glueLines: glueLines(readFileSync(pathIn(folder, app), "utf8")) };
   const secondsSince = (): number => Math.round((performance.now() - startedAt) / 1000);
   try {
-    const { report, output, unreachable } = await runCases(platform);
+    const { report, unreachable } = await runCases(platform);
     const { passed, failed, notJudged, results } = report;
-    const complaints = [...unreachable, ...complaintsOf(platform, results, output)];
+    const complaints = [...unreachable, ...complaintsOf(platform, results)];
     const version = platform.version();
     return { ...row, version, passed, failed, notJudged, complaints, seconds: secondsSince() };
   } catch (error) {
@@ -32,21 +32,20 @@ export async function runRow(platform: Platform): Promise<PlatformResult> {
 
 interface Run {
   readonly report: ConformanceReport;
-  readonly output: string;
   readonly unreachable: readonly string[];
 }
 
 async function runCases(platform: Platform): Promise<Run> {
   const { ledger, url, close } = await startLedgerServer();
   try {
-    const { target, output, stop } = await platform.start(url);
+    const { target, stop } = await platform.start(url);
     try {
       const unreachable = await reachabilityComplaints(target);
       const { handled, whileFailing, whileSlow } = ledger;
       const report = await runConformance(
         receiverConformance({ target, secret: TEST_SECRET, handled, whileFailing, whileSlow }),
       );
-      return { report, output: output(), unreachable };
+      return { report, unreachable };
     } finally {
       await stop();
     }

@@ -93,7 +93,7 @@ export async function startServer(
     await stop();
     throw new Error(`the server did not start:\n${output}`, { cause: error });
   }
-  return { target, output: () => output, stop };
+  return { target, stop };
 }
 
 async function untilAnswered(url: string, hasEnded: () => boolean): Promise<void> {

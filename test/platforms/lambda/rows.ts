@@ -38,7 +38,6 @@ async function start(form: EventForm, ledgerUrl: string): Promise<RunningPlatfor
   const front = await startFront(form, deployed.invoke);
   return {
     target: front.url,
-    output: () => deployed.instances.map(({ output }) => output()).join(""),
     async stop() {
       await front.close();
       await deployed.stop();
