@@ -1,5 +1,9 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
+/** Files that mostly wait, for a minute and more. Begun last, they would run alone at the end. */
+const BEGUN_FIRST =
+  /\/test\/(?:site\/site|stores\/sqlite\/(?:bun-and-deno|better-sqlite3|node-sqlite))\.test\.ts$/;
+
 /**
  * Runs the files of all projects mixed, each project spread evenly over the whole run. By itself Vitest runs one
  * project after the other, so that at one time all workers wait for servers, and at another all want the processor.
@@ -20,8 +24,14 @@ export class MixedOrder extends BaseSequencer {
   }
 }
 
-/** From 0 to 1. Files that share processes stay side by side: a process takes the next file only if it is of its project. */
-function place({ project }: TestSpecification, index: number, count: Map<string, number>): number {
+/** Files with a lower place begin first. */
+function place(
+  { moduleId, project }: TestSpecification,
+  index: number,
+  count: ReadonlyMap<string, number>,
+): number {
+  if (BEGUN_FIRST.test(moduleId)) return -1;
+  // Side by side, since a process that is shared takes the next file only if it is of the same project.
   if (!project.config.isolate) return 0;
   return (index + 0.5) / (count.get(project.name) ?? 1);
 }
