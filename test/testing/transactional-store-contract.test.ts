@@ -21,6 +21,7 @@ const MISTAKES: Readonly<Record<TransactionMistake, string>> = {
   "runs two clients at once": "race",
   "answers completed for what is in flight": "open",
   "says nothing of when to try again": "open-own",
+  "never answers for what is in flight": "open",
   "answers processed for work that failed": "rollback",
   "wraps the error of the work": "rollback-error",
   "does not wait for the work": "commit",

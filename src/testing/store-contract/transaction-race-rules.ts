@@ -1,6 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import type { ProcessResult } from "../../stores/transactional-store.js";
+import { ContractError } from "./contract-case.js";
 import { ensure } from "./store-verbs.js";
 import type { Handler, TransactionRule, TransactionVerbs } from "./transaction-verbs.js";
 
@@ -125,7 +126,11 @@ function copyOf(store: TransactionVerbs): Promise<ProcessResult> {
 
 /** A database may refuse a call that waits too long for a lock: the gateway is then answered 503. */
 function orRefused(call: Promise<ProcessResult>): Promise<ProcessResult | undefined> {
-  return call.catch(() => undefined);
+  return call.catch((error: unknown) => {
+    // A call that never settles is no refusal.
+    if (error instanceof ContractError) throw error;
+    return undefined;
+  });
 }
 
 function ensureInFlight(result: ProcessResult | undefined): void {

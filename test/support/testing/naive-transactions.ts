@@ -15,6 +15,7 @@ export type TransactionMistake =
   | "runs two clients at once"
   | "answers completed for what is in flight"
   | "says nothing of when to try again"
+  | "never answers for what is in flight"
   | "answers processed for work that failed"
   | "wraps the error of the work"
   | "does not wait for the work"
@@ -138,6 +139,7 @@ export function naiveTransactions(
         if (is("refuses what is in flight")) throw new Error("the row is locked");
         if (is("answers completed for what is in flight")) return { state: "completed" };
         if (is("says nothing of when to try again")) return { state: "in_flight", retryAfterMs: 0 };
+        if (is("never answers for what is in flight")) return new Promise(() => undefined);
         if (!is("waits for what is in flight")) return { state: "in_flight", retryAfterMs: 1_000 };
         await current.catch(() => undefined);
         return processNow(key, work, times);
