@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { diagnose } from "./diagnosis-capture.js";
+import { diagnose, TIMESTAMP } from "./diagnosis-capture.js";
 
 const MEGABYTE = 1_048_576;
 
@@ -37,6 +37,17 @@ describe("the time of a search", () => {
     expect(isComplete).toBe(false);
     // Takes 0.5 to 1 s on an idle machine.
     expect(seconds).toBeLessThan(4);
+  });
+
+  test("a search that could not try every moved timestamp is not called complete", async () => {
+    const { timestamp, body } = {
+      timestamp: String(Number(TIMESTAMP) + 3_599),
+      body: "x".repeat(40_000),
+    };
+    const change = { "X-Webhook-Timestamp": TIMESTAMP };
+    const { findings, tried } = await diagnose({ timestamp, body }, { change });
+    expect(findings.map(({ code }) => code)).toEqual(["unexplained"]);
+    expect(tried.isComplete).toBe(false);
   });
 
   test("diagnoseSignature still finds a re-serialized body of 1 MB", async () => {

@@ -176,7 +176,7 @@ export async function searchSignature(
     keys: keys.given.length + keys.other.length,
     prefixes: prefixes.given.length + prefixes.other.length + movedPrefixes,
     bodies,
-    isComplete: !budget.isExceeded(),
+    isComplete: !budget.isExceeded() && !movedBudget.isExceeded(),
   };
   return { match, counts };
 }
