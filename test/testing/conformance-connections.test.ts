@@ -94,3 +94,38 @@ it.each([
     await close();
   }
 });
+
+it("the credentials of the URL are in each request, also in those that are written byte by byte", async () => {
+  const authorizations = new Set<string | undefined>();
+  const handle = nodeHandler(ledgerReceiver(createLedger()));
+  const server = http.createServer((req, res) => {
+    authorizations.add(req.headers.authorization);
+    handle(req, res);
+  });
+  const { port, close } = await listen(server);
+  try {
+    const target = `http://user:p%40ss%20word@127.0.0.1:${port}/`;
+    const ids = ["alarm", "keep_alive", "http_1_0", "forged_http_1_0"];
+    expect(idsOf(await runSuite({ target }, ids), "passed")).toEqual(ids);
+    const credentials = Buffer.from("user:p@ss word").toString("base64");
+    expect([...authorizations]).toEqual([`Basic ${credentials}`]);
+  } finally {
+    await close();
+  }
+});
+
+it("a time-out on a kept connection is called one", async () => {
+  const handle = nodeHandler(ledgerReceiver(createLedger()));
+  const server = http.createServer((req, res) => {
+    if (req.headers["transfer-encoding"] === undefined) handle(req, res);
+  });
+  const { port, close } = await listen(server);
+  try {
+    const target = `http://127.0.0.1:${port}/`;
+    const report = await runSuite({ target, timeoutMs: 400 }, ["split_characters"]);
+    expect(report.results[0]?.reason).toContain("no answer (no answer within 400 ms)");
+  } finally {
+    server.closeAllConnections();
+    await close();
+  }
+});

@@ -46,7 +46,7 @@ export class KeptConnection {
   async sendWithExpect(request: WireRequest): Promise<WireAnswer & { readonly hasAsked: boolean }> {
     const { body = new Uint8Array(0) } = request;
     const req = this.#open(request, { "content-length": body.length, expect: "100-continue" });
-    const answer = answerTo(req);
+    const answer = this.#answerTo(req);
     const isAsked = new Promise((resolve) => req.once("continue", resolve)).then(() => true);
     req.flushHeaders();
     // Shorter than the time-out of the request, so that the body still arrives.
@@ -60,7 +60,7 @@ export class KeptConnection {
   async sendInHalves(request: WireRequest, afterHalf: () => Promise<void>): Promise<WireAnswer> {
     const { body = new Uint8Array(0) } = request;
     const req = this.#open(request, { "content-length": body.length });
-    const answer = answerTo(req);
+    const answer = this.#answerTo(req);
     const half = Math.floor(body.length / 2);
     const isSent = new Promise((resolve) => req.write(body.subarray(0, half), resolve));
     await Promise.race([isSent, settled(answer)]);
@@ -105,10 +105,25 @@ export class KeptConnection {
     const { body = new Uint8Array(0) } = request;
     const req = this.#open(request, pieces === undefined ? { "content-length": body.length } : {});
     const wasStale = watchForStaleConnection(req);
-    const answer = answerTo(req);
+    const answer = this.#answerTo(req);
     for (const piece of pieces ?? [body]) req.write(piece);
     req.end();
     return { answer, wasStale };
+  }
+
+  #answerTo(req: http.ClientRequest): Promise<WireAnswer> {
+    const startedAt = performance.now();
+    const answer = readResponse(req).then(
+      (response) => ({ ...response, ms: performance.now() - startedAt }),
+      (error: unknown) => {
+        // Only the time limit of `#open` aborts a request.
+        const isLate = error instanceof Error && error.name === "AbortError";
+        throw isLate ? new SendError("timeout", `no answer within ${this.#timeoutMs} ms`) : error;
+      },
+    );
+    // The caller awaits it only after the body is written: an earlier rejection must not be unhandled.
+    answer.catch(() => undefined);
+    return answer;
   }
 
   #open({ method, headers }: WireRequest, extraHeaders: Record<string, string | number>) {
@@ -119,17 +134,6 @@ export class KeptConnection {
       signal: AbortSignal.timeout(this.#timeoutMs),
     });
   }
-}
-
-function answerTo(req: http.ClientRequest): Promise<WireAnswer> {
-  const startedAt = performance.now();
-  const answer = readResponse(req).then((response) => ({
-    ...response,
-    ms: performance.now() - startedAt,
-  }));
-  // The caller awaits it only after the body is written: an earlier rejection must not be unhandled.
-  answer.catch(() => undefined);
-  return answer;
 }
 
 /** Resolves to true when a promise is settled either way. */

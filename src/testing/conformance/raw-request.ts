@@ -39,6 +39,7 @@ export function sendRawRequest(
     `${method} ${url.pathname}${url.search} HTTP/${version}`,
     ...(withoutHost ? [] : [`Host: ${url.host}`]),
     "Connection: close",
+    ...authorizationLines(url),
     ...headerLines,
     `Content-Length: ${body.length}`,
     "",
@@ -76,11 +77,19 @@ export function sendRawRequest(
     });
     socket.on("close", () => {
       clearTimeout(timer);
-      if (receivedMs === undefined) reject(new Error("the connection ended without an answer"));
-      else resolve({ ...readAnswer(received), ms: receivedMs });
+      if (receivedMs === undefined) {
+        reject(new SendError("network", "the connection ended without an answer"));
+      } else resolve({ ...readAnswer(received), ms: receivedMs });
     });
     socket.write(Buffer.concat([Buffer.from(head, "latin1"), body]));
   });
+}
+
+/** The credentials of the URL, as `http.request` sends them (RFC 7617). */
+function authorizationLines({ username, password }: URL): readonly string[] {
+  if (username === "" && password === "") return [];
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return [`Authorization: Basic ${Buffer.from(credentials).toString("base64")}`];
 }
 
 /** Reads an answer that begins with a status line. The body of a chunked answer stays as it is. */

@@ -20,6 +20,11 @@ export class SecretWatch {
     this.#spellings = secret.length < MIN_SECRET_CHARACTERS ? [] : spellingsOf(secret);
   }
 
+  /** Whether it finds nothing, because the secret is too short to be told from other text. */
+  get isBlind(): boolean {
+    return this.#spellings.length === 0;
+  }
+
   /** Remembers the first answer that contains the secret. */
   look({ headers, body }: WireAnswer, leak: SecretLeak): void {
     const texts = [body, ...Object.values(headers)];
