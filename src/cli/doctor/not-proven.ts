@@ -36,6 +36,17 @@ const BLINDNESS: readonly Blindness[] = [
     proveBy: "pass --while-slow-on <url> and --while-slow-off <url>",
   },
   {
+    reason: /handled only after the answer/,
+    what: "whether an alarm that you acknowledge before you handle it survives a crash",
+    proveBy:
+      "handle it before the answer, or let the URL of --handled also count what is in the durable queue",
+  },
+  {
+    reason: /secret is too short/,
+    what: "whether an answer contains the secret",
+    proveBy: "use a secret of 16 characters or more",
+  },
+  {
     reason: /--handled/,
     what: "whether an alarm behind a 200 was handled, and only once",
     proveBy: "pass --handled <url>",
