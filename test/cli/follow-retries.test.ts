@@ -95,6 +95,15 @@ test("a wrong secret that is acknowledged is a failure", async () => {
   expect(stdout).toContain("✗ acknowledged: answered 200 at attempt 1");
 });
 
+test("a wrong secret that only a repeated request gets acknowledged is a failure, too", async () => {
+  const { url, close } = await answeringEndpoint({ status: 401 }, { status: 200 });
+  const argv = ["send", url, ...FAST, "--wrong-secret", "--times", "2"];
+  const { code, stdout } = await runCommand(argv);
+  await close();
+  expect(code).toBe(1);
+  expect(stdout).toContain("✗ request 1.2 was acknowledged, although it must be refused");
+});
+
 test("Ctrl-C ends the wait for the next attempt", async () => {
   const { url, seen, close } = await answeringEndpoint({ status: 503 });
   const command = startCommand(["send", url, "--follow-retries", "--speed", "1"]);

@@ -204,12 +204,29 @@ test.each([
   [["http://127.0.0.1/", "--fixture", "/there/is/none"], "there is no /there/is/none"],
   [["http://127.0.0.1/", "--fixture", fixturesFolder], "--fixture takes one file"],
   [["http://127.0.0.1/", "--follow-retries", "--tamper"], "leave out --tamper"],
+  [["http://127.0.0.1/", "--follow-retries", "--show-body"], "--show-body cannot be used"],
+  [["http://127.0.0.1/", "--json", "--show-body"], "--show-body cannot be used"],
+  [["http://127.0.0.1/", "--fixture", fixturesFolder, "--seed", "1"], "--seed is for made-up"],
+  [["http://127.0.0.1/", "--body", "x", "--format", "legacy"], "--format is for made-up"],
 ])("%j is wrong usage", async (argv, message) => {
   const { code, stdout, stderr } = await runCommand(["send", ...argv]);
   expect(code).toBe(2);
   expect(stdout).toBe("");
   expect(stderr).toContain(message);
   expect(stderr.trim().split("\n")).toHaveLength(1);
+});
+
+test("a status that the contract does not mention is named, also beside a 200", async () => {
+  const { url } = await answering({ status: 200 }, { status: 405 });
+  const { code, stdout } = await runCommand(["send", url, "--times", "2"]);
+  expect(code).toBe(1);
+  expect(stdout).toContain("the gateway's contract does not mention this status");
+});
+
+test("the time of an answer has one decimal in --json, too", async () => {
+  const { url } = await receiver();
+  const { stdout } = await runCommand(["send", url, "--json"]);
+  expect(stdout).toMatch(/"ms": ?\d+(\.\d)?[,\s}]/);
 });
 
 test("a body that implies no type needs --type", async () => {

@@ -87,6 +87,9 @@ export const send = createCommand({
     const content = await readContent(io, values);
     const id = idOf(values.id);
     const { times, concurrent, timeout, insecure, speed, json } = values;
+    if (values["show-body"] && (json || values["follow-retries"])) {
+      throw new UsageError("--show-body cannot be used with --json or --follow-retries");
+    }
     if (values["follow-retries"]) {
       if (values.tamper || values.stale !== undefined) {
         throw new UsageError(

@@ -76,6 +76,14 @@ export async function readContent(
     throw new UsageError(`--${sources.join(" and --")} exclude each other: pass one of them`);
   }
   const { fixture, body, type } = values;
+  const isMadeUp = fixture === undefined && body === undefined;
+  for (const name of ["format", "seed"] as const) {
+    if (!isMadeUp && values[name] !== undefined) {
+      throw new UsageError(
+        `--${name} is for made-up records: leave it out with --fixture and --body`,
+      );
+    }
+  }
   if (fixture !== undefined) return readFixture(fixture, type);
   if (body !== undefined) return readBody(await readInput(io, body), type);
   return makeRecord(values);

@@ -29,7 +29,7 @@ export async function exchange(
     const outcome = outcomeOf(body);
     return {
       status,
-      ms,
+      ms: tenth(ms),
       ...(outcome === undefined ? {} : { outcome: printableLine(outcome, 40) }),
     };
   } catch (error) {

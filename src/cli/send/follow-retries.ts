@@ -52,9 +52,9 @@ export async function followRetries(io: CommandIo, following: Following): Promis
   const delivery = await twin.deliver(content, { id, times, concurrent });
   await twin.close();
   const isAcknowledged = delivery.end === "acknowledged";
-  const silent = isWrong ? unansweredIn(delivery) : undefined;
-  const passed = isWrong ? !isAcknowledged && silent === undefined : isAcknowledged;
-  const sentence = silent === undefined ? sentenceOn(delivery, isWrong) : silentSentence(silent);
+  const fault = isWrong ? faultOfWrongSecret(delivery) : undefined;
+  const passed = isWrong ? !isAcknowledged && fault === undefined : isAcknowledged;
+  const sentence = fault ?? sentenceOn(delivery, isWrong);
   if (json) {
     writeJson(out, {
       url: shownUrl(url),
@@ -89,15 +89,19 @@ function waitedMs({ attempts }: TwinDelivery): number {
   return first.reduce((total, attempt) => total + attempt.waitedMs, 0);
 }
 
-/** A request of the last attempt that got no answer. Without an answer nothing was refused. */
-function unansweredIn({ attempts }: TwinDelivery): TwinAttempt | undefined {
+/** Why the end of a delivery does not show that a wrong secret is refused. */
+function faultOfWrongSecret({ attempts }: TwinDelivery): string | undefined {
+  // The end counts only the first request of an attempt, and not those that --times repeats.
+  const repeated = attempts.find(({ repeat, result }) => repeat > 0 && result === "acknowledged");
+  if (repeated !== undefined) {
+    const request = `${repeated.number}.${repeated.repeat + 1}`;
+    return `request ${request} was acknowledged, although it must be refused`;
+  }
   const last = attempts.at(-1)?.number;
-  return attempts.find(({ number, status }) => number === last && status === undefined);
-}
-
-function silentSentence({ number, error }: TwinAttempt): string {
+  const silent = attempts.find(({ number, status }) => number === last && status === undefined);
+  if (silent === undefined) return undefined;
   return printableLine(
-    `no answer came to attempt ${number} (${String(error)}), so nothing shows that a wrong secret is refused`,
+    `no answer came to attempt ${silent.number} (${String(silent.error)}), so nothing shows that a wrong secret is refused`,
     400,
   );
 }

@@ -75,5 +75,8 @@ function sentenceOn(isExperiment: boolean, answers: readonly Exchange[], passed:
   if (answers.some(({ status }) => readingOf(status) === "final")) {
     return "an alarm like this would be lost for good: this status stops the gateway's retries";
   }
+  if (answers.some(({ status }) => readingOf(status) === "unlisted")) {
+    return "the gateway's contract does not mention this status: it may give an alarm like this up";
+  }
   return hasNoAnswer ? "no answer came" : "not acknowledged";
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { buffer } from "node:stream/consumers";
 import { isatty } from "node:tty";
 import { createStyle, wantsColour, type CommandIo, type Output } from "./command-io.js";
@@ -10,6 +11,8 @@ const BROKEN_PIPE = 141;
 /** The streams and signals of this process. Ctrl-C asks the command to end; a second Ctrl-C ends it at once. */
 export function createProcessIo(): CommandIo {
   const abort = new AbortController();
+  // `send --times 100 --concurrent` waits a hundred times. Node would warn of a leak from eleven on.
+  setMaxListeners(0, abort.signal);
   for (const [name, exitCode] of Object.entries(SIGNALS)) {
     process.on(name, () => {
       if (abort.signal.aborted) process.exit(exitCode);
