@@ -48,7 +48,7 @@ export const OUTCOME_CAUSES: Readonly<Record<Outcome, OutcomeCauses>> = {
   },
   unsigned: {
     causes: [
-      "the webhook has no secret at the gateway (has_secret is false there): register it with one",
+      "the webhook has no secret at the gateway (has_secret is false there): give it one with the command webhooks rotate",
       "a proxy in front that drops X-Webhook-Signature",
       "a request that is not the gateway's",
       "the gateway cannot sign at all: only then replace secret with acceptUnsignedDeliveries: true, which accepts deliveries from anyone",
@@ -58,7 +58,7 @@ export const OUTCOME_CAUSES: Readonly<Record<Outcome, OutcomeCauses>> = {
   signature_mismatch: {
     causes: [
       "the secret here differs from the one at the gateway, or belongs to the other webhook type: compare the two; a secret function that returns undefined gives this too",
-      "a secret that was changed on one side only: set secret to a list of the old and the new one until both sides use the new one",
+      "a secret that was changed on one side only: set secret to [new, old], the new one first, until both sides use the new one",
       "quotes or a trailing newline that were registered as part of the secret",
       "a proxy or body parser in front that changed the body: mount the receiver before parsers",
       "a request that is not the gateway's",

@@ -28,7 +28,7 @@ export const HEALTH_REASONS = {
     share: 0.2,
     inRow: 5,
     advice:
-      "If the gateway sends these requests, its secret was changed or removed: set secret to a list of the old and the new one; otherwise someone sends forgeries, which are refused.",
+      "If the gateway sends these requests, its secret was changed or removed: set secret to [new, old], the new one first; otherwise someone sends forgeries, which are refused.",
   },
   stale: {
     status: "failing",

@@ -57,7 +57,7 @@ export const OPTION_ERRORS: ErrorTable = {
         causes: [
           "the environment variable is not set in this process: set it, and check that the .env file is loaded before",
           "a build that runs your modules, as next build and vite build of SvelteKit do: set the variable for the build, too",
-          "the webhook has no secret at the gateway: register it with one",
+          "the webhook has no secret at the gateway: give it one with the command webhooks rotate",
         ],
       },
       unusable_secret: {

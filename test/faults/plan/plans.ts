@@ -3,7 +3,7 @@ import { FLAWED_RECEIVERS, type Flaw } from "./flawed-receivers.js";
 import type { Mode } from "./mode.js";
 import { MODES } from "./modes.js";
 
-/** All modes: about eight minutes on two idle cores. */
+/** All modes: about ten minutes on two idle cores. */
 export const WHOLE_PLAN = {
   modes: MODES,
   flawed: FLAWED_RECEIVERS,

@@ -95,7 +95,7 @@ ${tablesOf(results)}
 
 ## How to run it
 
-\`npm run faults\` runs everything in about eight minutes on two cores. \`-- --seed N\` repeats a run, \`-- --mode lease-redis\` runs one mode, \`-- --short\` takes 20 seconds.
+\`npm run faults\` runs everything in about ten minutes on two cores. \`-- --seed N\` repeats a run, \`-- --mode lease-redis\` runs one mode, \`-- --short\` takes 20 seconds.
 
 ## What a run does
 
