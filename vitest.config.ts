@@ -8,6 +8,8 @@ const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
 /** A state that is waited for comes later on a machine that is busy, and is not missing for that. */
 const patient = { poll: { timeout: 20_000 } };
+/** Milliseconds. The longest tests take 11 s alone, and six times that beside other work on a slow machine. */
+const testTimeout = 180_000;
 
 /** Empty is unset: a receiver without a store warns on these platforms, also where they run the tests. */
 const env = { AWS_LAMBDA_FUNCTION_NAME: "", K_SERVICE: "", KUBERNETES_SERVICE_HOST: "" };
@@ -36,7 +38,7 @@ const unitProject = (backend: "node" | "web") => ({
     name: backend,
     include: [`test/${UNIT_ROOMS}/**/*.test.ts`],
     exclude: backend === "web" ? ON_NO_BACKEND : [],
-    testTimeout: 60_000,
+    testTimeout,
     expect: patient,
     env,
   },
@@ -50,7 +52,7 @@ const nodeProject = (name: string) => ({
     include: [`test/${name}/**/*.test.ts`],
     isolate: !SHARING.has(name),
     exclude: ["test/stores/memory/**", "test/adapters/nestjs/**"],
-    testTimeout: 60_000,
+    testTimeout,
     hookTimeout: 120_000,
     expect: patient,
     env,
@@ -71,7 +73,7 @@ const nestProjects = ["nest-10", "nest-11", "nest-12"]
     test: {
       name,
       include: ["test/adapters/nestjs/**/*.test.ts"],
-      testTimeout: 60_000,
+      testTimeout,
       hookTimeout: 120_000,
       expect: patient,
       env,
