@@ -154,6 +154,55 @@ describe("reconcile", () => {
     expect(draining).toMatchObject({ code: 1, json: { recovered: [{}], passed: false } });
     expect(draining.stderr).toBe("drain of --module failed: RangeError\n");
   });
+
+  test("that fails halfway waits for the handlers it started, so that the next run repeats none", async () => {
+    const { api, client, baseUrl } = await setUp();
+    const { url } = await desk.server((req, res) => {
+      res.writeHead(req.method === "GET" ? 200 : 403).end();
+    });
+    await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
+    for (let sent = 0; sent < 2; sent++) await api.twin.deliver({ alarm: sampleAlarm() });
+    const core = new URL("../../dist/index.js", import.meta.url).href;
+    // Two runs, each with a process of its own in real life, share the store.
+    writeFileSync(
+      file("store.mjs"),
+      `import { memoryStore } from ${JSON.stringify(core)};
+       export const store = memoryStore();
+       export const handled = [];`,
+    );
+    const moduleOf = (isCompleted: string) =>
+      `import { createWebhookReceiver } from ${JSON.stringify(core)};
+       import { store, handled } from "./store.mjs";
+       // The first handler goes past its limit, and ends only once the receiver drains.
+       let release;
+       const draining = new Promise((resolve) => (release = resolve));
+       const own = createWebhookReceiver({
+         ...{ secret: "any-secret-will-do-here", logger: false, store, handlerTimeoutMs: 1 },
+         handlers: {
+           async new_alarm(_alarm, { id }) {
+             if (handled.length === 0) await draining;
+             handled.push(id);
+           },
+         },
+       });
+       let asked = 0;
+       export const receiver = { ...own, drain: () => (release(), own.drain()) };
+       export const isCompleted = () => { ${isCompleted} };`;
+    const login = ["--base-url", baseUrl, "--login-file", file("login.json")];
+    const run = (name: string) => {
+      const options = [...argv, "--module", file(name), "--recover", ...login];
+      return runCommand(["webhooks", "reconcile", url, ...options]);
+    };
+    writeFileSync(file("failing.mjs"), moduleOf('if (++asked > 1) throw new Error("no");'));
+    const failing = await run("failing.mjs");
+    expect([failing.code, failing.stderr.includes("isCompleted of")]).toEqual([2, true]);
+    const { handled } = (await import(file("store.mjs"))) as { handled: readonly string[] };
+    expect(handled).toHaveLength(1);
+    writeFileSync(file("next.mjs"), moduleOf(""));
+    const next = await run("next.mjs");
+    expect(next.stdout).toContain("1 handled before");
+    expect(new Set(handled).size).toBe(handled.length);
+  });
 });
 
 describe("the login", () => {

@@ -82,13 +82,18 @@ export const reconcile = createCommand({
     }
     const known = completed === undefined ? undefined : await idsIn(io, completed);
     const client = await connectToGateway(io, values);
-    const report = await reconcileDeliveries(client, {
-      ...{ url: url.href, since, readAttempt, signal: io.signal },
-      isCompleted: async (id) => known?.has(id) === true || (await isCompletedBy(user, id)),
-      recover: recover ? receiver?.recover.bind(receiver) : undefined,
-    });
-    // What a handler started may not be over yet.
-    const isDrained = !recover || (await drain(io, receiver));
+    let report: ReconcileReport;
+    let isDrained = true;
+    try {
+      report = await reconcileDeliveries(client, {
+        ...{ url: url.href, since, readAttempt, signal: io.signal },
+        isCompleted: async (id) => known?.has(id) === true || (await isCompletedBy(user, id)),
+        recover: recover ? receiver?.recover.bind(receiver) : undefined,
+      });
+    } finally {
+      // What a handler started may not be over yet. Cut off, it would run again in the next run, also after an error.
+      if (recover) isDrained = await drain(io, receiver);
+    }
     warnOfErrors(io, report);
     const passed = hasPassed(report) && isDrained;
     if (json) writeJson(io.out, { ...shown(report), passed });
