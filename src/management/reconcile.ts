@@ -25,7 +25,8 @@ export interface ReconcileOptions {
   /**
    * Handles the deliveries whose body is stored: `receiver.recover`. Default none, nothing is handled. A delivery that the
    * gateway may still send is left to it. The receiver needs the durable store that it has in production, and `since` must
-   * be within its `retentionMs`: what the store does not know as handled is handled again.
+   * be no further back than its `retentionMs` less 36 hours: what the store does not know as handled is handled again. It
+   * may have been handled at the first attempt, up to 36 hours before the last.
    */
   readonly recover?: WebhookReceiver["recover"] | undefined;
   /** Unix time in milliseconds. Default `Date.now`. */

@@ -49,7 +49,10 @@ export const reconcile = createCommand({
       help: "Ids that were handled, one a line: a query of your store. - for standard input.",
     },
     module: { kind: "text", value: "<file>", help: "A JavaScript module with your receiver." },
-    recover: { kind: "flag", help: "Handles the lost deliveries. Needs --module." },
+    recover: {
+      kind: "flag",
+      help: "Handles the lost deliveries. Needs --module, and a --since no further back than retentionMs of the receiver less 36 hours.",
+    },
     prometheus: {
       kind: "flag",
       help: "Writes metrics for a textfile collector, and nothing else to standard output.",

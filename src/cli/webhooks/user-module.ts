@@ -29,13 +29,21 @@ export function isReceiver(given: unknown): boolean {
   return typeof recover === "function" && typeof drain === "function";
 }
 
-/** Throws `UsageError` if the receiver's store has forgotten older ids: it would handle their deliveries again. */
+const HOUR_MS = 3_600_000;
+/** The longest time from the first attempt to the last: 9 gaps of at most 4 hours (GATEWAY.md, "Limits"). */
+const LONGEST_RETRIES_MS = 36 * HOUR_MS;
+
+/**
+ * Throws `UsageError` if the receiver's store may have forgotten ids: it would handle their deliveries again. `since` is
+ * about the last attempt, and the store forgets counted from the completion, which may be at the first one.
+ */
 export function checkRetention(receiver: WebhookReceiver | undefined, since: Date): void {
   const { retentionMs = Infinity } = receiver === undefined ? {} : adapterHooksOf(receiver);
-  if (Date.now() - since.getTime() <= retentionMs) return;
-  const hours = Math.floor(retentionMs / 3_600_000);
+  const rememberedMs = retentionMs - LONGEST_RETRIES_MS;
+  if (Date.now() - since.getTime() <= rememberedMs) return;
+  const hours = Math.floor(rememberedMs / HOUR_MS);
   throw new UsageError(
-    `--since is further back than retentionMs of the receiver, ${hours} hours: what its store has forgotten would be handled again`,
+    `--since is further back than ${hours} hours, which is retentionMs of the receiver without the 36 hours that the gateway may retry: what its store has forgotten would be handled again`,
   );
 }
 
