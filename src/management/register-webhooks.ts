@@ -30,7 +30,10 @@ export type RegisterResult =
       readonly result: "registered";
       /** The webhooks that were created. */
       readonly created: readonly Webhook[];
-      /** Webhooks of these types that the URL had before. They are left as they are; their secret is not known. */
+      /**
+       * Webhooks of these types that the URL had before, or had when the gateway refused a second one. They are left as they
+       * are; their secret is not known.
+       */
       readonly existing: readonly Webhook[];
       /** What is wrong with the webhooks of these types now, as `checkWebhooks` finds it. */
       readonly findings: readonly WebhookFinding[];
@@ -44,11 +47,14 @@ export type RegisterResult =
 const IN_DOUBT: readonly ManagementErrorCode[] = [
   ...(["network", "timeout", "server_error", "unexpected_answer"] as const),
 ];
+/** The refusals of a URL that has a webhook of the type. The gateway does not document which of them it is. */
+const TAKEN: readonly ManagementErrorCode[] = ["conflict", "validation_failed"];
 
 /**
  * Registers a receiver: checks that its URL answers a GET and that every replica accepts the secret, then creates one
  * webhook per type, active, with history on and TLS verified. It can be repeated: a type that the URL already has is
- * not created again. After a creation without a clear answer it looks at the list, and never creates a second time.
+ * not created again. After a creation without a clear answer it looks at the list, and never creates a second time. A
+ * webhook that the list shows after a creation that was refused is `existing`: someone else may have made it.
  *
  * Rejects with a `ManagementError`, and with a `ConfigurationError` for an invalid option.
  */
@@ -65,38 +71,44 @@ export async function registerWebhooks(
     return { result: "unreachable", status };
   // Before the proof, which may wait for a deploy: a wrong address or an old token shows at once.
   const known = await client.webhooks.list({ signal });
-  const existing = known.filter(
+  const before = known.filter(
     (webhook) =>
       isWebhookType(webhook.type) && types.includes(webhook.type) && isSameUrl(webhook.url, url),
   );
-  const missing = types.filter((type) => existing.every((webhook) => webhook.type !== type));
+  const missing = types.filter((type) => before.every((webhook) => webhook.type !== type));
   if (missing.length > 0) {
     const proof = await proveSecret(url, [secret], own);
     if (proof.result !== "accepted") return { result: "secret_not_accepted", proof };
   }
   const created: Webhook[] = [];
+  const existing = [...before];
   for (const type of missing) {
-    created.push(await createOnce(client, { title: title(type), url, type, secret }, signal));
+    const made = await createOnce(client, { title: title(type), url, type, secret }, signal);
+    (made.isOwn ? created : existing).push(made.webhook);
   }
   const listed = await client.webhooks.list({ signal });
   const findings = types.flatMap((type) => findingsOfType(type, url, listed));
   return { result: "registered", created, existing, findings };
 }
 
-/** Creates a webhook that the URL does not have. */
+/** Creates a webhook that the URL does not have. `isOwn` is false if it may be of someone else, with another secret. */
 async function createOnce(
   client: ManagementClient,
   webhook: NewWebhook,
   signal: AbortSignal | undefined,
-): Promise<Webhook> {
+): Promise<{ readonly webhook: Webhook; readonly isOwn: boolean }> {
   try {
-    return await client.webhooks.create(webhook, { signal });
+    return { webhook: await client.webhooks.create(webhook, { signal }), isOwn: true };
   } catch (error) {
-    if (!(error instanceof ManagementError && IN_DOUBT.includes(error.code))) throw error;
+    if (!(error instanceof ManagementError)) throw error;
+    // A creation that was done may be answered 503 by a proxy: the client repeats it, and the gateway refuses the second.
+    // So the webhook is our own, or was made by someone else since we looked. Nothing tells which.
+    const isTaken = TAKEN.includes(error.code);
+    if (!isTaken && !IN_DOUBT.includes(error.code)) throw error;
     const { type, url } = webhook;
     const listed = await client.webhooks.list({ signal });
     const found = listed.find((one) => one.type === type && isSameUrl(one.url, url));
     if (found === undefined) throw error;
-    return found;
+    return { webhook: found, isOwn: !isTaken };
   }
 }

@@ -145,8 +145,11 @@ describe("register", () => {
     expect(await client.webhooks.list()).toEqual([]);
   });
 
-  /** A gateway over `fetch` whose answer to a POST is replaced, after the webhook is created or instead. */
-  async function answeringPost(answer: () => Response | Error, creates: boolean) {
+  /**
+   * A gateway over `fetch` whose answer to a POST is replaced, after the webhook is created or instead. An undefined
+   * answer leaves that of the gateway.
+   */
+  async function answeringPost(answer: () => Response | Error | undefined, creates: boolean) {
     const { api } = await desk.gateway();
     const posts: string[] = [];
     const token = async () =>
@@ -154,9 +157,9 @@ describe("register", () => {
     const fetch = async (to: string, init: RequestInit): Promise<Response> => {
       if (init.method !== "POST" || to.endsWith("/login")) return api.fetch(to, init);
       posts.push((JSON.parse(init.body as string) as NewWebhook).type);
-      if (creates) await api.fetch(to, init);
-      const given = answer();
-      if (given instanceof Error) throw given;
+      const made = creates ? await api.fetch(to, init) : undefined;
+      const given = answer() ?? made;
+      if (given === undefined || given instanceof Error) throw given ?? new Error("no answer");
       return given;
     };
     const client = createManagementClient({ baseUrl: "http://desk.example", token, fetch });
@@ -182,6 +185,38 @@ describe("register", () => {
       expect(await client.webhooks.list()).toHaveLength(2);
     },
   );
+
+  const conflict = () => Response.json({ error: { code: "CONFLICT" } }, { status: 409 });
+
+  test.each([
+    ["409", conflict],
+    ["422", () => undefined],
+  ])("does not claim the secret of a webhook that a %s is about", async (_status, refusal) => {
+    // As a proxy that loses the first answer. The client repeats the creation, and the gateway refuses the second one.
+    let posts = 0;
+    const lost = () => new Response(null, { status: 503, headers: { "retry-after": "0" } });
+    const repeated = await answeringPost(() => {
+      posts += 1;
+      if (posts === 1) return lost();
+      return posts === 2 ? refusal() : undefined;
+    }, true);
+    const { url } = await desk.receiver({ secret });
+    expect(await registerWebhooks(repeated.client, { url, secret, ...quick })).toMatchObject({
+      ...{ result: "registered", existing: [{ type: "new_alarm" }] },
+      created: [{ type: "delete_my_data_event" }],
+    });
+    expect(repeated.posts).toEqual(["new_alarm", "new_alarm", "delete_my_data_event"]);
+    expect(await repeated.client.webhooks.list()).toHaveLength(2);
+  });
+
+  test("rejects with the conflict about a webhook that the list does not show", async () => {
+    const { client, posts } = await answeringPost(conflict, false);
+    const { url } = await desk.receiver({ secret });
+    await expect(registerWebhooks(client, { url, secret, ...quick })).rejects.toMatchObject({
+      ...{ name: "ManagementError", code: "conflict" },
+    });
+    expect(posts).toEqual(["new_alarm"]);
+  });
 
   test("rejects with the error of a creation that the list does not show, and tries it once", async () => {
     const { client, posts } = await answeringPost(() => new Response(null, { status: 201 }), false);
