@@ -23,7 +23,10 @@ export interface ProofOptions extends ProbeOptions {
   readonly inARow?: number | undefined;
   /** How many instances there are. Needs `instanceHeader`; each must be seen with each secret. Default unknown. */
   readonly instances?: number | undefined;
-  /** The pause before a row starts again. Milliseconds, from 0 to 3 600 000, default 1 000. */
+  /**
+   * The pause before a row starts again, and after each `inARow` probes while instances are missing. Milliseconds, from 0
+   * to 3 600 000, default 1 000.
+   */
   readonly intervalMs?: number | undefined;
   /** How long to start again. Milliseconds, from 0 to 2 147 483 647, default 600 000. */
   readonly waitMs?: number | undefined;
@@ -126,7 +129,12 @@ export async function proveSecret(
   const run = async ({ at, type, secret, ...wanted }: Series): Promise<boolean> => {
     const found = new Set<string>();
     for (let count = 0; count < wanted.probes || found.size < wanted.instances; count++) {
-      if (count >= wanted.probes && isOver()) return false;
+      if (count >= wanted.probes) {
+        if (isOver()) return false;
+        // An instance is missing. It may be for the whole of `waitMs`, so the probes come no faster than rows do.
+        if (count % wanted.probes === 0) await pause(intervalMs, signal);
+        if (isAborted()) return false;
+      }
       const answer = await probeReceiver(at, { secret, type }, options);
       probes += 1;
       if (isAborted()) return false;

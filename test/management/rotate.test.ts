@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { pause } from "../../src/common/timers.js";
 import {
   createWebhookSecret,
@@ -47,6 +47,35 @@ describe("a proof", () => {
     expect(proof.inARow).toBeGreaterThanOrEqual(REPLICAS);
     const fifth = { ...quick, ...instances, instances: 5, waitMs: 50 };
     expect((await proveSecret(url, [current], fifth)).result).toBe("not_accepted");
+  });
+
+  test("pauses after each row while an instance is missing", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    try {
+      const abort = new AbortController();
+      let probes = 0;
+      const answer = () => {
+        probes += 1;
+        if (probes > 100) abort.abort();
+        const headers = { "x-instance": "replica-0" };
+        return Promise.resolve(
+          Response.json({ error: { code: "STALE" } }, { status: 409, headers }),
+        );
+      };
+      const proving = proveSecret("https://partner.example/webhooks", ["the-secret-of-a-test"], {
+        ...{ ...quick, inARow: 3, instanceHeader: "x-instance", instances: 2 },
+        ...{ intervalMs: 1_000, waitMs: 1_500, fetch: answer, signal: abort.signal },
+      });
+      await vi.advanceTimersByTimeAsync(999);
+      expect(probes).toBe(3);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(probes).toBe(6);
+      await vi.advanceTimersByTimeAsync(1_000);
+      // The last row ends at its first probe, as the time is over.
+      expect(await proving).toMatchObject({ result: "not_accepted", probes: 7 });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("fails while one of four replicas lacks the secret, and names it", async () => {
