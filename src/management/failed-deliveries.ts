@@ -30,7 +30,11 @@ const MAX_CLOCK_ERROR_MS = 86_400_000;
 /** The gateway has webhooks since 2026 (GATEWAY.md, "Versioning", rule 7). */
 const EARLIEST_MS = Date.UTC(2020, 0);
 
-/** The deliveries of a webhook whose last attempt, not before `since`, was no 2xx; and how many records say nothing. */
+/**
+ * The deliveries of a webhook whose last attempt, not before `since`, was no 2xx; how many attempts there are, and how many
+ * records say nothing. An attempt that is stored while pages are read moves others to the next page: the same record twice
+ * is one attempt.
+ */
 export function failedDeliveries(
   { id: webhookId, type }: Webhook,
   records: readonly unknown[],
@@ -39,8 +43,13 @@ export function failedDeliveries(
     readAttempt,
     nowMs,
   }: { readonly since: Date; readonly readAttempt: AttemptReader; readonly nowMs: number },
-): { readonly failed: readonly FailedDelivery[]; readonly unreadable: number } {
+): {
+  readonly failed: readonly FailedDelivery[];
+  readonly attempts: number;
+  readonly unreadable: number;
+} {
   const byDelivery = new Map<string, DeliveryAttempt[]>();
+  const known = new Set<string>();
   let unreadable = 0;
   for (const record of records) {
     const attempt = readOne(record, readAttempt);
@@ -48,6 +57,9 @@ export function failedDeliveries(
       unreadable += 1;
       continue;
     }
+    const key = keyOf(record, attempt);
+    if (known.has(key)) continue;
+    known.add(key);
     const others = byDelivery.get(attempt.deliveryId);
     if (others === undefined) byDelivery.set(attempt.deliveryId, [attempt]);
     else others.push(attempt);
@@ -67,7 +79,19 @@ export function failedDeliveries(
       },
     ];
   });
-  return { failed, unreadable };
+  return { failed, attempts: known.size + unreadable, unreadable };
+}
+
+/**
+ * The same for the same stored attempt. The id alone does not do: the field may hold the id of the delivery, and an
+ * attempt that was answered 2xx must not be taken for a repeat. Without an id, the gaps of 10 seconds and more keep
+ * attempts apart.
+ */
+function keyOf(record: unknown, { deliveryId, at, status, attemptId }: DeliveryAttempt): string {
+  const { id } = Object(record) as { readonly id?: unknown };
+  const isId = typeof id === "string" || typeof id === "number";
+  const stored = attemptId ?? (isId ? String(id) : null);
+  return JSON.stringify([deliveryId, stored, at.getTime(), status ?? null]);
 }
 
 /**

@@ -53,7 +53,7 @@ export interface ReconcileReport {
   readonly recovered: readonly MissingDelivery[];
   /** Failed deliveries that the store knew as handled. */
   readonly completed: number;
-  /** Number of attempts that were read. */
+  /** Number of attempts that were read, each once although two pages of the list may have it. */
   readonly attempts: number;
   /** Attempts that `readAttempt` could not read: their deliveries are unknown. */
   readonly unreadable: number;
@@ -115,7 +115,7 @@ export async function reconcileDeliveries(
     if (withoutHistory.includes(webhook)) continue;
     const records = await client.attempts.list(webhook.id, { signal });
     const found = failedDeliveries(webhook, records, { since, readAttempt, nowMs: now() });
-    attempts += records.length;
+    attempts += found.attempts;
     unreadable += found.unreadable;
     for (const { attemptId, body: listedBody, ...delivery } of found.failed) {
       if (signal?.aborted === true) throw new ManagementError("aborted", "reconcile was aborted");

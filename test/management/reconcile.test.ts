@@ -83,14 +83,49 @@ function attempt(delivery_id: string, status: unknown, created_at = "2026-10-09 
   return { delivery_id, status, created_at, body: "{}" };
 }
 
+/** A minute of 11 o'clock. */
+const minute = (at: number) => `2026-10-09 11:${String(at).padStart(2, "0")}:00`;
+
 describe("reconcile", () => {
+  test.each([
+    ["its id", (id: number) => ({ id })],
+    ["the id that readAttempt finds", (id: number) => ({ request: { id } })],
+    ["its time and status", () => ({})],
+  ])("counts an attempt that two pages have once, by %s", async (_what, named) => {
+    const stored = Array.from({ length: 8 }, (_, at) => ({
+      ...attempt("retrying", 503, minute(at)),
+      ...named(at),
+    }));
+    // Two attempts were stored between the two calls, so the first page's last two moved to the second.
+    const { client } = scriptedClient(
+      [
+        { json: [webhookRecord()] },
+        { json: { data: stored.slice(0, 5), more: true } },
+        { json: { data: stored.slice(3) } },
+      ],
+      { nextPage: (body) => ((body as { more?: boolean }).more === true ? "?page=2" : undefined) },
+    );
+    const report = await reconcileDeliveries(client, {
+      ...{ since, readAttempt: attemptReader({ ...paths, attemptId: "request.id" }) },
+      now: () => Date.parse("2026-10-09T12:00:00Z"),
+      recover: () => expect.unreachable(),
+    });
+    expect(report).toMatchObject({ attempts: 8, missing: [{ attempts: 8, isGivenUp: false }] });
+  });
+
+  test("keeps attempts apart that have an id in common, such as that of the delivery", async () => {
+    const records = [attempt("a", 503), attempt("a", 503, minute(1)), attempt("a", 200, minute(1))];
+    const named = records.map((record) => ({ ...record, id: "a" }));
+    expect(await reconcileRecords(named)).toMatchObject({ attempts: 3, missing: [] });
+  });
+
   test("lists what was never answered 2xx, and tells what may come again", async () => {
     const { missing } = await reconcileRecords([
       ...[attempt("done", 500), attempt("done", "200")],
       ...[attempt("retrying", 503), attempt("silent", null), attempt("final", 422)],
       attempt("unlisted", 413),
       attempt("old", 503, "2026-10-09T06:59:00Z"),
-      ...Array.from({ length: 10 }, () => attempt("exhausted", 503)),
+      ...Array.from({ length: 10 }, (_, at) => attempt("exhausted", 503, minute(at))),
     ]);
     expect(missing.map(({ deliveryId, isGivenUp }) => [deliveryId, isGivenUp])).toEqual([
       ...[
