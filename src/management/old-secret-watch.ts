@@ -14,12 +14,16 @@ const QUIET_MS = 72 * 3_600_000;
 const MAX_PAUSE_MS = 2 * 3_600_000;
 
 /**
- * Compares how often the old secret has matched with an earlier look. Any match, a source that started again and lost
- * its count, a source that cannot be asked, and more than 2 hours since the look before start the quiet time again.
+ * Compares how often the old secret has matched with an earlier look. Any match, a count that has fallen, a source that
+ * cannot be asked, and more than 2 hours since the look before start the quiet time again.
+ *
+ * A source that starts again loses its count, and what it saw since the look before. A count of 0 does not show that.
+ * Give null for a source that you know to have started again: by its start time, or by another count of it that fell, such
+ * as that of the matches of the first secret.
  *
  * @param before The state of the look before; undefined for the first one.
  * @param matches One count for each source, in the same order each time: for each replica, how many deliveries the
- *   secrets after the first have matched since it started. Null for a source that cannot be asked.
+ *   secrets after the first have matched since it started. Null for a source that cannot be asked, or has started again since the look before.
  * @param nowMs Unix time in milliseconds.
  */
 export function watchOldSecret(

@@ -136,6 +136,26 @@ describe("the watch", () => {
     expect(json).toMatchObject({ result: "old_secret_in_use", watch: { isNewSeen: false } });
   });
 
+  test("starts again when the count of the new secret falls: a restart lost both counts", async () => {
+    const { rotate } = await setUp();
+    let count = 3;
+    const { url } = await desk.server((_req, res) => {
+      const name = "gateway_webhook_secret_matches_total";
+      res.end(`${name}{secret_index="0"} ${String(count)}\n${name}{secret_index="1"} 0\n`);
+    });
+    const look = async () => {
+      const { stdout } = await rotate("--metrics", url, "--once", "--json");
+      return (JSON.parse(stdout) as { watch: { quietSinceMs: number; lookedAtMs: number } }).watch;
+    };
+    const first = await look();
+    count = 4;
+    expect((await look()).quietSinceMs).toBe(first.quietSinceMs);
+    count = 1;
+    const restarted = await look();
+    expect(restarted.quietSinceMs).toBe(restarted.lookedAtMs);
+    expect((await look()).quietSinceMs).toBe(restarted.quietSinceMs);
+  });
+
   test("does not compare the counts of other replicas", async () => {
     const { rotate } = await setUp();
     const metricsOf = async (count: number) => {
