@@ -29,7 +29,8 @@ export class LostAnswerError extends Error {
 /**
  * The handler caught the error of a failed statement and went on, so COMMIT could only roll back. The
  * delivery is answered 503. Let the error pass. PostgreSQL: or run such a statement in a savepoint. MySQL:
- * this is so after a deadlock, which rolls the whole transaction back.
+ * this is so after a deadlock, which rolls the whole transaction back, and after a statement whose promise
+ * the handler did not use: await every statement.
  */
 export class TransactionAbortedError extends Error {
   override readonly name = "TransactionAbortedError";

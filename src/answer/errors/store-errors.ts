@@ -42,7 +42,7 @@ export const STORE_ERRORS: ErrorTable = {
   ),
   TransactionAbortedError: oneCode(
     SQL,
-    "`store_unavailable`: the handler went on after a failed statement (MySQL: a deadlock), so nothing was committed",
+    "`store_unavailable`: the handler went on after a failed statement (MySQL: a deadlock, or a statement without `await`), so nothing was committed",
     "transaction_aborted",
     {
       meaning: "The transaction could only be rolled back, because a statement in it had failed.",
@@ -50,6 +50,7 @@ export const STORE_ERRORS: ErrorTable = {
         "the handler caught the error of a statement and went on: let the error pass",
         "PostgreSQL: a statement that may fail, such as an INSERT of a known row: use ON CONFLICT or a savepoint",
         "MySQL: a deadlock, which rolls the whole transaction back: let the error pass",
+        "MySQL: a statement without await, whose error the handler could not see: await every statement",
       ],
     },
   ),

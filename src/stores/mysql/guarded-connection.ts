@@ -9,6 +9,8 @@ export interface GuardedConnection<Client> {
   readonly close: () => void;
   /** The error of a statement of `tx` after which the server may have rolled the whole transaction back. */
   readonly conflict: () => unknown;
+  /** The error of a statement of `tx` whose promise no one has used, so that the handler cannot know it. */
+  readonly unseenError: () => unknown;
 }
 
 // Only the head of the first statement is read. A transaction that ends in a later statement of the same
@@ -50,8 +52,7 @@ type Kind = "promises" | "callbacks" | "statement";
 /**
  * `client` for a handler. It behaves like `client`, but refuses statements and methods that would end the
  * transaction or outlive it, and refuses everything once it is closed. The same is true of its prepared
- * statements and of `tx.connection`, the connection with callbacks. Its statements reject with `broken`,
- * which must not be left unhandled.
+ * statements and of `tx.connection`, the connection with callbacks. Its statements reject with `broken`.
  */
 export function guardConnection<Client extends object>(
   client: Client,
@@ -59,6 +60,7 @@ export function guardConnection<Client extends object>(
 ): GuardedConnection<Client> {
   let isClosed = false;
   let conflict: unknown;
+  const failures: { readonly statement: StatementPromise; readonly error: unknown }[] = [];
 
   const objectionTo = (
     kind: Kind,
@@ -81,9 +83,12 @@ export function guardConnection<Client extends object>(
   const answerOf = (kind: Kind, answer: unknown, property: PropertyKey): unknown => {
     if (kind === "callbacks" || !STATEMENTS.has(property)) return answer;
     // A pool may have a promise library of its own.
-    const settled = Promise.race([answer, broken]);
-    settled.catch((error: unknown) => {
+    const settled = new StatementPromise((resolve) => {
+      resolve(Promise.race([answer, broken]));
+    });
+    settled.watch((error) => {
       if (isConflict(error)) conflict = error;
+      failures.push({ statement: settled, error });
     });
     if (property !== "prepare") return settled;
     return settled.then((statement: unknown) => guard(statement as object, "statement"));
@@ -118,7 +123,33 @@ export function guardConnection<Client extends object>(
       isClosed = true;
     },
     conflict: () => conflict,
+    unseenError: () => failures.find(({ statement }) => !statement.isUsed)?.error,
   };
+}
+
+/**
+ * The promise of a statement. It knows whether it was used, be it by `await`. A promise that `then` makes of
+ * it is a plain one, so that Node reports its rejection if no one handles it.
+ */
+class StatementPromise extends Promise<unknown> {
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise;
+  }
+
+  isUsed = false;
+
+  /** Calls `onFailure` if it rejects. Does not count as a use. */
+  watch(onFailure: (error: unknown) => void): void {
+    void super.then(undefined, onFailure);
+  }
+
+  override then<A = unknown, B = never>(
+    onFulfilled?: ((value: unknown) => A | PromiseLike<A>) | null,
+    onRejected?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.isUsed = true;
+    return super.then(onFulfilled, onRejected);
+  }
 }
 
 /** The text of the first argument of a statement: a string, or an object with options. */

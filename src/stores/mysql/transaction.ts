@@ -27,6 +27,7 @@ export class Transaction<Client extends MysqlConnection> {
   readonly #wasAutocommit: boolean;
   #isOpen = false;
   #conflict: () => unknown = () => undefined;
+  #unseenError: () => unknown = () => undefined;
 
   private constructor(
     connection: Connection<Client>,
@@ -86,8 +87,9 @@ export class Transaction<Client extends MysqlConnection> {
   /** Runs the handler's work in it. If the connection breaks, rejects before the work has ended. */
   async run(work: (tx: Client) => Promise<void>): Promise<void> {
     const { client, broken } = this.#connection;
-    const { tx, close, conflict } = guardConnection(client, broken);
+    const { tx, close, conflict, unseenError } = guardConnection(client, broken);
     this.#conflict = conflict;
+    this.#unseenError = unseenError;
     try {
       await Promise.race([work(tx), broken]);
     } finally {
@@ -105,12 +107,15 @@ export class Transaction<Client extends MysqlConnection> {
       this.#send(sql, clientTimeoutMs(ms), "COMMIT");
     try {
       await send(`RELEASE SAVEPOINT ${SAVEPOINT}`);
+      // Statements that the handler did not await have been answered before this one.
+      const unseen = this.#unseenError();
+      if (unseen !== undefined) throw new TransactionAbortedError(unseen);
       const { affectedRows } = await send(limited(statement, ms));
       if (affectedRows === 0) throw misuse();
       await send(`COMMIT ${ENDING}`);
     } catch (error) {
       const isEnded = errnoOf(error) === ERRNO.noSuchSavepoint;
-      if (isEnded) await this.rollBack();
+      if (isEnded || error instanceof TransactionAbortedError) await this.rollBack();
       else await this.abandon(error);
       throw isEnded ? this.#endedBy(error) : error;
     }
