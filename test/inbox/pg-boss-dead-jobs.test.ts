@@ -1,7 +1,8 @@
 // The engine may give up a job although no handler failed. No worker sees that, and one must report it.
 import type PgBoss from "pg-boss";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { DeadJobError, type JobReport } from "../../src/inbox/index.js";
+import { DeadJobError, type InboxJob, type JobReport } from "../../src/inbox/index.js";
+import { deadDeliveries, pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
 import { deferred } from "../support/deferred.js";
 import { describePgBoss } from "../support/inbox/inbox-engines.js";
 import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
@@ -149,5 +150,45 @@ describePgBoss("pg-boss", () => {
     expect(await sql(settings)).toEqual([
       { retry_limit: 0, dead_letter: "long-dead-dead", expiry: 5 },
     ]);
+  });
+
+  it("a queue with another dead letter queue takes no job, so no dead job is out of sight", async () => {
+    const queueName = "renamed";
+    const receiverOf = (deadLetterQueueName?: string) =>
+      inboxReceiver(pgBossEnqueue({ boss, queueName, deadLetterQueueName, retryLimit: 0 }));
+    const send = async (deadLetterQueueName?: string) =>
+      receiverOf(deadLetterQueueName).receive(await alarmDelivery(1));
+    expect(await send("graveyard")).toMatchObject({ status: 200 });
+    expect(await send()).toMatchObject({ status: 500 });
+    const other = pgBossEnqueue({ boss, queueName, deadLetterQueueName: "other" });
+    const refused = other({ id: UUID } as InboxJob, {} as never);
+    await expect(refused).rejects.toThrow(
+      "the queue renamed keeps its dead jobs in graveyard, not in other",
+    );
+    expect(await send("graveyard")).toMatchObject({ status: 200 });
+    expect(await sql("SELECT 1 FROM pgboss.job WHERE name = $1", queueName)).toHaveLength(2);
+
+    const reports: JobReport[] = [];
+    const stop = pgBossConsume({
+      boss,
+      queueName,
+      handlers: { new_alarm: () => Promise.reject(new Error("away")) },
+      onJob: (report) => reports.push(report),
+      logger: false,
+    });
+    await settlesAt(() => reports.map(({ outcome }) => outcome), ["dead", "dead"]);
+    await stop();
+    expect(await deadDeliveries({ boss, queueName }).list()).toHaveLength(2);
+  });
+
+  it("a queue that was made without a dead letter queue takes jobs with the default name only", async () => {
+    const queueName = "plain";
+    await boss.createQueue(queueName);
+    const send = async (deadLetterQueueName?: string) => {
+      const enqueue = pgBossEnqueue({ boss, queueName, deadLetterQueueName });
+      return inboxReceiver(enqueue).receive(await alarmDelivery(1));
+    };
+    expect(await send("graveyard")).toMatchObject({ status: 500 });
+    expect(await send()).toMatchObject({ status: 200 });
   });
 });

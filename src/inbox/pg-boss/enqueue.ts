@@ -14,7 +14,7 @@ import {
 } from "../queue-options.js";
 import type { PgBossProducer } from "./client.js";
 import { addJob, type JobSettings } from "./new-job.js";
-import { oldestWaitOf, runSql, schemaOption } from "./sql.js";
+import { deadLetterQueueOf, oldestWaitOf, runSql, schemaOption } from "./sql.js";
 
 /** Options of `pgBossEnqueue`. */
 export interface PgBossEnqueueOptions extends RetryOptions {
@@ -24,7 +24,8 @@ export interface PgBossEnqueueOptions extends RetryOptions {
   queueName?: string | undefined;
   /**
    * The name of the queue for jobs that have failed for good. Default `<queueName>-dead`. The queue is
-   * created if it does not exist.
+   * created if it does not exist. A queue keeps the name with which it was created: with another one,
+   * `enqueue` rejects, because dead jobs would not be found.
    */
   deadLetterQueueName?: string | undefined;
   /**
@@ -106,6 +107,13 @@ export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
     await boss.createQueue(deadLetter, { name: deadLetter });
     // Our jobs have these settings themselves. The queue needs them for jobs that others put into it.
     await boss.createQueue(queueName, { name: queueName, ...settings });
+    // pg-boss leaves an existing queue as it is. Dead jobs are looked for in the queue that it has stored.
+    const [row] = await runSql(boss, `SELECT ${deadLetterQueueOf(schema)} AS stored`, [queueName]);
+    const stored = row?.["stored"];
+    if (typeof stored !== "string" || stored === deadLetter) return;
+    throw new QueueError(
+      `the queue ${queueName} keeps its dead jobs in ${stored}, not in ${deadLetter}: give pgBossEnqueue the deadLetterQueueName ${stored}`,
+    );
   };
 
   const createQueuesInTime = async (): Promise<void> => {
