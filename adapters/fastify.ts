@@ -2,7 +2,7 @@ import type { BodyOptions } from "./http/body-limits.js";
 import type { NodeRequest, NodeResponse } from "./http/node-connection.js";
 import { nodeListener } from "./http/node-listener.js";
 import { ConfigurationError } from "../src/common/errors.js";
-import { missingMethod } from "../src/common/option-checks.js";
+import { missingMethod, unsupportedVersion } from "../src/common/option-checks.js";
 import type { WebhookReceiver } from "../src/receiver.js";
 
 /** Options of the Fastify adapter. */
@@ -44,7 +44,8 @@ const ADVICE =
  * `onRequest` hooks of the scopes around it run first, and what they answer, the gateway gets.
  *
  * @throws ConfigurationError if `receiver` is not a receiver, for a missing `path`, for an unknown option
- * and for a value out of bounds.
+ * and for a value out of bounds. The plugin rejects with one (`unsupported_version`) on a Fastify that lacks
+ * what it calls.
  * @example
  * ```ts
  * app.register(fastifyHandler(receiver, { path: "/webhooks/gateway" }));
@@ -72,6 +73,10 @@ export function fastifyHandler(
   // eslint-disable-next-line @typescript-eslint/require-await
   return async function identityGatewayWebhooks(scope) {
     if (missingMethod(scope, ["all"]) !== undefined) {
+      const { version } = Object(scope) as { readonly version?: unknown };
+      if (typeof version === "string") {
+        throw unsupportedVersion("the app", `fastify ${version}`, "fastify 4 and later");
+      }
       throw new ConfigurationError(
         "invalid_option",
         "fastifyHandler returns a plugin: app.register(fastifyHandler(receiver, { path }))",

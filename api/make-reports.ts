@@ -1,5 +1,5 @@
-// npm run api:update builds, and writes api/*.api.md: one report of the public API per entry of package.json.
-// npm run api:check reads the last build, and fails with the difference where a report is out of date.
+// npm run api:update writes api/*.api.md: one report of the public API per entry of package.json. npm run api:check
+// fails with the difference where a report is out of date. Both build the package first; this file reads the build.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";

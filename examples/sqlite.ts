@@ -4,7 +4,7 @@
 // no `tx`, and other deliveries go on while a handler waits.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import Database from "better-sqlite3"; // or DatabaseSync of node:sqlite
+import Database from "better-sqlite3"; // or libsql, or DatabaseSync of node:sqlite
 import { createWebhookReceiver } from "identity-gateway-webhooks";
 import { nodeHandler } from "identity-gateway-webhooks/node";
 import { sqliteTransactions } from "identity-gateway-webhooks/sqlite";

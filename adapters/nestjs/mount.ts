@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../../src/common/errors.js";
+import { unsupportedVersion } from "../../src/common/option-checks.js";
 import type { NodeRequest, NodeResponse } from "../http/node-connection.js";
 import type { NodeListener } from "../http/node-listener.js";
 
@@ -20,6 +21,8 @@ interface FastifyScope {
   all(path: string, handler: () => unknown): unknown;
 }
 
+const SUPPORTED = "Express 4 and 5, Fastify 4 and 5";
+
 type OnRequest = (
   request: { readonly raw: NodeRequest },
   reply: { readonly raw: NodeResponse; hijack(): unknown },
@@ -33,7 +36,8 @@ interface Hooks {
  * Mounts `listener` on Nest's platform, ahead of everything that has been registered: parsers, middleware,
  * CORS and hooks can neither read a delivery nor answer it.
  *
- * @throws ConfigurationError on a platform other than Express 4 and 5 and Fastify 4 and 5.
+ * @throws ConfigurationError on a platform other than Express and Fastify (`unsupported_platform`), and for a
+ * version of them that has no list of routes or hooks to get ahead of (`unsupported_version`).
  */
 export function mount(adapter: HttpAdapter, path: string, listener: NodeListener): void {
   const platform = adapter.getType();
@@ -42,7 +46,10 @@ export function mount(adapter: HttpAdapter, path: string, listener: NodeListener
   } else if (platform === "fastify") {
     mountOnFastify(adapter.getInstance() as FastifyScope, path, listener);
   } else {
-    throw unsupported(platform || "a platform without a name");
+    throw new ConfigurationError(
+      "unsupported_platform",
+      `WebhookReceiverModule mounts on Express and on Fastify, not on ${platform || "a platform without a name"}`,
+    );
   }
 }
 
@@ -50,7 +57,8 @@ export function mount(adapter: HttpAdapter, path: string, listener: NodeListener
 function mountOnExpress(app: ExpressApp, path: string, listener: NodeListener): void {
   app.all(path, listener);
   const stack = (app._router ?? app.router)?.stack;
-  if (!Array.isArray(stack)) throw unsupported("this version of Express");
+  if (!Array.isArray(stack))
+    throw unsupportedVersion("the app", "an Express without a list of routes", SUPPORTED);
   stack.unshift(stack.pop());
 }
 
@@ -77,13 +85,9 @@ function onRequestHooksOf(scope: object): OnRequest[] {
     ({ description }) => description === "fastify.hooks",
   );
   const { onRequest } = (hooks && (scope as Record<symbol, Partial<Hooks>>)[hooks]) ?? {};
-  if (!Array.isArray(onRequest)) throw unsupported("this version of Fastify");
+  if (!Array.isArray(onRequest)) {
+    const { version = "" } = scope as { readonly version?: string };
+    throw unsupportedVersion("the app", `Fastify ${version}, without a list of hooks`, SUPPORTED);
+  }
   return onRequest;
-}
-
-function unsupported(platform: string): ConfigurationError {
-  return new ConfigurationError(
-    "unsupported_platform",
-    `WebhookReceiverModule mounts on Express 4 and 5 and on Fastify 4 and 5, not on ${platform}`,
-  );
 }

@@ -2,6 +2,7 @@ import { Logger as NestLogger } from "@nestjs/common";
 import type { DiscoveryService, HttpAdapterHost } from "@nestjs/core";
 import { logLine } from "../../src/answer/log-line.js";
 import type { Logger } from "../../src/answer/logger.js";
+import { checkVersion } from "../../src/common/option-checks.js";
 import type { WebhookReceiverOptions } from "../../src/options/options.js";
 import { createWebhookReceiver, type WebhookReceiver } from "../../src/receiver.js";
 import { nodeListener } from "../http/node-listener.js";
@@ -12,6 +13,8 @@ import type { WebhookReceiverModuleOptions } from "./module-options.js";
 const ADVICE =
   "Something read the body ahead of Nest: look for a server or a serverless wrapper around the app, or let" +
   " it keep the bytes in req.rawBody.";
+
+const SUPPORTED = "Nest 10 and later";
 
 /** Makes the receiver when the app starts, mounts it, and drains it when the app stops. */
 export class MountedReceiver {
@@ -35,6 +38,8 @@ export class MountedReceiver {
 
   /** All providers exist now, and no request has come yet. */
   onModuleInit(): void {
+    const found = ["getProviders", "getControllers"];
+    checkVersion("DiscoveryService", this.#discovery, found, "@nestjs/core", SUPPORTED);
     const { path, bodyTimeoutMs, uploadTimeoutMs, logger, ...options } = this.#options;
     const made = createWebhookReceiver({
       ...options,
@@ -46,7 +51,9 @@ export class MountedReceiver {
     const listener = nodeListener("WebhookReceiverModule", receiver, limits, ADVICE);
     // An application context, such as a script or a queue's worker, has no HTTP adapter.
     const adapter = this.#host.httpAdapter as HttpAdapter | null | undefined;
-    if (adapter) mount(adapter, path, listener);
+    if (!adapter) return;
+    checkVersion("the app", adapter, ["getType", "getInstance"], "@nestjs/core", SUPPORTED);
+    mount(adapter, path, listener);
   }
 
   /** The first of Nest's shutdown hooks: the handlers finish while what they use is still open. */

@@ -25,7 +25,7 @@ const CALL = Symbol.for("identity-gateway-webhooks.nestjs.call");
 let calls = 0;
 
 /**
- * Receives the webhooks in a Nest app, 10 or 11, on Express or Fastify. The handlers are methods of
+ * Receives the webhooks in a Nest app, 10 or later, on Express or Fastify. The handlers are methods of
  * providers with `@OnAlarm()`, `@OnOnlineDataEvent()` or `@OnUnrecognized()`.
  *
  * The receiver is mounted ahead of the body parsers and of everything else, so leave `bodyParser` as it
@@ -42,7 +42,8 @@ export class WebhookReceiverModule {
    *
    * @throws ConfigurationError if `path` cannot be mounted and for an unknown option. When the app starts:
    * if another option cannot work, if there is no handler, if two methods handle the same deliveries, if
-   * the provider of a handler is no singleton, and if the platform is neither Express nor Fastify.
+   * the provider of a handler is no singleton, if the platform is neither Express nor Fastify, and if its
+   * version cannot work.
    * @example
    * ```ts
    * @Module({

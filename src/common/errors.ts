@@ -15,7 +15,8 @@ export type ConfigurationErrorCode =
   | "duplicate_handler"
   | "invalid_option"
   | "invalid_store"
-  | "unsupported_platform";
+  | "unsupported_platform"
+  | "unsupported_version";
 
 /**
  * An option or an argument that cannot work. Thrown when a receiver, a store, an adapter or an inbox is

@@ -56,3 +56,35 @@ export function missingMethod(value: unknown, methods: readonly string[]): strin
   const members = Object(value) as Record<string, unknown>;
   return methods.find((method) => typeof members[method] !== "function");
 }
+
+/**
+ * The error for an object of an optional peer that cannot work. `found` says which version it is of, or what it
+ * lacks.
+ */
+export function unsupportedVersion(
+  option: string,
+  found: string,
+  supported: string,
+): ConfigurationError {
+  return new ConfigurationError(
+    "unsupported_version",
+    `${option} is of ${found}, which does not work here. Supported: ${supported}`,
+  );
+}
+
+/**
+ * Throws `unsupported_version` if `value` has some of `methods` but not all: it is what the option takes, of a
+ * version of `peer` that cannot work. A value with none of them is something else, and passes.
+ */
+export function checkVersion(
+  option: string,
+  value: unknown,
+  methods: readonly string[],
+  peer: string,
+  supported: string,
+): void {
+  const missing = missingMethod(value, methods);
+  const hasNone = methods.every((method) => missingMethod(value, [method]) !== undefined);
+  if (missing === undefined || hasNone) return;
+  throw unsupportedVersion(option, `a version of ${peer} without the method ${missing}`, supported);
+}

@@ -109,7 +109,6 @@ export class CompletionBacklog {
       // both.
       this.#entries.get(id)?.finish();
       this.#entries.delete(id);
-      entry.finish();
       return true;
     } catch {
       // Moved to the end: one id that the store refuses must not hold up the others.

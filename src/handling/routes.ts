@@ -51,7 +51,7 @@ export class Routes {
       case "delete_my_data_event":
         return this.#routeOfEvent(decoded.record, claimedType);
       case "unrecognized":
-        return this.#unrecognized(claimedType, decoded.issues, alwaysOf(decoded.body));
+        return this.#unrecognized(claimedType, decoded.issues);
     }
   }
 
@@ -69,29 +69,29 @@ export class Routes {
     if (!this.#takesEvents) return { kind: "unhandled", what: "delete_my_data_event" };
     if (isOnlineDataEventType(event.type)) return { kind: "unhandled", what: event.type };
     // The gateway added this event type later, so the user did not leave it out on purpose: a 200 would
-    // lose it. The record has been converted, but the handler gets the body as it was sent: parse it
-    // again.
-    return this.#unrecognized(claimedType, UNKNOWN_EVENT_TYPE, ({ rawBody }) => readJson(rawBody));
+    // lose it.
+    return this.#unrecognized(claimedType, UNKNOWN_EVENT_TYPE);
   }
 
-  #unrecognized(
-    type: string,
-    issues: readonly DeliveryIssue[],
-    bodyOf: (context: DeliveryContext) => unknown,
-  ): Route {
+  #unrecognized(type: string, issues: readonly DeliveryIssue[]): Route {
     const handler = this.#onUnrecognized;
     if (handler === undefined) return { kind: "unrecognized", advice: adviceFor(issues) };
-    // The record is made for each run: a transactional store may run the handler again, after a first run
-    // that changed its record.
     const run: Handler<undefined> = (_record, context) =>
-      handler({ type, body: bodyOf(context), issues }, context);
+      handler({ type, body: bodyAsSent(context), issues }, context);
     return runRoute(run, undefined);
   }
 }
 
-/** In a function of its own: a closure in `find` would make V8 keep each decoded delivery on the heap. */
-function alwaysOf(body: unknown): () => unknown {
-  return () => body;
+/**
+ * The body as it was sent; undefined if it is not JSON. Parsed again for each run: the record of an event has been
+ * converted, and a run before this one, in a transaction that was rolled back, may have changed its body.
+ */
+function bodyAsSent({ rawBody }: DeliveryContext): unknown {
+  try {
+    return readJson(rawBody);
+  } catch {
+    return undefined;
+  }
 }
 
 function runRoute<Record>(handler: Handler<Record>, record: Record): RunRoute {

@@ -2,6 +2,7 @@ import type { Log } from "../answer/logger.js";
 import type { Ending } from "../answer/trace.js";
 import type { ValueOrPromise } from "../common/promises.js";
 import { startBackgroundTimer, type DeadlineError } from "../common/timers.js";
+import { decode } from "../records/decode.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
 import { StoreCalls } from "../telemetry/store-calls.js";
 import type { Tally } from "../telemetry/tally.js";
@@ -66,9 +67,14 @@ export class TransactionalHandling implements Handling {
     const heartbeat = new Heartbeat(this.#times.leaseMs);
     this.#inProgress.set(id, heartbeat);
     const signal = new LazySignal();
+    let runs = 0;
     let ending = await this.#transact({
       id,
-      run: (tx, takeover) => this.#runHandler(delivery, tx, takeover, signal, onTimeout),
+      run: (tx, takeover) => {
+        runs += 1;
+        const current = runs === 1 ? delivery : decodedAgain(delivery);
+        return this.#runHandler(current, tx, takeover, signal, onTimeout);
+      },
       signal,
       handlerUntil: delivery.trace.deadline?.handlerUntil,
     });
@@ -128,6 +134,15 @@ export class TransactionalHandling implements Handling {
       void result.finally(stopTimers).then(resolve, reject);
     });
   }
+}
+
+/** The delivery with its record as it was sent: a run that was rolled back may have changed the record. */
+function decodedAgain(delivery: Delivery): Delivery {
+  const { headers, rawBody, call } = delivery;
+  const decoded = decode(rawBody, headers.type);
+  // Never a promise here: a record that needs the schemas has loaded them before its first run.
+  if ("then" in decoded || !("record" in decoded)) return delivery;
+  return { ...delivery, call: { handler: call.handler, record: decoded.record } };
 }
 
 /** Tells whether the timers of a run are still called: a runtime may freeze or end its request. */

@@ -1,5 +1,11 @@
 import { ConfigurationError } from "../common/errors.js";
-import { missingMethod, ownOptions, type IntegerRule } from "../common/option-checks.js";
+import {
+  checkVersion,
+  missingMethod,
+  ownOptions,
+  unsupportedVersion,
+  type IntegerRule,
+} from "../common/option-checks.js";
 
 /** The name of the queue if none is given. */
 export const DEFAULT_QUEUE_NAME = "gateway-deliveries";
@@ -53,13 +59,21 @@ export function checkQueueName(option: string, value: unknown): void {
   );
 }
 
-/** Throws `ConfigurationError` unless `boss` is an object with these methods of a `PgBoss`. */
+/** The versions of bullmq that work. */
+export const BULLMQ = "bullmq 5.66 and later";
+
+/** Throws `ConfigurationError` unless `boss` is an object with these methods of a `PgBoss` of pg-boss 10. */
 export function checkBoss(boss: unknown, methods: readonly string[]): void {
+  // pg-boss 10 has getQueueSize in its place. The tables of later majors have other columns.
+  if (missingMethod(boss, ["getQueueStats"]) === undefined) {
+    throw unsupportedVersion("boss", "pg-boss 11 or later", "pg-boss 10");
+  }
   checkClient("boss", "a started PgBoss of pg-boss 10", boss, methods);
 }
 
 /** Throws `ConfigurationError` unless `queue` is an object with these methods of a BullMQ `Queue`. */
 export function checkQueue(queue: unknown, methods: readonly string[]): void {
+  checkVersion("queue", queue, methods, "bullmq", BULLMQ);
   const given = typeof queue === "string" ? " and not a queue's name" : "";
   checkClient("queue", `a Queue object of BullMQ${given}`, queue, methods);
 }

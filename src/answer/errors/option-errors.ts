@@ -121,6 +121,14 @@ export const OPTION_ERRORS: ErrorTable = {
         meaning: "NestJS runs on an HTTP platform that the module does not know.",
         causes: ["use the platform of Express or Fastify, or mount nodeHandler yourself"],
       },
+      unsupported_version: {
+        meaning: "A framework, driver or queue is given in a version that cannot work.",
+        causes: [
+          "the installed version is older or newer than the message says: install a supported one, see docs/platforms.md",
+          "a newer version of this library supports it: update the library",
+          "a wrapper around the object lacks one of its methods: pass it on",
+        ],
+      },
     },
   },
   InvalidValueError: {

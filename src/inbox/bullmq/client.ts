@@ -1,3 +1,6 @@
+import { checkVersion, unsupportedVersion } from "../../common/option-checks.js";
+import { BULLMQ } from "../queue-options.js";
+
 // The parts of BullMQ 5 and 6 that the inbox uses, as structural types: a wrapped queue or worker fits them too.
 
 /** The settings of a job that `add` gets. */
@@ -119,4 +122,17 @@ export async function redisOf(worker: BullmqWorker): Promise<WorkerRedis> {
   const connection = client ?? getBackend?.call(worker).client;
   if (connection === undefined) throw new TypeError("BullMQ's worker has no Redis client");
   return connection;
+}
+
+/**
+ * Throws `ConfigurationError` for the class of a version of bullmq that cannot work. No worker is made for it, since
+ * that would start.
+ */
+export function checkWorkerClass(Worker: object): void {
+  const members = Object(Reflect.get(Worker, "prototype")) as object;
+  // Each worker gets its toKey when it is made.
+  checkVersion("Worker", members, ["on", "close", "disconnect"], "bullmq", BULLMQ);
+  if (!("disconnect" in members) || "client" in members || "getBackend" in members) return;
+  const found = "a version of bullmq without client and getBackend";
+  throw unsupportedVersion("Worker", found, BULLMQ);
 }

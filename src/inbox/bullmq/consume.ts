@@ -9,7 +9,7 @@ import {
   ownQueueOptions,
   RETRY_OPTIONS,
 } from "../queue-options.js";
-import { redisOf, type BullmqWorkerClass } from "./client.js";
+import { checkWorkerClass, redisOf, type BullmqWorkerClass } from "./client.js";
 import { DeadJobWatch } from "./dead-job-watch.js";
 import { backoffDelay } from "./job-options.js";
 import { RunningJobs } from "./running-jobs.js";
@@ -75,7 +75,7 @@ const OPTION_NAMES = [
  * process.once("SIGTERM", () => void stop().then(() => queue.close()));
  * ```
  *
- * @throws ConfigurationError if an option is invalid.
+ * @throws ConfigurationError if an option is invalid, and for a bullmq that cannot work.
  */
 export function bullmqConsume<Options extends object>(
   options: BullmqConsumeOptions<Options>,
@@ -85,6 +85,7 @@ export function bullmqConsume<Options extends object>(
   if (typeof Worker !== "function") {
     throw new ConfigurationError("invalid_option", "Worker must be the class Worker of bullmq");
   }
+  checkWorkerClass(Worker);
   checkQueueName("queueName", queueName);
   if (typeof workerOptions !== "object" || (workerOptions as unknown) === null) {
     const rule = "workerOptions must be an object with the connection of the worker";

@@ -76,7 +76,8 @@ const POLLS_PER_WATCH = 10;
  * process.once("SIGTERM", () => void stop().then(() => boss.stop()));
  * ```
  *
- * @throws ConfigurationError if an option is invalid.
+ * @throws ConfigurationError if an option is invalid, and (`unsupported_version`) for a PgBoss of pg-boss 11
+ * or later.
  */
 export function pgBossConsume(options: PgBossConsumeOptions): () => Promise<void> {
   const own = ownQueueOptions("pgBossConsume", options, OPTION_NAMES);

@@ -45,7 +45,8 @@ export interface PgBossDeadDeliveriesOptions {
  * await dead.replay("all");
  * ```
  *
- * @throws ConfigurationError if an option is invalid.
+ * @throws ConfigurationError if an option is invalid, and (`unsupported_version`) for a PgBoss of pg-boss 11
+ * or later.
  */
 export function deadDeliveries(options: PgBossDeadDeliveriesOptions): DeadDeliveries {
   const own = ownQueueOptions("deadDeliveries", options, ["boss", "queueName", "schema"]);

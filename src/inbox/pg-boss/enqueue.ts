@@ -86,7 +86,8 @@ const PENDING_RETENTION = {
  * });
  * ```
  *
- * @throws ConfigurationError if an option is invalid.
+ * @throws ConfigurationError if an option is invalid, and (`unsupported_version`) for a PgBoss of pg-boss 11
+ * or later.
  */
 export function pgBossEnqueue(options: PgBossEnqueueOptions): Enqueue {
   const own = ownQueueOptions("pgBossEnqueue", options, OPTION_NAMES);

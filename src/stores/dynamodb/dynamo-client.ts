@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../common/errors.js";
-import { missingMethod } from "../../common/option-checks.js";
+import { missingMethod, unsupportedVersion } from "../../common/option-checks.js";
 
 /** A value of an item, in the format of DynamoDB. */
 export type AttributeValue =
@@ -78,6 +78,9 @@ export function checkClient(client: unknown, methods: readonly string[]): void {
   // `DynamoDB` of the AWS SDK 2 has the methods too, but no `send`, and returns no promises.
   const missing = missingMethod(client, ["send", ...methods]);
   if (missing === undefined) return;
+  if (missing === "send" && missingMethod(client, methods) === undefined) {
+    throw unsupportedVersion("client", "aws-sdk 2", "@aws-sdk/client-dynamodb 3 and later");
+  }
   throw new ConfigurationError(
     "invalid_option",
     `client must be a DynamoDB of @aws-sdk/client-dynamodb 3; this one has no method ${missing}. ` +

@@ -50,7 +50,7 @@ const MAX_CLAIM_ATTEMPTS = 20;
  * not answer, after the SDK's own retries; the gateway is then answered 503.
  *
  * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
- * cannot work.
+ * cannot work; (`unsupported_version`) for a client of a version that cannot work.
  * @example
  * ```ts
  * import { DynamoDB } from "@aws-sdk/client-dynamodb";

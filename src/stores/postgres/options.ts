@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../common/errors.js";
-import { missingMethod, ownOptions } from "../../common/option-checks.js";
+import { checkVersion, missingMethod, ownOptions } from "../../common/option-checks.js";
 
 const DEFAULT_TABLE = "gateway_deliveries";
 
@@ -19,6 +19,7 @@ export function poolOptions<Options extends { readonly pool: unknown }>(
   more: readonly string[] = [],
 ): Options {
   const own = ownOptions(maker, options, ["pool", "table", ...more]);
+  checkVersion("pool", own.pool, methods, "pg", "pg 8 and later");
   const missing = missingMethod(own.pool, methods);
   if (missing === undefined) return own;
   throw new ConfigurationError(

@@ -58,7 +58,7 @@ export interface PostgresStore extends DeliveryStore, PostgresMaintenance {}
  * remembered for the retention, counted from its last claim.
  *
  * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
- * cannot work.
+ * cannot work; (`unsupported_version`) for a pool of a version that cannot work.
  * @example
  * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
  * pool.on("error", console.error);

@@ -59,7 +59,7 @@ export interface PostgresTransactions<Tx> extends TransactionalStore<Tx>, Postgr
  * claim waits for the end of a transaction on the same key.
  *
  * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
- * cannot work.
+ * cannot work; (`unsupported_version`) for a pool of a version that cannot work.
  * @example
  * const store = postgresTransactions({ pool });
  * await store.migrate();

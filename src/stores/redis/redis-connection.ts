@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../common/errors.js";
-import { missingMethod } from "../../common/option-checks.js";
+import { missingMethod, unsupportedVersion } from "../../common/option-checks.js";
 import type {
   HttpRedisClient,
   IoredisClient,
@@ -17,6 +17,8 @@ export interface RedisConnection {
   readonly eval: (lua: string, key: string, args: readonly string[]) => Promise<unknown>;
 }
 
+const SUPPORTED = "redis 5 and later, ioredis 5 and later, @upstash/redis 1.34 and later";
+
 /**
  * Recognises the library of `client`. node-redis has `evalSha` and a boolean `isReady`, or the `masters`
  * of a Cluster; ioredis has `evalsha` and a string `status`; a client over HTTP has `evalsha` and nothing
@@ -30,6 +32,9 @@ export function connectionOf(client: RedisClient): RedisConnection {
   ].filter((connection) => connection !== undefined);
   const [connection] = found;
   if (connection !== undefined && found.length === 1) return connection;
+  if ("connection_id" in (Object(client) as object)) {
+    throw unsupportedVersion("client", "redis 3", SUPPORTED);
+  }
   throw new ConfigurationError(
     "invalid_option",
     "client must be a client of node-redis (createClient, createCluster, createSentinel; no pool), " +

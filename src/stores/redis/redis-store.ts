@@ -55,7 +55,8 @@ const MAX_RETENTION_MS = 3_155_760_000_000;
  * refuses a script (no memory, read-only replica, loading), the method rejects with that error. A client
  * over HTTP has no connection; its own errors reject the method.
  *
- * @throws ConfigurationError for an unknown or invalid option.
+ * @throws ConfigurationError for an unknown or invalid option, and (`unsupported_version`) for a client of
+ * redis 3.
  * @example
  * ```ts
  * import { createClient } from "redis";

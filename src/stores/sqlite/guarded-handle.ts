@@ -81,7 +81,8 @@ export function guardHandle<Database extends object>(database: Database): Guarde
       },
       return(value?: unknown) {
         openRows.delete(rows);
-        return rows.return?.(value) ?? { done: true, value };
+        endRows(rows);
+        return { done: true, value };
       },
     };
     return guarded;
@@ -116,7 +117,9 @@ export function guardHandle<Database extends object>(database: Database): Guarde
 
 function endRows(rows: Rows): void {
   try {
-    rows.return?.();
+    if (rows.return !== undefined) rows.return();
+    // Iterators of libsql end only with their last row. Open ones keep the handle from writing later.
+    else while (rows.next().done !== true);
   } catch {
     // If it is still open, COMMIT fails and says so.
   }

@@ -3,6 +3,7 @@ import { TABLE_COLUMNS, createTableSql, layoutOf } from "../sqlite-table.js";
 import { isBusy, retryWhileBusySync } from "./busy-retry.js";
 import { DeliveriesTable } from "./deliveries-table.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
+import { checkStatements } from "./sqlite-options.js";
 import { WriteQueue } from "./write-queue.js";
 
 /** The table of a prepared file, and the queue for writes to it. */
@@ -27,12 +28,13 @@ const queues = new WeakMap<SqliteDatabase, WriteQueue>();
  */
 export function openDeliveries(database: SqliteDatabase, name: string): Deliveries {
   checkIdle(database);
+  checkStatements(database);
   const busyTimeoutMs = Number(pragma(database, "busy_timeout"));
   try {
     // SQLite's own wait sleeps longer each time, so processes that write all the time would outrun it.
     database.exec("PRAGMA busy_timeout = 0");
     const table = retryWhileBusySync(() => prepareFile(database, name), OPENING_TIMEOUT_MS);
-    checkWritable(table);
+    checkWritable(database, name);
     return { table, writes: writeQueueOn(database, busyTimeoutMs) };
   } finally {
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
@@ -63,10 +65,11 @@ function prepareFile(database: SqliteDatabase, name: string): DeliveriesTable {
 }
 
 /** A handle that cannot write fails here, not at the first delivery. Does not wait for the lock. */
-function checkWritable(table: DeliveriesTable): void {
+function checkWritable(database: SqliteDatabase, name: string): void {
   try {
-    // Changes nothing. SQLite checks the handle before the lock.
-    table.release("", "");
+    // Changes nothing. SQLite checks the handle before the lock. By `exec`: a prepared statement of libsql that
+    // finds the lock held keeps its read transaction, and the handle can never write again.
+    database.exec(`DELETE FROM "${name}" WHERE key = ''`);
   } catch (error) {
     if (!isBusy(error)) throw error;
   }

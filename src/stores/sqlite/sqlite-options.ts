@@ -1,15 +1,21 @@
 import { ConfigurationError } from "../../common/errors.js";
 import { MAX_TIMER_MS } from "../../common/timers.js";
-import { integerOption, missingMethod, ownOptions } from "../../common/option-checks.js";
+import {
+  checkVersion,
+  integerOption,
+  missingMethod,
+  ownOptions,
+  unsupportedVersion,
+} from "../../common/option-checks.js";
 import { tableName } from "../sqlite-table.js";
 import type { SqliteDatabase } from "./sqlite-database.js";
 
 /** Options of `sqliteStore` and `sqliteTransactions`. */
 export interface SqliteOptions<Database extends SqliteDatabase = SqliteDatabase> {
   /**
-   * An open handle of better-sqlite3, `node:sqlite` or `bun:sqlite` on a file of a local disk. Give the
-   * store a handle of its own: the store sets the handle to `synchronous=FULL` and the file to WAL. It does
-   * not close it.
+   * An open handle of better-sqlite3, libsql, `node:sqlite` or `bun:sqlite` on a file of a local disk. Give
+   * the store a handle of its own: the store sets the handle to `synchronous=FULL` and the file to WAL. It
+   * does not close it.
    */
   database: Database;
   /**
@@ -32,14 +38,17 @@ export type SqliteSettings = Readonly<Required<SqliteOptions>> & {
   readonly waitTimeoutMs: number;
 };
 
+const SUPPORTED = "better-sqlite3 11 and later, libsql 0.5 and later, node:sqlite, bun:sqlite";
+
 /** Checks the options of `maker`. Throws a `ConfigurationError` that says what to change. */
 export function checkSqliteOptions(maker: string, options: SqliteOptions): SqliteSettings {
   const own = ownOptions(maker, options, ["database", "table", "waitTimeoutMs"]);
   const { database } = own;
+  checkVersion("database", database, ["exec", "prepare"], "the SQLite driver", SUPPORTED);
   if (missingMethod(database, ["exec", "prepare"]) !== undefined) {
     throw new ConfigurationError(
       "invalid_option",
-      "database must be an open handle of better-sqlite3, node:sqlite or bun:sqlite, with exec and prepare",
+      "database must be an open handle of better-sqlite3, libsql, node:sqlite or bun:sqlite, with exec and prepare",
     );
   }
   const table = tableName(own.table);
@@ -49,4 +58,14 @@ export function checkSqliteOptions(maker: string, options: SqliteOptions): Sqlit
     max: MAX_TIMER_MS,
   });
   return { database, table, waitTimeoutMs };
+}
+
+/** Throws `ConfigurationError` for a driver whose statements do not work, or return promises. */
+export function checkStatements(database: SqliteDatabase): void {
+  // Reads nothing of the file, which may be locked.
+  const statement: unknown = database.prepare("PRAGMA busy_timeout");
+  if (missingMethod(statement, ["run", "get"]) === undefined) return;
+  const found =
+    "a SQLite driver whose prepare() returns no statement with run and get, such as libsql/promise";
+  throw unsupportedVersion("database", found, SUPPORTED);
 }

@@ -24,9 +24,10 @@ import { checkSqliteOptions, type SqliteOptions } from "./sqlite-options.js";
  * claimed and never completed is kept for the retention too.
  *
  * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
- * cannot work, for a database in memory, and for a table of that name that the store cannot use.
+ * cannot work, for a database in memory, and for a table of that name that the store cannot use;
+ * (`unsupported_version`) for a driver that lacks a method or returns promises.
  * @example
- * import Database from "better-sqlite3"; // or node:sqlite, or bun:sqlite
+ * import Database from "better-sqlite3"; // or libsql, node:sqlite, bun:sqlite
  *
  * const store = sqliteStore({ database: new Database("deliveries.db") });
  * const receiver = createWebhookReceiver({ secret, store, handlers });

@@ -33,11 +33,15 @@ const IN_FLIGHT: ProcessResult = Object.freeze(inFlight(1_000));
  * SQLITE_BUSY if another process holds the lock, and with a `WaitTimeoutError` if another delivery of this
  * process does.
  *
+ * `tx.transaction()` of better-sqlite3 is a savepoint. That of libsql sends BEGIN and so throws: use
+ * `tx.exec("SAVEPOINT …")` there.
+ *
  * The store can share its table with `sqliteStore`, and respects its leases and completions. If such a
  * lease ended without a result, `context.takeover` is true. Clock and retention work as in `sqliteStore`.
  *
  * @throws ConfigurationError (`unknown_option`, `invalid_option`, `invalid_options`) for options that
- * cannot work, for a database in memory, and for a table of that name that the store cannot use.
+ * cannot work, for a database in memory, and for a table of that name that the store cannot use;
+ * (`unsupported_version`) for a driver that lacks a method or returns promises.
  * @example
  * const store = sqliteTransactions({ database: new Database("app.db") });
  * createWebhookReceiver({

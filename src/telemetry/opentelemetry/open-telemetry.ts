@@ -1,7 +1,13 @@
-import { metrics, trace, type MeterProvider, type TracerProvider } from "@opentelemetry/api";
+import {
+  context,
+  metrics,
+  trace,
+  type MeterProvider,
+  type TracerProvider,
+} from "@opentelemetry/api";
 import type { Log } from "../../answer/logger.js";
 import { ConfigurationError } from "../../common/errors.js";
-import { missingMethod, ownOptions } from "../../common/option-checks.js";
+import { missingMethod, ownOptions, unsupportedVersion } from "../../common/option-checks.js";
 import { startBackgroundTimer } from "../../common/timers.js";
 import type { JobReport } from "../telemetry.js";
 import type { Tally } from "../tally.js";
@@ -39,6 +45,13 @@ export const OPTION_NAMES = [
 /** The API keeps no place for a meter provider that comes later, so we look again, in milliseconds. */
 const LOOK_AGAIN_MS = [0, 1_000, 10_000];
 
+/** What the parts of the API are called for. */
+const API_METHODS: readonly (readonly [part: object, methods: readonly string[]])[] = [
+  [trace, ["getTracer", "getTracerProvider", "setSpan", "setSpanContext"]],
+  [metrics, ["getMeterProvider"]],
+  [context, ["active", "with"]],
+];
+
 /** Two instruments of one name hide each other, so all telemetry of a provider shares its instruments. */
 const instrumentsOf = new WeakMap<MeterProvider, Instruments>();
 
@@ -53,7 +66,8 @@ const instrumentsOf = new WeakMap<MeterProvider, Instruments>();
  *
  * Attributes and metrics hold no part of a body, no account id and no secret; docs/monitoring.md lists them.
  *
- * @throws ConfigurationError if an option is invalid.
+ * @throws ConfigurationError if an option is invalid, and (`unsupported_version`) for an `@opentelemetry/api`
+ * that cannot work.
  * @example
  * ```ts
  * const telemetry = openTelemetry();
@@ -64,6 +78,12 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   const own = ownOptions("openTelemetry", options, OPTION_NAMES);
   const { tracerProvider, meterProvider, spans = true } = own;
   const { linkJobs = "link", recordHandlerErrors = false } = own;
+  for (const [part, methods] of API_METHODS) {
+    const missing = missingMethod(part, methods);
+    if (missing === undefined) continue;
+    const found = `a version of @opentelemetry/api without the method ${missing}`;
+    throw unsupportedVersion("openTelemetry", found, "@opentelemetry/api 1.9 and later");
+  }
   check("tracerProvider", "getTracer", tracerProvider);
   check("meterProvider", "getMeter", meterProvider);
   for (const [name, value] of Object.entries({ spans, recordHandlerErrors })) {
