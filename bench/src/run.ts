@@ -15,6 +15,7 @@ const results: RuntimeResult[] = [];
 for (const { execPath, label } of runtimes) {
   const parts: PartResult[] = [];
   for (const part of PARTS) {
+    process.stderr.write(`${label}: measuring ${part}\n`);
     const start = performance.now();
     const script = new URL(`./${part}.js`, import.meta.url);
     parts.push((await runFresh(script, { execPath })) as PartResult);
@@ -43,6 +44,9 @@ const details = [
 await mkdir(RESULTS, { recursive: true });
 await writeFile(new URL("table.md", RESULTS), summary);
 await writeFile(new URL("details.md", RESULTS), details);
-await writeFile(new URL("chart.svg", RESULTS), drawChart(barsOf(results), caption));
+await writeFile(
+  new URL("../../docs/performance.svg", RESULTS),
+  drawChart(barsOf(results), caption),
+);
 updateDocuments();
 process.stdout.write(`${summary}\n${details}`);

@@ -2,10 +2,9 @@ import { readFileSync, readdirSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { renderTable } from "./report/markdown.js";
 import { median } from "./statistics.js";
-import { startHelper } from "./stores/child-process.js";
 import { readLabOptions } from "./stores/lab-options.js";
 import type { RoundResult } from "./stores/load/keep-alive-client.js";
-import { connect, type LoadProcess } from "./stores/measure-row.js";
+import { connect, startLoadGenerator } from "./stores/load/load-generator.js";
 import { startReceiver } from "./stores/receivers/receiver.js";
 import { ROWS, rowsNamed, type RowName } from "./stores/rows.js";
 
@@ -69,7 +68,7 @@ process.exit();
 async function soak(name: RowName): Promise<Section[]> {
   const options = readLabOptions([]);
   const engine = await (await ROWS[name].start())(1);
-  const load: LoadProcess = startHelper("./stores/load-process.js", options);
+  const load = startLoadGenerator(options);
   try {
     const receiver = await startReceiver({ row: name, name: "ours", number: 0, engine, options });
     try {
@@ -85,6 +84,7 @@ async function soak(name: RowName): Promise<Section[]> {
         if (sent.good < perSecond * sectionSeconds) throw new Error("not each was answered 200");
         return sent;
       };
+      process.stderr.write(`${name}: the receiver runs; ${WARM_UP_SECONDS} s to warm up\n`);
       await pace(WARM_UP_SECONDS);
       const measured: Section[] = [];
       for (let at = 0; at < seconds; at += SECTION_SECONDS) {

@@ -22,6 +22,7 @@ const measured = (Object.keys(VARIANTS) as Variant[]).filter(
 const rows: string[] = [];
 for (const variant of measured) {
   const request: PairRequest = { variant, rounds: ROUNDS, before: values.before };
+  process.stderr.write(`measuring ${VARIANTS[variant]}\n`);
   const results: PairResult[] = [];
   for (let run = 0; run < PROCESSES; run++) {
     const script = new URL("./telemetry/child.js", import.meta.url);

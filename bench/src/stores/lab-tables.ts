@@ -2,7 +2,8 @@ import type { Table } from "../report/part-result.js";
 import { ratio } from "../report/markdown.js";
 import { median } from "../statistics.js";
 import type { Counted } from "./counted/count-per-delivery.js";
-import type { ContenderName, LevelResult, RoundSample } from "./measure-row.js";
+import type { LevelResult, RoundSample } from "./measure-row.js";
+import type { ContenderName } from "./receivers/receiver.js";
 import { ROWS } from "./rows.js";
 
 type Figure = (sample: RoundSample) => number | undefined;

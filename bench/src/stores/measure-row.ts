@@ -1,17 +1,19 @@
 import { execFileSync } from "node:child_process";
-import { WrongOutcomeError } from "../rounds.js";
 import { shuffled } from "../statistics.js";
-import { startHelper, type Helper } from "./child-process.js";
 import { countPerDelivery, type Counted } from "./counted/count-per-delivery.js";
 import type { LabOptions } from "./lab-options.js";
-import type { RoundResult } from "./load/keep-alive-client.js";
-import type { LoadOrder } from "./load/load-process.js";
+import {
+  connect,
+  sendNew,
+  sendSigned,
+  sign,
+  startLoadGenerator,
+  wrongOutcome,
+  type LoadGenerator,
+} from "./load/load-generator.js";
 import { childrenOf, cpuOfTrees } from "./process-tree.js";
-import { startReceiver, type Receiver } from "./receivers/receiver.js";
+import { startReceiver, type ContenderName, type Receiver } from "./receivers/receiver.js";
 import { ROWS, type RowName } from "./rows.js";
-
-/** A receiver of the lab. `before` is ours, in an earlier build. */
-export type ContenderName = "ours" | "before" | "by hand";
 
 /** What one contender did in one round. */
 export interface RoundSample {
@@ -38,8 +40,6 @@ const WARM_UP_SECONDS = 3;
 /** A short round that shows how many deliveries fill a round. */
 const CALIBRATION_SECONDS = 0.3;
 
-export type LoadProcess = Helper<LoadOrder, unknown>;
-
 /** Measures one row on an engine of its own. */
 export async function measureRow(row: RowName, options: LabOptions): Promise<LevelResult[]> {
   const names: ContenderName[] =
@@ -47,13 +47,14 @@ export async function measureRow(row: RowName, options: LabOptions): Promise<Lev
   const running = new Set(childrenOf(process.pid));
   const engine = await (await ROWS[row].start())(names.length);
   const enginePids = childrenOf(process.pid).filter((pid) => !running.has(pid));
-  const load: LoadProcess = startHelper("./stores/load-process.js", options);
+  const load = startLoadGenerator(options);
   const receivers: Receiver[] = [];
   try {
     for (const [number, name] of names.entries()) {
       receivers.push(await startReceiver({ row, name, number, engine, options }));
     }
     if (options.pin) pin([...enginePids, ...receivers.map(({ pid }) => pid)], load.pid);
+    process.stderr.write(`${row}: the engine and ${receivers.length} receivers run\n`);
     const widest = Math.max(...options.connections);
     for (const receiver of receivers) {
       await connect(load, receiver, widest);
@@ -78,7 +79,7 @@ export async function measureRow(row: RowName, options: LabOptions): Promise<Lev
 }
 
 async function measureLevel(
-  load: LoadProcess,
+  load: LoadGenerator,
   receivers: readonly Receiver[],
   enginePids: readonly number[],
   connections: number,
@@ -103,18 +104,19 @@ async function measureLevel(
 }
 
 async function measureRound(
-  load: LoadProcess,
+  load: LoadGenerator,
   receiver: Receiver,
   enginePids: readonly number[],
   count: number,
 ): Promise<RoundSample> {
-  await load.ask({ order: "sign", count });
+  await sign(load, count);
   await receiver.begin();
   const engineBefore = cpuOfTrees(enginePids);
-  const sent = await send(load, receiver, count);
+  const sent = await sendSigned(load, receiver, count);
   const engineUs = (cpuOfTrees(enginePids) - engineBefore) / count;
   const { handled, cpuUs, delayMs } = await receiver.end();
-  if (handled !== count) throw wrong(receiver, `${handled} of ${count} deliveries were handled`);
+  if (handled !== count)
+    throw wrongOutcome(receiver, `${handled} of ${count} deliveries were handled`);
   return {
     perSecond: count / sent.seconds,
     p50Ms: sent.p50Ms,
@@ -125,45 +127,20 @@ async function measureRound(
   };
 }
 
-/** Opens the connections for the next rounds. */
-export async function connect(
-  load: LoadProcess,
-  { name, port }: Receiver,
-  connections: number,
-): Promise<void> {
-  await load.ask({ order: "connect", contender: name, port, connections });
-}
-
 /** Sends for about so many seconds, and returns the deliveries per second. */
 async function rateOf(
-  load: LoadProcess,
+  load: LoadGenerator,
   receiver: Receiver,
   connections: number,
   seconds: number,
 ): Promise<number> {
   let count = 2 * connections;
   for (;;) {
-    await load.ask({ order: "sign", count });
-    const sent = await send(load, receiver, count);
+    const sent = await sendNew(load, receiver, count);
     if (sent.seconds >= seconds / 2) return count / sent.seconds;
     const factor = Math.min(8, seconds / sent.seconds);
     count = Math.ceil(count * Math.max(1.5, factor));
   }
-}
-
-/** Sends the signed deliveries. @throws WrongOutcomeError unless each is answered 200. */
-export async function send(
-  load: LoadProcess,
-  receiver: Receiver,
-  count: number,
-): Promise<RoundResult> {
-  const sent = (await load.ask({ order: "send", contender: receiver.name })) as RoundResult;
-  if (sent.good !== count) throw wrong(receiver, `${sent.good} of ${count} were answered 200`);
-  return sent;
-}
-
-function wrong({ row, name }: Receiver, what: string): WrongOutcomeError {
-  return new WrongOutcomeError(`${row}, ${name}: ${what}`);
 }
 
 /** Servers on the first core, the load generator on the second. */

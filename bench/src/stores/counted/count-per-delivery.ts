@@ -1,7 +1,7 @@
 import type { Engine } from "../engines/engine.js";
 import type { LabOptions } from "../lab-options.js";
-import { connect, send, type ContenderName, type LoadProcess } from "../measure-row.js";
-import { startReceiver, type Receiver } from "../receivers/receiver.js";
+import { connect, sendNew, type LoadGenerator } from "../load/load-generator.js";
+import { startReceiver, type ContenderName } from "../receivers/receiver.js";
 import type { RowName } from "../rows.js";
 import { tracedSyncs } from "./traced-syncs.js";
 import { startTurnProxy } from "./turn-proxy.js";
@@ -26,7 +26,7 @@ export async function countPerDelivery(plan: {
   readonly names: readonly ContenderName[];
   readonly engine: Engine;
   readonly enginePids: readonly number[];
-  readonly load: LoadProcess;
+  readonly load: LoadGenerator;
   readonly options: LabOptions;
 }): Promise<CountedLevels> {
   const { engine, names, load, options } = plan;
@@ -69,9 +69,4 @@ async function syncsDuring(
   const before = await syncs();
   await work();
   return (await syncs()) - before;
-}
-
-async function sendNew(load: LoadProcess, receiver: Receiver, count: number): Promise<void> {
-  await load.ask({ order: "sign", count });
-  await send(load, receiver, count);
 }

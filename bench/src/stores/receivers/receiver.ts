@@ -1,9 +1,11 @@
 import { startHelper } from "../child-process.js";
 import type { Engine } from "../engines/engine.js";
 import type { LabOptions } from "../lab-options.js";
-import type { ContenderName } from "../measure-row.js";
 import type { RowName } from "../rows.js";
 import type { ReceiverOrder, ReceiverRound } from "./receiver-process.js";
+
+/** A receiver of the lab. `before` is ours, in an earlier build. */
+export type ContenderName = "ours" | "before" | "by hand";
 
 /** A running receiver in its own process. */
 export interface Receiver {
