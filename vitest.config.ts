@@ -3,117 +3,129 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { MixedOrder } from "./test/mixed-order.js";
+import { NotRun } from "./test/not-run.js";
 
 const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
-/** A state that is waited for comes later on a machine that is busy, and is not missing for that. */
-const patient = { poll: { timeout: 20_000 } };
-/** Milliseconds. The longest tests take 11 s alone, and six times that beside other work on a slow machine. */
-const testTimeout = 180_000;
+const SLOW = "test/**/*.slow.test.ts";
+/** Some packages ship their tests. */
+const PACKAGES = "**/node_modules/**";
+/** The tests of `/nestjs`, which run with each major version of Nest. */
+const NEST = "test/adapters/nestjs/**";
+/** What runs on each server that an adapter supports: on the newest in `npm test`. */
+const ON_EACH_SERVER = [
+  "test/adapters/{adapter-contract,disconnected,draining-connections,raw-connections,raw-tcp}.test.ts",
+  "test/adapters/{telemetry,upload-timeout,whole-body}.test.ts",
+  "test/package/fixtures.test.ts",
+  "test/testing/conformance-adapters.slow.test.ts",
+];
+/** They register OpenTelemetry's API and its context, of which a process has one. Each has a process of its own. */
+const ALONE = [
+  "test/adapters/telemetry.test.ts",
+  "test/telemetry/{metrics,open-telemetry-options,spans}.test.ts",
+];
+/** What depends on the crypto backend. The other rooms get a promise or a value of it, whichever it is. */
+const ON_EACH_BACKEND = ["test/signature/*.test.ts", "test/receiver/*.test.ts"];
 
-/** Empty is unset: a receiver without a store warns on these platforms, also where they run the tests. */
-const env = { AWS_LAMBDA_FUNCTION_NAME: "", K_SERVICE: "", KUBERNETES_SERVICE_HOST: "" };
+const backend = (name: "node" | "web") => ({
+  find: "#crypto",
+  replacement: path(`./src/signature/crypto/${name}.ts`),
+});
 
-/** The rooms of `src/` that use no service. Their tests run on both crypto backends. */
-const UNIT_ROOMS =
-  "{receiver,delivery,signature,records,handling,answer,options,common,telemetry,stores/memory}";
+const settings = {
+  setupFiles: "test/end-hanging.ts",
+  /** Milliseconds. The longest tests take 11 s alone, and six times that beside other work on a slow machine. */
+  testTimeout: 180_000,
+  hookTimeout: 120_000,
+  /** A state that is waited for comes later on a machine that is busy, and is not missing for that. */
+  expect: { poll: { timeout: 20_000 } },
+  /** Empty is unset: a receiver without a store warns on these platforms, also where they run the tests. */
+  env: { AWS_LAMBDA_FUNCTION_NAME: "", K_SERVICE: "", KUBERNETES_SERVICE_HOST: "" },
+  provide: { servers: "newest" as "newest" | "others" },
+};
 
-/**
- * The folders whose test files share processes. A process for each file would load the modules again for each: a
- * third of the processor time. Not the unit tests and the adapters: they count the fake timers that are left, and those of another
- * file in the same process would be among them.
- */
-const SHARING = new Set(["inbox", "testing", "cli"]);
-
-/** Unit tests that do not run on the chosen crypto backend: they name one, or need none. They run once. */
-const ON_NO_BACKEND = [
-  "test/signature/crypto/**",
-  "test/records/plain-*.test.ts",
-  "test/stores/memory/compact-*.test.ts",
+/** What `npm test` runs: Node and nothing else. All files share a process, so that each module loads once. */
+const quick = [
+  {
+    resolve: { alias: [backend("node")] },
+    test: {
+      ...settings,
+      name: "quick",
+      include: ["test/**/*.test.ts"],
+      exclude: [SLOW, NEST, PACKAGES, ...ALONE],
+      isolate: false,
+    },
+  },
+  {
+    resolve: { alias: [backend("node")] },
+    test: { ...settings, name: "quick-alone", include: ALONE },
+  },
+  {
+    resolve: { alias: [backend("web")] },
+    test: {
+      ...settings,
+      name: "quick-web",
+      include: ON_EACH_BACKEND,
+      exclude: [SLOW, PACKAGES],
+      isolate: false,
+    },
+  },
 ];
 
-const unitProject = (backend: "node" | "web") => ({
-  resolve: { alias: { "#crypto": path(`./src/signature/crypto/${backend}.ts`) } },
-  test: {
-    name: backend,
-    include: [`test/${UNIT_ROOMS}/**/*.test.ts`],
-    exclude: backend === "web" ? ON_NO_BACKEND : [],
-    testTimeout,
-    expect: patient,
-    env,
-  },
-});
-
-/** Tests over real servers, files and processes, in the folder of that name. */
-const nodeProject = (name: string) => ({
-  resolve: { alias: { "#crypto": path("./src/signature/crypto/node.ts") } },
-  test: {
-    name,
-    include: [`test/${name}/**/*.test.ts`],
-    isolate: !SHARING.has(name),
-    exclude: ["test/stores/memory/**", "test/adapters/nestjs/**"],
-    testTimeout,
-    hookTimeout: 120_000,
-    expect: patient,
-    env,
-  },
-});
-
-/** The tests of `/nestjs`, with the Nest of one major version. `nest-packages.test.ts` reports a missing one. */
-const nestProjects = ["nest-10", "nest-11", "nest-12"]
+const nestFolders = ["nest-10", "nest-11", "nest-12"]
   .map((name) => [name, path(`./test/platforms/${name}/node_modules/@nestjs/`)] as const)
-  .filter(([, packages]) => existsSync(packages))
-  .map(([name, packages]) => ({
-    resolve: {
-      alias: [
-        { find: "#crypto", replacement: path("./src/signature/crypto/node.ts") },
-        { find: /^@nestjs\//, replacement: packages },
-      ],
-    },
-    test: {
-      name,
-      include: ["test/adapters/nestjs/**/*.test.ts"],
-      testTimeout,
-      hookTimeout: 120_000,
-      expect: patient,
-      env,
-    },
-  }));
+  // `nest-packages.slow.test.ts` reports a missing one.
+  .filter(([, packages]) => existsSync(packages));
 
-/** `npm test` without arguments. A part of the tests covers a part of the code. */
-const isWhole = process.env["npm_lifecycle_event"] === "test" && process.argv.length === 3;
+/** What `npm run test:all` runs besides: real engines, other runtimes, the packed package. */
+const slow = [
+  {
+    resolve: { alias: [backend("node")] },
+    test: { ...settings, name: "slow", include: [SLOW], exclude: [NEST, PACKAGES], isolate: false },
+  },
+  {
+    resolve: { alias: [backend("web")] },
+    test: { ...settings, name: "slow-web", include: ["test/{signature,receiver}/*.slow.test.ts"] },
+  },
+  {
+    resolve: { alias: [backend("node")] },
+    test: {
+      ...settings,
+      name: "slow-other-servers",
+      include: ON_EACH_SERVER,
+      provide: { servers: "others" as const },
+    },
+  },
+  ...nestFolders.map(([name, packages]) => ({
+    resolve: { alias: [backend("node"), { find: /^@nestjs\//, replacement: packages }] },
+    test: { ...settings, name: `slow-${name}`, include: [`${NEST}/*.slow.test.ts`] },
+  })),
+];
+
+/** `.ci/run` counts the tests of each command from its report. */
+const report = `reports/${(process.env["npm_lifecycle_event"] ?? "test").replace(":", "-")}.json`;
 
 export default defineConfig({
   test: {
     // Many tests wait for servers, leases and time-outs, and not for a processor.
     maxWorkers: 2 * availableParallelism(),
+    globalSetup: "./test/run-folder.ts",
     sequence: { sequencer: MixedOrder },
-    projects: [
-      unitProject("node"),
-      unitProject("web"),
-      nodeProject("adapters"),
-      ...nestProjects,
-      nodeProject("stores"),
-      nodeProject("inbox"),
-      nodeProject("management"),
-      nodeProject("testing"),
-      nodeProject("flawed"),
-      nodeProject("cli"),
-      nodeProject("package"),
-      nodeProject("site"),
-      nodeProject("faults"),
-      nodeProject("alerts"),
-    ],
-    reporters: process.env["CI"]
-      ? ["default", ["json", { outputFile: "reports/tests.json" }]]
-      : ["default"],
+    projects: [...quick, ...slow],
     coverage: {
-      enabled: isWhole,
       provider: "v8",
       include: ["src/**/*.ts", "adapters/**/*.ts"],
       reporter: ["text-summary", "html", "json-summary"],
       reportsDirectory: "coverage",
+      // Of the quick and the slow tests together: `npx vitest run --coverage`.
       thresholds: { branches: 97, functions: 97, lines: 97, statements: 97 },
     },
+    reporters: [
+      "default",
+      new NotRun(),
+      ...(process.env["CI"] === undefined
+        ? []
+        : [["json", { outputFile: report }] as ["json", { outputFile: string }]]),
+    ],
   },
 });

@@ -2,7 +2,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that mostly wait, for a minute and more. Begun last, they would run alone at the end. */
 const BEGUN_FIRST =
-  /\/test\/(?:site\/site|stores\/sqlite\/(?:bun-and-deno|better-sqlite3|node-sqlite))\.test\.ts$/;
+  /\/test\/(?:site\/site|stores\/sqlite\/(?:bun-and-deno|better-sqlite3|node-sqlite))\.slow\.test\.ts$/;
 
 /**
  * Runs the files of all projects mixed, each project spread evenly over the whole run. By itself Vitest runs one

@@ -15,6 +15,9 @@ const built = path.join(REPOSITORY, "reports/site-built");
 
 rmSync(folder, { recursive: true, force: true });
 const pages = stage(folder, base);
+process.stdout.write(
+  `${String(pages.length)} pages of documents; reading the API from the docstrings\n`,
+);
 const parts = partsOf(pages, await writeApiPages(folder));
 
 const settings = path.join(folder, ".vitepress");

@@ -4,7 +4,8 @@ import {
   type AdapterCase,
   type AdapterTarget,
 } from "../support/adapters/adapter-contract.js";
-import { adapterTargets, directTarget } from "../support/adapters/adapter-targets.js";
+import { adapterTargets } from "../support/adapters/adapter-targets.js";
+import { directTarget } from "../support/adapters/target-kinds.js";
 
 const targets = [directTarget, ...adapterTargets];
 

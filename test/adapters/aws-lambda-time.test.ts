@@ -24,6 +24,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -166,6 +167,39 @@ describe("a handler that still runs shortly before the function's time-out", () 
     expect(contexts[0]?.signal.reason).toMatchObject({ code: "deadline_exceeded" });
     expect(reports).toMatchObject([{ outcome: "handler_timeout", status: 503 }]);
     expect(spy.count("release")).toBe(0);
+  });
+
+  test("is completed if it succeeds a few steps after its signal has aborted, before the function returns", async () => {
+    const succeed: AlarmHandler = async ({ signal }) => {
+      await new Promise((resolve) => {
+        signal.addEventListener("abort", resolve);
+      });
+      for (let step = 0; step < 50; step++) await Promise.resolve();
+    };
+    const { receiver, reports, spy } = scene(succeed, { store: slowStore({ complete: 100 }) });
+    const { result, ms } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(9_050);
+    expect([spy.count("complete"), ms()]).toEqual([1, undefined]);
+    await vi.advanceTimersByTimeAsync(450);
+    expect((await result).statusCode).toBe(503);
+    expect(reports).toMatchObject([{ outcome: "handler_timeout" }]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("has all of its time for its completion if the process was frozen beyond the deadline", async () => {
+    const held = deferred();
+    const { receiver, lines, spy } = scene(() => held.promise, {
+      store: slowStore({ complete: 100 }),
+    });
+    const { result } = await invoke(receiver);
+    await vi.advanceTimersByTimeAsync(1_000);
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, "now").mockImplementation(() => now() + 60_000);
+    held.resolve();
+    await vi.advanceTimersByTimeAsync(200);
+    expect((await result).statusCode).toBe(200);
+    expect(spy.count("complete")).toBe(1);
+    expect(lines).toEqual([]);
   });
 
   test("leaves no timer and no renewal, so that a process that is frozen and thawed does nothing of it", async () => {

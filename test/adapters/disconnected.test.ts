@@ -6,7 +6,7 @@ import { fetchHandler } from "../../adapters/fetch.js";
 import { honoHandler } from "../../adapters/hono.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { createWebhookReceiver, type WebhookRequest } from "../../src/index.js";
-import { requestOf } from "../support/adapters/adapter-targets.js";
+import { requestOf } from "../support/adapters/target-kinds.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
 import { createCollector } from "../support/collector.js";
 import { deferred } from "../support/deferred.js";

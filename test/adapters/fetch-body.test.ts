@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { fetchHandler } from "../../adapters/fetch.js";
-import { requestOf } from "../support/adapters/adapter-targets.js";
+import { requestOf } from "../support/adapters/target-kinds.js";
 import { createBodyReceiver, streamingRequest } from "../support/adapters/body-receiver.js";
 import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { honoHandler } from "../../adapters/hono.js";
 import type { WireRequest } from "../../src/testing/sending/wire.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
-import { requestOf } from "../support/adapters/adapter-targets.js";
+import { requestOf } from "../support/adapters/target-kinds.js";
 import { createBodyReceiver, streamingRequest } from "../support/adapters/body-receiver.js";
 import { http1Client } from "../support/adapters/http-clients.js";
 import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { honoHandler } from "../../adapters/hono.js";
 import { recordOf } from "../../src/testing/sending/wire.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
-import { requestOf } from "../support/adapters/adapter-targets.js";
+import { requestOf } from "../support/adapters/target-kinds.js";
 import { arrivals } from "../support/arrivals.js";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
 import { eventually, type CreateServer } from "../support/listening-receiver.js";

@@ -7,7 +7,7 @@ import { bodyLimit } from "hono/body-limit";
 import { describe, expect, it } from "vitest";
 import { honoHandler } from "../../adapters/hono.js";
 import type { WireRequest } from "../../src/testing/sending/wire.js";
-import { requestOf } from "../support/adapters/adapter-targets.js";
+import { requestOf } from "../support/adapters/target-kinds.js";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
 import { http1Client } from "../support/adapters/http-clients.js";
 import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";

@@ -44,6 +44,23 @@ describe("an answer that does not go out", () => {
     client.close();
   });
 
+  it("is an error line although the line of its outcome came just before", async () => {
+    const create = behind((_req, res) => {
+      res.writeHead = () => {
+        throw new Error("a wrapper of the response");
+      };
+    });
+    const server = await open(create);
+    const client = http1Client(server.port);
+    const forged = await signed({ secret: "whsec_of_a_stranger" });
+    await expect(client.send(forged)).rejects.toThrow("socket hang up");
+    expect(server.lines.map(({ message }) => message)).toEqual([
+      expect.stringContaining("signature_mismatch: "),
+      expect.stringContaining("answer_lost: signature_mismatch did not reach the sender"),
+    ]);
+    client.close();
+  });
+
   it("is an error line when other code has begun an answer, and may finish it", async () => {
     const create = behind((_req, res) => {
       res.writeHead(503, { "content-length": 4 }).write("bu");

@@ -31,6 +31,9 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
 const results = await runProof({
   failures: SILENT_FAILURES.filter(({ id }) => only?.includes(id) ?? true),
   signal: ending.signal,
+  onReady: (calmSeconds) => {
+    say(`Prometheus watches both apps; ${String(calmSeconds)} calm seconds, then the failures`);
+  },
   onResult: (result) => {
     say(
       proofTable({ failures: [result] })

@@ -248,6 +248,26 @@ describe("lines that a captured delivery can cause", () => {
     },
   );
 
+  it("log lines of many ids do not end the limit of a line that any sender can cause", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const { options, lines } = createCollector();
+    const receiver = alarmReceiver(() => {
+      throw new Error("handler failed");
+    }, options);
+    const forged = { ...(await delivery()), body: "forged" };
+    await receiver.receive(forged);
+    // More ids than the receiver remembers.
+    for (let at = 0; at < 1_500; at++) {
+      await receiver.receive(await delivery({ id: `delivery-${String(at)}` }));
+    }
+    await receiver.receive(forged);
+    // The first of the ids is forgotten, so it gets a line too early, but not too late.
+    await receiver.receive(await delivery({ id: "delivery-0" }));
+    expect(lines.at(-1)?.details).toMatchObject({ id: "delivery-0" });
+    const about = lines.map(({ message }) => message.split(": ")[1]);
+    expect(about.filter((outcome) => outcome === "signature_mismatch")).toHaveLength(1);
+  });
+
   it("the limit of log lines for one id does not hold back another outcome of the same id", async () => {
     const { options, lines } = createCollector();
     let runs = 0;

@@ -59,6 +59,18 @@ describe("onOutcome", () => {
     expect(reports.every(({ durationMs }) => durationMs >= 0)).toBe(true);
   });
 
+  it("onOutcome, the metrics and the health ask the server once whether the sender has hung up", async () => {
+    const reports: OutcomeReport[] = [];
+    const receiver = alarmReceiver(() => undefined, {
+      onOutcome: (report) => reports.push(report),
+    });
+    const isDisconnected = vi.fn(() => true);
+    await receiver.receive({ ...(await delivery()), isDisconnected });
+    expect(reports[0]).toMatchObject({ disconnected: true });
+    expect(receiver.health().ratios.disconnects).toBe(1);
+    expect(isDisconnected).toHaveBeenCalledTimes(1);
+  });
+
   it("onOutcome receives the size in bytes, not in characters", async () => {
     const { options, reports } = createCollector();
     await receiverWith(options).receive(await delivery({ body: '"Å"' }));

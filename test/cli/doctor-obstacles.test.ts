@@ -100,7 +100,7 @@ test("an endpoint that never answers is one finding of doctor", async () => {
 });
 
 test("a self-signed certificate is one finding of doctor, which names --insecure", async () => {
-  const server = https.createServer(testCertificate(), (req, res) => {
+  const server = https.createServer(testCertificate, (req, res) => {
     req.resume().on("end", () => res.writeHead(409).end());
   });
   const { port, close } = await listen(server);

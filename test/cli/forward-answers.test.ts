@@ -97,7 +97,7 @@ describe("listen answers 503 in place of an app's answer that cannot be forwarde
 });
 
 test("a self-signed certificate is accepted only with --insecure", async () => {
-  const server = https.createServer(testCertificate(), (_req, res) => res.writeHead(202).end());
+  const server = https.createServer(testCertificate, (_req, res) => res.writeHead(202).end());
   const { port, close } = await listen(server);
   closing.push(() => {
     server.closeAllConnections();

@@ -165,7 +165,7 @@ test("a fixture without an answer is a failure, also one without an expectation"
 test("no listener at the URL, https to a port without TLS, and an untrusted certificate are one finding of replay", async () => {
   const silent = await silentUrl();
   const plain = (await receiver()).url.replace("http", "https");
-  const server = https.createServer(testCertificate(), (req, res) => {
+  const server = https.createServer(testCertificate, (req, res) => {
     req.resume().on("end", () => res.writeHead(409).end());
   });
   const { port, close } = await listen(server);

@@ -4,6 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { shapeOf } from "../../src/cli/webhooks/record-shape.js";
 import { crmLogin } from "../../src/management/index.js";
+import * as library from "../../src/index.js";
 import { sampleAlarm } from "../../src/testing/index.js";
 import { canaryAlarm, canariesIn } from "../support/canaries.js";
 import { runCommand } from "../support/cli/cli-io.js";
@@ -14,11 +15,14 @@ let folder: string;
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), "webhooks-options-"));
+  // For modules of `--module`, which cannot import the sources.
+  Object.assign(globalThis, { library });
 });
 
 afterEach(async () => {
   await desk.close();
   rmSync(folder, { recursive: true });
+  Reflect.deleteProperty(globalThis, "library");
 });
 
 const SECRET = "the-secret-of-the-receiver-1";
@@ -103,11 +107,10 @@ describe("reconcile", () => {
 
   test("recovers nothing that is older than the store remembers: it would be handled again", async () => {
     const { run } = await setUp();
-    const core = new URL("../../dist/index.js", import.meta.url).href;
     const module = file("retention.mjs");
     writeFileSync(
       module,
-      `import { createWebhookReceiver } from ${JSON.stringify(core)};
+      `const { createWebhookReceiver } = globalThis.library;
        export const receiver = createWebhookReceiver({
          ...{ secret: "any-secret-will-do-here", logger: false, retentionMs: 96 * 3_600_000 },
          handlers: { new_alarm: () => undefined },
@@ -163,16 +166,15 @@ describe("reconcile", () => {
     });
     await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
     for (let sent = 0; sent < 2; sent++) await api.twin.deliver({ alarm: sampleAlarm() });
-    const core = new URL("../../dist/index.js", import.meta.url).href;
     // Two runs, each with a process of its own in real life, share the store.
     writeFileSync(
       file("store.mjs"),
-      `import { memoryStore } from ${JSON.stringify(core)};
+      `const { memoryStore } = globalThis.library;
        export const store = memoryStore();
        export const handled = [];`,
     );
     const moduleOf = (isCompleted: string) =>
-      `import { createWebhookReceiver } from ${JSON.stringify(core)};
+      `const { createWebhookReceiver } = globalThis.library;
        import { store, handled } from "./store.mjs";
        // The first handler goes past its limit, and ends only once the receiver drains.
        let release;

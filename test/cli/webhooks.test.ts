@@ -4,6 +4,7 @@ import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { crmLogin } from "../../src/management/index.js";
+import * as library from "../../src/index.js";
 import { sampleAlarm } from "../../src/testing/index.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { Desk } from "../support/management/desk.js";
@@ -14,11 +15,14 @@ let folder: string;
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), "webhooks-"));
+  // For modules of `--module`, which cannot import the sources.
+  Object.assign(globalThis, { library });
 });
 
 afterEach(async () => {
   await desk.close();
   rmSync(folder, { recursive: true });
+  Reflect.deleteProperty(globalThis, "library");
 });
 
 const FIELDS = "deliveryId=delivery_id,status=status,at=created_at,body=body,attemptId=id";
@@ -178,10 +182,9 @@ describe("the commands end to end", () => {
     writeFileSync(file("ids.txt"), `${lost.map(({ id }) => id).join("\n")}\n`);
     expect((await run(...argv, "--completed", file("ids.txt"))).code).toBe(0);
 
-    const core = new URL("../../dist/index.js", import.meta.url).href;
     writeFileSync(
       file("receiver.mjs"),
-      `import { createWebhookReceiver } from ${JSON.stringify(core)};
+      `const { createWebhookReceiver } = globalThis.library;
        globalThis.recoveredIds ??= [];
        export const receiver = createWebhookReceiver({
          secret: "any-secret-will-do-here", logger: false,

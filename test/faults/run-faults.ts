@@ -16,6 +16,8 @@ export interface FaultPlan {
   readonly seed: number;
   /** Ends the run. */
   readonly signal?: AbortSignal;
+  /** Called before each mode and each receiver with a known mistake. */
+  readonly onStart?: (title: string) => void;
   /** Called with each result. */
   readonly onResult?: (title: string, result: ModeResult) => void;
 }
@@ -41,6 +43,7 @@ export async function runFaults({
   flawedTimes,
   seed,
   signal,
+  onStart,
   onResult,
 }: FaultPlan): Promise<FaultResults> {
   const startedAt = performance.now();
@@ -50,6 +53,7 @@ export async function runFaults({
     const run = async (name: string, mode: Mode, modeTimes: RunTimes): Promise<ModeResult> => {
       const own = join(folder, name);
       mkdirSync(own);
+      onStart?.(mode.title);
       const parts = { mode, program, folder: own, times: modeTimes, seed, signal };
       const result = await runMode(parts);
       onResult?.(mode.title, result);

@@ -65,6 +65,9 @@ const results = await runFaults({
     .map((mode) => (lockMs === undefined ? mode : { ...mode, lockMs })),
   flawed: plan.flawed.filter(({ flaw }) => wanted?.includes(flaw) ?? true),
   ...{ seed, signal: ending.signal },
+  onStart: (title) => {
+    say(`${title}: started`);
+  },
   onResult: (title, { checked, ms }) => {
     say(`${title}: ${Math.round(ms / 1000)} s, ${checked.violations.length} violations`);
   },

@@ -13,6 +13,9 @@ const AT_A_TIME = 16;
 
 const isNamedOnly = process.argv.includes("--named");
 const startedAt = performance.now();
+process.stderr.write(
+  `judging ${FLAWS.length} receivers with a flaw, and ${RIGHT_RECEIVERS.length + VARIANTS.length} without\n`,
+);
 
 const flaws = await inPool(FLAWS, AT_A_TIME, async ([does, caughtBy, Receiver, options]) => {
   const create = (ledger: Ledger): Server => new Receiver(ledger).createServer();

@@ -7,7 +7,7 @@ import {
 } from "../../src/index.js";
 import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
-import { deferred, never } from "../support/deferred.js";
+import { deferred, never, type Deferred } from "../support/deferred.js";
 import { NOW_SECONDS, delivery } from "../support/deliveries.js";
 import { rejects, throws } from "../support/faults.js";
 import { firstCall, spiedStore } from "../support/spied-store.js";
@@ -284,6 +284,113 @@ describe("failed completions", () => {
     expect(count("complete")).toBe(3);
   });
 
+  /** A store whose completions end as the test says, one after the other. */
+  function heldCompletions() {
+    const ends: Deferred<void>[] = [];
+    const complete = () => {
+      const end = deferred();
+      ends.push(end);
+      return end.promise;
+    };
+    return { ...spiedStore({ complete }), ends };
+  }
+  const down = new Error("the store is down");
+
+  /** Two runs of one delivery: the runtime has ended the first, and the second has taken over. */
+  async function twoRuns(store: DeliveryStore) {
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { store, leaseMs: 3_000 });
+    const open = new Set<Promise<unknown>>();
+    const waitUntil = (work: Promise<unknown>): void => {
+      open.add(work);
+      void work.then(() => open.delete(work));
+    };
+    const request = { ...(await delivery()), waitUntil };
+    const first = await start(receiver, request);
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(9_000);
+    const starting = start(receiver, request);
+    await vi.advanceTimersByTimeAsync(1);
+    return { receiver, first, second: await starting, open };
+  }
+
+  it("two runs of a delivery whose completions fail both end when the store takes one completion", async () => {
+    const { store, ends } = heldCompletions();
+    const { receiver, first, second, open } = await twoRuns(store);
+    first.resolve();
+    second.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    for (const end of ends) end.reject(down);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(ends).toHaveLength(3);
+    expect(open.size).toBe(1);
+    ends[2]?.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(open.size).toBe(0);
+    expect(receiver.health().completionsPending).toBe(0);
+  });
+
+  it("a retried completion that succeeds also ends that of a run which failed to complete meanwhile", async () => {
+    const { store, ends } = heldCompletions();
+    const { receiver, first, second, open } = await twoRuns(store);
+    second.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    ends[0]?.reject(down);
+    await vi.advanceTimersByTimeAsync(1_000);
+    // The retry for the second run is on its way.
+    expect(ends).toHaveLength(2);
+    first.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    ends[2]?.reject(down);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(open.size).toBe(1);
+    ends[1]?.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(open.size).toBe(0);
+    expect(receiver.health().completionsPending).toBe(0);
+  });
+
+  it("a retry that fails after drain has completed the delivery does not wait for another retry", async () => {
+    const { store, ends } = heldCompletions();
+    const receiver = alarmReceiver(() => undefined, { store });
+    const answer = receiver.receive(await delivery());
+    await vi.waitUntil(() => ends.length === 1);
+    ends[0]?.reject(down);
+    expect(await answer).toMatchObject({ outcome: "handled" });
+    await vi.advanceTimersByTimeAsync(1_000);
+    const drained = receiver.drain();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(ends).toHaveLength(3);
+    ends[2]?.resolve();
+    await drained;
+    ends[1]?.reject(down);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(receiver.health().completionsPending).toBe(0);
+    expect(ends).toHaveLength(3);
+  });
+
+  it("a retry that ends after it counted as lost begins no further retry beside its successor", async () => {
+    const { store, ends } = heldCompletions();
+    const receiver = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 600_000 });
+    /** Receives a delivery whose first completion fails. */
+    const receive = async (id: string): Promise<void> => {
+      const before = ends.length;
+      const answer = receiver.receive(await delivery({ id }));
+      await vi.waitUntil(() => ends.length > before);
+      ends[before]?.reject(down);
+      await answer;
+    };
+    await receive("one");
+    await vi.advanceTimersByTimeAsync(62_000);
+    await receive("two");
+    await vi.advanceTimersByTimeAsync(2_000);
+    // The lost retry of "one" and its successor are both on their way.
+    expect(ends).toHaveLength(4);
+    ends[1]?.reject(down);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(ends).toHaveLength(4);
+  });
+
   it("at most 10 000 completions wait for a retry, and the log names the oldest when it is given up", async () => {
     const { options, lines } = createCollector();
     let isDown = true;
@@ -297,9 +404,20 @@ describe("failed completions", () => {
       ...options,
     });
     const { headers, ...rest } = await delivery();
+    const open = new Set<string>();
     const receive = (id: string) =>
-      receiver.receive({ ...rest, headers: { ...headers, "x-webhook-id": id } });
+      receiver.receive({
+        ...rest,
+        headers: { ...headers, "x-webhook-id": id },
+        waitUntil(work) {
+          open.add(id);
+          void work.then(() => open.delete(id));
+        },
+      });
     for (let n = 0; n <= 10_000; n++) await receive(`delivery-${n}`);
+    // Nothing waits for the one that was given up.
+    expect(open.size).toBe(10_000);
+    expect(open.has("delivery-0")).toBe(false);
     const givenUp = linesWith(lines, "given up");
     expect(givenUp).toHaveLength(1);
     expect(givenUp[0]).toMatchObject({ level: "error", details: { id: "delivery-0" } });

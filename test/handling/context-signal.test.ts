@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DeliveryContext, WebhookReceiver } from "../../src/index.js";
 import { deferred } from "../support/deferred.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+import type { CommonReceiverOptions } from "../support/receiver-options.js";
 
 // On runtimes where it is cheap, the signal is made with the context, otherwise on first access. Handlers
 // must see no difference, so each runtime is simulated while the package loads.
@@ -22,13 +23,17 @@ async function loadedOn(node: string | undefined) {
   vi.stubGlobal("process", Object.create(process, { versions: { value: { node } } }));
   const { createWebhookReceiver } = await import("../../src/index.js");
   vi.unstubAllGlobals();
-  return (handler: (context: DeliveryContext) => unknown): WebhookReceiver =>
+  return (
+    handler: (context: DeliveryContext) => unknown,
+    options: Partial<CommonReceiverOptions> = {},
+  ): WebhookReceiver =>
     createWebhookReceiver({
       secret: TEST_SECRET,
       logger: false,
       now: () => NOW_MS,
       handlerTimeoutMs: 50,
       handlers: { new_alarm: (_alarm, context) => handler(context) },
+      ...options,
     });
 }
 
@@ -99,6 +104,31 @@ describe.each([
     expect(given?.signal.aborted).toBe(true);
     expect(given?.signal.reason).toMatchObject({ name: "DeadlineError" });
     expect(given?.signal).toBe(given?.signal);
+    resolve();
+    await receiver.drain();
+  });
+
+  it("a handler that first reads the signal after two reasons to abort finds the first one", async () => {
+    const receiverOf = await loadedOn(node);
+    const { memoryStore } = await import("../../src/index.js");
+    const started = deferred();
+    const { promise, resolve } = deferred();
+    let given: DeliveryContext | undefined;
+    const receiver = receiverOf(
+      (context) => {
+        given = context;
+        started.resolve();
+        return promise;
+      },
+      { leaseMs: 1_000, store: { ...memoryStore(), renew: () => false } },
+    );
+    const answer = receiver.receive(await delivery());
+    await started.promise;
+    await vi.advanceTimersByTimeAsync(50);
+    expect((await answer).outcome).toBe("handler_timeout");
+    // The lease is lost at its first renewal.
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(given?.signal.reason).toMatchObject({ name: "DeadlineError" });
     resolve();
     await receiver.drain();
   });

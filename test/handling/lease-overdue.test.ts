@@ -75,6 +75,22 @@ describe("runs that the runtime has ended", () => {
     second.resolve();
     expect(await second.answer).toMatchObject({ outcome: "handled" });
   });
+
+  it("a run that settles after a takeover leaves its successor in flight, also while the store loses the lease", async () => {
+    const store: DeliveryStore = { ...memoryStore(), renew: rejects };
+    const { handler, runs, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { leaseMs: LEASE_MS, store });
+    const first = await start(receiver, await delivery());
+    endRequests();
+    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    const second = await untilSettled(start(receiver, await delivery()));
+    first.reject(new Error("thawed, and too late"));
+    await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
+    expect(runs).toHaveLength(2);
+    second.resolve();
+    expect(await second.answer).toMatchObject({ outcome: "handled" });
+  });
 });
 
 describe("runs that continue in this process", () => {

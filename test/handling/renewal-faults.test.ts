@@ -102,4 +102,60 @@ describe("failed renewals", () => {
     expect(signal.aborted).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
+
+  it("a lease is not renewed while it is released after a failure", async () => {
+    const released = deferred();
+    const renew = vi.fn(() => true);
+    const store: DeliveryStore = { ...memoryStore(), renew, release: () => released.promise };
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, {
+      store,
+      leaseMs: 3_000,
+      dependencyTimeoutMs: 60_000,
+    });
+    const run = await start(receiver, await delivery());
+    run.reject(new Error("database is away"));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(renew).not.toHaveBeenCalled();
+    released.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handler_failed" });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("a renewal that the store refuses after the handler has succeeded aborts nothing", async () => {
+    const completed = deferred();
+    const renew = vi.fn(() => false);
+    const store: DeliveryStore = { ...memoryStore(), renew, complete: () => completed.promise };
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, {
+      store,
+      leaseMs: 3_000,
+      dependencyTimeoutMs: 60_000,
+    });
+    const run = await start(receiver, await delivery());
+    const { signal } = run.context;
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(renew).toHaveBeenCalledTimes(1);
+    expect(signal.aborted).toBe(false);
+    completed.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handled" });
+  });
+
+  it("a lease counts from the time at which the store was asked, however late its answer comes", async () => {
+    const renewed = deferred<boolean>();
+    const store: DeliveryStore = { ...memoryStore(), renew: () => renewed.promise };
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { store, leaseMs: 30_000 });
+    const repeated = await delivery();
+    const run = await start(receiver, repeated);
+    await vi.advanceTimersByTimeAsync(14_000);
+    renewed.resolve(true);
+    await vi.advanceTimersByTimeAsync(0);
+    // Asked 10 s after the claim, and answered 4 s later.
+    const { headers } = await receiver.receive(repeated);
+    expect(headers).toMatchObject({ "retry-after": "26" });
+    run.resolve();
+    await run.answer;
+  });
 });

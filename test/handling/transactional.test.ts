@@ -5,9 +5,10 @@ import {
   ThrewUndefinedError,
   createWebhookReceiver,
   type TransactionalStore,
+  type WebhookRequest,
 } from "../../src/index.js";
 import { createCollector } from "../support/collector.js";
-import { NOW_MS, TEST_SECRET, delivery, eventDelivery } from "../support/deliveries.js";
+import { NOW_MS, TEST_SECRET, alarm, delivery, eventDelivery } from "../support/deliveries.js";
 import { DOWN, rejects } from "../support/faults.js";
 import {
   createDatabase,
@@ -119,6 +120,50 @@ describe("transactional handlers", () => {
     await receive(await delivery({ id: "c", body: "[]" }));
     expect(effects).toEqual(["Example Broker", "DATA_REAPPEARED", "1 issues"]);
   });
+
+  it.each<[string, () => Promise<WebhookRequest>]>([
+    ["an alarm", () => delivery()],
+    [
+      "an alarm that has to be converted",
+      () => delivery({ body: JSON.stringify({ alarm: alarm({ account_id: "42" }) }) }),
+    ],
+    ["an event", () => eventDelivery("DATA_DELETED")],
+    ["an event of a type that was added since", () => eventDelivery("ADDED_SINCE")],
+    ["a body without a record", () => delivery({ body: '{"later":{"id":1}}' })],
+    ["a body that is no JSON", () => delivery({ body: "{" })],
+  ])(
+    "a transactional handler that runs again gets its delivery as it was sent: %s",
+    async (_what, requestOf) => {
+      const store: TransactionalStore<undefined> = {
+        async process(_key, work) {
+          // As after a serialization failure.
+          await work(undefined).catch(() => undefined);
+          await work(undefined);
+          return { state: "processed" };
+        },
+      };
+      const seen: string[] = [];
+      const handler = (given: object): void => {
+        seen.push(JSON.stringify(given));
+        const inner = Object.values(given).find(
+          (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+        ) as object | undefined;
+        Object.assign(inner ?? given, { id: "changed", account_id: 0, type: "changed" });
+        if (seen.length === 1) throw new Error("could not serialize access");
+      };
+      const { receive } = createWebhookReceiver({
+        ...{ secret: TEST_SECRET, logger: false, now: () => NOW_MS, store },
+        handlers: {
+          new_alarm: handler,
+          delete_my_data_event: { DATA_DELETED: handler },
+          unrecognized: handler,
+        },
+      });
+      expect(await receive(await requestOf())).toMatchObject({ outcome: "handled" });
+      expect(seen).toHaveLength(2);
+      expect(seen[1]).toBe(seen[0]);
+    },
+  );
 
   it("the context has no tx if the store is not transactional", async () => {
     let seen: object | undefined;

@@ -51,6 +51,16 @@ describe("inboxWorker", () => {
     expect([seen, lines]).toEqual([[42, 43, 7], []]);
   });
 
+  it("a job that another worker has finished is completed without its handler", async () => {
+    const { version, id, type, timestamp } = alarmJob;
+    const { work, lines } = watched({ new_alarm: () => expect.fail("run twice") });
+    for (const done of ["handled", "discarded"] as const) {
+      const { outcome } = await work({ version, id, type, timestamp, done });
+      expect(outcome).toBe(done);
+    }
+    expect(lines).toEqual([]);
+  });
+
   it("the unrecognized handler of a worker gets the body and its bytes", async () => {
     const seen: unknown[] = [];
     const { work } = watched({

@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createManagementClient, ManagementError } from "../../src/management/index.js";
 import { canariesIn, shownOf, CANARIES } from "../support/canaries.js";
+import { deferred, type Deferred } from "../support/deferred.js";
 import {
   scriptedClient,
   scriptedGateway,
@@ -43,6 +44,46 @@ describe("the token", () => {
     const client = createManagementClient({ baseUrl, token, fetch });
     await Promise.all(Array.from({ length: 20 }, () => client.webhooks.list()));
     expect(logins).toBe(2);
+  });
+
+  test("of a function that failed once is asked for again by the next call", async () => {
+    let logins = 0;
+    const token = () =>
+      (logins += 1) === 1 ? Promise.reject(new Error("the login is down")) : "token-2";
+    const { client, seen } = scriptedClient([{ json: [] }], { token });
+    expect(await codeOf(client.webhooks.list())).toBe("no_token");
+    expect(await client.webhooks.list()).toEqual([]);
+    expect(seen.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer token-2"]);
+  });
+
+  test("that another call has renewed meanwhile is used, and not renewed again", async () => {
+    let logins = 0;
+    const token = () => `token-${String(++logins)}`;
+    const refusals: Deferred<Response>[] = [];
+    const fetch = (_url: string, { headers }: RequestInit) => {
+      const isOld = new Headers(headers).get("authorization") === "Bearer token-1";
+      if (!isOld) return Promise.resolve(new Response("[]"));
+      const refusal = deferred<Response>();
+      refusals.push(refusal);
+      return refusal.promise;
+    };
+    const client = createManagementClient({ baseUrl, token, fetch });
+    const calls = [client.webhooks.list(), client.webhooks.list()];
+    await vi.waitUntil(() => refusals.length === 2);
+    refusals[0]?.resolve(new Response("", { status: 401 }));
+    expect(await calls[0]).toEqual([]);
+    refusals[1]?.resolve(new Response("", { status: 401 }));
+    expect(await calls[1]).toEqual([]);
+    expect(logins).toBe(2);
+  });
+
+  test("that is renewed uses up no retry", async () => {
+    const answers = [{ status: 401 }, { status: 503 }, { json: [] }];
+    let logins = 0;
+    const token = () => `token-${String(++logins)}`;
+    const { client, seen } = scriptedClient(answers, { token, maxRetries: 1 });
+    expect(await client.webhooks.list()).toEqual([]);
+    expect(seen).toHaveLength(3);
   });
 
   test("as a text is not renewed", async () => {

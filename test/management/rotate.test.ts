@@ -49,6 +49,23 @@ describe("a proof", () => {
     expect((await proveSecret(url, [current], fifth)).result).toBe("not_accepted");
   });
 
+  test("starts its row again after a probe that was refused", async () => {
+    const rows: number[] = [];
+    let probes = 0;
+    const answer = () => {
+      probes += 1;
+      // The third probe reaches a replica without the secret, and the last one has a made-up secret.
+      const code = probes === 3 || probes === 7 ? "SIGNATURE_MISMATCH" : "STALE";
+      return Promise.resolve(Response.json({ error: { code } }, { status: 409 }));
+    };
+    const proof = await proveSecret("https://partner.example/webhooks", ["the-secret-of-a-test"], {
+      ...{ ...quick, inARow: 3, fetch: answer },
+      onProbe: ({ inARow }) => rows.push(inARow),
+    });
+    expect(proof).toMatchObject({ result: "accepted", inARow: 3, probes: 7 });
+    expect(rows).toEqual([1, 2, 2, 1, 2, 3]);
+  });
+
   test("pauses after each row while an instance is missing", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     try {
@@ -254,6 +271,13 @@ describe("the watch of the old secret", () => {
   ])("starts again with %s", (_what, matches) => {
     const state = watchOldSecret(watchOldSecret(undefined, [3, 0], 0), matches, hours(1));
     expect(state.quietSinceMs).toBe(hours(1));
+  });
+
+  test("is never quiet while a source cannot be asked, however often it is tried", () => {
+    let state = watchOldSecret(undefined, [3, null], 0);
+    for (let hour = 1; hour <= 100; hour++) state = watchOldSecret(state, [3, null], hours(hour));
+    expect(state.quietSinceMs).toBe(hours(100));
+    expect(isOldSecretQuiet(state, hours(100))).toBe(false);
   });
 
   test("does not count hours in which no one looked, or a clock that went back", () => {

@@ -56,6 +56,7 @@ const CODES: Readonly<Record<string, readonly string[]>> = {
     invalid_store: 1,
     invalid_receiver: 1,
     unsupported_platform: 1,
+    unsupported_version: 1,
   } satisfies Record<core.ConfigurationErrorCode, 1>),
   ManagementError: Object.keys({
     no_token: 1,

@@ -16,10 +16,12 @@ import {
 } from "../../src/index.js";
 import type { WireRequest } from "../../src/testing/sending/wire.js";
 import type { MountedAdapter } from "../support/adapters/adapter-exchange.js";
-import { adapterTargets, directTarget } from "../support/adapters/adapter-targets.js";
+import { adapterTargets } from "../support/adapters/adapter-targets.js";
+import { directTarget } from "../support/adapters/target-kinds.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtureNamed, fixtures, fixturesFolder, type Fixture } from "../support/fixtures.js";
 
+const TSX = fileURLToPath(import.meta.resolve("tsx/cli"));
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** A receiver whose clock can be set to the time of a fixture, and the records that it has handled. */
@@ -352,10 +354,15 @@ describe("the README's script", () => {
     const script = /```js\n( +\/\/ node record\.mjs [^]*?)\n *```/.exec(readme)?.[1] ?? "";
     const { body } = fixtureNamed("alarm-non-ascii-text");
 
+    const folder = await mkdtemp(join(tmpdir(), "record-"));
+    await writeFile(join(folder, "record.mjs"), script);
+    // Takes the package from its sources, so that nothing has to be built.
+    const sources = ["--tsconfig", "examples/demo/tsconfig.sources.json"];
     const made = await runNode(
-      ["--input-type=module", "--eval", script, "--", "record.mjs", "Alarm of a new kind"],
+      [TSX, ...sources, join(folder, "record.mjs"), "Alarm of a new kind"],
       Buffer.from(body).toString(),
     );
+    await rm(folder, { recursive: true });
 
     expect(made).toMatchObject({ code: 0, stderr: "" });
     const fixture = JSON.parse(made.stdout) as WebhookRequest & Fixture;

@@ -1,7 +1,17 @@
 import { execFile } from "node:child_process";
-import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  cpSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { restore, store } from "../support/cached.js";
 
 /** `test/platforms/`. */
 const HERE = new URL("./", import.meta.url);
@@ -28,9 +38,23 @@ export async function installPackages(folder: string): Promise<void> {
     changedAt(new URL(file, root)),
   );
   if (installed >= Math.max(...wanted) && installed > 0) return;
+  const target = fileURLToPath(new URL("node_modules", root));
+  const key = `platforms/${folder}-${lockDigest(root)}`;
+  if (restore(key, target)) {
+    utimesSync(new URL("node_modules/.package-lock.json", root), new Date(), new Date());
+    return;
+  }
   // Not `npm ci`: it insists on builds for other systems, which registries do not always have.
   const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
   await promisify(execFile)("npm", args, { cwd: fileURLToPath(root) });
+  store(key, target);
+}
+
+/** What npm installs depends on the lockfile, the Node and the system. */
+function lockDigest(root: URL): string {
+  const lock = readFileSync(new URL("package-lock.json", root));
+  const system = `${process.version} ${process.platform} ${process.arch}`;
+  return createHash("sha256").update(lock).update(system).digest("hex").slice(0, 16);
 }
 
 /** Puts the package as it has been built, and the receiver of the apps, into a folder. */

@@ -1,8 +1,10 @@
+// npm run platforms -- peers [express,pg-boss]: the optional peers (peers/run-peers.ts)
 // npm run platforms [-- --only lambda,fastify] [--fast] [--date 2026-11-22]
 // The conformance suite on real platforms. Exits 1 where one does not pass. A whole run writes docs/platforms.md.
 import { writeFileSync } from "node:fs";
 import { copyPackage, installPackages } from "./install.js";
 import { platformPage } from "./page.js";
+import { runPeers } from "./peers/run-peers.js";
 import type { Platform, PlatformResult } from "./platform.js";
 import { runRow } from "./run-row.js";
 import {
@@ -33,6 +35,7 @@ async function inTwos<T>(items: readonly T[], work: (item: T) => Promise<void>):
 /** Installs folders. The rows of one that cannot be installed do not start, and the others run. */
 async function install(folders: readonly string[]): Promise<void> {
   await inTwos([...new Set(folders)], async (folder) => {
+    say(`installing the packages of test/platforms/${folder}, unless they are there`);
     try {
       await installPackages(folder);
       copyPackage(folder);
@@ -59,6 +62,10 @@ async function runRows(platforms: readonly Platform[]): Promise<readonly Platfor
 
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
+if (process.argv[2] === "peers") {
+  await runPeers(process.argv.slice(3));
+  process.exit();
+}
 const selection = readSelection(process.argv.slice(2));
 const platforms = selectPlatforms(await allPlatforms(), selection);
 const nodes = unitTestNodes(selection);

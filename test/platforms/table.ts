@@ -2,7 +2,7 @@ import type { PlatformResult } from "./platform.js";
 import type { UnitTestResult } from "./unit-tests.js";
 
 /** A table in Markdown. A bar in a cell is escaped. */
-function markdownTable(
+export function markdownTable(
   titles: readonly string[],
   rows: readonly (readonly (string | number)[])[],
 ): string {

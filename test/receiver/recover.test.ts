@@ -126,6 +126,22 @@ describe("recover", () => {
     }
   });
 
+  test("reports the error of a clock that throws", async () => {
+    const failure = new Error("no clock");
+    const reports: OutcomeReport[] = [];
+    const receiver = createWebhookReceiver({
+      secret: TEST_SECRET,
+      handlers: { new_alarm: () => undefined },
+      logger: false,
+      now: () => {
+        throw failure;
+      },
+      onOutcome: (report) => reports.push(report),
+    });
+    expect(await receiver.recover(lost)).toMatchObject({ status: 500, outcome: "internal_error" });
+    expect(reports[0]?.error).toBe(failure);
+  });
+
   test("is bounded by the options of the receiver, and refused while it drains", async () => {
     const gate = deferred<undefined>();
     const receiver = createWebhookReceiver({

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type ClaimResult, type WebhookRequest } from "../../src/index.js";
 import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
-import { deferred } from "../support/deferred.js";
+import { deferred, type Deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { firstCall, spiedStore } from "../support/spied-store.js";
 
@@ -91,6 +91,103 @@ describe("waitUntil", () => {
     expect(spy.count("release")).toBe(1);
   });
 
+  it("waitUntil receives a late success whose completion failed, until the store accepts it", async () => {
+    const ends: Deferred<void>[] = [];
+    const complete = () => {
+      const end = deferred();
+      ends.push(end);
+      return end.promise;
+    };
+    const { handler, start } = heldHandler();
+    const { store } = spiedStore({ complete });
+    const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 1_000 });
+    const { request, state } = await heldOpen();
+    const run = await start(receiver, request);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    ends[0]?.reject(new Error("down"));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(state.settled).toBe(0);
+    ends[1]?.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(state).toEqual({ given: 1, settled: 1 });
+  });
+
+  it("waitUntil receives a late handler until onOutcome has taken its report", async () => {
+    const counted = deferred();
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, {
+      handlerTimeoutMs: 1_000,
+      onOutcome: ({ late }) => (late === true ? counted.promise : undefined),
+    });
+    const { request, state } = await heldOpen();
+    const run = await start(receiver, request);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await run.answer;
+    run.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(state).toEqual({ given: 1, settled: 0 });
+    counted.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(state).toEqual({ given: 1, settled: 1 });
+  });
+
+  it("waitUntil receives the renewal that is on its way when a handler ends", async () => {
+    const renewed = deferred<boolean>();
+    const { store } = spiedStore({ renew: () => renewed.promise });
+    const { handler, start } = heldHandler();
+    const receiver = alarmReceiver(handler, { store, leaseMs: 30_000 });
+    const { request, state } = await heldOpen();
+    const run = await start(receiver, request);
+    await vi.advanceTimersByTimeAsync(10_000);
+    run.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    expect(state).toEqual({ given: 1, settled: 0 });
+    renewed.resolve(true);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(state.settled).toBe(1);
+  });
+
+  it("waitUntil receives the renewal that is on its way when the store takes a slow completion", async () => {
+    const renewed = deferred<boolean>();
+    const completed = deferred();
+    const { store } = spiedStore({
+      renew: () => renewed.promise,
+      complete: () => completed.promise,
+    });
+    const receiver = alarmReceiver(() => undefined, {
+      store,
+      leaseMs: 30_000,
+      dependencyTimeoutMs: 20_000,
+    });
+    const { request, state } = await heldOpen();
+    const completing = firstCall(store, "complete");
+    const answer = receiver.receive(request);
+    await completing;
+    await vi.advanceTimersByTimeAsync(10_000);
+    completed.resolve();
+    expect(await answer).toMatchObject({ outcome: "handled" });
+    expect(state).toEqual({ given: 1, settled: 0 });
+    renewed.resolve(true);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(state.settled).toBe(1);
+  });
+
+  it("waitUntil is not called for a handler that ends between two renewals", async () => {
+    const { handler, start } = heldHandler();
+    const spy = spiedStore();
+    const receiver = alarmReceiver(handler, { store: spy.store, leaseMs: 30_000 });
+    const { request, state } = await heldOpen();
+    const run = await start(receiver, request);
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(spy.count("renew")).toBe(1);
+    run.resolve();
+    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    expect(state.given).toBe(0);
+  });
+
   it("waitUntil receives the promises of onOutcome and onAuthenticDelivery", async () => {
     const audited = deferred();
     const counted = deferred();
@@ -126,6 +223,22 @@ describe("waitUntil", () => {
     run.resolve();
     await vi.advanceTimersByTimeAsync(0);
     expect(await receiver.receive(request)).toMatchObject({ outcome: "duplicate" });
+  });
+
+  it("a waitUntil that is an accessor is read once", async () => {
+    let reads = 0;
+    const receiver = alarmReceiver(() => undefined, { onOutcome: () => Promise.resolve() });
+    const { request, state } = await heldOpen();
+    const { waitUntil } = request;
+    Object.defineProperty(request, "waitUntil", {
+      get() {
+        reads += 1;
+        return waitUntil;
+      },
+    });
+    expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
+    expect(reads).toBe(1);
+    expect(state.given).toBe(1);
   });
 
   it("a waitUntil that cannot be read is an internal error and does not reject receive", async () => {

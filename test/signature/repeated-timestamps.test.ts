@@ -57,6 +57,16 @@ describe("an id that is sent again with the same timestamp", () => {
     expect(notices()).toEqual([]);
   });
 
+  test("a repeated timestamp causes no warning after a thousand other ids, as only so many are remembered", async () => {
+    const { send, notices } = scene(failing);
+    await send("one", NOW_SECONDS);
+    for (let other = 0; other < 1_000; other++) await send(`other-${String(other)}`, NOW_SECONDS);
+    await send("one", NOW_SECONDS, 8_001);
+    expect(notices()).toEqual([]);
+    await send("other-999", NOW_SECONDS);
+    expect(notices()).toHaveLength(1);
+  });
+
   test("a repeated timestamp causes a warning if the later attempt is handled", async () => {
     let runs = 0;
     const { send, notices } = scene(() => (++runs === 1 ? failing() : undefined));

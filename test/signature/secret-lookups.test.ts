@@ -114,6 +114,35 @@ describe("the calls of a secret function", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("a delivery that gave up waiting for a secret function takes no slot from those that come later", async () => {
+    vi.useFakeTimers();
+    const { receive } = recordingReceiver({
+      secret: ({ id }) => (id === "next" ? TEST_SECRET : never<SecretList>()),
+      maxConcurrentDeliveries: 1,
+      dependencyTimeoutMs: 1_000,
+    });
+    const ids = ["first", "second", "third"];
+    const requests = await Promise.all(ids.map((id) => delivery({ id })));
+    const answers = requests.map((request) => receive(request));
+    await vi.advanceTimersByTimeAsync(1_100);
+    await Promise.all(answers);
+    expect(await receive(await delivery({ id: "next" }))).toMatchObject({ outcome: "handled" });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("a secret function whose thenable throws leaves no timer behind", async () => {
+    const request = await delivery();
+    vi.useFakeTimers();
+    const thrower = {
+      then: () => {
+        throw new Error("the vault is sealed");
+      },
+    };
+    const { receive } = recordingReceiver({ secret: () => thrower });
+    expect(await receive(request)).toMatchObject({ outcome: "secret_unavailable" });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test("a call of a secret function frees its slot even if the runtime has ended the request and runs no timers", async () => {
     vi.useFakeTimers();
     const { receive } = recordingReceiver({

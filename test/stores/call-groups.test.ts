@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { CallGroups, type KeyedCall } from "../../src/stores/call-groups.js";
 import { CallLimits } from "../../src/stores/call-limits.js";
 import { deferred } from "../support/deferred.js";
@@ -116,6 +116,85 @@ describe("calls of a store in groups", () => {
     answer.resolve();
     await Promise.all(calls);
     expect(seen.together.map(({ length }) => length)).toEqual([200, 200, 200, 50]);
+  });
+
+  it("calls of a group that fails are sent alone, four at a time", async () => {
+    const answer = deferred();
+    let onTheirWay = 0;
+    let most = 0;
+    const groups = new CallGroups<NumberedCall, number>({
+      together: () => Promise.reject(new Error("the connection broke")),
+      async alone({ number }) {
+        if (number === 0) return number;
+        onTheirWay += 1;
+        most = Math.max(most, onTheirWay);
+        await answer.promise;
+        onTheirWay -= 1;
+        return number;
+      },
+      isLocked: () => false,
+    });
+    const numbers = Array.from({ length: 12 }, (_, number) => number);
+    const calls = numbers.map((number) =>
+      groups.send({ key: `key ${String(number)}`, number, deadline: deadline() }),
+    );
+    await vi.waitUntil(() => most === 4);
+    answer.resolve();
+    expect(await Promise.all(calls)).toEqual(numbers);
+    expect(most).toBe(4);
+  });
+
+  it("a call whose time is over when its group fails is rejected, and not sent alone", async () => {
+    const alone: number[] = [];
+    const failure = new Error("no answer in time");
+    let isOver = false;
+    const groups = new CallGroups<NumberedCall, number>({
+      together() {
+        isOver = true;
+        return Promise.reject(failure);
+      },
+      alone({ number }) {
+        alone.push(number);
+        return Promise.resolve(number);
+      },
+      isLocked: () => false,
+    });
+    const short = { limitMs: 5, remainingMs: () => 1, isOver: () => isOver };
+    const calls = [
+      groups.send({ key: "first", number: 1, deadline: deadline() }),
+      groups.send({ key: "short", number: 2, deadline: short }),
+      groups.send({ key: "long", number: 3, deadline: deadline() }),
+    ];
+    expect(await Promise.allSettled(calls)).toEqual([
+      { status: "fulfilled", value: 1 },
+      { status: "rejected", reason: failure },
+      { status: "fulfilled", value: 3 },
+    ]);
+    expect(alone).toEqual([1, 3]);
+  });
+
+  it("calls that wait for locked rows delay no call for another row", async () => {
+    const unlocked = deferred();
+    const groups = new CallGroups<NumberedCall, number>({
+      together: () => Promise.reject(new Error("locked")),
+      async alone({ key, number }, isPatient) {
+        if (!key.startsWith("locked")) return number;
+        if (!isPatient) throw new Error("locked");
+        await unlocked.promise;
+        return number;
+      },
+      isLocked: (error) => String(error).includes("locked"),
+    });
+    const send = (key: string, number: number) =>
+      groups.send({ key, number, deadline: deadline() });
+    const waiting = Array.from({ length: 6 }, (_, number) =>
+      send(`locked ${String(number)}`, number),
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    const others = ["a", "b", "c"].map((key, number) => send(key, number));
+    expect(await Promise.all(others)).toEqual([0, 1, 2]);
+    unlocked.resolve();
+    expect(await Promise.all(waiting)).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
   it("a call that has waited beyond its deadline is rejected and not sent", async () => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Sqlite, { type Database } from "better-sqlite3";
+import Sqlite, { type Database } from "libsql";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DiscardDelivery, RetryLater, type DeliveryContext } from "../../src/index.js";
 import { createRandom } from "../../src/testing/random.js";

@@ -16,7 +16,17 @@ export function deferred<T = void>(): Deferred<T> {
   return { promise, resolve, reject };
 }
 
-/** A promise that never settles: a dependency that hangs. */
+const hanging = new Set<() => void>();
+
+/** A promise that does not settle before the end of the test file: a dependency that hangs. */
 export function never<T = never>(): Promise<T> {
-  return new Promise(() => undefined);
+  return new Promise((resolve) => {
+    hanging.add(resolve as () => void);
+  });
+}
+
+/** Settles them, so that no lease is renewed for ever beside the next file of the process. */
+export function endHanging(): void {
+  for (const resolve of hanging) resolve();
+  hanging.clear();
 }

@@ -14,8 +14,8 @@ export interface Ledger {
 /** Delay of a slow effect for a receiver without its own time-out. Milliseconds. */
 const SLOW_MS = 1_500;
 
-/** Makes an empty ledger. */
-export function createLedger(): Ledger {
+/** Makes an empty ledger. `slowMs`: how long a slow effect takes, which must be longer than the receiver waits. */
+export function createLedger(slowMs = SLOW_MS): Ledger {
   const counts = new Map<string, number>();
   const pending: (() => void)[] = [];
   let isFailing = false;
@@ -59,7 +59,7 @@ export function createLedger(): Ledger {
         late,
         over() {
           // From the first handler on: on a busy machine its request comes late.
-          timer ??= setTimeout(over.resolve, SLOW_MS);
+          timer ??= setTimeout(over.resolve, slowMs);
           return over.promise;
         },
       };

@@ -1,8 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { AddressInfo, Server } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 
 /** A server on a free port of 127.0.0.1. */
 export interface RunningServer {
@@ -36,27 +32,28 @@ export interface Certificate {
   readonly cert: string;
 }
 
-let certificate: Certificate | undefined;
-
-/** A self-signed certificate. It is made on first use. */
-export function testCertificate(): Certificate {
-  certificate ??= makeCertificate();
-  return certificate;
-}
-
-function makeCertificate(): Certificate {
-  const folder = mkdtempSync(join(tmpdir(), "certificate-"));
-  const [keyFile, certFile] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
-  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc"];
-  try {
-    execFileSync(
-      "openssl",
-      ["req", "-x509", ...key, ...subject, "-days", "1", "-keyout", keyFile, "-out", certFile],
-      { stdio: "pipe" },
-    );
-    return { key: readFileSync(keyFile, "utf8"), cert: readFileSync(certFile, "utf8") };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
+/**
+ * Self-signed, valid until 2126, and trusted by nothing but tests. Written down because Node makes keys but no
+ * certificates: `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 36500
+ * -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1`.
+ */
+export const testCertificate: Certificate = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgPmcGAqYvteoR1qI6
+cTXomnOAX/A+iUXzKX3Vni/fEEOhRANCAASDZXQnq3qeA8zY1qYlZsLv3KnM8+cb
+RpdkXQ69yfnmfbJCf18aQ2+hPc5c7wYD0YRVhttmXSA8ZLPJFqSea57q
+-----END PRIVATE KEY-----
+`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBkDCCATagAwIBAgIUZgDmBNAs/waxQfWiT9Kcvj8hwJwwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJMTI3LjAuMC4xMCAXDTI2MTEyMzE1NDExOVoYDzIxMjYxMDMw
+MTU0MTE5WjAUMRIwEAYDVQQDDAkxMjcuMC4wLjEwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAASDZXQnq3qeA8zY1qYlZsLv3KnM8+cbRpdkXQ69yfnmfbJCf18aQ2+h
+Pc5c7wYD0YRVhttmXSA8ZLPJFqSea57qo2QwYjAdBgNVHQ4EFgQUJ3iniIXNDuAb
+6pOP0XQ11jviKj0wHwYDVR0jBBgwFoAUJ3iniIXNDuAb6pOP0XQ11jviKj0wDwYD
+VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC
+IH6T3jPtqVq9cGLSPCai8L9SYTqVD8q0wQKzCz4dFuehAiEAnBrEURWuBV1WEqxv
+kSFBK4oaIOv5yOI9WFe3rkQEqlk=
+-----END CERTIFICATE-----
+`,
+};

@@ -28,6 +28,15 @@ describe("the clock of the health", () => {
     expect(monitored.codes()).toEqual([]);
   });
 
+  it("a reason that was read while the clock was ahead has no since in the future", async () => {
+    const monitored = new Monitored();
+    monitored.pass({ hours: 1 });
+    await monitored.sendMany(3, { offMs: -3_600_000 });
+    expect(monitored.codes()).toEqual(["stale"]);
+    monitored.pass({ hours: -1 });
+    expect(monitored.health().reasons).toMatchObject([{ code: "stale", since: iso(NOW_MS) }]);
+  });
+
   it("a clock that was far ahead for a moment causes no silence", async () => {
     const monitored = new Monitored({ expectEvery: { new_alarm: "6h" } });
     await monitored.send();

@@ -266,6 +266,23 @@ describe("each reason", () => {
     ]);
   });
 
+  it("a reason that was read, ended and comes back before the next read has a new since", async () => {
+    const monitored = new Monitored();
+    monitored.handler = fail;
+    await monitored.sendMany(5);
+    expect(monitored.codes()).toEqual(["handlers_failing"]);
+    monitored.handler = () => undefined;
+    monitored.pass({ hours: 1 });
+    await monitored.send();
+    monitored.handler = fail;
+    monitored.pass({ minutes: 5 });
+    const minute = new Date(monitored.nowMs).toISOString().slice(0, 16);
+    await monitored.sendMany(5);
+    expect(monitored.health().reasons).toMatchObject([
+      { code: "handlers_failing", since: `${minute}:00.000Z` },
+    ]);
+  });
+
   it("a reason that lasts keeps its since", async () => {
     const monitored = new Monitored();
     monitored.handler = fail;

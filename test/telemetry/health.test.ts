@@ -210,6 +210,55 @@ describe("the store in the health", () => {
     });
   });
 
+  it("completions that wait are a reason a minute after the first of them failed, and again after the next one", async () => {
+    let down: readonly string[] = ["delivery-1", "delivery-2"];
+    const { store } = spiedStore();
+    const complete = store.complete.bind(store);
+    const monitored = new Monitored({
+      now: () => Date.now(),
+      store: {
+        ...store,
+        complete: (key, ...rest) =>
+          down.includes(key) ? Promise.reject(new Error("made up")) : complete(key, ...rest),
+      },
+    });
+    const pending = () =>
+      monitored.health().reasons.find(({ code }) => code === "completions_pending");
+    await monitored.send();
+    await vi.advanceTimersByTimeAsync(50_000);
+    await monitored.send();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(pending()).toMatchObject({ count: 2, since: iso(NOW_MS) });
+
+    // The store takes one of the two.
+    down = ["delivery-2"];
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(pending()).toMatchObject({ count: 1, since: iso(NOW_MS) });
+
+    // Then the other one, and a minute begins for a third.
+    down = [];
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(pending()).toBeUndefined();
+    down = ["delivery-3"];
+    const failedAt = Date.now();
+    await monitored.send();
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect(pending()).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(pending()).toMatchObject({ count: 1, since: iso(failedAt) });
+  });
+
+  it("completions that fail hours apart are a failing store, although every claim between them succeeds", async () => {
+    const { store } = spiedStore({ complete: () => Promise.reject(new Error("made up")) });
+    const monitored = new Monitored({ store });
+    for (let time = 0; time < 3; time += 1) {
+      expect(monitored.codes()).not.toContain("store_failing");
+      monitored.pass({ hours: 4 });
+      await monitored.send();
+    }
+    expect(monitored.codes()).toContain("store_failing");
+  });
+
   it("completions that fail one after the other are a failing store, although every claim succeeds", async () => {
     const { store } = spiedStore({ complete: () => Promise.reject(new Error("made up")) });
     const monitored = new Monitored({ store });

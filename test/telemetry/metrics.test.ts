@@ -185,6 +185,8 @@ describe("the metrics of a receiver", () => {
     isDown = true;
     await receiver.receive(await delivery({ id: "b" }));
     const counted = risen(text());
+    isDown = false;
+    await receiver.drain();
     expect(counted).toMatchObject({
       'gateway_webhook_store_duration_seconds_count{operation="claim"}': 2,
       'gateway_webhook_store_duration_seconds_count{operation="complete"}': 2,

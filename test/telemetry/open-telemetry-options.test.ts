@@ -4,12 +4,18 @@ import {
   openTelemetry,
   type OpenTelemetryOptions,
 } from "../../src/telemetry/opentelemetry/index.js";
+import { inboxWorker, type InboxJob } from "../../src/inbox/index.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
-import { delivery } from "../support/deliveries.js";
+import { alarm, delivery, NOW_SECONDS } from "../support/deliveries.js";
 import { inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
 
 const API = Symbol.for("opentelemetry.js.api.1");
 const globals = globalThis as Record<symbol, object | undefined>;
+
+const QUEUED: InboxJob = {
+  ...{ version: 1, id: "queued", type: "new_alarm", timestamp: NOW_SECONDS },
+  ...{ encoding: "utf-8", body: JSON.stringify({ alarm: alarm() }) },
+};
 
 afterEach(() => {
   trace.disable();
@@ -35,6 +41,18 @@ describe("an SDK and a copy of the API", () => {
     expect(lines[0]).toContain("another copy of @opentelemetry/api (1.0.0)");
   });
 
+  it("an SDK registered with another copy of the API after the receiver was made is warned of once", () => {
+    vi.useFakeTimers();
+    const lines: string[] = [];
+    const logger = { warn: (line: string) => lines.push(line), error: () => undefined };
+    alarmReceiver(() => undefined, { telemetry: openTelemetry(), logger });
+    expect(lines).toEqual([]);
+    globals[API] = { version: "1.0.0", trace: {}, metrics: {} };
+    vi.advanceTimersByTime(10_000);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain("another copy of @opentelemetry/api (1.0.0)");
+  });
+
   it("an SDK of another major version of the API is warned of", () => {
     const other = Symbol.for("opentelemetry.js.api.2");
     globals[other] = { version: "2.0.0", trace: {} };
@@ -49,6 +67,21 @@ describe("an SDK and a copy of the API", () => {
     metrics.setGlobalMeterProvider(meterProvider);
     expect(warnings()).toEqual([]);
   });
+});
+
+it("openTelemetry refuses a version of the API without a method that it calls", () => {
+  Object.assign(metrics, { getMeterProvider: undefined });
+  try {
+    expect(() => openTelemetry()).toThrow(
+      expect.objectContaining({
+        code: "unsupported_version",
+        message:
+          "openTelemetry is of a version of @opentelemetry/api without the method getMeterProvider, which does not work here. Supported: @opentelemetry/api 1.9 and later",
+      }) as Error,
+    );
+  } finally {
+    Reflect.deleteProperty(metrics, "getMeterProvider");
+  }
 });
 
 describe("the global providers", () => {
@@ -66,6 +99,43 @@ describe("the global providers", () => {
     expect(series.get('gateway_webhook_requests_total{outcome="handled",type="new_alarm"}')).toBe(
       2,
     );
+  });
+
+  it("an SDK that starts ten seconds after the receiver was made gets its metrics", async () => {
+    vi.useFakeTimers();
+    const receiver = alarmReceiver(() => undefined, { telemetry: openTelemetry() });
+    vi.advanceTimersByTime(9_000);
+    const sdk = inMemorySdk();
+    metrics.setGlobalMeterProvider(sdk.meterProvider);
+    vi.advanceTimersByTime(1_000);
+    await receiver.receive(await delivery());
+    const series = parsePrometheus(await sdk.prometheusText());
+    expect(series.get('gateway_webhook_requests_total{outcome="handled",type="new_alarm"}')).toBe(
+      1,
+    );
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("an SDK that was given is not looked for again", () => {
+    vi.useFakeTimers();
+    const { meterProvider } = inMemorySdk();
+    alarmReceiver(() => undefined, { telemetry: openTelemetry({ meterProvider }) });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("an SDK that starts after the worker was made counts the jobs that end from then on", async () => {
+    const telemetry = openTelemetry();
+    const worker = inboxWorker({
+      handlers: { new_alarm: () => undefined },
+      telemetry,
+      logger: false,
+    });
+    await worker(QUEUED);
+    const sdk = inMemorySdk();
+    metrics.setGlobalMeterProvider(sdk.meterProvider);
+    await worker(QUEUED);
+    const series = parsePrometheus(await sdk.prometheusText());
+    expect(series.get('gateway_webhook_jobs_total{outcome="handled",type="new_alarm"}')).toBe(1);
   });
 
   it("two telemetries and receivers of one provider add up", async () => {

@@ -1,6 +1,6 @@
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { RetryLater } from "../../src/index.js";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { RetryLater, type TransactionalStore } from "../../src/index.js";
 import {
   openTelemetry,
   type OpenTelemetryOptions,
@@ -11,6 +11,7 @@ import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-
 import { delivery, eventDelivery } from "../support/deliveries.js";
 import { enableContext, inMemorySdk } from "../support/telemetry/in-memory.js";
 import { personalAlarm, personOf, writtenAlarm } from "../support/testing/personal-alarms.js";
+import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
 import { canariesIn, canaryEvent, CANARIES } from "../support/canaries.js";
 
 const sdk = inMemorySdk();
@@ -61,6 +62,34 @@ describe("the span of a delivery", () => {
       "gateway_webhook.secret_index": 0,
       "http.response.status_code": 200,
     });
+  });
+
+  it("a transactional store that runs its work again makes one span", async () => {
+    const startSpan = vi.spyOn(sdk.tracer, "startSpan");
+    const provider = { getTracer: () => sdk.tracer };
+    const telemetry = openTelemetry({ tracerProvider: provider, meterProvider });
+    let runs = 0;
+    const store: TransactionalStore<string> = {
+      async process(_key, work) {
+        // As after a serialization failure.
+        await work("first").catch(() => undefined);
+        await work("second");
+        return { state: "processed" };
+      },
+    };
+    const receiver = transactionalReceiver(
+      store,
+      () => {
+        runs += 1;
+        if (runs === 1) throw new Error("could not serialize access");
+      },
+      { telemetry },
+    );
+    expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "handled" });
+    expect(runs).toBe(2);
+    expect(startSpan).toHaveBeenCalledTimes(1);
+    startSpan.mockRestore();
+    expect(only().attributes).toMatchObject({ "gateway_webhook.outcome": "handled" });
   });
 
   it("a delivery that was recovered is marked in its span, also if no handler ran", async () => {

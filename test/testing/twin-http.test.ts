@@ -123,7 +123,7 @@ describe("over HTTP, in scaled time", () => {
   });
 
   test("a self-signed certificate is refused unless skipSslVerification is set", async () => {
-    const secure = https.createServer(testCertificate(), (_req, res) => res.end());
+    const secure = https.createServer(testCertificate, (_req, res) => res.end());
     const { port, close } = await listen(secure);
     closing.push(close);
     const deliver = async (skipSslVerification: boolean) => {

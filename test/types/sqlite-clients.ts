@@ -1,6 +1,7 @@
 // Compiled, never run: the SQLite stores accept a real handle of each driver, and nothing else.
 import type { DatabaseSync } from "node:sqlite";
 import type BetterSqlite3 from "better-sqlite3";
+import type Libsql from "libsql";
 import type { Client } from "pg";
 import type { DeliveryStore } from "../../src/stores/delivery-store.js";
 import {
@@ -18,9 +19,10 @@ function proves<_T extends true>(): void {
 
 declare const better: BetterSqlite3.Database;
 declare const node: DatabaseSync;
+declare const libsql: Libsql.Database;
 declare const client: Client;
 
-const stores = [sqliteStore({ database: better }), sqliteStore({ database: node })];
+const stores = [better, node, libsql].map((database) => sqliteStore({ database }));
 proves<Equal<typeof stores, DeliveryStore[]>>();
 sqliteStore({ database: better, table: "deliveries", waitTimeoutMs: 1_000 });
 
@@ -29,6 +31,10 @@ const onBetter = sqliteTransactions({ database: better });
 const onNode = sqliteTransactions({ database: node, table: undefined });
 proves<Equal<typeof onBetter, TransactionalStore<BetterSqlite3.Database>>>();
 proves<Equal<typeof onNode, TransactionalStore<DatabaseSync>>>();
+proves<
+  Equal<ReturnType<typeof sqliteTransactions<Libsql.Database>>, TransactionalStore<Libsql.Database>>
+>();
+void sqliteTransactions({ database: libsql });
 void onBetter.process(
   "id",
   async (tx) => {

@@ -38,6 +38,8 @@ export interface ProofOptions {
   /** Default all. */
   readonly failures?: readonly SilentFailure[];
   readonly onResult?: (result: FailureResult) => void;
+  /** Called when Prometheus watches both apps, before the calm phase. */
+  readonly onReady?: (calmSeconds: number) => void;
   /** Ends the run early; its promise then rejects. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -54,7 +56,7 @@ const CALM_SECONDS = ["1w", "3h"].reduce(
 
 /** Runs the apps, the gateway's traffic and Prometheus, and plants one failure after the other. */
 export async function runProof(options: ProofOptions = {}): Promise<ProofResults> {
-  const { failures = SILENT_FAILURES, onResult, signal } = options;
+  const { failures = SILENT_FAILURES, onResult, onReady, signal } = options;
   const startedAt = performance.now();
   const closers: (() => unknown)[] = [];
   const opened = <Part>(part: Part, close: (part: Part) => unknown): Part => {
@@ -79,6 +81,7 @@ export async function runProof(options: ProofOptions = {}): Promise<ProofResults
       const [sum] = await prometheus.query("sum(up)");
       return sum?.value === ports.length;
     });
+    onReady?.(CALM_SECONDS);
     const calmAlerts = await alertsDuring(prometheus, CALM_SECONDS, signal);
     const results: FailureResult[] = [];
     for (const failure of failures) {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sqliteTransactions } from "../../../src/stores/sqlite/index.js";
 import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
-import { betterSqlite3 } from "../../support/sqlite/drivers.js";
+import { libsql } from "../../support/sqlite/drivers.js";
 import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
 import { committed, openLedger, writes } from "../../support/sqlite/transaction-cases.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
@@ -11,7 +11,7 @@ import { transactionalReceiver } from "../../support/transactional/transactional
 let folder: SqliteFolder;
 
 beforeEach(() => {
-  folder = sqliteFolder(betterSqlite3);
+  folder = sqliteFolder(libsql);
 });
 
 afterEach(() => {

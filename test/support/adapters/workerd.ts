@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { freePort } from "../free-port.js";
-import { REPOSITORY, install, pack } from "../package/installed-package.js";
+import { REPOSITORY, installPackage } from "../package/installed-package.js";
 
 const WORKERD = path.join(
   REPOSITORY,
@@ -23,7 +23,7 @@ export interface RunningWorker {
 
 /** Bundles `test/platforms/workerd/worker.mjs`, and serves it; its fetches go to `ledgerPort`. */
 export async function startWorker(ledgerPort: number): Promise<RunningWorker> {
-  const project = install(pack(), "module");
+  const project = installPackage("module");
   for (const file of ["worker.mjs", "config.capnp"]) {
     project.copy(`test/platforms/workerd/${file}`, file);
   }

@@ -1,12 +1,11 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
-import { rmSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { TEST_SECRET } from "../deliveries.js";
-import { REPOSITORY, install, pack } from "../package/installed-package.js";
+import { REPOSITORY, installPackage } from "../package/installed-package.js";
 
 /** A process whose streams are pipes. */
 export interface RunningProcess {
@@ -33,12 +32,10 @@ export interface InstalledCli {
   readonly remove: () => void;
 }
 
-/** Packs and installs the built package. Takes seconds: do it once for a file. */
+/** Installs the packed package. */
 export function installCli(): InstalledCli {
-  const tarball = pack();
-  const project = install(tarball, "commonjs");
+  const project = installPackage("commonjs");
   const { folder } = project;
-  rmSync(path.dirname(tarball), { recursive: true, force: true });
   const binary = path.join(folder, "node_modules/.bin/identity-gateway-webhooks");
   return {
     folder,

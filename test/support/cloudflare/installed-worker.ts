@@ -1,16 +1,13 @@
-import { rmSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { TEST_SECRET } from "../../../src/testing/index.js";
-import { install, pack } from "../package/installed-package.js";
+import { installPackage } from "../package/installed-package.js";
 import { bundleWorker } from "./bundle-worker.js";
 import type { WorkerOptions } from "./miniflare.js";
 
 /** Bundles a file of the repository as the Worker of a project with nothing but the packed package. */
 export async function installedWorker(file: string): Promise<WorkerOptions> {
-  const tarball = pack();
-  const project = install(tarball, "module");
-  rmSync(path.dirname(tarball), { recursive: true, force: true });
+  const project = installPackage("module");
   try {
     project.copy(file, "worker.mjs");
     const script = await bundleWorker(pathToFileURL(path.join(project.folder, "worker.mjs")));

@@ -7,22 +7,11 @@ import type {
 } from "@nestjs/common";
 import { Module } from "@nestjs/common";
 import { NestFactory, type AbstractHttpAdapter } from "@nestjs/core";
-import { ExpressAdapter } from "@nestjs/platform-express";
-import { FastifyAdapter } from "@nestjs/platform-fastify";
 import {
   WebhookReceiverModule,
   type WebhookReceiverModuleOptions,
 } from "../../../adapters/nestjs/index.js";
 import { delivery, TEST_SECRET, NOW_MS, type DeliveryOverrides } from "../deliveries.js";
-
-/** The platforms of Nest. */
-export const nestPlatforms: readonly (readonly [
-  name: string,
-  create: () => AbstractHttpAdapter,
-])[] = [
-  ["express", () => new ExpressAdapter()],
-  ["fastify", () => new FastifyAdapter()],
-];
 
 export const PATH = "/webhooks/gateway";
 

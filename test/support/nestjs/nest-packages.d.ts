@@ -1,10 +1,5 @@
 // The packages of `test/platforms/nest-*`, as far as the tests need them. vitest.config.ts resolves them.
 
-declare module "@nestjs/platform-express" {
-  import type { AbstractHttpAdapter } from "@nestjs/core";
-  export const ExpressAdapter: new (instance?: unknown) => AbstractHttpAdapter;
-}
-
 declare module "@nestjs/platform-fastify" {
   import type { AbstractHttpAdapter } from "@nestjs/core";
   export const FastifyAdapter: new (options?: object) => AbstractHttpAdapter;

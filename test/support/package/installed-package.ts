@@ -1,8 +1,18 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { onceInRun } from "../once-in-run.js";
 
 /** Path of the checkout. The tests use its development tools. */
 export const REPOSITORY = fileURLToPath(new URL("../../..", import.meta.url));
@@ -33,27 +43,32 @@ export interface InstalledPackage {
   remove(): void;
 }
 
-/** Packs the built package (`npm pack`) into a temporary folder; returns the tarball's path. */
+/** The built package as `npm pack` packs it, once in a test run. Returns the tarball's path. */
 export function pack(): string {
-  const folder = mkdtempSync(path.join(tmpdir(), "igw-pack-"));
-  const args = ["pack", "--json", "--pack-destination", folder];
-  const [packed] = JSON.parse(npm(args, REPOSITORY)) as [{ filename: string }];
-  return path.join(folder, packed.filename);
+  const folder = onceInRun("tarball", (folder) => {
+    npm(["pack", "--pack-destination", folder], REPOSITORY);
+  });
+  return path.join(folder, readdirSync(folder)[0] ?? "");
 }
 
-/** Installs a tarball into an empty project of the given module type. */
-export function install(tarball: string, type: "module" | "commonjs"): InstalledPackage {
+/** An empty project of the given module type, with the tarball installed. npm installs it once in a test run. */
+export function installPackage(type: "module" | "commonjs"): InstalledPackage {
+  const installed = onceInRun("installed", (folder) => {
+    writeFileSync(path.join(folder, "package.json"), '{ "private": true }');
+    const flags = ["--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"];
+    npm(["install", ...flags, pack()], folder);
+  });
   const folder = mkdtempSync(path.join(tmpdir(), `igw-${type}-`));
   const write = (file: string, content: string): void => {
     const target = path.join(folder, file);
     mkdirSync(path.dirname(target), { recursive: true });
     writeFileSync(target, content);
   };
-  write("package.json", JSON.stringify({ name: "partner", private: true, type }));
-  npm(
-    ["install", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts", tarball],
-    folder,
-  );
+  cpSync(installed, folder, { recursive: true, verbatimSymlinks: true });
+  const { dependencies } = JSON.parse(
+    readFileSync(path.join(installed, "package.json"), "utf8"),
+  ) as { dependencies: object };
+  write("package.json", JSON.stringify({ name: "partner", private: true, type, dependencies }));
 
   return {
     folder,
@@ -111,7 +126,7 @@ function npm(args: readonly string[], cwd: string): string {
 }
 
 /** The environment without what the test runner and npm set: a partner's shell has none of it. */
-function withoutRunner(): NodeJS.ProcessEnv {
+export function withoutRunner(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(npm_|VITEST|NODE_OPTIONS$|NODE_ENV$|NODE_V8_COVERAGE$|TEST$)/.test(name),
   );

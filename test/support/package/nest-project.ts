@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { symlinkSync } from "node:fs";
 import path from "node:path";
 import { freePort } from "../free-port.js";
-import { REPOSITORY, install, type InstalledPackage } from "./installed-package.js";
+import { REPOSITORY, installPackage, type InstalledPackage } from "./installed-package.js";
 
 /** What `nest new` writes into tsconfig.json, as far as it decides about the result. */
 const NEST_COMPILER_OPTIONS = {
@@ -25,7 +25,7 @@ const MODULE_OPTIONS = {
   nodenext: { module: "nodenext", moduleResolution: "nodenext", isolatedModules: true },
 };
 
-/** A Nest project with the packed tarball and a Nest of `test/platforms/`. */
+/** A Nest project with the packed package and a Nest of `test/platforms/`. */
 export interface NestProject extends InstalledPackage {
   /** Compiles the files in `src/` into `dist/`. Returns the compiler's errors, or "". */
   readonly build: (files: readonly string[]) => string;
@@ -39,13 +39,12 @@ export interface RunningNest {
   readonly stop: () => Promise<string>;
 }
 
-/** Installs the tarball beside the packages of one major version of Nest. */
+/** Installs the package beside the packages of one major version of Nest. */
 export function installForNest(
-  tarball: string,
   nest: "nest-10" | "nest-11" | "nest-12",
   type: "module" | "commonjs",
 ): NestProject {
-  const project = install(tarball, type);
+  const project = installPackage(type);
   for (const name of ["@nestjs", "reflect-metadata", "rxjs"]) {
     const from = path.join(REPOSITORY, "test/platforms", nest, "node_modules", name);
     symlinkSync(from, path.join(project.folder, "node_modules", name), "dir");

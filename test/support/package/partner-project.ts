@@ -1,6 +1,5 @@
-import { rmSync } from "node:fs";
 import path from "node:path";
-import { REPOSITORY, install, pack, type InstalledPackage } from "./installed-package.js";
+import { REPOSITORY, installPackage, type InstalledPackage } from "./installed-package.js";
 
 /** A partner's project: the packed tarball, installed, with the tools that the documents use. */
 export interface PartnerProject extends InstalledPackage {
@@ -10,11 +9,9 @@ export interface PartnerProject extends InstalledPackage {
   readonly vitest: (...files: readonly string[]) => string;
 }
 
-/** Packs and installs the built package. Takes seconds: do it once for a file. */
+/** Installs the packed package, and links the tools. */
 export function installForPartner(): PartnerProject {
-  const tarball = pack();
-  const project = install(tarball, "module");
-  rmSync(path.dirname(tarball), { recursive: true, force: true });
+  const project = installPackage("module");
   const tools = [
     "express",
     "@types/express",

@@ -14,9 +14,9 @@ export interface ReadmeServer {
 
 /**
  * Writes the README's `server.ts` to a partner's folder and starts it with the README's secret, on a free
- * port in place of 3000. The folder needs the package and `express`.
+ * port in place of 3000. The folder needs the package and `express`; `tsconfig` may name the sources as the package.
  */
-export async function startReadmeServer(folder: string): Promise<ReadmeServer> {
+export async function startReadmeServer(folder: string, tsconfig = ""): Promise<ReadmeServer> {
   const { snippet } = readMarkdown("README.md");
   const port = await freePort();
   const atPort = (text: string): string => text.replaceAll("3000", String(port));
@@ -25,7 +25,11 @@ export async function startReadmeServer(folder: string): Promise<ReadmeServer> {
   const [, secret = ""] =
     /GATEWAY_WEBHOOK_SECRET=(\S+)/.exec(snippet("sh", "npx tsx server.ts")) ?? [];
   const server = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), file], {
-    env: { PATH: process.env["PATH"], GATEWAY_WEBHOOK_SECRET: secret },
+    env: {
+      PATH: process.env["PATH"],
+      GATEWAY_WEBHOOK_SECRET: secret,
+      TSX_TSCONFIG_PATH: tsconfig,
+    },
     stdio: "ignore",
   });
   await listening(port);

@@ -2,6 +2,8 @@
 // Compiles better-sqlite3 if this Node cannot load it yet. `npm ci` only unpacks it (.npmrc:
 // ignore-scripts), so that the demo starts sooner and needs no compiler.
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { restore, store } from "../cached.js";
 
 const REBUILD = "npm rebuild better-sqlite3 --ignore-scripts=false";
 
@@ -11,6 +13,13 @@ function isBuilt(): boolean {
   return spawnSync(process.execPath, ["--eval", openDatabase]).status === 0;
 }
 
+const BINARY = "node_modules/better-sqlite3/build/Release/better_sqlite3.node";
+const { version } = JSON.parse(
+  readFileSync("node_modules/better-sqlite3/package.json", "utf8"),
+) as { version: string };
+const KEY = `better-sqlite3-${version}-${process.platform}-${process.arch}-${process.versions.modules}`;
+
+if (!isBuilt()) restore(KEY, BINARY);
 if (!isBuilt()) {
   process.stderr.write("compiling better-sqlite3, once: about a minute\n");
   spawnSync(REBUILD, { shell: true });
@@ -20,5 +29,7 @@ if (!isBuilt()) {
         `For details, run: ${REBUILD}\n`,
     );
     process.exitCode = 1;
+  } else {
+    store(KEY, BINARY);
   }
 }

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import type BetterSqlite3 from "better-sqlite3";
+import type Libsql from "libsql";
 import type {
   SqliteDatabase,
   SqliteStatement,
@@ -27,7 +28,7 @@ export interface SqliteHandleOptions {
   readonly oddRows?: boolean;
 }
 
-export type SqliteDriverName = "better-sqlite3" | "node:sqlite" | "bun:sqlite";
+export type SqliteDriverName = "better-sqlite3" | "libsql" | "node:sqlite" | "bun:sqlite";
 
 /** Opens files with one of the drivers. */
 export interface SqliteDriver {
@@ -42,6 +43,19 @@ export const betterSqlite3: SqliteDriver = {
     const load = createRequire(import.meta.url);
     const Database = load("better-sqlite3") as typeof BetterSqlite3;
     return new Database(file, { readonly: readOnly }).defaultSafeIntegers(oddRows);
+  },
+};
+
+/** Comes with its binary, so it needs no compiler. */
+export const libsql: SqliteDriver = {
+  name: "libsql",
+  open(file, { readOnly = false, oddRows = false } = {}) {
+    const load = createRequire(import.meta.url);
+    const Database = load("libsql") as typeof Libsql;
+    const handle = new Database(file).defaultSafeIntegers(oddRows);
+    // It ignores the option `readonly` of better-sqlite3.
+    if (readOnly) handle.exec("PRAGMA query_only = ON");
+    return handle;
   },
 };
 
@@ -74,6 +88,8 @@ export async function sqliteDriver(name: string): Promise<SqliteDriver> {
       return nodeSqlite();
     case "bun:sqlite":
       return bunSqlite();
+    case "libsql":
+      return libsql;
     default:
       return betterSqlite3;
   }

@@ -36,6 +36,19 @@ const checks: Record<string, SqliteCheck> = {
     assert.deepEqual(sqliteStore({ database: open() }).claim("k", "a", TIMES), CLAIMED);
   },
 
+  async "a store that was opened while another connection held the lock writes when it is free"({
+    open,
+  }) {
+    const other = open();
+    sqliteStore({ database: other });
+    other.exec("BEGIN IMMEDIATE");
+    const stores = [0, 1].map(() => sqliteStore({ database: open(), waitTimeoutMs: 1_000 }));
+    other.exec("CREATE TABLE written (n INTEGER); COMMIT");
+    for (const [index, store] of stores.entries()) {
+      assert.deepEqual(await store.claim(`k${index}`, "a", TIMES), CLAIMED);
+    }
+  },
+
   "sqliteStore refuses a read-only handle while another connection holds the lock"({ open }) {
     const other = open();
     sqliteStore({ database: other });

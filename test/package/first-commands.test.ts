@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { REPOSITORY } from "../support/package/installed-package.js";
+import { readMarkdown } from "../support/package/markdown.js";
+import { startReadmeServer, type ReadmeServer } from "../support/package/readme-server.js";
+
+const README = readMarkdown("README.md");
+const COMMANDS = README.snippet("sh", "npm ci && npm test");
+/** Maps the package's names to the sources, so that nothing has to be built. */
+const SOURCES = path.join(REPOSITORY, "examples/demo/tsconfig.sources.json");
+
+describe("the first commands in a clone", () => {
+  it("CONTRIBUTING begins with the README's two commands", () => {
+    expect(readMarkdown("CONTRIBUTING.md").snippets("sh")[0]).toBe(COMMANDS);
+  });
+
+  it(".ci/run runs the README's two commands with nothing but Node on the PATH", () => {
+    const commands = Array.from(COMMANDS.matchAll(/&& (npm [a-z ]*[a-z])/g), ([, name]) => name);
+    expect(commands).toEqual(["npm run demo", "npm test"]);
+    const ci = readFileSync(path.join(REPOSITORY, ".ci/run"), "utf8");
+    for (const command of ["npm ci", ...commands])
+      expect(ci).toContain(`with_node_only ${command}`);
+  });
+});
+
+describe("the README's first snippet", () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "igw-readme-"));
+  let server: ReadmeServer;
+
+  beforeAll(async () => {
+    symlinkSync(path.join(REPOSITORY, "node_modules"), path.join(folder, "node_modules"), "dir");
+    server = await startReadmeServer(folder, SOURCES);
+  });
+  afterAll(() => {
+    server.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  it("the README's server answers the README's command with 200 handled", async () => {
+    const shown =
+      README.snippets("sh").find((code) => code.includes("identity-gateway-webhooks send")) ?? "";
+    const [, secret = ""] = /GATEWAY_WEBHOOK_SECRET=(\S+)/.exec(shown) ?? [];
+    const [, url = ""] = /send (\S+)/.exec(server.atPort(shown)) ?? [];
+    const cli = path.join(REPOSITORY, "src/cli/main.ts");
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--import", import.meta.resolve("tsx"), cli, "send", url],
+      {
+        env: {
+          PATH: process.env["PATH"],
+          GATEWAY_WEBHOOK_SECRET: secret,
+          TSX_TSCONFIG_PATH: SOURCES,
+        },
+      },
+    );
+    expect(stdout).toContain("200  handled");
+  });
+});

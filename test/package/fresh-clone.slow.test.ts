@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { missingPrometheus } from "../alerts/prometheus.js";
+import { freshClone, type FreshClone } from "../support/package/fresh-clone.js";
+import { repositoryCommands } from "../support/package/repository-commands.js";
+import { postgresBinaries } from "../support/postgres/postgres-server.js";
+
+/** Time for the slowest: installs packages from npm, and starts to work. */
+const TIMEOUT_MS = 300_000;
+
+/** It prints nothing of its own: it ends, with exit code 0. */
+const ENDS = undefined;
+
+/** Every command, and the first line that shows that it does its work: past what it installs and compiles. */
+const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
+  "npm run build": /Build start/,
+  // What follows takes a minute of a C++ compiler.
+  "npm run build:sqlite": /compiling better-sqlite3/,
+  "npm run demo": /handled once, \d+ lost/,
+  "npm run demo -- --monitor": /handled once, \d+ lost/,
+  "npm run demo -- --store d1": /handled once, 0 lost/,
+  // Installs and starts its server as D1's.
+  "npm run demo -- --store dynamodb": /^installing dynalite/m,
+  "npm run demo -- --store sqlite": /handled once, 0 lost/,
+  "npm run fuzz": /RUN {2}v/,
+  "npm run mutation": /Instrumented \d+ source file/,
+  "npm run faults": /^.+: started$/m,
+  "npm run alerts": /Prometheus watches both apps/,
+  "npm run flaws": /^judging \d+ receivers/m,
+  "npx tsx test/flawed/languages/print-flaws.ts": /a receiver in Python|NOT judged/,
+  "npm run platforms": /^installing the packages of/m,
+  "npm run api:check": ENDS,
+  "npm run api:update": ENDS,
+  "npm run docs:build": /reading the API from the docstrings/,
+  "npm run docs:dev": /reading the API from the docstrings/,
+  "npm run docs:monitoring": ENDS,
+  "npm run docs:outcomes": ENDS,
+  "npm run docs:performance": ENDS,
+  "npm run docs:picture": ENDS,
+  "node fixtures/generate.mjs": ENDS,
+  "npm run bench": /measuring in-process/,
+  "npm run bench:check": /^run 1: /m,
+  "npm run bench:stores": /the engine and 2 receivers run/,
+  "npm run bench:soak": /the receiver runs/,
+  "npm run bench:telemetry": /^measuring /m,
+  "npm run release:check": /[✓✗] the tree is clean/,
+  "npm run format": /^\S+ \d+ms/m,
+  "npx vitest test/handling": /(?:RUN|DEV) {2}v/,
+  "npx vitest run --project quick-web test/receiver": /RUN {2}v/,
+};
+
+/** Commands that do not start here, and why. */
+const LEFT_OUT: readonly (readonly [command: RegExp, reason: string])[] = [
+  [/^npm (?:test|run test:all)\b/, ".ci/run runs it in a fresh clone"],
+  [/^npm run check$/, ".ci/run runs it"],
+  [/^npm run release$/, "it publishes"],
+  [
+    /^npm run demo -- --store (?:redis|postgres|mysql)/,
+    "the tests of the demo start a server for it",
+  ],
+  [/^npm run demo -- (?:folder|path\/)/, "the words stand for something of the reader's"],
+  [
+    /^npm run bench:stores -- (?:…|--only .* --before )/,
+    "the words stand for something of the reader's",
+  ],
+  [/^npm run bench -- (?:in-process|http)$/, "`npm run bench` starts all parts"],
+  [/^npm run bench:(?:stores -- --bytes|soak -- --only redis .*)$/, "as without options"],
+  [/^npm run (?:faults -- --seed N|platforms -- --fast)$/, "as without options"],
+  [/^npm run platforms -- peers\b/, "it begins as `npm run platforms`"],
+  [/^npx vitest run --coverage$/, "it needs what `npm run test:all` prepares"],
+  [/^npx vitest run .*plain-records.* -u$/, "as the other `npx vitest run`"],
+  [/^npx tsx examples\//, "the tests of the examples start each, after `npm run build`"],
+];
+
+const MISSING: Readonly<Record<string, string | undefined>> = {
+  "npm run alerts": missingPrometheus,
+  "npm run bench:stores": postgresBinaries === undefined ? "no PostgreSQL" : undefined,
+  "npm run bench:soak": postgresBinaries === undefined ? "no PostgreSQL" : undefined,
+};
+
+const commands = repositoryCommands();
+const isLeftOut = (command: string): boolean => LEFT_OUT.some(([left]) => left.test(command));
+
+describe("the commands of the repository", () => {
+  let clone: FreshClone;
+
+  beforeAll(() => {
+    clone = freshClone();
+  });
+  afterAll(() => {
+    clone.remove();
+  });
+
+  it("every command that the documents or package.json name is in the table, or left out for a reason", () => {
+    const unknown = commands.filter((command) => !(command in FIRST_LINES) && !isLeftOut(command));
+    expect(unknown).toEqual([]);
+  });
+
+  it("every command of the table is named by a document or by package.json", () => {
+    expect(Object.keys(FIRST_LINES).filter((command) => !commands.includes(command))).toEqual([]);
+    expect(LEFT_OUT.filter(([left]) => !commands.some((one) => left.test(one)))).toEqual([]);
+  });
+
+  it.for(Object.keys(FIRST_LINES))(
+    "%s works as the first command in a fresh clone",
+    { timeout: TIMEOUT_MS },
+    async (command, context) => {
+      const missing = MISSING[command];
+      if (missing !== undefined) {
+        expect(process.env["CI"], missing).not.toBe("true");
+        context.skip(missing);
+      }
+      const until = FIRST_LINES[command];
+      const { output, hasBegun, code } = await clone.start(command, until);
+      if (until === ENDS) expect(code, output).toBe(0);
+      else expect(hasBegun, output).toBe(true);
+    },
+  );
+});

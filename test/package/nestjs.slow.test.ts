@@ -1,0 +1,166 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sampleAlarm, sampleOnlineDataEvent, signedDelivery } from "../../src/testing/index.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { describeService } from "../support/describe-service.js";
+import { REPOSITORY } from "../support/package/installed-package.js";
+import { readMarkdown } from "../support/package/markdown.js";
+import {
+  installForNest,
+  startNestProject,
+  type NestProject,
+} from "../support/package/nest-project.js";
+
+const PAGE = readMarkdown("docs/nestjs.md");
+const FILE = /^\/\/ (src\/\S+\.ts)\n/;
+
+const SNIPPETS: Readonly<Record<string, string>> = Object.fromEntries(
+  PAGE.snippets("ts").map((code) => [FILE.exec(code)?.[1] ?? "a snippet without a file", code]),
+);
+
+/** As the page says. */
+function onFastify(main: string): string {
+  const adapted = main.replace("create(AppModule)", "create(AppModule, new FastifyAdapter())");
+  return `import { FastifyAdapter } from "@nestjs/platform-fastify";\n${adapted}`;
+}
+
+/** Uses of the decorators that must not compile, and some that must. */
+const WRONG_USES = `
+  import type { Alarm, DeliveryContext, OnlineDataEvent, DataDeletedEvent } from "identity-gateway-webhooks";
+  import { OnAlarm, OnOnlineDataEvent, OnUnrecognized, WebhookReceiverModule } from "identity-gateway-webhooks/nestjs";
+  export class Uses {
+    @OnAlarm() right(alarm: Alarm, context: DeliveryContext<{ query(sql: string): void }>) { return [alarm, context.tx]; }
+    @OnAlarm() short() { return "no arguments"; }
+    @OnOnlineDataEvent("DATA_DELETED") @OnOnlineDataEvent("DATA_REAPPEARED") union(event: OnlineDataEvent) { return event; }
+    // @ts-expect-error: an alarm is no event
+    @OnAlarm() event(event: OnlineDataEvent) { return event; }
+    // @ts-expect-error: every event, and not only those of one type
+    @OnOnlineDataEvent() narrow(event: DataDeletedEvent) { return event; }
+    // @ts-expect-error: another type
+    @OnOnlineDataEvent("DATA_REAPPEARED") other(event: DataDeletedEvent) { return event; }
+    // @ts-expect-error: a misspelt type
+    @OnOnlineDataEvent("DATA_DELETE") misspelt() { return 0; }
+    // @ts-expect-error: the field of a class is no method
+    @OnUnrecognized() field = 1;
+    // @ts-expect-error: handlers take two arguments
+    @OnAlarm() three(alarm: Alarm, context: DeliveryContext, third: string) { return [alarm, context, third]; }
+  }
+  const path = "/webhooks/gateway";
+  WebhookReceiverModule.forRoot({ path, acceptUnsignedDeliveries: true });
+  // @ts-expect-error: a secret is missing
+  WebhookReceiverModule.forRoot({ path });
+  // @ts-expect-error: the path is missing
+  WebhookReceiverModule.forRoot({ secret: "s" });
+  // @ts-expect-error: a misspelt option
+  WebhookReceiverModule.forRoot({ path, secret: "s", handlerTimeout: 1 });
+  // @ts-expect-error: handlers are providers
+  WebhookReceiverModule.forRoot({ path, secret: "s", handlers: { new_alarm: () => 1 } });
+  // @ts-expect-error: the factory forgets the path
+  WebhookReceiverModule.forRootAsync({ useFactory: () => ({ secret: "s" }) });
+`;
+
+/** The files of the page, and those that it takes for granted. */
+const FILES: Readonly<Record<string, string>> = {
+  ...SNIPPETS,
+  "src/main-fastify.ts": onFastify(SNIPPETS["src/main.ts"] ?? ""),
+  "src/wrong-uses.ts": WRONG_USES,
+  "src/sites.ts": `
+    import { Injectable } from "@nestjs/common";
+    @Injectable()
+    export class Sites {
+      async reopen(account: number, site: number) { console.log("reopen", account, site); }
+      async record(account: number, type: string) { console.log("record", account, type); }
+    }`,
+  "src/settings.ts": `
+    import { Module } from "@nestjs/common";
+    export class Settings { async gatewaySecret() { return "whsec_test_0123456789abcdef"; } }
+    @Module({ providers: [Settings], exports: [Settings] })
+    export class SettingsModule {}`,
+};
+
+const missing = ["nest-10", "nest-11", "nest-12"].find(
+  (name) => !existsSync(path.join(REPOSITORY, "test/platforms", name, "node_modules/@nestjs")),
+);
+
+const projects = [
+  ["Nest 10", "nest-10", "commonjs"],
+  ["Nest 11", "nest-11", "commonjs"],
+  ["Nest 11 in ES modules", "nest-11", "module"],
+  ["Nest 12", "nest-12", "module"],
+] as const;
+
+test("a first delivery of each type takes at most 12 lines of the partner's own code, besides closing brackets", () => {
+  const skeleton = /^(import |\/\/|@Module|export class AppModule|\s*[})]+$|$)/;
+  const lines = ["src/gateway-handlers.ts", "src/app.module.ts"].flatMap((file) =>
+    (FILES[file] ?? "").split("\n").filter((line) => !skeleton.test(line)),
+  );
+  expect(lines.length).toBeGreaterThan(5);
+  expect(lines.length).toBeLessThanOrEqual(12);
+});
+
+const requirement = missing === undefined ? undefined : `${missing} is not installed`;
+describeService("a Nest project from the page alone", requirement, () => {
+  describe.each(projects)("%s", (title, nest, type) => {
+    let project: NestProject;
+    let errors: string;
+    beforeAll(() => {
+      project = installForNest(nest, type);
+      for (const [file, code] of Object.entries(FILES)) project.write(file, code);
+      errors = project.build(Object.keys(FILES));
+    });
+    afterAll(() => {
+      project.remove();
+    });
+
+    test(`the snippets of docs/nestjs.md compile in a project of ${title}, and wrong uses do not`, () => {
+      expect(Object.keys(FILES)).toHaveLength(10);
+      expect(errors).toBe("");
+    });
+
+    test.each([
+      ["Express", "dist/main.js"],
+      ["Fastify", "dist/main-fastify.js"],
+    ])(
+      `an app of ${title} on %s, written from the page, handles both webhook types and ends on SIGTERM`,
+      async (_, main) => {
+        const app = await startNestProject(project, main, TEST_SECRET);
+        const secret = TEST_SECRET;
+        for (const { headers, body } of [
+          await signedDelivery({ secret, id: "first", alarm: sampleAlarm() }),
+          await signedDelivery({
+            secret,
+            id: "second",
+            event: sampleOnlineDataEvent("DATA_DELETED"),
+          }),
+        ]) {
+          const url = `${app.url}/webhooks/gateway`;
+          const response = await fetch(url, { method: "POST", headers, body });
+          expect([response.status, await response.text()]).toEqual([200, '{"outcome":"handled"}']);
+        }
+        expect(await app.stop()).toBe("SIGTERM");
+        expect(app.output()).toMatch(/^first: \w+, severity /m);
+        expect(app.output()).toMatch(/^second: DATA_DELETED$/m);
+      },
+    );
+
+    test(`the test of the page passes in a project of ${title}`, () => {
+      const script = `import("./dist/app.spec.js").then(async (own) => {
+        console.log(await (own.default ?? own).alarmsAreHandled());
+      });`;
+      const output = project.node(["--eval", script], { GATEWAY_WEBHOOK_SECRET: TEST_SECRET });
+      expect(output.trim().split("\n").at(-1)).toBe("handled");
+    });
+
+    test(`the module of the page with injected options starts in a project of ${title}`, () => {
+      const script = `import("./dist/webhooks.module.js").then(async (own) => {
+        const { NestFactory } = await import("@nestjs/core");
+        const app = await NestFactory.create((own.default ?? own).WebhooksModule, { logger: false });
+        await app.init();
+        await app.close();
+        console.log("closed");
+      });`;
+      expect(project.node(["--eval", script]).trim()).toBe("closed");
+    });
+  });
+});

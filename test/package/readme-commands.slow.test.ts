@@ -1,0 +1,148 @@
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { installCli, startExpressExample, type InstalledCli } from "../support/cli/cli-binary.js";
+import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import { fixtures } from "../support/fixtures.js";
+import { readMarkdown } from "../support/package/markdown.js";
+import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+import { startReadmeServer, type ReadmeServer } from "../support/package/readme-server.js";
+import {
+  lastingOutput,
+  shownCommands,
+  type ShownCommand,
+} from "../support/package/shell-session.js";
+
+const README = readMarkdown("README.md");
+const QUICK_START = readMarkdown("docs/quickstart.md");
+const SHOWN = readMarkdown("docs/testing.md").snippets("console").flatMap(shownCommands);
+const LISTEN = SHOWN.filter(({ command }) => command.includes(" listen "));
+
+let cli: InstalledCli;
+let example: Awaited<ReturnType<typeof startExpressExample>>;
+let rejecting: Awaited<ReturnType<typeof receivingEndpoint>>;
+/** The URLs in docs/testing.md, and the URLs of the servers in this test. */
+let endpoints: readonly (readonly [shown: string, actual: string])[];
+
+beforeAll(async () => {
+  cli = installCli();
+  example = await startExpressExample();
+  rejecting = await receivingEndpoint("reject");
+  endpoints = [
+    ["http://127.0.0.1:3000/", new URL("/", example.url).href],
+    ["http://127.0.0.1:3001/", new URL("/", rejecting.url).href],
+  ];
+});
+
+afterAll(async () => {
+  example.stop();
+  await rejecting.close();
+  cli.remove();
+});
+
+const toActual = (text: string): string =>
+  endpoints.reduce((all, [shown, actual]) => all.replaceAll(shown, actual), text);
+const toShown = (text: string): string =>
+  endpoints.reduce((all, [shown, actual]) => all.replaceAll(actual, shown), text);
+
+/** Runs a script in the partner's folder and merges both output streams, as a terminal does. */
+function runShell(
+  script: string,
+  env: Readonly<Record<string, string>> = {},
+  cwd: string = cli.folder,
+) {
+  return new Promise<{ code: number | string; output: string }>((resolve) => {
+    execFile(
+      "bash",
+      ["-euc", `exec 2>&1; ${script}`],
+      { cwd, env: { PATH: process.env["PATH"], ...env } },
+      (error, output) => {
+        resolve({ code: error?.code ?? 0, output });
+      },
+    );
+  });
+}
+
+describe("the README", () => {
+  let project: PartnerProject;
+  let server: ReadmeServer;
+
+  beforeAll(async () => {
+    project = installForPartner();
+    server = await startReadmeServer(project.folder);
+  });
+
+  afterAll(() => {
+    server.stop();
+    project.remove();
+  });
+
+  test("the commands of the README and of the quick start succeed on the README's own server", async () => {
+    const run = (script: string) => runShell(server.atPort(script), {}, project.folder);
+
+    // `first-commands.test.ts` has the fourth one.
+    const [install, start, firstSend = "", , prove = "", ...others] = README.snippets("sh");
+    expect(install).toContain("npm install");
+    expect(start).toContain("npx tsx server.ts");
+    expect(others).toEqual([]);
+    const byHand = QUICK_START.snippet("sh", "openssl dgst");
+
+    const sent = await run(firstSend);
+    expect(sent.output).toContain("✓ acknowledged");
+    expect(sent.code).toBe(0);
+
+    const twice = `${byHand}\nprintf '\\n'\n${byHand.slice(byHand.indexOf("curl"))}`;
+    const answers = await run(twice);
+    expect(answers.output.match(/^HTTP\/1\.1 200 OK/gm)).toHaveLength(2);
+    expect(answers.output).toContain('{"outcome":"handled"}');
+    expect(answers.output).toContain('{"outcome":"duplicate"}');
+    expect(answers.code).toBe(0);
+
+    const { code, output } = await run(prove);
+    expect(output).toContain("✓ acknowledged");
+    expect(output).toContain(`✓ ${String(fixtures.length)} as expected`);
+    expect(output).toMatch(/✓ [0-9]+ passed, [0-9]+ not judged/);
+    expect(code).toBe(0);
+  }, 120_000);
+});
+
+describe("docs/testing.md", () => {
+  const runnable = SHOWN.filter((shown) => !LISTEN.includes(shown));
+
+  test("docs/testing.md shows every command", () => {
+    const names = SHOWN.map(({ command }) => / identity-gateway-webhooks (\w+)/.exec(command)?.[1]);
+    expect(new Set(names)).toEqual(new Set(["send", "replay", "doctor", "listen", "explain"]));
+  });
+
+  test.each(runnable)(
+    "docs/testing.md shows the actual output of $command",
+    async ({ command, output }) => {
+      const binary = path.relative(cli.folder, cli.binary);
+      const script = toActual(command).replace("npx identity-gateway-webhooks", binary);
+      const result = await runShell(script, { GATEWAY_WEBHOOK_SECRET: TEST_SECRET });
+      expect(lastingOutput(toShown(result.output))).toBe(lastingOutput(output));
+      expect(result.code).toBe(output.includes("✗") ? 1 : 0);
+    },
+  );
+
+  test.each(LISTEN)(
+    "docs/testing.md shows the actual output of $command",
+    async ({ command, output }) => {
+      await expectListening({ command, output });
+    },
+  );
+});
+
+/** Sends the deliveries that the document names: a fresh one and a stale one. */
+async function expectListening({ command, output }: ShownCommand): Promise<void> {
+  const [, shownPort = ""] = /--port ([0-9]+)$/.exec(command) ?? [];
+  const { child, stdout, ended, firstLine } = cli.start(["listen", "--port", "0"]);
+  const [url = ""] = /http:\S+/.exec(await firstLine) ?? [];
+  expect(await cli.start(["send", url]).ended).toBe(0);
+  expect(await cli.start(["send", url, "--stale", "4500"]).ended).toBe(0);
+  child.kill("SIGINT");
+  expect(await ended).toBe(130);
+  const printed = (await stdout).replace(`:${new URL(url).port}/`, `:${shownPort}/`);
+  expect(lastingOutput(printed)).toBe(lastingOutput(output));
+}

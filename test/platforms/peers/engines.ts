@@ -1,0 +1,37 @@
+import { startDynalite } from "../../support/dynamodb/dynalite-server.js";
+import { startMysql } from "../../support/mysql/mysql-server.js";
+import { startPostgres } from "../../support/postgres/postgres-server.js";
+import { startRedisHttpFront } from "../../support/redis/http-front.js";
+import { startRedisServer } from "../../support/redis/redis-server.js";
+import type { Engine } from "./peers.js";
+
+/** Real servers for the peers that need one. */
+export interface Engines {
+  /** What the receiver needs to connect to it. */
+  readonly addressOf: (engine: Engine) => object;
+  readonly close: () => Promise<void>;
+}
+
+/** Starts them all on free ports of 127.0.0.1. */
+export async function startEngines(): Promise<Engines> {
+  const postgres = await startPostgres();
+  const redis = await startRedisServer({ "maxmemory-policy": "noeviction" });
+  const front = await startRedisHttpFront(redis.url);
+  const mysql = await startMysql();
+  const dynamodb = await startDynalite({ inMemory: true });
+  const host = "127.0.0.1";
+  const addresses: Readonly<Record<Engine, object>> = {
+    postgres: { url: `postgres://postgres@${host}:${String(postgres.port)}/postgres` },
+    redis: { host, port: redis.port },
+    "redis-http": { url: front.url, token: front.token },
+    mysql: { host, port: mysql.port },
+    dynamodb: { url: dynamodb.url },
+  };
+  return {
+    addressOf: (engine) => addresses[engine],
+    async close() {
+      await front.close();
+      await Promise.all([postgres, redis, mysql, dynamodb].map((server) => server.close()));
+    },
+  };
+}

@@ -1,0 +1,198 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
+import { REPOSITORY, withoutRunner } from "./installed-package.js";
+
+/** How far a command came. */
+export interface Started {
+  /** Without escape codes. */
+  readonly output: string;
+  /** Whether the output matches what was waited for. */
+  readonly hasBegun: boolean;
+  /** Null if it was stopped. */
+  readonly code: number | null;
+}
+
+/** The repository as `git clone` and `npm ci` leave it, in a temporary folder. */
+export interface FreshClone {
+  /**
+   * Removes what the last command made, starts a shell command, and stops it with every process that it started as
+   * soon as its output matches `until`. Without `until` it waits for the end.
+   */
+  start(command: string, until?: RegExp): Promise<Started>;
+  /** Stops what still runs, and removes the folder. */
+  remove(): void;
+}
+
+/** What commands make in node_modules: `npm ci` does not compile, and caches are filled by use. */
+const NOT_FROM_NPM_CI = ["better-sqlite3/build", ".vite", ".vite-temp", ".cache"];
+const TERM_MS = 5_000;
+
+/**
+ * Clones the repository with the changes that are not committed. What many commands do first takes most of the time, so
+ * it is done once: `npm run build` (40 s of processor time) and `npm run build:sqlite` (70 s) copy what the repository
+ * has built, unless they are the command itself, and a second `npm ci` in a folder below links to the files of the first.
+ */
+export function freshClone(): FreshClone {
+  const folder = mkdtempSync(path.join(tmpdir(), "igw-clone-"));
+  // PostgreSQL, which runs as another user, has its data in there.
+  chmodSync(folder, 0o755);
+  const clone = path.join(folder, "repository");
+  const temporary = path.join(folder, "tmp");
+  const tools = path.join(folder, "tools");
+  cloneTo(clone);
+  writeNpm(tools);
+  const original = readFileSync(path.join(clone, "package.json"), "utf8");
+  const quick = withBuilt(original);
+  const env = {
+    ...withoutRunner(),
+    ...{ TMPDIR: temporary, FRESH_CLONE: folder, NO_COLOR: "1" },
+    // Nothing that an earlier clone has kept.
+    XDG_CACHE_HOME: path.join(folder, "cache"),
+    PATH: `${tools}:${process.env["PATH"] ?? ""}`,
+  };
+  const git = (...args: readonly string[]): unknown => execFileSync("git", args, { cwd: clone });
+  git("update-index", "--assume-unchanged", "package.json");
+
+  const reset = (command: string): void => {
+    rmSync(temporary, { recursive: true, force: true });
+    mkdirSync(temporary);
+    chmodSync(temporary, 0o777);
+    git("checkout", "--quiet", ".");
+    git("clean", "-qxdff", "--exclude=/node_modules");
+    for (const made of NOT_FROM_NPM_CI) {
+      rmSync(path.join(clone, "node_modules", made), { recursive: true, force: true });
+    }
+    const isBuild = command.startsWith("npm run build");
+    writeFileSync(path.join(clone, "package.json"), isBuild ? original : quick);
+  };
+
+  return {
+    async start(command, until) {
+      reset(command);
+      const child = spawn("bash", ["-c", command], {
+        ...{ cwd: clone, env, detached: true, stdio: ["ignore", "pipe", "pipe"] },
+      });
+      const closed = once(child, "close");
+      let output = "";
+      const hasBegun = await new Promise<boolean>((resolve) => {
+        const read = (data: Buffer): void => {
+          output += stripVTControlCharacters(data.toString());
+          if (until?.test(output) === true) resolve(true);
+        };
+        child.stdout.on("data", read);
+        child.stderr.on("data", read);
+        child.once("close", () => {
+          resolve(false);
+        });
+      });
+      if (hasBegun) await stop(child, folder);
+      await closed;
+      await killAll(folder);
+      return { output, hasBegun, code: child.exitCode };
+    },
+    remove() {
+      for (const pid of processesOf(folder)) signal(pid, "SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function cloneTo(clone: string): void {
+  const git = (cwd: string, ...args: readonly string[]): string =>
+    execFileSync("git", args, { cwd, encoding: "utf8", maxBuffer: Number.POSITIVE_INFINITY });
+  git(REPOSITORY, "clone", "--quiet", REPOSITORY, clone);
+  const changes = git(REPOSITORY, "diff", "--binary", "HEAD");
+  if (changes !== "") {
+    execFileSync("git", ["apply", "-"], { cwd: clone, input: changes });
+    git(clone, "add", "--all");
+    const author = ["-c", "user.name=test", "-c", "user.email=test@example.com"];
+    git(clone, ...author, "commit", "--quiet", "--message", "not committed yet");
+  }
+  // Links to the same files, which takes a second where `npm ci` takes 30. Another file system gets copies.
+  const copy = `cp -al node_modules '${clone}' 2>/dev/null || cp -a node_modules '${clone}'`;
+  execFileSync("bash", ["-c", copy], { cwd: REPOSITORY });
+}
+
+/** Writes an `npm` whose `ci` keeps what it installs, for the next time. */
+function writeNpm(tools: string): void {
+  const npm = execFileSync("bash", ["-c", "command -v npm"], { encoding: "utf8" }).trim();
+  const lines = [
+    "#!/usr/bin/env bash",
+    `[[ "$*" == ci ]] || exec '${npm}' "$@"`,
+    `kept='${tools}'/$(basename "$PWD")`,
+    'if [[ -d "$kept" ]]; then cp -al "$kept" node_modules',
+    `else '${npm}' ci && cp -al node_modules "$kept"; fi`,
+  ];
+  mkdirSync(tools);
+  writeFileSync(path.join(tools, "npm"), `${lines.join("\n")}\n`, { mode: 0o755 });
+}
+
+/** package.json with scripts that copy what they would build, if the repository has built it. */
+function withBuilt(manifest: string): string {
+  const parsed = JSON.parse(manifest) as { scripts: Record<string, string> };
+  const built = { build: "dist", "build:sqlite": "node_modules/better-sqlite3/build" };
+  for (const [script, target] of Object.entries(built)) {
+    const from = path.join(REPOSITORY, target);
+    if (existsSync(from)) parsed.scripts[script] = `cp -R '${from}' ${path.dirname(target)}`;
+  }
+  return JSON.stringify(parsed, undefined, 2);
+}
+
+/** Asks the process group to end, as Ctrl-C does, and kills it if it does not. */
+async function stop(child: ChildProcess, folder: string): Promise<void> {
+  const group = -(child.pid ?? Number.NaN);
+  signal(group, "SIGTERM");
+  const deadline = Date.now() + TERM_MS;
+  while (processesOf(folder).length > 0 && Date.now() < deadline) await wait(50);
+  signal(group, "SIGKILL");
+}
+
+/** Sends a signal to a process, or to a group by its negative number, that may have ended. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended.
+  }
+}
+
+/** Kills what has left the process group, such as a server that was started with a group of its own. */
+async function killAll(folder: string): Promise<void> {
+  for (let left = processesOf(folder); left.length > 0; left = processesOf(folder)) {
+    for (const pid of left) signal(pid, "SIGKILL");
+    await wait(20);
+  }
+}
+
+/** The processes that run in the folder, or were started from it. */
+function processesOf(folder: string): readonly number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return (
+          readlinkSync(`/proc/${pid}/cwd`).startsWith(`${folder}/`) ||
+          readFileSync(`/proc/${pid}/environ`, "utf8").includes(`FRESH_CLONE=${folder}\0`)
+        );
+      } catch {
+        // It has ended, or belongs to another user.
+        return false;
+      }
+    })
+    .map(Number);
+}
