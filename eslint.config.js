@@ -9,6 +9,11 @@ const webOnly = {
   ],
 };
 
+const notOfProduction = {
+  group: ["**/kit/**", "**/cli/**"],
+  message: "What runs in production imports neither the kit nor the command line.",
+};
+
 export default defineConfig(
   {
     ignores: [
@@ -52,8 +57,6 @@ export default defineConfig(
   },
   {
     files: ["src/**/*.ts"],
-    // What partners run on their own machines, on Node.
-    ignores: ["src/testing/**", "src/cli/**"],
     rules: {
       ...webOnly,
       "no-restricted-imports": [
@@ -61,6 +64,7 @@ export default defineConfig(
         {
           patterns: [
             { group: ["**/adapters/**"], message: "Arrows point inward: adapters import src." },
+            notOfProduction,
             { group: ["express", "hono", "hono/*"], message: "The core knows no framework." },
             { group: ["node:*"], message: "Only the Node backend of src/crypto knows Node." },
           ],
@@ -71,6 +75,10 @@ export default defineConfig(
   {
     files: ["src/signature/crypto/node.ts", "src/signature/crypto/one-shot-hmac.ts"],
     rules: { "no-restricted-imports": "off", "no-restricted-globals": "off" },
+  },
+  {
+    files: ["adapters/**/*.ts"],
+    rules: { "no-restricted-imports": ["error", { patterns: [notOfProduction] }] },
   },
   {
     files: [
@@ -98,7 +106,7 @@ export default defineConfig(
     },
   },
   {
-    files: ["src/testing/**/*.ts"],
+    files: ["kit/**/*.ts"],
     rules: {
       "no-restricted-imports": [
         "error",

@@ -17,7 +17,7 @@ const ON_EACH_SERVER = [
   "test/adapters/{adapter-contract,disconnected,draining-connections,raw-connections,raw-tcp}.test.ts",
   "test/adapters/{telemetry,upload-timeout,whole-body}.test.ts",
   "test/package/fixtures.test.ts",
-  "test/testing/conformance-adapters.slow.test.ts",
+  "test/kit/conformance-adapters.slow.test.ts",
 ];
 /** They register OpenTelemetry's API and its context, of which a process has one. Each has a process of its own. */
 const ALONE = [
@@ -114,7 +114,7 @@ export default defineConfig({
     projects: [...quick, ...slow],
     coverage: {
       provider: "v8",
-      include: ["src/**/*.ts", "adapters/**/*.ts"],
+      include: ["{src,adapters,kit,cli}/**/*.ts"],
       reporter: ["text-summary", "html", "json-summary"],
       reportsDirectory: "coverage",
       // Of the quick and the slow tests together: `npx vitest run --coverage`.

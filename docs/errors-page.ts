@@ -1,4 +1,4 @@
-import { ERROR_CAUSES, ERROR_CODES, type ErrorCode } from "../src/answer/errors/error-table.js";
+import { ERROR_CAUSES, ERROR_CODES, type ErrorCode } from "../cli/errors/error-table.js";
 
 const INTRODUCTION = `# Errors
 

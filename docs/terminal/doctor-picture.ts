@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify, stripVTControlCharacters } from "node:util";
 import { startExpressExample } from "../../test/support/cli/cli-binary.js";
-import { TEST_SECRET } from "../../src/testing/signed-delivery.js";
+import { TEST_SECRET } from "../../kit/signed-delivery.js";
 import { shortenedReport } from "./shortened-report.js";
 import { terminalSvg } from "./terminal-svg.js";
 

@@ -5,7 +5,7 @@ import {
   type LambdaEvent,
 } from "../../adapters/aws-lambda/index.js";
 import { ConfigurationError, type WebhookReceiver } from "../../src/index.js";
-import type { WireRequest } from "../../src/testing/sending/wire.js";
+import type { WireRequest } from "../../kit/sending/wire.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { createWebhookReceiver } from "../../src/index.js";
-import { recordOf } from "../../src/testing/sending/wire.js";
+import { recordOf } from "../../kit/sending/wire.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
 import { NOW_MS, TEST_SECRET, alarm } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";

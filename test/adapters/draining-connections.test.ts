@@ -1,7 +1,7 @@
 import http2 from "node:http2";
 import { describe, expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { recordOf } from "../../src/testing/sending/wire.js";
+import { recordOf } from "../../kit/sending/wire.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
 import { deferred } from "../support/deferred.js";
 import { httpServers } from "../support/adapters/http-servers.js";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { fastifyHandler, type FastifyHandlerOptions } from "../../adapters/fastify.js";
 import { fastify4, fastify5, type FastifyInstance } from "../platforms/fastify/fastify.js";
 import { createWebhookReceiver } from "../../src/index.js";
-import { recordOf, type WireRequest } from "../../src/testing/sending/wire.js";
+import { recordOf, type WireRequest } from "../../kit/sending/wire.js";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
 import { bytesOf, signed, withHeader } from "../support/adapters/adapter-exchange.js";
 import { http1Client } from "../support/adapters/http-clients.js";

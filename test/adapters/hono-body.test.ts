@@ -3,7 +3,7 @@ import { createAdaptorServer } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
 import { describe, expect, it } from "vitest";
 import { honoHandler } from "../../adapters/hono.js";
-import type { WireRequest } from "../../src/testing/sending/wire.js";
+import type { WireRequest } from "../../kit/sending/wire.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
 import { requestOf } from "../support/adapters/target-kinds.js";
 import { createBodyReceiver, streamingRequest } from "../support/adapters/body-receiver.js";

@@ -5,7 +5,7 @@ import { createAdaptorServer, getRequestListener, type HttpBindings } from "@hon
 import { Hono, type MiddlewareHandler } from "hono";
 import { describe, expect, it } from "vitest";
 import { honoHandler } from "../../adapters/hono.js";
-import { recordOf } from "../../src/testing/sending/wire.js";
+import { recordOf } from "../../kit/sending/wire.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
 import { requestOf } from "../support/adapters/target-kinds.js";
 import { arrivals } from "../support/arrivals.js";

@@ -6,7 +6,7 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { describe, expect, it } from "vitest";
 import { honoHandler } from "../../adapters/hono.js";
-import type { WireRequest } from "../../src/testing/sending/wire.js";
+import type { WireRequest } from "../../kit/sending/wire.js";
 import { requestOf } from "../support/adapters/target-kinds.js";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
 import { http1Client } from "../support/adapters/http-clients.js";

@@ -4,7 +4,7 @@ import { createAdaptorServer } from "@hono/node-server";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { fetchHandler } from "../../adapters/fetch.js";
 import { nodeHandler } from "../../adapters/node.js";
-import { recordOf, type WireRequest } from "../../src/testing/sending/wire.js";
+import { recordOf, type WireRequest } from "../../kit/sending/wire.js";
 import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
 import { deferred } from "../support/deferred.js";
 import { http2Client } from "../support/adapters/http-clients.js";

@@ -3,7 +3,7 @@ import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { koaHandler } from "../../adapters/koa.js";
 import { ConfigurationError, type WebhookReceiver } from "../../src/index.js";
-import type { WireRequest } from "../../src/testing/sending/wire.js";
+import type { WireRequest } from "../../kit/sending/wire.js";
 import {
   Koa2,
   Koa3,

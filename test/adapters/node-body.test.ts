@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterEach, describe, expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { recordOf } from "../../src/testing/sending/wire.js";
+import { recordOf } from "../../kit/sending/wire.js";
 import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
 import { alarm } from "../support/deliveries.js";
 import { http1Client, type HttpClient } from "../support/adapters/http-clients.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import { sampleAlarm, signedDelivery } from "../../src/testing/index.js";
+import { sampleAlarm, signedDelivery } from "../../kit/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import {
   bundleMember,

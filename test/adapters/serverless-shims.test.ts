@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { recordOf } from "../../src/testing/sending/wire.js";
+import { recordOf } from "../../kit/sending/wire.js";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
 import { eventually } from "../support/listening-receiver.js";
 import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";

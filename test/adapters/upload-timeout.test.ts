@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { fetchHandler } from "../../adapters/fetch.js";
 import { honoHandler } from "../../adapters/hono.js";
 import { nodeHandler } from "../../adapters/node.js";
-import { recordOf } from "../../src/testing/sending/wire.js";
+import { recordOf } from "../../kit/sending/wire.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
 import { httpServers } from "../support/adapters/http-servers.js";
 import { type CreateServer } from "../support/listening-receiver.js";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { TEST_SECRET, receiverConformance, runConformance } from "../../src/testing/index.js";
+import { TEST_SECRET, receiverConformance, runConformance } from "../../kit/index.js";
 import { startLedgerServer, type LedgerServer } from "../platforms/ledger-server.js";
 import { describeService } from "../support/describe-service.js";
 import { delivery } from "../support/deliveries.js";

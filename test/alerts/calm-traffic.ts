@@ -1,4 +1,4 @@
-import { createRandom } from "../../src/testing/random.js";
+import { createRandom } from "../../kit/random.js";
 import type { Recording } from "./recording.js";
 
 export const HOUR = 60;

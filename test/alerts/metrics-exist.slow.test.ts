@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createWebhookReceiver, memoryStore, metricsText } from "../../src/index.js";
 import { inbox, inboxWorker } from "../../src/inbox/index.js";
 import { openTelemetry } from "../../src/telemetry/opentelemetry/index.js";
-import { sampleAlarm, signedDelivery, TEST_SECRET } from "../../src/testing/index.js";
+import { sampleAlarm, signedDelivery, TEST_SECRET } from "../../kit/index.js";
 import { describeService } from "../support/describe-service.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { listen, type RunningServer } from "../support/servers.js";

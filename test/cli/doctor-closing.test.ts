@@ -1,12 +1,12 @@
 import http from "node:http";
 import { afterEach, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { causesOf } from "../../src/cli/doctor/causes.js";
-import { inCliTerms } from "../../src/cli/doctor/cli-terms.js";
-import { unprovenIn } from "../../src/cli/doctor/not-proven.js";
+import { causesOf } from "../../cli/doctor/causes.js";
+import { inCliTerms } from "../../cli/doctor/cli-terms.js";
+import { unprovenIn } from "../../cli/doctor/not-proven.js";
 import { createWebhookReceiver } from "../../src/index.js";
-import { receiverConformance } from "../../src/testing/conformance/receiver-conformance.js";
-import type { ConformanceCaseReport } from "../../src/testing/conformance/run-conformance.js";
+import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
+import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";

@@ -1,7 +1,7 @@
 import http from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
-import { slowRunNote } from "../../src/cli/doctor/run-time.js";
-import type { ConformanceCaseReport } from "../../src/testing/conformance/run-conformance.js";
+import { slowRunNote } from "../../cli/doctor/run-time.js";
+import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { eventually } from "../support/listening-receiver.js";

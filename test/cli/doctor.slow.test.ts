@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { probeRepeatedTimestamp } from "../../src/cli/doctor/repeated-timestamp.js";
+import { probeRepeatedTimestamp } from "../../cli/doctor/repeated-timestamp.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";

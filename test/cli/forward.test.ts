@@ -1,8 +1,8 @@
 import http from "node:http";
 import { afterEach, expect, test } from "vitest";
-import { sampleAlarm } from "../../src/testing/samples/sample-alarm.js";
-import { sampleOnlineDataEvent } from "../../src/testing/samples/sample-online-data-event.js";
-import { signedDelivery } from "../../src/testing/signed-delivery.js";
+import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
+import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
+import { signedDelivery } from "../../kit/signed-delivery.js";
 import { startCommand, type RunningCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { createManagementClient, crmLogin } from "../../src/management/index.js";
-import { sampleAlarm } from "../../src/testing/index.js";
+import { sampleAlarm } from "../../kit/index.js";
 import { runCommand, startCommand, type RunningCommand } from "../support/cli/cli-io.js";
 import { Desk } from "../support/management/desk.js";
 

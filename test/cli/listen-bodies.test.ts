@@ -1,8 +1,8 @@
 import { networkInterfaces } from "node:os";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, expect, test } from "vitest";
-import { sampleAlarm } from "../../src/testing/samples/sample-alarm.js";
-import { signedDelivery } from "../../src/testing/signed-delivery.js";
+import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
+import { signedDelivery } from "../../kit/signed-delivery.js";
 import { startCommand, type RunningCommand, type TestWorld } from "../support/cli/cli-io.js";
 import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";

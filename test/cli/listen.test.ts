@@ -3,8 +3,8 @@ import http from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
-import { signedDelivery } from "../../src/testing/signed-delivery.js";
+import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
+import { signedDelivery } from "../../kit/signed-delivery.js";
 import {
   runCommand,
   startCommand,

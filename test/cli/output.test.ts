@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createStyle, type Output } from "../../src/cli/terminal/command-io.js";
-import { renderJunit } from "../../src/cli/doctor/junit-report.js";
-import { nearestName } from "../../src/cli/options/nearest-name.js";
-import { printable, printableLine } from "../../src/cli/terminal/printable.js";
-import { createProgressBar } from "../../src/cli/terminal/progress-bar.js";
-import { renderTable } from "../../src/cli/terminal/table.js";
+import { createStyle, type Output } from "../../cli/terminal/command-io.js";
+import { renderJunit } from "../../cli/doctor/junit-report.js";
+import { nearestName } from "../../cli/options/nearest-name.js";
+import { printable, printableLine } from "../../cli/terminal/printable.js";
+import { createProgressBar } from "../../cli/terminal/progress-bar.js";
+import { renderTable } from "../../cli/terminal/table.js";
 
 function output(
   columns?: number,

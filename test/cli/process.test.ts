@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Command } from "../../src/cli/command.js";
-import { Interruption, untilAborted } from "../../src/cli/exit.js";
-import { createProcessIo, flushed } from "../../src/cli/terminal/process-io.js";
-import { runCommandLine } from "../../src/cli/run-command-line.js";
-import { createStyle } from "../../src/cli/terminal/command-io.js";
+import type { Command } from "../../cli/command.js";
+import { Interruption, untilAborted } from "../../cli/exit.js";
+import { createProcessIo, flushed } from "../../cli/terminal/process-io.js";
+import { runCommandLine } from "../../cli/run-command-line.js";
+import { createStyle } from "../../cli/terminal/command-io.js";
 import { never } from "../support/deferred.js";
 
 /** The port that it listens on. */

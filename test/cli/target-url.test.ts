@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { UsageError } from "../../src/cli/exit.js";
-import { readTargetUrl } from "../../src/cli/options/target-url.js";
+import { UsageError } from "../../cli/exit.js";
+import { readTargetUrl } from "../../cli/options/target-url.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { shapeOf } from "../../src/cli/webhooks/record-shape.js";
+import { shapeOf } from "../../cli/webhooks/record-shape.js";
 import { crmLogin } from "../../src/management/index.js";
 import * as library from "../../src/index.js";
-import { sampleAlarm } from "../../src/testing/index.js";
+import { sampleAlarm } from "../../kit/index.js";
 import { canaryAlarm, canariesIn } from "../support/canaries.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { Desk } from "../support/management/desk.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { crmLogin } from "../../src/management/index.js";
-import { sampleAlarm } from "../../src/testing/index.js";
+import { sampleAlarm } from "../../kit/index.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { Desk } from "../support/management/desk.js";
 import { startReplicas } from "../support/management/replicas.js";

@@ -1,4 +1,4 @@
-import type { ConformanceOptions } from "../../src/testing/conformance/conformance-options.js";
+import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
 import type { Ledger } from "../support/ledger.js";
 import type { RightReceiver } from "./right-receiver.js";
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { ConformanceReport } from "../../src/testing/conformance/run-conformance.js";
+import type { ConformanceReport } from "../../kit/conformance/run-conformance.js";
 import { FLAWS } from "./flaws.js";
 import { inPool, judge } from "./judge.js";
 

@@ -1,11 +1,8 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ConformanceOptions } from "../../src/testing/conformance/conformance-options.js";
-import { receiverConformance } from "../../src/testing/conformance/receiver-conformance.js";
-import {
-  runConformance,
-  type ConformanceReport,
-} from "../../src/testing/conformance/run-conformance.js";
+import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
+import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
+import { runConformance, type ConformanceReport } from "../../kit/conformance/run-conformance.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { createLedger, type Ledger } from "../support/ledger.js";
 

@@ -2,7 +2,7 @@
 // Every flawed receiver and the cases that convict it, and every receiver without a flaw. Exits 1 when a flaw goes
 // free or a receiver without one is accused. With --named only the case runs that must convict a flaw.
 import type { Server } from "node:http";
-import type { ConformanceReport } from "../../src/testing/conformance/run-conformance.js";
+import type { ConformanceReport } from "../../kit/conformance/run-conformance.js";
 import type { Ledger } from "../support/ledger.js";
 import { FLAWS } from "./flaws.js";
 import { inPool, judge } from "./judge.js";

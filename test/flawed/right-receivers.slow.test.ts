@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { ConformanceReport } from "../../src/testing/conformance/run-conformance.js";
+import type { ConformanceReport } from "../../kit/conformance/run-conformance.js";
 import type { Ledger } from "../support/ledger.js";
 import { inPool, judge } from "./judge.js";
 import { RIGHT_RECEIVERS } from "./right-receivers.js";

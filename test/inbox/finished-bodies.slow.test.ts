@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { DiscardDelivery } from "../../src/index.js";
-import { sampleAlarm, signedDelivery } from "../../src/testing/index.js";
+import { sampleAlarm, signedDelivery } from "../../kit/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import type { InboxEngine } from "../support/inbox/inbox-engine.js";
 import { describeEachEngine } from "../support/inbox/inbox-engines.js";

@@ -9,7 +9,7 @@ import {
   type Telemetry,
   type TelemetryWork,
 } from "../../src/index.js";
-import { sampleAlarm, sampleOnlineDataEvent } from "../../src/testing/index.js";
+import { sampleAlarm, sampleOnlineDataEvent } from "../../kit/index.js";
 import { delivery, NOW_MS, TEST_SECRET } from "../support/deliveries.js";
 
 const job = (type: string, body: unknown): InboxJob => ({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { inbox, type Enqueue, type InboxJob } from "../../src/inbox/index.js";
 import { createWebhookReceiver } from "../../src/index.js";
-import { sampleOnlineDataEvent, signedDelivery } from "../../src/testing/index.js";
+import { sampleOnlineDataEvent, signedDelivery } from "../../kit/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { deferred, never } from "../support/deferred.js";
 import { alarmDelivery, inboxReceiver } from "../support/inbox/receiver-and-worker.js";

@@ -7,7 +7,7 @@ import {
   reconcileMetrics,
   type AttemptPaths,
 } from "../../src/management/index.js";
-import { createVirtualClock, sampleAlarm } from "../../src/testing/index.js";
+import { createVirtualClock, sampleAlarm } from "../../kit/index.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { Desk } from "../support/management/desk.js";
 import {

@@ -9,7 +9,7 @@ import {
   rotateSecret,
   watchOldSecret,
 } from "../../src/management/index.js";
-import { sampleAlarm } from "../../src/testing/index.js";
+import { sampleAlarm } from "../../kit/index.js";
 import { Desk } from "../support/management/desk.js";
 import { startLoad } from "../support/management/load.js";
 import { startReplicas } from "../support/management/replicas.js";

@@ -17,7 +17,7 @@ import {
   recordFixtures,
   sampleAlarm,
   sampleOnlineDataEvent,
-} from "../../src/testing/index.js";
+} from "../../kit/index.js";
 import { createCollector } from "../support/collector.js";
 import { NOW_MS, delivery } from "../support/deliveries.js";
 import { configurationErrorOf, optionsWith, refusalOf } from "./refusal.js";

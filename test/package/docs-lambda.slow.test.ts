@@ -7,7 +7,7 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LambdaResult } from "../../adapters/aws-lambda/index.js";
 import { createTable } from "../../src/stores/dynamodb/index.js";
-import { linesOf, type WireRequest } from "../../src/testing/sending/wire.js";
+import { linesOf, type WireRequest } from "../../kit/sending/wire.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { startDynalite } from "../support/dynamodb/dynalite-server.js";

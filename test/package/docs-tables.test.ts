@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { performancePage, readmeWithPerformance } from "../../docs/performance-page.js";
 import { OUTCOMES, ruleOf, type Outcome } from "../../src/answer/outcome.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
-import { createRandom } from "../../src/testing/random.js";
-import { checkRetrySchedule, gapMs } from "../../src/testing/twin/retry-schedule.js";
+import { createRandom } from "../../kit/random.js";
+import { checkRetrySchedule, gapMs } from "../../kit/twin/retry-schedule.js";
 import { readMarkdown } from "../support/package/markdown.js";
 
 test("docs/answers.md lists every outcome with its statuses", () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as kit from "../../src/testing/index.js";
-import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../../src/testing/twin/attempt-result.js";
+import * as kit from "../../kit/index.js";
+import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../../kit/twin/attempt-result.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
 

@@ -12,10 +12,10 @@ import * as cloudflare from "../../src/stores/cloudflare/index.js";
 import * as postgres from "../../src/stores/postgres/index.js";
 import * as redis from "../../src/stores/redis/index.js";
 import * as sqlite from "../../src/stores/sqlite/index.js";
-import * as kit from "../../src/testing/index.js";
+import * as kit from "../../kit/index.js";
 import { errorsPage } from "../../docs/errors-page.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
-import { ERROR_CAUSES, ERROR_CODES } from "../../src/answer/errors/error-table.js";
+import { ERROR_CAUSES, ERROR_CODES } from "../../cli/errors/error-table.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 
 type ErrorClass = abstract new (...args: never[]) => Error;
@@ -142,12 +142,13 @@ test("every error of the testing kit has a code", () => {
 });
 
 test("every error class of the library is exported", () => {
-  const source = path.join(REPOSITORY, "src");
-  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter(
-    (file) => file.endsWith(".ts") && !file.startsWith("cli"),
+  const files = ["src", "kit"].flatMap((folder) =>
+    readdirSync(path.join(REPOSITORY, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => path.join(folder, file)),
   );
   const declared = files.flatMap((file) => {
-    const text = readFileSync(path.join(source, file), "utf8");
+    const text = readFileSync(path.join(REPOSITORY, file), "utf8");
     return Array.from(text.matchAll(/class (\w+) extends \w*Error\b/g), ([, name]) => name);
   });
   const exported = [...Object.values(ENTRIES), kit].flatMap(errorsOf).map(({ name }) => name);

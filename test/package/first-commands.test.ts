@@ -45,7 +45,7 @@ describe("the README's first snippet", () => {
       README.snippets("sh").find((code) => code.includes("identity-gateway-webhooks send")) ?? "";
     const [, secret = ""] = /GATEWAY_WEBHOOK_SECRET=(\S+)/.exec(shown) ?? [];
     const [, url = ""] = /send (\S+)/.exec(server.atPort(shown)) ?? [];
-    const cli = path.join(REPOSITORY, "src/cli/main.ts");
+    const cli = path.join(REPOSITORY, "cli/main.ts");
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ["--import", import.meta.resolve("tsx"), cli, "send", url],

@@ -14,7 +14,7 @@ import {
   type OnlineDataEvent,
   type WebhookRequest,
 } from "../../src/index.js";
-import type { WireRequest } from "../../src/testing/sending/wire.js";
+import type { WireRequest } from "../../kit/sending/wire.js";
 import type { MountedAdapter } from "../support/adapters/adapter-exchange.js";
 import { adapterTargets } from "../support/adapters/adapter-targets.js";
 import { directTarget } from "../support/adapters/target-kinds.js";

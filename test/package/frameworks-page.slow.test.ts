@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { splitAt } from "../../docs/site/markdown.js";
 import { SPLITS } from "../../docs/site/split-pages.js";
-import { TEST_SECRET } from "../../src/testing/index.js";
+import { TEST_SECRET } from "../../kit/index.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { pathIn } from "../platforms/install.js";
 import { allPlatforms } from "../platforms/selection.js";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { sampleAlarm, sampleOnlineDataEvent, signedDelivery } from "../../src/testing/index.js";
+import { sampleAlarm, sampleOnlineDataEvent, signedDelivery } from "../../kit/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
 import { REPOSITORY } from "../support/package/installed-package.js";

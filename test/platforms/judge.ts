@@ -1,4 +1,4 @@
-import type { ConformanceReport, Target } from "../../src/testing/index.js";
+import type { ConformanceReport, Target } from "../../kit/index.js";
 import type { Platform } from "./platform.js";
 
 /** Why a row does not count as passed: cases that nothing explains, and explanations that nothing needs. */

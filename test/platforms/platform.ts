@@ -1,4 +1,4 @@
-import type { Target } from "../../src/testing/index.js";
+import type { Target } from "../../kit/index.js";
 
 /**
  * One row of the table that `npm run platforms` prints. A folder's `rows.ts` is loaded before its packages are

@@ -4,7 +4,7 @@ import {
   runConformance,
   TEST_SECRET,
   type ConformanceReport,
-} from "../../src/testing/index.js";
+} from "../../kit/index.js";
 import { glueLines } from "./glue-lines.js";
 import { pathIn } from "./install.js";
 import { complaintsOf, reachabilityComplaints } from "./judge.js";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { TEST_SECRET } from "../../src/testing/signed-delivery.js";
+import { TEST_SECRET } from "../../kit/signed-delivery.js";
 import { freePort } from "../support/free-port.js";
 import { pathIn } from "./install.js";
 import type { RunningPlatform } from "./platform.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { lagOf } from "../../src/records/delivery-lag.js";
-import { checkRetrySchedule, gapMs } from "../../src/testing/twin/retry-schedule.js";
-import { createRandom } from "../../src/testing/random.js";
+import { checkRetrySchedule, gapMs } from "../../kit/twin/retry-schedule.js";
+import { createRandom } from "../../kit/random.js";
 import { alarm, onlineDataEvent } from "../support/deliveries.js";
 
 const CREATED_MS = Date.UTC(2026, 6, 8, 10, 0, 0);

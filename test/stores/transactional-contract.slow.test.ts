@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { mysqlTransactions } from "../../src/stores/mysql/index.js";
 import { postgresTransactions } from "../../src/stores/postgres/index.js";
-import type { TransactionalStoreUnderTest } from "../../src/testing/store-contract/contract-case.js";
-import { transactionalStoreContract } from "../../src/testing/store-contract/transactional-store-contract.js";
+import type { TransactionalStoreUnderTest } from "../../kit/store-contract/contract-case.js";
+import { transactionalStoreContract } from "../../kit/store-contract/transactional-store-contract.js";
 import { describeMysql } from "../support/mysql/mysql-describe.js";
 import { startMysql, type MysqlServer } from "../support/mysql/mysql-server.js";
 import { describePostgres } from "../support/postgres/postgres-describe.js";

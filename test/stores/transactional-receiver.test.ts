@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Sqlite, { type Database } from "libsql";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DiscardDelivery, RetryLater, type DeliveryContext } from "../../src/index.js";
-import { createRandom } from "../../src/testing/random.js";
+import { createRandom } from "../../kit/random.js";
 import { delivery } from "../support/deliveries.js";
 import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
 import { smallSqliteTransactions } from "../support/transactional/transactional-sqlite.js";

@@ -1,4 +1,4 @@
-import type { WireRequest } from "../../src/testing/sending/wire.js";
+import type { WireRequest } from "../../kit/sending/wire.js";
 import { eventually, type ListeningReceiver } from "./listening-receiver.js";
 import { chunkOf, headOf, wireOf, type RawConnection } from "./raw-connection.js";
 

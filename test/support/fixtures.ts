@@ -1,9 +1,6 @@
 import { fileURLToPath } from "node:url";
-import type {
-  Fixture as LoadedFixture,
-  FixtureExpectation,
-} from "../../src/testing/fixtures/fixture.js";
-import { loadFixtures } from "../../src/testing/fixtures/load-fixtures.js";
+import type { Fixture as LoadedFixture, FixtureExpectation } from "../../kit/fixtures/fixture.js";
+import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 
 /** A published fixture. Each has an expected answer. */
 export interface Fixture extends Omit<LoadedFixture, "receivedAt" | "expect"> {

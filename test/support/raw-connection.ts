@@ -1,5 +1,5 @@
 import net from "node:net";
-import type { WireRequest } from "../../src/testing/sending/wire.js";
+import type { WireRequest } from "../../kit/sending/wire.js";
 import type { AdapterAnswer } from "./adapters/adapter-exchange.js";
 
 /** A TCP connection for hand-written HTTP/1.1. */

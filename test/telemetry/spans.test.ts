@@ -6,7 +6,7 @@ import {
   type OpenTelemetryOptions,
 } from "../../src/telemetry/opentelemetry/index.js";
 import { SPAN_ATTRIBUTES } from "../../src/telemetry/opentelemetry/attributes.js";
-import { createRandom } from "../../src/testing/random.js";
+import { createRandom } from "../../kit/random.js";
 import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-receiver.js";
 import { delivery, eventDelivery } from "../support/deliveries.js";
 import { enableContext, inMemorySdk } from "../support/telemetry/in-memory.js";

@@ -1,6 +1,6 @@
 import type { Answer } from "../checker/history.js";
-import { outcomeOf, type WireRequest } from "../../../src/testing/sending/wire.js";
-import type { Random } from "../../../src/testing/random.js";
+import { outcomeOf, type WireRequest } from "../../../kit/sending/wire.js";
+import type { Random } from "../../../kit/random.js";
 import { now } from "./clock.js";
 import type { Fleet } from "./fleet.js";
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Interruption } from "../checker/history.js";
-import { createSender } from "../../../src/testing/sending/sender.js";
-import type { Sender } from "../../../src/testing/sending/target.js";
+import { createSender } from "../../../kit/sending/sender.js";
+import type { Sender } from "../../../kit/sending/target.js";
 import { SLOTS } from "../plan/schedule.js";
 import { now } from "./clock.js";
 import { startReceiver, type ReceiverProcess } from "./receiver-process.js";

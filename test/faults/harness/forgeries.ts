@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { sampleAlarm, signedDelivery } from "../../../src/testing/index.js";
+import { sampleAlarm, signedDelivery } from "../../../kit/index.js";
 
 const FORGERIES = [
   "wrong secret",

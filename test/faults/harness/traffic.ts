@@ -6,9 +6,9 @@ import {
   sampleAlarm,
   sampleOnlineDataEvent,
   type TwinEvent,
-} from "../../../src/testing/index.js";
+} from "../../../kit/index.js";
 import type { OwnTraffic } from "../plan/mode.js";
-import { createRandom } from "../../../src/testing/random.js";
+import { createRandom } from "../../../kit/random.js";
 import { createBalancer } from "./balancer.js";
 import type { Fleet } from "./fleet.js";
 import { forgeDelivery } from "./forgeries.js";

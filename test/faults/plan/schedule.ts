@@ -1,4 +1,4 @@
-import { createRandom } from "../../../src/testing/random.js";
+import { createRandom } from "../../../kit/random.js";
 import type { FaultCounts, Mode } from "./mode.js";
 
 /** One fault. Times in milliseconds from the start of the fault injection. */

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { DeliveryContext } from "identity-gateway-webhooks";
-import { createRandom } from "../../../src/testing/random.js";
+import { createRandom } from "../../../kit/random.js";
 import type { Ledger } from "./ledger.js";
 import type { ReceiverConfig } from "./receiver-config.js";
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { loadFixtures } from "../../../src/testing/fixtures/load-fixtures.js";
-import { replayFixtures } from "../../../src/testing/fixtures/replay-fixtures.js";
+import { loadFixtures } from "../../../kit/fixtures/load-fixtures.js";
+import { replayFixtures } from "../../../kit/fixtures/replay-fixtures.js";
 import { TEST_SECRET } from "../../support/deliveries.js";
 import { describeService } from "../../support/describe-service.js";
 import { fixturesFolder } from "../../support/fixtures.js";

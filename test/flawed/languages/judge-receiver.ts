@@ -1,10 +1,10 @@
-import { createHandledProbe } from "../../../src/cli/doctor/handled-probe.js";
-import { readHandlerSwitch } from "../../../src/cli/doctor/handler-switch.js";
-import { receiverConformance } from "../../../src/testing/conformance/receiver-conformance.js";
+import { createHandledProbe } from "../../../cli/doctor/handled-probe.js";
+import { readHandlerSwitch } from "../../../cli/doctor/handler-switch.js";
+import { receiverConformance } from "../../../kit/conformance/receiver-conformance.js";
 import {
   runConformance,
   type ConformanceReport,
-} from "../../../src/testing/conformance/run-conformance.js";
+} from "../../../kit/conformance/run-conformance.js";
 import { TEST_SECRET } from "../../support/deliveries.js";
 import type { ForeignReceiver } from "./language.js";
 

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { TEST_SECRET } from "../../../src/testing/signed-delivery.js";
+import { TEST_SECRET } from "../../../kit/signed-delivery.js";
 import { EVENT_FORMS, type EventForm } from "../../support/lambda/event-forms.js";
 import { deployFunction } from "../../support/lambda/lambda-function.js";
 import { startFront } from "../../support/lambda/lambda-front.js";

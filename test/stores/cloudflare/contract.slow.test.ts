@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { missingMiniflare } from "../../support/cloudflare/miniflare.js";
 import { startRemoteStores, type RemoteStores } from "../../support/cloudflare/remote-store.js";
 import { describeService } from "../../support/describe-service.js";

@@ -3,7 +3,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { TEST_SECRET } from "../../../src/testing/index.js";
+import { TEST_SECRET } from "../../../kit/index.js";
 import { bundleWorker } from "../../support/cloudflare/bundle-worker.js";
 import {
   missingMiniflare,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { dynamoStore } from "../../../src/stores/dynamodb/index.js";
-import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { startDynalite, type DynaliteServer } from "../../support/dynamodb/dynalite-server.js";
 import {
   makeTable,

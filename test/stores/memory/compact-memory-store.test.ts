@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { compactMemoryStore, type DeliveryStore } from "../../../src/index.js";
-import { createRandom } from "../../../src/testing/random.js";
-import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { createRandom } from "../../../kit/random.js";
+import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 
 const TIMES = { leaseMs: 1_000, retentionMs: 10_000 };
 const UUID = "0f8fad5b-d9cb-469f-a165-70867728950e";

@@ -8,7 +8,7 @@ import {
 } from "../../../src/index.js";
 import { never } from "../../support/deferred.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../../support/deliveries.js";
-import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 
 const TIMES = { leaseMs: 1_000, retentionMs: 10_000 };
 

@@ -1,7 +1,7 @@
 import type { Pool, PoolOptions } from "mysql2/promise";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { mysqlStore } from "../../../src/stores/mysql/index.js";
-import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { describeMysql } from "../../support/mysql/mysql-describe.js";
 import { startMysql, type MysqlServer } from "../../support/mysql/mysql-server.js";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
 import type pg from "pg";
 import { postgresStore } from "../../../src/stores/postgres/index.js";
-import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { describePostgres } from "../../support/postgres/postgres-describe.js";
 import { startPostgres, type PostgresServer } from "../../support/postgres/postgres-server.js";
 

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresStore, postgresTransactions } from "../../../src/stores/postgres/index.js";
-import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";
 import {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { redisStore } from "../../../src/stores/redis/index.js";
-import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import {
   CLUSTER_KINDS,
   STANDALONE_KINDS,

@@ -6,7 +6,7 @@ import {
   type DeliveryStore,
 } from "../../../src/index.js";
 import { redisStore, type RedisStoreOptions } from "../../../src/stores/redis/index.js";
-import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { deferred } from "../../support/deferred.js";
 import { delivery } from "../../support/deliveries.js";

@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { redisStore, type IoredisClient } from "../../../src/stores/redis/index.js";
 import { redisKey } from "../../../src/stores/redis/redis-scripts.js";
-import { createRandom } from "../../../src/testing/random.js";
+import { createRandom } from "../../../kit/random.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";
 import { describeRedis } from "../../support/redis/redis-describe.js";

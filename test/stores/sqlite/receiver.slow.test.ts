@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
-import { sampleAlarm } from "../../../src/testing/samples/sample-alarm.js";
-import { signedDelivery, TEST_SECRET } from "../../../src/testing/signed-delivery.js";
+import { sampleAlarm } from "../../../kit/samples/sample-alarm.js";
+import { signedDelivery, TEST_SECRET } from "../../../kit/signed-delivery.js";
 import { alarmReceiver } from "../../support/alarm-receiver.js";
 import { delivery } from "../../support/deliveries.js";
 import { libsql } from "../../support/sqlite/drivers.js";

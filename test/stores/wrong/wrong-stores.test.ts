@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compactMemoryStore, memoryStore, type DeliveryStore } from "../../../src/index.js";
-import type { ContractCase } from "../../../src/testing/store-contract/contract-case.js";
-import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
+import type { ContractCase } from "../../../kit/store-contract/contract-case.js";
+import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { naiveStore } from "../../support/testing/naive-store.js";
 import { documentedStore } from "./documented-store.js";
 import { answersAs, WRONG_STORES, type MakeClients, type WrongStore } from "./wrong-stores.js";

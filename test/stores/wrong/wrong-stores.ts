@@ -1,5 +1,5 @@
 import type { DeliveryStore } from "../../../src/index.js";
-import type { StoreUnderTest } from "../../../src/testing/store-contract/contract-case.js";
+import type { StoreUnderTest } from "../../../kit/store-contract/contract-case.js";
 import { naiveStore, type StoreMistake } from "../../support/testing/naive-store.js";
 
 /** Makes the clients of an empty store on a clock. */

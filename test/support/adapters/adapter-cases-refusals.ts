@@ -1,5 +1,5 @@
 import type { Outcome } from "../../../src/index.js";
-import type { WireRequest } from "../../../src/testing/sending/wire.js";
+import type { WireRequest } from "../../../kit/sending/wire.js";
 import { NOW_SECONDS, alarm } from "../deliveries.js";
 import {
   bytesOf,

@@ -5,13 +5,13 @@ import {
   type SecretOption,
   type WebhookReceiver,
 } from "../../../src/index.js";
-import type { Target } from "../../../src/testing/sending/target.js";
+import type { Target } from "../../../kit/sending/target.js";
 import {
   linesOf,
   outcomeOf,
   type WireAnswer,
   type WireRequest,
-} from "../../../src/testing/sending/wire.js";
+} from "../../../kit/sending/wire.js";
 import { NOW_MS, TEST_SECRET, delivery, type DeliveryOverrides } from "../deliveries.js";
 import type { CommonReceiverOptions } from "../receiver-options.js";
 

@@ -1,7 +1,7 @@
 import http from "node:http";
 import http2 from "node:http2";
 import https from "node:https";
-import { recordOf, type WireRequest } from "../../../src/testing/sending/wire.js";
+import { recordOf, type WireRequest } from "../../../kit/sending/wire.js";
 import type { AdapterAnswer } from "./adapter-exchange.js";
 
 /** A client of one server. */

@@ -1,6 +1,6 @@
 import { lambdaHandler } from "../../../adapters/aws-lambda/index.js";
 import type { WebhookReceiver } from "../../../src/index.js";
-import type { WireRequest } from "../../../src/testing/sending/wire.js";
+import type { WireRequest } from "../../../kit/sending/wire.js";
 import { EVENT_FORMS, type EventForm, type FrontAnswer } from "../lambda/event-forms.js";
 import type { AdapterTarget } from "./adapter-exchange.js";
 

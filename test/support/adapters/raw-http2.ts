@@ -1,5 +1,5 @@
 import net from "node:net";
-import type { HeaderLine } from "../../../src/testing/sending/wire.js";
+import type { HeaderLine } from "../../../kit/sending/wire.js";
 
 const FRAME = { data: 0, headers: 1, rstStream: 3, settings: 4 } as const;
 const FLAGS = { none: 0, endStream: 1, endHeaders: 4 } as const;

@@ -4,7 +4,7 @@ import http from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import type { SignedDelivery } from "../../../src/testing/index.js";
+import type { SignedDelivery } from "../../../kit/index.js";
 
 const SCRIPT = fileURLToPath(new URL("rolling-process.ts", import.meta.url));
 

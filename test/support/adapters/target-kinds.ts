@@ -1,6 +1,6 @@
 import type { WebhookReceiver } from "../../../src/index.js";
-import type { Target } from "../../../src/testing/sending/target.js";
-import { recordOf, type WireRequest } from "../../../src/testing/sending/wire.js";
+import type { Target } from "../../../kit/sending/target.js";
+import { recordOf, type WireRequest } from "../../../kit/sending/wire.js";
 import type { AdapterTarget } from "./adapter-exchange.js";
 import { http1Client, http2Client, type HttpClient } from "./http-clients.js";
 import type { CreateServer } from "../listening-receiver.js";

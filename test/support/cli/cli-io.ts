@@ -3,9 +3,9 @@ import {
   wantsColour,
   type CommandIo,
   type Output,
-} from "../../../src/cli/terminal/command-io.js";
-import { Interruption } from "../../../src/cli/exit.js";
-import { runCommandLine } from "../../../src/cli/run-command-line.js";
+} from "../../../cli/terminal/command-io.js";
+import { Interruption } from "../../../cli/exit.js";
+import { runCommandLine } from "../../../cli/run-command-line.js";
 import { eventually } from "../listening-receiver.js";
 import { TEST_SECRET } from "../deliveries.js";
 

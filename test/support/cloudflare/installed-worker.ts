@@ -1,6 +1,6 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { TEST_SECRET } from "../../../src/testing/index.js";
+import { TEST_SECRET } from "../../../kit/index.js";
 import { installPackage } from "../package/installed-package.js";
 import { bundleWorker } from "./bundle-worker.js";
 import type { WorkerOptions } from "./miniflare.js";

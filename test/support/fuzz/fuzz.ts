@@ -2,7 +2,7 @@ import { signDelivery, type WebhookRequest } from "../../../src/index.js";
 import { BODY_MUTATIONS } from "./body-mutations.js";
 import { TEST_SECRET, alarm, delivery, eventDelivery } from "../deliveries.js";
 import { HEADER_MUTATIONS, type AnyHeaders } from "./header-mutations.js";
-import { createRandom, type Random } from "../../../src/testing/random.js";
+import { createRandom, type Random } from "../../../kit/random.js";
 
 /** A request that anyone without the secret could send, and how it was made. */
 export interface FuzzedRequest {

@@ -1,4 +1,4 @@
-import type { WireRequest } from "../../../src/testing/sending/wire.js";
+import type { WireRequest } from "../../../kit/sending/wire.js";
 import { signed } from "../adapters/adapter-exchange.js";
 import { alarm } from "../deliveries.js";
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, vi } from "vitest";
 import { inbox, type Enqueue, type JobReport } from "../../../src/inbox/index.js";
 import { createWebhookReceiver, type Handlers, type WebhookReceiver } from "../../../src/index.js";
-import { sampleAlarm, signedDelivery, type SignedDelivery } from "../../../src/testing/index.js";
+import { sampleAlarm, signedDelivery, type SignedDelivery } from "../../../kit/index.js";
 import { TEST_SECRET } from "../deliveries.js";
 import type { InboxQueue } from "./inbox-engine.js";
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { LambdaEvent } from "../../../adapters/aws-lambda/index.js";
-import { recordOf, type HeaderLine, type WireRequest } from "../../../src/testing/sending/wire.js";
+import { recordOf, type HeaderLine, type WireRequest } from "../../../kit/sending/wire.js";
 
 /** What a front of Lambda sends its client. */
 export interface FrontAnswer {

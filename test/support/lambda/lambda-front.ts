@@ -1,6 +1,6 @@
 import http from "node:http";
 import { buffer } from "node:stream/consumers";
-import type { HeaderLine } from "../../../src/testing/sending/wire.js";
+import type { HeaderLine } from "../../../kit/sending/wire.js";
 import { listen, type RunningServer } from "../servers.js";
 import type { EventForm, FrontAnswer } from "./event-forms.js";
 

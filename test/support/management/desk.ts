@@ -16,7 +16,7 @@ import {
   createScaledClock,
   type GatewayApi,
   type GatewayApiOptions,
-} from "../../../src/testing/index.js";
+} from "../../../kit/index.js";
 import type { SigningReceiverOptions } from "../receiver-options.js";
 import { listen } from "../servers.js";
 

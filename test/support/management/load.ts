@@ -1,5 +1,5 @@
 import { pause } from "../../../src/common/timers.js";
-import { sampleAlarm, type GatewayApi, type TwinDelivery } from "../../../src/testing/index.js";
+import { sampleAlarm, type GatewayApi, type TwinDelivery } from "../../../kit/index.js";
 
 /** Deliveries one after the other, until they are stopped. */
 export interface Load {

@@ -1,6 +1,6 @@
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { deliveryStoreContract } from "../../../src/testing/store-contract/delivery-store-contract.js";
-import { transactionalStoreContract } from "../../../src/testing/store-contract/transactional-store-contract.js";
+import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
+import { transactionalStoreContract } from "../../../kit/store-contract/transactional-store-contract.js";
 import { rowsOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
 import { sqliteFolder, type SqliteFolder } from "./folder.js";
 import type { SqliteCase } from "./store-cases.js";

@@ -7,8 +7,8 @@ import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { createWebhookReceiver } from "../../../src/index.js";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { sampleAlarm } from "../../../src/testing/samples/sample-alarm.js";
-import { signedDelivery, TEST_SECRET } from "../../../src/testing/signed-delivery.js";
+import { sampleAlarm } from "../../../kit/samples/sample-alarm.js";
+import { signedDelivery, TEST_SECRET } from "../../../kit/signed-delivery.js";
 import { sqliteDriver } from "./drivers.js";
 
 const [, , driverName = "", file = "", kind = "", loadMs = "", handlerMs = ""] = process.argv;

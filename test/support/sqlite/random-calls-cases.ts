@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isPromise } from "../../../src/common/promises.js";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
-import { createRandom, type Random } from "../../../src/testing/random.js";
+import { createRandom, type Random } from "../../../kit/random.js";
 import { rowsOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
 import { withSqliteFolder, type SqliteFolder } from "./folder.js";
 import type { SqliteCase } from "./store-cases.js";

@@ -3,7 +3,7 @@
 import { createInterface } from "node:readline";
 import { createWebhookReceiver } from "../../../src/index.js";
 import { sqliteStore } from "../../../src/stores/sqlite/index.js";
-import { type SignedDelivery, TEST_SECRET } from "../../../src/testing/signed-delivery.js";
+import { type SignedDelivery, TEST_SECRET } from "../../../kit/signed-delivery.js";
 import { sqliteDriver } from "./drivers.js";
 
 const [, , driverName = "", file = ""] = process.argv;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { createRandom } from "../../../src/testing/random.js";
+import { createRandom } from "../../../kit/random.js";
 import { valueOf, type SqliteDriver, type SqliteHandle } from "./drivers.js";
 import { withSqliteFolder, type SqliteFolder } from "./folder.js";
 import type { SqliteCase } from "./store-cases.js";

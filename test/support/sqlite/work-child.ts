@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DeliveryStore } from "../../../src/stores/delivery-store.js";
 import { sqliteStore, sqliteTransactions } from "../../../src/stores/sqlite/index.js";
-import { createRandom } from "../../../src/testing/random.js";
+import { createRandom } from "../../../kit/random.js";
 import { sqliteDriver, type SqliteHandle } from "./drivers.js";
 
 const [, , driverName = "", file = "", work = "", argument = ""] = process.argv;

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { TransactionalStore } from "../../../src/index.js";
-import type { TransactionalStoreUnderTest } from "../../../src/testing/store-contract/contract-case.js";
+import type { TransactionalStoreUnderTest } from "../../../kit/store-contract/contract-case.js";
 
 /** What a naive transactional store can be made to do wrong. */
 export type TransactionMistake =

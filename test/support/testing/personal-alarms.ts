@@ -1,4 +1,4 @@
-import type { Random } from "../../../src/testing/random.js";
+import type { Random } from "../../../kit/random.js";
 import { alarm } from "../deliveries.js";
 import {
   cardNumber,

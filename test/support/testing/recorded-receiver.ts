@@ -3,12 +3,12 @@ import {
   type WebhookReceiver,
   type WebhookReceiverOptions,
 } from "../../../src/index.js";
-import type { FixtureRefusal } from "../../../src/testing/recorder/fixture-refusal.js";
+import type { FixtureRefusal } from "../../../kit/recorder/fixture-refusal.js";
 import {
   recordFixtures,
   type FixtureRecorder,
   type RecordFixturesOptions,
-} from "../../../src/testing/recorder/record-fixtures.js";
+} from "../../../kit/recorder/record-fixtures.js";
 import { NOW_MS, delivery, type DeliveryOverrides } from "../deliveries.js";
 
 /** The secret of a partner whose deliveries are recorded. */

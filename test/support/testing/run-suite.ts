@@ -1,13 +1,13 @@
 import http, { type RequestListener } from "node:http";
 import { nodeHandler } from "../../../adapters/node.js";
 import { createWebhookReceiver, type WebhookReceiver } from "../../../src/index.js";
-import { ConformanceFailure } from "../../../src/testing/conformance/conformance-case.js";
-import type { ConformanceOptions } from "../../../src/testing/conformance/conformance-options.js";
-import { receiverConformance } from "../../../src/testing/conformance/receiver-conformance.js";
+import { ConformanceFailure } from "../../../kit/conformance/conformance-case.js";
+import type { ConformanceOptions } from "../../../kit/conformance/conformance-options.js";
+import { receiverConformance } from "../../../kit/conformance/receiver-conformance.js";
 import {
   runConformance,
   type ConformanceReport,
-} from "../../../src/testing/conformance/run-conformance.js";
+} from "../../../kit/conformance/run-conformance.js";
 import { TEST_SECRET } from "../deliveries.js";
 import { createLedger, type Ledger } from "../ledger.js";
 import { listen } from "../servers.js";

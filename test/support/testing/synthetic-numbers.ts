@@ -1,4 +1,4 @@
-import type { Random } from "../../../src/testing/random.js";
+import type { Random } from "../../../kit/random.js";
 
 // Made by rules of their own, and not by those of the detector that they put to the test.
 

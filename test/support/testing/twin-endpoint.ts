@@ -1,4 +1,4 @@
-import type { AttemptResult } from "../../../src/testing/twin/attempt-result.js";
+import type { AttemptResult } from "../../../kit/twin/attempt-result.js";
 
 /** A request that arrived at an endpoint. */
 export interface Arrival {

@@ -1,0 +1,122 @@
+import { parseGatewayTime } from "../../src/records/gateway-time.js";
+import { parseCapturedRequest } from "../../kit/diagnosis/parse-captured-request.js";
+import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
+import { createCommand } from "../command.js";
+import type { CommandIo } from "../terminal/command-io.js";
+import { EXIT, UsageError } from "../exit.js";
+import {
+  describePages,
+  describeStatus,
+  EXPLAINED_NAMES,
+  pagesOf,
+  statusPageOf,
+} from "../explain-page.js";
+import { describeDiagnosis } from "../explain-report.js";
+import { hintOf } from "../options/nearest-name.js";
+import { JSON_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
+import { writeJson } from "../terminal/printable.js";
+import { readInput } from "../options/read-input.js";
+import { SECRET_OPTIONS, noSecret, readSecrets } from "../options/secret-source.js";
+
+/** Says why a receiver refuses a captured delivery, or what an outcome or an error code means. */
+export const explain = createCommand({
+  name: "explain",
+  summary: "says why a captured request is refused, or what an outcome or an error code means",
+  usage: "[file | name]",
+  positionals: { min: 0, max: 1 },
+  about: [
+    "Reads a captured request from a file or from standard input: raw HTTP, with or without the request line; the output of curl -v; a curl command; a fixture; HAR; an event of AWS API Gateway; JSON of ngrok or webhook.site; or CGI variables. With --body the file holds only the head.",
+    "Undoes the known mistakes with secrets, headers and bodies until a secret gives this signature. The output holds no secret, no signature and nothing of the body.",
+    "For an authentic request it names the receiver's answer. Exits 0 when a receiver with this secret and a handler for the record answers 200, 1 otherwise.",
+    "With the name of an outcome, an error code or an error class it prints what the documents say about it, and needs no secret. With an HTTP status it lists the outcomes that answer it. A file of the same name is read as ./name.",
+  ],
+  options: {
+    body: {
+      kind: "text",
+      value: "<file>",
+      help: "The file with the exact body, if the capture holds only the head.",
+    },
+    now: {
+      kind: "text",
+      value: "<time>",
+      help: "The time of the capture: Unix seconds, ISO 8601, or YYYY-MM-DD HH:MM:SS in UTC. Default: the time in the capture, otherwise the current time.",
+    },
+    "other-secret": {
+      kind: "list",
+      value: "<secret>",
+      help: "A secret that may have been used by mistake: an old one, or one of another system.",
+    },
+    "max-body-bytes": MAX_BODY_OPTION,
+    ...SECRET_OPTIONS,
+    json: JSON_OPTION,
+  },
+  examples: [
+    { does: "A request from a log", command: "explain request.txt --secret-file secret.txt" },
+    { does: "A recorded fixture", command: "explain recorded/alarm.json" },
+    { does: "An outcome in the log", command: "explain signature_mismatch" },
+    { does: "A status in the gateway's history", command: "explain 409" },
+    {
+      does: "Headers and body in two files, at the time of the capture",
+      command: "explain headers.txt --body body.json --now 2026-07-08T10:00:06Z",
+    },
+  ],
+  async run(io, values, [file = "-"]) {
+    const pages = pagesOf(file);
+    if (pages.length > 0) {
+      if (values.json) writeJson(io.out, { pages });
+      else describePages(io.out, pages);
+      return EXIT.passed;
+    }
+    const statusPage = statusPageOf(file);
+    if (statusPage !== undefined) {
+      if (values.json) writeJson(io.out, statusPage);
+      else describeStatus(io.out, statusPage);
+      return EXIT.passed;
+    }
+    const { body, now, json } = values;
+    if (file === "-" && body === "-") {
+      throw new UsageError("standard input cannot be both the headers and the body");
+    }
+    // A misspelt name needs no secret, and standard input is not read in vain.
+    const fromFile = file === "-" ? undefined : await readCapture(io, file);
+    const secrets = await readSecrets(io, values);
+    if (secrets.length === 0) throw noSecret();
+    const given = fromFile ?? (await readInput(io, file));
+    // A file that holds only the head may lack the empty line after it.
+    const capture = body === undefined ? given : Buffer.concat([given, Buffer.from("\r\n\r\n")]);
+    const captured = parseCapturedRequest(capture);
+    const diagnosis = await diagnoseSignature({
+      ...captured,
+      ...(body === undefined ? {} : { body: await readInput(io, body) }),
+      ...(now === undefined ? {} : { now: timeOf(now) }),
+      maxBodyBytes: values["max-body-bytes"],
+      secret: secrets,
+      otherSecrets: values["other-secret"],
+    });
+    if (json) writeJson(io.out, diagnosis);
+    else describeDiagnosis(io.out, diagnosis, secrets.length);
+    return diagnosis.result === "good" ? EXIT.passed : EXIT.failed;
+  },
+});
+
+/** The capture. A name that is no file may be a misspelt outcome or error code. */
+async function readCapture(io: CommandIo, file: string): Promise<Uint8Array> {
+  try {
+    return await readInput(io, file);
+  } catch (error) {
+    if (!(error instanceof UsageError) || !/^[A-Za-z]+(?:_[a-z]+)*$/i.test(file)) throw error;
+    const hint = hintOf(file, EXPLAINED_NAMES);
+    throw new UsageError(`${error.message}, and no outcome or error code has this name${hint}`);
+  }
+}
+
+function timeOf(text: string): Date {
+  if (/^[0-9]{1,12}$/.test(text)) return new Date(Number(text) * 1000);
+  try {
+    return parseGatewayTime(text);
+  } catch {
+    throw new UsageError(
+      "--now must be Unix seconds, ISO 8601 or YYYY-MM-DD HH:MM:SS, such as 2026-07-08T10:00:06Z",
+    );
+  }
+}

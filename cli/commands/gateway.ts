@@ -1,0 +1,139 @@
+import { serveApi } from "../../kit/gateway-api/api-server.js";
+import { createGatewayApi, type GatewayApi } from "../../kit/gateway-api/gateway-api.js";
+import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
+import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
+import { createScaledClock } from "../../kit/twin/scaled-clock.js";
+import type { TwinDelivery } from "../../kit/twin/twin-delivery.js";
+import type { TwinEvent } from "../../kit/twin/twin-event.js";
+import { createCommand } from "../command.js";
+import { EXIT, UsageError } from "../exit.js";
+import type { CommandIo } from "../terminal/command-io.js";
+import { printableLine, writeJsonLine } from "../terminal/printable.js";
+
+/** The gateway's webhook routes on this machine. */
+export const gateway = createCommand({
+  name: "gateway",
+  summary: "a local gateway: its webhook routes, its login, and its deliveries",
+  usage: "",
+  positionals: { min: 0, max: 0 },
+  about: [
+    "Answers the gateway's seven webhook routes and the CRM login in both formats, and delivers to the webhooks that you create, with the gateway's retries. Any login is accepted. For your own tests; nothing is kept.",
+    'POST /desk/deliveries delivers an event to the active webhooks: { alarm } or { event }, or a sample for { "type": "new_alarm" }. It needs no token.',
+    "It runs until Ctrl-C (exit code 130).",
+  ],
+  options: {
+    port: {
+      kind: "whole",
+      value: "<port>",
+      help: "0 takes any free port.",
+      min: 0,
+      max: 65_535,
+      fallback: 4_010,
+    },
+    host: {
+      kind: "text",
+      value: "<address>",
+      help: "The address to listen on. Default 127.0.0.1, which only this machine can reach.",
+    },
+    speed: {
+      kind: "whole",
+      value: "<factor>",
+      help: "How many times faster than the gateway it retries.",
+      min: 1,
+      max: 1_000_000,
+      fallback: 1,
+    },
+    "put-drops-secret": { kind: "flag", help: "A PUT without the secret removes the secret." },
+    "legacy-throttling": { kind: "flag", help: "Throttling is answered 409 in both formats." },
+    "history-off": { kind: "flag", help: "No attempt is stored." },
+    "webhooks-off": { kind: "flag", help: "Webhooks are not enabled for the client: 403." },
+    "url-check": {
+      kind: "text",
+      value: "<method>",
+      help: "How a URL is checked when a webhook is created. Default GET.",
+      choices: ["GET", "HEAD", "none"],
+    },
+    json: {
+      kind: "flag",
+      help: 'Writes JSON lines: { "event": "listening" | "delivery", … }.',
+    },
+  },
+  examples: [
+    { does: "On port 4010, an hour of retries in a second", command: "gateway --speed 3600" },
+    {
+      does: "Then, in another terminal",
+      command: "webhooks register http://127.0.0.1:3000/webhooks --secret-file s.txt",
+    },
+  ],
+  async run(io, values) {
+    const { port, host = "127.0.0.1", speed, json } = values;
+    const urlCheck = values["url-check"] ?? "GET";
+    const api = createGatewayApi({
+      clock: createScaledClock(speed),
+      putDropsSecret: values["put-drops-secret"],
+      legacyThrottling: values["legacy-throttling"],
+      history: !values["history-off"],
+      webhooksEnabled: !values["webhooks-off"],
+      urlCheck: urlCheck === "none" ? false : (urlCheck as "GET" | "HEAD"),
+      onDelivery: (delivery) => {
+        describe(io, delivery, json);
+      },
+    });
+    const answer = (url: string, init: RequestInit): Promise<Response> =>
+      new URL(url).pathname === "/desk/deliveries" ? deliver(api, init) : api.fetch(url, init);
+    const server = await serveApi(answer, { port, host }).catch((error: unknown) => {
+      const { code } = Object(error) as { code?: unknown };
+      throw new UsageError(`port ${port} of ${host} is not available: ${String(code)}`);
+    });
+    if (json) writeJsonLine(io.out, { event: "listening", url: server.url });
+    else io.out.write(`${io.out.style("bold", `the gateway is at ${server.url}`)}\n`);
+    if (!json) io.out.write(`  export GATEWAY_BASE_URL=${server.url}\n`);
+    await new Promise<void>((resolve) => {
+      if (io.signal.aborted) resolve();
+      io.signal.addEventListener("abort", () => {
+        resolve();
+      });
+    });
+    await Promise.all([server.close(), api.close()]);
+    return EXIT.passed;
+  },
+});
+
+function describe({ out }: CommandIo, delivery: TwinDelivery, json: boolean): void {
+  const { id, type, webhook, end, attempts, reason } = delivery;
+  if (json) {
+    writeJsonLine(out, { event: "delivery", id, type, webhook, end, attempts: attempts.length });
+    return;
+  }
+  const format = end === "acknowledged" ? "green" : "red";
+  out.write(`${out.style(format, end.padEnd(12))} ${type} ${id}\n`);
+  out.write(`${" ".repeat(13)}webhook ${webhook}: ${printableLine(reason)}\n`);
+}
+
+/** Starts a delivery and does not wait for its end, which may be hours away. */
+async function deliver(api: GatewayApi, init: RequestInit): Promise<Response> {
+  const refused = (message: string): Response =>
+    Response.json({ error: { code: "VALIDATION_ERROR", message, details: [] } }, { status: 422 });
+  if (init.method !== "POST") return refused("POST { alarm }, { event } or { type }");
+  const body: unknown = await new Response(init.body ?? "{}").json().catch(() => undefined);
+  const event = eventOf(body);
+  if (event === undefined) return refused("POST { alarm }, { event } or { type }");
+  // Rejects only for an invalid event.
+  const started = api.twin.deliver(event).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error.message : "invalid"),
+  );
+  const fault = await Promise.race([
+    started,
+    new Promise<undefined>((go) => setImmediate(go, undefined)),
+  ]);
+  return fault === undefined ? Response.json({ accepted: true }, { status: 202 }) : refused(fault);
+}
+
+function eventOf(body: unknown): TwinEvent | undefined {
+  const { alarm, event, type } = Object(body) as Record<string, unknown>;
+  const isRecord = (value: unknown): boolean => typeof value === "object" && value !== null;
+  if (isRecord(alarm) || isRecord(event)) return body as TwinEvent;
+  if (type === "delete_my_data_event") return { event: sampleOnlineDataEvent("DATA_REAPPEARED") };
+  return type === "new_alarm" ? { alarm: sampleAlarm() } : undefined;
+}

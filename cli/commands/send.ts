@@ -1,0 +1,151 @@
+import { randomUUID } from "node:crypto";
+import { isDeliveryId } from "../../src/delivery/headers.js";
+import { createSender } from "../../kit/sending/sender.js";
+import { createCommand } from "../command.js";
+import { DELIVERY_OPTIONS, readContent } from "../send/delivery-source.js";
+import { exchange, readingOf, type Exchange } from "../send/exchange.js";
+import { EXIT, UsageError } from "../exit.js";
+import {
+  EXPERIMENT_OPTIONS,
+  madeUpSecret,
+  prepareDelivery,
+  type Prepared,
+} from "../send/experiment.js";
+import { followRetries } from "../send/follow-retries.js";
+import { JSON_OPTION, CONNECTION_OPTIONS } from "../options/shared-options.js";
+import { writeJson } from "../terminal/printable.js";
+import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
+import { describeAnswers, describeRequest } from "../send/send-report.js";
+import { readTargetUrl, shownUrl } from "../options/target-url.js";
+
+/** Sends one signed delivery. */
+export const send = createCommand({
+  name: "send",
+  summary: "signs one delivery as the gateway does and sends it",
+  usage: "<url>",
+  positionals: { min: 1, max: 1 },
+  about: [
+    "Sends one signed delivery and shows the request, the status, the outcome and the time. The delivery is made up, unless --fixture or --body names one.",
+    "Exits 0 when the delivery is acknowledged (2xx). With --times, one request must be acknowledged, and no answer may make the gateway give up. With --tamper, --stale or --wrong-secret the endpoint must refuse the delivery: exits 0 when every request is answered without a 2xx, and with --follow-retries when the last attempt is.",
+  ],
+  options: {
+    ...DELIVERY_OPTIONS,
+    id: { kind: "text", value: "<id>", help: "X-Webhook-Id. Default: a new UUID." },
+    times: {
+      kind: "whole",
+      value: "<n>",
+      help: "Sends the delivery this many times, one after the other.",
+      min: 1,
+      max: 1_000,
+      fallback: 1,
+    },
+    concurrent: { kind: "flag", help: "With --times, sends them all at the same time." },
+    ...EXPERIMENT_OPTIONS,
+    "follow-retries": {
+      kind: "flag",
+      help: "Retries as the gateway does, with its waits, up to 10 attempts, until the delivery is acknowledged or given up.",
+    },
+    speed: {
+      kind: "whole",
+      value: "<factor>",
+      help: "How many times faster than the gateway --follow-retries waits.",
+      min: 1,
+      max: 1_000_000,
+      fallback: 1_000,
+    },
+    "show-body": { kind: "flag", help: "Also shows the body." },
+    ...CONNECTION_OPTIONS,
+    ...SECRET_OPTIONS,
+    json: JSON_OPTION,
+  },
+  examples: [
+    {
+      does: "An alarm about a leaked e-mail address",
+      command: "send http://127.0.0.1:3000/webhooks/gateway",
+    },
+    {
+      does: "An Online Data event",
+      command: "send http://127.0.0.1:3000/webhooks/gateway --event DATA_REAPPEARED",
+    },
+    {
+      does: "Five times at once: the endpoint must handle it once",
+      command: "send http://127.0.0.1:3000/webhooks/gateway --times 5 --concurrent",
+    },
+    {
+      does: "A stale delivery: the endpoint must refuse it",
+      command: "send http://127.0.0.1:3000/webhooks/gateway --stale 600",
+    },
+    {
+      does: "All retries of the gateway, 6 h 40 min in 24 s",
+      command: "send http://127.0.0.1:3000/webhooks/gateway --follow-retries --speed 1000",
+    },
+  ],
+  async run(io, values, [given = ""]) {
+    const url = readTargetUrl(given);
+    const isWrong = values["wrong-secret"];
+    const secret = isWrong ? madeUpSecret() : await readOneSecret(io, values);
+    const content = await readContent(io, values);
+    const id = idOf(values.id);
+    const { times, concurrent, timeout, insecure, speed, json } = values;
+    if (values["show-body"] && (json || values["follow-retries"])) {
+      throw new UsageError("--show-body cannot be used with --json or --follow-retries");
+    }
+    if (values["follow-retries"]) {
+      if (values.tamper || values.stale !== undefined) {
+        throw new UsageError(
+          "--follow-retries signs each attempt again: leave out --tamper and --stale",
+        );
+      }
+      const delivery = { url, secret, content, id, isWrong };
+      const sending = { times, concurrent, speed, timeoutMs: timeout, insecure };
+      return followRetries(io, { ...delivery, ...sending, json });
+    }
+
+    const prepared = await prepareDelivery(content, secret, id, values);
+    const sender = createSender(url, { timeoutMs: timeout, skipTlsVerification: insecure });
+    const answers: Exchange[] = [];
+    try {
+      const sendOne = () => exchange(sender, prepared.request, io.signal);
+      if (concurrent) answers.push(...(await Promise.all(Array.from({ length: times }, sendOne))));
+      else while (answers.length < times) answers.push(await sendOne());
+    } finally {
+      sender.close();
+    }
+    const passed = hasPassed(prepared, answers);
+    if (json) {
+      writeJson(io.out, {
+        url: shownUrl(url),
+        delivery: {
+          id,
+          type: content.type,
+          timestamp: prepared.timestamp,
+          bytes: prepared.request.body.length,
+        },
+        experiments: prepared.experiments,
+        answers: answers.map((answer) => ({ ...answer, gateway: readingOf(answer.status) })),
+        passed,
+      });
+    } else {
+      describeRequest(io.out, url, prepared, values["show-body"]);
+      describeAnswers(io.out, prepared, answers, passed);
+    }
+    return passed ? EXIT.passed : EXIT.failed;
+  },
+});
+
+function idOf(given: string | undefined): string {
+  if (given === undefined) return randomUUID();
+  if (isDeliveryId(given)) return given;
+  throw new UsageError("--id must be 1 to 128 characters of [0-9A-Za-z._-]");
+}
+
+function hasPassed({ experiments }: Prepared, answers: readonly Exchange[]): boolean {
+  const readings = answers.map(({ status }) => readingOf(status));
+  if (experiments.length > 0) {
+    return answers.every(
+      ({ status }) => status !== undefined && readingOf(status) !== "acknowledged",
+    );
+  }
+  const isLost = readings.some((reading) => reading === "final" || reading === "unlisted");
+  return readings.includes("acknowledged") && !isLost;
+}

@@ -1,0 +1,146 @@
+import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
+
+/** Failed cases with one cause. */
+export interface CauseGroup {
+  /** What to change, as a sentence. */
+  readonly change: string;
+  readonly ends: readonly ConformanceCaseReport[];
+}
+
+interface Cause {
+  readonly change: string;
+  /** The cases that fail for this cause whatever the answer was. */
+  readonly ids?: readonly string[];
+  /** What the reason of any other such case says. */
+  readonly reason?: RegExp;
+  /** The group whose other cases fail for this cause. */
+  readonly group?: string;
+  /** Nothing else can be judged before this is fixed. */
+  readonly isFirst?: boolean;
+}
+
+/**
+ * What makes cases fail. The first row that fits a case counts: by what the reason says, by its id, and at
+ * last by its group, so that a case that is new finds a row too.
+ */
+const CAUSES: readonly Cause[] = [
+  {
+    change: "Repair the probe: its URL does not answer as doctor expects.",
+    reason: /^--(?:handled|while-)|option \w+ (?:failed|must)/,
+    isFirst: true,
+  },
+  {
+    change:
+      "Accept a plain genuine delivery: compare the secret, then what is signed (`v1:timestamp:id:` and the raw body).",
+    ids: ["alarm", "event"],
+    isFirst: true,
+  },
+  {
+    change:
+      "Answer 409 or 503 where you answer 400, 401, 403, 404 or 422: after these the gateway gives up for good.",
+    reason: /a retryable status, got \d{3}, after which the gateway gives up/,
+  },
+  {
+    change: "Answer only statuses of the gateway's contract: 409 instead of 405, 413 or 415.",
+    reason: /got \d{3}, which the gateway's contract does not mention/,
+  },
+  {
+    change: "Acknowledge a delivery only when it is handled, or safe in a queue.",
+    reason: /(?:but|and) (?:never handled|handled never)/,
+  },
+  {
+    change:
+      "Claim the whole X-Webhook-Id in one atomic step before the handler runs, and remember it when it is handled.",
+    reason: /handled (?:\d+ times|the delivery)|as a duplicate/,
+  },
+  {
+    change:
+      "Keep the id claimed while its handler runs, and free it only when the handler has failed.",
+    ids: ["failure_sent_again", "late_handler_counts", "late_failure_released", "hang_up"],
+  },
+  {
+    change: "Verify and decode the raw bytes as they came, before any parser sees them.",
+    ids: [
+      ...["exact_bytes", "other_bytes", "other_bytes_same_text", "non_ascii", "nested_text"],
+      ...["split_characters", "byte_order_mark", "invalid_utf8"],
+    ],
+  },
+  {
+    change: "Compare the signed timestamp with your clock: five minutes either way are right.",
+    ids: ["stale", "future", "minute_old", "seconds_ahead"],
+  },
+  {
+    change: "Read bodies up to 1 MiB, and no further.",
+    ids: ["big_alarm", "oversize", "big_forgery", "unlimited_body"],
+  },
+  {
+    change:
+      "Check the grammar of the four webhook headers first: refuse what is missing, repeated or malformed.",
+    ids: ["timestamp_text", "delimiter_shift", "invalid_header_bytes"],
+    group: "headers",
+  },
+  {
+    change: "Take the type from the signed body, and refuse a header that differs.",
+    ids: ["type_flip"],
+  },
+  {
+    change: "Never put the secret, or the signature that you expected, into an answer.",
+    ids: ["leaked_secret", "leaked_signature"],
+  },
+  {
+    change: "Answer every request, also one that you cannot read.",
+    reason: /got no answer/,
+  },
+  {
+    change:
+      "Verify the whole signature with your secrets alone: HMAC-SHA256, compared in constant time.",
+    ids: ["forged_http_1_0"],
+    group: "forgery",
+  },
+  {
+    change:
+      "Accept what the gateway may send: unknown fields and values, other formats, odd shapes.",
+    ids: ["http_1_0"],
+    group: "acceptance",
+  },
+  { change: "Let the gateway send again what you cannot take yet.", group: "retries" },
+  { change: "Handle each X-Webhook-Id exactly once.", group: "idempotency" },
+  {
+    change: "Read each body to its end, whatever the connection does.",
+    ids: ["chunked"],
+    group: "transport",
+  },
+  { change: "Answer a fixed, short text that repeats nothing.", group: "answers" },
+];
+
+/** Cases that the sentence of their group does not fit. Their own fix says what to change. */
+const APART = new Set([
+  ...["broken_upload", "interleaved_uploads", "expect_continue"],
+  ...["other_methods", "no_server_errors", "ban_after_forgeries", "late_effects"],
+]);
+
+/** The failed cases by their cause: first what blocks the others, then what must pass, then the most cases. */
+export function causesOf(ends: readonly ConformanceCaseReport[]): readonly CauseGroup[] {
+  const found = new Map<string, { cause: Cause; ends: ConformanceCaseReport[] }>();
+  for (const end of ends) {
+    if (end.result !== "failed") continue;
+    // The fix of a case without a row is its own cause.
+    const cause = causeOf(end) ?? { change: end.fix };
+    const group = found.get(cause.change) ?? { cause, ends: [] };
+    group.ends.push(end);
+    found.set(cause.change, group);
+  }
+  const rank = ({ cause, ends: own }: { cause: Cause; ends: ConformanceCaseReport[] }): number =>
+    (cause.isFirst === true ? 0 : 2) + (own.some(({ level }) => level === "must") ? 0 : 1);
+  return Array.from(found.values())
+    .sort((one, other) => rank(one) - rank(other) || other.ends.length - one.ends.length)
+    .map(({ cause, ends: own }) => ({ change: cause.change, ends: own }));
+}
+
+function causeOf({ id, group, reason = "" }: ConformanceCaseReport): Cause | undefined {
+  return (
+    CAUSES.find((cause) => cause.reason?.test(reason) === true && cause.ids === undefined) ??
+    CAUSES.find(({ ids = [] }) => ids.includes(id)) ??
+    CAUSES.find((cause) => cause.group === group && !APART.has(id))
+  );
+}

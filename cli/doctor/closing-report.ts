@@ -1,0 +1,108 @@
+import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
+import { wrap } from "../help-text.js";
+import { resultLine, type Output } from "../terminal/command-io.js";
+import { printableLine } from "../terminal/printable.js";
+import type { CauseGroup } from "./causes.js";
+import { columnsFor } from "./doctor-report.js";
+import type { Dropped } from "./dropped-deliveries.js";
+import type { Unproven } from "./not-proven.js";
+import type { Obstacle } from "./preflight.js";
+
+/** Shows the one finding about a URL that cannot be tested. `rest`: what was left out for it. */
+export function describeObstacle(
+  output: Output,
+  { message, fix }: Obstacle,
+  rest = "Nothing else was tested.",
+): void {
+  const { style } = output;
+  const [first = "", ...more] = wrapped(output, printableLine(message, 1_000), 2);
+  const lines = [
+    style("red", `✗ ${first}`),
+    ...more.map((line) => style("red", `  ${line}`)),
+    ...wrapped(output, fix, 2).map((line) => `  ${line}`),
+    style("dim", `  ${rest}`),
+  ];
+  output.write(`${lines.join("\n")}\n`);
+}
+
+/** Shows what to change, the most important first. Failed cases with one cause are one line. */
+export function describeCauses(output: Output, causes: readonly CauseGroup[]): void {
+  if (causes.length === 0) return;
+  const { style } = output;
+  const lines = causes.flatMap(({ change, ends }, at) => {
+    const head = `${at + 1}. `.padStart(5);
+    const text = `${printableLine(change, 400)} (${countedCases(ends.length)})`;
+    const ids = ends.map(({ id }) => id).join(", ");
+    return [
+      ...wrapped(output, text, head.length).map(
+        (line, row) => (row === 0 ? head : " ".repeat(head.length)) + line,
+      ),
+      ...wrapped(output, ids, head.length).map((line) =>
+        style("dim", " ".repeat(head.length) + line),
+      ),
+    ];
+  });
+  output.write(`${style("bold", "Change first")}\n${lines.join("\n")}\n\n`);
+}
+
+/** Shows which deliveries a receiver of this library acknowledged and dropped. */
+export function describeDropped(output: Output, dropped: readonly Dropped[]): void {
+  if (dropped.length === 0) return;
+  const { style } = output;
+  const lines = dropped.flatMap(({ type, count }) => {
+    const what = `${count === 1 ? "1 delivery" : `${count} deliveries`} of ${printableLine(type, 60)}`;
+    const text = `${what} answered 200 and dropped: the receiver has no handler for them (unhandled). Add a handler, or leave the type out with --type.`;
+    const [first = "", ...rest] = wrapped(output, text, 4);
+    return [`  ${style("yellow", "!")} ${first}`, ...rest.map((line) => `    ${line}`)];
+  });
+  output.write(`${style("bold", "dropped")}\n${lines.join("\n")}\n\n`);
+}
+
+/** Shows the counts in one sentence. */
+export function describeSummary(
+  output: Output,
+  ends: readonly ConformanceCaseReport[],
+  passed: boolean,
+): void {
+  const count = (result: ConformanceCaseReport["result"], level?: string): number =>
+    ends.filter((end) => end.result === result && (level ?? end.level) === end.level).length;
+  const parts = [
+    `${count("passed")} passed`,
+    ...(count("failed", "must") > 0 ? [`${count("failed", "must")} failed that must pass`] : []),
+    ...(count("failed", "should") > 0 ? [`${count("failed", "should")} failed that should`] : []),
+    ...(count("not_judged") > 0 ? [`${count("not_judged")} not judged`] : []),
+  ];
+  output.write(`${resultLine(output, passed, parts.join(", "))}\n`);
+}
+
+/** Shows what the run did not prove. `trusting` counts passed cases that trust an answer. */
+export function describeUnproven(
+  output: Output,
+  unproven: readonly Unproven[],
+  trusting: number,
+): void {
+  const { style } = output;
+  const items = unproven.map(({ what, cases, proveBy }) => ({
+    text: `${printableLine(what, 400)}${cases.length === 0 ? "" : ` (${countedCases(cases.length)})`}`,
+    proveBy,
+  }));
+  if (trusting > 0) {
+    items.unshift({
+      text: `that your endpoint did what it answered: ${countedCases(trusting)} passed by the answer alone`,
+      proveBy: "pass --handled <url>",
+    });
+  }
+  const lines = items.flatMap(({ text, proveBy }) => [
+    ...wrapped(output, text, 4).map((line, row) => `  ${row === 0 ? "–" : " "} ${line}`),
+    ...wrapped(output, `→ ${proveBy}`, 4).map((line) => style("bold", `    ${line}`)),
+  ]);
+  output.write(`\n${style("yellow", "not proven:")}\n${lines.join("\n")}\n`);
+}
+
+function countedCases(count: number): string {
+  return count === 1 ? "1 case" : `${count} cases`;
+}
+
+function wrapped(output: Output, text: string, indent: number): readonly string[] {
+  return wrap(text, columnsFor(output) - indent);
+}

@@ -1,0 +1,184 @@
+import { WEBHOOK_TYPES, isWebhookType, type WebhookType } from "../../src/delivery/headers.js";
+import {
+  CONFORMANCE_GROUPS,
+  type ConformanceCase,
+} from "../../kit/conformance/conformance-case.js";
+import { HANDLED_WITHIN_MS } from "../../kit/conformance/conformance-options.js";
+import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
+import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
+import type { SenderOptions } from "../../kit/sending/target.js";
+import { UsageError } from "../exit.js";
+import { hintOf } from "../options/nearest-name.js";
+import type { OptionSpecs, Values } from "../options/option-specs.js";
+import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
+import { CONNECTION_OPTIONS, JSON_OPTION, MAX_BODY_OPTION } from "../options/shared-options.js";
+import { isLoopback, readTargetUrl } from "../options/target-url.js";
+import type { CommandIo } from "../terminal/command-io.js";
+import { printableLine } from "../terminal/printable.js";
+import { createHandledProbe, isLocalProbe } from "./handled-probe.js";
+import { readHandlerSwitch, type HandlerSwitch } from "./handler-switch.js";
+import { isUnproven } from "./not-proven.js";
+
+/** The options of `doctor`. */
+export const DOCTOR_OPTIONS = {
+  yes: { kind: "flag", help: "Allows sending to another machine." },
+  handled: {
+    kind: "text",
+    value: "<url>",
+    help: "A URL with {id} that answers with a number: how often the delivery with that id was handled (0 if not at all). It reveals deliveries that were handled twice or lost behind a 200.",
+  },
+  "handled-within": {
+    kind: "whole",
+    value: "<ms>",
+    help: "How long to wait until --handled counts an acknowledged delivery. Raise it for a queue that takes longer. Milliseconds.",
+    ...HANDLED_WITHIN_MS,
+  },
+  "while-failing-on": {
+    kind: "text",
+    value: "<url>",
+    help: "A URL of yours that makes the handler fail. doctor sends POST to it, and expects 2xx.",
+  },
+  "while-failing-off": {
+    kind: "text",
+    value: "<url>",
+    help: "A URL of yours that lets the handler succeed again.",
+  },
+  "while-slow-on": {
+    kind: "text",
+    value: "<url>",
+    help: "A URL of yours that makes the handler slower than the endpoint waits for it. With both switches on it must be slow first, then fail.",
+  },
+  "while-slow-off": {
+    kind: "text",
+    value: "<url>",
+    help: "A URL of yours that makes it fast again, and answers when the slow handlers have finished.",
+  },
+  type: {
+    kind: "list",
+    value: "<type>",
+    help: `A webhook type that the endpoint is registered for. Default: both, ${WEBHOOK_TYPES.join(", ")}.`,
+  },
+  "max-body-bytes": MAX_BODY_OPTION,
+  only: { kind: "list", value: "<id>", help: "Runs only this case. May be repeated." },
+  skip: { kind: "list", value: "<id>", help: "Skips this case. May be repeated." },
+  group: {
+    kind: "list",
+    value: "<group>",
+    help: `Runs only this group. May be repeated. The groups are ${CONFORMANCE_GROUPS.join(", ")}.`,
+  },
+  "failed-only": { kind: "flag", help: "Shows only the cases that failed." },
+  strict: { kind: "flag", help: "Also exits 1 when a case that should pass fails." },
+  "require-judged": {
+    kind: "flag",
+    help: "Also exits 1 when a case is not judged. For CI, with --handled, --while-failing-… and --while-slow-….",
+  },
+  junit: {
+    kind: "text",
+    value: "<file>",
+    help: "Also writes a JUnit report, however the run ends.",
+  },
+  ...CONNECTION_OPTIONS,
+  ...SECRET_OPTIONS,
+  json: JSON_OPTION,
+} as const satisfies OptionSpecs;
+
+/** The values of `DOCTOR_OPTIONS`. */
+export type DoctorValues = Values<typeof DOCTOR_OPTIONS>;
+
+/** What a run of `doctor` does. */
+export interface DoctorPlan {
+  readonly url: URL;
+  readonly secret: string;
+  readonly types: readonly WebhookType[];
+  readonly connection: SenderOptions;
+  readonly cases: readonly ConformanceCase[];
+  /** Lets the handler work again when the run ends early. */
+  readonly restoreHandler: () => Promise<void>;
+}
+
+/** Reads the options. Throws `UsageError` for one that cannot work. */
+export async function readPlan(
+  io: CommandIo,
+  values: DoctorValues,
+  given: string,
+): Promise<DoctorPlan> {
+  const url = readTargetUrl(given);
+  const connection = { timeoutMs: values.timeout, skipTlsVerification: values.insecure };
+  const { handled } = values;
+  const failing = readHandlerSwitch("while-failing", values, connection);
+  const slow = readHandlerSwitch("while-slow", values, connection);
+  const switches = [failing, slow].filter((one): one is HandlerSwitch => one !== undefined);
+  const urls = [url, ...switches.flatMap((one) => one.urls)];
+  if (!values.yes && !(urls.every(isLoopback) && isLocalProbe(handled))) {
+    throw new UsageError(
+      "this would send made-up deliveries to another machine, which may act on them: add --yes to allow it",
+    );
+  }
+  const secret = await readOneSecret(io, values);
+  const types = typesOf(values.type);
+  const cases = receiverConformance({
+    ...connection,
+    target: url,
+    secret,
+    types,
+    handled: handled === undefined ? undefined : createHandledProbe(handled, connection),
+    handledWithinMs: values["handled-within"],
+    whileFailing: failing?.during,
+    whileSlow: slow?.during,
+    maxBodyBytes: values["max-body-bytes"],
+  });
+  return {
+    url,
+    secret,
+    types,
+    connection,
+    cases: chosenCases(cases, values),
+    async restoreHandler() {
+      for (const one of switches) await one.restore();
+    },
+  };
+}
+
+/** Whether a case makes the exit code 1. */
+export function isFailure(
+  end: ConformanceCaseReport,
+  { strict, "require-judged": requireJudged }: DoctorValues,
+): boolean {
+  if (end.result === "failed") return strict || end.level === "must";
+  return requireJudged && isUnproven(end);
+}
+
+function typesOf(given: readonly string[]): readonly WebhookType[] {
+  if (given.length === 0) return WEBHOOK_TYPES;
+  const types = given.filter(isWebhookType);
+  if (types.length === given.length) return types;
+  throw new UsageError(`--type must be one of ${WEBHOOK_TYPES.join(", ")}`);
+}
+
+function chosenCases(
+  cases: readonly ConformanceCase[],
+  { only, skip, group: groups }: DoctorValues,
+): readonly ConformanceCase[] {
+  checkNames(
+    [...only, ...skip],
+    cases.map(({ id }) => id),
+    "case",
+  );
+  checkNames(groups, CONFORMANCE_GROUPS, "group");
+  const left = cases.filter(
+    ({ id, group }) =>
+      (only.length === 0 || only.includes(id)) &&
+      (groups.length === 0 || groups.includes(group)) &&
+      !skip.includes(id),
+  );
+  if (left.length === 0) throw new UsageError("--only, --group and --skip leave no case");
+  return left;
+}
+
+function checkNames(given: readonly string[], known: readonly string[], what: string): void {
+  const unknown = given.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new UsageError(
+    `there is no ${what} ${printableLine(unknown, 60)}${hintOf(unknown, known) || "."} The ${what}s are ${known.join(", ")}`,
+  );
+}

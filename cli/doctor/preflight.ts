@@ -1,0 +1,172 @@
+import { makeDelivery } from "../../kit/conformance/test-deliveries.js";
+import { createSender } from "../../kit/sending/sender.js";
+import { errorText, SendError, type SenderOptions } from "../../kit/sending/target.js";
+import { resultOfStatus } from "../../kit/twin/attempt-result.js";
+import { outcomeOf, type WireAnswer } from "../../kit/sending/wire.js";
+import type { WebhookType } from "../../src/delivery/headers.js";
+import { checkHandledProbe } from "./handled-probe.js";
+import { sendFault } from "../send/exchange.js";
+import { shownUrl } from "../options/target-url.js";
+import { printableLine } from "../terminal/printable.js";
+
+/** Why no case can tell anything about the endpoint. */
+export interface Obstacle {
+  readonly code:
+    "unreachable" | "no_answer" | "tls" | "wrong_path" | "redirect" | "proxy" | "probe" | "stopped";
+  /** What was found, in one line. */
+  readonly message: string;
+  /** What to change. */
+  readonly fix: string;
+}
+
+/** Options of the preflight. */
+export interface PreflightOptions extends SenderOptions {
+  readonly secret: string;
+  readonly types: readonly WebhookType[];
+  /** The value of `--handled`. */
+  readonly handled: string | undefined;
+  /** The value of `--handled-within`. */
+  readonly handledWithinMs: number;
+}
+
+/**
+ * Sends a genuine delivery of each type. Resolves to the reason why nothing behind the URL can be tested:
+ * nothing is there, its certificate is not trusted, the path is wrong, or `--handled` gives no count.
+ * Undefined if the cases can begin.
+ */
+export async function findObstacle(
+  url: URL,
+  { secret, types, handled, handledWithinMs, ...connection }: PreflightOptions,
+): Promise<Obstacle | undefined> {
+  const sender = createSender(url, connection);
+  let first: Obstacle | undefined;
+  try {
+    for (const type of types) {
+      const delivery = await makeDelivery({ secret, types: [type], now: Date.now });
+      const answer = await sender.send(delivery);
+      const obstacle = obstacleIn(answer, url);
+      // A status for one type only is a finding of the cases about that type.
+      if (obstacle === undefined) {
+        // Nothing counts a delivery that no handler got.
+        const isCounted =
+          resultOfStatus(answer.status) === "acknowledged" &&
+          outcomeOf(answer.body) !== "unhandled";
+        return handled !== undefined && isCounted
+          ? await probeObstacle(handled, delivery.id, handledWithinMs, connection)
+          : undefined;
+      }
+      first ??= obstacle;
+    }
+    return first;
+  } catch (error) {
+    return connectionObstacle(url, error);
+  } finally {
+    sender.close();
+  }
+}
+
+async function probeObstacle(
+  handled: string,
+  id: string,
+  handledWithinMs: number,
+  connection: SenderOptions,
+): Promise<Obstacle | undefined> {
+  try {
+    await checkHandledProbe(handled, id, handledWithinMs, connection);
+    return undefined;
+  } catch (error) {
+    return {
+      code: "probe",
+      message: `${errorText(error)}. The endpoint had acknowledged the delivery.`,
+      fix: "Correct the URL of --handled: to GET it answers 200 with the number of times that the id in it was handled, and with 0 for an id that is not.",
+    };
+  }
+}
+
+/** The statuses that a router or a proxy answers, not a receiver. */
+function obstacleIn({ status, headers }: WireAnswer, url: URL): Obstacle | undefined {
+  if (status >= 300 && status < 400) {
+    const target = redirectTarget(headers["location"], url);
+    return {
+      code: "redirect",
+      message: `${shownUrl(url)} answers ${status}, a redirect${target === undefined ? "" : ` to ${target}`}`,
+      fix: "The gateway does not follow redirects. Pass the URL that the endpoint itself has, and register that one.",
+    };
+  }
+  if (status === 404 || status === 405 || status === 410) {
+    return {
+      code: "wrong_path",
+      message: `${shownUrl(url)} answers ${status} to a signed POST: no webhook is at this path`,
+      fix: "Pass the path at which your app mounts the receiver, and check that it takes POST. If your receiver itself answers this to what it cannot verify, check the secret, and let it answer 409.",
+    };
+  }
+  if (status === 502 || status === 504) {
+    return {
+      code: "proxy",
+      message: `${shownUrl(url)} answers ${status}: a proxy is there, but no endpoint behind it`,
+      fix: "Start the endpoint, or correct the address to which the proxy forwards.",
+    };
+  }
+  return undefined;
+}
+
+function redirectTarget(location: string | undefined, base: URL): string | undefined {
+  if (location === undefined || !URL.canParse(location, base.href)) return undefined;
+  return printableLine(shownUrl(new URL(location, base)));
+}
+
+/** What an error of a connection says about the URL. */
+export function connectionObstacle(url: URL, error: unknown): Obstacle {
+  const reason = sendFault(error);
+  if (error instanceof SendError && error.code === "timeout") {
+    return {
+      code: "no_answer",
+      message: `${shownUrl(url)}: ${reason}`,
+      fix: "Check host and port, a firewall in between, and whether the endpoint waits for something. --timeout waits longer.",
+    };
+  }
+  const codes = errorCodes(error);
+  if (codes.some((code) => UNTRUSTED.test(code))) {
+    return {
+      code: "tls",
+      message: `the certificate of ${url.host} is not trusted: ${reason}`,
+      fix: "For a local or staging certificate pass --insecure, as skip_ssl_verification does for the gateway. In production install a certificate for this host name, with its intermediate certificates.",
+    };
+  }
+  if (codes.includes("EPROTO") || codes.some((code) => code.startsWith("ERR_SSL_"))) {
+    return {
+      code: "tls",
+      message: reason.includes("wrong version number")
+        ? `${url.host} does not speak TLS`
+        : `no TLS connection to ${url.host}: ${reason}`,
+      fix: "Begin the URL with http:// if the endpoint has no TLS, or correct the port.",
+    };
+  }
+  if (codes.includes("ECONNRESET")) {
+    return {
+      code: "no_answer",
+      message: `${shownUrl(url)} closes the connection without an answer: ${reason}`,
+      fix: "Look into the log of the endpoint. If the port speaks TLS, begin the URL with https://.",
+    };
+  }
+  const fix = codes.some((code) => code === "ENOTFOUND" || code === "EAI_AGAIN")
+    ? "No such host name is known: correct it."
+    : codes.some((code) => code.startsWith("HPE_"))
+      ? "What answers there is no HTTP server, or it speaks TLS: correct the port, or begin the URL with https://."
+      : "Start the endpoint, or correct host and port. If the port speaks TLS, begin the URL with https://.";
+  return { code: "unreachable", message: `no connection to ${shownUrl(url)}: ${reason}`, fix };
+}
+
+/** Error codes of Node for a certificate that it does not trust. */
+const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/;
+
+/** The codes of an error, of its causes, and of the errors of each address that was tried. */
+export function errorCodes(error: unknown): readonly string[] {
+  if (!(error instanceof Error)) return [];
+  const { code } = error as { code?: unknown };
+  const inner = error instanceof AggregateError ? (error.errors as unknown[]) : [];
+  return [
+    ...(typeof code === "string" ? [code] : []),
+    ...[error.cause, ...inner].flatMap(errorCodes),
+  ];
+}

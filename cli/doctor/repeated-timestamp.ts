@@ -1,0 +1,75 @@
+import { makeDelivery } from "../../kit/conformance/test-deliveries.js";
+import { inWords } from "../../kit/diagnosis/clock-skew.js";
+import { createRandom } from "../../kit/random.js";
+import { createSender } from "../../kit/sending/sender.js";
+import type { SenderOptions } from "../../kit/sending/target.js";
+import { checkRetrySchedule, gapMs } from "../../kit/twin/retry-schedule.js";
+import type { WebhookType } from "../../src/delivery/headers.js";
+import { exchange, readingOf, type Exchange } from "../send/exchange.js";
+
+/**
+ * Which retries the endpoint refuses if the gateway repeats the timestamp of the first attempt, contrary to
+ * its document ("when the request was built").
+ */
+export interface RepeatedTimestamp {
+  /** The first attempt that is refused as too old. Null if every attempt is accepted. */
+  readonly refusedFrom: { readonly attempt: number; readonly afterMs: number } | null;
+  /** The same in words. */
+  readonly finding: string;
+  /** What this means. */
+  readonly note: string;
+}
+
+/** Options of the probe. */
+export interface ProbeOptions extends SenderOptions {
+  readonly secret: string;
+  /** The type of the deliveries. */
+  readonly type: WebhookType;
+  readonly signal: AbortSignal;
+}
+
+const REFUSED =
+  "The gateway's document says that each attempt is signed again. Then this result is right. If your log says that the gateway repeats the first timestamp, raise timestampToleranceMs: with a store that survives restarts, up to retentionMs.";
+const TAKEN =
+  "A captured delivery can be sent again for that long, so its id must be remembered longer (retentionMs).";
+
+/**
+ * Sends genuine deliveries, each as old as an attempt of the gateway's schedule would be, until one is
+ * refused. Undefined if the endpoint also refuses fresh ones, since its refusals then prove nothing.
+ */
+export async function probeRepeatedTimestamp(
+  url: URL,
+  { secret, type, signal, ...connection }: ProbeOptions,
+): Promise<RepeatedTimestamp | undefined> {
+  const sender = createSender(url, connection);
+  try {
+    return await probe((age) =>
+      makeDelivery({ secret, types: [type], now: Date.now }, { age }).then((delivery) =>
+        exchange(sender, delivery, signal),
+      ),
+    );
+  } finally {
+    sender.close();
+  }
+}
+
+async function probe(
+  send: (age: number) => Promise<Exchange>,
+): Promise<RepeatedTimestamp | undefined> {
+  const isTaken = async (ageMs: number): Promise<boolean> => {
+    const { status } = await send(Math.round(ageMs / 1_000));
+    return readingOf(status) === "acknowledged";
+  };
+  const schedule = checkRetrySchedule();
+  const random = createRandom(0);
+  let afterMs = 0;
+  for (let attempt = 1; attempt <= schedule.attempts; attempt++) {
+    if (attempt > 1) afterMs += gapMs(schedule, attempt - 1, random);
+    if (await isTaken(afterMs)) continue;
+    if (attempt === 1 || !(await isTaken(0))) return undefined;
+    const finding = `its retries are refused from attempt ${attempt} on, ${inWords(afterMs)} after the first`;
+    return { refusedFrom: { attempt, afterMs }, finding, note: REFUSED };
+  }
+  const finding = `its retries are accepted up to the last, ${inWords(afterMs)} after the first`;
+  return { refusedFrom: null, finding, note: TAKEN };
+}

@@ -1,0 +1,135 @@
+import { ERROR_CODES, type ErrorCode } from "./errors/error-table.js";
+import { OUTCOMES, ruleOf, type Outcome } from "../src/answer/outcome.js";
+import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
+import { wrap } from "./help-text.js";
+import type { Output } from "./terminal/command-io.js";
+
+const MAX_COLUMNS = 100;
+const DOCS = "node_modules/identity-gateway-webhooks/docs";
+
+/** What the documents say about an outcome or an error code. */
+export interface ExplainPage {
+  readonly kind: "outcome" | "error";
+  readonly name: string;
+  /** What it means, as sentences. */
+  readonly meaning: string;
+  /** Of an error: where a user meets it. */
+  readonly where?: string;
+  /** The usual causes and what to do about each. */
+  readonly causes: readonly string[];
+  /** The command that finds out more. */
+  readonly command?: string;
+  /** The section of the documents. */
+  readonly document: string;
+}
+
+/** The names that `explain` knows besides files. */
+export const EXPLAINED_NAMES: readonly string[] = [
+  ...Object.keys(OUTCOMES),
+  ...ERROR_CODES.map(({ code }) => code),
+  ...ERROR_CODES.map(({ error }) => error),
+];
+
+/**
+ * The pages of an outcome, an error code or an error class, in any letter case: an answer has its outcome in
+ * capitals. Empty for another name.
+ */
+export function pagesOf(given: string): readonly ExplainPage[] {
+  const name = given.toLowerCase();
+  const outcomes = (Object.keys(OUTCOMES) as Outcome[]).filter((outcome) => outcome === name);
+  const errors = ERROR_CODES.filter(
+    ({ code, error }) => code === name || error.toLowerCase() === name,
+  );
+  return [...outcomes.map(pageOfOutcome), ...errors.map(pageOfError)];
+}
+
+/** The outcomes that answer one status. */
+export interface StatusPage {
+  readonly status: number;
+  readonly outcomes: readonly {
+    readonly name: string;
+    /** What it means, and when it answers this status. */
+    readonly meaning: string;
+  }[];
+}
+
+/** The outcomes that answer a status, such as "409". Undefined for another text and for a status that none answers. */
+export function statusPageOf(given: string): StatusPage | undefined {
+  const outcomes = (Object.keys(OUTCOMES) as Outcome[]).flatMap((name) => {
+    const { status, rejectStatus, message } = ruleOf(name);
+    if (String(status) === given) return [{ name, meaning: message }];
+    if (String(rejectStatus) !== given) return [];
+    return [{ name, meaning: `${message} With unverifiable: "reject" only.` }];
+  });
+  return outcomes.length === 0 ? undefined : { status: Number(given), outcomes };
+}
+
+/** Shows the outcomes of a status. */
+export function describeStatus(output: Output, { status, outcomes }: StatusPage): void {
+  const { style, columns } = output;
+  const nameWidth = Math.max(...outcomes.map(({ name }) => name.length)) + 2;
+  const width = Math.max(Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - nameWidth - 2, 20);
+  const lines = [
+    `A receiver of this library answers ${style("bold", String(status))} to:`,
+    ...outcomes.flatMap(({ name, meaning }) =>
+      wrap(meaning, width).map((line, at) => {
+        const head = (at === 0 ? name : "").padEnd(nameWidth);
+        return `  ${style("bold", head)}${line}`;
+      }),
+    ),
+    "",
+    "The answer and the log name the outcome. To find out more:",
+    `  ${style("cyan", "explain <outcome>")}`,
+  ];
+  output.write(`${lines.join("\n")}\n`);
+}
+
+function pageOfOutcome(outcome: Outcome): ExplainPage {
+  const { status, rejectStatus, message } = ruleOf(outcome);
+  const rejected =
+    rejectStatus === undefined ? "" : `, or ${rejectStatus} with unverifiable: "reject"`;
+  return {
+    kind: "outcome",
+    name: outcome,
+    meaning: `${message} Answered ${status}${rejected}.`,
+    ...OUTCOME_CAUSES[outcome],
+    document: `${DOCS}/outcomes.md#${outcome}`,
+  };
+}
+
+function pageOfError({ code, error, exportedBy, where, meaning, ...rest }: ErrorCode): ExplainPage {
+  const entries = exportedBy.join(", ").replaceAll("…", "identity-gateway-webhooks");
+  const { causes, command } = rest;
+  return {
+    kind: "error",
+    name: code,
+    meaning: `${meaning} A code of ${error}, exported by ${entries}.`,
+    where: where.replaceAll("`", ""),
+    causes,
+    ...(command === undefined ? {} : { command }),
+    document: `${DOCS}/errors.md#${code}`,
+  };
+}
+
+/** Shows pages, one after another. */
+export function describePages(output: Output, pages: readonly ExplainPage[]): void {
+  output.write(`${pages.map((page) => linesOf(output, page).join("\n")).join("\n\n")}\n`);
+}
+
+function linesOf({ style, columns }: Output, page: ExplainPage): readonly string[] {
+  const { kind, name, meaning, where, causes, command, document } = page;
+  const width = Math.min(columns ?? MAX_COLUMNS, MAX_COLUMNS) - 4;
+  const isError = kind === "error";
+  return [
+    `${style("bold", name)} ${style("dim", isError ? "(error code)" : "(outcome)")}`,
+    ...wrap(meaning, width).map((line) => `  ${line}`),
+    ...(where === undefined ? [] : wrap(`Where: ${where}.`, width).map((line) => `  ${line}`)),
+    ...(causes.length === 0 ? [] : ["", "  Usual causes:"]),
+    ...causes.flatMap((cause) =>
+      wrap(cause, width - 2).map((line, at) => `  ${at === 0 ? "- " : "  "}${line}`),
+    ),
+    ...(command === undefined ? [] : ["", "  To find out more:", `  ${style("cyan", command)}`]),
+    "",
+    `  ${style("dim", document)}`,
+  ];
+}

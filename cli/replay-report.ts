@@ -1,0 +1,96 @@
+import type { ReplayResult } from "../kit/fixtures/replay-report.js";
+import { resultLine, type Output } from "./terminal/command-io.js";
+import { wrap } from "./help-text.js";
+import { READINGS, readingOf } from "./send/exchange.js";
+import { printableLine } from "./terminal/printable.js";
+import { renderTable, type Cell } from "./terminal/table.js";
+import { shownUrl } from "./options/target-url.js";
+
+const COLUMNS = [
+  { title: "" },
+  { title: "Fixture", isFlexible: true },
+  { title: "Status", align: "right" },
+  { title: "Outcome" },
+  { title: "Expected" },
+  { title: "ms", align: "right" },
+] as const;
+
+const MARKS = {
+  as_expected: { text: "✓", format: "green" },
+  different: { text: "✗", format: "red" },
+  not_judged: { text: "–", format: "dim" },
+} as const;
+
+/** What to do about a difference, by the outcome of the answer. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  unhandled: "add one, or send only the other type with --type",
+  duplicate: "leave out --same-ids",
+  signature_mismatch: "pass the endpoint's secret",
+  stale: "leave out --as-recorded, and compare the clocks",
+};
+
+/** Shows a line for each fixture that was sent, and a summary. `total` counts all fixtures to send. */
+export function describeReplay(
+  output: Output,
+  url: URL,
+  results: readonly ReplayResult[],
+  total: number,
+): void {
+  if (results.length === 0) return;
+  const { write, style } = output;
+  write(`${style("bold", `${total} fixtures to ${shownUrl(url)}`)}\n\n`);
+  write(`${renderTable(COLUMNS, results.map(cellsOf), output).join("\n")}\n\n`);
+  const reasons = reasonLines(output, results);
+  if (reasons.length > 0) write(`${reasons.join("\n")}\n\n`);
+  write(`${summaryOf(output, results, total)}\n`);
+}
+
+function cellsOf({ name, status, outcome, error, expected, result, ms }: ReplayResult) {
+  const wanted = expected && [expected.status, expected.outcome].join(" ").trimEnd();
+  return [
+    MARKS[result],
+    printableLine(name),
+    {
+      text: status === undefined ? "–" : String(status),
+      format: READINGS[readingOf(status)].format,
+    },
+    error === undefined ? (outcome ?? "–") : { text: "no answer", format: "red" },
+    { text: wanted ?? "–", format: result === "different" ? "red" : undefined },
+    ms.toFixed(1),
+  ] satisfies readonly Cell[];
+}
+
+/** Each reason once, with how many fixtures it explains and what to do. */
+function reasonLines({ columns }: Output, results: readonly ReplayResult[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { reason, outcome = "" } of results) {
+    if (reason === undefined) continue;
+    const remedy = REMEDIES[outcome];
+    const text = remedy === undefined ? reason : `${reason}: ${remedy}`;
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  return [...counts].flatMap(([text, count]) => {
+    const head = `${String(count).padStart(4)}  `;
+    const lines = wrap(printableLine(text), Math.min(columns ?? 100, 100) - head.length);
+    return lines.map((line, at) => (at === 0 ? head : " ".repeat(head.length)) + line);
+  });
+}
+
+function summaryOf(output: Output, results: readonly ReplayResult[], total: number): string {
+  const count = (wanted: ReplayResult["result"]): number =>
+    results.filter(({ result }) => result === wanted).length;
+  const errors = results.flatMap(({ error }) => (error === undefined ? [] : [error]));
+  const [error] = errors;
+  const different = count("different");
+  const missing = total - results.length;
+  const parts = [
+    `${count("as_expected")} as expected`,
+    ...(different > 0 ? [`${different} different`] : []),
+    ...(count("not_judged") > 0 ? [`${count("not_judged")} not judged`] : []),
+    ...(error === undefined
+      ? []
+      : [`${errors.length} without an answer (${printableLine(error)})`]),
+    ...(missing > 0 ? [`${missing} not sent`] : []),
+  ];
+  return resultLine(output, different + errors.length + missing === 0, parts.join(", "));
+}

@@ -1,0 +1,138 @@
+import {
+  ONLINE_DATA_EVENT_TYPES,
+  type OnlineDataEventType,
+} from "../../src/records/online-data-event.js";
+import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
+import { webhookTypeOf } from "../../kit/fixtures/replay-report.js";
+import { ALARM_EVENT_TYPES, sampleAlarm } from "../../kit/samples/sample-alarm.js";
+import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
+import { WEBHOOK_TYPES } from "../../src/delivery/headers.js";
+import type { CommandIo } from "../terminal/command-io.js";
+import type { OptionSpecs, Values } from "../options/option-specs.js";
+import { readInput } from "../options/read-input.js";
+import { UsageError } from "../exit.js";
+
+/** The options that select the delivery. */
+export const DELIVERY_OPTIONS = {
+  type: {
+    kind: "text",
+    value: "<type>",
+    help: "X-Webhook-Type. By default it follows from the body:",
+    choices: WEBHOOK_TYPES,
+  },
+  "event-type": {
+    kind: "text",
+    value: "<event_type>",
+    help: "Sends a made-up alarm of that event_type. Default email_hacked. One of",
+    choices: ALARM_EVENT_TYPES,
+  },
+  event: {
+    kind: "text",
+    value: "<TYPE>",
+    help: "Sends a made-up Online Data event of that type:",
+    choices: ONLINE_DATA_EVENT_TYPES,
+  },
+  format: {
+    kind: "text",
+    value: "<format>",
+    help: "How the dates of a made-up record are written:",
+    choices: ["legacy", "standardized"],
+  },
+  seed: {
+    kind: "whole",
+    value: "<n>",
+    help: "The same seed gives the same record.",
+    min: 0,
+    max: 4_294_967_295,
+  },
+  fixture: {
+    kind: "text",
+    value: "<file>",
+    help: "Sends the body of a recorded fixture, signed again, with a new id and the current time.",
+  },
+  body: {
+    kind: "text",
+    value: "<file>",
+    help: "Sends the exact bytes of a file; - is standard input.",
+  },
+} as const satisfies OptionSpecs;
+
+/** The type and body of a delivery. */
+export interface Content {
+  /** X-Webhook-Type. */
+  readonly type: string;
+  readonly body: Uint8Array;
+}
+
+/** Makes or reads the content of the delivery. Throws `UsageError` for options that exclude each other. */
+export async function readContent(
+  io: CommandIo,
+  values: Values<typeof DELIVERY_OPTIONS>,
+): Promise<Content> {
+  const sources = (["fixture", "body", "event", "event-type"] as const).filter(
+    (name) => values[name] !== undefined,
+  );
+  if (sources.length > 1) {
+    throw new UsageError(`--${sources.join(" and --")} exclude each other: pass one of them`);
+  }
+  const { fixture, body, type } = values;
+  const isMadeUp = fixture === undefined && body === undefined;
+  for (const name of ["format", "seed"] as const) {
+    if (!isMadeUp && values[name] !== undefined) {
+      throw new UsageError(
+        `--${name} is for made-up records: leave it out with --fixture and --body`,
+      );
+    }
+  }
+  if (fixture !== undefined) return readFixture(fixture, type);
+  if (body !== undefined) return readBody(await readInput(io, body), type);
+  return makeRecord(values);
+}
+
+async function readFixture(path: string, type: string | undefined): Promise<Content> {
+  const [fixture, ...more] = await loadFixtures(path);
+  if (fixture === undefined || more.length > 0) {
+    throw new UsageError("--fixture takes one file; replay sends many");
+  }
+  return { type: typeOf(fixture.body, type ?? webhookTypeOf(fixture)), body: fixture.body };
+}
+
+function readBody(body: Uint8Array, type: string | undefined): Content {
+  return { type: typeOf(body, type), body };
+}
+
+/** The given type, or the type that the body's key implies. */
+function typeOf(body: Uint8Array, given: string | undefined): string {
+  if (given !== undefined) return given;
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    // Not JSON: any bytes can be sent with an explicit --type, see below.
+  }
+  const record = Object(json) as object;
+  if ("alarm" in record) return "new_alarm";
+  if ("event" in record) return "delete_my_data_event";
+  throw new UsageError("the body contains neither an alarm nor an event: pass its --type");
+}
+
+function makeRecord(values: Values<typeof DELIVERY_OPTIONS>): Content {
+  const { event, type, seed, "event-type": eventType } = values;
+  const format = values.format as "legacy" | "standardized" | undefined;
+  const options = { ...(seed === undefined ? {} : { seed }), ...(format && { format }) };
+  const isEvent =
+    event !== undefined || (type === "delete_my_data_event" && eventType === undefined);
+  const record = isEvent
+    ? {
+        event: sampleOnlineDataEvent(
+          (event ?? "DATA_REAPPEARED") as OnlineDataEventType,
+          {},
+          options,
+        ),
+      }
+    : { alarm: sampleAlarm({ event_type: eventType ?? "email_hacked" }, options) };
+  return {
+    type: type ?? (isEvent ? "delete_my_data_event" : "new_alarm"),
+    body: new TextEncoder().encode(JSON.stringify(record)),
+  };
+}

@@ -1,0 +1,73 @@
+import { resultOfStatus, type AttemptResult } from "../../kit/twin/attempt-result.js";
+import type { Format } from "../terminal/command-io.js";
+import { SendError, type Sender } from "../../kit/sending/target.js";
+import { outcomeOf, type WireRequest } from "../../kit/sending/wire.js";
+import { untilAborted } from "../exit.js";
+import { printableLine } from "../terminal/printable.js";
+
+/** The result of one request. */
+export interface Exchange {
+  /** HTTP status. Undefined if no answer came. */
+  readonly status?: number;
+  /** The outcome that the answer names, if it names one. */
+  readonly outcome?: string;
+  /** Milliseconds, to a tenth. */
+  readonly ms: number;
+  /** Why no answer came. */
+  readonly error?: string;
+}
+
+/** Sends a request. Rejects only when the command is interrupted, not when no answer comes. */
+export async function exchange(
+  sender: Sender,
+  request: WireRequest,
+  signal: AbortSignal,
+): Promise<Exchange> {
+  const startedAt = performance.now();
+  try {
+    const { status, body, ms } = await untilAborted(signal, sender.send(request));
+    const outcome = outcomeOf(body);
+    return {
+      status,
+      ms: tenth(ms),
+      ...(outcome === undefined ? {} : { outcome: printableLine(outcome, 40) }),
+    };
+  } catch (error) {
+    if (!(error instanceof SendError)) throw error;
+    return { error: sendFault(error), ms: tenth(performance.now() - startedAt) };
+  }
+}
+
+function tenth(ms: number): number {
+  return Number(ms.toFixed(1));
+}
+
+/**
+ * Why no answer came, in one line. Node tries every address of a host name. Its error then has no message,
+ * but a list with one error per address.
+ */
+export function sendFault(error: unknown): string {
+  if (!(error instanceof Error)) return printableLine(String(error));
+  const { cause, message } = error;
+  const [first] = cause instanceof AggregateError ? (cause.errors as unknown[]) : [];
+  const reason = first ?? cause;
+  const text = reason instanceof Error && reason.message !== "" ? reason.message : message;
+  // OpenSSL's own text has a thread number, a source file and a line end.
+  const [, ssl] = /:SSL routines:[^:]*:([^:]+):/.exec(text) ?? [];
+  return printableLine(ssl === undefined ? text : `TLS failed: ${ssl}`);
+}
+
+/** How the gateway reads an answer, or a missing one. */
+export function readingOf(status: number | undefined): AttemptResult {
+  return status === undefined ? "network_error" : resultOfStatus(status);
+}
+
+/** What the gateway does after each reading, and the format to show it in. */
+export const READINGS: Readonly<Record<AttemptResult, { text: string; format: Format }>> = {
+  acknowledged: { text: "takes it as received", format: "green" },
+  retryable: { text: "sends it again later", format: "yellow" },
+  network_error: { text: "sends it again later", format: "yellow" },
+  timeout: { text: "sends it again later", format: "yellow" },
+  final: { text: "gives it up for good", format: "red" },
+  unlisted: { text: "may give it up: not in its contract", format: "red" },
+};

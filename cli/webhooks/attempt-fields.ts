@@ -1,0 +1,37 @@
+import {
+  ATTEMPT_PATH_NAMES,
+  attemptReader,
+  type AttemptPaths,
+  type AttemptReader,
+} from "../../src/management/attempt-reader.js";
+import { UsageError } from "../exit.js";
+import type { OptionSpecs } from "../options/option-specs.js";
+
+/** The option that says where the fields of an attempt are. */
+export const FIELDS_OPTION = {
+  fields: {
+    kind: "text",
+    value: "<paths>",
+    help: "Where the fields of an attempt are: deliveryId=…,status=…,at=… and, if stored, body=… and attemptId=…, each a dotted path. See `webhooks history --shape`.",
+  },
+} as const satisfies OptionSpecs;
+
+/** The reader that the option describes. Throws `UsageError`. */
+export function readerOf(given: string): AttemptReader {
+  const names: readonly string[] = ATTEMPT_PATH_NAMES;
+  const entries = given.split(",").map((part) => {
+    const [name = "", path = "", ...rest] = part.trim().split("=");
+    if (!names.includes(name) || path === "" || rest.length > 0) {
+      throw new UsageError(`--fields takes name=path, with the names ${names.join(", ")}`);
+    }
+    return [name, path] as const;
+  });
+  return attemptReader(Object.fromEntries(entries) as unknown as AttemptPaths);
+}
+
+/** The error of a command that cannot do without the option. */
+export function noFields(): UsageError {
+  return new UsageError(
+    "--fields is missing: the gateway does not document them. Run `webhooks history --shape`",
+  );
+}

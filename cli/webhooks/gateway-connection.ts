@@ -1,0 +1,110 @@
+import { readFile } from "node:fs/promises";
+import { createManagementClient, type ManagementClient } from "../../src/management/client.js";
+import { crmLogin } from "../../src/management/crm-login.js";
+import { UsageError } from "../exit.js";
+import type { OptionSpecs } from "../options/option-specs.js";
+import { fileReason, readInput } from "../options/read-input.js";
+import type { CommandIo } from "../terminal/command-io.js";
+
+const BASE_URL = "GATEWAY_BASE_URL";
+const TOKEN = "GATEWAY_CRM_TOKEN";
+
+/** The options of every command that calls the gateway. */
+export const GATEWAY_OPTIONS = {
+  "base-url": {
+    kind: "text",
+    value: "<url>",
+    help: `The gateway's address. Default: the variable ${BASE_URL}.`,
+  },
+  "token-file": {
+    kind: "text",
+    value: "<file>",
+    help: `A file that holds a CRM token. Default: the variable ${TOKEN}.`,
+  },
+  "login-file": {
+    kind: "text",
+    value: "<file>",
+    help: "A file with the JSON body of a CRM login. The token is renewed when it ends.",
+  },
+  legacy: {
+    kind: "flag",
+    help: "Sends no X-API-Version. Both formats are read in any case.",
+  },
+  timeout: {
+    kind: "whole",
+    value: "<ms>",
+    help: "How long to wait for an answer. Milliseconds.",
+    min: 1,
+    max: 600_000,
+    fallback: 15_000,
+  },
+} as const satisfies OptionSpecs;
+
+interface GatewayValues {
+  readonly "base-url": string | undefined;
+  readonly "token-file": string | undefined;
+  readonly "login-file": string | undefined;
+  readonly legacy: boolean;
+  readonly timeout: number;
+}
+
+/** The client that the options name. Throws `UsageError` if one is missing. */
+export async function connectToGateway(
+  io: CommandIo,
+  values: GatewayValues,
+): Promise<ManagementClient> {
+  const baseUrl = values["base-url"] ?? io.env[BASE_URL] ?? "";
+  if (baseUrl === "") throw new UsageError(`no gateway: set ${BASE_URL}, or pass --base-url`);
+  const { timeout: timeoutMs, legacy } = values;
+  const connection = {
+    ...{ baseUrl, timeoutMs, signal: io.signal },
+    apiVersion: legacy ? (false as const) : undefined,
+  };
+  return createManagementClient({ ...connection, token: await tokenOf(io, values, connection) });
+}
+
+async function tokenOf(
+  io: CommandIo,
+  values: GatewayValues,
+  connection: Omit<Parameters<typeof crmLogin>[0], "credentials">,
+): Promise<string | (() => Promise<string>)> {
+  const { "login-file": loginFile, "token-file": tokenFile } = values;
+  if (loginFile !== undefined && tokenFile !== undefined) {
+    throw new UsageError("--token-file and --login-file exclude each other: leave one out");
+  }
+  if (loginFile !== undefined) {
+    const credentials = credentialsIn(await readOption(io, "login-file", loginFile));
+    return async () => (await crmLogin({ ...connection, credentials })).token;
+  }
+  const given =
+    tokenFile === undefined
+      ? io.env[TOKEN]
+      : new TextDecoder()
+          .decode(await readOption(io, "token-file", tokenFile))
+          .replace(/\r?\n$/, "");
+  if (given !== undefined && given !== "") return given;
+  throw new UsageError(`no CRM token: set ${TOKEN}, or pass --token-file or --login-file`);
+}
+
+/** The error names no path: it may be a token that was passed by mistake. */
+async function readOption(io: CommandIo, option: string, path: string): Promise<Uint8Array> {
+  if (path === "-") return readInput(io, path);
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new UsageError(`--${option}: ${fileReason(error)}`);
+  }
+}
+
+function credentialsIn(bytes: Uint8Array): Record<string, unknown> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    // Refused below, without the error: it quotes the file.
+  }
+  if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) {
+    return parsed as Record<string, unknown>;
+  }
+  throw new UsageError("--login-file: its content is not a JSON object");
+}

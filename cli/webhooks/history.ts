@@ -1,0 +1,148 @@
+import type { AttemptReader, DeliveryAttempt } from "../../src/management/attempt-reader.js";
+import type { ManagementClient } from "../../src/management/client.js";
+import { ManagementError } from "../../src/management/management-error.js";
+import { isSameUrl, type Webhook } from "../../src/management/webhook.js";
+import { createCommand } from "../command.js";
+import { EXIT } from "../exit.js";
+import { JSON_OPTION } from "../options/shared-options.js";
+import { readTargetUrl } from "../options/target-url.js";
+import type { CommandIo } from "../terminal/command-io.js";
+import { printableLine, writeJson } from "../terminal/printable.js";
+import { renderTable, type Cell } from "../terminal/table.js";
+import { FIELDS_OPTION, noFields, readerOf } from "./attempt-fields.js";
+import { counted, writeResult } from "./report-lines.js";
+import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
+import { shapeOf, type ShapeLine } from "./record-shape.js";
+
+interface Row extends Omit<DeliveryAttempt, "body"> {
+  readonly webhookId: string;
+  readonly type: string;
+}
+
+/** Shows the stored attempts. */
+export const history = createCommand({
+  name: "webhooks history",
+  summary: "shows the attempts that the gateway stores",
+  usage: "<url>",
+  positionals: { min: 1, max: 1 },
+  about: [
+    "Shows the latest attempts of the webhooks at the URL, never their bodies. The gateway does not document the fields of an attempt: --fields says where they are.",
+    "--shape shows the keys and types of a real record, its values replaced as in a recorded fixture. Paste it into an issue of this project: that is how undocumented fields become documented. Read it before you do.",
+    "Exits 0 when there are attempts and all can be read, 1 if not.",
+  ],
+  options: {
+    ...FIELDS_OPTION,
+    shape: { kind: "flag", help: "Shows the shape of a record, and no values." },
+    limit: {
+      kind: "whole",
+      value: "<n>",
+      help: "How many attempts to show.",
+      min: 1,
+      max: 100_000,
+      fallback: 20,
+    },
+    ...GATEWAY_OPTIONS,
+    json: JSON_OPTION,
+  },
+  examples: [
+    {
+      does: "What a record looks like",
+      command: "webhooks history https://partner.example/webhooks --shape",
+    },
+    {
+      does: "The latest 20 attempts",
+      command: `webhooks history https://partner.example/webhooks \\
+    --fields deliveryId=delivery_id,status=status,at=created_at`,
+    },
+  ],
+  async run(io, values, [given = ""]) {
+    const url = readTargetUrl(given);
+    const { shape, fields, limit, json } = values;
+    const readAttempt = fields === undefined ? undefined : readerOf(fields);
+    if (readAttempt === undefined && !shape) throw noFields();
+    const client = await connectToGateway(io, values);
+    const { signal } = io;
+    const listed = await client.webhooks.list({ signal });
+    const webhooks = listed.filter((one) => isSameUrl(one.url, url.href));
+    if (webhooks.length === 0) {
+      throw new ManagementError("not_found", "no webhook is registered for the URL");
+    }
+    if (shape || readAttempt === undefined) return showShape(io, client, webhooks, json);
+    return showAttempts(io, client, webhooks, { readAttempt, limit, json });
+  },
+});
+
+async function showShape(
+  { out, signal }: CommandIo,
+  client: ManagementClient,
+  webhooks: readonly Webhook[],
+  json: boolean,
+): Promise<number> {
+  for (const { id } of webhooks) {
+    const record = (await client.attempts.list(id, { signal })).at(-1);
+    if (record === undefined) continue;
+    const { lines, dropped } = shapeOf(record);
+    if (json) writeJson(out, { shape: lines, dropped });
+    else {
+      const columns = [
+        { title: "Path" },
+        { title: "Type" },
+        { title: "Placeholder", isFlexible: true },
+      ];
+      out.write(`${renderTable(columns, lines.map(cellsOfShape), out).join("\n")}\n`);
+      if (dropped > 0) out.write(`\n${dropped} keys are left out: they may be data.\n`);
+    }
+    return EXIT.passed;
+  }
+  if (json) writeJson(out, { shape: [], dropped: 0 });
+  else writeResult(out, false, "No attempt is stored.");
+  return EXIT.failed;
+}
+
+function cellsOfShape({ path, type, placeholder }: ShapeLine): readonly Cell[] {
+  const shown = placeholder === undefined ? "" : JSON.stringify(placeholder);
+  return [printableLine(path), type, printableLine(shown, 60)];
+}
+
+async function showAttempts(
+  { out, signal }: CommandIo,
+  client: ManagementClient,
+  webhooks: readonly Webhook[],
+  { readAttempt, limit, json }: { readAttempt: AttemptReader; limit: number; json: boolean },
+): Promise<number> {
+  const rows: Row[] = [];
+  let unreadable = 0;
+  for (const { id: webhookId, type } of webhooks) {
+    for (const record of await client.attempts.list(webhookId, { signal })) {
+      const attempt = readAttempt(record);
+      if (attempt === undefined) unreadable += 1;
+      else {
+        const { deliveryId, at, status, attemptId } = attempt;
+        rows.push({ deliveryId, at, status, attemptId, webhookId, type });
+      }
+    }
+  }
+  const latest = rows.toSorted((one, other) => one.at.getTime() - other.at.getTime()).slice(-limit);
+  const passed = rows.length > 0 && unreadable === 0;
+  if (json) writeJson(out, { attempts: latest, unreadable, passed });
+  else {
+    const columns = [
+      ...[{ title: "At" }, { title: "Webhook", isFlexible: true }],
+      ...[{ title: "Delivery" }, { title: "Status", align: "right" as const }],
+    ];
+    out.write(`${renderTable(columns, latest.map(cellsOf), out).join("\n")}\n\n`);
+    const more = unreadable === 0 ? "" : `, ${unreadable} more cannot be read: correct --fields`;
+    writeResult(out, passed, `${latest.length} of ${counted(rows.length, "attempt")}${more}`);
+  }
+  return passed ? EXIT.passed : EXIT.failed;
+}
+
+function cellsOf({ at, webhookId, type, deliveryId, status }: Row): readonly Cell[] {
+  const isGood = status !== undefined && status >= 200 && status <= 299;
+  return [
+    `${at.toISOString().slice(0, 19)}Z`,
+    printableLine(`${webhookId} ${type}`),
+    deliveryId,
+    { text: status === undefined ? "–" : String(status), format: isGood ? "green" : "red" },
+  ];
+}

@@ -1,0 +1,87 @@
+import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { createWebhookSecret } from "../../src/management/probe-receiver.js";
+import { keyOf, secretFault } from "../../src/signature/secrets.js";
+import { UsageError } from "../exit.js";
+import { fileReason } from "../options/read-input.js";
+import { readSecrets, type SecretValues } from "../options/secret-source.js";
+import type { CommandIo } from "../terminal/command-io.js";
+
+/**
+ * Writes a file that only its owner can read (mode 600). A reader sees the old content or the new one, also if this
+ * process is killed meanwhile. Throws `UsageError` if it cannot be written.
+ */
+export async function writePrivateFile(option: string, path: string, text: string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  try {
+    // A file that is there would keep its mode.
+    await rm(temporary, { force: true });
+    await writeFile(temporary, text, { mode: 0o600, flag: "wx" });
+    await rename(temporary, path);
+  } catch (error) {
+    throw new UsageError(`--${option}: ${fileReason(error)}`);
+  }
+}
+
+/** The text of a file; undefined if there is none. Throws `UsageError` if it cannot be read. */
+export async function readIfThere(option: string, path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new UsageError(`--${option}: ${fileReason(error)}`);
+  }
+}
+
+/** A secret in a file. */
+export interface FiledSecret {
+  readonly secret: string;
+  readonly isNew: boolean;
+}
+
+/** The secret in a file. Warns if others can read it. If there is no file, makes a secret and writes it there. */
+export async function secretInFile(
+  io: CommandIo,
+  option: string,
+  path: string,
+): Promise<FiledSecret> {
+  const known = await readIfThere(option, path);
+  if (known === undefined) {
+    const secret = createWebhookSecret();
+    await writePrivateFile(option, path, `${secret}\n`);
+    return { secret, isNew: true };
+  }
+  const secret = known.replace(/\r?\n$/, "");
+  const fault = secretFault(secret);
+  if (fault !== undefined) throw new UsageError(`--${option}: the secret in it ${fault}`);
+  await warnIfReadByOthers(io, option, path);
+  return { secret, isNew: false };
+}
+
+/** The secret in use, undefined if none is given. Throws `UsageError` or `ConfigurationError` for an unusable one. */
+export async function readCurrentSecret(
+  io: CommandIo,
+  values: SecretValues,
+): Promise<string | undefined> {
+  const [secret, ...more] = await readSecrets(io, values);
+  if (more.length > 0)
+    throw new UsageError("several secrets given: this command takes the one in use");
+  // Refuse it here: later it would look like a receiver that has another secret.
+  if (secret !== undefined) keyOf(secret);
+  for (const path of values["secret-file"]) await warnIfReadByOthers(io, "secret-file", path);
+  return secret;
+}
+
+async function warnIfReadByOthers({ err }: CommandIo, option: string, path: string): Promise<void> {
+  if (!(await isReadByOthers(path))) return;
+  err.write(`--${option}: other users of this machine can read the secret: chmod 600 its file\n`);
+}
+
+async function isReadByOthers(path: string): Promise<boolean> {
+  // The modes of Windows say nothing about its users.
+  if (process.platform === "win32") return false;
+  try {
+    return ((await stat(path)).mode & 0o077) !== 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,132 @@
+import type { WebhookType } from "../../src/delivery/headers.js";
+import { WEBHOOK_TYPES } from "../../src/delivery/headers.js";
+import type { ProofOptions, SecretProof } from "../../src/management/prove-secret.js";
+import { UsageError } from "../exit.js";
+import type { OptionSpecs } from "../options/option-specs.js";
+import { readTargetUrl } from "../options/target-url.js";
+import type { CommandIo } from "../terminal/command-io.js";
+import { printableLine } from "../terminal/printable.js";
+import { writeResult, writeRows } from "./report-lines.js";
+
+/** The option that chooses webhook types. */
+export const TYPE_OPTION = {
+  kind: "list",
+  value: "<type>",
+  help: `A webhook type that the receiver handles: ${WEBHOOK_TYPES.join(" or ")}. Default: both.`,
+} as const;
+
+/** The options of a proof that every replica accepts a secret. */
+export const PROOF_OPTIONS = {
+  "in-a-row": {
+    kind: "whole",
+    value: "<n>",
+    help: "How many probes of a secret must be accepted in a row. Behind a load balancer: seven times the number of replicas.",
+    min: 1,
+    max: 10_000,
+    fallback: 50,
+  },
+  replica: {
+    kind: "list",
+    value: "<url>",
+    help: "The own URL of a replica behind the load balancer. It must accept the secret too.",
+  },
+  "instance-header": {
+    kind: "text",
+    value: "<name>",
+    help: "A response header that names the instance.",
+  },
+  instances: {
+    kind: "whole",
+    value: "<n>",
+    help: "With --instance-header: how many instances must be seen.",
+    min: 1,
+    max: 10_000,
+  },
+  wait: {
+    kind: "whole",
+    value: "<s>",
+    help: "How long to wait until every replica has the secret. Seconds.",
+    min: 0,
+    max: 1_000_000,
+    fallback: 600,
+  },
+} as const satisfies OptionSpecs;
+
+interface ProofValues {
+  readonly type: readonly string[];
+  readonly "in-a-row": number;
+  readonly replica: readonly string[];
+  readonly "instance-header": string | undefined;
+  readonly instances: number | undefined;
+  readonly wait: number;
+  readonly timeout: number;
+}
+
+/** The types that the option names. Throws `UsageError` for another. */
+export function typesOf(given: readonly string[]): readonly WebhookType[] {
+  const known: readonly string[] = WEBHOOK_TYPES;
+  if (!given.every((type) => known.includes(type))) {
+    throw new UsageError(`--type must be one of ${WEBHOOK_TYPES.join(", ")}`);
+  }
+  return given.length === 0 ? WEBHOOK_TYPES : ([...new Set(given)] as WebhookType[]);
+}
+
+/** The options of a proof as the library takes them. */
+export function proofOptionsOf(io: CommandIo, values: ProofValues): ProofOptions {
+  const { instances, wait, timeout: timeoutMs } = values;
+  return {
+    ...{ types: typesOf(values.type), timeoutMs, signal: io.signal, waitMs: wait * 1_000 },
+    inARow: values["in-a-row"],
+    replicaUrls: values.replica.map((url) => readTargetUrl(url).href),
+    instanceHeader: values["instance-header"],
+    instances,
+  };
+}
+
+/** What a failed proof means for the command that asked for it. */
+export interface FailedProofWords {
+  /** A sentence about the gateway. */
+  readonly gateway?: string;
+  /** How to go on. */
+  readonly again?: string;
+}
+
+/** Shows a proof that failed, and what to do about it. */
+export function describeFailedProof(
+  { out }: CommandIo,
+  proof: SecretProof,
+  {
+    gateway = "This run changed nothing at the gateway.",
+    again = "run the same command again",
+  }: FailedProofWords = {},
+): void {
+  const { result, refusal, probes } = proof;
+  writeResult(out, false, `${SENTENCES[result]} ${gateway}`);
+  const seen =
+    refusal === undefined
+      ? "instances were missing in the row"
+      : [
+          refusal.outcome ?? refusal.result,
+          ...(refusal.status === undefined ? [] : [`status ${refusal.status}`]),
+          ...(refusal.instance === undefined ? [] : [`instance ${refusal.instance}`]),
+        ].join(", ");
+  writeRows(out, [
+    ["probes", `${probes}, the last failure: ${printableLine(seen)}`],
+    ["fix", FIXES[result](again)],
+  ]);
+}
+
+const SENTENCES = {
+  accepted: "Every replica accepts the secret.",
+  not_accepted: "A replica does not accept the secret.",
+  accepts_any: "The receiver accepts any signature.",
+  aborted: "Stopped.",
+} as const satisfies Record<SecretProof["result"], string>;
+
+const FIXES = {
+  accepted: () => "None.",
+  not_accepted: (again) => `Deploy the secret to every replica, then ${again}.`,
+  accepts_any: (again) =>
+    `Remove acceptUnsignedDeliveries and give the receiver its secret, then ${again}.`,
+  aborted: (again) => `To go on, ${again}.`,
+} as const satisfies Record<SecretProof["result"], (again: string) => string>;

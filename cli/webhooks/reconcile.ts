@@ -1,0 +1,186 @@
+import {
+  reconcileDeliveries,
+  reconcileMetrics,
+  type MissingDelivery,
+  type ReconcileReport,
+} from "../../src/management/reconcile.js";
+import { parseGatewayTime } from "../../src/records/gateway-time.js";
+import { createCommand } from "../command.js";
+import { EXIT, UsageError } from "../exit.js";
+import { readInput } from "../options/read-input.js";
+import { JSON_OPTION } from "../options/shared-options.js";
+import { readTargetUrl } from "../options/target-url.js";
+import type { CommandIo } from "../terminal/command-io.js";
+import { printableLine, writeJson } from "../terminal/printable.js";
+import { renderTable, type Cell } from "../terminal/table.js";
+import { FIELDS_OPTION, noFields, readerOf } from "./attempt-fields.js";
+import { counted, writeResult } from "./report-lines.js";
+import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
+import {
+  checkRetention,
+  drain,
+  isCompletedBy,
+  isReceiver,
+  loadUserModule,
+  reasonOf,
+} from "./user-module.js";
+
+/** Finds deliveries that were lost, and recovers them. */
+export const reconcile = createCommand({
+  name: "webhooks reconcile",
+  summary: "finds deliveries that were lost, and recovers them",
+  usage: "<url>",
+  positionals: { min: 1, max: 1 },
+  about: [
+    "Lists the deliveries to the URL whose attempts were never answered 2xx, without those that you know as handled: --completed, or the module's isCompleted. The gateway does not document the fields of an attempt: --fields says where they are.",
+    "With --module and --recover, your receiver handles what the gateway gave up and stores the body of: each id once, as any delivery. The module exports `receiver`, and may export `readAttempt` and `isCompleted`; it must not start a server.",
+    "Exits 0 when nothing is lost and everything could be read, 1 if not. A delivery that the gateway may still send does not count as lost.",
+  ],
+  options: {
+    since: {
+      kind: "text",
+      value: "<time>",
+      help: "How far back: 90m, 24h, 7d, or a date such as 2026-10-09T00:00:00Z. Required.",
+    },
+    ...FIELDS_OPTION,
+    completed: {
+      kind: "text",
+      value: "<file>",
+      help: "Ids that were handled, one a line: a query of your store. - for standard input.",
+    },
+    module: { kind: "text", value: "<file>", help: "A JavaScript module with your receiver." },
+    recover: {
+      kind: "flag",
+      help: "Handles the lost deliveries. Needs --module, and a --since no further back than retentionMs of the receiver less 36 hours.",
+    },
+    prometheus: {
+      kind: "flag",
+      help: "Writes metrics for a textfile collector, and nothing else to standard output.",
+    },
+    ...GATEWAY_OPTIONS,
+    json: JSON_OPTION,
+  },
+  examples: [
+    {
+      does: "What was lost in a day",
+      command: `webhooks reconcile https://partner.example/webhooks --since 24h \\
+    --fields deliveryId=delivery_id,status=status,at=created_at`,
+    },
+  ],
+  async run(io, values, [given = ""]) {
+    const url = readTargetUrl(given);
+    const since = sinceOf(values.since);
+    const { fields, completed, module: file, recover, json, prometheus } = values;
+    if (json && prometheus) throw new UsageError("--json and --prometheus exclude each other");
+    const user = file === undefined ? {} : await loadUserModule(file);
+    const { receiver } = user;
+    if (recover && !isReceiver(receiver)) {
+      throw new UsageError("--recover needs --module with a module that exports receiver");
+    }
+    if (recover) checkRetention(receiver, since);
+    const readAttempt = fields === undefined ? user.readAttempt : readerOf(fields);
+    if (readAttempt === undefined) throw noFields();
+    if (typeof readAttempt !== "function") {
+      throw new UsageError("readAttempt of --module must be a function");
+    }
+    const known = completed === undefined ? undefined : await idsIn(io, completed);
+    const client = await connectToGateway(io, values);
+    let report: ReconcileReport;
+    let isDrained = true;
+    try {
+      report = await reconcileDeliveries(client, {
+        ...{ url: url.href, since, readAttempt, signal: io.signal },
+        isCompleted: async (id) => known?.has(id) === true || (await isCompletedBy(user, id)),
+        recover: recover ? receiver?.recover.bind(receiver) : undefined,
+      });
+    } finally {
+      // What a handler started may not be over yet. Cut off, it would run again in the next run, also after an error.
+      if (recover) isDrained = await drain(io, receiver);
+    }
+    warnOfErrors(io, report);
+    const passed = hasPassed(report) && isDrained;
+    if (json) writeJson(io.out, { ...shown(report), passed });
+    else if (prometheus) io.out.write(reconcileMetrics(report));
+    else describe(io, report, passed);
+    return passed ? EXIT.passed : EXIT.failed;
+  },
+});
+
+async function idsIn(io: CommandIo, path: string): Promise<ReadonlySet<string>> {
+  const text = new TextDecoder().decode(await readInput(io, path));
+  return new Set(text.split(/\s+/).filter((id) => id !== ""));
+}
+
+function sinceOf(given: string | undefined): Date {
+  const [, count, unit] = /^([0-9]{1,6})([mhd])$/.exec(given ?? "") ?? [];
+  const units = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+  if (unit !== undefined) {
+    return new Date(Date.now() - Number(count) * units[unit as keyof typeof units]);
+  }
+  let since: Date;
+  try {
+    since = parseGatewayTime(given ?? "");
+  } catch {
+    throw new UsageError("--since must be 90m, 24h, 7d or a date such as 2026-10-09T00:00:00Z");
+  }
+  if (since.getTime() > Date.now()) throw new UsageError("--since must not be in the future");
+  return since;
+}
+
+function hasPassed({ missing, unreadable, withoutHistory }: ReconcileReport): boolean {
+  const isLost = missing.some(({ isGivenUp }) => isGivenUp);
+  return !isLost && unreadable === 0 && withoutHistory.length === 0;
+}
+
+/** What `recover` threw is no bug of this program. Its message is not shown: it may hold a part of a body. */
+function warnOfErrors({ err }: CommandIo, { missing }: ReconcileReport): void {
+  const failed = missing.filter((one) => "error" in one);
+  if (failed.length === 0) return;
+  const reasons = [...new Set(failed.map(({ error }) => reasonOf(error)))].join(", ");
+  const count = counted(failed.length, "time");
+  err.write(`recover of --module failed ${count}: ${printableLine(reasons)}\n`);
+}
+
+function shown(report: ReconcileReport): object {
+  const missing = report.missing.map((delivery) => ({ ...delivery, error: undefined }));
+  return { ...report, missing, withoutHistory: idsOf(report) };
+}
+
+function idsOf({ withoutHistory }: ReconcileReport): readonly string[] {
+  return withoutHistory.map(({ id }) => id);
+}
+
+function describe({ out }: CommandIo, report: ReconcileReport, passed: boolean): void {
+  const { missing, recovered, completed, attempts, unreadable, unreadBodies } = report;
+  const rows = [...missing, ...recovered];
+  if (rows.length > 0) {
+    const columns = [
+      ...[{ title: "Delivery" }, { title: "Type", isFlexible: true }],
+      ...[{ title: "Last (UTC)" }, { title: "Result" }],
+    ];
+    out.write(`${renderTable(columns, rows.map(cellsOf), out).join("\n")}\n\n`);
+  }
+  const lost = missing.filter(({ isGivenUp }) => isGivenUp).length;
+  const parts = [
+    `${lost} lost`,
+    `${missing.length - lost} may come again`,
+    `${recovered.length} recovered`,
+    `${completed} handled before`,
+    `${counted(attempts, "attempt")} read`,
+    ...(unreadable === 0
+      ? []
+      : [`${counted(unreadable, "attempt")} cannot be read: correct --fields`]),
+    ...(unreadBodies === 0 ? [] : [`${unreadBodies} without a readable body`]),
+    ...idsOf(report).map((id) => `webhook ${printableLine(id)} stores no history`),
+  ];
+  writeResult(out, passed, parts.join(", "));
+}
+
+function cellsOf(delivery: MissingDelivery): readonly Cell[] {
+  const { deliveryId, type, lastAt, lastStatus, isGivenUp, recovered } = delivery;
+  const result = recovered ?? `${isGivenUp ? "lost" : "retrying"} (${lastStatus ?? "–"})`;
+  return [
+    ...[printableLine(deliveryId), printableLine(type), lastAt.toISOString().slice(5, 16)],
+    { text: result, format: recovered === "handled" ? "green" : isGivenUp ? "red" : "dim" },
+  ];
+}

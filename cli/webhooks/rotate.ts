@@ -1,0 +1,198 @@
+import type { ManagementClient } from "../../src/management/client.js";
+import { rotateSecret } from "../../src/management/rotate-secret.js";
+import { proveSecret, type SecretProof } from "../../src/management/prove-secret.js";
+import { isSameUrl } from "../../src/management/webhook.js";
+import { createCommand } from "../command.js";
+import { EXIT, UsageError } from "../exit.js";
+import { SECRET_OPTIONS } from "../options/secret-source.js";
+import { JSON_OPTION } from "../options/shared-options.js";
+import { readTargetUrl, shownUrl } from "../options/target-url.js";
+import { printableLine, writeJson } from "../terminal/printable.js";
+import { connectToGateway, GATEWAY_OPTIONS } from "./gateway-connection.js";
+import { watchUntilQuiet, type WatchResult } from "./old-secret.js";
+import { readCurrentSecret, secretInFile } from "./private-file.js";
+import {
+  describeFailedProof,
+  PROOF_OPTIONS,
+  proofOptionsOf,
+  TYPE_OPTION,
+  typesOf,
+  type FailedProofWords,
+} from "./proof-options.js";
+import { writeResult, writeWarning } from "./report-lines.js";
+import {
+  isSwitched,
+  readRotation,
+  switchedState,
+  writeRotation,
+  type RotationState,
+} from "./rotation-state.js";
+
+const DAY_S = 86_400;
+
+/** Gives the gateway and the receivers a new secret. */
+export const rotate = createCommand({
+  name: "webhooks rotate",
+  summary: "gives the gateway a new secret, and loses no delivery",
+  usage: "<url>",
+  positionals: { min: 1, max: 1 },
+  about: [
+    "1. Makes a new secret in --next-file. 2. You deploy [next, current] to every replica. 3. Probes prove that every replica accepts both; they run nothing there. 4. The gateway gets the new secret. 5. With --metrics, watches until the old secret has been quiet for 72 hours, then tells you to remove it.",
+    "It can be stopped and started again at any time with the same options. The state is in a file beside --next-file. The next rotation needs another file.",
+    "Exits 0 when the gateway was given the new secret and, with --metrics, the old one may be removed; 1 if not. Without --metrics it is not proven that the gateway uses the new one. The old one may be removed after a delivery with the new one and 72 quiet hours, with a look each 2 hours at least.",
+  ],
+  options: {
+    "next-file": {
+      kind: "text",
+      value: "<file>",
+      help: "The new secret, readable by you alone. It is made if the file is missing. Required.",
+    },
+    type: TYPE_OPTION,
+    metrics: {
+      kind: "list",
+      value: "<url>",
+      help: "The metrics of a replica in the text format of Prometheus. Give one for each replica.",
+    },
+    quiet: {
+      kind: "whole",
+      value: "<s>",
+      help: "How long the old secret must be quiet. Seconds.",
+      min: 1,
+      max: 365 * DAY_S,
+      fallback: 3 * DAY_S,
+    },
+    "look-every": {
+      kind: "whole",
+      value: "<s>",
+      help: "The pause between two looks at the metrics. Seconds.",
+      min: 1,
+      max: 3_600,
+      fallback: 60,
+    },
+    once: {
+      kind: "flag",
+      help: "Looks at the metrics once, and exits 1 if it is too early. For a cron job each few minutes.",
+    },
+    ...PROOF_OPTIONS,
+    ...GATEWAY_OPTIONS,
+    ...SECRET_OPTIONS,
+    json: JSON_OPTION,
+  },
+  examples: [
+    {
+      does: "The current secret in GATEWAY_WEBHOOK_SECRET",
+      command: "webhooks rotate https://partner.example/webhooks --next-file next.txt",
+    },
+  ],
+  async run(io, values, [given = ""]) {
+    const url = readTargetUrl(given);
+    const { json, timeout: timeoutMs, metrics, once } = values;
+    const nextFile = values["next-file"];
+    if (nextFile === undefined)
+      throw new UsageError("--next-file is missing: a file for the new secret");
+    for (const one of metrics) readTargetUrl(one);
+    const current = await readCurrentSecret(io, values);
+    const proofOptions = proofOptionsOf(io, values);
+    const client = await connectToGateway(io, values);
+    const say = (text: string): void => {
+      if (!json) io.out.write(`${text}\n`);
+    };
+    const conclude = (passed: boolean, sentence: string): void => {
+      if (!json) writeResult(io.out, passed, sentence);
+    };
+    const end = (passed: boolean, facts: object): number => {
+      if (json) writeJson(io.out, { url: shownUrl(url), ...facts, passed });
+      return passed ? EXIT.passed : EXIT.failed;
+    };
+    const refuse = (proof: SecretProof, words?: FailedProofWords): number => {
+      if (!json) describeFailedProof(io, proof, words);
+      return end(false, { result: "not_accepted", proof });
+    };
+
+    const before = await readRotation(nextFile, url.href);
+    const { secret: next, isNew } = await secretInFile(io, "next-file", nextFile);
+    const shownFile = printableLine(nextFile);
+    say(`1/5 ${isNew ? "A new secret is" : "The new secret is"} in ${shownFile}`);
+    const ids = await webhookIds(client, url.href, typesOf(values.type), io.signal);
+    // A file that was replaced, or a webhook that was added: the state is about something else.
+    let state = before !== undefined && isSwitched(before, next, ids) ? before : undefined;
+    if (state?.finishedAtMs !== undefined) {
+      const sentence = "This rotation is finished: the old secret may be removed.";
+      conclude(true, `${sentence} Pass another --next-file for the next one.`);
+      return end(true, { result: "finished" });
+    }
+    if (state === undefined) {
+      say(`2/5 Deploy [next, current] to every replica. Waiting up to ${values.wait} s …`);
+      if (current === undefined) say("    The current secret is not given, so it is not proven.");
+      let isProven = false;
+      const result = await rotateSecret(client, {
+        ...{ ...proofOptions, url: url.href, next, current },
+        onSwitch: ({ id, type }) => {
+          if (!isProven) say("3/5 Every replica accepts the secrets");
+          isProven = true;
+          say(`4/5 Giving webhook ${printableLine(id)} (${printableLine(type)}) the new secret`);
+        },
+      });
+      if (result.result === "not_accepted") return refuse(result.proof);
+      const switched = result.webhooks.map(({ id }) => id);
+      state = switchedState(url.href, next, switched);
+      await writeRotation(nextFile, state);
+    } else {
+      // The watch means nothing if the new secret was lost at the receivers.
+      const proof = await proveSecret(url.href, [next], proofOptions);
+      if (proof.result !== "accepted") return refuse(proof, SWITCHED);
+      say("4/5 The gateway has the new secret since an earlier run");
+    }
+    if (metrics.length === 0) {
+      say("5/5 Keep both secrets at the receivers.");
+      writeWarning(json ? io.err : io.out, NOT_PROVEN);
+      return end(true, { result: "switched", isNewSeen: false });
+    }
+
+    say(`5/5 Watching until the old secret has been quiet for ${values.quiet} s …`);
+    const switched: RotationState = state;
+    const { result, state: watched } = await watchUntilQuiet(state.watch, {
+      ...{ urls: metrics, once, timeoutMs, signal: io.signal },
+      ...{ quietMs: values.quiet * 1_000, intervalMs: values["look-every"] * 1_000 },
+      onLook: (watch) => {
+        return writeRotation(nextFile, { ...switched, watch });
+      },
+      onNoMetrics: (at) => {
+        const shown = printableLine(shownUrl(readTargetUrl(at)));
+        io.err.write(`No gateway_webhook_secret_matches_total at ${shown}\n`);
+      },
+    });
+    conclude(result === "finished", SENTENCES[result]);
+    if (result !== "finished") return end(false, { result, watch: watched });
+    await writeRotation(nextFile, { ...switched, watch: watched, finishedAtMs: Date.now() });
+    return end(true, { result });
+  },
+});
+
+/** What a run without metrics cannot know. */
+const NOT_PROVEN =
+  "Not proven: that the gateway signs with the new secret. Its answers show no secret, and one that ignores it in an update goes on with the old one: without that, each delivery would be refused. Run this again with --metrics, or remove the old secret when gateway_webhook_secret_matches_total of its index has not moved for 72 hours, and that of index 0 has.";
+
+/** When a run that resumes finds a replica without the new secret. */
+const SWITCHED: FailedProofWords = {
+  gateway: "The gateway signs with this secret already, so deliveries may be refused now.",
+};
+
+const SENTENCES = {
+  finished: "The old secret is quiet: remove it from the receivers now.",
+  old_secret_in_use: "The old secret has not been quiet for long enough. Keep both.",
+  no_metrics: "A replica gave no metrics, so the old secret may be in use. Keep both.",
+  no_delivery_seen:
+    "No delivery with the new secret was seen since the switch, so the gateway may not use it. Keep both, and run this again after the next delivery.",
+} as const satisfies Record<WatchResult, string>;
+
+async function webhookIds(
+  client: ManagementClient,
+  url: string,
+  types: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const listed = await client.webhooks.list({ signal });
+  const own = listed.filter((one) => types.includes(one.type) && isSameUrl(one.url, url));
+  return own.map(({ id }) => id);
+}

@@ -1,0 +1,77 @@
+import { pathToFileURL } from "node:url";
+import { adapterHooksOf } from "../../src/answer/adapter-hooks.js";
+import type { AttemptReader } from "../../src/management/attempt-reader.js";
+import type { WebhookReceiver } from "../../src/options/webhook-receiver.js";
+import { UsageError } from "../exit.js";
+import { fileReason } from "../options/read-input.js";
+import type { CommandIo } from "../terminal/command-io.js";
+import { printableLine } from "../terminal/printable.js";
+
+/** What the module of `--module` exports. */
+export interface UserModule {
+  readonly receiver?: WebhookReceiver;
+  readonly readAttempt?: AttemptReader;
+  readonly isCompleted?: (id: string) => unknown;
+}
+
+/** Loads the user's module. Throws `UsageError`. */
+export async function loadUserModule(file: string): Promise<UserModule> {
+  try {
+    return (await import(pathToFileURL(file).href)) as UserModule;
+  } catch (error) {
+    throw new UsageError(`--module cannot be loaded: ${reasonOf(error)}`);
+  }
+}
+
+/** Whether an export has what `--recover` calls. */
+export function isReceiver(given: unknown): boolean {
+  const { recover, drain } = Object(given) as Record<string, unknown>;
+  return typeof recover === "function" && typeof drain === "function";
+}
+
+const HOUR_MS = 3_600_000;
+/** The longest time from the first attempt to the last: 9 gaps of at most 4 hours (GATEWAY.md, "Limits"). */
+const LONGEST_RETRIES_MS = 36 * HOUR_MS;
+
+/**
+ * Throws `UsageError` if the receiver's store may have forgotten ids: it would handle their deliveries again. `since` is
+ * about the last attempt, and the store forgets counted from the completion, which may be at the first one.
+ */
+export function checkRetention(receiver: WebhookReceiver | undefined, since: Date): void {
+  const { retentionMs = Infinity } = receiver === undefined ? {} : adapterHooksOf(receiver);
+  const rememberedMs = retentionMs - LONGEST_RETRIES_MS;
+  if (Date.now() - since.getTime() <= rememberedMs) return;
+  const hours = Math.floor(rememberedMs / HOUR_MS);
+  throw new UsageError(
+    `--since is further back than ${hours} hours, which is retentionMs of the receiver without the 36 hours that the gateway may retry: what its store has forgotten would be handled again`,
+  );
+}
+
+/** Whether the module knows a delivery as handled. Throws `UsageError`. */
+export async function isCompletedBy({ isCompleted }: UserModule, id: string): Promise<boolean> {
+  try {
+    return (await isCompleted?.(id)) === true;
+  } catch (error) {
+    throw new UsageError(`isCompleted of --module failed: ${reasonOf(error)}`);
+  }
+}
+
+/** Waits until the receiver has finished. Says so if it cannot. */
+export async function drain({ err }: CommandIo, receiver?: WebhookReceiver): Promise<boolean> {
+  try {
+    await receiver?.drain();
+    return true;
+  } catch (error) {
+    err.write(`drain of --module failed: ${printableLine(reasonOf(error))}\n`);
+    return false;
+  }
+}
+
+/**
+ * What an error of the module is, in one line: its code or its name. Its message is not shown, since it may hold a
+ * password of the store or a part of a body.
+ */
+export function reasonOf(error: unknown): string {
+  const { code, name } = Object(error) as { code?: unknown; name?: unknown };
+  return fileReason({ code: code ?? name });
+}

@@ -1,0 +1,57 @@
+import { isFresh } from "../../src/signature/timestamps.js";
+import { readTimestamp } from "../../src/delivery/headers.js";
+import type { Clue } from "./finding.js";
+
+/** Units of time: length in seconds, and how many make one of the next larger unit. */
+const UNITS: readonly (readonly [one: string, many: string, seconds: number, limit: number])[] = [
+  ["day", "days", 86_400, Number.POSITIVE_INFINITY],
+  ["h", "h", 3_600, 24],
+  ["min", "min", 60, 60],
+  ["s", "s", 1, 60],
+];
+const HALF_HOUR_MS = 1_800_000;
+/** A skew this close to a multiple of half an hour looks like a time zone; no zone goes further than this. */
+const ZONE_SLACK_MS = 120_000;
+const MAX_ZONE_MS = 14 * 3_600_000;
+
+/**
+ * The clue for a timestamp outside the tolerance, or undefined. A timestamp that only makes sense in
+ * milliseconds is read as milliseconds.
+ */
+export function skewClue(timestamp: string, nowMs: number, toleranceMs: number): Clue | undefined {
+  const text = timestamp.trim();
+  if (!/^[0-9]{1,15}$/.test(text)) return undefined;
+  const timestampMs = text.length > 12 ? Number(text) : readTimestamp(text);
+  if (isFresh(timestampMs, nowMs, toleranceMs)) return undefined;
+  const skewMs = timestampMs - nowMs;
+  const direction = skewMs < 0 ? "behind" : "ahead of";
+  return {
+    code: skewMs < 0 ? "timestamp_behind" : "timestamp_ahead",
+    header: "X-Webhook-Timestamp",
+    skewMs,
+    message:
+      `The timestamp is ${inWords(skewMs)} ${direction} the clock, and ${inWords(toleranceMs)} are allowed.` +
+      (looksLikeZone(skewMs)
+        ? " Such a round difference may mean that a local time was read as UTC."
+        : ""),
+  };
+}
+
+/** A duration in its two largest units, without its sign: "12 min 40 s". */
+export function inWords(durationMs: number): string {
+  const seconds = Math.round(Math.abs(durationMs) / 1_000);
+  if (seconds === 0) return `${Math.round(Math.abs(durationMs))} ms`;
+  const largest = UNITS.findIndex(([, , size]) => seconds >= size);
+  const parts = UNITS.slice(largest, largest + 2).map(([one, many, size, limit]) => {
+    const count = Math.floor(seconds / size) % limit;
+    return count === 0 ? "" : `${count} ${count === 1 ? one : many}`;
+  });
+  return parts.filter((part) => part !== "").join(" ");
+}
+
+function looksLikeZone(skewMs: number): boolean {
+  const size = Math.abs(skewMs);
+  const rest = size % HALF_HOUR_MS;
+  const isRound = Math.min(rest, HALF_HOUR_MS - rest) <= ZONE_SLACK_MS;
+  return isRound && size >= HALF_HOUR_MS - ZONE_SLACK_MS && size <= MAX_ZONE_MS + ZONE_SLACK_MS;
+}

@@ -1,0 +1,69 @@
+import type { Outcome } from "../../src/answer/outcome.js";
+import { ConfigurationError } from "../../src/common/errors.js";
+import type { WebhookRequest } from "../../src/delivery/request.js";
+import type { Handlers } from "../../src/handling/handlers.js";
+import { createWebhookReceiver } from "../../src/receiver.js";
+import { recordOf } from "../../src/records/decode.js";
+import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
+
+/** The outcome of a delivery, and its status. */
+export interface OutcomeAndStatus {
+  readonly outcome: Outcome;
+  readonly status: number;
+}
+
+/** What a receiver answers to a delivery. */
+export interface ExpectedAnswer extends OutcomeAndStatus {
+  /**
+   * What it answers if none of its handlers takes this record. Absent if its handlers make no difference, as for a
+   * stale delivery.
+   */
+  readonly withoutHandler?: OutcomeAndStatus;
+}
+
+/** A delivery, and the options of the receiver that gets it. */
+interface Expected {
+  readonly request: WebhookRequest & { readonly body: Uint8Array };
+  readonly secrets: readonly string[];
+  readonly nowMs: number;
+  readonly timestampToleranceMs: number;
+  readonly maxBodyBytes: number;
+}
+
+/** Asks a receiver. Undefined if the options are not those of a receiver. */
+export async function expectedAnswer(expected: Expected): Promise<ExpectedAnswer | undefined> {
+  const { body } = expected.request;
+  try {
+    const answer = await answerOf(expected, {
+      new_alarm: () => undefined,
+      delete_my_data_event: () => undefined,
+    });
+    if (answer.outcome !== "handled") return answer;
+    return { ...answer, withoutHandler: await answerOf(expected, otherHandlers(body)) };
+  } catch (error) {
+    if (error instanceof ConfigurationError) return undefined;
+    throw error;
+  }
+}
+
+async function answerOf(
+  { request, secrets, nowMs, timestampToleranceMs, maxBodyBytes }: Expected,
+  handlers: Handlers,
+): Promise<OutcomeAndStatus> {
+  const { outcome, status } = await createWebhookReceiver({
+    secret: [...secrets],
+    handlers,
+    timestampToleranceMs,
+    maxBodyBytes,
+    now: () => nowMs,
+    logger: false,
+  }).receive(request);
+  return { outcome, status };
+}
+
+/** Handlers by type, without one for the record of this body. */
+function otherHandlers(body: Uint8Array): Handlers {
+  const { type } = recordOf(body) as { type?: unknown };
+  const [otherType = "DATA_DELETED"] = ONLINE_DATA_EVENT_TYPES.filter((one) => one !== type);
+  return { delete_my_data_event: { [otherType]: () => undefined } };
+}

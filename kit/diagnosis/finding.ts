@@ -1,0 +1,56 @@
+import type { WebhookType } from "../../src/delivery/headers.js";
+import { FINDING_CODES, type FindingCode } from "./finding-codes.js";
+
+/**
+ * How certain a finding is. `proven`: with this change undone, a secret gives exactly the signature of the
+ * header. `seen`: a fact of the request or the configuration that a receiver refuses or that makes signatures
+ * fail. `possible`: what is left when nothing else explains the mismatch.
+ */
+export type FindingCertainty = "proven" | "seen" | "possible";
+
+/** Numbers and names that belong to a finding. Never a text of the request and never a secret. */
+export interface FindingDetails {
+  /** The header that the finding is about. */
+  readonly header?: DeliveryHeaderName;
+  /** Index in `secret`, or in the list of the delivery's type. */
+  readonly secretIndex?: number;
+  /** Index in `otherSecrets`. */
+  readonly otherSecretIndex?: number;
+  /** The webhook type whose secret it is, if `secret` is given by type and it is not the delivery's. */
+  readonly secretType?: WebhookType;
+  /** Offset in the captured body, in bytes, of the fault or of the first difference from the signed body. */
+  readonly offsetBytes?: number;
+  /** Length of the captured body in bytes. */
+  readonly capturedBytes?: number;
+  /** Length in bytes of the signed body, or the length that Content-Length declares. */
+  readonly expectedBytes?: number;
+  /** Timestamp minus clock, in milliseconds: negative means that the timestamp is in the past. */
+  readonly skewMs?: number;
+}
+
+/** The headers of a delivery (GATEWAY.md, "Events"). */
+export type DeliveryHeaderName =
+  "X-Webhook-Id" | "X-Webhook-Timestamp" | "X-Webhook-Type" | "X-Webhook-Signature";
+
+/** One cause, in words that quote nothing of the request. */
+export interface Finding extends FindingDetails {
+  /** Stable, so that code can branch on it. */
+  readonly code: FindingCode;
+  readonly certainty: FindingCertainty;
+  /** What was found. */
+  readonly message: string;
+  /** How to fix it. */
+  readonly fix: string;
+}
+
+/** An assumed cause. It becomes a proven finding when the signature matches under it. */
+export interface Clue extends FindingDetails {
+  readonly code: FindingCode;
+  readonly message: string;
+}
+
+/** The finding for a clue. */
+export function findingOf(clue: Clue, certainty: FindingCertainty): Finding {
+  const { code, message, ...details } = clue;
+  return { code, certainty, message, fix: FINDING_CODES[code], ...details };
+}

@@ -1,0 +1,156 @@
+import { parseGatewayTime } from "../../src/records/gateway-time.js";
+import { recordOf, type HeaderLine } from "../sending/wire.js";
+import { CaptureError, type CapturedRequest } from "./captured-request.js";
+import { hasCgiHeaders, requestOfVariables } from "./cgi-capture.js";
+import { headerLinesOf } from "./header-lines.js";
+import { parseHttpCapture } from "./http-capture.js";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a fixture, an AWS API Gateway event, a HAR file, a request of the APIs of ngrok and webhook.site or
+ * their lists, or CGI variables.
+ */
+export function parseJsonCapture(bytes: Uint8Array): CapturedRequest {
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    // Not with the parse error as cause: its message quotes the text.
+    throw new CaptureError(
+      "invalid_json",
+      "the capture begins like JSON but is not JSON; a body alone is not a capture: put the headers and a blank line before it",
+    );
+  }
+  const capture = recordIn(json);
+  if (capture === undefined) throw missingHeaders();
+  const { log, requests, data } = capture;
+  if (log !== undefined) return readRequest(deliveryIn(recordIn(log)?.["entries"], "the HAR file"));
+  if (Array.isArray(requests)) return readRequest(deliveryIn(requests, "ngrok's list"));
+  if (Array.isArray(data)) return readRequest(deliveryIn(data, "webhook.site's list"));
+  return readRequest(capture);
+}
+
+function readRequest(capture: Json): CapturedRequest {
+  const request = recordIn(capture["request"]);
+  if (request !== undefined) {
+    return typeof request["raw"] === "string"
+      ? readNgrok(capture, request["raw"])
+      : readHarEntry(capture, request);
+  }
+  const hasHeaders = linesOfEvent(capture).length > 0;
+  if (!hasHeaders && hasCgiHeaders(capture)) {
+    // CGI has the body on standard input and not among the variables.
+    const { body = null } = capture;
+    return requestOfVariables(capture, bytesOf(body, false, "body"));
+  }
+  return readEvent(capture);
+}
+
+/** The first entry of a list that has webhook headers, or the only entry. */
+function deliveryIn(list: unknown, name: string): Json {
+  const entries: readonly unknown[] = Array.isArray(list) ? list : [];
+  const records = entries.map((entry) => recordIn(entry)).filter((entry) => entry !== undefined);
+  const isDelivery = (entry: Json): boolean =>
+    headerLinesOf((recordIn(entry["request"]) ?? entry)["headers"]).some(([header]) =>
+      header.toLowerCase().startsWith("x-webhook-"),
+    );
+  const entry = records.find(isDelivery) ?? (records.length === 1 ? records[0] : undefined);
+  if (entry !== undefined) return entry;
+  throw new CaptureError("no_delivery", `no entry of ${name} has X-Webhook- headers`);
+}
+
+/** ngrok keeps the request as it was sent, in base64. */
+function readNgrok(capture: Json, raw: string): CapturedRequest {
+  const request = parseHttpCapture(Buffer.from(raw, "base64"));
+  return { ...request, receivedAt: momentOf(capture["start"]) };
+}
+
+function readHarEntry(entry: Json, request: Json): CapturedRequest {
+  const lines = headerLinesOf(request["headers"]);
+  if (lines.length === 0) throw missingHeaders();
+  const postData = recordIn(request["postData"]);
+  if (postData === undefined) {
+    throw new CaptureError("missing_body", "the request in the HAR entry has no postData");
+  }
+  return {
+    method: textIn(request["method"]),
+    headers: recordOf(lines),
+    body: bytesOf(postData["text"], postData["encoding"] === "base64", "postData.text"),
+    receivedAt: momentOf(entry["startedDateTime"]),
+  };
+}
+
+/** A fixture, a serverless event, or a request of webhook.site, which has the body as `content`. */
+function readEvent(event: Json): CapturedRequest {
+  const lines = linesOfEvent(event);
+  if (lines.length === 0) throw missingHeaders();
+  const { content, body = content, bodyBase64, isBase64Encoded, method, httpMethod } = event;
+  const context = recordIn(event["requestContext"]);
+  const http = recordIn(context?.["http"]);
+  if (body === undefined && bodyBase64 === undefined) {
+    throw new CaptureError("missing_body", "there is no body: neither body nor bodyBase64");
+  }
+  const moments = [
+    event["receivedAt"],
+    context?.["timeEpoch"],
+    context?.["requestTimeEpoch"],
+    event["created_at"],
+  ];
+  return {
+    method: textIn(method) ?? textIn(httpMethod) ?? textIn(http?.["method"]),
+    headers: recordOf(lines),
+    body:
+      bodyBase64 === undefined
+        ? bytesOf(body, isBase64Encoded === true, "body")
+        : bytesOf(bodyBase64, true, "bodyBase64"),
+    receivedAt: momentOf(moments.find((moment) => moment !== undefined)),
+  };
+}
+
+/** Prefers `multiValueHeaders`: unlike `headers` it shows a header that was sent twice. */
+function linesOfEvent({ headers, multiValueHeaders }: Json): readonly HeaderLine[] {
+  const several = headerLinesOf(multiValueHeaders);
+  return several.length > 0 ? several : headerLinesOf(headers);
+}
+
+function bytesOf(value: unknown, isBase64: boolean, field: string): Uint8Array {
+  // A serverless event without a body has null.
+  if (value === null) return new Uint8Array(0);
+  if (typeof value === "string") return Buffer.from(value, isBase64 ? "base64" : "utf8");
+  throw new CaptureError(
+    "invalid_body",
+    `${field} must be text: a parsed body cannot be turned back into its bytes`,
+  );
+}
+
+function recordIn(value: unknown): Json | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Json)
+    : undefined;
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function momentOf(value: unknown): Date | undefined {
+  if (typeof value !== "string" && typeof value !== "number") return undefined;
+  const time = new Date(value);
+  if (typeof value === "number" || !/^[0-9-]{10} [0-9:]{8}$/.test(value)) {
+    return Number.isNaN(time.getTime()) ? undefined : time;
+  }
+  // webhook.site writes UTC without saying so.
+  try {
+    return parseGatewayTime(value);
+  } catch {
+    return undefined;
+  }
+}
+
+function missingHeaders(): CaptureError {
+  return new CaptureError(
+    "missing_headers",
+    "the JSON has no headers: it must be { headers, body }, a serverless event, HAR, a request of ngrok or webhook.site, or CGI variables",
+  );
+}

@@ -1,0 +1,69 @@
+import type { ErrorDetail } from "../../src/management/management-error.js";
+
+/** The answers of the gateway in one of its two formats (GATEWAY.md, "Versioning", rules 2 and 3). */
+export interface ApiFormat {
+  readonly isStandard: boolean;
+  readonly boolean: (value: boolean) => boolean | number;
+  readonly date: (ms: number) => string;
+}
+
+/** An answer other than 2xx. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly details: readonly ErrorDetail[] = [],
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(message);
+  }
+}
+
+const STANDARD: ApiFormat = {
+  isStandard: true,
+  boolean: (value) => value,
+  date: (ms) => `${new Date(ms).toISOString().slice(0, 19)}Z`,
+};
+
+const LEGACY: ApiFormat = {
+  isStandard: false,
+  boolean: (value) => (value ? 1 : 0),
+  date: (ms) => new Date(ms).toISOString().slice(0, 19).replace("T", " "),
+};
+
+/** The format that a request asks for. */
+export function formatOf(request: Request): ApiFormat {
+  return request.headers.get("x-api-version") === "2026-06-12" ? STANDARD : LEGACY;
+}
+
+/** An answer with a JSON body. */
+export function jsonAnswer(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/json", ...headers },
+  });
+}
+
+/** The answer of an error: the one envelope of the standard format, or a legacy shape. */
+export function errorAnswer({ isStandard }: ApiFormat, error: ApiError): Response {
+  const { status, code, message, details, headers } = error;
+  if (isStandard) return jsonAnswer(status, { error: { code, message, details } }, headers);
+  switch (status) {
+    case 422: {
+      const byField = details.map(({ field, issue }) => [field, [issue]] as const);
+      const type = { "content-type": "application/vnd.api+json" };
+      return jsonAnswer(status, { errors: Object.fromEntries(byField) }, { ...headers, ...type });
+    }
+    case 401:
+      return jsonAnswer(status, { error: message }, headers);
+    case 404:
+      return jsonAnswer(status, { errors: [message] }, headers);
+    default:
+      return jsonAnswer(status, { message }, headers);
+  }
+}

@@ -1,0 +1,83 @@
+import { ConfigurationError } from "../../src/common/errors.js";
+import { ownOptions } from "../../src/common/option-checks.js";
+import type { CommonTwinOptions } from "../twin/twin-options.js";
+import { checkTwinOptions } from "../twin/twin-settings.js";
+
+/** One stored attempt of a webhook with history. The body may be personal data if you deliver real records. */
+export interface StoredAttempt {
+  /** Counts from 1. */
+  readonly id: number;
+  readonly webhookId: string;
+  /** X-Webhook-Id. */
+  readonly deliveryId: string;
+  /** When the request was sent. */
+  readonly at: Date;
+  /** HTTP status of the answer. Undefined when none arrived. */
+  readonly status: number | undefined;
+  /** Why no answer arrived. */
+  readonly error: string | undefined;
+  /** The body that was sent. */
+  readonly body: string;
+}
+
+/** Options of `createGatewayApi`: those of the twin that delivers, and switches for what the document leaves open. */
+export interface GatewayApiOptions extends CommonTwinOptions {
+  /** Whether a login is accepted. Gets the body of the request. Default: every login is. */
+  readonly login?: ((body: Readonly<Record<string, unknown>>) => boolean) | undefined;
+  /** `is_crm_webhooks_enabled` of the client. With false the webhook routes answer 403. Default true. */
+  readonly webhooksEnabled?: boolean | undefined;
+  /** Whether a PUT without the secret removes the secret. The document does not say. Default false. */
+  readonly putDropsSecret?: boolean | undefined;
+  /** Whether throttling is answered 409 to every client, as to those without `X-API-Version`. Default false. */
+  readonly legacyThrottling?: boolean | undefined;
+  /** Whether attempts are stored for webhooks with `enable_requests_history`. Default true. */
+  readonly history?: boolean | undefined;
+  /** How a URL is checked when a webhook is created or moved. Default `"GET"`; false checks nothing. */
+  readonly urlCheck?: "GET" | "HEAD" | false | undefined;
+  /** Whether lists are bare or under `data`. The document does not say. Default `"data"`. */
+  readonly lists?: "data" | "bare" | undefined;
+  /** Makes the record of an attempt, whose fields the document does not show. Default: fields of our own. */
+  readonly attemptRecord?: ((attempt: StoredAttempt) => unknown) | undefined;
+}
+
+const TWIN_NAMES = [
+  ...["retry", "timeoutMs", "refreshTimestamp", "unlistedStatus", "faults", "seed"],
+  ...["clock", "signal", "onAttempt", "onDelivery"],
+];
+const SWITCHES = ["webhooksEnabled", "putDropsSecret", "legacyThrottling", "history"] as const;
+
+/**
+ * Checks the options and adds the defaults.
+ *
+ * @throws ConfigurationError for an unknown or invalid option.
+ */
+export function checkApiOptions(given: GatewayApiOptions) {
+  const own = ["login", ...SWITCHES, "urlCheck", "lists", "attemptRecord"];
+  const options = ownOptions("createGatewayApi", given, [...TWIN_NAMES, ...own]);
+  const { login = () => true, urlCheck = "GET", lists = "data", attemptRecord } = options;
+  for (const name of SWITCHES) {
+    if (typeof (options[name] ?? true) !== "boolean") throw invalid(`${name} must be a boolean`);
+  }
+  if (![false, "GET", "HEAD"].includes(urlCheck)) {
+    throw invalid('urlCheck must be "GET", "HEAD" or false');
+  }
+  if (!["data", "bare"].includes(lists)) throw invalid('lists must be "data" or "bare"');
+  const twin = Object.fromEntries(
+    Object.entries(options).filter(([name]) => TWIN_NAMES.includes(name)),
+  );
+  return {
+    ...{ login, urlCheck, lists, attemptRecord },
+    webhooksEnabled: options.webhooksEnabled ?? true,
+    putDropsSecret: options.putDropsSecret ?? false,
+    legacyThrottling: options.legacyThrottling ?? false,
+    history: options.history ?? true,
+    twin: checkTwinOptions({ ...(twin as CommonTwinOptions), webhooks: [] }),
+  };
+}
+
+/** The options, checked and with their defaults. */
+export type ApiSettings = ReturnType<typeof checkApiOptions>;
+
+function invalid(message: string): ConfigurationError {
+  return new ConfigurationError("invalid_option", message);
+}

@@ -1,0 +1,153 @@
+import type { AuthenticDelivery } from "../../src/answer/observers.js";
+import { ConfigurationError } from "../../src/common/errors.js";
+import { ignoreFailure } from "../../src/common/promises.js";
+import { ownOptions } from "../../src/common/option-checks.js";
+import { keyOf } from "../../src/signature/secrets.js";
+import { formatFixture } from "../fixtures/fixture.js";
+import { TEST_SECRET } from "../signed-delivery.js";
+import { captureDelivery, recordedType, type CapturedDelivery } from "./captured-delivery.js";
+import { createFixtureFolder } from "./fixture-folder.js";
+import { type FixtureRefusal, createRefusalWarning } from "./fixture-refusal.js";
+import { inspectFixture } from "./inspect-fixture.js";
+import { createRecordedFixture, type RecordedFixture } from "./recorded-fixture.js";
+import { createRecordingQueue } from "./recording-queue.js";
+import { checkRedactionRules, type RedactionRules } from "./redaction-rules.js";
+
+/** Options of `recordFixtures`. */
+export interface RecordFixturesOptions {
+  /** Path of the folder for the files. It is created with the first file. */
+  readonly directory: string;
+  /** What to keep beyond the documented fields. Default: nothing. */
+  readonly redact?: RedactionRules | undefined;
+  /** Called for each delivery that is not recorded. Default: one `console.warn` for each reason. */
+  readonly onRefused?: ((refusal: FixtureRefusal) => unknown) | undefined;
+  /** Called with the path of each written file. */
+  readonly onRecorded?: ((file: string) => unknown) | undefined;
+  /** Secret that signs the fixtures. Default: the published test secret. Never pass a real one. */
+  readonly secret?: string | undefined;
+}
+
+/** An observer for the receiver's option `onAuthenticDelivery`. */
+export interface FixtureRecorder {
+  /** Copies the delivery and returns. The file is written later. Never throws. */
+  (delivery: AuthenticDelivery): void;
+  /** Resolves when every delivery so far is written or refused. Never rejects. */
+  readonly flush: () => Promise<void>;
+}
+
+/** Limits of the deliveries that wait to be written. */
+const BOUNDS = { maxJobs: 10_000, maxBytes: 67_108_864 };
+const OPTIONS = ["directory", "redact", "onRefused", "onRecorded", "secret"];
+
+/**
+ * Records each authentic delivery as a fixture file (fixtures/README.md). A file keeps only what is known to be
+ * harmless:
+ *
+ * - Documented enum values, gateway dates in documented date fields, the header timestamp, `null`, white
+ *   space, escapes and the order of keys stay. All other values are replaced: texts by as many `x` (outside ASCII
+ *   by symbols of as many bytes), numbers and digit strings by as many nines, booleans by `false`, dates by one
+ *   fixed day in the same format. The JSON inside a payload is redacted in the same way.
+ * - Keys that GATEWAY.md does not name are dropped with their values, unless `redact` keeps them. That includes all
+ *   keys of a payload. Of a list only the first 1 000 elements stay.
+ * - A body that is not JSON or not UTF-8 becomes as many bytes of the same kind. An undocumented X-Webhook-Type
+ *   becomes `unknown_type`. Of the other headers only a documented Content-Type stays. The id is new; duplicates
+ *   share it with the delivery that was handled.
+ * - A fixture that still looks personal (`findPersonalData`) is not written.
+ *
+ * `expect` is set if a plain receiver gives the fixture the same outcome; an outcome of your handler or store is
+ * only in the description. Files are numbered in the order of the answers, appear complete or not at all, and
+ * overwrite nothing. At most 10 000 deliveries and 64 MiB of bodies wait to be written; more are refused as
+ * `overloaded`.
+ *
+ * @throws ConfigurationError for an option that cannot work.
+ */
+export function recordFixtures(given: RecordFixturesOptions): FixtureRecorder {
+  const options = checkOptions(given);
+  const { directory, onRefused, onRecorded, secret = TEST_SECRET } = options;
+  keyOf(secret);
+  const rules = checkRedactionRules(options.redact);
+  const folder = createFixtureFolder(directory);
+  const queue = createRecordingQueue(BOUNDS);
+  const fixtureOf = createRecordedFixture(secret, rules);
+  const tellRefusal: (refusal: FixtureRefusal) => unknown = onRefused ?? createRefusalWarning();
+
+  const refuse = (refusal: FixtureRefusal): void => {
+    void ignoreFailure(() => tellRefusal(refusal));
+  };
+
+  const write = async ({ type }: CapturedDelivery, recorded: RecordedFixture): Promise<void> => {
+    const { stem, fixture, text } = recorded;
+    const findings = inspectFixture(inspectedText(recorded), text, rules);
+    if (findings.length > 0) {
+      refuse({ type, reason: "personal_data", findings });
+      return;
+    }
+    try {
+      const file = await folder.add(stem, formatFixture(fixture));
+      if (onRecorded !== undefined) void ignoreFailure(() => onRecorded(file));
+    } catch (error) {
+      refuse({ type, reason: "write_failed", error });
+    }
+  };
+
+  const record = async (delivery: CapturedDelivery): Promise<void> => {
+    try {
+      await folder.open();
+    } catch (error) {
+      refuse({ type: delivery.type, reason: "write_failed", error });
+      return;
+    }
+    try {
+      await write(delivery, await fixtureOf(delivery));
+    } catch {
+      refuse({ type: delivery.type, reason: "internal_error" });
+    }
+  };
+
+  const take = (delivery: CapturedDelivery): boolean =>
+    queue.add(delivery.body.length, () => record(delivery));
+
+  const observe = (delivery: AuthenticDelivery): void => {
+    let captured: CapturedDelivery | undefined;
+    try {
+      captured = captureDelivery(delivery);
+    } catch {
+      // A header object of the caller may throw.
+    }
+    if (captured === undefined) {
+      refuse({ type: recordedType(delivery.type), reason: "unreadable" });
+    } else if (!take(captured)) {
+      refuse({ type: captured.type, reason: "overloaded" });
+    }
+  };
+
+  return Object.assign(observe, { flush: queue.flush });
+}
+
+/**
+ * The file without the values that the recorder or the clock wrote. The digits of signatures, ids and times are
+ * random: one fixture in a hundred would be refused because of an accidental card number.
+ */
+function inspectedText({ fixture }: RecordedFixture): string {
+  const foreign = ["Content-Type", "X-Webhook-Type"];
+  const headers = Object.entries(fixture.headers).filter(([name]) => foreign.includes(name));
+  return formatFixture({
+    ...fixture,
+    receivedAt: new Date(0),
+    headers: Object.fromEntries(headers),
+  });
+}
+
+function checkOptions(given: RecordFixturesOptions): RecordFixturesOptions {
+  const options = ownOptions("recordFixtures", given, OPTIONS);
+  const { directory, onRefused, onRecorded } = options;
+  if (typeof directory !== "string" || directory === "") {
+    throw new ConfigurationError("invalid_option", "directory must be the path of a folder");
+  }
+  for (const [name, hook] of Object.entries({ onRefused, onRecorded })) {
+    if (hook !== undefined && typeof hook !== "function") {
+      throw new ConfigurationError("invalid_option", `${name} must be a function`);
+    }
+  }
+  return options;
+}

@@ -1,0 +1,111 @@
+import type { AlarmEventType, AlarmSeverity } from "../../src/records/alarm.js";
+import type { Random } from "../random.js";
+import type { SampleAlarmKind } from "./sample-alarm-kind.js";
+import type { SampleSubject } from "./sample-subject.js";
+
+interface BreachRow {
+  readonly event_type: AlarmEventType;
+  readonly category_id: number;
+  readonly severity: AlarmSeverity;
+  /** Start of the text: what was found of the watchlist. */
+  readonly what: (subject: SampleSubject) => string;
+  /** The match in the payload. */
+  readonly matched: (subject: SampleSubject, random: Random) => object;
+  readonly exposed: readonly string[];
+}
+
+const SITES = ["Example Shop", "Example Clinic", "Example Travel", "Example Forum"];
+
+const ROWS: readonly BreachRow[] = [
+  {
+    event_type: "email_hacked",
+    category_id: 3,
+    severity: "High",
+    what: ({ email }) => email,
+    matched: ({ email }) => ({ type: "email", value: email }),
+    exposed: ["email", "name", "password_hash"],
+  },
+  {
+    event_type: "phone_hacked",
+    category_id: 3,
+    severity: "Medium",
+    what: ({ phone }) => phone,
+    matched: ({ phone }) => ({ type: "phone", value: phone }),
+    exposed: ["phone", "postal_address"],
+  },
+  {
+    event_type: "ssn_hacked",
+    category_id: 1,
+    severity: "High",
+    what: ({ nationalId }) => `A national id of ${nationalId.country}`,
+    matched: ({ nationalId }) => ({ type: "ssn", ...nationalId }),
+    exposed: ["ssn", "name", "date_of_birth"],
+  },
+  {
+    event_type: "iban_hacked",
+    category_id: 2,
+    severity: "High",
+    what: ({ iban }) => `An account number beginning with ${iban.slice(0, 4)}`,
+    matched: ({ iban, name }) => ({ type: "iban", value: iban, holder: name }),
+    exposed: ["iban", "bic", "name"],
+  },
+  {
+    event_type: "credit_card_hacked",
+    category_id: 4,
+    severity: "High",
+    what: ({ card }) => `A card ending in ${card.slice(-4)}`,
+    matched: ({ card }) => ({ type: "credit_card", value: card, expires: "12/34" }),
+    exposed: ["credit_card", "cvv"],
+  },
+  {
+    event_type: "passport_hacked",
+    category_id: 6,
+    severity: "High",
+    what: ({ passport }) => `A passport ending in ${passport.value.slice(-4)}`,
+    matched: ({ passport }) => ({ type: "passport", ...passport }),
+    exposed: ["passport", "name", "nationality"],
+  },
+  {
+    event_type: "drivers_license_hacked",
+    category_id: 7,
+    severity: "Medium",
+    what: () => "A driver's license",
+    matched: ({ driversLicense }) => ({ type: "drivers_license", ...driversLicense }),
+    exposed: ["drivers_license", "name"],
+  },
+  {
+    event_type: "domain_hacked",
+    category_id: 3,
+    severity: "Low",
+    what: () => "An address at example.org",
+    matched: (_, random) => ({
+      type: "domain",
+      value: "example.org",
+      addresses: 1 + random.below(40),
+    }),
+    exposed: ["email", "username"],
+  },
+];
+
+/** The alarms of the breach database (GATEWAY.md, "Alarm"), one kind per `event_type`. */
+export const BREACH_KINDS: readonly SampleAlarmKind[] = ROWS.map(
+  ({ event_type, category_id, severity, what, matched, exposed }) => ({
+    event_type,
+    source: "BreachDb",
+    category_id,
+    severity,
+    describe: (subject, random) => {
+      const site = random.pick(SITES);
+      const day = String(1 + random.below(28)).padStart(2, "0");
+      const breach = {
+        name: site,
+        breached_at: `2026-05-${day}`,
+        published_at: `2026-06-${day}`,
+      };
+      return {
+        text: `${what(subject)} was found in the ${site} breach`,
+        payload: { breach, matched: matched(subject, random), exposed },
+      };
+    },
+  }),
+);

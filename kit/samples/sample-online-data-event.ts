@@ -1,0 +1,72 @@
+import { ConfigurationError } from "../../src/common/errors.js";
+import {
+  isOnlineDataEventType,
+  ONLINE_DATA_EVENT_TYPES,
+  type KnownOnlineDataEvent,
+  type OnlineDataEventType,
+  type OnlineDataSeverity,
+} from "../../src/records/online-data-event.js";
+import { createRandom } from "../random.js";
+import { checkSampleOptions, type SampleOptions } from "./sample-options.js";
+import { sampleMoment, writeTime, writeTimeAt } from "./sample-times.js";
+
+/** The event of one type, with the site fields of that type. */
+export type OnlineDataEventOf<T extends OnlineDataEventType> = Extract<
+  KnownOnlineDataEvent,
+  { type: T }
+>;
+
+/** The severity of each type (GATEWAY.md, "delete_my_data_event"). */
+const SEVERITIES: Readonly<Record<OnlineDataEventType, OnlineDataSeverity>> = {
+  DELETION_REQUEST_SENT: "SUCCESS",
+  USER_MANUAL_INSTRUCTIONS_SENT: "INFO",
+  DATA_DELETED: "SUCCESS",
+  DATA_REAPPEARED: "WARNING",
+  PERSONAL_DATA_FOUND: "WARNING",
+  PERSONAL_DATA_NOT_FOUND: "SUCCESS",
+  POWER_OF_ATTORNEY_SIGNED: "SUCCESS",
+};
+
+const SITES = [
+  { site_name: "Example People Search", site_base_url: "https://people-search.example" },
+  { site_name: "Example Directory", site_base_url: "https://directory.example" },
+  { site_name: "Example Records", site_base_url: "https://records.example" },
+];
+const NO_SITE = { site_id: null, site_name: null, site_base_url: null };
+
+/**
+ * A synthetic Online Data event as the gateway could send it (GATEWAY.md, "Online Data event"), with the severity
+ * of its type and with site fields or null, as the type requires. Each seed gives another `account_id`. Overrides
+ * appear in the record unchanged.
+ *
+ * ```ts
+ * sampleOnlineDataEvent("DATA_REAPPEARED", { account_id: 42 }).site_id; // number
+ * ```
+ *
+ * @throws ConfigurationError for an undocumented type, and for an option that cannot work.
+ */
+export function sampleOnlineDataEvent<T extends OnlineDataEventType>(
+  type: T,
+  overrides: Partial<OnlineDataEventOf<T>> = {},
+  options: SampleOptions = {},
+): OnlineDataEventOf<T> {
+  if (!isOnlineDataEventType(type)) {
+    throw new ConfigurationError(
+      "invalid_option",
+      `type must be one of ${ONLINE_DATA_EVENT_TYPES.join(", ")}`,
+    );
+  }
+  const { seed, format } = checkSampleOptions("sampleOnlineDataEvent", options);
+  const random = createRandom(seed);
+  const site = { site_id: 1 + random.below(500), ...random.pick(SITES) };
+  const occurred = sampleMoment(random);
+  return {
+    type,
+    severity: SEVERITIES[type],
+    account_id: 1 + seed,
+    client_id: "partner-example",
+    ...(type === "POWER_OF_ATTORNEY_SIGNED" ? NO_SITE : site),
+    occurred_at: format === undefined ? writeTimeAt(occurred, 2) : writeTime(occurred, format),
+    ...overrides,
+  } as unknown as OnlineDataEventOf<T>;
+}

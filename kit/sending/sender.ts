@@ -1,0 +1,165 @@
+import { ConfigurationError } from "../../src/common/errors.js";
+import { integerOption } from "../../src/common/option-checks.js";
+import { MAX_TIMER_MS } from "../../src/common/timers.js";
+import { BodyCollector, MAX_ANSWER_BYTES } from "./body-collector.js";
+import { HttpSender } from "./http-sender.js";
+import { errorText, SendError, type Sender, type SenderOptions, type Target } from "./target.js";
+import { recordOf, type WireAnswer, type WireRequest } from "./wire.js";
+
+type Answer = Omit<WireAnswer, "ms">;
+
+/**
+ * Makes the sender for a target: real HTTP for a URL, direct calls for a receiver or a function. It keeps
+ * the first `maxBodyBytes` of an answer's body and does not read the rest.
+ *
+ * @throws ConfigurationError for a URL other than http or https, and for an invalid option.
+ */
+export function createSender(
+  target: Target,
+  options: SenderOptions = {},
+  maxBodyBytes = MAX_ANSWER_BYTES,
+): Sender {
+  const timeoutMs = integerOption("timeoutMs", options.timeoutMs, {
+    fallback: 30_000,
+    min: 1,
+    max: MAX_TIMER_MS,
+  });
+  if (typeof target === "string" || target instanceof URL) {
+    const { skipTlsVerification = false } = options;
+    const client = new HttpSender(urlOf(target), { skipTlsVerification, maxBodyBytes });
+    return {
+      send: timed((request, signal) => client.send(request, signal), timeoutMs),
+      close: () => {
+        client.close();
+      },
+    };
+  }
+  const call =
+    typeof target === "function" ? callingFetch(target, maxBodyBytes) : callingReceiver(target);
+  return { send: timed(call, timeoutMs), close: () => undefined };
+}
+
+function urlOf(target: string | URL): URL {
+  let url: URL | undefined;
+  try {
+    url = new URL(target);
+  } catch {
+    // Refused below, together with other schemes.
+  }
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
+  throw new ConfigurationError("invalid_option", "the target must be an http or https URL");
+}
+
+function callingReceiver(target: Exclude<Target, string | URL | ((r: Request) => unknown)>) {
+  const given: unknown = target;
+  const { receive } = Object(given) as typeof target;
+  if (typeof (receive as unknown) !== "function") {
+    throw new ConfigurationError(
+      "invalid_option",
+      "the target must be a URL, a receiver or a function from Request to Response",
+    );
+  }
+  return ({ method, headers, body = new Uint8Array(0) }: WireRequest): Promise<Answer> =>
+    receive({ method, headers: recordOf(headers), body });
+}
+
+function callingFetch(
+  handle: (request: Request) => Response | Promise<Response>,
+  maxBodyBytes: number,
+) {
+  return async (request: WireRequest, signal: AbortSignal): Promise<Answer> => {
+    const response: unknown = await handle(requestOf(request, signal));
+    if (!isResponse(response)) throw new Error("the target did not return a Response");
+    const { status, headers, body } = response;
+    const kept = await readStream(body, maxBodyBytes, signal);
+    return { status, headers: Object.fromEntries(headers), ...kept };
+  };
+}
+
+/** Checks members, not the class: a server framework may have its own Response class. */
+function isResponse(value: unknown): value is Response {
+  const { headers, body } = Object(value) as Record<string, unknown>;
+  const { getReader } = Object(body) as Record<string, unknown>;
+  return headers instanceof Headers && (body === null || typeof getReader === "function");
+}
+
+async function readStream(
+  stream: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+  signal: AbortSignal,
+) {
+  const collector = new BodyCollector(maxBytes);
+  const reader = stream?.getReader();
+  const cancel = (): void => {
+    reader?.cancel().catch(() => undefined);
+  };
+  signal.addEventListener("abort", cancel);
+  for (;;) {
+    const { value } = (await reader?.read()) ?? {};
+    if (value === undefined) break;
+    if (collector.add(value)) continue;
+    cancel();
+    break;
+  }
+  signal.removeEventListener("abort", cancel);
+  return collector.end();
+}
+
+/** The request as a Fetch API `Request`, which joins repeated headers. */
+function requestOf(
+  { method, headers, body, chunked = false }: WireRequest,
+  signal: AbortSignal,
+): Request {
+  const lines = headers.map(([name, value]): [string, string] => [name, value]);
+  const isDeclared = body !== undefined && !chunked;
+  const length: [string, string][] = isDeclared ? [["content-length", String(body.length)]] : [];
+  return new Request("http://receiver.example/", {
+    method,
+    headers: [...lines, ...length],
+    signal,
+    ...(body === undefined ? {} : { body }),
+  });
+}
+
+/** Wraps a call: limits its time, names its failure and measures how long it takes. */
+function timed(
+  call: (request: WireRequest, signal: AbortSignal) => Promise<Answer>,
+  timeoutMs: number,
+): Sender["send"] {
+  return (request) =>
+    new Promise((resolve, reject) => {
+      const startedAt = performance.now();
+      const abort = new AbortController();
+      const timer = setTimeout(() => {
+        reject(new SendError("timeout", `no answer within ${String(timeoutMs)} ms`));
+        abort.abort();
+      }, timeoutMs);
+      const fail = (cause: unknown): void => {
+        clearTimeout(timer);
+        reject(new SendError("network", `the request failed: ${errorText(cause)}`, { cause }));
+      };
+      try {
+        call(request, abort.signal)
+          .then((answer) => {
+            const checked = checkAnswer(answer);
+            clearTimeout(timer);
+            resolve({ ...checked, ms: performance.now() - startedAt });
+          })
+          .catch(fail);
+      } catch (error) {
+        fail(error);
+      }
+    });
+}
+
+/** Throws for an answer that no server can send: a target in this process may resolve to anything. */
+function checkAnswer(answer: unknown): Answer {
+  const { status, headers, body, isCut } = Object(answer) as Partial<Answer>;
+  if (status === undefined || !Number.isInteger(status) || status < 100 || status > 999) {
+    throw new Error("the target did not answer with a status from 100 to 999");
+  }
+  if (typeof body !== "string" || typeof headers !== "object" || (headers as unknown) === null) {
+    throw new Error("the target gave an answer without headers or without a text body");
+  }
+  return { status, headers, body, ...(isCut === true ? { isCut } : {}) };
+}

@@ -1,0 +1,70 @@
+import type { WebhookReceiver } from "../../src/receiver.js";
+import type { WireAnswer, WireRequest } from "./wire.js";
+
+/**
+ * Where deliveries are sent: a URL (any server, in any language), a receiver, or a function from
+ * `Request` to `Response`. A receiver and a function are called in this process, without a network.
+ */
+export type Target =
+  | string
+  | URL
+  | Pick<WebhookReceiver, "receive">
+  | ((request: Request) => Response | Promise<Response>);
+
+/** Options of `createSender`. */
+export interface SenderOptions {
+  /**
+   * How long a request waits for its answer. Milliseconds, from 1 to 2 147 483 647, default 30 000.
+   */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Accepts any TLS certificate, as the gateway does with `skip_ssl_verification`. Default false.
+   */
+  readonly skipTlsVerification?: boolean | undefined;
+}
+
+/** Sends requests to one target. */
+export interface Sender {
+  /** Rejects with a `SendError` when no answer arrives. */
+  readonly send: (request: WireRequest) => Promise<WireAnswer>;
+  /** Closes the kept connections. */
+  readonly close: () => void;
+}
+
+/**
+ * Experimental: it may change in a minor version.
+ *
+ * No answer arrived.
+ *
+ * @experimental
+ */
+export class SendError extends Error {
+  override readonly name = "SendError";
+  /** `"timeout"`, or `"network"` when the connection failed or the target threw. */
+  readonly code: "timeout" | "network";
+
+  constructor(code: "timeout" | "network", message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Returns a `SendError` unchanged, and wraps any other error of a connection in one. */
+export function sendErrorOf(error: unknown): SendError {
+  if (error instanceof SendError) return error;
+  return new SendError("network", "the connection failed", { cause: error });
+}
+
+/**
+ * The message of an error. A partner's code may throw any value, and a host name with several addresses
+ * fails with an `AggregateError` that has no message of its own.
+ */
+export function errorText(error: unknown): string {
+  return messageOf(error) || "no reason is given";
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  if (error.message !== "") return error.message;
+  return error instanceof AggregateError ? messageOf(error.errors[0]) : "";
+}

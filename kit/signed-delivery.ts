@@ -1,0 +1,135 @@
+import { randomUUID } from "node:crypto";
+import { ConfigurationError } from "../src/common/errors.js";
+import { ownOptions } from "../src/common/option-checks.js";
+import type { Alarm } from "../src/records/alarm.js";
+import type { OnlineDataEvent } from "../src/records/online-data-event.js";
+import { signDelivery } from "../src/signature/sign-delivery.js";
+
+/** The secret that signs the published fixtures. It is public, so never use it for a real webhook. */
+export const TEST_SECRET = "whsec_test_0123456789abcdef";
+
+/** Options of `signedDelivery` that every delivery has. */
+export interface Signing {
+  /** The webhook's secret. */
+  readonly secret: string;
+  /** X-Webhook-Id: 1 to 128 characters of `[0-9A-Za-z._-]`. Default a random UUID. */
+  readonly id?: string | undefined;
+  /** X-Webhook-Timestamp: whole Unix seconds, from 0 to 999 999 999 999. Default now. */
+  readonly timestamp?: number | undefined;
+}
+
+/** Options of `signedDelivery` for an alarm. */
+export interface AlarmToSign extends Signing {
+  /** The alarm to deliver. */
+  readonly alarm: Alarm;
+  readonly type?: "new_alarm" | undefined;
+  readonly event?: undefined;
+  readonly body?: undefined;
+}
+
+/** Options of `signedDelivery` for an Online Data event. */
+export interface EventToSign extends Signing {
+  /** The event to deliver. */
+  readonly event: OnlineDataEvent;
+  readonly type?: "delete_my_data_event" | undefined;
+  readonly alarm?: undefined;
+  readonly body?: undefined;
+}
+
+/** Options of `signedDelivery` for any body with any X-Webhook-Type, also one that the gateway never sends. */
+export interface BodyToSign extends Signing {
+  /** The exact bytes. A string is encoded as UTF-8. */
+  readonly body: string | Uint8Array;
+  /** X-Webhook-Type. It is sent unchanged and is not signed. */
+  readonly type: string;
+  readonly alarm?: undefined;
+  readonly event?: undefined;
+}
+
+/** Options of `signedDelivery`: one of `alarm`, `event`, or `body` with its `type`. */
+export type SignedDeliveryOptions = AlarmToSign | EventToSign | BodyToSign;
+
+/** The headers of a delivery (GATEWAY.md, "Events"). */
+export type SignedDeliveryHeaders = {
+  readonly "Content-Type": "application/json";
+  readonly "X-Webhook-Type": string;
+  readonly "X-Webhook-Id": string;
+  readonly "X-Webhook-Timestamp": string;
+  readonly "X-Webhook-Signature": string;
+};
+
+/** A signed request, as the gateway sends it. */
+export interface SignedDelivery {
+  readonly method: "POST";
+  readonly headers: SignedDeliveryHeaders;
+  /** Text. Bytes if the given `body` is not valid UTF-8. */
+  readonly body: string | Buffer<ArrayBuffer>;
+}
+
+const OPTIONS = ["type", "alarm", "event", "body", "secret", "id", "timestamp"];
+
+/**
+ * Makes a request for a delivery, signed as the gateway signs it (GATEWAY.md, "Authentication", rule 7). Pass
+ * it to `receiver.receive(delivery)` or `fetch(url, delivery)`, or with supertest
+ * `.post(path).set(delivery.headers).send(delivery.body)`. With a body that is not valid UTF-8 supertest also
+ * needs `.serialize((bytes) => bytes)`, since it would send the bytes as JSON.
+ *
+ * Rejects with a `ConfigurationError` when not exactly one of `alarm`, `event` and `body` is given, when
+ * `type` is missing with a body or differs from the record's, and for an unknown option or an invalid secret.
+ * Rejects with a `RangeError` for an invalid id or timestamp.
+ *
+ * @example
+ * const delivery = await signedDelivery({ alarm: sampleAlarm(), secret: TEST_SECRET });
+ * const { outcome } = await receiver.receive(delivery); // "handled"
+ */
+export async function signedDelivery(given: SignedDeliveryOptions): Promise<SignedDelivery> {
+  const options = ownOptions("signedDelivery", given, OPTIONS);
+  const { type, body } = contentOf(options);
+  const timestamp = options.timestamp ?? Math.floor(Date.now() / 1000);
+  const { secret, id = randomUUID() } = options;
+  return {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      "X-Webhook-Type": type,
+      "X-Webhook-Id": id,
+      "X-Webhook-Timestamp": String(timestamp),
+      "X-Webhook-Signature": await signDelivery({ secret, id, timestamp, body }),
+    },
+    body,
+  };
+}
+
+function contentOf(
+  options: SignedDeliveryOptions,
+): Pick<SignedDelivery, "body"> & { type: string } {
+  const { alarm, event, body, type } = options;
+  if ([alarm, event, body].filter((content) => content !== undefined).length !== 1) {
+    throw new ConfigurationError("invalid_options", "give one of alarm, event and body");
+  }
+  if (alarm !== undefined)
+    return { type: typeOf("new_alarm", type), body: JSON.stringify({ alarm }) };
+  if (event !== undefined) {
+    return { type: typeOf("delete_my_data_event", type), body: JSON.stringify({ event }) };
+  }
+  if (typeof (type as unknown) !== "string") {
+    throw new ConfigurationError("invalid_option", "type must be given with a body");
+  }
+  return { type, body: typeof body === "string" ? body : textOrBytes(body) };
+}
+
+/** Text if it encodes to the same bytes, since supertest sends text unchanged. Otherwise a copy. */
+function textOrBytes(body: Uint8Array): string | Buffer<ArrayBuffer> {
+  const bytes = Buffer.from(body);
+  const text = bytes.toString();
+  return Buffer.from(text).equals(bytes) ? text : bytes;
+}
+
+/** The type of a record's delivery. Throws for any other given type. */
+function typeOf<T extends string>(type: T, given: string | undefined): T {
+  if (given === undefined || given === type) return type;
+  throw new ConfigurationError(
+    "invalid_option",
+    `type must be ${type} here; to send another type, give the JSON as body`,
+  );
+}

@@ -1,0 +1,49 @@
+import { integerOption, ownOptions } from "../../src/common/option-checks.js";
+import { completionRules } from "./completion-rules.js";
+import type { ContractCase, MakeStore } from "./contract-case.js";
+import { keyRules } from "./key-rules.js";
+import { leaseRules } from "./lease-rules.js";
+import { raceRules } from "./race-rules.js";
+import { durationRules } from "./duration-rules.js";
+import { storeVerbs } from "./store-verbs.js";
+import { casesOf, checkMakeStore } from "./run-rule.js";
+
+/** Options of `deliveryStoreContract`. */
+export interface DeliveryStoreContractOptions {
+  /**
+   * The lease of the cases in milliseconds, from 100 to 60 000, default 1 000. Without `advance`, a timed
+   * case whose calls took 0.3 of the lease or more is repeated with a lease 4 and then 16 times as long
+   * before it fails.
+   */
+  readonly leaseMs?: number | undefined;
+}
+
+/**
+ * Every rule of `DeliveryStore` as cases for any test runner. Each case makes an empty store of its own
+ * and closes it. With `advance` a case takes milliseconds. Without it a case waits for the store's clock:
+ * up to 4 leases, or more if the store or the machine is slow; the cases that need minutes or days are not judged.
+ *
+ * @throws ConfigurationError for an unknown or invalid option.
+ * @example
+ * ```ts
+ * const cases = deliveryStoreContract(async () => {
+ *   const [store, otherClient] = [await connectMyStore(), await connectMyStore()];
+ *   return { store, otherClient, close: () => deleteMyData() };
+ * });
+ * for (const { title, run } of cases) test(title, run, 60_000);
+ * ```
+ */
+export function deliveryStoreContract(
+  makeStore: MakeStore,
+  options: DeliveryStoreContractOptions = {},
+): readonly ContractCase[] {
+  const own = ownOptions("deliveryStoreContract", options, ["leaseMs"]);
+  checkMakeStore(makeStore);
+  const leaseMs = integerOption("leaseMs", own.leaseMs, {
+    fallback: 1_000,
+    min: 100,
+    max: 60_000,
+  });
+  const rules = [...leaseRules, ...completionRules, ...durationRules, ...raceRules, ...keyRules];
+  return casesOf({ rules, makeStore, verbsOf: storeVerbs, leaseMs });
+}

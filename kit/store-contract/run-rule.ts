@@ -1,0 +1,109 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { ConfigurationError } from "../../src/common/errors.js";
+import type { MaybePromise } from "../../src/common/promises.js";
+import type { SkippableTest } from "../run-or-skip.js";
+import { ContractError, type ContractCase, type ContractResult } from "./contract-case.js";
+
+/** A rule of a contract, before it is bound to a store. */
+export interface Rule<Verbs> {
+  readonly id: string;
+  readonly title: string;
+  /** The rule checks something before its time ends, so slow calls can come too late for it. */
+  readonly isTimed?: true;
+  /** The rule moves the clock by minutes or days, which only a store with `advance` can do. */
+  readonly needsDays?: true;
+  readonly check: (store: Verbs) => Promise<void>;
+}
+
+/** A store of any shape, made for one case. */
+interface Made {
+  readonly advance?: ((ms: number) => MaybePromise<void>) | undefined;
+  readonly close?: (() => MaybePromise<void>) | undefined;
+}
+
+/** `Under` with a clock that can be moved forward, by waiting if need be. */
+export type OnClock<Under extends Made> = Under & {
+  readonly advance: (ms: number) => MaybePromise<void>;
+};
+
+/** How the rules of a contract meet a store. */
+export interface Contract<Under extends Made, Verbs> {
+  readonly rules: readonly Rule<Verbs>[];
+  readonly makeStore: () => MaybePromise<Under>;
+  readonly verbsOf: (made: OnClock<Under>, leaseMs: number) => Verbs;
+  readonly leaseMs: number;
+}
+
+/** The rules check a lease that must hold no later than this part of it before its end. */
+const NEAREST_LOOK = 0.3;
+const NO_CLOCK =
+  "the clock of this store cannot be moved by minutes and days: return advance if the store can be given a clock";
+/** Each repetition has a lease this many times as long, so that calls may take that much longer. */
+const LONGER = 4;
+const ATTEMPTS = 3;
+
+/** @throws ConfigurationError if `makeStore` is no function. */
+export function checkMakeStore(makeStore: unknown): void {
+  if (typeof makeStore === "function") return;
+  throw new ConfigurationError("invalid_option", "makeStore must be a function");
+}
+
+/** The rules of a contract as cases for any test runner. */
+export function casesOf<Under extends Made, Verbs>(
+  contract: Contract<Under, Verbs>,
+): readonly ContractCase[] {
+  return contract.rules.map((rule) => ({
+    id: rule.id,
+    title: rule.title,
+    // The default value keeps run.length at 0: a runner may take a parameter for a callback.
+    async run(test: SkippableTest = {}) {
+      const result = await runRule(rule, contract, contract.leaseMs, 1);
+      if (result.reason !== undefined) test.skip?.(result.reason);
+      return result;
+    },
+  }));
+}
+
+/**
+ * Checks a rule on a store of its own and closes the store. Without `advance`, slow calls can let a lease
+ * end before a timed rule looks at it. That proves nothing, so the rule is checked again with a longer
+ * lease. No other rule is repeated: a store gets no second chance in a race. A rule that needs days is not
+ * judged without `advance`.
+ */
+async function runRule<Under extends Made, Verbs>(
+  rule: Rule<Verbs>,
+  contract: Contract<Under, Verbs>,
+  leaseMs: number,
+  attempt: number,
+): Promise<ContractResult> {
+  const made = await contract.makeStore();
+  const { advance } = made;
+  const startedAt = performance.now();
+  let waitedMs = 0;
+  const waitFor = (ms: number): Promise<void> => {
+    waitedMs += ms;
+    return wait(ms);
+  };
+  try {
+    if (rule.needsDays === true && advance === undefined) {
+      return { result: "not_judged", reason: NO_CLOCK };
+    }
+    await rule.check(contract.verbsOf({ ...made, advance: advance ?? waitFor }, leaseMs));
+    return { result: "passed" };
+  } catch (error) {
+    const lateMs = performance.now() - startedAt - waitedMs;
+    const isTooLate =
+      rule.isTimed === true &&
+      advance === undefined &&
+      lateMs >= NEAREST_LOOK * leaseMs &&
+      error instanceof ContractError;
+    if (!isTooLate) throw error;
+    if (attempt === ATTEMPTS) {
+      const took = `the calls took ${Math.round(lateMs)} ms, too long for a lease of ${leaseMs} ms`;
+      throw new ContractError(`${error.message} (${took}: give a longer leaseMs)`);
+    }
+  } finally {
+    await made.close?.();
+  }
+  return runRule(rule, contract, LONGER * leaseMs, attempt + 1);
+}

@@ -1,0 +1,140 @@
+import { EventEmitter, once } from "node:events";
+import { setTimeout as wait } from "node:timers/promises";
+import type { ProcessResult } from "../../src/stores/transactional-store.js";
+import { ContractError } from "./contract-case.js";
+import { ensure } from "./store-verbs.js";
+import type { Handler, TransactionRule, TransactionVerbs } from "./transaction-verbs.js";
+
+const RACERS = 8;
+/** How long a handler stays open for a call that may wait for its end. A slow store is only judged less. */
+const PATIENCE_MS = 300;
+const FAILURE = new Error("the handler failed");
+
+/** Rules for deliveries that come at the same time. */
+export const transactionRaceRules: readonly TransactionRule[] = [
+  {
+    id: "open",
+    title: "while a delivery is processed, the same delivery is in flight or waits",
+    async check(store) {
+      ensureInFlight((await whileOpen(store, () => copyOf(store.other))).before);
+      await store.other.completed("k");
+      await store.rows(["k"]);
+    },
+  },
+  {
+    id: "open-own",
+    title: "while a delivery is processed, the same delivery is in flight for its own client too",
+    async check(store) {
+      ensureInFlight((await whileOpen(store, () => copyOf(store))).before);
+      await store.completed("k");
+      await store.rows(["k"]);
+    },
+  },
+  {
+    id: "open-fails",
+    title: "a delivery that fails while the same delivery comes again is not remembered",
+    async check(store) {
+      const { before, after } = await whileOpen(store, () => copyOf(store.other), FAILURE);
+      ensureInFlight(before);
+      // A copy that has waited is processed itself.
+      if (after?.state !== "processed") await store.processed("k", { row: "copy" });
+      await store.completed("k");
+      await store.rows(["copy"]);
+    },
+  },
+  {
+    id: "race",
+    title: "of many simultaneous deliveries with one key by two clients one is processed",
+    async check(store) {
+      let running = 0;
+      let most = 0;
+      const handler: Handler = {
+        async more() {
+          running += 1;
+          most = Math.max(most, running);
+          await wait(5);
+          running -= 1;
+        },
+      };
+      const calls = Array.from({ length: RACERS }, (_, index) =>
+        orRefused((index % 2 === 0 ? store : store.other).process("k", handler)),
+      );
+      const results = await Promise.all(calls);
+      const processed = results.filter((result) => result?.state === "processed");
+      ensure(processed.length === 1, `one of ${RACERS} calls must be processed`, results);
+      ensure(most === 1, "two handlers of one key must not run at the same time", {
+        running: most,
+      });
+      await store.rows(["k"]);
+      await store.completed("k");
+    },
+  },
+  {
+    id: "apart",
+    title: "a delivery that fails rolls back its own writes and no others",
+    async check(store) {
+      const { after } = await whileOpen(store, () => store.process("other"), FAILURE);
+      if (after === undefined) await store.processed("other");
+      else ensure(after.state === "processed", "the other delivery must be processed", after);
+      await store.rows(["other"]);
+      await store.completed("other");
+      await store.processed("k");
+    },
+  },
+];
+
+interface Answers {
+  /** What the other call answered while the delivery was open; undefined if it waits or was refused. */
+  readonly before: ProcessResult | undefined;
+  /** What it answered in the end; undefined if it was refused. */
+  readonly after: ProcessResult | undefined;
+}
+
+/** Makes another call while the handler of a delivery is open. With `failure` that handler fails in the end. */
+async function whileOpen(
+  store: TransactionVerbs,
+  call: () => Promise<ProcessResult>,
+  failure?: Error,
+): Promise<Answers> {
+  const gate = new EventEmitter();
+  const opened = once(gate, "opened");
+  const more = async (): Promise<void> => {
+    const ended = once(gate, "end");
+    gate.emit("opened");
+    await ended;
+    if (failure !== undefined) throw failure;
+  };
+  const first = store.process("k", { more }).catch((error: unknown) => ({ error }));
+  await Promise.race([opened, first]);
+  const other = orRefused(call());
+  const before = await Promise.race([other, wait(PATIENCE_MS, undefined)]);
+  // Before any check, so that no transaction is open when the case ends.
+  gate.emit("end");
+  const [result, after] = await Promise.all([first, other]);
+  const isAsExpected =
+    failure === undefined
+      ? "state" in result && result.state === "processed"
+      : "error" in result && result.error === failure;
+  const rule = failure === undefined ? "be processed" : "reject with the error of its handler";
+  ensure(isAsExpected, `process of k must ${rule}`, result);
+  return { before, after };
+}
+
+function copyOf(store: TransactionVerbs): Promise<ProcessResult> {
+  return store.process("k", { row: "copy" });
+}
+
+/** A database may refuse a call that waits too long for a lock: the gateway is then answered 503. */
+function orRefused(call: Promise<ProcessResult>): Promise<ProcessResult | undefined> {
+  return call.catch((error: unknown) => {
+    // A call that never settles is no refusal.
+    if (error instanceof ContractError) throw error;
+    return undefined;
+  });
+}
+
+function ensureInFlight(result: ProcessResult | undefined): void {
+  if (result === undefined) return;
+  const isInFlight = result.state === "in_flight" && result.retryAfterMs > 0;
+  ensure(isInFlight, "k must be in flight, with a retryAfterMs above 0", result);
+}

@@ -1,0 +1,78 @@
+import { ConfigurationError } from "../../src/common/errors.js";
+import { integerOption, ownOptions } from "../../src/common/option-checks.js";
+import { MAX_TIMER_MS } from "../../src/common/timers.js";
+import { keyOf } from "../../src/signature/secrets.js";
+import { createSender } from "../sending/sender.js";
+import { checkFaults } from "./faults.js";
+import { checkRetrySchedule } from "./retry-schedule.js";
+import { createScaledClock } from "./scaled-clock.js";
+import type { GatewayTwinOptions, SingleTargetTwinOptions } from "./twin-options.js";
+import { activateWebhooks, type ActiveWebhook } from "./twin-webhook.js";
+
+const COMMON = [
+  ...["retry", "timeoutMs", "refreshTimestamp", "unlistedStatus", "faults", "seed"],
+  ...["clock", "signal", "onAttempt", "onDelivery"],
+];
+
+const SINGLE = ["target", "secret", "skipSslVerification"];
+const SEVERAL = ["webhooks"];
+
+const MAX_SEED = 4_294_967_295;
+
+/**
+ * Checks the options of a twin and adds the defaults.
+ *
+ * @throws ConfigurationError for an unknown or invalid option.
+ */
+export function checkTwinOptions(given: GatewayTwinOptions) {
+  const shape = Object.hasOwn(Object(given) as object, "webhooks") ? SEVERAL : SINGLE;
+  const options = ownOptions("createGatewayTwin", given, [...shape, ...COMMON]);
+  const isSingle = !("webhooks" in options);
+  const timeoutMs = integerOption("timeoutMs", options.timeoutMs, {
+    fallback: 30_000,
+    min: 1,
+    max: MAX_TIMER_MS,
+  });
+  const { refreshTimestamp = true, unlistedStatus = "give_up" } = options;
+  const rule: string = unlistedStatus;
+  if (rule !== "give_up" && rule !== "retry") {
+    throw new ConfigurationError("invalid_option", `unlistedStatus must be "give_up" or "retry"`);
+  }
+  return {
+    isSingle,
+    webhooks: isSingle
+      ? [onlyWebhook(options, timeoutMs)]
+      : activateWebhooks(options.webhooks, timeoutMs),
+    timeoutMs,
+    refreshTimestamp,
+    unlistedStatus,
+    schedule: checkRetrySchedule(options.retry),
+    faults: checkFaults(options.faults),
+    seed: integerOption("seed", options.seed, {
+      fallback: Math.floor(Math.random() * MAX_SEED),
+      min: 0,
+      max: MAX_SEED,
+    }),
+    clock: options.clock ?? createScaledClock(),
+    signal: options.signal,
+    onAttempt: options.onAttempt,
+    onDelivery: options.onDelivery,
+  };
+}
+
+function onlyWebhook(
+  { target, secret, skipSslVerification = false }: SingleTargetTwinOptions,
+  timeoutMs: number,
+): ActiveWebhook {
+  if (secret === undefined) {
+    throw new ConfigurationError(
+      "missing_secret",
+      "secret is not given: only an entry of `webhooks` may leave it out, and its deliveries are not signed",
+    );
+  }
+  const sender = createSender(target, { timeoutMs, skipTlsVerification: skipSslVerification });
+  return { title: "webhook", type: undefined, secret: keyOf(secret), sender };
+}
+
+/** The options of a twin, checked and with their defaults. */
+export type TwinSettings = ReturnType<typeof checkTwinOptions>;

@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import { createWebhookReceiver } from "../../src/index.js";
+import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
+import { TEST_SECRET } from "../support/deliveries.js";
+import {
+  idsOf,
+  runSuiteBehind,
+  runSuite,
+  ledgerReceiver,
+  type Front,
+} from "../support/testing/run-suite.js";
+import { createLedger } from "../support/ledger.js";
+
+const ALL_PASSED = { failed: [], notJudged: [] };
+
+describe("receivers that conform", () => {
+  it.each([
+    [429, { "retry-after": "0" }],
+    [503, {}],
+  ])(
+    "a receiver behind a limiter that sometimes answers %i fails no case of its own",
+    async (status, headers) => {
+      const createFront = (): Front => {
+        let requests = 0;
+        return (req, res) => {
+          requests += 1;
+          if (requests % 7 !== 0) return true;
+          req.resume();
+          res.writeHead(status, headers).end();
+          return false;
+        };
+      };
+      // The limiter also answers unauthenticated requests, some of them with 503.
+      const { failed } = await runSuiteBehind(createFront);
+      expect(failed.filter((id) => id !== "no_server_errors")).toEqual([]);
+    },
+  );
+
+  it("a receiver that answers health checks by GET and HEAD passes", async () => {
+    const front: Front = ({ method }, res) => {
+      const isProbe = method === "GET" || method === "HEAD";
+      if (isProbe) res.end("alive");
+      return !isProbe;
+    };
+    expect(await runSuiteBehind(() => front)).toEqual(ALL_PASSED);
+    const probes = { handled: undefined, whileFailing: undefined, whileSlow: undefined };
+    expect((await runSuiteBehind(() => front, probes)).failed).toEqual([]);
+  });
+
+  it("a receiver that ignores records which it already knows fails no case", async () => {
+    const rows = new Map<unknown, string>();
+    const upsert = (record: object, { id }: { id: string }) => {
+      const key = "id" in record ? record.id : JSON.stringify(record);
+      if (!rows.has(key)) rows.set(key, id);
+    };
+    const target = createWebhookReceiver({
+      secret: TEST_SECRET,
+      handlers: { new_alarm: upsert, delete_my_data_event: upsert },
+      logger: false,
+    });
+    const handled = (id: string) => [...rows.values()].filter((row) => row === id).length;
+    for (let run = 0; run < 2; run++) {
+      expect(idsOf(await runSuite({ target, handled }), "failed")).toEqual([]);
+    }
+  });
+
+  it("a receiver with a queue passes, and handled may count the queue or its consumer", async () => {
+    const [queue, ledger] = [createLedger(), createLedger()];
+    const target = ledgerReceiver({
+      record(delivery) {
+        void queue.record(delivery);
+        ledger.later(() => {
+          void ledger.record(delivery);
+        });
+      },
+    });
+    const { whileFailing } = queue;
+    const behind = await runSuite({ target, handled: ledger.handled, whileFailing });
+    expect(idsOf(behind, "failed")).toEqual([]);
+    const unjudged = behind.results.find(({ id }) => id === "acknowledged_after_handling");
+    expect(unjudged?.result).toBe("not_judged");
+    expect(unjudged?.reason).toContain("a queue that survives the process");
+    const within = await runSuite({ target, handled: queue.handled, whileFailing });
+    expect(idsOf(within, "passed")).toContain("acknowledged_after_handling");
+  });
+
+  it.each(["ok", "handled", "outcome"])(
+    "a receiver whose answers contain its secret %s by chance fails no case",
+    async (secret) => {
+      const handlers = { new_alarm: () => undefined, delete_my_data_event: () => undefined };
+      const target = createWebhookReceiver({ secret, handlers, logger: false });
+      const report = await runSuite({ target, secret });
+      expect(idsOf(report, "failed")).toEqual([]);
+      const alarm = report.results.find(({ id }) => id === "alarm");
+      expect(alarm?.exchanges.at(-1)?.received).toMatchObject({ body: '{"outcome":"handled"}' });
+    },
+  );
+
+  it("a receiver that accepts only UUIDs as ids passes", async () => {
+    const ours = ledgerReceiver(createLedger());
+    const target: ConformanceOptions["target"] = async (request) => {
+      const body = new Uint8Array(await request.arrayBuffer());
+      const { method, headers } = request;
+      if (/[.][aA]$/.test(headers.get("x-webhook-id") ?? ""))
+        return new Response("", { status: 503 });
+      const answer = await ours.receive({ method, headers, body });
+      return new Response(answer.body, { status: answer.status });
+    };
+    const report = await runSuite({ target }, ["duplicate_handled_once"]);
+    expect(idsOf(report, "passed")).toEqual(["duplicate_handled_once"]);
+  });
+});

@@ -1,0 +1,108 @@
+import { nodeHandler } from "../../adapters/node.js";
+import { describe, expect, it } from "vitest";
+import { memoryStore } from "../../src/index.js";
+import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
+import { FLAWS } from "../flawed/flaws.js";
+import { judge } from "../flawed/judge.js";
+import {
+  idsOf,
+  ledgerReceiver,
+  runSuite,
+  runSuiteOnListener,
+} from "../support/testing/run-suite.js";
+import { createLedger } from "../support/ledger.js";
+
+const NO_PROBES = { handled: undefined, whileFailing: undefined, whileSlow: undefined };
+
+/** Runs the whole suite against one of the flawed receivers. */
+function judgeFlaw(flaw: string, options: Partial<ConformanceOptions> = {}) {
+  const [, , Receiver, own] = FLAWS.find(([does]) => does === flaw) ?? [];
+  if (Receiver === undefined) throw new Error(`no receiver ${flaw}`);
+  return judge((ledger) => new Receiver(ledger).createServer(), { ...own, ...options });
+}
+
+// That each flaw is caught at all is tested in test/flawed.
+describe.concurrent("receiverConformance", () => {
+  it.each<[string, string[]]>([
+    [
+      "remembers no ids",
+      [
+        ...["duplicate_handled_once", "retry_with_new_signature", "duplicate_by_id_alone"],
+        ...["duplicate_after_others", "concurrent_duplicates_handled_once", "late_handler_counts"],
+        ...["hang_up", "refusal_forgets_nothing"],
+      ],
+    ],
+    ["answers before it handles", ["failure_sent_again", "late_failure_released"]],
+    ["answers 401 to a wrong signature", ["wrong_secret_sent_again", "rewritten_body_sent_again"]],
+    ["acknowledges and drops old deliveries", ["drifted_clock_sent_again", "stale", "future"]],
+    ["acknowledges and drops bodies over the limit", ["oversize", "big_forgery", "unlimited_body"]],
+    ["remembers ids in lower case", ["duplicate_handled_once"]],
+    ["answers the expected signature in hex", ["leaked_signature"]],
+    [
+      "keeps the current delivery in one variable",
+      [
+        ...["concurrent_deliveries", "same_account", "forged_duplicate"],
+        ...["refusal_forgets_nothing", "interleaved_uploads"],
+      ],
+    ],
+  ])(
+    "receiverConformance says no more than is wrong of a receiver that %s",
+    async (flaw, caught) => {
+      expect(idsOf(await judgeFlaw(flaw), "failed")).toEqual(caught);
+    },
+    // One of them waits in every request.
+    120_000,
+  );
+
+  it('receiverConformance catches the option unverifiable: "reject"', async () => {
+    const report = await runSuiteOnListener((ledger) =>
+      nodeHandler(ledgerReceiver(ledger, { unverifiable: "reject" })),
+    );
+    expect(idsOf(report, "failed")).toEqual([
+      "wrong_secret_sent_again",
+      "unsigned_sent_again",
+      "drifted_clock_sent_again",
+      "rewritten_body_sent_again",
+      "lost_headers_sent_again",
+      "unlisted_statuses",
+    ]);
+  });
+
+  it.each<[string, string, Partial<ConformanceOptions>]>([
+    // A delivery in a queue that survives the process is handled after the answer as well.
+    ["acknowledges and drops old deliveries", "drifted_clock_sent_again", NO_PROBES],
+    ["acknowledges and drops bodies over the limit", "oversize", NO_PROBES],
+    ["remembers 8 characters of an id", "duplicate_handled_once", NO_PROBES],
+    ["keeps the current delivery in one variable", "concurrent_deliveries", NO_PROBES],
+    ["acknowledges failed deliveries", "failure_sent_again", { whileFailing: undefined }],
+  ])("a flaw that cannot be seen is not judged: the receiver %s", async (flaw, unseen, options) => {
+    expect(idsOf(await judgeFlaw(flaw, options), "not_judged")).toContain(unseen);
+  });
+
+  it.each<[string, (id: string) => string]>([
+    ["8 characters of an id", (id) => id.slice(0, 8)],
+    ["ids in lower case", (id) => id.toLowerCase()],
+  ])(
+    "receiverConformance catches a receiver that remembers %s by the outcomes that it names",
+    async (_, fold) => {
+      const store = memoryStore();
+      const target = ledgerReceiver(createLedger(), {
+        store: {
+          ...store,
+          claim: (id, ...rest) => store.claim(fold(id), ...rest),
+          complete: (id, ...rest) => store.complete(fold(id), ...rest),
+        },
+      });
+      expect(idsOf(await runSuite({ target }), "failed")).toEqual(["duplicate_handled_once"]);
+    },
+  );
+
+  it("flaws that need no probe are caught without one", async () => {
+    const failedBy = async (flaw: string) => idsOf(await judgeFlaw(flaw, NO_PROBES), "failed");
+    expect(await failedBy("verifies JSON that it has serialized again")).toContain("exact_bytes");
+    expect(await failedBy("answers 401 to a wrong signature")).toContain("wrong_secret_sent_again");
+    expect(await failedBy("also accepts an empty secret")).toContain("guessable_secret");
+    expect(await failedBy("answers the expected signature in hex")).toContain("leaked_signature");
+    expect(await failedBy("remembers no ids")).toEqual([]);
+  });
+});

@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import type { ConformanceOptions } from "../../kit/conformance/conformance-options.js";
+import { idsOf, runSuite, ledgerReceiver } from "../support/testing/run-suite.js";
+import { createLedger } from "../support/ledger.js";
+
+const noError: unknown = "text";
+
+describe("whileFailing", () => {
+  it("whileFailing need not return the result of its work", async () => {
+    const ledger = createLedger();
+    const whileFailing = (async (work: () => Promise<unknown>) => {
+      await ledger.whileFailing(work);
+    }) as NonNullable<ConformanceOptions["whileFailing"]>;
+    const options = { target: ledgerReceiver(ledger), handled: ledger.handled, whileFailing };
+    const report = await runSuite(options, ["failure_sent_again"]);
+    expect(idsOf(report, "passed")).toEqual(["failure_sent_again"]);
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ["the option whileFailing failed: no database", () => Promise.reject(new Error("no database"))],
+    ["the option whileFailing failed: no reason is given", () => Promise.reject(noError)],
+    ["the option whileFailing must call and await its argument", () => Promise.resolve()],
+  ])("a broken whileFailing is named: %s", async (message, option) => {
+    const whileFailing = option as NonNullable<ConformanceOptions["whileFailing"]>;
+    const { results } = await runSuite({ whileFailing }, ["failure_sent_again"]);
+    expect(results[0]?.reason).toContain(message);
+  });
+
+  it("whileFailing alone is not enough if the receiver names no outcome", async () => {
+    let isFailing = false;
+    const target = () => new Response("", { status: isFailing ? 500 : 200 });
+    const whileFailing: ConformanceOptions["whileFailing"] = async (work) => {
+      isFailing = true;
+      return work().finally(() => (isFailing = false));
+    };
+    const [result] = (await runSuite({ target, whileFailing }, ["failure_sent_again"])).results;
+    expect(result?.result).toBe("not_judged");
+    expect(result?.reason).toContain("the option handled");
+  });
+
+  it("whileFailing alone is enough if the receiver names its outcomes, and the report says so", async () => {
+    const ledger = createLedger();
+    const { whileFailing } = ledger;
+    const target = ledgerReceiver(ledger);
+    const [result] = (await runSuite({ target, whileFailing }, ["failure_sent_again"])).results;
+    expect(result?.result).toBe("passed");
+    expect(result?.reason).toContain("by the outcome in the receiver's answer");
+  });
+});

@@ -1,0 +1,197 @@
+import { describe, expect, test } from "vitest";
+import { readChunks } from "../../kit/diagnosis/chunked-body.js";
+import { inWords, skewClue } from "../../kit/diagnosis/clock-skew.js";
+import { JSON_KEY_ORDERS, orderKeys } from "../../kit/diagnosis/json-key-orders.js";
+import { JSON_LAYOUTS, writeJson } from "../../kit/diagnosis/json-layouts.js";
+import { jsonSpellings } from "../../kit/diagnosis/json-spellings.js";
+import { readJsonTokens, type JsonToken } from "../../kit/diagnosis/json-tokens.js";
+import { parseCapturedRequest } from "../../kit/diagnosis/parse-captured-request.js";
+import { readCapturedBody } from "../../kit/diagnosis/captured-body.js";
+import { SearchBudget } from "../../kit/diagnosis/search-budget.js";
+import { unexplained } from "../../kit/diagnosis/unexplained.js";
+import { readWebhookHeaders } from "../../kit/diagnosis/webhook-header-texts.js";
+import { ALARM_BODY, captured, codesOf, diagnose } from "./diagnosis-capture.js";
+
+const unchanged = ({ text }: JsonToken): string => text;
+
+describe("durations", () => {
+  test.each([
+    [0, "0 ms"],
+    [-499, "499 ms"],
+    [1_000, "1 s"],
+    [59_600, "1 min"],
+    [760_000, "12 min 40 s"],
+    [3_605_000, "1 h"],
+    [-7_260_000, "2 h 1 min"],
+    [86_400_000, "1 day"],
+    [2 * 86_400_000 + 3_600_000, "2 days 1 h"],
+  ])("a duration of %i ms is shown as %s", (ms, words) => {
+    expect(inWords(ms)).toBe(words);
+  });
+
+  test("a timestamp that is not a number of seconds has no clock skew", () => {
+    for (const text of ["", "soon", "-5", "1".repeat(16)])
+      expect(skewClue(text, 0, 0)).toBeUndefined();
+  });
+});
+
+describe("chunked bodies", () => {
+  const bytes = (text: string) => Buffer.from(text);
+
+  test("a chunked body is read with LF, extensions and trailers", () => {
+    const whole = bytes("3\nabc\n2;name=value\r\nde\r\n0\r\nTrailer: x\r\n\r\n");
+    expect(Buffer.from(readChunks(whole) ?? []).toString()).toBe("abcde");
+  });
+
+  test.each([
+    "",
+    "abc",
+    "3\r\nab",
+    "3\r\nabc",
+    "3\r\nabcde\r\n",
+    "x\r\n",
+    "3\r\nabc\r\n",
+    `${"0".repeat(200)}\n`,
+  ])("%j is not a chunked body", (text) => {
+    expect(readChunks(bytes(text))).toBeUndefined();
+  });
+});
+
+describe("JSON tokens", () => {
+  const texts = [
+    ALARM_BODY,
+    '"a\\\\"',
+    " [ 1e5 , true,null ,{}, [ ] ] ",
+    '{"a":{"b":[{}],"c":-0.10},"a":2}',
+    "7",
+  ];
+
+  test("JSON tokens are written without loss in every layout", () => {
+    for (const text of texts) {
+      const tokens = readJsonTokens(text) ?? [];
+      expect(tokens.map((token) => text.slice(token.at, token.at + token.text.length))).toEqual(
+        tokens.map((token) => token.text),
+      );
+      for (const layout of JSON_LAYOUTS) {
+        const written = writeJson(tokens, (token) => token.text, layout, 10_000);
+        expect(
+          readJsonTokens(written ?? "")?.map((token) => token.text),
+          layout.how,
+        ).toEqual(tokens.map((token) => token.text));
+      }
+    }
+  });
+
+  test("a text that is not JSON has no tokens", () => {
+    for (const text of ["", "{", '{"a":}', "\uFEFF{}"])
+      expect(readJsonTokens(text)).toBeUndefined();
+  });
+
+  test("sorting the keys keeps every member and its value", () => {
+    const text = '{"b":1,"aa":[{"d":{},"c":2}],"a":{"z":1,"y":"\\"{"}}';
+    const [, sorted, byLength] = JSON_KEY_ORDERS.map((order) =>
+      orderKeys(readJsonTokens(text) ?? [], order)
+        ?.map((token) => token.text)
+        .join(""),
+    );
+    expect(sorted).toBe('{"a":{"y":"\\"{","z":1},"aa":[{"c":2,"d":{}}],"b":1}');
+    expect(byLength).toBe('{"a":{"y":"\\"{","z":1},"b":1,"aa":[{"c":2,"d":{}}]}');
+  });
+
+  test("keys that are nested deeper than the sorter goes keep their order", () => {
+    const deep = `${"[".repeat(60)}{"b":1,"a":2}${"]".repeat(60)}`;
+    const tokens = readJsonTokens(`{"b":${deep},"a":1}`) ?? [];
+    const [, order] = JSON_KEY_ORDERS;
+    const text =
+      order &&
+      orderKeys(tokens, order)
+        ?.map((token) => token.text)
+        .join("");
+    expect(text).toBe(`{"a":1,"b":${deep}}`);
+  });
+
+  test("JSON is not written beyond the length limit, even if indentation would exceed it", () => {
+    const tokens = readJsonTokens(`${"[".repeat(2_000)}${"]".repeat(2_000)}`) ?? [];
+    const indented = JSON_LAYOUTS.filter(({ indent }) => indent.length > 1);
+    for (const layout of indented) {
+      const written = writeJson(tokens, (token) => token.text, layout, 20_000);
+      if (layout.isJackson) expect(written).toHaveLength(2 * 1_999 + 3 + 2 * 1_999);
+      else expect(written).toBeUndefined();
+    }
+  });
+});
+
+describe("JSON spellings", () => {
+  test("a JSON text is not written if one string is longer than the limit", () => {
+    const [layout] = JSON_LAYOUTS;
+    const tokens = readJsonTokens('"abc"') ?? [];
+    const write = (maxLength: number) => layout && writeJson(tokens, unchanged, layout, maxLength);
+    expect([write(4), write(5)]).toEqual([undefined, '"abc"']);
+  });
+
+  test("a budget that is too small to read the JSON gives no spellings", () => {
+    expect([...jsonSpellings('{"a":1}', new SearchBudget(100))]).toEqual([]);
+    expect([...jsonSpellings('{"a":1}', new SearchBudget(10_000))]).not.toEqual([]);
+  });
+});
+
+describe("odd texts", () => {
+  test.each([
+    ["a broken escape of a percent-encoding", "%7B%22alarm%22%3A%E0%A4%A"],
+    ["half a surrogate pair in escapes", '{"alarm":"\\ud800"}'],
+    ["a form with a broken escape", "payload=%zz"],
+    ["a = at the end", "abc="],
+    ["quotes that do not end", '"{\\"alarm\\":1}'],
+    ["an odd number of UTF-16 bytes", Buffer.of(0xff, 0xfe, 0x7b)],
+    ["UTF-16 of another body", Buffer.from("{}", "utf16le")],
+    ["one byte", Buffer.of(0)],
+    ["only blanks", " \n\t "],
+    ["only newlines", "\n\n"],
+  ])("diagnoseSignature explains nothing and does not fail for %s", async (_, body) => {
+    const { findings } = await diagnose({ secret: "whsec_unknown" }, { body });
+    expect(findings.at(-1)).toMatchObject({ code: "unexplained", certainty: "possible" });
+  });
+
+  test.each(["%zz", "\ud800", "a\\", "=", "whsec_"])(
+    "diagnoseSignature explains nothing and does not fail for the secret %j",
+    async (secret) => {
+      expect(await codesOf({}, { secret })).toEqual(["unexplained"]);
+    },
+  );
+
+  test("diagnoseSignature finds the = that a form parser adds after the body", async () => {
+    expect(await codesOf({}, { body: `${ALARM_BODY}=` })).toEqual(["body_form_encoded"]);
+  });
+});
+
+test("the only request in a HAR file is read, even if it is not a webhook", () => {
+  const request = {
+    headers: [{ name: "a", value: "b" }],
+    postData: { text: "YQ==", encoding: "base64" },
+  };
+  const { body, method, receivedAt } = parseCapturedRequest(
+    JSON.stringify({ log: { entries: [{ request, startedDateTime: "?" }] } }),
+  );
+  expect([Buffer.from(body).toString(), method, receivedAt]).toEqual(["a", undefined, undefined]);
+});
+
+test("UTF-16 of either byte order is read, and an event without a body", async () => {
+  const lines = Object.entries(captured().headers as object).map(
+    ([name, value]) => `${name}: ${String(value)}`,
+  );
+  const text = `\uFEFF${[...lines, "", ALARM_BODY].join("\n")}`;
+  const { body } = parseCapturedRequest(Buffer.from(text, "utf16le").swap16());
+  expect(Buffer.from(body).toString()).toBe(ALARM_BODY);
+  const event = JSON.stringify({ headers: captured().headers, body: null });
+  expect(await codesOf({}, parseCapturedRequest(event))).toEqual(["body_empty", "unexplained"]);
+});
+
+test("a body that is too large for a single attempt is reported", () => {
+  const headers = readWebhookHeaders(Object.entries(captured().headers as Record<string, string>));
+  const counts = { signatures: 0, keys: 1, prefixes: 1, bodies: 1 };
+  const body = readCapturedBody("", []);
+  expect(unexplained(headers, body, { ...counts, isComplete: false })).toMatchObject([
+    { code: "unexplained" },
+  ]);
+  expect(unexplained(headers, body, { ...counts, isComplete: true })).toEqual([]);
+});

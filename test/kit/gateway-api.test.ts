@@ -1,0 +1,277 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { createManagementClient, crmLogin } from "../../src/management/index.js";
+import {
+  createGatewayApi,
+  createVirtualClock,
+  sampleAlarm,
+  type GatewayApi,
+  type GatewayApiOptions,
+} from "../../kit/index.js";
+import { Desk } from "../support/management/desk.js";
+
+const desk = new Desk();
+afterEach(() => desk.close());
+
+const baseUrl = "https://gateway.example";
+const hook = { title: "alarms", type: "new_alarm" } as const;
+
+function apiOf(options: GatewayApiOptions = {}): GatewayApi {
+  const api = createGatewayApi({ urlCheck: false, ...options });
+  desk.onClose(() => api.close());
+  return api;
+}
+
+/** Calls a route with a new token. */
+async function call(
+  api: GatewayApi,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = { "x-api-version": "2026-06-12" },
+) {
+  const { token } = await crmLogin({ baseUrl, credentials: {}, fetch: api.fetch });
+  const response = await api.fetch(`${baseUrl}/api/v1/${path}`, {
+    method,
+    headers: { ...headers, authorization: `Bearer ${token}` },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    contentType: response.headers.get("content-type"),
+    json: text === "" ? undefined : (JSON.parse(text) as Record<string, unknown>),
+  };
+}
+
+const fields = {
+  ...{ ...hook, url: "https://partner.example/", secret: "a-secret-of-the-desk" },
+  ...{ is_active: true, skip_ssl_verification: false, enable_requests_history: true },
+};
+
+describe("the two formats", () => {
+  test("the standard one has booleans, dates with Z and one error envelope", async () => {
+    const api = apiOf({ clock: createVirtualClock() });
+    const created = await call(api, "POST", "webhook", fields);
+    expect(created.status).toBe(201);
+    expect(created.json).toEqual({
+      data: {
+        ...{ id: 1, ...hook, url: "https://partner.example/", has_secret: true, is_active: true },
+        ...{ skip_ssl_verification: false, enable_requests_history: true },
+        ...{ created_at: "2025-10-09T08:53:20Z", updated_at: "2025-10-09T08:53:20Z" },
+      },
+    });
+    const taken = await call(api, "POST", "webhook", { ...fields, title: "" });
+    expect(taken).toMatchObject({ status: 422, contentType: "application/json" });
+    expect(taken.json).toEqual({
+      error: {
+        code: "VALIDATION_ERROR",
+        message: "The given data was invalid.",
+        details: [{ field: "title", issue: "is required" }],
+      },
+    });
+    expect((await call(api, "GET", "webhook/9")).json).toMatchObject({ error: { details: [] } });
+  });
+
+  test("the legacy one has 1 and 0, dates without a zone and the four other shapes", async () => {
+    const api = apiOf({ clock: createVirtualClock(), lists: "bare" });
+    const legacy = {};
+    const created = await call(api, "POST", "webhook", fields, legacy);
+    expect(created.json).toMatchObject({
+      data: { has_secret: 1, skip_ssl_verification: 0, created_at: "2025-10-09 08:53:20" },
+    });
+    expect((await call(api, "GET", "webhooks", undefined, legacy)).json).toHaveLength(1);
+    const taken = await call(api, "POST", "webhook", fields, legacy);
+    expect(taken).toMatchObject({ status: 422, contentType: "application/vnd.api+json" });
+    expect(taken.json).toEqual({ errors: { url: ["has already been taken for this type"] } });
+    const missing = await call(api, "GET", "webhook/9", undefined, legacy);
+    expect(missing.json).toEqual({ errors: ["The webhook was not found."] });
+    const refused = await api.fetch(`${baseUrl}/api/v1/webhooks`);
+    expect(await refused.json()).toEqual({ error: "Unauthenticated." });
+    await expect(api.fetch("/api/v1/webhooks")).rejects.toThrow(TypeError);
+  });
+
+  test.each([
+    [false, "2026-06-12", 429],
+    [false, undefined, 409],
+    [true, "2026-06-12", 409],
+  ])(
+    "throttling with legacyThrottling %s and version %s is answered %i",
+    async (legacyThrottling, version, status) => {
+      const api = apiOf({ legacyThrottling });
+      api.throttle(1);
+      const headers = version === undefined ? {} : { headers: { "x-api-version": version } };
+      const throttled = await api.fetch(`${baseUrl}/api/v1/webhooks`, headers);
+      expect([throttled.status, throttled.headers.get("retry-after")]).toEqual([status, "1"]);
+      expect((await api.fetch(`${baseUrl}/api/v1/webhooks`, headers)).status).toBe(401);
+    },
+  );
+});
+
+describe("the login", () => {
+  test("makes a token of 40 characters that lasts an hour, or 24 with keep_logged", async () => {
+    const clock = createVirtualClock();
+    const api = apiOf({ clock, login: ({ user }) => user === "partner" });
+    const credentials = { user: "partner" };
+    const short = await crmLogin({ baseUrl, credentials, fetch: api.fetch });
+    const long = await crmLogin({ baseUrl, credentials, keepLogged: true, fetch: api.fetch });
+    expect(short).toMatchObject({
+      token: /^.{40}$/.exec(short.token)?.[0],
+      expiresInSeconds: 3_600,
+    });
+    expect(long.expiresAt?.getTime()).toBe(clock.now() + 86_400_000);
+    await expect(crmLogin({ baseUrl, credentials: {}, fetch: api.fetch })).rejects.toMatchObject({
+      code: "unauthorized",
+    });
+    const list = ({ token }: { token: string }) =>
+      createManagementClient({ baseUrl, token, fetch: api.fetch }).webhooks.list();
+    await clock.sleep(3_600_000);
+    await expect(list(short)).rejects.toMatchObject({ code: "unauthorized" });
+    expect(await list(long)).toEqual([]);
+    api.endSessions();
+    await expect(list(long)).rejects.toMatchObject({ code: "unauthorized" });
+  });
+});
+
+describe("the switches", () => {
+  test.each([
+    [false, true],
+    [true, false],
+  ])(
+    "with putDropsSecret %s, has_secret after a PUT without it is %s",
+    async (putDropsSecret, kept) => {
+      const api = apiOf({ putDropsSecret });
+      await call(api, "POST", "webhook", fields);
+      const others = { ...fields, secret: undefined };
+      const updated = await call(api, "PUT", "webhook/1", others);
+      expect(updated.json).toMatchObject({ data: { has_secret: kept } });
+    },
+  );
+
+  test("webhooks that are not enabled are 403, and a history that is off is refused", async () => {
+    const off = apiOf({ webhooksEnabled: false });
+    expect((await call(off, "GET", "webhooks")).status).toBe(403);
+    const api = apiOf({ history: false });
+    await call(api, "POST", "webhook", fields);
+    expect((await call(api, "GET", "webhook/1/requests")).status).toBe(422);
+  });
+
+  test.each([["GET"], ["HEAD"]] as const)(
+    "urlCheck %s refuses a URL that does not answer it",
+    async (urlCheck) => {
+      const methods: (string | undefined)[] = [];
+      const { url } = await desk.server((req, res) => {
+        methods.push(req.method);
+        res.writeHead(methods.length === 1 ? 404 : 200).end();
+      });
+      const api = apiOf({ urlCheck });
+      expect((await call(api, "POST", "webhook", { ...fields, url })).json).toMatchObject({
+        error: { details: [{ field: "url", issue: "is not reachable" }] },
+      });
+      expect((await call(api, "POST", "webhook", { ...fields, url })).status).toBe(201);
+      expect(methods).toEqual([urlCheck, urlCheck]);
+    },
+  );
+
+  test.each([
+    [{ urlCheck: "POST" }],
+    [{ lists: "page" }],
+    [{ history: 1 }],
+    [{ webhooks: [] }],
+    [{ seed: -1 }],
+  ])("createGatewayApi refuses %j", (options) => {
+    expect(() => createGatewayApi(options as GatewayApiOptions)).toThrow(
+      expect.objectContaining({ name: "ConfigurationError" }),
+    );
+  });
+});
+
+describe("a wrong call", () => {
+  test.each([
+    ["PATCH", "webhook/1", 404],
+    ["GET", "accounts", 404],
+    ["POST", "webhook/1/requests", 404],
+    ["GET", "webhook/1/requests/9", 404],
+    ["GET", "webhook/9/requests", 404],
+    ["DELETE", "webhook/9", 404],
+    ["GET", "webhook/1", 200],
+  ])("%s %s is answered %i", async (method, route, status) => {
+    const api = apiOf();
+    await call(api, "POST", "webhook", fields);
+    expect((await call(api, method, route)).status).toBe(status);
+  });
+
+  test("names each field that is wrong", async () => {
+    const wrong = { title: 1, url: "ftp://x", type: "alarm", secret: " padded", is_active: "yes" };
+    const { status, json } = await call(apiOf(), "POST", "webhook", wrong);
+    expect(status).toBe(422);
+    const { details } = (json?.["error"] ?? {}) as { details: { field: string }[] };
+    expect(details.map(({ field }) => field)).toEqual([
+      ...["title", "url", "type", "secret", "is_active", "skip_ssl_verification"],
+      "enable_requests_history",
+    ]);
+    const api = apiOf();
+    for (const body of [undefined, 7, null]) {
+      expect((await call(api, "POST", "webhook", body)).status).toBe(422);
+    }
+    const numbers = { ...fields, is_active: "1", skip_ssl_verification: 0, secret: "" };
+    expect((await call(api, "POST", "webhook", numbers)).json).toMatchObject({
+      data: { is_active: true, skip_ssl_verification: false, has_secret: false },
+    });
+  });
+
+  test("of a webhook that shares its URL with one of the other type is none", async () => {
+    const api = apiOf({ attemptRecord: ({ deliveryId }) => ({ uuid: deliveryId }) });
+    await call(api, "POST", "webhook", fields);
+    const other = { ...fields, type: "delete_my_data_event" };
+    expect((await call(api, "POST", "webhook", other)).status).toBe(201);
+    expect((await call(api, "PUT", "webhook/2", { type: "new_alarm" })).status).toBe(422);
+  });
+});
+
+describe("the twin", () => {
+  test("delivers to the webhooks that are registered, signed with the secret of the moment", async () => {
+    const { api, client } = await desk.gateway({ retry: { firstDelayMs: 720_000 } });
+    const { url, handled, reports } = await desk.receiver({ secret: "the-second-secret" });
+    const { id } = await client.webhooks.create({ ...hook, url, secret: "the-first-secret" });
+    const delivering = api.twin.deliver({ alarm: sampleAlarm() });
+    await expect.poll(() => reports.at(-1)?.outcome).toBe("signature_mismatch");
+    // The next attempt is signed with it.
+    await client.webhooks.update(id, { secret: "the-second-secret" });
+    const [delivery] = await delivering;
+    expect(delivery).toMatchObject({ end: "acknowledged", webhook: id });
+    expect(handled).toEqual([delivery?.id]);
+    const records = await client.attempts.list(id);
+    expect(records[0]).toMatchObject({
+      id: 1,
+      delivery_id: delivery?.id,
+      status: 409,
+      webhook_id: 1,
+    });
+    expect(records.at(-1)).toMatchObject({ delivery_id: delivery?.id, status: 200, error: null });
+    expect(await client.attempts.get(id, 1)).toEqual(records[0]);
+
+    await client.webhooks.update(id, { is_active: false, secret: "the-second-secret" });
+    expect(await api.twin.deliver({ alarm: sampleAlarm() })).toEqual([]);
+    await client.webhooks.delete(id);
+    await expect(client.webhooks.get(id)).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("stores why no answer arrived, and a moved webhook is delivered to its new URL", async () => {
+    const { api, client } = await desk.gateway({ retry: { firstDelayMs: 720_000 } });
+    const { url, handled } = await desk.receiver({ secret: "the-secret-of-the-desk" });
+    const gone = await desk.server((_req, res) => res.end());
+    const secret = "the-secret-of-the-desk";
+    const { id } = await client.webhooks.create({ ...hook, url: gone.url, secret });
+    await gone.close();
+    const delivering = api.twin.deliver({ alarm: sampleAlarm() });
+    await expect.poll(async () => (await client.attempts.list(id)).length).toBe(1);
+    await client.webhooks.update(id, { url, secret });
+    const [delivery] = await delivering;
+    expect(handled).toEqual([delivery?.id]);
+    const [first] = await client.attempts.list(id);
+    expect(first).toMatchObject({
+      status: null,
+      error: expect.stringContaining("ECONNREFUSED") as string,
+    });
+  });
+});

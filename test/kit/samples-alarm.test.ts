@@ -1,0 +1,194 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  ConfigurationError,
+  extraFields,
+  parseAlarmPayload,
+  parseGatewayTime,
+  type Alarm,
+} from "../../src/index.js";
+import { alarmSchema } from "../../src/records/schemas.js";
+import { ALARM_EVENT_TYPES, sampleAlarm } from "../../kit/samples/sample-alarm.js";
+import type { DateFormat } from "../../kit/samples/sample-options.js";
+import { receivedRecord } from "./received-record.js";
+
+/** The tables of GATEWAY.md, "Alarm", with the category of each trigger. */
+const DOCUMENTED_ALARMS = [
+  ["email_hacked", "BreachDb", 3],
+  ["phone_hacked", "BreachDb", 3],
+  ["ssn_hacked", "BreachDb", 1],
+  ["iban_hacked", "BreachDb", 2],
+  ["credit_card_hacked", "BreachDb", 4],
+  ["passport_hacked", "BreachDb", 6],
+  ["drivers_license_hacked", "BreachDb", 7],
+  ["domain_hacked", "BreachDb", 3],
+  ["BureauIdentity", "BureauIdentity", 1],
+  ["BureauCreditA", "BureauCreditA", 2],
+  ["BureauCreditAConnect", "BureauCreditAConnect", 5],
+  ["BureauCreditAEnquiry", "BureauCreditAEnquiry", 2],
+  ["BureauCreditB", "BureauCreditB", 2],
+] as const;
+const FORMATS: Record<DateFormat, RegExp> = {
+  legacy: /^2026-\d\d-\d\d \d\d:\d\d:\d\d$/,
+  standardized: /^2026-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
+};
+const ALARM_DATES = ["date", "checked_at", "created_at", "updated_at"] as const;
+
+const seeds = fc.integer({ min: 0, max: 0xffff_ffff });
+const formats = fc.constantFrom<DateFormat>("legacy", "standardized");
+
+describe("sampleAlarm", () => {
+  it("sampleAlarm supports every documented event type", () => {
+    expect(ALARM_EVENT_TYPES).toEqual(DOCUMENTED_ALARMS.map(([event_type]) => event_type));
+  });
+
+  describe.each(DOCUMENTED_ALARMS)("%s", (event_type, source, category_id) => {
+    it(`a sample alarm ${event_type} has its source, its category and a payload`, () => {
+      const alarm = sampleAlarm({ event_type });
+      expect(alarm).toMatchObject({ event_type, source, category_id, status: "NEW" });
+      expect(["Low", "Medium", "High", "Info"]).toContain(alarm.severity);
+      expect(parseAlarmPayload(alarm)).toBeTypeOf("object");
+    });
+
+    it(`a sample alarm ${event_type} is valid and handled for any seed and format`, async () => {
+      await fc.assert(
+        fc.asyncProperty(seeds, formats, async (seed, format) => {
+          const alarm = sampleAlarm({ event_type }, { seed, format });
+          // Compares the output too: the schema converted nothing.
+          expect(alarmSchema.parse(alarm)).toEqual(alarm);
+          for (const field of ALARM_DATES) expect(alarm[field]).toMatch(FORMATS[format]);
+          expect(await receivedRecord({ alarm })).toEqual({ outcome: "handled", records: [alarm] });
+        }),
+        { numRuns: 30 },
+      );
+    });
+  });
+
+  it("sample alarms have a payload shape per bureau and a match per breach type", () => {
+    const shapes = ALARM_EVENT_TYPES.map((event_type) => {
+      const payload = parseAlarmPayload(sampleAlarm({ event_type })) as { matched?: object };
+      return JSON.stringify([Object.keys(payload), Object.entries(payload.matched ?? {})]);
+    });
+    expect(new Set(shapes).size).toBe(ALARM_EVENT_TYPES.length);
+  });
+
+  it("sampleAlarm gives the same alarm for the same seed and other ids for another seed", () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(seeds, { minLength: 2, maxLength: 2 }), ([one, other]) => {
+        const alarm = sampleAlarm({}, { seed: one });
+        expect(sampleAlarm({}, { seed: one })).toEqual(alarm);
+        const another = sampleAlarm({}, { seed: other });
+        expect(another.id).not.toBe(alarm.id);
+        expect(another.original_event_id).not.toBe(alarm.original_event_id);
+      }),
+    );
+    expect(sampleAlarm()).toEqual(sampleAlarm({}, { seed: 0, format: "legacy" }));
+  });
+
+  it("sampleAlarm reaches every event type through the seed", () => {
+    const types = Array.from({ length: 200 }, (_, seed) => sampleAlarm({}, { seed }).event_type);
+    expect(new Set(types)).toEqual(new Set(ALARM_EVENT_TYPES));
+  });
+
+  it("sampleAlarm gives the same times in both formats, in chronological order", () => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const times = (format: DateFormat) =>
+          ALARM_DATES.map((field) => parseGatewayTime(sampleAlarm({}, { seed, format })[field]));
+        const legacy = times("legacy");
+        expect(legacy).toEqual(times("standardized"));
+        expect(legacy).toEqual([...legacy].sort((one, other) => Number(one) - Number(other)));
+      }),
+    );
+  });
+
+  it("sampleAlarm derives the other fields from the source or the category", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...DOCUMENTED_ALARMS), seeds, ([, source, category], seed) => {
+        const documented = DOCUMENTED_ALARMS.map((row) => row.join());
+        const rowOf = (alarm: Alarm) => [alarm.event_type, alarm.source, alarm.category_id].join();
+        const ofSource = sampleAlarm({ source }, { seed });
+        expect(ofSource.source).toBe(source);
+        expect(documented).toContain(rowOf(ofSource));
+        const ofCategory = sampleAlarm({ category_id: category }, { seed });
+        expect(ofCategory.category_id).toBe(category);
+        expect(documented).toContain(rowOf(ofCategory));
+      }),
+    );
+  });
+
+  it("sampleAlarm keeps overrides that contradict each other or are not documented", () => {
+    expect(
+      sampleAlarm({ event_type: "iban_hacked", source: "BureauIdentity", status: "CLOSED", id: 7 }),
+    ).toMatchObject({
+      event_type: "iban_hacked",
+      source: "BureauIdentity",
+      category_id: 2,
+      status: "CLOSED",
+      id: 7,
+    });
+    expect(sampleAlarm({ source: "BureauCreditA", category_id: 7 })).toMatchObject({
+      event_type: "BureauCreditA",
+      category_id: 7,
+    });
+    expect(sampleAlarm({ event_type: "wallet_hacked" })).toMatchObject({
+      event_type: "wallet_hacked",
+      source: "BreachDb",
+    });
+    for (const named of [{ event_type: "BureauCreditC" }, { source: "BureauCreditC" }]) {
+      expect(sampleAlarm(named)).toMatchObject({
+        event_type: "BureauCreditC",
+        source: "BureauCreditC",
+      });
+    }
+    const added = { event_type: "email_hacked", risk_score: 0.5 };
+    expect(extraFields(sampleAlarm(added))).toEqual({ risk_score: 0.5 });
+  });
+
+  it.each([
+    ["email_hacked", /^person\.\d+@example\.com$/],
+    ["phone_hacked", /^\+46701740(60[5-9]|6[1-9]\d)$/],
+    ["ssn_hacked", /^(19)?0[0-]+$/],
+    ["iban_hacked", /^[A-Z]{2}00/],
+    ["credit_card_hacked", /^(4242424242424242|4111111111111111|5555555555554444)$/],
+    ["passport_hacked", /^XX000000\d$/],
+    ["drivers_license_hacked", /^TEST-\d{6}$/],
+    ["domain_hacked", /^example\.org$/],
+  ])("a sample alarm %s matches only reserved test values", (event_type, reserved) => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
+        const alarm = sampleAlarm({ event_type }, { seed });
+        expect(parseAlarmPayload(alarm)).toMatchObject({
+          matched: { value: expect.stringMatching(reserved) as unknown },
+        });
+      }),
+    );
+  });
+
+  it.each(["BureauIdentity", "BureauCreditA", "BureauCreditAEnquiry", "BureauCreditB"])(
+    "a sample alarm of %s names no real person",
+    (source) => {
+      fc.assert(
+        fc.property(seeds, (seed) => {
+          expect(parseAlarmPayload(sampleAlarm({ source }, { seed }))).toMatchObject({
+            subject: { national_id: expect.stringMatching(/^(19)?0[0-]+$/) as unknown },
+          });
+        }),
+      );
+    },
+  );
+
+  it("sampleAlarm checks the types of overrides", () => {
+    // @ts-expect-error an id is a number
+    expect(sampleAlarm({ id: "1" }).id).toBe("1");
+  });
+
+  it.each<[string, object]>([
+    ["a seed that is not a whole number", { seed: 1.5 }],
+    ["a seed beyond 32 bits", { seed: 2 ** 32 }],
+    ["an unknown format", { format: "iso" as DateFormat }],
+    ["a misspelt option", { seeed: 1 }],
+  ])("sampleAlarm refuses %s", (_, options) => {
+    expect(() => sampleAlarm({}, options)).toThrow(ConfigurationError);
+  });
+});

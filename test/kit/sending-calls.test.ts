@@ -1,0 +1,133 @@
+import { setTimeout as realSleep } from "node:timers/promises";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createSender } from "../../kit/sending/sender.js";
+import type { Target } from "../../kit/sending/target.js";
+import { linesOf, recordOf, type HeaderLine } from "../../kit/sending/wire.js";
+
+const request = { method: "POST", headers: [], body: Buffer.from("body") };
+const send = (target: unknown, options = {}) =>
+  createSender(target as Target, options).send(request);
+
+describe("targets in this process that do not answer", () => {
+  const answer = { status: 200, headers: {}, body: "" };
+  test.each([
+    ["nothing", undefined],
+    ["null", null],
+    ["no status", { ...answer, status: undefined }],
+    ["a status in text", { ...answer, status: "200" }],
+    ["a status that is NaN", { ...answer, status: Number.NaN }],
+    ["a status with a fraction", { ...answer, status: 200.5 }],
+    ["a status of two digits", { ...answer, status: 99 }],
+    ["a status of four digits", { ...answer, status: 1000 }],
+    ["no headers", { ...answer, headers: null }],
+    ["a body that is not text", { ...answer, body: 5 }],
+  ])("a target that resolves to %s is a network error", async (_what, given) => {
+    const expected = { name: "SendError", code: "network" };
+    await expect(send({ receive: () => Promise.resolve(given) })).rejects.toMatchObject(expected);
+    await expect(send({ receive: () => given })).rejects.toMatchObject(expected);
+    await expect(send(() => Promise.resolve(given))).rejects.toMatchObject(expected);
+  });
+
+  test("a target that throws, at once or later, is a network error", async () => {
+    const thrower = () => {
+      throw new Error("at once");
+    };
+    await expect(send({ receive: thrower })).rejects.toThrow("at once");
+    await expect(send(() => Promise.reject(new Error("later")))).rejects.toThrow("later");
+  });
+
+  test("a target that throws an error without a message is a network error", async () => {
+    const expected = { name: "SendError", code: "network" };
+    await expect(send(() => Promise.reject(new Error()))).rejects.toMatchObject(expected);
+  });
+});
+
+test.each([{}, null, { receive: "no function" }])(
+  "createSender refuses the target %j",
+  (target) => {
+    expect(() => createSender(target as unknown as Target)).toThrow(
+      "the target must be a URL, a receiver or a function from Request to Response",
+    );
+  },
+);
+
+describe("the Response of a function", () => {
+  test("a long Response is cut at 64 KiB, and its stream is cancelled", async () => {
+    let pulls = 0;
+    let isCancelled = false;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        pulls++;
+        controller.enqueue(Buffer.alloc(10_000, "x"));
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const { status, body, isCut } = await send(() => new Response(endless, { status: 201 }));
+    expect({ status, length: body.length, isCut }).toEqual({
+      ...{ status: 201, length: 65_536, isCut: true },
+    });
+    expect(pulls).toBeLessThan(20);
+    expect(isCancelled).toBe(true);
+  });
+
+  test("a Response that does not end is a time-out, and its stream is cancelled", async () => {
+    let cancel: (() => void) | undefined;
+    const cancelled = new Promise<void>((resolve) => (cancel = resolve));
+    const silent = new ReadableStream<Uint8Array>({
+      cancel() {
+        cancel?.();
+      },
+    });
+    const sending = send(() => new Response(silent), { timeoutMs: 20 });
+    await expect(sending).rejects.toMatchObject({ code: "timeout" });
+    await cancelled;
+  });
+
+  test("a Response whose stream fails is a network error, and one without a body is empty", async () => {
+    const failing = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await realSleep(1);
+        controller.error(new Error("half way"));
+      },
+    });
+    await expect(send(() => new Response(failing))).rejects.toThrow("half way");
+    expect(await send(() => new Response(null, { status: 204 }))).toMatchObject({
+      ...{ status: 204, body: "" },
+    });
+  });
+});
+
+describe("header lines as a record", () => {
+  const name = fc.constantFrom("A", "a", "X-Id", "x-id", "X-ID", "__proto__", "constructor");
+  const lines = fc.array(fc.tuple(name, fc.string()));
+
+  test("header lines as a record keep every value in order, under the first spelling of the name", () => {
+    fc.assert(
+      fc.property(lines, (given) => {
+        const record = recordOf(given);
+        const names = Object.keys(record);
+        expect(new Set(names.map((one) => one.toLowerCase())).size).toBe(names.length);
+        const back = linesOf(record);
+        for (const one of names) {
+          const isSame = ([other]: HeaderLine) => other.toLowerCase() === one.toLowerCase();
+          expect(back.filter(isSame).map(([, value]) => value)).toEqual(
+            given.filter(isSame).map(([, value]) => value),
+          );
+          expect(given.find(isSame)?.[0]).toBe(one);
+        }
+        expect(back).toHaveLength(given.length);
+      }),
+    );
+  });
+
+  test("a header name that is repeated 100 000 times is collected in linear time", () => {
+    const many = Array.from({ length: 100_000 }, (_, at): HeaderLine => ["X-A", String(at)]);
+    const startedAt = performance.now();
+    expect(recordOf(many)["X-A"]).toHaveLength(100_000);
+    // A new array for each line would copy 5 billion values.
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+});

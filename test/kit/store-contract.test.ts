@@ -1,0 +1,223 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { ConfigurationError, type DeliveryStore } from "../../src/index.js";
+import type { MaybePromise } from "../../src/common/promises.js";
+import { deliveryStoreContract } from "../../kit/store-contract/delivery-store-contract.js";
+import type { StoreUnderTest } from "../../kit/store-contract/contract-case.js";
+import { naiveStore, type StoreMistake } from "../support/testing/naive-store.js";
+
+function onClock(make: (now: () => number) => Omit<StoreUnderTest, "advance">): StoreUnderTest {
+  let ms = 1_000_000;
+  return {
+    ...make(() => ms),
+    advance(by) {
+      ms += by;
+    },
+  };
+}
+
+/** The ids of the rules that a store breaks. */
+async function brokenBy(makeStore: () => StoreUnderTest): Promise<string[]> {
+  const broken: string[] = [];
+  for (const { id, run } of deliveryStoreContract(makeStore)) {
+    await run().catch((error: unknown) => {
+      expect(error).toHaveProperty("name", expect.stringMatching(/^(ContractError|Error)$/));
+      broken.push(id);
+    });
+  }
+  return broken;
+}
+
+/** A store behind a network: each call arrives `ms` milliseconds later. */
+function remote(store: DeliveryStore, ms: number): DeliveryStore {
+  const later = async <T>(call: () => MaybePromise<T>) => {
+    await wait(ms);
+    return call();
+  };
+  return {
+    claim: (...args) => later(() => store.claim(...args)),
+    renew: (...args) => later(() => store.renew(...args)),
+    complete: (...args) => later(() => store.complete(...args)),
+    release: (...args) => later(() => store.release(...args)),
+  };
+}
+
+describe("stores that keep the DeliveryStore contract", () => {
+  it("a naive store breaks no rule of the DeliveryStore contract", async () => {
+    expect(await brokenBy(() => onClock((now) => ({ store: naiveStore(now) })))).toEqual([]);
+  });
+
+  it("two slow clients of one store break no rule of the DeliveryStore contract", async () => {
+    const makeStore = () =>
+      onClock((now) => {
+        const store = naiveStore(now);
+        return { store: remote(store, 0), otherClient: remote(store, 0) };
+      });
+    expect(await brokenBy(makeStore)).toEqual([]);
+  });
+});
+
+describe("stores that break the DeliveryStore contract", () => {
+  it("the DeliveryStore contract catches clients that do not share their keys", async () => {
+    const makeStore = () =>
+      onClock((now) => ({ store: naiveStore(now), otherClient: naiveStore(now) }));
+    expect(await brokenBy(makeStore)).toEqual(
+      expect.arrayContaining(["claim-exclusive", "claim-atomic", "takeover", "complete"]),
+    );
+  });
+
+  it("the DeliveryStore contract catches a store that grants a claim during a completion", async () => {
+    const makeStore = () =>
+      onClock((now) => {
+        const store = naiveStore(now);
+        return {
+          store: {
+            ...store,
+            async complete(key, owner, { retentionMs }) {
+              await store.release(key, owner);
+              await Promise.resolve();
+              await store.complete(key, owner, { retentionMs });
+            },
+          },
+        };
+      });
+    expect(await brokenBy(makeStore)).toContain("complete-atomic");
+  });
+
+  it("the DeliveryStore contract catches a store that grants two claims during a release", async () => {
+    const makeStore = () =>
+      onClock((now) => {
+        const store = naiveStore(now);
+        return {
+          store: {
+            ...store,
+            async release(key, owner) {
+              await store.release(key, owner);
+              await Promise.resolve();
+              // Deletes the lock again, although another owner may hold it by now.
+              for (let index = 0; index < 64; index++) await store.release(key, `c${index}`);
+            },
+          },
+        };
+      });
+    expect(await brokenBy(makeStore)).toContain("release-atomic");
+  });
+});
+
+describe("the cases of the DeliveryStore contract", () => {
+  const cases = deliveryStoreContract(() => onClock((now) => ({ store: naiveStore(now) })));
+
+  it("each case of the store contract has its own id and title", () => {
+    expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
+    expect(new Set(cases.map(({ title }) => title)).size).toBe(cases.length);
+  });
+
+  it("each case of the store contract makes a store and closes it, also when it fails", async () => {
+    let [made, closed] = [0, 0];
+    const makeStore = (mistake?: StoreMistake) => () => {
+      made += 1;
+      return onClock((now) => ({
+        store: naiveStore(now, mistake),
+        close: () => {
+          closed += 1;
+        },
+      }));
+    };
+    for (const { run } of deliveryStoreContract(makeStore())) await run();
+    expect([made, closed]).toEqual([cases.length, cases.length]);
+    const [first] = deliveryStoreContract(makeStore("forgets the lease"));
+    await expect(first?.run()).rejects.toThrow("k must be in flight for b");
+    expect([made, closed]).toEqual([cases.length + 1, cases.length + 1]);
+  });
+
+  it("a case of the store contract waits if the store's clock cannot be moved", async () => {
+    const now = () => performance.now();
+    const contract = deliveryStoreContract(() => ({ store: naiveStore(now) }), { leaseMs: 100 });
+    const startedAt = now();
+    await contract.find(({ id }) => id === "takeover")?.run();
+    expect(now() - startedAt).toBeGreaterThanOrEqual(129);
+  });
+
+  it("a timed case of the store contract is repeated with a longer lease after slow calls", async () => {
+    const now = () => performance.now();
+    const contract = deliveryStoreContract(() => ({ store: remote(naiveStore(now), 40) }), {
+      leaseMs: 100,
+    });
+    const timed = ["takeover", "renew", "claim-again-holds", "retry-after"];
+    const runs = contract.filter(({ id }) => timed.includes(id)).map(({ run }) => run());
+    expect(await Promise.all(runs)).toHaveLength(timed.length);
+  });
+
+  it.each([0, 400])(
+    "a store that breaks a rule after %i ms has no second chance in its contract",
+    async (ms) => {
+      let [made, closed] = [0, 0];
+      const makeStore = () => {
+        made += 1;
+        return {
+          store: remote(
+            naiveStore(() => performance.now(), "renews for anyone"),
+            ms,
+          ),
+          close: () => {
+            closed += 1;
+          },
+        };
+      };
+      const contract = deliveryStoreContract(makeStore, { leaseMs: 100 });
+      const fenced = contract.find(({ id }) => id === "owners-apart");
+      await expect(fenced?.run()).rejects.toThrow(
+        /^renew of k by A must be false, but the store answered true/,
+      );
+      expect([made, closed]).toEqual([1, 1]);
+    },
+  );
+
+  it("a timed case of the store contract says when the calls were too slow for every lease", async () => {
+    const store = () =>
+      remote(
+        naiveStore(() => 0),
+        500,
+      );
+    const contract = deliveryStoreContract(() => ({ store: store() }), { leaseMs: 100 });
+    const takeover = contract.find(({ id }) => id === "takeover");
+    await expect(takeover?.run()).rejects.toThrow(
+      /^k must be granted to b, .* \(the calls took \d+ ms, .* lease of 1600 ms: give a longer leaseMs\)$/,
+    );
+  });
+
+  it("the cases of the store contract that need days are not judged, and are skipped, without a clock", async () => {
+    let closed = 0;
+    const makeStore = () => ({
+      store: naiveStore(() => performance.now()),
+      close: () => {
+        closed += 1;
+      },
+    });
+    const notJudged = [];
+    for (const { id, run } of deliveryStoreContract(makeStore, { leaseMs: 100 })) {
+      if (!id.endsWith("-days")) continue;
+      const skipped: string[] = [];
+      const result = await run({ skip: (reason) => skipped.push(reason) });
+      expect(result.result).toBe("not_judged");
+      expect(skipped).toEqual([result.reason]);
+      expect(await run()).toEqual(result);
+      notJudged.push(id);
+    }
+    expect(notJudged).toEqual(["lease-days", "retention-days", "claims-days", "takeover-days"]);
+    expect(closed).toBe(8);
+  });
+
+  it("the run of a case takes no parameter that a test runner could take for a callback", () => {
+    expect(cases.map(({ run }) => run.length)).toEqual(cases.map(() => 0));
+  });
+
+  it("deliveryStoreContract refuses invalid options", () => {
+    const makeStore = () => ({ store: naiveStore(() => 0) });
+    expect(() => deliveryStoreContract(makeStore, { leaseMs: 99 })).toThrow(ConfigurationError);
+    expect(() => deliveryStoreContract(makeStore, { lease: 1 } as object)).toThrow("is no option");
+    expect(() => deliveryStoreContract(undefined as unknown as typeof makeStore)).toThrow(
+      "makeStore must be a function",
+    );
+  });
+});

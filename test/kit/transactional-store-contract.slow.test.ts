@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import { ConfigurationError } from "../../src/index.js";
+import type { ContractCase } from "../../kit/store-contract/contract-case.js";
+import { transactionalStoreContract } from "../../kit/store-contract/transactional-store-contract.js";
+import {
+  naiveTransactions,
+  type TransactionMistake,
+  type TransactionVariant,
+} from "../support/testing/naive-transactions.js";
+
+/** Each mistake, with a case that must convict it. */
+const MISTAKES: Readonly<Record<TransactionMistake, string>> = {
+  "commits the key before the work": "rollback",
+  "commits the writes before the end of the work": "rollback",
+  "commits the writes of work that fails": "rollback",
+  "remembers an id whose work failed": "rollback",
+  "forgets committed ids": "commit",
+  "forgets to commit the writes": "commit",
+  "remembers only ids whose work wrote": "commit-nothing",
+  "runs two at once": "race",
+  "runs two clients at once": "race",
+  "answers completed for what is in flight": "open",
+  "says nothing of when to try again": "open-own",
+  "never answers for what is in flight": "open",
+  "answers processed for work that failed": "rollback",
+  "wraps the error of the work": "rollback-error",
+  "does not wait for the work": "commit",
+  "keeps the lock after a failure": "open-fails",
+  "uses up a connection at each failure": "rollback-again",
+  "has one transaction for all deliveries": "apart",
+  "calls a run after a rollback a takeover": "no-takeover",
+  "runs the work of a completed id": "commit",
+  "rejects for a completed id": "commit",
+  "ends a retention too early": "retention",
+  "keeps an id forever": "retention",
+  "overflows on a long retention": "retention-long",
+  "caps a retention at 30 days": "retention-days",
+  "takes milliseconds of retention for seconds": "retention",
+  "forgets ids beyond a thousand": "keys-many",
+  "cuts ids at 36 characters": "keys-late",
+  "cuts ids at 127 characters": "keys-late",
+  "mixes up letter case": "keys-apart",
+  "has clients that do not share their ids": "commit",
+};
+
+function contractOf(change?: TransactionMistake | TransactionVariant): readonly ContractCase[] {
+  return transactionalStoreContract(() => {
+    let ms = 1_000_000;
+    return {
+      ...naiveTransactions(() => ms, change),
+      advance(by) {
+        ms += by;
+      },
+    };
+  });
+}
+
+/** The ids of the cases that convict a store. All cases at once: each has a store of its own. */
+async function convictingCases(cases: readonly ContractCase[]): Promise<string[]> {
+  const results = await Promise.allSettled(cases.map(({ run }) => run()));
+  return cases.flatMap(({ id }, at) => {
+    const result = results[at];
+    return result?.status === "fulfilled" && result.value.result === "passed" ? [] : [id];
+  });
+}
+
+describe("wrong transactional stores", () => {
+  const convictions = new Map<string, Promise<string[]>>();
+  const convictionsOf = (mistake: string): Promise<string[]> => {
+    const known = convictions.get(mistake);
+    if (known !== undefined) return known;
+    const ids = convictingCases(contractOf(mistake as TransactionMistake));
+    convictions.set(mistake, ids);
+    return ids;
+  };
+
+  it.concurrent.each(Object.entries(MISTAKES))(
+    "a transactional store that %s fails the case %s",
+    async (mistake, convictedBy) => {
+      expect(await convictionsOf(mistake)).toContain(convictedBy);
+    },
+  );
+
+  it("every case of the transactional contract convicts a wrong store", async () => {
+    const all = await Promise.all(Object.keys(MISTAKES).map(convictionsOf));
+    const convicting = new Set(all.flat());
+    const ids = contractOf().map(({ id }) => id);
+    expect(ids.filter((id) => !convicting.has(id))).toEqual([]);
+  });
+});
+
+describe("right transactional stores", () => {
+  it.concurrent.each<TransactionVariant | undefined>([
+    undefined,
+    "waits for what is in flight",
+    "refuses what is in flight",
+    "has one writer",
+    "counts a retention from the last look",
+  ])("a transactional store passes every case if its variant is %s", async (variant) => {
+    expect(await convictingCases(contractOf(variant))).toEqual([]);
+  });
+});
+
+describe("the cases of the transactional contract", () => {
+  it("each has an id and a title of its own, and a run without parameters", () => {
+    const cases = contractOf();
+    expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
+    expect(new Set(cases.map(({ title }) => title)).size).toBe(cases.length);
+    expect(cases.map(({ run }) => run.length)).toEqual(cases.map(() => 0));
+  });
+
+  it("a case of the transactional contract closes its store, also when it fails", async () => {
+    let open = 0;
+    const cases = transactionalStoreContract(() => {
+      open += 1;
+      return {
+        ...naiveTransactions(() => 0, "forgets committed ids"),
+        close: () => {
+          open -= 1;
+        },
+      };
+    });
+    await expect(cases[0]?.run()).rejects.toMatchObject({
+      code: "contract_broken",
+      message: 'k must be completed, but the store answered {"state":"processed"}',
+    });
+    expect(open).toBe(0);
+  });
+
+  it("the case that needs days is skipped without a clock that can be moved", async () => {
+    const cases = transactionalStoreContract(() => naiveTransactions(() => performance.now()));
+    const days = cases.find(({ id }) => id === "retention-days");
+    const skipped: string[] = [];
+    const result = await days?.run({ skip: (reason) => skipped.push(reason) });
+    expect(result?.result).toBe("not_judged");
+    expect(skipped).toEqual([result?.reason]);
+  });
+
+  it("transactionalStoreContract refuses something other than a function", () => {
+    expect(() => transactionalStoreContract(undefined as never)).toThrow(ConfigurationError);
+  });
+});
