@@ -65,7 +65,7 @@ function print(name: string, { imports, declarations }: Report): string {
   const subpath = name === ROOT ? "" : `/${name}`;
   return `# Public API of \`identity-gateway-webhooks${subpath}\`
 
-\`npm run api:update\` writes this file from the built declarations with [API Extractor](https://api-extractor.com/).
+\`npm run generate\` writes this file from the built declarations with [API Extractor](https://api-extractor.com/).
 A type without \`export\` cannot be imported, but users meet it as the type of something that can.
 
 \`\`\`ts

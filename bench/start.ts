@@ -1,4 +1,4 @@
-// npm run bench, bench:check, bench:stores, bench:telemetry, bench:soak
+// npm run bench [-- stores | telemetry | soak], npm run bench:check
 // Builds the package, installs the other libraries, compiles the benchmark, and runs one command of it.
 // `npm run bench -- http` measures and prints only that part of `npm run bench`.
 import { spawnSync } from "node:child_process";
@@ -20,7 +20,7 @@ if (!COMMANDS.includes(command)) {
   process.exit(2);
 }
 
-if (WITH_SQLITE.includes(command)) run(REPOSITORY, "npm run --silent build:sqlite");
+if (WITH_SQLITE.includes(command)) run(REPOSITORY, "tsx test/support/sqlite/build-driver.ts");
 run(REPOSITORY, "npm run --silent build");
 // Before `tsup`, which bundles the installed package into one of the files.
 if (changedAt("node_modules/.package-lock.json") < changedAt("package-lock.json")) {

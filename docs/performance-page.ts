@@ -1,6 +1,6 @@
 import { TARGETS, type Target } from "../bench/src/targets.js";
 
-/** What `npm run bench` and `npm run bench:stores` have written. */
+/** What `npm run bench` and `npm run bench -- stores` have written. */
 export interface BenchResults {
   /** bench/results/table.md */
   readonly table: string;

@@ -1,11 +1,10 @@
 // Run by `npm run test:all`: says what the machine lacks, and makes what the tests need and the repository does not
 // hold. All at once, since the compiler of the SQLite driver alone takes as long as the rest.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { runCommands } from "./commands.js";
 import { missingEngines } from "./engines.js";
 
 const COMMANDS = [
-  "npm run --silent build:sqlite",
+  "tsx test/support/sqlite/build-driver.ts",
   "npm run --silent build",
   "tsx test/platforms/install-for-tests.ts",
 ];
@@ -19,13 +18,4 @@ if (missingEngines.length > 0) {
   if (process.env["CI"] === "true") process.exit(1);
 }
 
-const codes = await Promise.all(
-  COMMANDS.map(async (command) => {
-    const [code] = (await once(spawn(command, { shell: true, stdio: "inherit" }), "exit")) as [
-      number | null,
-    ];
-    if (code !== 0) process.stderr.write(`failed: ${command}\n`);
-    return code;
-  }),
-);
-if (codes.some((code) => code !== 0)) process.exitCode = 1;
+if ((await runCommands(COMMANDS, { atATime: COMMANDS.length })).length > 0) process.exitCode = 1;

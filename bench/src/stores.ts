@@ -28,7 +28,7 @@ const version = execFileSync(options.node, ["--version"], { encoding: "utf8" }).
 const load = loadavg()[0]?.toFixed(1);
 const caption =
   `Node ${version.slice(1)}; ${new Date().toISOString().slice(0, 10)}; load average ${load} at the end; ` +
-  `${options.rounds} rounds of ${options.seconds} s; npm run bench:stores`;
+  `${options.rounds} rounds of ${options.seconds} s; npm run bench -- stores`;
 const tables = [shortTable(levels), speedTable(levels), costTable(levels)].map(renderTable);
 const text = `${caption}.\n\n${tables.join("\n")}`;
 process.stdout.write(text);

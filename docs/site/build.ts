@@ -1,4 +1,4 @@
-// npm run docs:build: writes the site to reports/site-built. npm run docs:dev: serves it while you read.
+// npm run docs:build: writes the site to reports/site-built. -- --dev serves it while you read.
 // DOCS_BASE is the path below which it will be served, by default "/".
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";

@@ -84,7 +84,9 @@ async function startServer(
 /** Compiles better-sqlite3, which `npm ci` only unpacks, unless this Node can load it already. */
 function buildSqliteDriver(): void {
   try {
-    execSync("npm run --silent build:sqlite", { stdio: ["ignore", "ignore", "inherit"] });
+    execSync("npx tsx test/support/sqlite/build-driver.ts", {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
   } catch (error) {
     throw new Error("better-sqlite3 is not compiled", { cause: error });
   }

@@ -32,7 +32,7 @@ test("docs/options.md gives the default of every whole-number option", () => {
   }
 });
 
-test("docs/performance.md and the README have the tables of bench/results; npm run docs:performance writes them", () => {
+test("docs/performance.md and the README have the tables of bench/results; npm run generate writes them", () => {
   const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
   const results = {
     table: read("bench/results/table.md"),

@@ -118,7 +118,7 @@ test("the table of errors lists every exported error with its codes and where it
   expect(byName(written)).toEqual(byName(actual));
 });
 
-test("docs/errors.md equals the page made from the table of errors; npm run docs:outcomes writes it", () => {
+test("docs/errors.md equals the page made from the table of errors; npm run generate writes it", () => {
   expect(readFileSync(path.join(REPOSITORY, "docs/errors.md"), "utf8")).toBe(errorsPage());
 });
 

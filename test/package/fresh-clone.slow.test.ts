@@ -13,8 +13,6 @@ const ENDS = undefined;
 /** Every command, and the first line that shows that it does its work: past what it installs and compiles. */
 const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
   "npm run build": /Build start/,
-  // What follows takes a minute of a C++ compiler.
-  "npm run build:sqlite": /compiling better-sqlite3/,
   "npm run demo": /handled once, \d+ lost/,
   "npm run demo -- --monitor": /handled once, \d+ lost/,
   "npm run demo -- --store d1": /handled once, 0 lost/,
@@ -28,20 +26,14 @@ const FIRST_LINES: Readonly<Record<string, RegExp | undefined>> = {
   "npm run flaws": /^judging \d+ receivers/m,
   "npx tsx test/flawed/languages/print-flaws.ts": /a receiver in Python|NOT judged/,
   "npm run platforms": /^installing the packages of/m,
-  "npm run api:check": ENDS,
-  "npm run api:update": ENDS,
+  "npm run generate": ENDS,
   "npm run docs:build": /reading the API from the docstrings/,
-  "npm run docs:dev": /reading the API from the docstrings/,
-  "npm run docs:monitoring": ENDS,
-  "npm run docs:outcomes": ENDS,
-  "npm run docs:performance": ENDS,
-  "npm run docs:picture": ENDS,
   "node fixtures/generate.mjs": ENDS,
   "npm run bench": /measuring in-process/,
   "npm run bench:check": /^run 1: /m,
-  "npm run bench:stores": /the engine and 2 receivers run/,
-  "npm run bench:soak": /the receiver runs/,
-  "npm run bench:telemetry": /^measuring /m,
+  "npm run bench -- stores": /the engine and 2 receivers run/,
+  "npm run bench -- soak": /the receiver runs/,
+  "npm run bench -- telemetry": /^measuring /m,
   "npm run release:check": /[✓✗] the tree is clean/,
   "npm run format": /^\S+ \d+ms/m,
   "npx vitest test/handling": /(?:RUN|DEV) {2}v/,
@@ -59,7 +51,7 @@ const LEFT_OUT: readonly (readonly [command: RegExp, reason: string])[] = [
   ],
   [/^npm run demo -- (?:folder|path\/)/, "the words stand for something of the reader's"],
   [
-    /^npm run bench:stores -- (?:…|--only .* --before )/,
+    /^npm run bench -- stores (?:…|--only .* --before )/,
     "the words stand for something of the reader's",
   ],
   [/^npm run bench -- (?:in-process|http)$/, "`npm run bench` starts all parts"],
@@ -73,8 +65,8 @@ const LEFT_OUT: readonly (readonly [command: RegExp, reason: string])[] = [
 
 const MISSING: Readonly<Record<string, string | undefined>> = {
   "npm run alerts": missingPrometheus,
-  "npm run bench:stores": postgresBinaries === undefined ? "no PostgreSQL" : undefined,
-  "npm run bench:soak": postgresBinaries === undefined ? "no PostgreSQL" : undefined,
+  "npm run bench -- stores": postgresBinaries === undefined ? "no PostgreSQL" : undefined,
+  "npm run bench -- soak": postgresBinaries === undefined ? "no PostgreSQL" : undefined,
 };
 
 const commands = repositoryCommands();

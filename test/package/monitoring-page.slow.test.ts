@@ -6,7 +6,7 @@ import { installForPartner, type PartnerProject } from "../support/package/partn
 
 const PAGE = readMarkdown("docs/monitoring.md");
 
-test("docs/monitoring.md has the tables of today's metrics and attributes; npm run docs:monitoring writes them", () => {
+test("docs/monitoring.md has the tables of today's metrics and attributes; npm run generate writes them", () => {
   expect(PAGE.text).toBe(monitoringPage(PAGE.text));
 });
 

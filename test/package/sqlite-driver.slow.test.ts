@@ -34,11 +34,11 @@ it("npm ci runs no install script, so it needs no compiler", () => {
   expect(value.trim()).toBe("true");
 });
 
-it("npm run build:sqlite prints nothing if the driver is already compiled", async () => {
+it("the build of the SQLite driver prints nothing if the driver is already compiled", async () => {
   expect(await buildDriver({ cwd: REPOSITORY })).toEqual({ code: 0, output: "" });
 });
 
-it("npm run build:sqlite says what to install if there is no compiler", async () => {
+it("the build of the SQLite driver says what to install if there is no compiler", async () => {
   const folder = mkdtempSync(path.join(tmpdir(), "igw-driver-"));
   const from = path.join(REPOSITORY, "node_modules/better-sqlite3");
   const to = path.join(folder, "node_modules/better-sqlite3");

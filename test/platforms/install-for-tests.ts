@@ -1,7 +1,12 @@
-// Run by `npm run test:all`: installs the folders of test/platforms/ whose packages tests import or start.
+// Run by `npm run test:all` and `npm run check`: installs what only a part of the tests or the site imports or starts.
+// With arguments only these folders, relative to test/platforms/.
 import { installPackages } from "./install.js";
 
 const FOLDERS = [
+  "../../docs/site",
+  "../site",
+  "../adapters/hono-node-servers",
+  "../kit/peers",
   "lambda",
   "workerd",
   "cloudflare",
@@ -21,7 +26,8 @@ const FOLDERS = [
 /** More at a time do not fit into the processors. */
 const AT_A_TIME = 3;
 
-const waiting = [...FOLDERS];
+const named = process.argv.slice(2);
+const waiting = named.length > 0 ? named : [...FOLDERS];
 await Promise.all(
   Array.from({ length: AT_A_TIME }, async () => {
     for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {

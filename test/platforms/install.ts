@@ -27,8 +27,8 @@ export function pathIn(folder: string, file = ""): string {
 }
 
 /**
- * Installs the packages of a folder under `test/platforms/` where its lockfile asks for others. Does nothing
- * for a folder without a package.json; `"."` is `test/platforms/` itself.
+ * Installs the packages of a folder where its lockfile asks for others. `folder` is relative to `test/platforms/`, which
+ * is `"."`. Does nothing for a folder without a package.json.
  */
 export async function installPackages(folder: string): Promise<void> {
   const root = new URL(`${folder}/`, HERE);
@@ -39,7 +39,7 @@ export async function installPackages(folder: string): Promise<void> {
   );
   if (installed >= Math.max(...wanted) && installed > 0) return;
   const target = fileURLToPath(new URL("node_modules", root));
-  const key = `platforms/${folder}-${lockDigest(root)}`;
+  const key = `platforms/${folder.replaceAll("/", "-")}-${lockDigest(root)}`;
   if (restore(key, target)) {
     utimesSync(new URL("node_modules/.package-lock.json", root), new Date(), new Date());
     return;

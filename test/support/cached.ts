@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 
 /** What takes long to make and depends on a version alone: it outlives a clone and its `npm ci`. */
-const CACHE = path.join(
+export const CACHE = path.join(
   process.env["XDG_CACHE_HOME"] ?? path.join(homedir(), ".cache"),
   "identity-gateway-webhooks-tests",
 );

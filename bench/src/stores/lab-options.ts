@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 import { resolve } from "node:path";
 
-/** What the command line of `npm run bench:stores -- …` asks for. */
+/** What the command line of `npm run bench -- stores …` asks for. */
 export interface LabOptions {
   /** Rows whose name contains one of these words. Empty: all rows. */
   readonly only: readonly string[];

@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
+import { CACHE } from "../cached.js";
 import { REPOSITORY, withoutRunner } from "./installed-package.js";
 
 /** How far a command came. */
@@ -44,8 +45,8 @@ const TERM_MS = 5_000;
 
 /**
  * Clones the repository with the changes that are not committed. What many commands do first takes most of the time, so
- * it is done once: `npm run build` (40 s of processor time) and `npm run build:sqlite` (70 s) copy what the repository
- * has built, unless they are the command itself, and a second `npm ci` in a folder below links to the files of the first.
+ * it is done once: `npm run build` (40 s of processor time) copies what the
+ * repository has built, unless it is the command itself, the SQLite driver (70 s) is taken from the cache, and a second `npm ci` in a folder below links to the files of the first.
  */
 export function freshClone(): FreshClone {
   const folder = mkdtempSync(path.join(tmpdir(), "igw-clone-"));
@@ -60,9 +61,11 @@ export function freshClone(): FreshClone {
   const quick = withBuilt(original);
   const env = {
     ...withoutRunner(),
-    ...{ TMPDIR: temporary, FRESH_CLONE: folder, NO_COLOR: "1" },
-    // Nothing that an earlier clone has kept.
-    XDG_CACHE_HOME: path.join(folder, "cache"),
+    TMPDIR: temporary,
+    FRESH_CLONE: folder,
+    NO_COLOR: "1",
+    // Of what an earlier clone has kept only the SQLite driver.
+    XDG_CACHE_HOME: cacheWithDriver(folder),
     PATH: `${tools}:${process.env["PATH"] ?? ""}`,
   };
   const git = (...args: readonly string[]): unknown => execFileSync("git", args, { cwd: clone });
@@ -128,6 +131,15 @@ function cloneTo(clone: string): void {
   execFileSync("bash", ["-c", copy], { cwd: REPOSITORY });
 }
 
+/** A cache folder that holds the compiled SQLite driver, if this machine has compiled it. */
+function cacheWithDriver(folder: string): string {
+  const cache = path.join(folder, "cache");
+  const kept = path.join(cache, path.basename(CACHE));
+  mkdirSync(kept, { recursive: true });
+  execFileSync("bash", ["-c", `cp -a '${CACHE}'/better-sqlite3-* '${kept}' 2>/dev/null || true`]);
+  return cache;
+}
+
 /** Writes an `npm` whose `ci` keeps what it installs, for the next time. */
 function writeNpm(tools: string): void {
   const npm = execFileSync("bash", ["-c", "command -v npm"], { encoding: "utf8" }).trim();
@@ -142,14 +154,11 @@ function writeNpm(tools: string): void {
   writeFileSync(path.join(tools, "npm"), `${lines.join("\n")}\n`, { mode: 0o755 });
 }
 
-/** package.json with scripts that copy what they would build, if the repository has built it. */
+/** package.json with a `build` that copies what the repository has built, if it has. */
 function withBuilt(manifest: string): string {
   const parsed = JSON.parse(manifest) as { scripts: Record<string, string> };
-  const built = { build: "dist", "build:sqlite": "node_modules/better-sqlite3/build" };
-  for (const [script, target] of Object.entries(built)) {
-    const from = path.join(REPOSITORY, target);
-    if (existsSync(from)) parsed.scripts[script] = `cp -R '${from}' ${path.dirname(target)}`;
-  }
+  const built = path.join(REPOSITORY, "dist");
+  if (existsSync(built)) parsed.scripts["build"] = `cp -R '${built}' .`;
   return JSON.stringify(parsed, undefined, 2);
 }
 

@@ -1,4 +1,4 @@
-// npm run build:sqlite
+// npx tsx test/support/sqlite/build-driver.ts
 // Compiles better-sqlite3 if this Node cannot load it yet. `npm ci` only unpacks it (.npmrc:
 // ignore-scripts), so that the demo starts sooner and needs no compiler.
 import { spawnSync } from "node:child_process";

@@ -44,7 +44,7 @@ export const SQLITE_RUNTIMES: readonly SqliteRuntime[] = [
   ...runtime(
     "better-sqlite3",
     [process.execPath].find((node) => runs(node, "new (require('better-sqlite3'))(':memory:')")),
-    "it is not compiled: npm run build:sqlite",
+    "it is not compiled: npx tsx test/support/sqlite/build-driver.ts",
   ),
   ...runtime(
     "node:sqlite",

@@ -3,8 +3,8 @@ import type { IncomingMessage, RequestListener } from "node:http";
 import { createNodeMiddleware, Webhooks } from "@octokit/webhooks";
 import express, { type RequestHandler } from "express";
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
-import { TEST_SECRET } from "../deliveries.js";
-import type { Ledger } from "../ledger.js";
+import { TEST_SECRET } from "../../support/deliveries.js";
+import type { Ledger } from "../../support/ledger.js";
 
 /**
  * `@octokit/webhooks` with its Node middleware, its HMAC and its event handlers. Two things are adapted: the

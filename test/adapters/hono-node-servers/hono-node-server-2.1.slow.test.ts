@@ -1,4 +1,4 @@
 import { createAdaptorServer } from "@hono/node-server";
-import { describeHonoRelease } from "../support/adapters/hono-release.js";
+import { describeHonoRelease } from "../../support/adapters/hono-release.js";
 
 describeHonoRelease("2.1", createAdaptorServer);

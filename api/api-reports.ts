@@ -1,7 +1,4 @@
-// npm run api:update writes api/*.api.md: one report of the public API per entry of package.json. npm run api:check
-// fails with the difference where a report is out of date. Both build the package first; this file reads the build.
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -13,7 +10,6 @@ import {
 import { ownReports, undocumentedExports } from "./report-text.js";
 
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
-const COMMITTED = path.join(REPOSITORY, "api");
 const GENERATED = path.join(REPOSITORY, "reports", "api");
 const SUFFIX = ".api.md";
 
@@ -38,9 +34,13 @@ function configFor(name: string, mainEntryPointFilePath: string): ExtractorConfi
       compiler: {
         overrideTsconfig: {
           compilerOptions: {
-            ...{ target: "ES2022", lib: ["ES2023"], types: ["node"] },
-            ...{ module: "NodeNext", moduleResolution: "NodeNext" },
-            ...{ strict: true, skipLibCheck: true },
+            target: "ES2022",
+            lib: ["ES2023"],
+            types: ["node"],
+            module: "NodeNext",
+            moduleResolution: "NodeNext",
+            strict: true,
+            skipLibCheck: true,
           },
           files: [...declarations.values()],
         },
@@ -87,53 +87,18 @@ function extract(): Map<string, string> {
   return reports;
 }
 
-function committedNames(): readonly string[] {
-  return readdirSync(COMMITTED)
-    .filter((file) => file.endsWith(SUFFIX))
-    .map((file) => file.slice(0, -SUFFIX.length));
-}
-
-function update(reports: ReadonlyMap<string, string>): void {
-  for (const name of committedNames()) rmSync(path.join(COMMITTED, name + SUFFIX));
-  for (const [name, report] of reports) writeFileSync(path.join(COMMITTED, name + SUFFIX), report);
-}
-
-/** Prints how these reports differ from the committed ones. Returns whether they are the same. */
-function areCommitted(reports: ReadonlyMap<string, string>): boolean {
-  for (const [name, report] of reports) writeFileSync(path.join(GENERATED, name + SUFFIX), report);
-  const names = new Set([...committedNames(), ...reports.keys()]);
-  const changed = Array.from(names, (name) => name + SUFFIX).filter((file) => {
-    const [before, after] = [COMMITTED, GENERATED].map((folder) => {
-      const report = path.join(folder, file);
-      return existsSync(report) ? path.relative(REPOSITORY, report) : "/dev/null";
-    });
-    const diff = ["diff", "--no-index", "--exit-code", before ?? "", after ?? ""];
-    return spawnSync("git", diff, { stdio: "inherit", cwd: REPOSITORY }).status !== 0;
-  });
-  if (changed.length === 0) return true;
-  process.stderr.write(
-    `The public API changed: ${changed
-      .map((file) => `api/${file}`)
-      .sort()
-      .join(", ")}.\n` +
-      "Read the difference above. If users should get it, run npm run api:update and commit api/.\n",
+/**
+ * The reports of the public API, one per entry of package.json, by their path in the repository. Reads the build.
+ * Throws if an export has no docstring.
+ */
+export function apiReports(): Map<string, string> {
+  const reports = ownReports(extract());
+  rmSync(GENERATED, { recursive: true });
+  const undocumented = [...reports].flatMap(([name, report]) =>
+    undocumentedExports(report).map((exported) => `api/${name}${SUFFIX}: ${exported}`),
   );
-  return false;
+  if (undocumented.length > 0) {
+    throw new Error(`These exports have no docstring:\n${undocumented.join("\n")}`);
+  }
+  return new Map(Array.from(reports, ([name, report]) => [`api/${name}${SUFFIX}`, report]));
 }
-
-const extracted = extract();
-rmSync(GENERATED, { recursive: true });
-mkdirSync(GENERATED);
-const reports = ownReports(extracted);
-let isGood = true;
-if (process.argv.includes("--check")) isGood = areCommitted(reports);
-else update(reports);
-
-const undocumented = [...reports].flatMap(([name, report]) =>
-  undocumentedExports(report).map((exported) => `api/${name}${SUFFIX}: ${exported}`),
-);
-if (undocumented.length > 0) {
-  isGood = false;
-  process.stderr.write(`These exports have no docstring:\n${undocumented.join("\n")}\n`);
-}
-process.exitCode = isGood ? 0 : 1;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { ConformanceReport } from "../../kit/conformance/run-conformance.js";
-import { runSuiteOnListener } from "../support/testing/run-suite.js";
-import { octokitReceiver, standardWebhooksReceiver } from "../support/testing/peer-receivers.js";
+import type { ConformanceReport } from "../../../kit/conformance/run-conformance.js";
+import { runSuiteOnListener } from "../../support/testing/run-suite.js";
+import { octokitReceiver, standardWebhooksReceiver } from "./peer-receivers.js";
 
 /** The cases that a receiver without a memory of ids fails. */
 const HANDLES_DUPLICATES = [

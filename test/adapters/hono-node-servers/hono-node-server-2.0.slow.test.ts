@@ -1,4 +1,4 @@
 import { createAdaptorServer } from "hono-node-server-2.0";
-import { describeHonoRelease } from "../support/adapters/hono-release.js";
+import { describeHonoRelease } from "../../support/adapters/hono-release.js";
 
 describeHonoRelease("2.0", createAdaptorServer);

@@ -1,20 +1,12 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { doctorPicture } from "../../docs/terminal/doctor-picture.js";
 import { ansiRuns } from "../../docs/terminal/ansi-runs.js";
 import { shortenedReport } from "../../docs/terminal/shortened-report.js";
 import { terminalSvg } from "../../docs/terminal/terminal-svg.js";
-import { installCli } from "../support/cli/cli-binary.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 
 const PICTURE = readFileSync(path.join(REPOSITORY, "docs/doctor.svg"), "utf8");
-
-test("docs/doctor.svg shows today's output of doctor; npm run docs:picture writes it again", async () => {
-  const cli = installCli();
-  expect(await doctorPicture(cli.binary)).toBe(PICTURE);
-  cli.remove();
-});
 
 describe("the picture", () => {
   test("the picture of doctor is well-formed, and every text is inside it", () => {
