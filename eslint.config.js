@@ -56,6 +56,19 @@ export default defineConfig(
     },
   },
   {
+    files: ["{src,adapters,kit,cli}/**/*.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector:
+            "ObjectExpression > SpreadElement > ObjectExpression, ArrayExpression > SpreadElement > ArrayExpression",
+          message: "Write its parts as plain properties or elements.",
+        },
+      ],
+    },
+  },
+  {
     files: ["src/**/*.ts"],
     rules: {
       ...webOnly,

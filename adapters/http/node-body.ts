@@ -22,31 +22,6 @@ const SETTLED = Promise.resolve();
  * Pass the result to `receiver.receive({ body })`, unless it is undefined. If only a parsed object is
  * left, the log gives `advice`, a sentence that says how to mount your adapter. Never rejects, and leaves
  * no listener and no timer behind.
- *
- * @example An adapter for Hapi, on a route with the option `payload: { parse: false, output: "stream",
- * override: "application/json", maxBytes: 2 ** 30 }`, so that Hapi neither reads nor judges the body:
- * ```ts
- * import { bodyLimits, discardNodeBody, readNodeBody, UnreadableBody } from "identity-gateway-webhooks/adapter";
- *
- * function hapiHandler(receiver: WebhookReceiver, options?: BodyOptions): Lifecycle.Method {
- *   const limits = bodyLimits("hapiHandler", receiver, options);
- *   return async ({ raw: { req } }, h) => {
- *     const { method, headers } = req;
- *     // Only the body of a POST is needed.
- *     const body = method === "POST" ? await readNodeBody(req, limits) : "";
- *     // The sender has hung up: there is no one to answer.
- *     if (body === undefined) return h.abandon;
- *     const answer = await receiver.receive({ method, headers, body });
- *     const response = h.response(answer.body).code(answer.status);
- *     for (const [name, value] of Object.entries(answer.headers)) response.header(name, value);
- *     if (body instanceof UnreadableBody && body.isUnfinished) {
- *       await discardNodeBody(req);
- *       response.header("connection", "close");
- *     }
- *     return response;
- *   };
- * }
- * ```
  */
 export function readNodeBody(
   req: NodeRequest,

@@ -7,20 +7,12 @@ import { environmentVariable } from "../common/runtime.js";
 const MIN_LENGTH = 16;
 
 /** Placeholders in documents and templates, without case, spaces and signs. */
-const PLACEHOLDERS = new Set([
-  ...["changeme", "changethis", "replaceme", "secret", "mysecret", "yoursecret", "yoursecrethere"],
-  ...["supersecret", "topsecret", "webhooksecret", "yourwebhooksecret", "yourwebhooksecrethere"],
-  ...[
-    "gatewaywebhooksecret",
-    "password",
-    "placeholder",
-    "example",
-    "examplesecret",
-    "test",
-    "todo",
-  ],
-  ...["insertsecrethere", "putyoursecrethere", "pleasechangeme", "whsec", "whsecyoursecret"],
-]);
+const PLACEHOLDERS = new Set(
+  `changeme changethis replaceme secret mysecret yoursecret yoursecrethere supersecret topsecret
+  webhooksecret yourwebhooksecret yourwebhooksecrethere gatewaywebhooksecret password placeholder
+  example examplesecret test todo insertsecrethere putyoursecrethere pleasechangeme whsec
+  whsecyoursecret`.split(/\s+/),
+);
 
 /** The public secret of this package's fixtures, examples and tests. */
 const PUBLIC_TEST_SECRET = "whsec_test_0123456789abcdef";
