@@ -39,11 +39,11 @@ export { metricsText } from "./telemetry/metrics-text.js";
 export { signDelivery, type SignDeliveryOptions } from "./signature/sign-delivery.js";
 export { verifySignature, type VerifySignatureOptions } from "./signature/verify-signature.js";
 
-export { memoryStore, type MemoryStoreOptions } from "./stores/memory-store.js";
 export {
-  compactMemoryStore,
-  type CompactMemoryStoreOptions,
-} from "./stores/compact-memory-store.js";
+  memoryStore,
+  MemoryStoreFullError,
+  type MemoryStoreOptions,
+} from "./stores/memory-store.js";
 export type {
   ClaimOptions,
   ClaimResult,
@@ -96,7 +96,6 @@ export { DeadlineError } from "./common/timers.js";
 export { LeaseLostError } from "./handling/leased-run.js";
 export { NoUsableSecretError } from "./signature/keyring.js";
 export { TransactionLostError } from "./handling/transaction.js";
-export { MemoryStoreFullError } from "./stores/in-process-store.js";
 export { UnexpectedResultError } from "./stores/claim-results.js";
 export {
   ConfigurationError,

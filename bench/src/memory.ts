@@ -71,16 +71,9 @@ function table(title: string, columns: readonly Column[]): Table {
 }
 
 const short = (entries: number): string => `1e${Math.log10(entries)}`;
-const compact = NAMES.find((name) => name === "compactMemoryStore");
 
 deliver({
-  values:
-    compact === undefined
-      ? {}
-      : {
-          compactBytes: sizeOf(compact, 1e6).bytesPerId,
-          compactNs: Math.max(...TIMED.map((entries) => speedOf(compact, entries, "fillingNs"))),
-        },
+  values: {},
   tables: [
     table(`Memory per remembered id (÷ ${PEER})`, [
       ...SIZED.map((at): Column => [

@@ -139,18 +139,6 @@ export const TARGETS = {
   },
   coldSvix: { label: "cold start, `import` ÷ svix", must: 1, why: MORE_CODE },
   coldStripe: { label: "cold start, `import` ÷ stripe", must: 1, decides: true },
-  compactBytes: {
-    label: "`compactMemoryStore`, bytes per id at 1e6",
-    must: 32,
-    unit: "B",
-    decides: true,
-  },
-  compactNs: {
-    label: "`compactMemoryStore`, a new id, the worst of 1e3 to 1e6",
-    must: 600,
-    unit: "ns",
-    why: "an absolute time depends on the machine: a million ids are more than a processor's cache holds.",
-  },
 } as const satisfies Record<string, Target>;
 
 /** The name of a target. */

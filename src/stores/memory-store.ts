@@ -1,6 +1,11 @@
 import { LRUCache } from "lru-cache";
+import type { Log } from "../answer/logger.js";
+import { ConfigurationError } from "../common/errors.js";
+import { integerOption, ownOptions } from "../common/option-checks.js";
+import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "./claim-results.js";
 import type { DeliveryStore } from "./delivery-store.js";
-import { inProcessStore, type CompletedIds } from "./in-process-store.js";
+import { Leases } from "./leases.js";
+import { onReceiverConnected } from "./receiver-hooks.js";
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -15,6 +20,20 @@ export interface MemoryStoreOptions {
 }
 
 /**
+ * A memory store has `maxEntries` claims in flight and accepts no more. The receiver answers 503, and the
+ * gateway sends the delivery again.
+ */
+export class MemoryStoreFullError extends Error {
+  override readonly name = "MemoryStoreFullError";
+  /** Stable, so that code can branch on it. */
+  readonly code = "memory_store_full";
+
+  constructor(maxEntries: number) {
+    super(`the memory store holds ${String(maxEntries)} claims in flight: raise maxEntries`);
+  }
+}
+
+/**
  * The default store. It lives in this process and ends with it: after a restart, and in another process, a
  * redelivery of a handled delivery is handled again. Claims in flight are never evicted; with `maxEntries`
  * of them a further claim throws `MemoryStoreFullError`, and the gateway is answered 503.
@@ -26,30 +45,112 @@ export interface MemoryStoreOptions {
  * const receiver = createWebhookReceiver({ secret, handlers, store });
  * ```
  */
-export function memoryStore(options: MemoryStoreOptions = {}): DeliveryStore {
-  return inProcessStore("memoryStore", options, 100_000, lruCompletedIds);
-}
-
-function lruCompletedIds(maxEntries: number, onForgotten: () => void): CompletedIds {
-  // Bounded by `maxSize`: for `max` lru-cache allocates its arrays at once, 6 ms and 2.8 MB for 100 000
-  // ids. With `maxSize` an id takes 2 to 10 bytes more.
-  let addedAt = 0;
-  const expirations = new LRUCache<string, number>({
-    maxSize: maxEntries,
-    sizeCalculation: () => 1,
-    dispose(expiresAt, _id, reason) {
-      if (reason === "evict" && expiresAt > addedAt) onForgotten();
-    },
+export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
+  const options = ownOptions("memoryStore", given, ["maxEntries", "now"]);
+  const maxEntries = integerOption("maxEntries", options.maxEntries, {
+    fallback: 100_000,
+    min: 1,
+    max: 10_000_000,
   });
-  return {
-    has(id, now) {
-      const expiresAt = expirations.peek(id);
-      return expiresAt !== undefined && expiresAt > now;
+  const { now = () => performance.now() } = options;
+  if (typeof now !== "function") {
+    throw new ConfigurationError(
+      "invalid_option",
+      "now must be a function that returns milliseconds",
+    );
+  }
+  /** Undefined until a receiver uses the store, and again after the one warning. */
+  let log: Log | undefined;
+  const completed = new CompletedIds(maxEntries, () => {
+    log?.warn(
+      `the memory store forgets ids within their retention, since it holds maxEntries (${String(maxEntries)}): ` +
+        "a duplicate of such a delivery runs again. Raise maxEntries, or choose a store outside of the process",
+    );
+    log = undefined;
+  });
+  const leases = new Leases();
+
+  /** Deletes ended leases, which only serve to recognize a takeover. Throws if no lease has ended. */
+  const makeRoom = (time: number): void => {
+    leases.deleteEnded(time);
+    if (leases.size >= maxEntries) throw new MemoryStoreFullError(maxEntries);
+  };
+
+  const store: DeliveryStore = {
+    claim(key, owner, { leaseMs }) {
+      const time = now();
+      if (completed.has(key, time)) return COMPLETED;
+      const lease = leases.get(key);
+      if (lease === undefined) {
+        if (leases.size >= maxEntries) makeRoom(time);
+        leases.add({ key, owner, expiresAt: time + leaseMs, takeover: false });
+        return CLAIMED;
+      }
+      const remainingMs = lease.expiresAt - time;
+      if (remainingMs > 0 && lease.owner !== owner) return inFlight(remainingMs);
+      lease.owner = owner;
+      lease.expiresAt = time + leaseMs;
+      if (remainingMs <= 0) lease.takeover = true;
+      return lease.takeover ? TAKEN_OVER : CLAIMED;
     },
-    add(id, now, retentionMs) {
-      addedAt = now;
-      // V8 stores an integer in place; a fraction would be an object on the heap.
-      expirations.set(id, Math.ceil(now + retentionMs));
+
+    renew(key, owner, { leaseMs }) {
+      const time = now();
+      const lease = leases.get(key);
+      if (lease?.owner !== owner || lease.expiresAt <= time) return false;
+      lease.expiresAt = time + leaseMs;
+      return true;
+    },
+
+    complete(key, _owner, { retentionMs }) {
+      const time = now();
+      // A leased key is not completed, so only a key without a lease needs the second lookup.
+      if (leases.delete(key) || !completed.has(key, time)) completed.add(key, time, retentionMs);
+    },
+
+    release(key, owner) {
+      const lease = leases.get(key);
+      if (lease?.owner !== owner) return;
+      // Kept as an ended lease: it is still unknown what the run before the takeover did.
+      if (lease.takeover) lease.expiresAt = now();
+      else leases.delete(key);
     },
   };
+  onReceiverConnected(store, (ofReceiver) => {
+    log = ofReceiver;
+  });
+  return store;
+}
+
+/**
+ * The completed ids, each with the end of its retention. There are at most `maxEntries`: beyond that, the id completed
+ * longest ago is forgotten, and `onForgotten` is called if its retention had not ended.
+ */
+class CompletedIds {
+  readonly #expirations: LRUCache<string, number>;
+  #addedAt = 0;
+
+  constructor(maxEntries: number, onForgotten: () => void) {
+    // Bounded by `maxSize`: for `max` lru-cache allocates its arrays at once, 6 ms and 2.8 MB for 100 000
+    // ids. With `maxSize` an id takes 2 to 10 bytes more.
+    this.#expirations = new LRUCache({
+      maxSize: maxEntries,
+      sizeCalculation: () => 1,
+      dispose: (expiresAt, _id, reason) => {
+        if (reason === "evict" && expiresAt > this.#addedAt) onForgotten();
+      },
+    });
+  }
+
+  /** Whether `id` was completed and its retention has not ended at `now`. */
+  has(id: string, now: number): boolean {
+    const expiresAt = this.#expirations.peek(id);
+    return expiresAt !== undefined && expiresAt > now;
+  }
+
+  add(id: string, now: number, retentionMs: number): void {
+    this.#addedAt = now;
+    // V8 stores an integer in place; a fraction would be an object on the heap.
+    this.#expirations.set(id, Math.ceil(now + retentionMs));
+  }
 }

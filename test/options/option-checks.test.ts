@@ -6,7 +6,7 @@ import { nodeHandler } from "../../adapters/node.js";
 import { bullmqConsume, bullmqEnqueue } from "../../src/inbox/bullmq/index.js";
 import { inbox, inboxWorker } from "../../src/inbox/index.js";
 import { pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
-import { compactMemoryStore, createWebhookReceiver, memoryStore } from "../../src/index.js";
+import { createWebhookReceiver, memoryStore } from "../../src/index.js";
 import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
 import { redisStore } from "../../src/stores/redis/index.js";
 import { sqliteStore, sqliteTransactions } from "../../src/stores/sqlite/index.js";
@@ -31,7 +31,7 @@ type Constructor = (options: never) => unknown;
 const adapters = { expressHandler, fetchHandler, honoHandler, nodeHandler };
 
 const constructors: readonly (readonly [name: string, make: Constructor])[] = [
-  ...Object.entries({ createWebhookReceiver, memoryStore, compactMemoryStore }),
+  ...Object.entries({ createWebhookReceiver, memoryStore }),
   ...Object.entries({ redisStore, postgresStore, postgresTransactions }),
   ...Object.entries({ sqliteStore, sqliteTransactions }),
   ...Object.entries({ inbox, inboxWorker, pgBossEnqueue, pgBossConsume }),

@@ -44,7 +44,6 @@ const EXPORTS: Record<string, string[]> = {
     "ThrewUndefinedError",
     "TransactionLostError",
     "UnexpectedResultError",
-    "compactMemoryStore",
     "createWebhookReceiver",
     "extraFields",
     "isKnownOnlineDataEvent",

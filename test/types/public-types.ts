@@ -1,7 +1,6 @@
 // Compiled, never run: by `npm run check` against the build, and by the packaging test against the
 // installed tarball. Each `@ts-expect-error` fails the compilation where the wrong use would pass.
 import {
-  compactMemoryStore,
   createWebhookReceiver,
   isKnownOnlineDataEvent,
   memoryStore,
@@ -14,7 +13,6 @@ import {
   RetryLater,
   type Alarm,
   type ClaimResult,
-  type CompactMemoryStoreOptions,
   type DeliveryContext,
   type DeliveryStore,
   type Handlers,
@@ -230,11 +228,11 @@ createWebhookReceiver({ secret: "s", store, handlers: { new_alarm: () => undefin
 
 createWebhookReceiver({
   secret: "s",
-  store: compactMemoryStore({ maxEntries: 1 }),
+  store: memoryStore({ maxEntries: 1 }),
   handlers: { new_alarm: () => undefined },
 });
 // @ts-expect-error: a misspelt option of a store
-compactMemoryStore({ maxEntry: 1 });
+memoryStore({ maxEntry: 1 });
 
 // A transactional one gives its transaction to the handlers (transactional.ts has more of it).
 declare const transactions: TransactionalStore<{ query: (text: string) => Promise<void> }>;
@@ -270,7 +268,6 @@ isNotAny(receiver.drain);
 isNotAny(signDelivery);
 isNotAny(verifySignature);
 isNotAny(memoryStore({ maxEntries: 1 }));
-isNotAny(compactMemoryStore());
 isNotAny(parseGatewayTime("2026-07-08 10:00:00"));
 isNotAny(new ConfigurationError("invalid_option", "x").code);
 isNotAny(new DiscardDelivery({ reason: "x" }));
@@ -301,7 +298,6 @@ proves<Equal<Members<UnrecognizedDelivery>, false>>();
 proves<Equal<IsAny<SecretOption>, false>>();
 proves<Equal<IsAny<Outcome>, false>>();
 proves<Equal<IsAny<ClaimResult>, false>>();
-proves<Equal<Members<CompactMemoryStoreOptions>, false>>();
 proves<Equal<Members<TransactionalStore<string>>, false>>();
 proves<Equal<IsAny<ProcessResult>, false>>();
 

@@ -1,5 +1,4 @@
-import * as receiver from "identity-gateway-webhooks";
-import type { DeliveryStore } from "identity-gateway-webhooks";
+import { memoryStore, type DeliveryStore } from "identity-gateway-webhooks";
 import { LRUCache } from "lru-cache";
 
 /** Remembers one id. True if it was new. */
@@ -20,12 +19,6 @@ function ofStore(store: DeliveryStore): Remember {
   };
 }
 
-type MakeStore = (options: { readonly maxEntries: number }) => DeliveryStore;
-
-// An older build of the package, without this store, is measured without it.
-const exported: object = receiver;
-const { compactMemoryStore } = exported as { readonly compactMemoryStore?: MakeStore };
-
 /** All contenders, by their name in the tables. */
 export function memories(): Readonly<Record<string, MakeMemory>> {
   return {
@@ -37,11 +30,6 @@ export function memories(): Readonly<Record<string, MakeMemory>> {
         return true;
       };
     },
-    memoryStore: (maxEntries) => ofStore(receiver.memoryStore({ maxEntries })),
-    ...(compactMemoryStore === undefined
-      ? {}
-      : {
-          compactMemoryStore: (maxEntries: number) => ofStore(compactMemoryStore({ maxEntries })),
-        }),
+    memoryStore: (maxEntries) => ofStore(memoryStore({ maxEntries })),
   };
 }

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   ConfigurationError,
-  compactMemoryStore,
   createWebhookReceiver,
   memoryStore,
   type DeliveryStore,
@@ -22,25 +21,19 @@ function onClock(make: (now: () => number) => DeliveryStore) {
   };
 }
 
-/** The stores that live in one process. Users see no difference but the memory that they take. */
-const STORES: [string, typeof memoryStore][] = [
-  ["memoryStore", memoryStore],
-  ["compactMemoryStore", compactMemoryStore],
-];
-
 afterEach(() => {
   vi.useRealTimers();
 });
 
-describe.each(STORES)("%s keeps the DeliveryStore contract", (_name, makeStore) => {
-  const contract = deliveryStoreContract(() => onClock((now) => makeStore({ now })));
+describe("memoryStore keeps the DeliveryStore contract", () => {
+  const contract = deliveryStoreContract(() => onClock((now) => memoryStore({ now })));
   it.each(contract)("$id: $title", async ({ run }) => {
     await run();
   });
 });
 
-describe.each(STORES)("the bound of %s", (_name, makeStore) => {
-  const storeOnClock = (maxEntries?: number) => onClock((now) => makeStore({ maxEntries, now }));
+describe("the bound of memoryStore", () => {
+  const storeOnClock = (maxEntries?: number) => onClock((now) => memoryStore({ maxEntries, now }));
 
   it("a memory store beyond maxEntries forgets the id completed longest ago", () => {
     const { store } = storeOnClock(3);
@@ -165,7 +158,7 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
     const handled: string[] = [];
     const receiver = createWebhookReceiver({
       secret: TEST_SECRET,
-      store: makeStore({ maxEntries: 2 }),
+      store: memoryStore({ maxEntries: 2 }),
       handlers: {
         new_alarm: (_alarm, { id }) => {
           handled.push(id);
@@ -184,42 +177,39 @@ describe.each(STORES)("the bound of %s", (_name, makeStore) => {
   });
 });
 
-it.each(STORES)(
-  "with %s each run after a crash is a takeover until one succeeds",
-  async (_, make) => {
-    const { store, advance } = onClock((now) => make({ now }));
-    // A process that crashes in its handler neither renews nor completes nor releases.
-    void store.claim("d-1", "a process that died", TIMES);
-    const takeovers: boolean[] = [];
-    const receiver = createWebhookReceiver({
-      secret: TEST_SECRET,
-      store,
-      handlers: {
-        new_alarm: (_alarm, { takeover }) => {
-          takeovers.push(takeover);
-          if (takeovers.length < 3) throw new Error("not yet");
-        },
+it("with memoryStore each run after a crash is a takeover until one succeeds", async () => {
+  const { store, advance } = onClock((now) => memoryStore({ now }));
+  // A process that crashes in its handler neither renews nor completes nor releases.
+  void store.claim("d-1", "a process that died", TIMES);
+  const takeovers: boolean[] = [];
+  const receiver = createWebhookReceiver({
+    secret: TEST_SECRET,
+    store,
+    handlers: {
+      new_alarm: (_alarm, { takeover }) => {
+        takeovers.push(takeover);
+        if (takeovers.length < 3) throw new Error("not yet");
       },
-      logger: false,
-      now: () => NOW_MS,
-    });
-    const outcomes: string[] = [];
-    const deliver = async () =>
-      outcomes.push((await receiver.receive(await delivery({ id: "d-1" }))).outcome);
-    await deliver();
-    advance(TIMES.leaseMs);
-    for (let redelivery = 0; redelivery < 4; redelivery++) await deliver();
-    const [died, failed, handled, after] = ["in_flight", "handler_failed", "handled", "duplicate"];
-    expect(outcomes).toEqual([died, failed, failed, handled, after]);
-    expect(takeovers).toEqual([true, true, true]);
-  },
-);
+    },
+    logger: false,
+    now: () => NOW_MS,
+  });
+  const outcomes: string[] = [];
+  const deliver = async () =>
+    outcomes.push((await receiver.receive(await delivery({ id: "d-1" }))).outcome);
+  await deliver();
+  advance(TIMES.leaseMs);
+  for (let redelivery = 0; redelivery < 4; redelivery++) await deliver();
+  const [died, failed, handled, after] = ["in_flight", "handler_failed", "handled", "duplicate"];
+  expect(outcomes).toEqual([died, failed, failed, handled, after]);
+  expect(takeovers).toEqual([true, true, true]);
+});
 
-describe.each(STORES)("the options of %s", (name, makeStore) => {
+describe("the options of memoryStore", () => {
   it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 10_000_001, "100", null])(
     "a memory store refuses maxEntries %s",
     (maxEntries) => {
-      const make = () => makeStore({ maxEntries: maxEntries as number });
+      const make = () => memoryStore({ maxEntries: maxEntries as number });
       expect(make).toThrow(ConfigurationError);
       expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
       expect(make).toThrow("maxEntries must be a whole number from 1 to 10000000");
@@ -227,12 +217,12 @@ describe.each(STORES)("the options of %s", (name, makeStore) => {
   );
 
   it.each([1, 1_000, undefined])("a memory store accepts maxEntries %s", (maxEntries) => {
-    const store = makeStore({ maxEntries });
+    const store = memoryStore({ maxEntries });
     expect(store.claim("a", "o", TIMES)).toMatchObject({ state: "claimed" });
   });
 
   it("a memory store with maxEntries 1 remembers one id", () => {
-    const { store } = onClock((now) => makeStore({ maxEntries: 1, now }));
+    const { store } = onClock((now) => memoryStore({ maxEntries: 1, now }));
     void store.complete("a", "o", TIMES);
     expect(store.claim("a", "p", TIMES)).toEqual({ state: "completed" });
     void store.complete("b", "o", TIMES);
@@ -241,7 +231,7 @@ describe.each(STORES)("the options of %s", (name, makeStore) => {
 
   it("a change of the system clock does not end a lease of a memory store", () => {
     vi.useFakeTimers({ toFake: ["Date", "performance"], now: NOW_MS });
-    const store = makeStore();
+    const store = memoryStore();
     void store.claim("a", "o", TIMES);
     vi.setSystemTime(NOW_MS + 3_600_000);
     expect(store.claim("a", "p", TIMES)).toMatchObject({ state: "in_flight" });
@@ -250,11 +240,11 @@ describe.each(STORES)("the options of %s", (name, makeStore) => {
   });
 
   it("a memory store refuses an unknown option and names its maker", () => {
-    expect(() => makeStore({ max: 5 } as object)).toThrow(`max is no option of ${name}`);
+    expect(() => memoryStore({ max: 5 } as object)).toThrow("max is no option of memoryStore");
   });
 
   it.each([5, null, "Date.now"])("a memory store refuses now: %j", (now) => {
-    const make = () => makeStore({ now } as object);
+    const make = () => memoryStore({ now } as object);
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(expect.objectContaining({ code: "invalid_option" }) as Error);
     expect(make).toThrow("now must be a function that returns milliseconds");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compactMemoryStore, memoryStore, type DeliveryStore } from "../../../src/index.js";
+import { memoryStore, type DeliveryStore } from "../../../src/index.js";
 import type { ContractCase } from "../../../kit/store-contract/contract-case.js";
 import { deliveryStoreContract } from "../../../kit/store-contract/delivery-store-contract.js";
 import { naiveStore } from "../../support/testing/naive-store.js";
@@ -84,7 +84,6 @@ describe("wrong stores", () => {
 describe("right stores", () => {
   it.each<[string, MakeClients]>([
     ["memoryStore", (now) => ({ store: memoryStore({ now }) })],
-    ["compactMemoryStore", (now) => ({ store: compactMemoryStore({ maxEntries: 20_000, now }) })],
     ["the store in the documentation of DeliveryStore", (now) => ({ store: documentedStore(now) })],
     ["the naive store that the wrong ones are made from", (now) => ({ store: naiveStore(now) })],
     ["a store that rounds retryAfterMs up to seconds", answersAs(inSeconds)],
