@@ -65,6 +65,11 @@ export default defineConfig(
             "ObjectExpression > SpreadElement > ObjectExpression, ArrayExpression > SpreadElement > ArrayExpression",
           message: "Write its parts as plain properties or elements.",
         },
+        {
+          selector:
+            "PropertyDefinition[accessibility='private'], MethodDefinition[accessibility='private'][kind!='constructor'], TSParameterProperty[accessibility='private']",
+          message: "Write #name, which is private at run time, too.",
+        },
       ],
     },
   },

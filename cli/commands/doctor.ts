@@ -93,7 +93,10 @@ async function examine(
     io.signal,
     findObstacle(url, {
       ...connection,
-      ...{ secret, types, handled: values.handled, handledWithinMs: values["handled-within"] },
+      secret,
+      types,
+      handled: values.handled,
+      handledWithinMs: values["handled-within"],
     }),
   );
   if (obstacle !== undefined) return stopBefore(io, values, url, obstacle, junit);

@@ -61,8 +61,14 @@ const CAUSES: readonly Cause[] = [
   {
     change: "Verify and decode the raw bytes as they came, before any parser sees them.",
     ids: [
-      ...["exact_bytes", "other_bytes", "other_bytes_same_text", "non_ascii", "nested_text"],
-      ...["split_characters", "byte_order_mark", "invalid_utf8"],
+      "exact_bytes",
+      "other_bytes",
+      "other_bytes_same_text",
+      "non_ascii",
+      "nested_text",
+      "split_characters",
+      "byte_order_mark",
+      "invalid_utf8",
     ],
   },
   {
@@ -115,8 +121,13 @@ const CAUSES: readonly Cause[] = [
 
 /** Cases that the sentence of their group does not fit. Their own fix says what to change. */
 const APART = new Set([
-  ...["broken_upload", "interleaved_uploads", "expect_continue"],
-  ...["other_methods", "no_server_errors", "ban_after_forgeries", "late_effects"],
+  "broken_upload",
+  "interleaved_uploads",
+  "expect_continue",
+  "other_methods",
+  "no_server_errors",
+  "ban_after_forgeries",
+  "late_effects",
 ]);
 
 /** The failed cases by their cause: first what blocks the others, then what must pass, then the most cases. */

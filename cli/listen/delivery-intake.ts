@@ -37,11 +37,19 @@ const APP_SILENT = {
  * the answer. Without an app the receiver decides it.
  */
 export class DeliveryIntake {
+  readonly #receiver: VerifyingReceiver;
+  readonly #forwarder: Forwarder | undefined;
+  readonly #onIntake: (intake: Intake) => void;
+
   constructor(
-    private readonly receiver: VerifyingReceiver,
-    private readonly forwarder: Forwarder | undefined,
-    private readonly onIntake: (intake: Intake) => void,
-  ) {}
+    receiver: VerifyingReceiver,
+    forwarder: Forwarder | undefined,
+    onIntake: (intake: Intake) => void,
+  ) {
+    this.#receiver = receiver;
+    this.#forwarder = forwarder;
+    this.#onIntake = onIntake;
+  }
 
   /** Answers one request. */
   answer(req: IncomingMessage, res: ServerResponse): void {
@@ -50,23 +58,23 @@ export class DeliveryIntake {
     const lines = linesOfRawHeaders(req.rawHeaders);
     const receive = async (request: WebhookRequest): Promise<WebhookResponse> => {
       const intake = await this.#take(request, lines);
-      this.onIntake(intake);
+      this.#onIntake(intake);
       // Written before the adapter writes, which then does nothing: an app's answer may be any bytes.
       if (intake.forwarded) writeAnswer(req, res, passedOn(intake.forwarded));
       return intake.verification.response;
     };
-    nodeHandler({ ...this.receiver.receiver, receive })(req, res);
+    nodeHandler({ ...this.#receiver.receiver, receive })(req, res);
   }
 
   async #take(request: WebhookRequest, lines: readonly HeaderLine[]): Promise<Intake> {
     const at = new Date();
     const startedAt = performance.now();
-    const verification = await this.receiver.verify(request);
+    const verification = await this.#receiver.verify(request);
     const { outcome, status } = verification.response;
     const read = receivedOf(request);
     const isDelivery = outcome !== "method_not_allowed" && outcome !== "reachable";
     const body = isDelivery ? read.body : undefined;
-    const forwarded = body && (await this.forwarder?.forward(lines, body));
+    const forwarded = body && (await this.#forwarder?.forward(lines, body));
     return {
       at,
       lines,

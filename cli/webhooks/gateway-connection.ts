@@ -57,7 +57,9 @@ export async function connectToGateway(
   if (baseUrl === "") throw new UsageError(`no gateway: set ${BASE_URL}, or pass --base-url`);
   const { timeout: timeoutMs, legacy } = values;
   const connection = {
-    ...{ baseUrl, timeoutMs, signal: io.signal },
+    baseUrl,
+    timeoutMs,
+    signal: io.signal,
     apiVersion: legacy ? (false as const) : undefined,
   };
   return createManagementClient({ ...connection, token: await tokenOf(io, values, connection) });

@@ -127,8 +127,10 @@ async function showAttempts(
   if (json) writeJson(out, { attempts: latest, unreadable, passed });
   else {
     const columns = [
-      ...[{ title: "At" }, { title: "Webhook", isFlexible: true }],
-      ...[{ title: "Delivery" }, { title: "Status", align: "right" as const }],
+      { title: "At" },
+      { title: "Webhook", isFlexible: true },
+      { title: "Delivery" },
+      { title: "Status", align: "right" as const },
     ];
     out.write(`${renderTable(columns, latest.map(cellsOf), out).join("\n")}\n\n`);
     const more = unreadable === 0 ? "" : `, ${unreadable} more cannot be read: correct --fields`;

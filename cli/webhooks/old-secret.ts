@@ -92,7 +92,9 @@ function stateAfter(
   // A replica that started again may have lost matches of the old secret, also if its count of them was 0.
   const hasRestarted = newMatches.some((count, at) => count !== null && count < (earlier[at] ?? 0));
   return {
-    ...{ ...watchOldSecret(hasRestarted ? undefined : known, old, nowMs), newMatches, sources },
+    ...watchOldSecret(hasRestarted ? undefined : known, old, nowMs),
+    newMatches,
+    sources,
     isNewSeen: before?.isNewSeen === true || hasMoved,
   };
 }

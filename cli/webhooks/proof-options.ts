@@ -75,7 +75,10 @@ export function typesOf(given: readonly string[]): readonly WebhookType[] {
 export function proofOptionsOf(io: CommandIo, values: ProofValues): ProofOptions {
   const { instances, wait, timeout: timeoutMs } = values;
   return {
-    ...{ types: typesOf(values.type), timeoutMs, signal: io.signal, waitMs: wait * 1_000 },
+    types: typesOf(values.type),
+    timeoutMs,
+    signal: io.signal,
+    waitMs: wait * 1_000,
     inARow: values["in-a-row"],
     replicaUrls: values.replica.map((url) => readTargetUrl(url).href),
     instanceHeader: values["instance-header"],

@@ -89,7 +89,10 @@ export const reconcile = createCommand({
     let isDrained = true;
     try {
       report = await reconcileDeliveries(client, {
-        ...{ url: url.href, since, readAttempt, signal: io.signal },
+        url: url.href,
+        since,
+        readAttempt,
+        signal: io.signal,
         isCompleted: async (id) => known?.has(id) === true || (await isCompletedBy(user, id)),
         recover: recover ? receiver?.recover.bind(receiver) : undefined,
       });
@@ -155,8 +158,10 @@ function describe({ out }: CommandIo, report: ReconcileReport, passed: boolean):
   const rows = [...missing, ...recovered];
   if (rows.length > 0) {
     const columns = [
-      ...[{ title: "Delivery" }, { title: "Type", isFlexible: true }],
-      ...[{ title: "Last (UTC)" }, { title: "Result" }],
+      { title: "Delivery" },
+      { title: "Type", isFlexible: true },
+      { title: "Last (UTC)" },
+      { title: "Result" },
     ];
     out.write(`${renderTable(columns, rows.map(cellsOf), out).join("\n")}\n\n`);
   }
@@ -180,7 +185,9 @@ function cellsOf(delivery: MissingDelivery): readonly Cell[] {
   const { deliveryId, type, lastAt, lastStatus, isGivenUp, recovered } = delivery;
   const result = recovered ?? `${isGivenUp ? "lost" : "retrying"} (${lastStatus ?? "–"})`;
   return [
-    ...[printableLine(deliveryId), printableLine(type), lastAt.toISOString().slice(5, 16)],
+    printableLine(deliveryId),
+    printableLine(type),
+    lastAt.toISOString().slice(5, 16),
     { text: result, format: recovered === "handled" ? "green" : isGivenUp ? "red" : "dim" },
   ];
 }

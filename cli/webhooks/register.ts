@@ -58,7 +58,9 @@ export const register = createCommand({
     const secret = filed?.secret ?? createWebhookSecret();
     let isAnnounced = json;
     const result = await registerWebhooks(client, {
-      ...{ ...proofOptions, url: url.href, secret },
+      ...proofOptions,
+      url: url.href,
+      secret,
       // Not before it is needed: with nothing to create, the secret must not be deployed.
       onProbe: () => {
         if (!isAnnounced) announce(io, secret, file, filed?.isNew ?? true);

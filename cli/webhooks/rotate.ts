@@ -126,7 +126,10 @@ export const rotate = createCommand({
       if (current === undefined) say("    The current secret is not given, so it is not proven.");
       let isProven = false;
       const result = await rotateSecret(client, {
-        ...{ ...proofOptions, url: url.href, next, current },
+        ...proofOptions,
+        url: url.href,
+        next,
+        current,
         onSwitch: ({ id, type }) => {
           if (!isProven) say("3/5 Every replica accepts the secrets");
           isProven = true;
@@ -152,8 +155,12 @@ export const rotate = createCommand({
     say(`5/5 Watching until the old secret has been quiet for ${values.quiet} s …`);
     const switched: RotationState = state;
     const { result, state: watched } = await watchUntilQuiet(state.watch, {
-      ...{ urls: metrics, once, timeoutMs, signal: io.signal },
-      ...{ quietMs: values.quiet * 1_000, intervalMs: values["look-every"] * 1_000 },
+      urls: metrics,
+      once,
+      timeoutMs,
+      signal: io.signal,
+      quietMs: values.quiet * 1_000,
+      intervalMs: values["look-every"] * 1_000,
       onLook: (watch) => {
         return writeRotation(nextFile, { ...switched, watch });
       },

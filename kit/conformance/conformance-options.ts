@@ -80,8 +80,17 @@ export interface ConformanceSettings {
 export const HANDLED_WITHIN_MS = { min: 1, max: 600_000, fallback: 2_000 } as const;
 
 const KNOWN = [
-  ...["target", "secret", "types", "handled", "whileFailing", "whileSlow", "handledWithinMs"],
-  ...["timeoutMs", "maxBodyBytes", "skipTlsVerification", "now"],
+  "target",
+  "secret",
+  "types",
+  "handled",
+  "whileFailing",
+  "whileSlow",
+  "handledWithinMs",
+  "timeoutMs",
+  "maxBodyBytes",
+  "skipTlsVerification",
+  "now",
 ];
 
 /**

@@ -10,8 +10,18 @@ const NON_ASCII = "Ålarm – тест – 警報 – 🔔 – e\u0301 – \u202
 const BIG = "x".repeat(200 * 1024);
 /** What firewalls refuse, and what templates and decoders change. */
 const HOSTILE_TEXTS = [
-  ...["<script>alert(1)</script>", "' OR 1=1--", "../../etc/passwd", "${jndi:ldap://x}", "{{7*7}}"],
-  ...["100%", "%41", "%s %n", "$& $' $1", "&amp; &#39;", "C:\\new\\table\\u0041", "a+b"],
+  "<script>alert(1)</script>",
+  "' OR 1=1--",
+  "../../etc/passwd",
+  "${jndi:ldap://x}",
+  "{{7*7}}",
+  "100%",
+  "%41",
+  "%s %n",
+  "$& $' $1",
+  "&amp; &#39;",
+  "C:\\new\\table\\u0041",
+  "a+b",
 ];
 const PROXY_HEADERS = [
   ["X-Forwarded-For", "203.0.113.7, 198.51.100.2"],

@@ -7,14 +7,40 @@ import type { Delivery, MakeDelivery } from "./test-deliveries.js";
 
 /** What a secret becomes by mistake when it is not set, in several languages. */
 const UNSET_SECRETS = [
-  ...["", " ", "\t", "\n", '""', "undefined", "null", "NULL", "None", "nil", "<nil>", "NaN"],
-  ...["false", "true", "0", "{}", "[]", "[object Object]", "[object Promise]"],
+  "",
+  " ",
+  "\t",
+  "\n",
+  '""',
+  "undefined",
+  "null",
+  "NULL",
+  "None",
+  "nil",
+  "<nil>",
+  "NaN",
+  "false",
+  "true",
+  "0",
+  "{}",
+  "[]",
+  "[object Object]",
+  "[object Promise]",
 ];
 
 /** What stands in examples, and in an environment that is not filled in. */
 const PLACEHOLDERS = [
-  ...["v1", "whsec_", "secret", "password", "changeme", "test", "dev", "your-webhook-secret"],
-  ...["GATEWAY_WEBHOOK_SECRET", "$GATEWAY_WEBHOOK_SECRET", "${GATEWAY_WEBHOOK_SECRET}"],
+  "v1",
+  "whsec_",
+  "secret",
+  "password",
+  "changeme",
+  "test",
+  "dev",
+  "your-webhook-secret",
+  "GATEWAY_WEBHOOK_SECRET",
+  "$GATEWAY_WEBHOOK_SECRET",
+  "${GATEWAY_WEBHOOK_SECRET}",
 ];
 
 type Guess = readonly [name: string, secretFor: (delivery: Delivery) => string];

@@ -51,7 +51,11 @@ async function requestsOfAllKinds({
   return [
     ...["GET", "HEAD"].map((method) => ({ ...delivery, method, body: undefined })),
     ...["OPTIONS", "PUT", "DELETE"].map((method) => ({ ...forged, method })),
-    ...[delivery, delivery, forged, unsigned, ...drifted.map(([, request]) => request)],
+    delivery,
+    delivery,
+    forged,
+    unsigned,
+    ...drifted.map(([, request]) => request),
     withHeader(delivery, ID),
     withHeader(delivery, ID, "a:b"),
     { ...delivery, headers: [] },

@@ -21,12 +21,30 @@ export const JSON_KEY_ORDERS: readonly JsonKeyOrder[] = [
 
 /** The fields in the order of GATEWAY.md, "Alarm" and "Online Data event". */
 const ALARM_FIELDS = ranksOf([
-  ...["id", "text", "account_id", "severity", "status", "source", "event_type", "category_id"],
-  ...["original_event_id", "payload", "date", "checked_at", "created_at", "updated_at"],
+  "id",
+  "text",
+  "account_id",
+  "severity",
+  "status",
+  "source",
+  "event_type",
+  "category_id",
+  "original_event_id",
+  "payload",
+  "date",
+  "checked_at",
+  "created_at",
+  "updated_at",
 ]);
 const EVENT_FIELDS = ranksOf([
-  ...["type", "severity", "account_id", "client_id"],
-  ...["site_id", "site_name", "site_base_url", "occurred_at"],
+  "type",
+  "severity",
+  "account_id",
+  "client_id",
+  "site_id",
+  "site_name",
+  "site_base_url",
+  "occurred_at",
 ]);
 
 function ranksOf(fields: readonly string[]): ReadonlyMap<string, number> {

@@ -41,8 +41,16 @@ export interface GatewayApiOptions extends CommonTwinOptions {
 }
 
 const TWIN_NAMES = [
-  ...["retry", "timeoutMs", "refreshTimestamp", "unlistedStatus", "faults", "seed"],
-  ...["clock", "signal", "onAttempt", "onDelivery"],
+  "retry",
+  "timeoutMs",
+  "refreshTimestamp",
+  "unlistedStatus",
+  "faults",
+  "seed",
+  "clock",
+  "signal",
+  "onAttempt",
+  "onDelivery",
 ];
 const SWITCHES = ["webhooksEnabled", "putDropsSecret", "legacyThrottling", "history"] as const;
 
@@ -66,7 +74,10 @@ export function checkApiOptions(given: GatewayApiOptions) {
     Object.entries(options).filter(([name]) => TWIN_NAMES.includes(name)),
   );
   return {
-    ...{ login, urlCheck, lists, attemptRecord },
+    login,
+    urlCheck,
+    lists,
+    attemptRecord,
     webhooksEnabled: options.webhooksEnabled ?? true,
     putDropsSecret: options.putDropsSecret ?? false,
     legacyThrottling: options.legacyThrottling ?? false,

@@ -60,7 +60,8 @@ async function respond(
   );
   const hasBody = method !== "GET" && method !== "HEAD" && body.length > 0;
   const response = await answer(new URL(url, "http://gateway.example").href, {
-    ...{ method, headers },
+    method,
+    headers,
     ...(hasBody ? { body: new Uint8Array(body) } : {}),
   });
   res.writeHead(response.status, Object.fromEntries(response.headers));

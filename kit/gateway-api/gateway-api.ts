@@ -167,7 +167,12 @@ class ApiRoutes {
 function recordOf(attempt: StoredAttempt, { date }: ApiFormat): unknown {
   const { id, webhookId, deliveryId, at, status = null, error = null, body } = attempt;
   return {
-    ...{ id, webhook_id: Number(webhookId), delivery_id: deliveryId, status, error, body },
+    id,
+    webhook_id: Number(webhookId),
+    delivery_id: deliveryId,
+    status,
+    error,
+    body,
     created_at: date(at.getTime()),
   };
 }

@@ -27,10 +27,19 @@ export class RegisteredWebhook implements ActiveWebhook {
   #key: SecretKey | undefined;
   #target: Sender;
 
+  readonly #options: {
+    readonly now: () => number;
+    readonly timeoutMs: number;
+    /** Called with each attempt. */
+    readonly onSent: (webhook: RegisteredWebhook, attempt: SentAttempt) => void;
+    /** Takes the sender of an old URL. Requests under way may still use it. */
+    readonly retire: (sender: Sender) => void;
+  };
+
   constructor(
     readonly id: string,
     fields: WebhookFields,
-    private readonly options: {
+    options: {
       readonly now: () => number;
       readonly timeoutMs: number;
       /** Called with each attempt. */
@@ -39,6 +48,8 @@ export class RegisteredWebhook implements ActiveWebhook {
       readonly retire: (sender: Sender) => void;
     },
   ) {
+    this.#options = options;
+
     this.#createdAt = this.#updatedAt = options.now();
     this.#fields = fields;
     this.#key = keyIn(fields);
@@ -77,9 +88,9 @@ export class RegisteredWebhook implements ActiveWebhook {
     const { url, skip_ssl_verification: skips } = this.#fields;
     this.#fields = fields;
     this.#key = keyIn(fields);
-    this.#updatedAt = this.options.now();
+    this.#updatedAt = this.#options.now();
     if (url === fields.url && skips === fields.skip_ssl_verification) return;
-    this.options.retire(this.#target);
+    this.#options.retire(this.#target);
     this.#target = this.#connect();
   }
 
@@ -88,7 +99,10 @@ export class RegisteredWebhook implements ActiveWebhook {
     const { title, url, type, is_active, skip_ssl_verification, enable_requests_history } =
       this.#fields;
     return {
-      ...{ id: Number(this.id), title, url, type },
+      id: Number(this.id),
+      title,
+      url,
+      type,
       has_secret: boolean(this.#key !== undefined),
       is_active: boolean(is_active),
       skip_ssl_verification: boolean(skip_ssl_verification),
@@ -100,15 +114,15 @@ export class RegisteredWebhook implements ActiveWebhook {
 
   #connect(): Sender {
     const { url, skip_ssl_verification: skipTlsVerification } = this.#fields;
-    return createSender(url, { timeoutMs: this.options.timeoutMs, skipTlsVerification });
+    return createSender(url, { timeoutMs: this.#options.timeoutMs, skipTlsVerification });
   }
 
   async #send(target: Sender, request: WireRequest): Promise<WireAnswer> {
-    const at = new Date(this.options.now());
+    const at = new Date(this.#options.now());
     const deliveryId = request.headers.find(([name]) => name === "X-Webhook-Id")?.[1] ?? "";
     const body = new TextDecoder().decode(request.body);
     const note = (status: number | undefined, error: string | undefined): void => {
-      this.options.onSent(this, { deliveryId, at, status, error, body });
+      this.#options.onSent(this, { deliveryId, at, status, error, body });
     };
     try {
       const answer = await target.send(request);

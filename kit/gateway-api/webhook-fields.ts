@@ -39,7 +39,9 @@ export function readWebhookFields(body: Readonly<Record<string, unknown>>): Webh
   if (found.length > 0) throw invalidFields(found);
   const [isActive, skips, keeps] = BOOLEANS.map((field) => Boolean(Number(body[field])));
   return {
-    ...{ title: title as string, url: url as string, type: type as WebhookType },
+    title: title as string,
+    url: url as string,
+    type: type as WebhookType,
     secret: hasSecret ? (secret as string) : undefined,
     is_active: isActive === true,
     skip_ssl_verification: skips === true,

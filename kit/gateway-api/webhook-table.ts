@@ -45,7 +45,8 @@ export class WebhookTable {
     const { clock, timeoutMs } = this.#settings.twin;
     const id = String(++this.#lastId);
     const webhook = new RegisteredWebhook(id, fields, {
-      ...{ now: clock.now, timeoutMs },
+      now: clock.now,
+      timeoutMs,
       onSent: (sender, attempt) => {
         this.#store(sender, attempt);
       },

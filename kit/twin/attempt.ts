@@ -69,7 +69,12 @@ export async function makeAttempt(
     const exchange =
       injected === "request_lost" ? LOST_REQUEST : await sendOnce(webhook.sender, request);
     const record: TwinAttempt = {
-      ...{ id, webhook: webhook.title, number, repeat, at: sentAt, waitedMs },
+      id,
+      webhook: webhook.title,
+      number,
+      repeat,
+      at: sentAt,
+      waitedMs,
       ...(injected === undefined ? readAnswer(exchange) : { ...INJECTED, fault: injected }),
       ms: exchange.ms,
     };

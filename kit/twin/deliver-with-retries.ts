@@ -32,9 +32,13 @@ export async function deliverWithRetries(
   let built: WireRequest | undefined;
 
   const ended = (end: TwinEnd): TwinDelivery => ({
-    ...{ id, type, webhook: webhook.title, end },
+    id,
+    type,
+    webhook: webhook.title,
+    end,
     ...(last?.status === undefined ? {} : { status: last.status }),
-    ...{ reason: reasonOf(end, last), attempts },
+    reason: reasonOf(end, last),
+    attempts,
   });
 
   for (let number = 1; number <= schedule.attempts; number++) {

@@ -125,7 +125,11 @@ export function startTwin(
     const requests = integerOption("times", times, { fallback: 1, min: 1, max: 1000 });
     return called.map((webhook) => {
       const planned: PlannedDelivery = {
-        ...{ id: id ?? drawDeliveryId(random), type, body, webhook, concurrent },
+        id: id ?? drawDeliveryId(random),
+        type,
+        body,
+        webhook,
+        concurrent,
         times: requests,
         random: createRandom(random.below(4_294_967_296)),
       };

@@ -10,8 +10,16 @@ import type { GatewayTwinOptions, SingleTargetTwinOptions } from "./twin-options
 import { activateWebhooks, type ActiveWebhook } from "./twin-webhook.js";
 
 const COMMON = [
-  ...["retry", "timeoutMs", "refreshTimestamp", "unlistedStatus", "faults", "seed"],
-  ...["clock", "signal", "onAttempt", "onDelivery"],
+  "retry",
+  "timeoutMs",
+  "refreshTimestamp",
+  "unlistedStatus",
+  "faults",
+  "seed",
+  "clock",
+  "signal",
+  "onAttempt",
+  "onDelivery",
 ];
 
 const SINGLE = ["target", "secret", "skipSslVerification"];

@@ -15,17 +15,20 @@ export class ConcurrencyLimit {
   /** An array: a Set that is filled and emptied in turn takes 2 % of a delivery with an async handler. */
   readonly #inUse: Slot[] = [];
 
-  constructor(
-    private readonly slots: number,
-    private readonly maxMs: number,
-  ) {}
+  readonly #slots: number;
+  readonly #maxMs: number;
+
+  constructor(slots: number, maxMs: number) {
+    this.#slots = slots;
+    this.#maxMs = maxMs;
+  }
 
   /** Whether all slots are in use. */
   isReached(): boolean {
-    if (this.#inUse.length < this.slots) return false;
+    if (this.#inUse.length < this.#slots) return false;
     const now = performance.now();
     for (const slot of this.#inUse.filter(({ endsAt }) => endsAt <= now)) this.leave(slot);
-    return this.#inUse.length >= this.slots;
+    return this.#inUse.length >= this.#slots;
   }
 
   /**
@@ -33,7 +36,7 @@ export class ConcurrencyLimit {
    * false.
    */
   enter(since = performance.now()): Slot {
-    const slot = { endsAt: since + this.maxMs, at: this.#inUse.length };
+    const slot = { endsAt: since + this.#maxMs, at: this.#inUse.length };
     this.#inUse.push(slot);
     return slot;
   }

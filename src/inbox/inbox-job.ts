@@ -69,7 +69,10 @@ export function inboxJobOf(
   const seconds = Math.floor(timestamp.getTime() / 1000);
   const trace = readCarrier(carrier);
   return {
-    ...{ version: VERSION, id, type, timestamp: seconds },
+    version: VERSION,
+    id,
+    type,
+    timestamp: seconds,
     ...encodeBody(rawBody),
     ...(recovered === true ? { recovered } : {}),
     ...(trace.traceparent === undefined ? {} : { trace }),

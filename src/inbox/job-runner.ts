@@ -104,7 +104,12 @@ export class JobRunner {
     const { result, run, id, type, recovered, durationMs, observation } = ended;
     const { attempt, lastAttempt, waitedMs, takeover } = run;
     this.#reporter.report(result.outcome, response, observation, {
-      ...{ attempt, lastAttempt, id, type, durationMs, waitedMs },
+      attempt,
+      lastAttempt,
+      id,
+      type,
+      durationMs,
+      waitedMs,
       ...(takeover ? { takeover } : {}),
       ...(recovered ? { recovered } : {}),
       ...("error" in result && result.error !== undefined ? { error: result.error } : {}),
@@ -114,8 +119,14 @@ export class JobRunner {
   /** Reports a job that the engine gave up. */
   reportGivenUp({ id, type, attempts, error }: GivenUpJob): void {
     this.#reporter.report("given_up", "dead", this.#observers.begin(), {
-      ...{ attempt: attempts, lastAttempt: true, id, type, durationMs: 0, waitedMs: 0 },
-      ...{ takeover: true, error },
+      attempt: attempts,
+      lastAttempt: true,
+      id,
+      type,
+      durationMs: 0,
+      waitedMs: 0,
+      takeover: true,
+      error,
     });
   }
 

@@ -69,7 +69,9 @@ export function attemptReader(paths: AttemptPaths): AttemptReader {
     const attemptId = find(record, own.attemptId);
     const isId = typeof attemptId === "string" || typeof attemptId === "number";
     return {
-      ...{ deliveryId, at: new Date(at), status },
+      deliveryId,
+      at: new Date(at),
+      status,
       ...(body === undefined ? {} : { body }),
       ...(isId ? { attemptId: String(attemptId) } : {}),
     };

@@ -40,7 +40,13 @@ export type FetchFunction = (url: string, init: RequestInit) => Promise<Response
 
 /** The names of `ConnectionOptions`. */
 export const CONNECTION_OPTION_NAMES = [
-  ...["baseUrl", "apiVersion", "timeoutMs", "maxRetries", "retryDelayMs", "signal", "fetch"],
+  "baseUrl",
+  "apiVersion",
+  "timeoutMs",
+  "maxRetries",
+  "retryDelayMs",
+  "signal",
+  "fetch",
 ] as const;
 
 /** Connection options, checked and with their defaults. */
@@ -68,7 +74,9 @@ export function checkConnection(options: ConnectionOptions): CallSettings {
     timeoutMs: timeoutOption(options.timeoutMs),
     maxRetries: integerOption("maxRetries", options.maxRetries, { fallback: 3, min: 0, max: 10 }),
     retryDelayMs: integerOption("retryDelayMs", options.retryDelayMs, {
-      ...{ fallback: 500, min: 1, max: 60_000 },
+      fallback: 500,
+      min: 1,
+      max: 60_000,
     }),
     signal,
     // Called as a plain function: the global one refuses another `this`.

@@ -93,7 +93,9 @@ export function createManagementClient(options: ManagementClientOptions): Manage
         const { secret } = given;
         checkSecret(given);
         const defaults = {
-          ...{ is_active: true, skip_ssl_verification: false, enable_requests_history: true },
+          is_active: true,
+          skip_ssl_verification: false,
+          enable_requests_history: true,
         };
         const body = { ...defaults, ...definedOf(given) };
         const path = "api/v1/webhook";

@@ -71,7 +71,11 @@ export function failedDeliveries(
     const withBody = attempts.find(({ body }) => body !== undefined);
     return [
       {
-        ...{ deliveryId, type, webhookId, lastStatus: last.status, lastAt: last.at },
+        deliveryId,
+        type,
+        webhookId,
+        lastStatus: last.status,
+        lastAt: last.at,
         attempts: attempts.length,
         isGivenUp: isGivenUp(last, attempts.length, nowMs),
         body: withBody?.body,

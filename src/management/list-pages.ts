@@ -58,8 +58,15 @@ function itemsOf(body: unknown, path: string): readonly unknown[] {
 type Fields = Readonly<Record<string, unknown>>;
 
 const NEXT = [
-  ...["next", "next_page", "next_page_url", "next_page_token", "next_cursor"],
-  ...["nextPage", "nextPageUrl", "nextPageToken", "nextCursor"],
+  "next",
+  "next_page",
+  "next_page_url",
+  "next_page_token",
+  "next_cursor",
+  "nextPage",
+  "nextPageUrl",
+  "nextPageToken",
+  "nextCursor",
 ];
 const PAGES = ["last_page", "total_pages", "pages", "lastPage", "totalPages"];
 const MORE = ["has_more", "hasMore", "has_next", "hasNext"];

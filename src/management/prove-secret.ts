@@ -59,7 +59,13 @@ export interface SecretProof extends ProofProgress {
 
 /** The names of `ProofOptions`. */
 export const PROOF_OPTION_NAMES = [
-  ...["types", "replicaUrls", "inARow", "instances", "intervalMs", "waitMs", "onProbe"],
+  "types",
+  "replicaUrls",
+  "inARow",
+  "instances",
+  "intervalMs",
+  "waitMs",
+  "onProbe",
   ...PROBE_OPTION_NAMES,
 ] as const;
 
@@ -123,7 +129,11 @@ export async function proveSecret(
   let seen: readonly string[] = [];
   let refusal: ProofProgress["refusal"];
   const ended = (result: SecretProof["result"]): SecretProof => ({
-    ...{ result, probes, inARow: row, instances: seen, refusal },
+    result,
+    probes,
+    inARow: row,
+    instances: seen,
+    refusal,
   });
 
   const run = async ({ at, type, secret, ...wanted }: Series): Promise<boolean> => {

@@ -43,7 +43,8 @@ export async function updateWebhook(
 ): Promise<Webhook> {
   const own = ownOptions("webhooks.update", changes, NEW_WEBHOOK_NAMES);
   const { withoutSecret = false, signal } = ownOptions("webhooks.update", options, [
-    ...["withoutSecret", "signal"],
+    "withoutSecret",
+    "signal",
   ]);
   const before = await getWebhook(calls, path, signal);
   // Also if the gateway does not say whether there is one.

@@ -68,7 +68,8 @@ export function readWebhook(body: unknown, route: string): Webhook {
   return {
     id: String(id),
     title: typeof title === "string" ? title : "",
-    ...{ url, type },
+    url,
+    type,
     has_secret: readBoolean(raw["has_secret"]),
     is_active: readBoolean(raw["is_active"]),
     skip_ssl_verification: readBoolean(raw["skip_ssl_verification"]),

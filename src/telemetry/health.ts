@@ -153,7 +153,9 @@ export class Health {
   #judge(nowMs: number): HealthReason[] {
     const { expectEvery, completionsPending } = this.#sources;
     const facts: HealthFacts = {
-      ...{ nowMs, expectEvery, deadJobs: this.#deadJobs },
+      nowMs,
+      expectEvery,
+      deadJobs: this.#deadJobs,
       completionsPending: completionsPending(),
     };
     return HEALTH_REASON_CODES.flatMap((code): HealthReason[] => {

@@ -109,7 +109,9 @@ async function discardJob(job: BullmqDeadJob): Promise<boolean> {
 function deadDeliveryOf(job: BullmqDeadJob): DeadDelivery {
   const { id = deliveryIdOfBullmqJob(job.id ?? ""), type } = jobNameOf(job.data);
   return {
-    ...{ id, type, attempts: job.attemptsMade },
+    id,
+    type,
+    attempts: job.attemptsMade,
     failedAt: new Date(job.finishedOn ?? 0),
     error: wordsOfText(job.failedReason),
   };

@@ -79,7 +79,9 @@ class PgBossDeadLetters implements DeadLetters {
     return rows.map((row) => {
       const { id = String(row["letter"]), type } = jobNameOf(row["name"]);
       return {
-        ...{ id, type, attempts: Number(row["attempts"]) },
+        id,
+        type,
+        attempts: Number(row["attempts"]),
         failedAt: new Date(Number(row["failed_at"])),
         error: wordsOfText(row["message"]),
       };

@@ -27,8 +27,15 @@ export async function addJob(
   const returnsId = async (text: string, values: unknown[]): Promise<boolean> =>
     (await runSql(boss, text, values)).some((row) => row["id"] === id);
   const values = [
-    ...[queueName, id, JSON.stringify(job), settings.deadLetter, settings.expireInSeconds],
-    ...[settings.retentionMinutes, settings.retryLimit, settings.retryDelay, settings.retryBackoff],
+    queueName,
+    id,
+    JSON.stringify(job),
+    settings.deadLetter,
+    settings.expireInSeconds,
+    settings.retentionMinutes,
+    settings.retryLimit,
+    settings.retryDelay,
+    settings.retryBackoff,
   ];
   if (await returnsId(addStatement(schema), values)) return true;
   return await returnsId(knownStatement(schema), [queueName, id]);

@@ -66,8 +66,12 @@ export class ResultWriter {
     takeover: boolean,
   ): Promise<FailedState | undefined> {
     const [row] = await runSql(this.#boss, this.#failStatement, [
-      ...[this.#queueName, id, retryCount, failure.retryAfterMs ?? null],
-      ...[JSON.stringify(outputOf(failure, takeover)), REPORT_CLAIM_SECONDS],
+      this.#queueName,
+      id,
+      retryCount,
+      failure.retryAfterMs ?? null,
+      JSON.stringify(outputOf(failure, takeover)),
+      REPORT_CLAIM_SECONDS,
     ]);
     if (row === undefined) return undefined;
     if (row["state"] !== "failed") return { state: "retry" };

@@ -23,10 +23,13 @@ export type WriteResult =
 export class ConditionalWrites {
   #allowedMs: number | undefined;
 
-  constructor(
-    private readonly client: DynamoClient,
-    private readonly table: string,
-  ) {}
+  readonly #client: DynamoClient;
+  readonly #table: string;
+
+  constructor(client: DynamoClient, table: string) {
+    this.#client = client;
+    this.#table = table;
+  }
 
   /** Sets the limit of a receiver. With several receivers the largest applies. */
   allow(ms: number): void {
@@ -36,20 +39,20 @@ export class ConditionalWrites {
   /** Writes the whole item. */
   put(id: string, item: Attributes, condition: Condition): Promise<WriteResult> {
     return this.#write(id, condition, (write, options) =>
-      this.client.putItem({ ...write, Item: item }, options),
+      this.#client.putItem({ ...write, Item: item }, options),
     );
   }
 
   /** Changes attributes of the item. `condition` also has the values of `change`. */
   update(id: string, change: string, condition: Condition): Promise<WriteResult> {
     return this.#write(id, condition, (write, options) =>
-      this.client.updateItem({ ...write, Key: itemKey(id), UpdateExpression: change }, options),
+      this.#client.updateItem({ ...write, Key: itemKey(id), UpdateExpression: change }, options),
     );
   }
 
   delete(id: string, condition: Condition): Promise<WriteResult> {
     return this.#write(id, condition, (write, options) =>
-      this.client.deleteItem({ ...write, Key: itemKey(id) }, options),
+      this.#client.deleteItem({ ...write, Key: itemKey(id) }, options),
     );
   }
 
@@ -65,7 +68,7 @@ export class ConditionalWrites {
     try {
       await send(
         {
-          TableName: this.table,
+          TableName: this.#table,
           ConditionExpression: expression,
           ...(values === undefined ? {} : { ExpressionAttributeValues: values }),
           ReturnValuesOnConditionCheckFailure: "ALL_OLD",
@@ -83,8 +86,8 @@ export class ConditionalWrites {
 
   /** For servers and releases of the SDK that do not return the item with the failure. */
   async #read(id: string, options: { abortSignal: AbortSignal }) {
-    const input = { TableName: this.table, Key: itemKey(id), ConsistentRead: true } as const;
-    const { Item } = await this.client.getItem(input, options);
+    const input = { TableName: this.#table, Key: itemKey(id), ConsistentRead: true } as const;
+    const { Item } = await this.#client.getItem(input, options);
     return Item;
   }
 }

@@ -48,6 +48,8 @@ export function limited(statement: string, ms: number, lockMs = ms): string {
   if (lockMs < ms) set.push(...waits.map((name) => `${name} = ${seconds}`));
   return [
     `/*M! SET STATEMENT ${set.join(", ")} FOR */`,
-    ...[verb, `/*+ ${waits.map((name) => `SET_VAR(${name} = ${seconds})`).join(" ")} */`, ...rest],
+    verb,
+    `/*+ ${waits.map((name) => `SET_VAR(${name} = ${seconds})`).join(" ")} */`,
+    ...rest,
   ].join(" ");
 }

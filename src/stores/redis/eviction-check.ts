@@ -36,31 +36,34 @@ const UNKNOWN =
  * and fails no delivery. After a broken connection the next call tries again.
  */
 export class EvictionCheck {
-  private isDue = true;
+  #isDue = true;
 
-  constructor(
-    private readonly scripts: ScriptRunner,
-    private readonly logger: RedisStoreLogger | false,
-  ) {}
+  readonly #scripts: ScriptRunner;
+  readonly #logger: RedisStoreLogger | false;
+
+  constructor(scripts: ScriptRunner, logger: RedisStoreLogger | false) {
+    this.#scripts = scripts;
+    this.#logger = logger;
+  }
 
   /** Starts the check if it has not run yet. `key`: any key of the store. */
   start(key: string): void {
-    if (!this.isDue || this.logger === false) return;
-    this.isDue = false;
-    this.scripts.run(EVICTION_POLICY, key, []).then(
+    if (!this.#isDue || this.#logger === false) return;
+    this.#isDue = false;
+    this.#scripts.run(EVICTION_POLICY, key, []).then(
       (policy) => {
-        if (policy === POLICY_CODES.evicts) this.warn(EVICTS);
-        else if (policy !== POLICY_CODES.keeps) this.warn(UNKNOWN);
+        if (policy === POLICY_CODES.evicts) this.#warn(EVICTS);
+        else if (policy !== POLICY_CODES.keeps) this.#warn(UNKNOWN);
       },
       (error: unknown) => {
-        if (serverErrorCode(error) === undefined) this.isDue = true;
-        else this.warn(UNKNOWN, { error });
+        if (serverErrorCode(error) === undefined) this.#isDue = true;
+        else this.#warn(UNKNOWN, { error });
       },
     );
   }
 
-  private warn(message: string, ...details: readonly unknown[]): void {
-    const { logger } = this;
+  #warn(message: string, ...details: readonly unknown[]): void {
+    const logger = this.#logger;
     if (logger !== false) void ignoreFailure(() => logger.warn(message, ...details));
   }
 }

@@ -23,32 +23,38 @@ const ALLOW_OOM = "#!lua flags=allow-oom\n";
 
 /** Sends scripts to the server and checks that each reply belongs to its call. */
 export class ScriptRunner {
-  private waiting = 0;
+  #waiting = 0;
   /** A random start, because several stores may share a client. */
-  private call = Math.floor(Math.random() * CALL_NUMBERS);
-  private firstConnection: Promise<void> | undefined;
+  #call = Math.floor(Math.random() * CALL_NUMBERS);
+  #firstConnection: Promise<void> | undefined;
 
-  constructor(private readonly connection: RedisConnection) {}
+  readonly #connection: RedisConnection;
+
+  constructor(connection: RedisConnection) {
+    this.#connection = connection;
+  }
 
   /**
    * Runs `script` on `key` and resolves to the code that it answers. Rejects with
    * `RedisUnavailableError` if the script is not sent, and with `ForeignReplyError` for any other reply.
    */
   async run(script: RedisScript, key: string, args: readonly string[]): Promise<number> {
-    if (this.waiting >= MAX_WAITING) {
+    if (this.#waiting >= MAX_WAITING) {
       throw new RedisUnavailableError(`${String(MAX_WAITING)} calls already wait for Redis`);
     }
-    this.waiting += 1;
+    this.#waiting += 1;
     try {
-      await this.requireConnection();
-      this.call = (this.call + 1) % CALL_NUMBERS;
-      const { call } = this;
-      const reply = toInteger(await this.evaluateAtMaxMemory(script, key, [...args, String(call)]));
+      await this.#requireConnection();
+      this.#call = (this.#call + 1) % CALL_NUMBERS;
+      const call = this.#call;
+      const reply = toInteger(
+        await this.#evaluateAtMaxMemory(script, key, [...args, String(call)]),
+      );
       const code = reply - call * CALL_FACTOR;
       if (code > 0 && code < CALL_FACTOR) return code;
       throw new ForeignReplyError();
     } finally {
-      this.waiting -= 1;
+      this.#waiting -= 1;
     }
   }
 
@@ -56,49 +62,49 @@ export class ScriptRunner {
    * Rejects at once while the client is not connected: the client's own queue would hold the request open
    * and grow with each one. It waits only for the first connection, two seconds at most.
    */
-  private async requireConnection(): Promise<void> {
-    let state = this.connection.state();
+  async #requireConnection(): Promise<void> {
+    let state = this.#connection.state();
     if (state === "connecting") {
-      this.firstConnection ??= untilConnected(this.connection);
-      await this.firstConnection;
-      state = this.connection.state();
+      this.#firstConnection ??= untilConnected(this.#connection);
+      await this.#firstConnection;
+      state = this.#connection.state();
     }
     if (state === "closed") {
       throw new RedisUnavailableError(
-        `the Redis client is closed: ${this.connection.closedAdvice}`,
+        `the Redis client is closed: ${this.#connection.closedAdvice}`,
       );
     }
     if (state === "connecting") {
       throw new RedisUnavailableError("the Redis client is not connected: is the server up?");
     }
-    this.firstConnection ??= Promise.resolve();
+    this.#firstConnection ??= Promise.resolve();
   }
 
-  private async evaluateAtMaxMemory(
+  async #evaluateAtMaxMemory(
     script: RedisScript,
     key: string,
     args: readonly string[],
   ): Promise<unknown> {
     try {
-      return await this.evaluate(script, key, args);
+      return await this.#evaluate(script, key, args);
     } catch (error) {
       if (script.needsNoMemory !== true || serverErrorCode(error) !== "OOM") throw error;
-      return await this.connection.eval(ALLOW_OOM + script.lua, key, args).catch(() => {
+      return await this.#connection.eval(ALLOW_OOM + script.lua, key, args).catch(() => {
         throw error;
       });
     }
   }
 
-  private async evaluate(
+  async #evaluate(
     { sha1, lua }: RedisScript,
     key: string,
     args: readonly string[],
   ): Promise<unknown> {
     try {
-      return await this.connection.evalSha(sha1, key, args);
+      return await this.#connection.evalSha(sha1, key, args);
     } catch (error) {
       if (serverErrorCode(error) !== "NOSCRIPT") throw error;
-      return this.connection.eval(lua, key, args);
+      return this.#connection.eval(lua, key, args);
     }
   }
 }

@@ -31,12 +31,14 @@ export class JobTally {
 /** The metrics of workers. */
 export const JOB_METRICS = [
   {
-    ...{ name: "gateway_webhook.jobs", unit: "{run}" },
+    name: "gateway_webhook.jobs",
+    unit: "{run}",
     description: "Runs of jobs by outcome and webhook type",
     read: (jobs: JobTally): readonly Series[] => jobs.series(),
   },
   {
-    ...{ name: "gateway_webhook.jobs.dead", unit: "{job}" },
+    name: "gateway_webhook.jobs.dead",
+    unit: "{job}",
     description: "Jobs that the queue engine does not run again",
     read: (jobs: JobTally): readonly Series[] =>
       jobs
@@ -48,7 +50,9 @@ export const JOB_METRICS = [
 
 /** The metric of the queues that inboxes write to. */
 export const QUEUE_METRIC = {
-  ...{ name: "gateway_webhook.jobs.oldest_age", unit: "s", attributes: ["queue"] },
+  name: "gateway_webhook.jobs.oldest_age",
+  unit: "s",
+  attributes: ["queue"],
   description: "How long the oldest due job has waited for a worker; 0: none waits",
 };
 

@@ -40,7 +40,11 @@ export interface OpenTelemetryOptions {
 
 /** The names of all options. */
 export const OPTION_NAMES = [
-  ...["tracerProvider", "meterProvider", "spans", "linkJobs", "recordHandlerErrors"],
+  "tracerProvider",
+  "meterProvider",
+  "spans",
+  "linkJobs",
+  "recordHandlerErrors",
 ];
 /** The API keeps no place for a meter provider that comes later, so we look again, in milliseconds. */
 const LOOK_AGAIN_MS = [0, 1_000, 10_000];

@@ -108,7 +108,8 @@ export class Spans {
         const span = this.#tracer.startSpan(
           `send ${destination}`,
           {
-            ...{ kind: SpanKind.PRODUCER, startTime: state.startMs },
+            kind: SpanKind.PRODUCER,
+            startTime: state.startMs,
             attributes: attributesOf({ ...common, operation: "send", destination, recovered }),
           },
           state.parent,
