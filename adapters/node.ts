@@ -17,7 +17,7 @@ const ADVICE =
   "Call nodeHandler(receiver) before anything reads the request, or keep its bytes in req.rawBody." +
   " Express: mount expressHandler(receiver) above express.json()." +
   " Nest: import WebhookReceiverModule from identity-gateway-webhooks/nestjs." +
-  ' Fastify: register fastifyHandler(receiver, { path: "/webhooks/gateway" }) of …/fastify.' +
+  ' Fastify: app.register(fastifyPlugin, { receiver, path: "/webhooks/gateway" }) of …/fastify.' +
   " Koa: mount koaHandler(receiver) of …/koa above the body parser." +
   " Next pages/api: export const config = { api: { bodyParser: false } }.";
 

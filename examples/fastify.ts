@@ -2,7 +2,7 @@
 import type { AddressInfo } from "node:net";
 import fastify from "fastify";
 import { createWebhookReceiver } from "identity-gateway-webhooks";
-import { fastifyHandler } from "identity-gateway-webhooks/fastify";
+import { fastifyPlugin } from "identity-gateway-webhooks/fastify";
 
 const receiver = createWebhookReceiver({
   secret: process.env["GATEWAY_WEBHOOK_SECRET"],
@@ -18,7 +18,7 @@ const receiver = createWebhookReceiver({
 
 const app = fastify();
 // A scope of its own: the app's parsers, limits and error handler do not reach the webhook.
-app.register(fastifyHandler(receiver, { path: "/webhooks/gateway" }));
+app.register(fastifyPlugin, { receiver, path: "/webhooks/gateway" });
 
 await app.listen({ port: Number(process.env["PORT"] ?? 3000) });
 const { port } = app.server.address() as AddressInfo;

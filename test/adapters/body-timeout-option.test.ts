@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
-import { fastifyHandler } from "../../adapters/fastify.js";
+import { fastifyPlugin } from "../../adapters/fastify.js";
 import { fetchHandler } from "../../adapters/fetch.js";
 import { honoHandler } from "../../adapters/hono.js";
 import { koaHandler } from "../../adapters/koa.js";
@@ -8,13 +8,8 @@ import { nodeHandler } from "../../adapters/node.js";
 import { ConfigurationError } from "../../src/index.js";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
 
-/** As the others, which take no path. */
-const fastifyHandlerAtRoot: typeof koaHandler = (receiver, options) =>
-  fastifyHandler(receiver, { path: "/", ...options }) as never;
-
 describe.each([
   ["expressHandler", expressHandler],
-  ["fastifyHandler", fastifyHandlerAtRoot],
   ["fetchHandler", fetchHandler],
   ["honoHandler", honoHandler],
   ["koaHandler", koaHandler],
@@ -34,5 +29,27 @@ describe.each([
   it.each([1, 2 ** 31 - 1, undefined])("takes bodyTimeoutMs: %s", (bodyTimeoutMs) => {
     const { receiver } = createBodyReceiver();
     expect(handler(receiver, { bodyTimeoutMs })).toBeTypeOf("function");
+  });
+});
+
+describe("fastifyPlugin", () => {
+  const register = (options: object) => {
+    const { receiver } = createBodyReceiver();
+    return fastifyPlugin({ all: () => undefined }, { receiver, path: "/", ...options });
+  };
+
+  it.each([0, -1, 1.5, NaN, Infinity, 2 ** 31])(
+    "refuses bodyTimeoutMs: %d",
+    async (bodyTimeoutMs) => {
+      await expect(register({ bodyTimeoutMs })).rejects.toThrow(ConfigurationError);
+    },
+  );
+
+  it("refuses another option, which would keep its default unnoticed", async () => {
+    await expect(register({ bodyTimeout: 5 })).rejects.toThrow("bodyTimeout is no option");
+  });
+
+  it.each([1, 2 ** 31 - 1, undefined])("takes bodyTimeoutMs: %s", async (bodyTimeoutMs) => {
+    await expect(register({ bodyTimeoutMs })).resolves.toBeUndefined();
   });
 });

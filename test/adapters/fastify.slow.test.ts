@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { fastifyHandler, type FastifyHandlerOptions } from "../../adapters/fastify.js";
+import { fastifyPlugin, type FastifyPluginOptions } from "../../adapters/fastify.js";
 import { fastify4, fastify5, type FastifyInstance } from "../platforms/fastify/fastify.js";
 import { createWebhookReceiver } from "../../src/index.js";
 import { recordOf, type WireRequest } from "../../kit/sending/wire.js";
@@ -29,7 +29,7 @@ async function serve(
 ): Promise<Awaited<ReturnType<typeof open>>> {
   return open(async (receiver, options) => {
     await before?.(app);
-    app.register(fastifyHandler(receiver, { path: "/", ...options }));
+    app.register(fastifyPlugin, { receiver, path: "/", ...options });
     await after?.(app);
     await app.ready();
     return app.server;
@@ -120,12 +120,12 @@ describe.each(versions)("%s", (_name, fastify) => {
   it("puts the prefixes of register and of a scope around it before the path", async () => {
     const { receiver } = createBodyReceiver();
     const app = fastify();
-    app.register(fastifyHandler(receiver, { path: "/one" }));
-    app.register(fastifyHandler(receiver, { path: "/two" }), { prefix: "/webhooks" });
+    app.register(fastifyPlugin, { receiver, path: "/one" });
+    app.register(fastifyPlugin, { receiver, path: "/two", prefix: "/webhooks" });
     app.register(
       // eslint-disable-next-line @typescript-eslint/require-await
       async (scope) => {
-        scope.register(fastifyHandler(receiver, { path: "/" }), { prefix: "/three" });
+        scope.register(fastifyPlugin, { receiver, path: "/", prefix: "/three" });
       },
       { prefix: "/api" },
     );
@@ -138,7 +138,7 @@ describe.each(versions)("%s", (_name, fastify) => {
   it("answers inject(), which partners use in tests", async () => {
     const { receiver, outcomes } = createBodyReceiver({ maxBodyBytes: 2_000 });
     const app = fastify();
-    await app.register(fastifyHandler(receiver, { path: "/webhooks/gateway" }));
+    await app.register(fastifyPlugin, { receiver, path: "/webhooks/gateway" });
     const inject = async ({ headers, body }: WireRequest, more: object = {}) => {
       const { statusCode, payload } = await app.inject({
         method: "POST",
@@ -232,7 +232,7 @@ describe.each(versions)("%s", (_name, fastify) => {
     const work = deferred();
     const { receiver, started } = waitingReceiver(work.promise);
     const app = fastify();
-    app.register(fastifyHandler(receiver, { path: "/" }));
+    app.register(fastifyPlugin, { receiver, path: "/" });
     await app.listen({ host: "127.0.0.1", port: 0 });
     const { port } = app.server.address() as AddressInfo;
     const running = sendTo(port, await signed());
@@ -243,28 +243,31 @@ describe.each(versions)("%s", (_name, fastify) => {
     await closed;
   });
 
-  it("refuses what is no receiver, a missing path and an unknown option", () => {
+  it("refuses what is no receiver, a missing path and an unknown option", async () => {
     const { receiver } = createBodyReceiver();
-    const codeOf = (options: unknown, given: unknown = receiver): unknown => {
-      try {
-        return fastifyHandler(given as never, options as FastifyHandlerOptions);
-      } catch (error) {
-        return (error as { code?: unknown }).code;
-      }
+    const codeOf = async (options: unknown): Promise<unknown> => {
+      const app = fastify();
+      app.register(fastifyPlugin, options as FastifyPluginOptions);
+      return app.ready().then(
+        () => "ready",
+        (error: unknown) => (error as { code?: unknown }).code,
+      );
     };
-    expect(codeOf({ path: "/" }, {})).toBe("invalid_receiver");
-    for (const options of [undefined, null, {}, { path: "webhooks" }, { path: 5 }]) {
-      expect(codeOf(options)).toBe("invalid_option");
+    expect(await codeOf({ receiver: {}, path: "/" })).toBe("invalid_receiver");
+    expect(await codeOf(undefined)).toBe("invalid_receiver");
+    for (const options of [{}, { path: "webhooks" }, { path: 5 }]) {
+      expect(await codeOf({ receiver, ...options })).toBe("invalid_option");
     }
-    expect(codeOf({ path: "/", bodyTimeout: 5 })).toBe("unknown_option");
-    expect(codeOf({ path: "/", bodyTimeoutMs: 0 })).toBe("invalid_option");
-    expect(codeOf({ path: "/" })).toBeTypeOf("function");
+    expect(await codeOf({ receiver, path: "/", bodyTimeout: 5 })).toBe("unknown_option");
+    expect(await codeOf({ receiver, path: "/", bodyTimeoutMs: 0 })).toBe("invalid_option");
+    const ofRegister = { prefix: "/a", logLevel: "warn", logSerializers: {} };
+    expect(await codeOf({ receiver, path: "/", ...ofRegister })).toBe("ready");
   });
 
   it("a Fastify that has not the methods of the plugin is refused with its version", async () => {
     const { receiver } = createBodyReceiver();
-    const plugin = fastifyHandler(receiver, { path: "/" });
-    await expect(plugin({ version: "9.0.0" } as never)).rejects.toMatchObject({
+    const mounted = fastifyPlugin({ version: "9.0.0" } as never, { receiver, path: "/" });
+    await expect(mounted).rejects.toMatchObject({
       code: "unsupported_version",
       message:
         "the app is of fastify 9.0.0, which does not work here. Supported: fastify 4 and later",
@@ -272,12 +275,11 @@ describe.each(versions)("%s", (_name, fastify) => {
   });
 
   it("says how to mount the plugin if it is given to app.post as a handler", async () => {
-    const { receiver } = createBodyReceiver();
     const app = fastify();
-    app.post("/", fastifyHandler(receiver, { path: "/" }) as never);
+    app.post("/", fastifyPlugin as never);
     const { statusCode, payload } = await app.inject({ method: "POST", url: "/" });
     expect(statusCode).toBe(500);
-    expect(payload).toContain("app.register(fastifyHandler(receiver, { path }))");
+    expect(payload).toContain("app.register(fastifyPlugin, { receiver, path:");
   });
 });
 

@@ -48,7 +48,7 @@ describe("plain Node", () => {
     for (const framework of ["Express", "Nest", "Fastify", "Koa", "Next pages/api"]) {
       expect(line).toContain(` ${framework}: `);
     }
-    expect(line).toContain('fastifyHandler(receiver, { path: "/webhooks/gateway" })');
+    expect(line).toContain('app.register(fastifyPlugin, { receiver, path: "/webhooks/gateway" })');
     expect(line).toContain("koaHandler(receiver)");
   });
 

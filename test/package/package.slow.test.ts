@@ -60,7 +60,7 @@ const EXPORTS: Record<string, string[]> = {
   "/node": ["nodeHandler"],
   "/fetch": ["fetchHandler"],
   "/adapter": ["UnreadableBody", "bodyLimits", "discardNodeBody", "readNodeBody"],
-  "/fastify": ["fastifyHandler"],
+  "/fastify": ["fastifyPlugin"],
   "/koa": ["koaHandler"],
   "/nestjs": [
     ...["OnAlarm", "OnOnlineDataEvent", "OnUnrecognized"],

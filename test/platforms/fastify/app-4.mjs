@@ -1,7 +1,7 @@
 import Fastify from "fastify4";
-import { fastifyHandler } from "identity-gateway-webhooks/fastify";
+import { fastifyPlugin } from "identity-gateway-webhooks/fastify";
 import { receiver } from "./receiver.mjs";
 
 const app = Fastify();
-app.register(fastifyHandler(receiver, { path: "/webhooks/gateway" }));
+app.register(fastifyPlugin, { receiver, path: "/webhooks/gateway" });
 await app.listen({ host: process.env.HOST, port: process.env.PORT ?? 3000 });

@@ -38,9 +38,9 @@ export const receivers = {
 
   async fastify(options) {
     const { default: fastify } = await import("fastify");
-    const { fastifyHandler } = await import("identity-gateway-webhooks/fastify");
+    const { fastifyPlugin } = await import("identity-gateway-webhooks/fastify");
     const app = fastify();
-    app.register(fastifyHandler(createWebhookReceiver(options), { path: PATH }));
+    app.register(fastifyPlugin, { receiver: createWebhookReceiver(options), path: PATH });
     await app.listen({ port: PORT, host: "127.0.0.1" });
     return { target: url };
   },

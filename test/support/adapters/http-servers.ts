@@ -7,7 +7,7 @@ import { Hono } from "hono";
 import Koa from "koa";
 import { inject } from "vitest";
 import { expressHandler } from "../../../adapters/express.js";
-import { fastifyHandler, type FastifyHandler } from "../../../adapters/fastify.js";
+import { fastifyPlugin, type FastifyPluginOptions } from "../../../adapters/fastify.js";
 import { fetchHandler } from "../../../adapters/fetch.js";
 import { honoHandler } from "../../../adapters/hono.js";
 import type { BodyOptions } from "../../../adapters/http/body-limits.js";
@@ -23,7 +23,7 @@ export const expressServerOf =
     http.createServer(create().all("/", expressHandler(receiver, options)));
 
 interface FastifyApp {
-  register(plugin: FastifyHandler): unknown;
+  register(plugin: typeof fastifyPlugin, options: FastifyPluginOptions): unknown;
   ready(): PromiseLike<unknown>;
   readonly server: Server;
 }
@@ -33,7 +33,7 @@ export const fastifyServerOf =
   (createApp: () => FastifyApp) =>
   async (receiver: WebhookReceiver, options: BodyOptions = {}): Promise<Server> => {
     const app = createApp();
-    app.register(fastifyHandler(receiver, { path: "/", ...options }));
+    app.register(fastifyPlugin, { receiver, path: "/", ...options });
     await app.ready();
     return app.server;
   };

@@ -4,7 +4,7 @@ import fastify from "fastify";
 import Koa from "koa";
 import { inject } from "vitest";
 import { expressHandler } from "../../../adapters/express.js";
-import { fastifyHandler } from "../../../adapters/fastify.js";
+import { fastifyPlugin } from "../../../adapters/fastify.js";
 import { koaHandler } from "../../../adapters/koa.js";
 import { nodeHandler } from "../../../adapters/node.js";
 import type { CreateServer } from "../listening-receiver.js";
@@ -43,7 +43,7 @@ const newestServers: readonly (readonly [string, (around: Around) => CreateServe
       app.addHook("onRequest", (request, reply, done) => {
         around(done, request.raw, reply.raw);
       });
-      app.register(fastifyHandler(receiver, { path: "/", ...options }));
+      app.register(fastifyPlugin, { receiver, path: "/", ...options });
       await app.ready();
       return app.server;
     },
