@@ -67,10 +67,9 @@ export async function fastifyPlugin(
     }
     throw new ConfigurationError("invalid_option", `fastifyPlugin is a plugin: ${MOUNT}`);
   }
-  const own: Record<string, unknown> = { ...options };
-  for (const name of OPTIONS_OF_REGISTER) delete own[name];
-  const { receiver, path, ...bodyOptions } = own as Partial<FastifyPluginOptions>;
-  const listener = nodeListener("fastifyPlugin", receiver as WebhookReceiver, bodyOptions, ADVICE);
+  const own = Object.entries(options).filter(([name]) => !OPTIONS_OF_REGISTER.includes(name));
+  const { receiver, path, ...bodyOptions } = Object.fromEntries(own) as FastifyPluginOptions;
+  const listener = nodeListener("fastifyPlugin", receiver, bodyOptions, ADVICE);
   if (typeof path !== "string" || !path.startsWith("/")) {
     throw new ConfigurationError(
       "invalid_option",

@@ -8,4 +8,8 @@ export type {
   WebhookReceiverModuleAsyncOptions,
   WebhookReceiverModuleOptions,
 } from "./module-options.js";
-export { WEBHOOK_RECEIVER, WebhookReceiverModule } from "./webhook-receiver-module.js";
+export {
+  InjectWebhookReceiver,
+  WEBHOOK_RECEIVER,
+  WebhookReceiverModule,
+} from "./webhook-receiver-module.js";

@@ -1,4 +1,4 @@
-import { Module, type DynamicModule, type FactoryProvider } from "@nestjs/common";
+import { Inject, Module, type DynamicModule, type FactoryProvider } from "@nestjs/common";
 import { DiscoveryModule, DiscoveryService, HttpAdapterHost } from "@nestjs/core";
 import { ownOptions } from "../../src/common/option-checks.js";
 import {
@@ -9,15 +9,26 @@ import {
 import { MountedReceiver } from "./mounted-receiver.js";
 
 /**
- * The token of the receiver, a `WebhookReceiver`: for tests, a health check, or a `drain` of your own. It
- * is complete when `onModuleInit` of the module has run, so use it in `onApplicationBootstrap` or later.
+ * The token of the receiver, for `app.get<WebhookReceiver>(WEBHOOK_RECEIVER)` in a test or at the start. A class
+ * gets the receiver with `@InjectWebhookReceiver()`.
+ */
+export const WEBHOOK_RECEIVER = Symbol.for("identity-gateway-webhooks.nestjs.receiver");
+
+/**
+ * Injects the receiver, a `WebhookReceiver`: for a health check or a `drain` of your own. It is complete when
+ * `onModuleInit` of the module has run, so use it in `onApplicationBootstrap` or later.
  *
  * @example
  * ```ts
- * const receiver = app.get<WebhookReceiver>(WEBHOOK_RECEIVER);
+ * @Controller("health")
+ * class HealthController {
+ *   constructor(@InjectWebhookReceiver() private readonly receiver: WebhookReceiver) {}
+ * }
  * ```
  */
-export const WEBHOOK_RECEIVER = Symbol.for("identity-gateway-webhooks.nestjs.receiver");
+export function InjectWebhookReceiver(): ReturnType<typeof Inject> {
+  return Inject(WEBHOOK_RECEIVER);
+}
 
 const OPTIONS = Symbol.for("identity-gateway-webhooks.nestjs.options");
 const CALL = Symbol.for("identity-gateway-webhooks.nestjs.call");

@@ -114,7 +114,7 @@ describeService("a Nest project from the page alone", requirement, () => {
     });
 
     test(`the snippets of docs/nestjs.md compile in a project of ${title}, and wrong uses do not`, () => {
-      expect(Object.keys(FILES)).toHaveLength(10);
+      expect(Object.keys(FILES)).toHaveLength(11);
       expect(errors).toBe("");
     });
 

@@ -64,7 +64,7 @@ const EXPORTS: Record<string, string[]> = {
   "/koa": ["koaHandler"],
   "/nestjs": [
     ...["OnAlarm", "OnOnlineDataEvent", "OnUnrecognized"],
-    ...["WEBHOOK_RECEIVER", "WebhookReceiverModule"],
+    ...["InjectWebhookReceiver", "WEBHOOK_RECEIVER", "WebhookReceiverModule"],
   ],
   "/aws-lambda": ["NoHttpEventError", "lambdaHandler"],
   "/mysql": [

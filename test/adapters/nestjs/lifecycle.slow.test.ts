@@ -1,5 +1,4 @@
 import {
-  Inject,
   Injectable,
   Module,
   type INestApplicationContext,
@@ -11,6 +10,7 @@ import { Test } from "@nestjs/testing";
 import request from "supertest";
 import { afterEach, describe, expect, it } from "vitest";
 import {
+  InjectWebhookReceiver,
   OnAlarm,
   WEBHOOK_RECEIVER,
   WebhookReceiverModule,
@@ -122,7 +122,7 @@ describe.each(nestPlatforms)("the module of a Nest app on %s", (_, create) => {
       }
     }
     Injectable()(decorate(Injecting, { handle: [OnAlarm()] }));
-    Inject(WEBHOOK_RECEIVER)(Injecting, undefined, 0);
+    InjectWebhookReceiver()(Injecting, undefined, 0);
     const { app, url } = await start({ providers: [Injecting] });
     expect(await send(url + PATH)).toBe(HANDLED);
     expect(await app.get(Injecting).receiver.drain()).toEqual({ idle: true, running: 0 });
