@@ -37,7 +37,7 @@ export const OPTION_ERRORS: ErrorTable = {
   ConfigurationError: {
     exportedBy: ITSELF,
     where:
-      "an option or argument cannot work: thrown when a receiver, store, adapter or inbox is made; rejection of `signDelivery`, `verifySignature`, `migrate`, `purge` and the methods of `deadDeliveries`",
+      "an option or argument cannot work: thrown when a receiver, store, adapter or inbox is made; rejection of `signDelivery`, `verifySignature`, `migrate`, `purge` and the methods that handle dead deliveries",
     codes: {
       invalid_options: {
         meaning: "The options are missing or are no object.",

@@ -40,7 +40,7 @@ export const QUEUE_ERRORS: ErrorTable = {
       meaning: "The engine gave up a job whose handler did not fail.",
       causes: [
         "workers crashed or were killed while they ran the job: look for memory limits and for deployments without a grace period",
-        "the job took longer than the engine allows: raise its time limit, or make the handler faster; deadDeliveries sends it again",
+        "the job took longer than the engine allows: raise its time limit, or make the handler faster; pgBossDeadDeliveries sends it again",
       ],
     },
   ),

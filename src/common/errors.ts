@@ -21,7 +21,7 @@ export type ConfigurationErrorCode =
 /**
  * An option or an argument that cannot work. Thrown when a receiver, a store, an adapter or an inbox is
  * made. Asynchronous functions reject with it: `signDelivery` and `verifySignature` for an unusable
- * secret, `migrate`, `purge` and the methods of `deadDeliveries`. A receiver never throws it while it
+ * secret, `migrate`, `purge` and the methods that handle dead deliveries. A receiver never throws it while it
  * receives a delivery. The message says what to change and holds no secret.
  */
 export class ConfigurationError extends Error {

@@ -97,7 +97,7 @@ export interface JobReport {
    * - `handler_failed`: the handler threw, or the job could not be read; the engine runs the job again.
    * - `dead`: the engine does not run the job again. Replaces `retry_later` and `handler_failed` on the
    *   last attempt. Also reported for a job that the engine gave up because its workers crashed or took
-   *   too long. `deadDeliveries` lists such a job and runs it again.
+   *   too long. `pgBossDeadDeliveries` lists such a job and runs it again.
    */
   readonly outcome: "handled" | "discarded" | "retry_later" | "handler_failed" | "dead";
   /**

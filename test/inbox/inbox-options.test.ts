@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import {
   bullmqConsume,
   bullmqEnqueue,
-  deadDeliveries as bullmqDead,
+  bullmqDeadDeliveries as bullmqDead,
 } from "../../src/inbox/bullmq/index.js";
 import { inbox } from "../../src/inbox/index.js";
 import {
-  deadDeliveries as pgBossDead,
+  pgBossDeadDeliveries as pgBossDead,
   pgBossConsume,
   pgBossEnqueue,
 } from "../../src/inbox/pg-boss/index.js";
@@ -188,7 +188,7 @@ describe("invalid options", () => {
     [
       "queue as an option of deadDeliveries of pg-boss",
       () => pgBossDead({ boss, queue: "q" } as never),
-      "queue is no option of deadDeliveries: give the queue's name as queueName",
+      "queue is no option of pgBossDeadDeliveries: give the queue's name as queueName",
     ],
     [
       "a Queue object as queueName",

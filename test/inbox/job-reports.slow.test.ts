@@ -40,7 +40,7 @@ describeEachEngine((_name, startEngine) => {
       "handler_failed: The handler failed; the engine tries the job again",
     );
     expect(lines[1]).toContain("dead: The handler failed, and that was the last of 2 attempts");
-    expect(lines[1]).toMatch(new RegExp(`deadDeliveries\\(.*\\)\\.replay\\(\\["${id}"\\]\\)$`));
+    expect(lines[1]).toMatch(new RegExp(`DeadDeliveries\\(.*\\)\\.replay\\(\\["${id}"\\]\\)$`));
     expect(lines).toHaveLength(2);
   });
 

@@ -2,7 +2,11 @@
 import type PgBoss from "pg-boss";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { DeadJobError, type InboxJob, type JobReport } from "../../src/inbox/index.js";
-import { deadDeliveries, pgBossConsume, pgBossEnqueue } from "../../src/inbox/pg-boss/index.js";
+import {
+  pgBossDeadDeliveries,
+  pgBossConsume,
+  pgBossEnqueue,
+} from "../../src/inbox/pg-boss/index.js";
 import { deferred } from "../support/deferred.js";
 import { describePgBoss } from "../support/inbox/inbox-engines.js";
 import { pgBossQueue, postgresUrl, startPgBoss } from "../support/inbox/inbox-pg-boss-engine.js";
@@ -178,7 +182,7 @@ describePgBoss("pg-boss", () => {
     });
     await settlesAt(() => reports.map(({ outcome }) => outcome), ["dead", "dead"]);
     await stop();
-    expect(await deadDeliveries({ boss, queueName }).list()).toHaveLength(2);
+    expect(await pgBossDeadDeliveries({ boss, queueName }).list()).toHaveLength(2);
   });
 
   it("a queue that was made without a dead letter queue takes jobs with the default name only", async () => {

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import {
   bullmqConsume,
   bullmqEnqueue,
-  deadDeliveries as bullmqDead,
+  bullmqDeadDeliveries as bullmqDead,
 } from "../../src/inbox/bullmq/index.js";
 import {
-  deadDeliveries as pgBossDead,
+  pgBossDeadDeliveries as pgBossDead,
   pgBossConsume,
   pgBossEnqueue,
 } from "../../src/inbox/pg-boss/index.js";

@@ -84,13 +84,17 @@ const EXPORTS: Record<string, string[]> = {
   ],
   "/inbox": [...JOB_ERRORS, "inbox", "inboxWorker"],
   "/pg-boss": [
-    ...[...JOB_ERRORS, "WorkerStoppingError", "deadDeliveries", "inbox"],
-    ...["pgBossConsume", "pgBossEnqueue"],
+    ...JOB_ERRORS,
+    "WorkerStoppingError",
+    "inbox",
+    "pgBossConsume",
+    "pgBossDeadDeliveries",
+    "pgBossEnqueue",
   ],
   "/bullmq": [
     ...["DeadJobError", "JobFailure", "JobLockLostError", "QueueError", "UnreadableJobError"],
-    ...["UnrecognizedJobError", "WorkerStoppingError", "bullmqConsume", "bullmqEnqueue"],
-    ...["deadDeliveries", "inbox"],
+    ...["UnrecognizedJobError", "WorkerStoppingError", "bullmqConsume"],
+    ...["bullmqDeadDeliveries", "bullmqEnqueue", "inbox"],
   ],
   "/opentelemetry": ["openTelemetry"],
   "/management": [

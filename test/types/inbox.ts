@@ -14,11 +14,11 @@ import {
 import {
   bullmqConsume,
   bullmqEnqueue,
-  deadDeliveries as bullmqDead,
+  bullmqDeadDeliveries as bullmqDead,
   type Replayed,
 } from "../../src/inbox/bullmq/index.js";
 import {
-  deadDeliveries as pgBossDead,
+  pgBossDeadDeliveries as pgBossDead,
   pgBossConsume,
   pgBossEnqueue,
   type DeadDelivery,

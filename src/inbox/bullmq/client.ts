@@ -92,7 +92,7 @@ export interface BullmqDeadJob {
   retry(state: "failed", options: { readonly resetAttemptsMade: boolean }): PromiseLike<unknown>;
 }
 
-/** The methods of a BullMQ `Queue` that `deadDeliveries` calls. */
+/** The methods of a BullMQ `Queue` that `bullmqDeadDeliveries` calls. */
 export interface BullmqDeadQueue {
   getJob(id: string): PromiseLike<BullmqDeadJob | undefined>;
   getJobs(

@@ -93,7 +93,7 @@ export function bullmqConsume<Options extends object>(
   }
   const runner = new JobRunner(
     rest,
-    (id) => `deadDeliveries({ queue }).replay([${JSON.stringify(id)}])`,
+    (id) => `bullmqDeadDeliveries({ queue }).replay([${JSON.stringify(id)}])`,
     queueName,
   );
   const { log } = runner;

@@ -11,7 +11,7 @@ import { queueErrorOf, wordsOfText } from "../queue-error.js";
 import { checkQueue, ownQueueOptions } from "../queue-options.js";
 import type { BullmqDeadJob, BullmqDeadQueue } from "./client.js";
 
-/** Options of `deadDeliveries`. */
+/** Options of `bullmqDeadDeliveries`. */
 export interface BullmqDeadDeliveriesOptions {
   /** A `Queue` of BullMQ. */
   queue: BullmqDeadQueue;
@@ -23,15 +23,15 @@ export interface BullmqDeadDeliveriesOptions {
  *
  * @example
  * ```ts
- * const dead = deadDeliveries({ queue });
+ * const dead = bullmqDeadDeliveries({ queue });
  * for (const { id, attempts, error } of await dead.list()) console.log(id, attempts, error);
  * await dead.replay("all");
  * ```
  *
  * @throws ConfigurationError if an option is invalid.
  */
-export function deadDeliveries(options: BullmqDeadDeliveriesOptions): DeadDeliveries {
-  const { queue } = ownQueueOptions("deadDeliveries", options, ["queue"]);
+export function bullmqDeadDeliveries(options: BullmqDeadDeliveriesOptions): DeadDeliveries {
+  const { queue } = ownQueueOptions("bullmqDeadDeliveries", options, ["queue"]);
   checkQueue(queue, ["getJob", "getJobs"]);
   return deadDeliveriesOf(new BullmqDeadLetters(queue));
 }

@@ -19,5 +19,5 @@ export type { JobReport, OnJob } from "../job-report.js";
 export { QueueError } from "../queue-error.js";
 export type { BullmqDeadQueue, BullmqQueue, BullmqWorkerClass } from "./client.js";
 export { bullmqConsume, type BullmqConsumeOptions } from "./consume.js";
-export { deadDeliveries, type BullmqDeadDeliveriesOptions } from "./dead-deliveries.js";
+export { bullmqDeadDeliveries, type BullmqDeadDeliveriesOptions } from "./dead-deliveries.js";
 export { bullmqEnqueue, type BullmqEnqueueOptions } from "./enqueue.js";

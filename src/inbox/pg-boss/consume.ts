@@ -91,7 +91,7 @@ export function pgBossConsume(options: PgBossConsumeOptions): () => Promise<void
     queueName === DEFAULT_QUEUE_NAME ? "" : `, queueName: ${JSON.stringify(queueName)}`;
   const runner = new JobRunner(
     { handlers, onJob, logger, telemetry },
-    (id) => `deadDeliveries({ boss${nameArgument} }).replay([${JSON.stringify(id)}])`,
+    (id) => `pgBossDeadDeliveries({ boss${nameArgument} }).replay([${JSON.stringify(id)}])`,
     queueName,
   );
 

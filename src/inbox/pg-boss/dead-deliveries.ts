@@ -24,7 +24,7 @@ import {
   schemaOption,
 } from "./sql.js";
 
-/** Options of `deadDeliveries`. */
+/** Options of `pgBossDeadDeliveries`. */
 export interface PgBossDeadDeliveriesOptions {
   /** A started `PgBoss` of pg-boss 10. */
   boss: PgBossDatabase;
@@ -40,7 +40,7 @@ export interface PgBossDeadDeliveriesOptions {
  *
  * @example
  * ```ts
- * const dead = deadDeliveries({ boss });
+ * const dead = pgBossDeadDeliveries({ boss });
  * for (const { id, attempts, error } of await dead.list()) console.log(id, attempts, error);
  * await dead.replay("all");
  * ```
@@ -48,8 +48,8 @@ export interface PgBossDeadDeliveriesOptions {
  * @throws ConfigurationError if an option is invalid, and (`unsupported_version`) for a PgBoss of pg-boss 11
  * or later.
  */
-export function deadDeliveries(options: PgBossDeadDeliveriesOptions): DeadDeliveries {
-  const own = ownQueueOptions("deadDeliveries", options, ["boss", "queueName", "schema"]);
+export function pgBossDeadDeliveries(options: PgBossDeadDeliveriesOptions): DeadDeliveries {
+  const own = ownQueueOptions("pgBossDeadDeliveries", options, ["boss", "queueName", "schema"]);
   const { boss, queueName = DEFAULT_QUEUE_NAME } = own;
   checkBoss(boss, ["getDb"]);
   checkQueueName("queueName", queueName);

@@ -18,5 +18,5 @@ export type { JobReport, OnJob } from "../job-report.js";
 export { QueueError } from "../queue-error.js";
 export type { PgBossConsumer, PgBossDatabase, PgBossProducer } from "./client.js";
 export { pgBossConsume, type PgBossConsumeOptions } from "./consume.js";
-export { deadDeliveries, type PgBossDeadDeliveriesOptions } from "./dead-deliveries.js";
+export { pgBossDeadDeliveries, type PgBossDeadDeliveriesOptions } from "./dead-deliveries.js";
 export { pgBossEnqueue, type PgBossEnqueueOptions } from "./enqueue.js";

@@ -1,6 +1,10 @@
 import { Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
-import { bullmqConsume, bullmqEnqueue, deadDeliveries } from "../../../src/inbox/bullmq/index.js";
+import {
+  bullmqConsume,
+  bullmqEnqueue,
+  bullmqDeadDeliveries,
+} from "../../../src/inbox/bullmq/index.js";
 import type { RetryOptions } from "../../../src/inbox/queue-options.js";
 import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
 import { startRedisServer } from "../redis/redis-server.js";
@@ -25,7 +29,7 @@ export async function openBullmqQueue(
   await queue.waitUntilReady();
   return {
     queue,
-    deadDeliveries: deadDeliveries({ queue }),
+    deadDeliveries: bullmqDeadDeliveries({ queue }),
     enqueue: bullmqEnqueue({ queue, ...retries }),
     consume: ({ concurrency = 10, ...options }) =>
       bullmqConsume({

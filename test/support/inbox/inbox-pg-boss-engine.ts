@@ -1,5 +1,9 @@
 import PgBoss from "pg-boss";
-import { deadDeliveries, pgBossConsume, pgBossEnqueue } from "../../../src/inbox/pg-boss/index.js";
+import {
+  pgBossConsume,
+  pgBossDeadDeliveries,
+  pgBossEnqueue,
+} from "../../../src/inbox/pg-boss/index.js";
 import type { InboxEngine, InboxQueue } from "./inbox-engine.js";
 import { startPostgres } from "../postgres/postgres-server.js";
 
@@ -23,7 +27,7 @@ export function pgBossQueue(boss: PgBoss, name: string, retries = {}): InboxQueu
     return (rows as { count: number }[])[0]?.count ?? 0;
   };
   return {
-    deadDeliveries: deadDeliveries({ boss, queueName: name }),
+    deadDeliveries: pgBossDeadDeliveries({ boss, queueName: name }),
     enqueue: pgBossEnqueue({ boss, queueName: name, expireInMs: 5_000, ...retries }),
     consume: (options) =>
       pgBossConsume({ boss, queueName: name, pollIntervalMs: 100, logger: false, ...options }),
