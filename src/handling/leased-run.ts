@@ -32,10 +32,14 @@ export class LeasedRun {
   readonly #lease: RenewedLease;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stopHandlerTimers: (() => void) | undefined;
-  #isRunning = true;
-  #isGivenUp = false;
-  /** Takes the ending: as the answer, then as the late report, then only as a log line. */
-  #end: (ending: Ending) => void = () => undefined;
+  #hasSettled = false;
+  /**
+   * What the ending becomes: `in_time`, the answer; `late`, since that was `handler_timeout`, the late report;
+   * `given_up`, only a log line.
+   */
+  #state: "in_time" | "late" | "given_up" = "in_time";
+  #answer: (ending: Ending) => void = () => undefined;
+  #reportLate: (ending: Ending) => void = () => undefined;
 
   constructor(
     claims: Claims,
@@ -53,7 +57,7 @@ export class LeasedRun {
     this.#limits = limitsOf(times, delivery.trace.deadline);
     this.#lease = claims.renewals.add(delivery.headers.id, owner, leasedAt, () => {
       // The store also refuses a renewal after the completion, but then the handler is done.
-      if (this.#isRunning) LazySignal.abort(signal, new LeaseLostError());
+      if (!this.#hasSettled) LazySignal.abort(signal, new LeaseLostError());
     });
   }
 
@@ -64,7 +68,7 @@ export class LeasedRun {
    */
   answerInTime(result: Promise<HandlerResult>): Promise<Ending> {
     return new Promise((answer) => {
-      this.#end = answer;
+      this.#answer = answer;
       this.#startTimer();
       void result.then((value) => {
         try {
@@ -103,31 +107,41 @@ export class LeasedRun {
   #timeOut(error: DeadlineError): void {
     LazySignal.abort(this.#signal, error);
     if (this.#delivery.trace.deadline !== undefined) return;
-    const answer = this.#end;
-    const late = new Promise<Ending>((endLate) => (this.#end = endLate));
-    answer({ outcome: "handler_timeout", error, late });
+    this.#state = "late";
+    const late = new Promise<Ending>((report) => (this.#reportLate = report));
+    this.#answer({ outcome: "handler_timeout", error, late });
   }
 
   /** Not released: the handler may still be at work, so the next attempt waits for the lease's end. */
   #giveUp(error: DeadlineError): void {
-    const { headers, trace } = this.#delivery;
-    const { id, type } = headers;
-    const end = this.#end;
-    this.#isGivenUp = true;
-    this.#end = ({ outcome, error: late }) => {
-      const line = `${outcome}, but after it was given up: it may have run twice`;
-      this.#log.warn(line, { id, type, error: late });
-    };
+    const hasDeadline = this.#delivery.trace.deadline !== undefined;
     this.#stopLease();
     // Without a deadline the gateway has been answered before.
-    end({ outcome: trace.deadline === undefined ? "handler_failed" : "handler_timeout", error });
+    this.#end({ outcome: hasDeadline ? "handler_timeout" : "handler_failed", error });
+    this.#state = "given_up";
+  }
+
+  #end(ending: Ending): void {
+    switch (this.#state) {
+      case "in_time":
+        this.#answer(ending);
+        return;
+      case "late":
+        this.#reportLate(ending);
+        return;
+      case "given_up": {
+        const { id, type } = this.#delivery.headers;
+        const line = `${ending.outcome}, but after it was given up: it may have run twice`;
+        this.#log.warn(line, { id, type, error: ending.error });
+      }
+    }
   }
 
   /** The handler has settled. */
   #settle(result: HandlerResult): void {
     const { headers, trace } = this.#delivery;
-    const isTooLate = this.#isGivenUp && trace.deadline !== undefined;
-    this.#isRunning = false;
+    const isTooLate = this.#state === "given_up" && trace.deadline !== undefined;
+    this.#hasSettled = true;
     clearTimeout(this.#timer);
     this.#stopHandlerTimers?.();
     // The platform freezes a store call that begins now, and the lease may be another owner's later.

@@ -127,7 +127,9 @@ export class WriteQueue {
       try {
         if (calls.length === 1) first.attempt();
         else this.#attemptTogether(calls, stopAt);
-      } catch {
+      } catch (error) {
+        // Every other error has reached its caller.
+        if (!isBusy(error)) throw error;
         this.#serveLater(retryDelayMs());
         return;
       }
