@@ -18,7 +18,6 @@ export type {
 export type { DeliveryContext } from "./handling/delivery-context.js";
 export type { DeliveryIssue } from "./records/decoded.js";
 export type { WebhookRequest } from "./delivery/request.js";
-export type { RecoverableDelivery } from "./delivery/recovered-delivery.js";
 export type { WebhookHeaders } from "./delivery/header-values.js";
 export type { WebhookType } from "./delivery/headers.js";
 export type { WebhookResponse } from "./answer/answer.js";

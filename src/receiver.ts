@@ -1,4 +1,3 @@
-import { withAdapterHooks } from "./answer/adapter-hooks.js";
 import type { WebhookResponse } from "./answer/answer.js";
 import { Reporter } from "./answer/reporter.js";
 import { spreadRetryAfterMs } from "./answer/retry-after.js";
@@ -32,7 +31,8 @@ import { isFresh, stale, TimestampWatch } from "./signature/timestamps.js";
 import { connectReceiver } from "./stores/receiver-hooks.js";
 import { Health } from "./telemetry/health.js";
 import { Observers } from "./telemetry/observation.js";
-import { connectTally, withTally } from "./telemetry/tally-hooks.js";
+import type { ReceiverInternals } from "./telemetry/receiver-internals.js";
+import { connectTally } from "./telemetry/tally-hooks.js";
 import { Tally } from "./telemetry/tally.js";
 
 export type { WebhookReceiver };
@@ -68,8 +68,8 @@ export function createWebhookReceiver<Tx = never>(
   const handling: Handling = isTransactional(store)
     ? new TransactionalHandling(store, settings, log, tally)
     : new LeasedHandling(store, settings, log, tally);
-  // From a request's arrival. A handler that is given up has left its slot by then, unless its timers are
-  // never called. The six: secret, schemas, and begin and end of two transactions if one is discarded.
+  // From a request's arrival; by then a handler that is given up has left its slot, unless its timers are never
+  // called. The six: secret, schemas, and begin and end of two transactions if one is discarded.
   const slotMaxMs = handlerMaxMs + 6 * dependencyTimeoutMs;
   const limit = new ConcurrencyLimit(maxConcurrentDeliveries, slotMaxMs);
   let isDraining = false;
@@ -90,8 +90,8 @@ export function createWebhookReceiver<Tx = never>(
 
   // Each step returns a plain value if it can, and only promises are awaited. So a delivery with a
   // synchronous store and handler costs one promise.
-  async function receive(request: WebhookRequest): Promise<WebhookResponse> {
-    const trace = beginTrace(request);
+  async function handle(request: WebhookRequest, isRecovered: boolean): Promise<WebhookResponse> {
+    const trace = beginTrace(request, isRecovered);
     inFlight.enter();
     try {
       trace.observation = observers.begin();
@@ -172,10 +172,7 @@ export function createWebhookReceiver<Tx = never>(
     return response;
   }
 
-  /**
-   * For a delivery that was answered `handler_timeout`. Its handler still runs, so it stays in flight and
-   * keeps its slot until it settles or is given up.
-   */
+  /** After `handler_timeout` the handler still runs: in flight, and in its slot until it settles or is given up. */
   function finishLate(trace: Trace, late: Promise<Ending>): void {
     let reported: Promise<void> | undefined;
     const finished = late.then((ending) => {
@@ -193,9 +190,8 @@ export function createWebhookReceiver<Tx = never>(
     holdOpen(trace, background());
   }
 
-  const receiver: WebhookReceiver = {
-    receive,
-    recover: (delivery) => receive(recoveredRequest(delivery, now)),
+  return {
+    receive: (request) => handle(request, false),
     async drain(drainOptions) {
       isDraining = true;
       const timeoutMs = drainTimeoutOf(drainOptions);
@@ -210,9 +206,13 @@ export function createWebhookReceiver<Tx = never>(
     },
     health: (given) => health.read(given),
     maxBodyBytes,
+    internals: {
+      isDraining: () => isDraining,
+      retentionMs: settings.retentionMs,
+      log,
+      logLostAnswer: reporter.logLostAnswer.bind(reporter),
+      tally,
+      recover: (delivery) => handle(recoveredRequest(delivery, now), true),
+    } satisfies ReceiverInternals,
   };
-  const logLostAnswer = reporter.logLostAnswer.bind(reporter);
-  const { retentionMs } = settings;
-  const hooks = { isDraining: () => isDraining, retentionMs, log, logLostAnswer };
-  return withTally(withAdapterHooks(receiver, hooks), tally);
 }

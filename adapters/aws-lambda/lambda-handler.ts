@@ -1,4 +1,4 @@
-import { adapterHooksOf } from "../../src/answer/adapter-hooks.js";
+import { internalsOf } from "../../src/telemetry/receiver-internals.js";
 import { answersByOutcome } from "../../src/answer/answer.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import { withDeadline } from "../../src/delivery/host-deadline.js";
@@ -56,7 +56,7 @@ export function lambdaHandler(
   checkReceiver("lambdaHandler", receiver);
   const own = ownOptions("lambdaHandler", options, ["marginMs"]);
   const marginMs = integerOption("marginMs", own.marginMs, MARGIN);
-  const { log } = adapterHooksOf(receiver);
+  const { log } = internalsOf(receiver);
   const timeIsUp = answersByOutcome("retry").handler_timeout.response;
 
   return async (event, context) => {

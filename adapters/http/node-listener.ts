@@ -2,7 +2,7 @@ import { bodyLimits, type BodyOptions } from "./body-limits.js";
 import { isOurs, writeAnswer, writeAnswerAndClose, writeLastAnswer } from "./node-answer.js";
 import { readNodeBody } from "./node-body.js";
 import { isGone, settled, type NodeRequest, type NodeResponse } from "./node-connection.js";
-import { adapterHooksOf, type AdapterHooks } from "../../src/answer/adapter-hooks.js";
+import { internalsOf, type ReceiverInternals } from "../../src/telemetry/receiver-internals.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
@@ -30,7 +30,7 @@ export function nodeListener(
   advice: string,
 ): NodeListener {
   const limits = bodyLimits(adapter, receiver, options);
-  const hooks = adapterHooksOf(receiver);
+  const hooks = internalsOf(receiver);
 
   return async (req, res) => {
     const { method, headers } = req;
@@ -62,7 +62,7 @@ function write(
   res: NodeResponse,
   answer: WebhookResponse,
   isUnfinished: boolean,
-  { isDraining, logLostAnswer }: AdapterHooks,
+  { isDraining, logLostAnswer }: ReceiverInternals,
 ): Promise<void> | undefined {
   if (isGone(req, res)) return undefined;
   if (!isOurs(res)) {

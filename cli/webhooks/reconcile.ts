@@ -4,6 +4,7 @@ import {
   type MissingDelivery,
   type ReconcileReport,
 } from "../../src/management/reconcile.js";
+import { recoverDelivery } from "../../src/management/recover-delivery.js";
 import { parseGatewayTime } from "../../src/records/gateway-time.js";
 import { createCommand } from "../command.js";
 import { EXIT, UsageError } from "../exit.js";
@@ -94,7 +95,10 @@ export const reconcile = createCommand({
         readAttempt,
         signal: io.signal,
         isCompleted: async (id) => known?.has(id) === true || (await isCompletedBy(user, id)),
-        recover: recover ? receiver?.recover.bind(receiver) : undefined,
+        recover:
+          recover && receiver !== undefined
+            ? (delivery) => recoverDelivery(receiver, delivery)
+            : undefined,
       });
     } finally {
       // What a handler started may not be over yet. Cut off, it would run again in the next run, also after an error.

@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { adapterHooksOf } from "../../src/answer/adapter-hooks.js";
+import { internalsOf } from "../../src/telemetry/receiver-internals.js";
 import type { AttemptReader } from "../../src/management/attempt-reader.js";
 import type { WebhookReceiver } from "../../src/options/webhook-receiver.js";
 import { UsageError } from "../exit.js";
@@ -24,9 +24,9 @@ export async function loadUserModule(file: string): Promise<UserModule> {
 }
 
 /** Whether an export has what `--recover` calls. */
-export function isReceiver(given: unknown): boolean {
-  const { recover, drain } = Object(given) as Record<string, unknown>;
-  return typeof recover === "function" && typeof drain === "function";
+export function isReceiver(given: unknown): given is WebhookReceiver {
+  const receiver = Object(given) as Partial<WebhookReceiver>;
+  return typeof receiver.drain === "function" && internalsOf(receiver).recover !== undefined;
 }
 
 const HOUR_MS = 3_600_000;
@@ -38,7 +38,7 @@ const LONGEST_RETRIES_MS = 36 * HOUR_MS;
  * about the last attempt, and the store forgets counted from the completion, which may be at the first one.
  */
 export function checkRetention(receiver: WebhookReceiver | undefined, since: Date): void {
-  const { retentionMs = Infinity } = receiver === undefined ? {} : adapterHooksOf(receiver);
+  const { retentionMs = Infinity } = receiver === undefined ? {} : internalsOf(receiver);
   const rememberedMs = retentionMs - LONGEST_RETRIES_MS;
   if (Date.now() - since.getTime() <= rememberedMs) return;
   const hours = Math.floor(rememberedMs / HOUR_MS);

@@ -28,7 +28,7 @@ export interface OutcomeReport {
   readonly secretIndex?: number;
   /** True if an earlier run of this delivery ended without a result, so its effect may exist already. */
   readonly takeover?: boolean;
-  /** True if `receiver.recover` was called for it, and the gateway did not send it. */
+  /** True if `recoverDelivery` was called for it, and the gateway did not send it. */
   readonly recovered?: true;
   /**
    * True in the second report of a delivery, which is made when the handler settles after
@@ -87,7 +87,7 @@ export interface HandledDelivery {
   readonly bytes: number;
   /** True if an earlier run of this delivery ended without a result. */
   readonly takeover: boolean;
-  /** True if `receiver.recover` was called for it, and the gateway did not send it. */
+  /** True if `recoverDelivery` was called for it, and the gateway did not send it. */
   readonly recovered?: true;
 }
 

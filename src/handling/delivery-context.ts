@@ -27,7 +27,7 @@ interface DeliveryFacts {
   /** True if an earlier run of this delivery ended without a result, so its effect may exist already. */
   readonly takeover: boolean;
   /**
-   * True if `receiver.recover` was called for it, and the gateway did not send it. `timestamp` is then the time of that
+   * True if `recoverDelivery` was called for it, and the gateway did not send it. `timestamp` is then the time of that
    * call, and `rawBody` the body as the history has it.
    */
   readonly recovered?: true;

@@ -24,7 +24,7 @@ export interface InboxJob extends EncodedBody {
   readonly encoding: "utf-8" | "base64";
   /** The exact bytes that were signed, in `encoding`. */
   readonly body: string;
-  /** True if `receiver.recover` was called for it, and the gateway did not send it. */
+  /** True if `recoverDelivery` was called for it, and the gateway did not send it. */
   readonly recovered?: true;
   /** The place of the delivery in a trace (W3C Trace Context), if its receiver is traced. */
   readonly trace?: Readonly<TraceCarrier>;

@@ -45,6 +45,8 @@ export {
   type AttemptReader,
   type DeliveryAttempt,
 } from "./attempt-reader.js";
+export { recoverDelivery } from "./recover-delivery.js";
+export type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
 export {
   reconcileDeliveries,
   reconcileMetrics,

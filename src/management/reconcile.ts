@@ -1,8 +1,9 @@
 import { ConfigurationError } from "../common/errors.js";
 import { ownOptions } from "../common/option-checks.js";
 import type { MaybePromise } from "../common/promises.js";
-import type { WebhookReceiver } from "../options/webhook-receiver.js";
+import type { WebhookResponse } from "../answer/answer.js";
 import type { Outcome } from "../answer/outcome.js";
+import type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
 import type { AttemptReader } from "./attempt-reader.js";
 import type { ManagementClient } from "./client.js";
 import { failedDeliveries, type FailedDelivery } from "./failed-deliveries.js";
@@ -23,12 +24,12 @@ export interface ReconcileOptions {
    */
   readonly isCompleted?: ((deliveryId: string) => MaybePromise<boolean>) | undefined;
   /**
-   * Handles the deliveries whose body is stored: `receiver.recover`. Default none, nothing is handled. A delivery that the
+   * Handles the deliveries whose body is stored: `(delivery) => recoverDelivery(receiver, delivery)`. Default none, nothing is handled. A delivery that the
    * gateway may still send is left to it. The receiver needs the durable store that it has in production, and `since` must
    * be no further back than its `retentionMs` less 36 hours: what the store does not know as handled is handled again. It
    * may have been handled at the first attempt, up to 36 hours before the last.
    */
-  readonly recover?: WebhookReceiver["recover"] | undefined;
+  readonly recover?: ((delivery: RecoverableDelivery) => Promise<WebhookResponse>) | undefined;
   /** Unix time in milliseconds. Default `Date.now`. */
   readonly now?: (() => number) | undefined;
   /** Ends the work when it aborts. */
@@ -41,7 +42,7 @@ export interface MissingDelivery extends Omit<FailedDelivery, "body" | "attemptI
   readonly hasBody: boolean;
   /** What `recover` returned. Undefined if it was not called, or failed. */
   readonly recovered?: Outcome | undefined;
-  /** What `recover` threw, if it is a function of yours. `receiver.recover` never throws. */
+  /** What `recover` threw, if it is a function of yours. `recoverDelivery` never rejects. */
   readonly error?: unknown;
 }
 

@@ -1,5 +1,4 @@
 import type { WebhookResponse } from "../answer/answer.js";
-import type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
 import type { WebhookRequest } from "../delivery/request.js";
 import type { HealthOptions, ReceiverHealth } from "../telemetry/health.js";
 import type { DrainOptions, DrainResult } from "./options.js";
@@ -8,12 +7,6 @@ import type { DrainOptions, DrainResult } from "./options.js";
 export interface WebhookReceiver {
   /** Verifies one request, handles it once and resolves to the answer. Never rejects. */
   readonly receive: (request: WebhookRequest) => Promise<WebhookResponse>;
-  /**
-   * Handles a delivery that was lost, from the gateway's history of attempts: decodes it, claims its id, runs its handler.
-   * Its signature and its age are not checked, so call it only with what your own authenticated call of the gateway
-   * returned. An id that was handled before is `duplicate`. Bounded as `receive` is. Never rejects.
-   */
-  readonly recover: (delivery: RecoverableDelivery) => Promise<WebhookResponse>;
   /**
    * Refuses new deliveries (503) from now on. Resolves when all running deliveries have settled, including
    * those that were answered 503 after `handlerTimeoutMs`, but at the latest after `timeoutMs`. Each
@@ -30,4 +23,12 @@ export interface WebhookReceiver {
   readonly health: (options?: HealthOptions) => ReceiverHealth;
   /** The option `maxBodyBytes`, so that adapters stop reading a larger body. */
   readonly maxBodyBytes: number;
+  /**
+   * What our adapters, `metricsText` and `recoverDelivery` need beyond the other members. Leave it as it is, and pass it
+   * on if you wrap a receiver: `{ ...receiver }` does. A wrapper without it is served by every adapter, but its
+   * connections stay open at `drain`, and what no answer reached is not logged.
+   *
+   * @internal
+   */
+  readonly internals?: object;
 }

@@ -2,8 +2,8 @@ import { ConfigurationError } from "../common/errors.js";
 import type { WebhookResponse } from "../answer/answer.js";
 import type { WebhookRequest } from "../delivery/request.js";
 import { HISTOGRAMS, RECEIVER_METRICS, type HistogramMetric } from "./metrics.js";
+import { internalsOf } from "./receiver-internals.js";
 import { STORE_CALLS, type Tally } from "./tally.js";
-import { tallyOf } from "./tally-hooks.js";
 import { BucketHistogram, type Timings } from "./timings.js";
 
 /** A receiver, as far as `metricsText` names it. */
@@ -25,18 +25,19 @@ const histogramsOf = new WeakMap<Tally, Histograms>();
  * It is code of ours and not prom-client: that is nine times as large (18.5 kB against 2.0, minified and
  * brotli), and would only print the numbers that the receiver has already counted.
  *
- * @throws ConfigurationError if `receiver` was not made by `createWebhookReceiver`.
+ * @throws ConfigurationError if `receiver` was not made by `createWebhookReceiver`, and does not pass on the `internals`
+ * of one that was.
  * @example
  * ```ts
  * app.get("/metrics", (_req, res) => res.type("text/plain; version=0.0.4").send(metricsText(receiver)));
  * ```
  */
 export function metricsText(receiver: Receiver): string {
-  const tally = tallyOf(receiver);
+  const { tally } = internalsOf(receiver);
   if (tally === undefined) {
     throw new ConfigurationError(
       "invalid_receiver",
-      "metricsText needs a receiver made by createWebhookReceiver",
+      "metricsText needs a receiver made by createWebhookReceiver, or a wrapper that passes on its member internals",
     );
   }
   const histograms = histogramsFor(tally);

@@ -131,7 +131,7 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     kind: "counter",
     unit: "{delivery}",
     combine: "sum",
-    description: "Deliveries that receiver.recover was called for",
+    description: "Deliveries that recoverDelivery was called for",
     read: ({ recovered }) => single(recovered),
   },
   {

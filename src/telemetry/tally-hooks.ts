@@ -2,11 +2,7 @@ import type { Log } from "../answer/logger.js";
 import type { Tally } from "./tally.js";
 import type { Telemetry } from "./telemetry.js";
 
-/**
- * Made by `Symbol.for` and enumerable, so that they survive a spread and work between two copies of the
- * package. They have no public name, so only our own telemetry finds them.
- */
-const TALLY = Symbol.for("identity-gateway-webhooks.tally");
+/** By `Symbol.for`, so that it works between two copies of the package. */
 export const TALLY_HOOK = Symbol.for("identity-gateway-webhooks.takesTally");
 
 /** A queue that jobs are written to, as far as metrics read it. */
@@ -46,14 +42,4 @@ export function connectQueue(telemetry: Telemetry | undefined, queue: MeasuredQu
 
 function hookOf(telemetry: Telemetry | undefined): TakesTally[typeof TALLY_HOOK] | undefined {
   return (telemetry as Partial<TakesTally> | undefined)?.[TALLY_HOOK];
-}
-
-/** A copy of `receiver` with its tally. */
-export function withTally<Receiver extends object>(receiver: Receiver, tally: Tally): Receiver {
-  return Object.assign({ [TALLY]: tally }, receiver);
-}
-
-/** The tally of `receiver`; undefined if it is not one of ours. */
-export function tallyOf(receiver: unknown): Tally | undefined {
-  return (Object(receiver) as { readonly [TALLY]?: Tally })[TALLY];
 }

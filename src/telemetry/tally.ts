@@ -54,7 +54,7 @@ export class Tally {
   timings: Timings | undefined;
   /** Requests whose sender had hung up before the answer. */
   disconnected = 0;
-  /** Deliveries that `receiver.recover` was called for. */
+  /** Deliveries that `recoverDelivery` was called for. */
   recovered = 0;
   /** Refusals at what was probably the gateway's last attempt. */
   lastAttemptsRefused = 0;

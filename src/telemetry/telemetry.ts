@@ -46,7 +46,7 @@ export interface SentJob {
   readonly type: string;
   /** The queue's name; undefined for an `enqueue` of your own. */
   readonly queueName: string | undefined;
-  /** True if `receiver.recover` was called for it, and the gateway did not send it. */
+  /** True if `recoverDelivery` was called for it, and the gateway did not send it. */
   readonly recovered?: true;
   /** What is set here is stored with the job: the fields `traceparent` and `tracestate` of W3C Trace Context. */
   readonly carrier: TraceCarrier;
@@ -76,7 +76,7 @@ export interface StartedJob {
   readonly attempt: number;
   /** True if an earlier run may have had its effect. */
   readonly takeover: boolean;
-  /** True if `receiver.recover` was called for the delivery, and the gateway did not send it. */
+  /** True if `recoverDelivery` was called for the delivery, and the gateway did not send it. */
   readonly recovered?: true;
   /** What was set when the job was written. */
   readonly carrier: Readonly<TraceCarrier>;
@@ -118,7 +118,7 @@ export interface JobReport {
   /** True if an earlier run may have had its effect: its worker crashed or took too long, or the job was replayed. */
   readonly takeover?: true;
   /**
-   * True if `receiver.recover` was called for the delivery, and the gateway did not send it. Not known of a job that the
+   * True if `recoverDelivery` was called for the delivery, and the gateway did not send it. Not known of a job that the
    * engine gave up.
    */
   readonly recovered?: true;

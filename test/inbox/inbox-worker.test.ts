@@ -11,6 +11,7 @@ import {
 } from "../../src/index.js";
 import { sampleAlarm, sampleOnlineDataEvent } from "../../kit/index.js";
 import { delivery, NOW_MS, TEST_SECRET } from "../support/deliveries.js";
+import { recoverDelivery } from "../../src/management/recover-delivery.js";
 
 const job = (type: string, body: unknown): InboxJob => ({
   version: 1,
@@ -92,7 +93,7 @@ describe("inboxWorker", () => {
       onJob: ({ recovered }) => seen.push(recovered),
       ...{ telemetry, logger: false },
     });
-    await receiver.recover({ ...alarmJob, id: "lost" });
+    await recoverDelivery(receiver, { ...alarmJob, id: "lost" });
     await receiver.receive(await delivery());
     expect(jobs.map((one) => "recovered" in one && one.recovered)).toEqual([true, false]);
     for (const data of [...jobs, { ...jobs[1], recovered: "yes" }]) {

@@ -15,6 +15,7 @@ import {
   webhookRecord,
   type ScriptedAnswer,
 } from "../support/management/scripted-gateway.js";
+import { recoverDelivery } from "../../src/management/recover-delivery.js";
 
 const desk = new Desk();
 afterEach(() => desk.close());
@@ -53,14 +54,20 @@ test("of 1 000 deliveries, 40 of which a firewall refused for good, 40 are found
   );
   expect(handled).toHaveLength(960);
 
-  const first = await reconcileDeliveries(client, { ...options, recover: receiver.recover });
+  const first = await reconcileDeliveries(client, {
+    ...options,
+    recover: (delivery) => recoverDelivery(receiver, delivery),
+  });
   expect(first.recovered).toHaveLength(40);
   expect(first.missing).toEqual([]);
   expect(handled).toHaveLength(1_000);
   expect(new Set(handled).size).toBe(1_000);
   expect(reports.filter(({ recovered }) => recovered === true)).toHaveLength(40);
 
-  const second = await reconcileDeliveries(client, { ...options, recover: receiver.recover });
+  const second = await reconcileDeliveries(client, {
+    ...options,
+    recover: (delivery) => recoverDelivery(receiver, delivery),
+  });
   expect(second).toMatchObject({ recovered: [], missing: [], completed: 40 });
   const known = await reconcileDeliveries(client, {
     ...options,

@@ -11,6 +11,7 @@ import {
 import { alarm, delivery, NOW_MS, TEST_SECRET } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
+import { recoverDelivery } from "../../src/management/recover-delivery.js";
 
 const body = JSON.stringify({ alarm: alarm() });
 const lost = { id: "lost-1", type: "new_alarm", body };
@@ -45,8 +46,14 @@ describe("recover", () => {
         onOutcome: (report) => reports.push(report),
         logger: false,
       });
-      expect(await receiver.recover(lost)).toMatchObject({ status: 200, outcome: "handled" });
-      expect(await receiver.recover(lost)).toMatchObject({ status: 200, outcome: "duplicate" });
+      expect(await recoverDelivery(receiver, lost)).toMatchObject({
+        status: 200,
+        outcome: "handled",
+      });
+      expect(await recoverDelivery(receiver, lost)).toMatchObject({
+        status: 200,
+        outcome: "duplicate",
+      });
       expect(await receiver.receive(await delivery({ id: "lost-1" }))).toMatchObject({
         outcome: "duplicate",
       });
@@ -77,7 +84,7 @@ describe("recover", () => {
       logger: false,
     });
     await receiver.receive(await delivery({ id: "lost-1" }));
-    expect((await receiver.recover(lost)).outcome).toBe("duplicate");
+    expect((await recoverDelivery(receiver, lost)).outcome).toBe("duplicate");
     expect(contexts[0]).not.toHaveProperty("recovered");
     expect((await receive(await delivery())).outcome).toBe("handled");
   });
@@ -106,7 +113,7 @@ describe("recover", () => {
     const receiver = createWebhookReceiver({
       ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, logger: false },
     });
-    expect((await receiver.recover(given as typeof lost)).outcome).toBe(outcome);
+    expect((await recoverDelivery(receiver, given as typeof lost)).outcome).toBe(outcome);
   });
 
   test("does not reject when the clock fails", async () => {
@@ -121,7 +128,7 @@ describe("recover", () => {
         ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, logger: false, now },
       });
       expect(["malformed", "stale", "internal_error"]).toContain(
-        (await receiver.recover(lost)).outcome,
+        (await recoverDelivery(receiver, lost)).outcome,
       );
     }
   });
@@ -138,7 +145,10 @@ describe("recover", () => {
       },
       onOutcome: (report) => reports.push(report),
     });
-    expect(await receiver.recover(lost)).toMatchObject({ status: 500, outcome: "internal_error" });
+    expect(await recoverDelivery(receiver, lost)).toMatchObject({
+      status: 500,
+      outcome: "internal_error",
+    });
     expect(reports[0]?.error).toBe(failure);
   });
 
@@ -153,13 +163,15 @@ describe("recover", () => {
         },
       },
     });
-    expect((await receiver.recover(lost)).outcome).toBe("handler_timeout");
-    expect((await receiver.recover(lost)).outcome).toBe("overloaded");
+    expect((await recoverDelivery(receiver, lost)).outcome).toBe("handler_timeout");
+    expect((await recoverDelivery(receiver, lost)).outcome).toBe("overloaded");
     gate.resolve(undefined);
-    await expect.poll(async () => (await receiver.recover(lost)).outcome).toBe("duplicate");
-    expect((await receiver.recover({ ...lost, id: "later" })).outcome).toBe("retry_later");
+    await expect
+      .poll(async () => (await recoverDelivery(receiver, lost)).outcome)
+      .toBe("duplicate");
+    expect((await recoverDelivery(receiver, { ...lost, id: "later" })).outcome).toBe("retry_later");
     await receiver.drain();
-    expect((await receiver.recover(lost)).outcome).toBe("draining");
+    expect((await recoverDelivery(receiver, lost)).outcome).toBe("draining");
   });
 
   test("needs a call: a request that only resembles one is still asked for its signature", async () => {
@@ -174,7 +186,7 @@ describe("recover", () => {
       },
       onAuthenticDelivery: (authentic) => shown.push(authentic),
     });
-    await receiver.recover(lost);
+    await recoverDelivery(receiver, lost);
     expect(seen).toMatchObject({ id: "lost-1", timestampMs: expect.any(Number) as number });
     // It has no signature that anyone could replay.
     expect(shown).toEqual([]);
@@ -192,7 +204,7 @@ describe("recover", () => {
     const receiver = createWebhookReceiver({
       ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, logger: false },
     });
-    await receiver.recover(lost);
+    await recoverDelivery(receiver, lost);
     expect(receiver.health()).toMatchObject({
       lastAuthenticAt: null,
       lastAcknowledgedAt: { new_alarm: null },

@@ -11,6 +11,7 @@ import { alarm, delivery, NOW_MS, NOW_SECONDS, TEST_SECRET } from "../support/de
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 import { spiedStore } from "../support/spied-store.js";
 import { inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
+import { recoverDelivery } from "../../src/management/recover-delivery.js";
 
 /** A receiver with `/opentelemetry`, and its metrics as both ways of export write them. */
 function measuredReceiver(
@@ -79,8 +80,8 @@ describe("the metrics of a receiver", () => {
   it("deliveries that were recovered are counted", async () => {
     const { receiver, text } = measuredReceiver();
     const { body } = await delivery();
-    await receiver.recover({ id: "lost", type: "new_alarm", body });
-    await receiver.recover({ id: "bad id", type: "new_alarm", body });
+    await recoverDelivery(receiver, { id: "lost", type: "new_alarm", body });
+    await recoverDelivery(receiver, { id: "bad id", type: "new_alarm", body });
     await receiveEach(receiver, ["a"]);
     expect(text().get("gateway_webhook_recovered_total{}")).toBe(1);
     expect(text().get(atAlarms("handled"))).toBe(2);

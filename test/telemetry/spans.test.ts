@@ -13,6 +13,7 @@ import { enableContext, inMemorySdk } from "../support/telemetry/in-memory.js";
 import { personalAlarm, personOf, writtenAlarm } from "../support/testing/personal-alarms.js";
 import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
 import { canariesIn, canaryEvent, CANARIES } from "../support/canaries.js";
+import { recoverDelivery } from "../../src/management/recover-delivery.js";
 
 const sdk = inMemorySdk();
 const { tracerProvider, meterProvider } = sdk;
@@ -95,8 +96,8 @@ describe("the span of a delivery", () => {
   it("a delivery that was recovered is marked in its span, also if no handler ran", async () => {
     const receiver = tracedReceiver();
     const lost = { id: "lost", type: "new_alarm", body: (await delivery()).body };
-    await receiver.recover(lost);
-    await receiver.recover(lost);
+    await recoverDelivery(receiver, lost);
+    await recoverDelivery(receiver, lost);
     expect(
       sdk
         .spans()

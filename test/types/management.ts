@@ -6,6 +6,7 @@ import {
   createManagementClient,
   crmLogin,
   reconcileDeliveries,
+  recoverDelivery,
   type AttemptReader,
   type ManagementErrorCode,
   type Webhook,
@@ -30,9 +31,9 @@ export async function rightUses(readAttempt: AttemptReader): Promise<void> {
   const isAny: IsAny<(typeof attempts)[number]> = false;
   await client.webhooks.update(7, { is_active: hasSecret }, { withoutSecret: isAny });
   const since = new Date();
-  await reconcileDeliveries(client, { since, readAttempt, recover: receiver.recover });
+  await reconcileDeliveries(client, { since, readAttempt, recover: (lost) => recoverDelivery(receiver, lost) });
   const code: ManagementErrorCode = "secret_required";
-  await receiver.recover({ id: code, type: "new_alarm", body: new Uint8Array(0) });
+  await recoverDelivery(receiver, { id: code, type: "new_alarm", body: new Uint8Array(0) });
 }
 
 export async function wrongUses(webhook: Webhook): Promise<void> {
@@ -49,5 +50,5 @@ export async function wrongUses(webhook: Webhook): Promise<void> {
   // @ts-expect-error The URL is missing.
   await checkWebhooks(client, { secret: "s" });
   // @ts-expect-error The type of the delivery is missing.
-  await receiver.recover({ id: "a", body: "{}" });
+  await recoverDelivery(receiver, { id: "a", body: "{}" });
 }

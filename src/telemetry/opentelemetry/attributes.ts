@@ -26,7 +26,7 @@ export const SPAN_ATTRIBUTES = {
   secretIndex: "gateway_webhook.secret_index",
   /** True if an earlier run may have had its effect. */
   takeover: "gateway_webhook.takeover",
-  /** True if `receiver.recover` was called for it, and the gateway did not send it. */
+  /** True if `recoverDelivery` was called for it, and the gateway did not send it. */
   recovered: "gateway_webhook.recovered",
   /** True if the handler ended after `handler_timeout`. */
   late: "gateway_webhook.late",

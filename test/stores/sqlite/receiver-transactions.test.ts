@@ -7,6 +7,7 @@ import { libsql } from "../../support/sqlite/drivers.js";
 import { sqliteFolder, type SqliteFolder } from "../../support/sqlite/folder.js";
 import { committed, openLedger, writes } from "../../support/sqlite/transaction-cases.js";
 import { transactionalReceiver } from "../../support/transactional/transactional-receiver.js";
+import { recoverDelivery } from "../../../src/management/recover-delivery.js";
 
 let folder: SqliteFolder;
 
@@ -45,9 +46,12 @@ describe("a receiver on sqliteTransactions", () => {
     });
     const { body } = await delivery({ id: "lost" });
     const lost = { id: "lost", type: "new_alarm", body: body as string };
-    const together = await Promise.all([receiver.recover(lost), receiver.recover(lost)]);
+    const together = await Promise.all([
+      recoverDelivery(receiver, lost),
+      recoverDelivery(receiver, lost),
+    ]);
     expect(together.map(({ outcome }) => outcome)).toEqual(["handled", "in_flight"]);
-    expect((await receiver.recover(lost)).outcome).toBe("duplicate");
+    expect((await recoverDelivery(receiver, lost)).outcome).toBe("duplicate");
     expect(seen).toEqual([true]);
     expect(committed(folder)).toEqual({ effects: ["lost"], keys: ["lost"] });
   });
