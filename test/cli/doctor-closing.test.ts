@@ -1,5 +1,5 @@
 import http from "node:http";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { causesOf } from "../../cli/doctor/causes.js";
 import { inCliTerms } from "../../cli/doctor/cli-terms.js";
@@ -7,16 +7,12 @@ import { unprovenIn } from "../../cli/doctor/not-proven.js";
 import { createWebhookReceiver } from "../../src/index.js";
 import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { listen } from "../support/servers.js";
 
-const closing: (() => unknown)[] = [];
-
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
+const closing = closedAfterEach();
 
 async function rejecting(): Promise<string> {
   const { url, close } = await receivingEndpoint("reject");
@@ -78,11 +74,7 @@ test("doctor notes the deliveries that a receiver of this library drops for want
     logger: false,
   });
   const server = http.createServer(nodeHandler(receiver));
-  const { port, close } = await listen(server);
-  closing.push(() => {
-    server.closeAllConnections();
-    return close();
-  });
+  const port = await closing.listen(server);
   const argv = ["doctor", `127.0.0.1:${String(port)}/`, "--only", "alarm", "--only", "event"];
   const { code, stdout } = await runCommand(argv);
   expect(code).toBe(0);

@@ -4,20 +4,17 @@ import https from "node:https";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { listen, testCertificate } from "../support/servers.js";
 
 let folder: string;
-const closing: (() => unknown)[] = [];
+const closing = closedAfterEach();
 
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), "igw-obstacles-"));
-});
-
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
 });
 
 afterAll(() => {
@@ -63,11 +60,7 @@ test("a redirect is one finding of doctor, which names its target", async () => 
     req.resume();
     res.writeHead(308, { location: "/webhooks/gateway/?token=x" }).end();
   });
-  const { port, close } = await listen(server);
-  closing.push(() => {
-    server.closeAllConnections();
-    return close();
-  });
+  const port = await closing.listen(server);
   const said = await obstacle(`http://127.0.0.1:${String(port)}/hook`);
   expect(said).toMatch(/answers 308, a redirect to http:\S+\/webhooks\/gateway\/\?…/);
 });
@@ -103,11 +96,7 @@ test("a self-signed certificate is one finding of doctor, which names --insecure
   const server = https.createServer(testCertificate, (req, res) => {
     req.resume().on("end", () => res.writeHead(409).end());
   });
-  const { port, close } = await listen(server);
-  closing.push(() => {
-    server.closeAllConnections();
-    return close();
-  });
+  const port = await closing.listen(server);
   const url = `https://127.0.0.1:${String(port)}/hook`;
   const said = await obstacle(url);
   expect(said).toContain("is not trusted: self-signed certificate");

@@ -1,4 +1,5 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import {
   answeringEndpoint,
@@ -8,11 +9,7 @@ import {
 } from "../support/cli/cli-endpoint.js";
 import { eventually } from "../support/listening-receiver.js";
 
-const closing: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
+const closing = closedAfterEach();
 
 function closed<T extends Pick<Endpoint, "close">>(endpoint: T): T {
   closing.push(endpoint.close);

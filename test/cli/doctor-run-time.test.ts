@@ -1,17 +1,13 @@
 import http from "node:http";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { slowRunNote } from "../../cli/doctor/run-time.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { eventually } from "../support/listening-receiver.js";
-import { listen } from "../support/servers.js";
 
-const closing: (() => unknown)[] = [];
-
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
+const closing = closedAfterEach();
 
 /** The report of a case whose answers took so long. */
 function answeredIn(...times: readonly number[]): ConformanceCaseReport {
@@ -47,11 +43,7 @@ test("doctor says on standard error that a slow endpoint makes the run long", as
     req.resume();
     setTimeout(() => res.end("ok"), 300);
   });
-  const { port, close } = await listen(server);
-  closing.push(() => {
-    server.closeAllConnections();
-    return close();
-  });
+  const port = await closing.listen(server);
   const command = startCommand(["doctor", `http://127.0.0.1:${String(port)}/`, "--json"]);
   await eventually(command.stderr).toMatch(
     /The endpoint answers in about \d{3} ms, so \d\d cases will take about \d+ minutes\.\n/,

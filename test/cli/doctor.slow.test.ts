@@ -1,21 +1,18 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { probeRepeatedTimestamp } from "../../cli/doctor/repeated-timestamp.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
 let folder: string;
-const closing: (() => Promise<void>)[] = [];
+const closing = closedAfterEach();
 
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), "igw-doctor-"));
-});
-
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
 });
 
 afterAll(() => {

@@ -4,28 +4,18 @@ import https from "node:https";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { signedDelivery } from "../../kit/signed-delivery.js";
-import { startCommand, type RunningCommand } from "../support/cli/cli-io.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
+import { startCommand } from "../support/cli/cli-io.js";
 import { silentUrl } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { connectRaw } from "../support/raw-connection.js";
-import { listen, testCertificate } from "../support/servers.js";
+import { testCertificate } from "../support/servers.js";
 
-const running: RunningCommand[] = [];
-const closing: (() => unknown)[] = [];
-
-afterEach(async () => {
-  await Promise.all(running.splice(0).map(stop));
-  for (const close of closing.splice(0)) await close();
-});
-
-async function stop(command: RunningCommand): Promise<void> {
-  command.interrupt();
-  await command.exitCode;
-}
+const closing = closedAfterEach();
 
 async function startApp(answer: http.RequestListener): Promise<string> {
   const server = http.createServer((req, res) => {
@@ -33,17 +23,13 @@ async function startApp(answer: http.RequestListener): Promise<string> {
       answer(req, res);
     });
   });
-  const { port, close } = await listen(server);
-  closing.push(() => {
-    server.closeAllConnections();
-    return close();
-  });
+  const port = await closing.listen(server);
   return `http://127.0.0.1:${String(port)}/`;
 }
 
 async function startBefore(app: string, ...argv: readonly string[]) {
   const command = startCommand(["listen", "--port", "0", "--forward", app, "--json", ...argv]);
-  running.push(command);
+  closing.push(command.stop);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
   return { command, url };
 }
@@ -98,11 +84,7 @@ describe("listen answers 503 in place of an app's answer that cannot be forwarde
 
 test("a self-signed certificate is accepted only with --insecure", async () => {
   const server = https.createServer(testCertificate, (_req, res) => res.writeHead(202).end());
-  const { port, close } = await listen(server);
-  closing.push(() => {
-    server.closeAllConnections();
-    return close();
-  });
+  const port = await closing.listen(server);
   const app = `https://127.0.0.1:${String(port)}/`;
   const strict = await startBefore(app);
   expect((await fetch(strict.url, await alarm())).status).toBe(503);
@@ -171,7 +153,7 @@ describe("in front of an app listen records", () => {
     const { command, url } = await startBefore(app, "--record", folder);
     await (await fetch(url, await alarm())).text();
     const [line = ""] = await command.says(/\{"event":"delivery".*\}/);
-    await stop(command);
+    await command.stop();
     expect(readdirSync(folder)).toHaveLength(1);
     const [fixture] = await loadFixtures(folder);
     return { fixture, entry: JSON.parse(line) as Record<string, unknown> };

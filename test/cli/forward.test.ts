@@ -1,26 +1,18 @@
 import http from "node:http";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
 import { signedDelivery } from "../../kit/signed-delivery.js";
-import { startCommand, type RunningCommand } from "../support/cli/cli-io.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
+import { startCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
-const running: RunningCommand[] = [];
-const closing: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const command of running.splice(0)) {
-    command.interrupt();
-    await command.exitCode;
-  }
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
+const closing = closedAfterEach();
 
 async function startBefore(app: string, ...argv: readonly string[]) {
   const command = startCommand(["listen", "--port", "0", "--forward", app, "--json", ...argv]);
-  running.push(command);
+  closing.push(command.stop);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
   const entries = () =>
     command
@@ -137,7 +129,7 @@ test("listen answers 503 for an app that is too slow", async () => {
 test("the listing says that the app did not answer", async () => {
   const argv = ["listen", "--port", "0", "--forward", await silentUrl(), "--show-body"];
   const command = startCommand(argv, { isTTY: true, env: { NO_COLOR: "1" }, columns: 60 });
-  running.push(command);
+  closing.push(command.stop);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
   await post(url, [], "\u00ff");
   await command.says(/503 malformed [^]*\n +The app did not answer within [^]*ECONNREFUSED/);
@@ -169,7 +161,7 @@ test("without a secret every delivery is shown as unverified, also when the app 
   const env = { GATEWAY_WEBHOOK_SECRET: undefined };
   const argv = ["listen", "--port", "0", "--forward", target, "--accept-unsigned"];
   const command = startCommand(argv, { env });
-  running.push(command);
+  closing.push(command.stop);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
   await fetch(url, await signedDelivery({ alarm: sampleAlarm(), secret: "unknown to it" }));
   await command.says(/200 unverified +new_alarm/);
@@ -178,7 +170,7 @@ test("without a secret every delivery is shown as unverified, also when the app 
 test("the listing shows the app's answer, and calls a delivery authentic, not handled", async () => {
   const { url: target } = await app({ status: 503 }, { status: 409, body: '{"outcome":"busy"}' });
   const command = startCommand(["listen", "--port", "0", "--forward", target]);
-  running.push(command);
+  closing.push(command.stop);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/), forwarding to/);
   const event = sampleOnlineDataEvent("DATA_DELETED");
   const { headers, body } = await signedDelivery({ event, secret: TEST_SECRET });

@@ -1,15 +1,11 @@
 import http from "node:http";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { startCommand } from "../support/cli/cli-io.js";
 import { fixturesFolder } from "../support/fixtures.js";
 import { eventually } from "../support/listening-receiver.js";
-import { listen } from "../support/servers.js";
 
-const closing: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
+const closing = closedAfterEach();
 
 /** An endpoint that never answers. */
 async function silentEndpoint() {
@@ -17,11 +13,7 @@ async function silentEndpoint() {
   const server = http.createServer(() => {
     asked += 1;
   });
-  const { port, close } = await listen(server);
-  closing.push(() => {
-    server.closeAllConnections();
-    return close();
-  });
+  const port = await closing.listen(server);
   return { url: `http://127.0.0.1:${String(port)}/`, asked: () => asked };
 }
 

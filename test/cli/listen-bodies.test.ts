@@ -1,26 +1,18 @@
 import { networkInterfaces } from "node:os";
 import { stripVTControlCharacters } from "node:util";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { signedDelivery } from "../../kit/signed-delivery.js";
-import { startCommand, type RunningCommand, type TestWorld } from "../support/cli/cli-io.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
+import { startCommand, type TestWorld } from "../support/cli/cli-io.js";
 import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
-const running: RunningCommand[] = [];
-const closing: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const command of running.splice(0)) {
-    command.interrupt();
-    await command.exitCode;
-  }
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
+const closing = closedAfterEach();
 
 async function start(...argv: readonly string[]) {
   const command = startCommand(["listen", "--port", "0", "--json", ...argv]);
-  running.push(command);
+  closing.push(command.stop);
   const [url] = await command.says(/http:\/\/[^/]+\//);
   const entry = async (): Promise<unknown> => {
     const [line = ""] = await command.says(/\{"event":"delivery".*\}/);
@@ -68,7 +60,7 @@ function bodyOf(body: string | Uint8Array) {
 
 async function shownBody(body: string, world: TestWorld = {}) {
   const command = startCommand(["listen", "--port", "0", "--show-body"], world);
-  running.push(command);
+  closing.push(command.stop);
   const [url] = await command.says(/http:\/\/[^/]+\//);
   await fetch(String(url), await bodyOf(body));
   await command.says(/The body:[^]*\n$/);
@@ -114,7 +106,7 @@ test("invisible characters and changes of the writing direction are escaped, als
   expect(await shownBody(`a${INVISIBLE}b`)).toEqual([`          │ a${SPELT}b`]);
 
   const command = startCommand(["listen", "--port", "0", "--json", "--show-body"]);
-  running.push(command);
+  closing.push(command.stop);
   const [url] = await command.says(/http:\/\/[^/]+\//);
   await fetch(String(url), await bodyOf(`a${INVISIBLE}b`));
   const [line = ""] = await command.says(/\{"event":"delivery".*\}/);

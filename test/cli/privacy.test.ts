@@ -1,13 +1,10 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
-const closing: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
+const closing = closedAfterEach();
 
 async function answering(...answers: Parameters<typeof answeringEndpoint>) {
   const endpoint = await answeringEndpoint(...answers);

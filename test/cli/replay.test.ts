@@ -4,9 +4,10 @@ import https from "node:https";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { createWebhookReceiver } from "../../src/index.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
@@ -15,7 +16,7 @@ import { listen, testCertificate } from "../support/servers.js";
 
 const OTHER_SECRET = "whsec_other_0123456789abcdef";
 let folder: string;
-const closing: (() => Promise<void>)[] = [];
+const closing = closedAfterEach();
 
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), "igw-replay-"));
@@ -24,10 +25,6 @@ beforeAll(() => {
   const fixture = readFileSync(path.join(fixturesFolder, name), "utf8");
   const unjudged = { ...(JSON.parse(fixture) as object), expect: undefined };
   writeFileSync(path.join(folder, "unjudged.json"), JSON.stringify(unjudged));
-});
-
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
 });
 
 afterAll(() => {
@@ -109,11 +106,7 @@ test("replay says why fixtures differ for want of a handler, and --type leaves t
     logger: false,
   });
   const server = http.createServer(nodeHandler(receiver));
-  const { port, close } = await listen(server);
-  closing.push(() => {
-    server.closeAllConnections();
-    return close();
-  });
+  const port = await closing.listen(server);
   const argv = ["replay", fixturesFolder, "--to", `127.0.0.1:${String(port)}/`];
   const events = fixtures.filter(
     ({ name, expect: { outcome } }) => name.startsWith("event-") && outcome === "handled",
@@ -168,11 +161,7 @@ test("no listener at the URL, https to a port without TLS, and an untrusted cert
   const server = https.createServer(testCertificate, (req, res) => {
     req.resume().on("end", () => res.writeHead(409).end());
   });
-  const { port, close } = await listen(server);
-  closing.push(() => {
-    server.closeAllConnections();
-    return close();
-  });
+  const port = await closing.listen(server);
   const untrusted = `https://127.0.0.1:${String(port)}/hook`;
   for (const [url, said] of [
     [silent, /^✗ no connection to http:.*ECONNREFUSED.* Start the endpoint/],

@@ -1,14 +1,12 @@
 import http from "node:http";
 import net from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createSender } from "../../kit/sending/sender.js";
 import { replayFixtures } from "../../kit/fixtures/replay-fixtures.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { listen } from "../support/servers.js";
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
+const closing = closedAfterEach();
 
 async function opened(server: net.Server, open = new Set<net.Socket>()): Promise<string> {
   server.on("connection", (socket: net.Socket) => open.add(socket));

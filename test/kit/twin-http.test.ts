@@ -1,12 +1,13 @@
 import http from "node:http";
 import https from "node:https";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { createWebhookReceiver } from "../../src/index.js";
 import { createGatewayTwin } from "../../kit/twin/gateway-twin.js";
 import { createScaledClock } from "../../kit/twin/scaled-clock.js";
 import type { CommonTwinOptions } from "../../kit/twin/twin-options.js";
 import { createVirtualClock } from "../../kit/twin/virtual-clock.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
 import { freePort } from "../support/free-port.js";
 import { listen, testCertificate } from "../support/servers.js";
@@ -17,10 +18,7 @@ const event = { alarm: alarm() };
 /** The schedule of 6 h 40 min in a third of a second. */
 const SPEED = 72_000;
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
+const closing = closedAfterEach();
 
 async function server(answer: Parameters<typeof startTwinServer>[0]) {
   const started = await startTwinServer(answer);

@@ -1,9 +1,10 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createGatewayTwin } from "../../kit/twin/gateway-twin.js";
 import { createScaledClock } from "../../kit/twin/scaled-clock.js";
 import { Shutdown } from "../../kit/twin/shutdown.js";
 import type { CommonTwinOptions } from "../../kit/twin/twin-options.js";
 import { createVirtualClock } from "../../kit/twin/virtual-clock.js";
+import { closedAfterEach } from "../support/closed-after-each.js";
 import { deferred } from "../support/deferred.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
 import { startTwinServer } from "../support/testing/twin-server.js";
@@ -11,10 +12,7 @@ import { startTwinServer } from "../support/testing/twin-server.js";
 const secret = TEST_SECRET;
 const event = { alarm: alarm() };
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
+const closing = closedAfterEach();
 
 async function server(answer: Parameters<typeof startTwinServer>[0]) {
   const started = await startTwinServer(answer);

@@ -27,6 +27,8 @@ export interface RunningCommand {
   readonly says: (pattern: RegExp) => Promise<readonly string[]>;
   /** Ctrl-C. */
   readonly interrupt: () => void;
+  /** Ctrl-C, and waits for the end. */
+  readonly stop: () => Promise<unknown>;
 }
 
 /** The result of a command. */
@@ -58,16 +60,22 @@ export function startCommand(argv: readonly string[], world: TestWorld = {}): Ru
     env,
     signal: abort.signal,
   };
+  const exitCode = runCommandLine(argv, io);
+  const interrupt = () => {
+    abort.abort(new Interruption(130, "SIGINT"));
+  };
   return {
-    exitCode: runCommandLine(argv, io),
+    exitCode,
     stdout: () => written.out,
     stderr: () => written.err,
     async says(pattern) {
       await eventually(() => written.out).toMatch(pattern);
       return pattern.exec(written.out) ?? [];
     },
-    interrupt: () => {
-      abort.abort(new Interruption(130, "SIGINT"));
+    interrupt,
+    stop() {
+      interrupt();
+      return exitCode;
     },
   };
 }
