@@ -1,4 +1,3 @@
-import { withAdapterHooks } from "./answer/adapter-hooks.js";
 import type { WebhookResponse } from "./answer/answer.js";
 import { Reporter } from "./answer/reporter.js";
 import { spreadRetryAfterMs } from "./answer/retry-after.js";
@@ -8,7 +7,6 @@ import { ConcurrencyLimit } from "./common/concurrency-limit.js";
 import { InFlightCount } from "./common/in-flight-count.js";
 import { within } from "./common/timers.js";
 import { readDeliveryHeaders } from "./delivery/headers.js";
-import { deadlineOf } from "./delivery/host-deadline.js";
 import { recoveredRequest } from "./delivery/recovered-delivery.js";
 import {
   isPost,
@@ -25,14 +23,12 @@ import { Routes } from "./handling/routes.js";
 import { TransactionalHandling } from "./handling/transactional-handling.js";
 import { drainTimeoutOf, type WebhookReceiverOptions } from "./options/options.js";
 import { checkOptions } from "./options/settings.js";
-import type { WebhookReceiver } from "./options/webhook-receiver.js";
+import type { ReceiverInternals, WebhookReceiver } from "./options/webhook-receiver.js";
 import { decode, recordOf } from "./records/decode.js";
 import { authenticate } from "./signature/authenticate.js";
 import { isFresh, stale, TimestampWatch } from "./signature/timestamps.js";
-import { connectReceiver } from "./stores/receiver-hooks.js";
 import { Health } from "./telemetry/health.js";
 import { Observers } from "./telemetry/observation.js";
-import { connectTally, withTally } from "./telemetry/tally-hooks.js";
 import { Tally } from "./telemetry/tally.js";
 
 export type { WebhookReceiver };
@@ -54,15 +50,9 @@ export function createWebhookReceiver<Tx = never>(
   const { keyring, store, maxBodyBytes, timestampToleranceMs, now } = settings;
   const { maxConcurrentDeliveries, handlerMaxMs, dependencyTimeoutMs } = settings;
   const inFlight = new InFlightCount();
-  const tally = new Tally(
-    inFlight,
-    () => handling.completionsPending(),
-    keyring,
-    () => health.drift.deliveries(),
-  );
+  const tally = new Tally(keyring);
   const reporter = new Reporter({ ...settings, tally });
   const { log } = reporter;
-  const observers = new Observers("delivery", connectTally(settings.telemetry, tally, log), log);
   const timestampWatch = new TimestampWatch(now, log);
   const routes = new Routes(settings.handlers);
   const handling: Handling = isTransactional(store)
@@ -73,30 +63,41 @@ export function createWebhookReceiver<Tx = never>(
   const slotMaxMs = handlerMaxMs + 6 * dependencyTimeoutMs;
   const limit = new ConcurrencyLimit(maxConcurrentDeliveries, slotMaxMs);
   let isDraining = false;
-  const health: Health = new Health(
-    {
-      ...settings,
-      completionsPending: () => handling.completionsPending(),
-      inFlight: () => inFlight.count(),
-      isDraining: () => isDraining,
-    },
+  const internal: ReceiverInternals = {
+    tally,
+    inFlight: () => inFlight.count(),
+    completionsPending: () => handling.completionsPending(),
+    isDraining: () => isDraining,
+    retentionMs: settings.retentionMs,
     log,
-  );
+    logLostAnswer: reporter.logLostAnswer.bind(reporter),
+    recover: (delivery) => run(recoveredRequest(delivery, now), true),
+  };
+  const health = new Health({ ...settings, ...internal }, log);
+  const { telemetry } = settings;
+  telemetry?.internal?.connectReceiver(internal, log);
+  const seesDeliveries = telemetry?.internal?.seesDeliveries !== false;
+  const observers = new Observers("delivery", seesDeliveries ? telemetry : undefined, log);
 
-  connectReceiver(store, log, dependencyTimeoutMs);
+  store.connectReceiver?.({
+    warn: (message) => {
+      log.warn(message);
+    },
+    dependencyTimeoutMs,
+  });
   if (keyring === undefined) {
     log.warn("acceptUnsignedDeliveries is true: anyone who finds the URL is believed");
   }
 
   // Each step returns a plain value if it can, and only promises are awaited. So a delivery with a
   // synchronous store and handler costs one promise.
-  async function receive(request: WebhookRequest): Promise<WebhookResponse> {
-    const trace = beginTrace(request);
+  async function run(request: WebhookRequest, recovered: boolean): Promise<WebhookResponse> {
+    const trace = beginTrace(request, recovered);
     inFlight.enter();
     try {
       trace.observation = observers.begin();
       trace.waitUntil = waitUntilOf(request);
-      trace.deadline = deadlineOf(request);
+      trace.deadline = request.hostDeadline;
       const { method } = request;
       const isDelivery = isPost(method);
       if (!isDelivery && !isProbe(method)) return end(trace, { outcome: "method_not_allowed" });
@@ -193,9 +194,9 @@ export function createWebhookReceiver<Tx = never>(
     holdOpen(trace, background());
   }
 
-  const receiver: WebhookReceiver = {
-    receive,
-    recover: (delivery) => receive(recoveredRequest(delivery, now)),
+  return {
+    receive: (request) => run(request, false),
+    recover: internal.recover,
     async drain(drainOptions) {
       isDraining = true;
       const timeoutMs = drainTimeoutOf(drainOptions);
@@ -210,9 +211,6 @@ export function createWebhookReceiver<Tx = never>(
     },
     health: (given) => health.read(given),
     maxBodyBytes,
+    internal,
   };
-  const logLostAnswer = reporter.logLostAnswer.bind(reporter);
-  const { retentionMs } = settings;
-  const hooks = { isDraining: () => isDraining, retentionMs, log, logLostAnswer };
-  return withTally(withAdapterHooks(receiver, hooks), tally);
 }

@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../../src/common/errors.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
+import { INTEGER_OPTIONS } from "../../src/options/options.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
 
 /** The options that every adapter takes. */
@@ -54,7 +55,11 @@ export function bodyLimits(
     ...bounds,
   });
   return {
-    maxBodyBytes: receiver.maxBodyBytes,
+    maxBodyBytes: integerOption(
+      "maxBodyBytes",
+      (receiver as Partial<WebhookReceiver>).maxBodyBytes,
+      INTEGER_OPTIONS.maxBodyBytes,
+    ),
     bodyTimeoutMs,
     uploadTimeoutMs: integerOption("uploadTimeoutMs", own.uploadTimeoutMs, {
       fallback: Math.max(60_000, bodyTimeoutMs),
@@ -75,8 +80,5 @@ export function checkReceiver(adapter: string, receiver: unknown): void {
 /** By structure: a receiver may be wrapped, or come from another copy of the package. */
 function isReceiver(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  const { receive, drain, maxBodyBytes } = value as Partial<WebhookReceiver>;
-  return (
-    typeof receive === "function" && typeof drain === "function" && typeof maxBodyBytes === "number"
-  );
+  return typeof (value as Partial<WebhookReceiver>).receive === "function";
 }

@@ -1,5 +1,4 @@
 import { pathToFileURL } from "node:url";
-import { adapterHooksOf } from "../../src/answer/adapter-hooks.js";
 import type { AttemptReader } from "../../src/management/attempt-reader.js";
 import type { WebhookReceiver } from "../../src/options/webhook-receiver.js";
 import { UsageError } from "../exit.js";
@@ -38,7 +37,7 @@ const LONGEST_RETRIES_MS = 36 * HOUR_MS;
  * about the last attempt, and the store forgets counted from the completion, which may be at the first one.
  */
 export function checkRetention(receiver: WebhookReceiver | undefined, since: Date): void {
-  const { retentionMs = Infinity } = receiver === undefined ? {} : adapterHooksOf(receiver);
+  const retentionMs = receiver?.internal?.retentionMs ?? Infinity;
   const rememberedMs = retentionMs - LONGEST_RETRIES_MS;
   if (Date.now() - since.getTime() <= rememberedMs) return;
   const hours = Math.floor(rememberedMs / HOUR_MS);

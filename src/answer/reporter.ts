@@ -1,7 +1,6 @@
 import { isLastAttempt, LAST_ATTEMPT } from "../records/delivery-lag.js";
 import { ignoreFailure } from "../common/promises.js";
 import { holdOpen } from "../delivery/request.js";
-import type { AdapterHooks } from "./adapter-hooks.js";
 import { answersByOutcome, delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
 import { LogRateLimit } from "./log-rate-limit.js";
 import { Log, type Logger } from "./logger.js";
@@ -101,7 +100,7 @@ export class Reporter {
   }
 
   /** Logs that an answer did not reach the sender, once a minute for each outcome. */
-  logLostAnswer(...[answer, reason, error]: Parameters<AdapterHooks["logLostAnswer"]>): void {
+  logLostAnswer(answer: WebhookResponse | undefined, reason: string, error?: unknown): void {
     const { outcome = "internal_error", status } = answer ?? {};
     if (this.#options.logger === false) return;
     if (this.#limitLostAnswers.admit(outcome) === undefined) return;

@@ -1,6 +1,5 @@
 import type { Slot } from "../common/concurrency-limit.js";
-import type { HostDeadline } from "../delivery/host-deadline.js";
-import { isRecovered } from "../delivery/recovered-delivery.js";
+import type { HostDeadline } from "../delivery/request.js";
 import type { WaitUntil, WebhookRequest } from "../delivery/request.js";
 import type { DurationRecorder, RequestObservation } from "./observers.js";
 import type { Outcome } from "./outcome.js";
@@ -43,10 +42,10 @@ export interface Trace {
 }
 
 /** The trace of a request that has just arrived. Every field is set, so that all traces have one shape. */
-export function beginTrace(request: WebhookRequest): Trace {
+export function beginTrace(request: WebhookRequest, recovered: boolean): Trace {
   return {
     request,
-    recovered: isRecovered(request),
+    recovered,
     startedAt: performance.now(),
     bytes: 0,
     id: undefined,

@@ -12,26 +12,16 @@ export interface RecoverableDelivery {
   readonly waitUntil?: WebhookRequest["waitUntil"];
 }
 
-/** Not a mark on the request, which could be copied: no signature is asked of these. */
-const recovered = new WeakSet<WebhookRequest>();
-
 /** The request of a delivery that is recovered. Never throws. */
 export function recoveredRequest(delivery: RecoverableDelivery, now: () => number): WebhookRequest {
-  const request = requestOf(delivery, now);
-  recovered.add(request);
-  return request;
-}
-
-/** Whether a request was made by `recoveredRequest`. Never throws. */
-export function isRecovered(request: WebhookRequest): boolean {
-  return recovered.has(request);
-}
-
-function requestOf(delivery: RecoverableDelivery, now: () => number): WebhookRequest {
   try {
     const { id, type, body, waitUntil } = delivery;
-    const named = { "x-webhook-id": id, "x-webhook-type": type };
-    return { headers: { ...named, "x-webhook-timestamp": timestampOf(now) }, body, waitUntil };
+    const headers = {
+      "x-webhook-id": id,
+      "x-webhook-type": type,
+      "x-webhook-timestamp": timestampOf(now),
+    };
+    return { headers, body, waitUntil };
   } catch {
     // Without headers it is `malformed`.
     return { headers: {}, body: "" };

@@ -89,14 +89,25 @@ export class RenewedLease {
   #isStarted = false;
   #isStopped = false;
 
+  readonly #id: string;
+  readonly #owner: string;
+  readonly #onLost: () => void;
+  readonly #options: RenewalOptions;
+  readonly #leases: Map<string, RenewedLease>;
+
   constructor(
-    private readonly id: string,
-    private readonly owner: string,
+    id: string,
+    owner: string,
     leasedAt: number | undefined,
-    private readonly onLost: () => void,
-    private readonly options: RenewalOptions,
-    private readonly leases: Map<string, RenewedLease>,
+    onLost: () => void,
+    options: RenewalOptions,
+    leases: Map<string, RenewedLease>,
   ) {
+    this.#id = id;
+    this.#owner = owner;
+    this.#onLost = onLost;
+    this.#options = options;
+    this.#leases = leases;
     const { leaseMs } = options;
     const now = performance.now();
     const startedAt = leasedAt ?? now;
@@ -114,7 +125,7 @@ export class RenewedLease {
 
   /** Returns a promise for the store call that is on its way, if there is one. It never rejects. */
   stop(): Promise<void> | undefined {
-    if (this.leases.get(this.id) === this) this.leases.delete(this.id);
+    if (this.#leases.get(this.#id) === this) this.#leases.delete(this.#id);
     this.#isStopped = true;
     this.#stopTimer?.();
     return this.#renewing;
@@ -133,15 +144,15 @@ export class RenewedLease {
   }
 
   async #renew(): Promise<void> {
-    const { renew, onFailed, leaseMs } = this.options;
+    const { renew, onFailed, leaseMs } = this.#options;
     const sentAt = (this.aliveAt = performance.now());
     let isHeld: boolean;
     let delayMs = renewalDelayMs(leaseMs);
     try {
-      isHeld = await renew(this.id, this.owner);
+      isHeld = await renew(this.#id, this.#owner);
       if (isHeld) this.endsAt = sentAt + leaseMs;
     } catch (error) {
-      onFailed(this.id, error);
+      onFailed(this.#id, error);
       delayMs = Math.min(MAX_RETRY_DELAY_MS, leaseMs / 10);
       isHeld = performance.now() < this.endsAt;
     }
@@ -152,14 +163,14 @@ export class RenewedLease {
       return;
     }
     this.#stayKnown();
-    this.onLost();
+    this.#onLost();
   }
 
   /**
    * Keeps a lost lease in the list: its handler still runs here, and no second one may start beside it.
    */
   #stayKnown(): void {
-    this.#schedule(renewalDelayMs(this.options.leaseMs), () => {
+    this.#schedule(renewalDelayMs(this.#options.leaseMs), () => {
       this.#stayKnown();
     });
   }

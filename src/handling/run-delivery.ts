@@ -19,7 +19,8 @@ export function runDelivery(
     ...({ kind: "delivery", id, type, takeover } as const),
     ...(eventType === undefined ? {} : { eventType }),
     ...(trace.recovered ? ({ recovered: true } as const) : {}),
-    ...{ timestampMs: context.timestamp.getTime(), bytes: trace.bytes },
+    timestampMs: context.timestamp.getTime(),
+    bytes: trace.bytes,
   };
   return observation.run(work, () => timed(handlerDuration, call, context));
 }

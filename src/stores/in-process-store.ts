@@ -1,10 +1,8 @@
-import type { Log } from "../answer/logger.js";
 import { ConfigurationError } from "../common/errors.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
 import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "./claim-results.js";
-import type { DeliveryStore } from "./delivery-store.js";
+import type { DeliveryStore, StoreConnection } from "./delivery-store.js";
 import { Leases } from "./leases.js";
-import { onReceiverConnected } from "./receiver-hooks.js";
 
 /** Options of the stores that live in one process. */
 export interface InProcessStoreOptions {
@@ -67,13 +65,13 @@ export function inProcessStore(
     );
   }
   /** Undefined until a receiver uses the store, and again after the one warning. */
-  let log: Log | undefined;
+  let receiver: StoreConnection | undefined;
   const completed = createCompletedIds(maxEntries, () => {
-    log?.warn(
+    receiver?.warn(
       `the memory store forgets ids within their retention, since it holds maxEntries (${String(maxEntries)}): ` +
         "a duplicate of such a delivery runs again. Raise maxEntries, or choose a store outside of the process",
     );
-    log = undefined;
+    receiver = undefined;
   });
   const leases = new Leases();
 
@@ -83,7 +81,7 @@ export function inProcessStore(
     if (leases.size >= maxEntries) throw new MemoryStoreFullError(maxEntries);
   };
 
-  const store: DeliveryStore = {
+  return {
     claim(key, owner, { leaseMs }) {
       const time = now();
       if (completed.has(key, time)) return COMPLETED;
@@ -122,9 +120,9 @@ export function inProcessStore(
       if (lease.takeover) lease.expiresAt = now();
       else leases.delete(key);
     },
+
+    connectReceiver(connection) {
+      receiver = connection;
+    },
   };
-  onReceiverConnected(store, (ofReceiver) => {
-    log = ofReceiver;
-  });
-  return store;
 }

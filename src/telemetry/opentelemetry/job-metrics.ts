@@ -1,8 +1,7 @@
 import { within } from "../../common/timers.js";
-import type { JobReport } from "../telemetry.js";
+import type { JobReport, MeasuredQueue } from "../telemetry.js";
 import type { Series } from "../metrics.js";
 import { talliedType } from "../tally.js";
-import type { MeasuredQueue } from "../tally-hooks.js";
 
 const JOB_OUTCOMES = ["handled", "discarded", "retry_later", "handler_failed", "dead"] as const;
 const JOB_TYPES = ["new_alarm", "delete_my_data_event", "other"] as const;
@@ -31,12 +30,14 @@ export class JobTally {
 /** The metrics of workers. */
 export const JOB_METRICS = [
   {
-    ...{ name: "gateway_webhook.jobs", unit: "{run}" },
+    name: "gateway_webhook.jobs",
+    unit: "{run}",
     description: "Runs of jobs by outcome and webhook type",
     read: (jobs: JobTally): readonly Series[] => jobs.series(),
   },
   {
-    ...{ name: "gateway_webhook.jobs.dead", unit: "{job}" },
+    name: "gateway_webhook.jobs.dead",
+    unit: "{job}",
     description: "Jobs that the queue engine does not run again",
     read: (jobs: JobTally): readonly Series[] =>
       jobs
@@ -48,7 +49,9 @@ export const JOB_METRICS = [
 
 /** The metric of the queues that inboxes write to. */
 export const QUEUE_METRIC = {
-  ...{ name: "gateway_webhook.jobs.oldest_age", unit: "s", attributes: ["queue"] },
+  name: "gateway_webhook.jobs.oldest_age",
+  unit: "s",
+  attributes: ["queue"],
   description: "How long the oldest due job has waited for a worker; 0: none waits",
 };
 
