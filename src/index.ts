@@ -17,7 +17,7 @@ export type {
 } from "./handling/handlers.js";
 export type { DeliveryContext } from "./handling/delivery-context.js";
 export type { DeliveryIssue } from "./records/decoded.js";
-export type { WebhookRequest } from "./delivery/request.js";
+export type { HostDeadline, WebhookRequest } from "./delivery/request.js";
 export type { WebhookHeaders } from "./delivery/header-values.js";
 export type { WebhookType } from "./delivery/headers.js";
 export type { WebhookResponse } from "./answer/answer.js";
@@ -49,6 +49,7 @@ export type {
   CompleteOptions,
   DeliveryStore,
   RenewOptions,
+  StoreConnection,
 } from "./stores/delivery-store.js";
 export type { ProcessResult, TransactionalStore, WorkFacts } from "./stores/transactional-store.js";
 

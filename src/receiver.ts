@@ -7,7 +7,6 @@ import { ConcurrencyLimit } from "./common/concurrency-limit.js";
 import { InFlightCount } from "./common/in-flight-count.js";
 import { within } from "./common/timers.js";
 import { readDeliveryHeaders } from "./delivery/headers.js";
-import { deadlineOf } from "./delivery/host-deadline.js";
 import { recoveredRequest } from "./delivery/recovered-delivery.js";
 import {
   isPost,
@@ -24,15 +23,12 @@ import { Routes } from "./handling/routes.js";
 import { TransactionalHandling } from "./handling/transactional-handling.js";
 import { drainTimeoutOf, type WebhookReceiverOptions } from "./options/options.js";
 import { checkOptions } from "./options/settings.js";
-import type { WebhookReceiver } from "./options/webhook-receiver.js";
+import type { ReceiverInternals, WebhookReceiver } from "./options/webhook-receiver.js";
 import { decode, recordOf } from "./records/decode.js";
 import { authenticate } from "./signature/authenticate.js";
 import { isFresh, stale, TimestampWatch } from "./signature/timestamps.js";
-import { connectReceiver } from "./stores/receiver-hooks.js";
 import { Health } from "./telemetry/health.js";
 import { Observers } from "./telemetry/observation.js";
-import type { ReceiverInternals } from "./telemetry/receiver-internals.js";
-import { connectTally } from "./telemetry/tally-hooks.js";
 import { Tally } from "./telemetry/tally.js";
 
 export type { WebhookReceiver };
@@ -54,49 +50,54 @@ export function createWebhookReceiver<Tx = never>(
   const { keyring, store, maxBodyBytes, timestampToleranceMs, now } = settings;
   const { maxConcurrentDeliveries, handlerMaxMs, dependencyTimeoutMs } = settings;
   const inFlight = new InFlightCount();
-  const tally = new Tally(
-    inFlight,
-    () => handling.completionsPending(),
-    keyring,
-    () => health.drift.deliveries(),
-  );
+  const tally = new Tally(keyring);
   const reporter = new Reporter({ ...settings, tally });
   const { log } = reporter;
-  const observers = new Observers("delivery", connectTally(settings.telemetry, tally, log), log);
   const timestampWatch = new TimestampWatch(now, log);
   const routes = new Routes(settings.handlers);
   const handling: Handling = isTransactional(store)
     ? new TransactionalHandling(store, settings, log, tally)
     : new LeasedHandling(store, settings, log, tally);
-  // From a request's arrival; by then a handler that is given up has left its slot, unless its timers are never
-  // called. The six: secret, schemas, and begin and end of two transactions if one is discarded.
+  // From a request's arrival. A handler that is given up has left its slot by then, unless its timers are
+  // never called. The six: secret, schemas, and begin and end of two transactions if one is discarded.
   const slotMaxMs = handlerMaxMs + 6 * dependencyTimeoutMs;
   const limit = new ConcurrencyLimit(maxConcurrentDeliveries, slotMaxMs);
   let isDraining = false;
-  const health: Health = new Health(
-    {
-      ...settings,
-      completionsPending: () => handling.completionsPending(),
-      inFlight: () => inFlight.count(),
-      isDraining: () => isDraining,
-    },
+  const internal: ReceiverInternals = {
+    tally,
+    inFlight: () => inFlight.count(),
+    completionsPending: () => handling.completionsPending(),
+    isDraining: () => isDraining,
+    retentionMs: settings.retentionMs,
     log,
-  );
+    logLostAnswer: reporter.logLostAnswer.bind(reporter),
+    recover: (delivery) => run(recoveredRequest(delivery, now), true),
+  };
+  const health = new Health({ ...settings, ...internal }, log);
+  const { telemetry } = settings;
+  telemetry?.internal?.connectReceiver(internal, log);
+  const seesDeliveries = telemetry?.internal?.seesDeliveries !== false;
+  const observers = new Observers("delivery", seesDeliveries ? telemetry : undefined, log);
 
-  connectReceiver(store, log, dependencyTimeoutMs);
+  store.connectReceiver?.({
+    warn: (message) => {
+      log.warn(message);
+    },
+    dependencyTimeoutMs,
+  });
   if (keyring === undefined) {
     log.warn("acceptUnsignedDeliveries is true: anyone who finds the URL is believed");
   }
 
   // Each step returns a plain value if it can, and only promises are awaited. So a delivery with a
   // synchronous store and handler costs one promise.
-  async function handle(request: WebhookRequest, isRecovered: boolean): Promise<WebhookResponse> {
-    const trace = beginTrace(request, isRecovered);
+  async function run(request: WebhookRequest, recovered: boolean): Promise<WebhookResponse> {
+    const trace = beginTrace(request, recovered);
     inFlight.enter();
     try {
       trace.observation = observers.begin();
       trace.waitUntil = waitUntilOf(request);
-      trace.deadline = deadlineOf(request);
+      trace.deadline = request.hostDeadline;
       const { method } = request;
       const isDelivery = isPost(method);
       if (!isDelivery && !isProbe(method)) return end(trace, { outcome: "method_not_allowed" });
@@ -172,7 +173,10 @@ export function createWebhookReceiver<Tx = never>(
     return response;
   }
 
-  /** After `handler_timeout` the handler still runs: in flight, and in its slot until it settles or is given up. */
+  /**
+   * For a delivery that was answered `handler_timeout`. Its handler still runs, so it stays in flight and
+   * keeps its slot until it settles or is given up.
+   */
   function finishLate(trace: Trace, late: Promise<Ending>): void {
     let reported: Promise<void> | undefined;
     const finished = late.then((ending) => {
@@ -191,7 +195,7 @@ export function createWebhookReceiver<Tx = never>(
   }
 
   return {
-    receive: (request) => handle(request, false),
+    receive: (request) => run(request, false),
     async drain(drainOptions) {
       isDraining = true;
       const timeoutMs = drainTimeoutOf(drainOptions);
@@ -206,13 +210,6 @@ export function createWebhookReceiver<Tx = never>(
     },
     health: (given) => health.read(given),
     maxBodyBytes,
-    internals: {
-      isDraining: () => isDraining,
-      retentionMs: settings.retentionMs,
-      log,
-      logLostAnswer: reporter.logLostAnswer.bind(reporter),
-      tally,
-      recover: (delivery) => handle(recoveredRequest(delivery, now), true),
-    } satisfies ReceiverInternals,
+    internal,
   };
 }

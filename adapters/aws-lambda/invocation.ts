@@ -1,5 +1,5 @@
 import { DeadlineError, within } from "../../src/common/timers.js";
-import type { HostDeadline } from "../../src/delivery/host-deadline.js";
+import type { HostDeadline } from "../../src/delivery/request.js";
 
 /** What is read of the `context` of an invocation. */
 export interface LambdaContext {

@@ -1,7 +1,5 @@
-import { internalsOf } from "../../src/telemetry/receiver-internals.js";
 import { answersByOutcome } from "../../src/answer/answer.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
-import { withDeadline } from "../../src/delivery/host-deadline.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
 import { checkReceiver } from "../http/body-limits.js";
 import {
@@ -56,16 +54,15 @@ export function lambdaHandler(
   checkReceiver("lambdaHandler", receiver);
   const own = ownOptions("lambdaHandler", options, ["marginMs"]);
   const marginMs = integerOption("marginMs", own.marginMs, MARGIN);
-  const { log } = internalsOf(receiver);
   const timeIsUp = answersByOutcome("retry").handler_timeout.response;
 
   return async (event, context) => {
     const deadline = new InvocationDeadline(context, marginMs);
     const httpEvent = httpEventOf(event);
     const work = new OpenWork();
-    const request = withDeadline({ ...requestOf(httpEvent), waitUntil: work.add }, deadline);
+    const request = { ...requestOf(httpEvent), waitUntil: work.add, hostDeadline: deadline };
     const answer = await inTime(receiver.receive(request), deadline.returnBy);
-    if (answer === undefined) log.error(TIME_IS_UP);
+    if (answer === undefined) receiver.internal?.log.error(TIME_IS_UP);
     else await work.end(deadline);
     return resultOf(httpEvent, answer ?? timeIsUp);
   };

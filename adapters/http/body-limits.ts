@@ -55,9 +55,11 @@ export function bodyLimits(
     ...bounds,
   });
   return {
-    // A wrapper may have `receive` alone.
-    maxBodyBytes:
-      (receiver as Partial<WebhookReceiver>).maxBodyBytes ?? INTEGER_OPTIONS.maxBodyBytes.fallback,
+    maxBodyBytes: integerOption(
+      "maxBodyBytes",
+      (receiver as Partial<WebhookReceiver>).maxBodyBytes,
+      INTEGER_OPTIONS.maxBodyBytes,
+    ),
     bodyTimeoutMs,
     uploadTimeoutMs: integerOption("uploadTimeoutMs", own.uploadTimeoutMs, {
       fallback: Math.max(60_000, bodyTimeoutMs),

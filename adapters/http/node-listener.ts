@@ -2,8 +2,8 @@ import { bodyLimits, type BodyOptions } from "./body-limits.js";
 import { isOurs, writeAnswer, writeAnswerAndClose, writeLastAnswer } from "./node-answer.js";
 import { readNodeBody } from "./node-body.js";
 import { isGone, settled, type NodeRequest, type NodeResponse } from "./node-connection.js";
-import { internalsOf, type ReceiverInternals } from "../../src/telemetry/receiver-internals.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
+import type { ReceiverInternals } from "../../src/options/webhook-receiver.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 
@@ -30,7 +30,6 @@ export function nodeListener(
   advice: string,
 ): NodeListener {
   const limits = bodyLimits(adapter, receiver, options);
-  const hooks = internalsOf(receiver);
 
   return async (req, res) => {
     const { method, headers } = req;
@@ -42,11 +41,11 @@ export function nodeListener(
         const isDisconnected = () => isGone(req, res);
         answer = await receiver.receive({ method, headers, body, isDisconnected });
         const isUnfinished = body instanceof UnreadableBody && body.isUnfinished;
-        const closing = write(req, res, answer, isUnfinished, hooks);
+        const closing = write(req, res, answer, isUnfinished, receiver.internal);
         if (closing !== undefined) await closing;
       }
     } catch (error) {
-      hooks.logLostAnswer(answer, NOT_WRITTEN, error);
+      receiver.internal?.logLostAnswer(answer, NOT_WRITTEN, error);
       // The gateway treats a closed connection as a network error and sends again.
       res.destroy();
     }
@@ -62,16 +61,16 @@ function write(
   res: NodeResponse,
   answer: WebhookResponse,
   isUnfinished: boolean,
-  { isDraining, logLostAnswer }: ReceiverInternals,
+  internal: ReceiverInternals | undefined,
 ): Promise<void> | undefined {
   if (isGone(req, res)) return undefined;
   if (!isOurs(res)) {
     // Another middleware has begun an answer, and finishes it.
-    logLostAnswer(answer, TAKEN_OVER);
+    internal?.logLostAnswer(answer, TAKEN_OVER);
     return undefined;
   }
   if (isUnfinished) return writeAnswerAndClose(req, res, answer);
-  if (isDraining()) writeLastAnswer(req, res, answer);
+  if (internal?.isDraining() === true) writeLastAnswer(req, res, answer);
   else writeAnswer(req, res, answer);
   return undefined;
 }

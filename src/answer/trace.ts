@@ -1,5 +1,5 @@
 import type { Slot } from "../common/concurrency-limit.js";
-import type { HostDeadline } from "../delivery/host-deadline.js";
+import type { HostDeadline } from "../delivery/request.js";
 import type { WaitUntil, WebhookRequest } from "../delivery/request.js";
 import type { DurationRecorder, RequestObservation } from "./observers.js";
 import type { Outcome } from "./outcome.js";

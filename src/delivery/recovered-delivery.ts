@@ -16,8 +16,12 @@ export interface RecoverableDelivery {
 export function recoveredRequest(delivery: RecoverableDelivery, now: () => number): WebhookRequest {
   try {
     const { id, type, body, waitUntil } = delivery;
-    const named = { "x-webhook-id": id, "x-webhook-type": type };
-    return { headers: { ...named, "x-webhook-timestamp": timestampOf(now) }, body, waitUntil };
+    const headers = {
+      "x-webhook-id": id,
+      "x-webhook-type": type,
+      "x-webhook-timestamp": timestampOf(now),
+    };
+    return { headers, body, waitUntil };
   } catch {
     // Without headers it is `malformed`.
     return { headers: {}, body: "" };

@@ -18,6 +18,24 @@ export interface WebhookRequest {
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
   /** Whether the sender has hung up. Called when the report is made. Default: unknown, not reported. */
   readonly isDisconnected?: (() => boolean) | undefined;
+  /** Until when the platform lets the request run. The AWS Lambda adapter sets it. Default: no limit. */
+  readonly hostDeadline?: HostDeadline | undefined;
+}
+
+/**
+ * Until when the platform lets one request run. A platform that ends or freezes the process with the
+ * answer has one, such as AWS Lambda: nothing of a request may go on after it is answered.
+ */
+export interface HostDeadline {
+  /**
+   * The handler must have settled by then, or it is given up and its lease left to end. No handler may
+   * begin later: the process was frozen meanwhile, and the gateway has its answer. By `performance.now()`.
+   */
+  readonly handlerUntil: number;
+  /** Whole milliseconds for a claim or a handler: `ms`, or less if the deadline is nearer; 0 after it. */
+  handlerMs(ms: number): number;
+  /** Milliseconds for a store call after the handler: `ms`, or less. Never 0. */
+  storeMs(ms: number): number;
 }
 
 /** Why an adapter could not read the body. The request's outcome has the same name. */

@@ -2,7 +2,7 @@ import type { Log } from "../answer/logger.js";
 import { isPromise, type ValueOrPromise } from "../common/promises.js";
 import { DeadlineError, within } from "../common/timers.js";
 import type { StoreCalls } from "../telemetry/store-calls.js";
-import type { HostDeadline } from "../delivery/host-deadline.js";
+import type { HostDeadline } from "../delivery/request.js";
 import type {
   ClaimOptions,
   ClaimResult,

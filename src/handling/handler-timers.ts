@@ -1,5 +1,5 @@
 import { DeadlineError, startBackgroundTimer } from "../common/timers.js";
-import type { HostDeadline } from "../delivery/host-deadline.js";
+import type { HostDeadline } from "../delivery/request.js";
 
 /** The time limits of a handler, in milliseconds from its call. */
 export interface HandlerTimes {

@@ -108,7 +108,6 @@ export class RenewedLease {
     this.#onLost = onLost;
     this.#options = options;
     this.#leases = leases;
-
     const { leaseMs } = options;
     const now = performance.now();
     const startedAt = leasedAt ?? now;

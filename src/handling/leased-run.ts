@@ -21,6 +21,12 @@ export class LeaseLostError extends Error {
   }
 }
 
+/**
+ * What becomes of a run's ending. `answering`: it is the answer. `late`: the answer was `handler_timeout`, and it
+ * is the late report. `given_up`: both are made, and it is only a log line. `settled`: the handler has ended.
+ */
+type RunState = "answering" | "late" | "given_up" | "settled";
+
 /** An asynchronous handler that runs under a lease, from its call until its claim has settled. */
 export class LeasedRun {
   readonly #claims: Claims;
@@ -32,14 +38,9 @@ export class LeasedRun {
   readonly #lease: RenewedLease;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stopHandlerTimers: (() => void) | undefined;
-  #hasSettled = false;
-  /**
-   * What the ending becomes: `in_time`, the answer; `late`, since that was `handler_timeout`, the late report;
-   * `given_up`, only a log line.
-   */
-  #state: "in_time" | "late" | "given_up" = "in_time";
-  #answer: (ending: Ending) => void = () => undefined;
-  #reportLate: (ending: Ending) => void = () => undefined;
+  #state: RunState = "answering";
+  #answer: ((ending: Ending) => void) | undefined;
+  #reportLate: ((ending: Ending) => void) | undefined;
 
   constructor(
     claims: Claims,
@@ -57,7 +58,7 @@ export class LeasedRun {
     this.#limits = limitsOf(times, delivery.trace.deadline);
     this.#lease = claims.renewals.add(delivery.headers.id, owner, leasedAt, () => {
       // The store also refuses a renewal after the completion, but then the handler is done.
-      if (!this.#hasSettled) LazySignal.abort(signal, new LeaseLostError());
+      if (this.#state !== "settled") LazySignal.abort(signal, new LeaseLostError());
     });
   }
 
@@ -71,10 +72,11 @@ export class LeasedRun {
       this.#answer = answer;
       this.#startTimer();
       void result.then((value) => {
+        const state = this.#state;
         try {
-          this.#settle(value);
+          this.#settle(value, state);
         } catch (error) {
-          this.#end({ outcome: "internal_error", error });
+          this.#end(state, { outcome: "internal_error", error });
         }
       });
     });
@@ -108,64 +110,61 @@ export class LeasedRun {
     LazySignal.abort(this.#signal, error);
     if (this.#delivery.trace.deadline !== undefined) return;
     this.#state = "late";
-    const late = new Promise<Ending>((report) => (this.#reportLate = report));
-    this.#answer({ outcome: "handler_timeout", error, late });
+    const late = new Promise<Ending>((reportLate) => (this.#reportLate = reportLate));
+    this.#end("answering", { outcome: "handler_timeout", error, late });
   }
 
   /** Not released: the handler may still be at work, so the next attempt waits for the lease's end. */
   #giveUp(error: DeadlineError): void {
-    const hasDeadline = this.#delivery.trace.deadline !== undefined;
+    const state = this.#state;
+    const { deadline } = this.#delivery.trace;
+    this.#state = "given_up";
     this.#stopLease();
     // Without a deadline the gateway has been answered before.
-    this.#end({ outcome: hasDeadline ? "handler_timeout" : "handler_failed", error });
-    this.#state = "given_up";
+    const outcome = deadline === undefined ? "handler_failed" : "handler_timeout";
+    this.#end(state, { outcome, error });
   }
 
-  #end(ending: Ending): void {
-    switch (this.#state) {
-      case "in_time":
-        this.#answer(ending);
-        return;
-      case "late":
-        this.#reportLate(ending);
-        return;
-      case "given_up": {
-        const { id, type } = this.#delivery.headers;
-        const line = `${ending.outcome}, but after it was given up: it may have run twice`;
-        this.#log.warn(line, { id, type, error: ending.error });
-      }
-    }
-  }
-
-  /** The handler has settled. */
-  #settle(result: HandlerResult): void {
+  /** The handler has settled. `state`: the one before. */
+  #settle(result: HandlerResult, state: RunState): void {
     const { headers, trace } = this.#delivery;
-    const isTooLate = this.#state === "given_up" && trace.deadline !== undefined;
-    this.#hasSettled = true;
+    const isTooLate = state === "given_up" && trace.deadline !== undefined;
+    this.#state = "settled";
     clearTimeout(this.#timer);
     this.#stopHandlerTimers?.();
     // The platform freezes a store call that begins now, and the lease may be another owner's later.
     if (isTooLate && !isDone(result)) {
-      this.#end(result);
+      this.#end(state, result);
       return;
     }
     // A success stays leased until the store remembers it. A failure is not renewed while it is released.
     if (!isDone(result)) void this.#lease.stop();
     const settling = settleClaim(this.#claims, headers.id, this.#owner, result, trace.deadline);
     if (!("then" in settling)) {
-      this.#endWithLease(settling);
+      this.#endWithLease(state, settling);
       return;
     }
     this.#lease.startTimer();
     if (isTooLate) holdOpen(trace, settling);
     void settling.then((ending) => {
-      this.#endWithLease(ending);
+      this.#endWithLease(state, ending);
     });
   }
 
-  #endWithLease(ending: Ending): void {
+  #endWithLease(state: RunState, ending: Ending): void {
     this.#stopLease();
-    this.#end(ending);
+    this.#end(state, ending);
+  }
+
+  /** Takes the ending of a run that was in `state`. */
+  #end(state: RunState, ending: Ending): void {
+    if (state === "answering") this.#answer?.(ending);
+    else if (state === "late") this.#reportLate?.(ending);
+    else {
+      const { id, type } = this.#delivery.headers;
+      const line = `${ending.outcome}, but after it was given up: it may have run twice`;
+      this.#log.warn(line, { id, type, error: ending.error });
+    }
   }
 
   /** A renewal that is on its way goes on after the answer. */

@@ -1,6 +1,6 @@
 import type { Ending } from "../answer/trace.js";
 import type { ValueOrPromise } from "../common/promises.js";
-import type { HostDeadline } from "../delivery/host-deadline.js";
+import type { HostDeadline } from "../delivery/request.js";
 import type { Unfinished } from "./claim.js";
 import type { Claims } from "./claims.js";
 import type { HandlerResult } from "./run-handler.js";

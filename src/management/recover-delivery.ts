@@ -2,26 +2,24 @@ import type { WebhookResponse } from "../answer/answer.js";
 import { ConfigurationError } from "../common/errors.js";
 import type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
 import type { WebhookReceiver } from "../options/webhook-receiver.js";
-import { internalsOf } from "../telemetry/receiver-internals.js";
 
 /**
  * Handles a delivery that was lost, from the gateway's history of attempts: decodes it, claims its id, runs its handler.
  * Its signature and its age are not checked, so call it only with what your own authenticated call of the gateway
  * returned. An id that was handled before is `duplicate`. Bounded as `receive` is. Never rejects.
  *
- * @throws ConfigurationError if `receiver` was not made by `createWebhookReceiver`, and does not pass on the `internals`
- * of one that was.
+ * @throws ConfigurationError if `receiver` was not made by `createWebhookReceiver`, and does not pass on the member
+ * `internal` of one that was.
  */
 export function recoverDelivery(
   receiver: WebhookReceiver,
   delivery: RecoverableDelivery,
 ): Promise<WebhookResponse> {
-  const { recover } = internalsOf(receiver);
-  if (recover === undefined) {
+  if (receiver.internal === undefined) {
     throw new ConfigurationError(
       "invalid_receiver",
-      "recoverDelivery needs a receiver made by createWebhookReceiver, or a wrapper that passes on its member internals",
+      "recoverDelivery needs a receiver made by createWebhookReceiver, or a wrapper that passes on its member internal",
     );
   }
-  return recover(delivery);
+  return receiver.internal.recover(delivery);
 }

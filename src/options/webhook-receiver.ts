@@ -1,6 +1,9 @@
 import type { WebhookResponse } from "../answer/answer.js";
+import type { Log } from "../answer/logger.js";
+import type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
 import type { WebhookRequest } from "../delivery/request.js";
 import type { HealthOptions, ReceiverHealth } from "../telemetry/health.js";
+import type { MeasuredReceiver } from "../telemetry/tally.js";
 import type { DrainOptions, DrainResult } from "./options.js";
 
 /** Receives deliveries. Mount it with an adapter, or call `receive` directly. */
@@ -24,11 +27,27 @@ export interface WebhookReceiver {
   /** The option `maxBodyBytes`, so that adapters stop reading a larger body. */
   readonly maxBodyBytes: number;
   /**
-   * What our adapters, `metricsText` and `recoverDelivery` need beyond the other members. Leave it as it is, and pass it
-   * on if you wrap a receiver: `{ ...receiver }` does. A wrapper without it is served by every adapter, but its
-   * connections stay open at `drain`, and what no answer reached is not logged.
-   *
-   * @internal
+   * @internal What adapters, `metricsText`, `recoverDelivery` and the command line need. An object that wraps a receiver passes it on, by
+   * `{ ...receiver }`, a Proxy or a member; without it, adapters serve the object, but do not close connections at
+   * `drain`, log no lost answers, and `metricsText` and `recoverDelivery` refuse it. Its members may change in any version.
    */
-  readonly internals?: object;
+  readonly internal?: ReceiverInternals | undefined;
+}
+
+/** @internal */
+export interface ReceiverInternals extends MeasuredReceiver {
+  /** Whether `drain` was called. Adapters then close connections, so that senders turn to another process. */
+  readonly isDraining: () => boolean;
+  /** How long its store remembers an id. */
+  readonly retentionMs: number;
+  /** Writes a line that belongs to no outcome. */
+  readonly log: Log;
+  /** Logs that an answer did not reach the sender. `reason`: a fixed sentence without its final period. */
+  readonly logLostAnswer: (
+    answer: WebhookResponse | undefined,
+    reason: string,
+    error?: unknown,
+  ) => void;
+  /** `receive` for a delivery that no signature and no age is asked of. */
+  readonly recover: (delivery: RecoverableDelivery) => Promise<WebhookResponse>;
 }

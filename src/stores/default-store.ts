@@ -1,7 +1,6 @@
 import { environmentVariable, isClusterWorker } from "../common/runtime.js";
 import type { DeliveryStore } from "./delivery-store.js";
 import { memoryStore } from "./memory-store.js";
-import { onReceiverConnected } from "./receiver-hooks.js";
 
 /**
  * The store of a receiver without the option `store`: `memoryStore()`. Warns on platforms that run several
@@ -10,16 +9,18 @@ import { onReceiverConnected } from "./receiver-hooks.js";
 export function defaultStore(): DeliveryStore {
   const store = memoryStore();
   const platform = findPlatform();
-  if (platform !== undefined) {
-    onReceiverConnected(store, (log) => {
-      log.warn(
+  if (platform === undefined) return store;
+  return {
+    ...store,
+    connectReceiver(receiver) {
+      store.connectReceiver?.(receiver);
+      receiver.warn(
         `no store is given, so handled ids are kept in this process only, and this is ${platform}: a ` +
           "duplicate that reaches another process runs again. Pass a store that all processes share: " +
           "redisStore, postgresStore, mysqlStore or sqliteStore (on one host); or memoryStore() to accept it",
       );
-    });
-  }
-  return store;
+    },
+  };
 }
 
 /**

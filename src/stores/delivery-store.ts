@@ -32,6 +32,14 @@ export interface CompleteOptions {
   readonly retentionMs: number;
 }
 
+/** What a receiver gives its store when it is made. A minor version may add members. */
+export interface StoreConnection {
+  /** Writes a line to the receiver's log. Never throws. */
+  warn(message: string): void;
+  /** The receiver's option: after it, the receiver no longer waits for a call. Milliseconds. */
+  readonly dependencyTimeoutMs: number;
+}
+
 /**
  * Remembers which deliveries were handled. A claim is a lease with an owner: the receiver calls `claim`
  * before the handler, `renew` while it runs, and afterwards `complete`, or `release` if it failed.
@@ -103,4 +111,10 @@ export interface DeliveryStore {
    * completion is a takeover too.
    */
   release(key: string, owner: string): MaybePromise<void>;
+  /**
+   * Called by each receiver that is made with the store, before its first delivery. Optional: for a store
+   * that limits its own calls, or has something to tell whoever runs the receiver. A store that wraps
+   * another one passes it on; `{ ...store }` does. What it throws, `createWebhookReceiver` throws.
+   */
+  connectReceiver?(receiver: StoreConnection): void;
 }

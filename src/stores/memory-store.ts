@@ -1,11 +1,9 @@
 import { LRUCache } from "lru-cache";
-import type { Log } from "../answer/logger.js";
 import { ConfigurationError } from "../common/errors.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
 import { CLAIMED, COMPLETED, TAKEN_OVER, inFlight } from "./claim-results.js";
-import type { DeliveryStore } from "./delivery-store.js";
+import type { DeliveryStore, StoreConnection } from "./delivery-store.js";
 import { Leases } from "./leases.js";
-import { onReceiverConnected } from "./receiver-hooks.js";
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -60,13 +58,13 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
     );
   }
   /** Undefined until a receiver uses the store, and again after the one warning. */
-  let log: Log | undefined;
+  let receiver: StoreConnection | undefined;
   const completed = new CompletedIds(maxEntries, () => {
-    log?.warn(
+    receiver?.warn(
       `the memory store forgets ids within their retention, since it holds maxEntries (${String(maxEntries)}): ` +
         "a duplicate of such a delivery runs again. Raise maxEntries, or choose a store outside of the process",
     );
-    log = undefined;
+    receiver = undefined;
   });
   const leases = new Leases();
 
@@ -76,7 +74,7 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
     if (leases.size >= maxEntries) throw new MemoryStoreFullError(maxEntries);
   };
 
-  const store: DeliveryStore = {
+  return {
     claim(key, owner, { leaseMs }) {
       const time = now();
       if (completed.has(key, time)) return COMPLETED;
@@ -115,11 +113,11 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
       if (lease.takeover) lease.expiresAt = now();
       else leases.delete(key);
     },
+
+    connectReceiver(connection) {
+      receiver = connection;
+    },
   };
-  onReceiverConnected(store, (ofReceiver) => {
-    log = ofReceiver;
-  });
-  return store;
 }
 
 /**

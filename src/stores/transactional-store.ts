@@ -1,3 +1,5 @@
+import type { StoreConnection } from "./delivery-store.js";
+
 /** The result of `TransactionalStore.process`. */
 export type ProcessResult =
   /** The work ran. Its writes and the key are committed together. */
@@ -54,6 +56,8 @@ export interface TransactionalStore<Tx> {
     work: (tx: Tx, facts?: WorkFacts) => Promise<void>,
     times: { readonly retentionMs: number },
   ): Promise<ProcessResult>;
+  /** As in `DeliveryStore`. */
+  connectReceiver?(receiver: StoreConnection): void;
 }
 
 /**

@@ -11,7 +11,6 @@ export class DriftWatch {
   readonly #log: Log;
   readonly #counts = new Map<string, number>();
   readonly #onDrift: () => void;
-  #deliveries = 0;
 
   constructor(log: Log, onDrift: () => void) {
     this.#log = log;
@@ -22,14 +21,8 @@ export class DriftWatch {
   check(decoded: Decoded, claimedType: string): void {
     const drift = driftOf(decoded, claimedType);
     if (drift.length === 0) return;
-    this.#deliveries += 1;
     this.#onDrift();
     for (const what of drift) this.#count(what);
-  }
-
-  /** The number of deliveries with something that is not documented. */
-  deliveries(): number {
-    return this.#deliveries;
   }
 
   /** How many times each was found, by a sentence that names it. At most 100 of them. */

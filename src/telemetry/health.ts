@@ -11,6 +11,7 @@ import {
   type HealthReasonCode,
   type HealthStatus,
 } from "./health-reasons.js";
+import type { Tally } from "./tally.js";
 
 /** One reason why a receiver is not healthy. Holds nothing of a request. */
 export interface HealthReason {
@@ -76,6 +77,7 @@ export interface HealthSources {
   readonly now: () => number;
   readonly handlerTimeoutMs: number;
   readonly expectEvery: ExpectedEvery;
+  readonly tally: Tally;
   readonly completionsPending: () => number;
   readonly inFlight: () => number;
   readonly isDraining: () => boolean;
@@ -100,6 +102,7 @@ export class Health {
       this.#setBack(nowMs);
     };
     this.drift = new DriftWatch(log, () => {
+      sources.tally.drifted += 1;
       this.#counts.noteDrift();
     });
   }

@@ -1,5 +1,5 @@
 import type { Outcome } from "../answer/outcome.js";
-import { TALLIED_TYPES, type Tally, type TypeTally } from "./tally.js";
+import { TALLIED_TYPES, type MeasuredReceiver, type TypeTally } from "./tally.js";
 import type { Timings } from "./timings.js";
 
 /** One series of a metric. Attributes are from closed sets: no id, and nothing of a body. */
@@ -17,20 +17,28 @@ export interface Metric {
   /** `s`, or what is counted in braces (UCUM). */
   readonly unit: string;
   readonly description: string;
-  /** How the numbers of several receivers become one. */
-  readonly combine: "sum" | "max";
-  readonly read: (tally: Tally) => readonly Series[];
+  /** How the numbers of several receivers become one. Default: their sum. */
+  readonly combine?: "max";
+  readonly read: (receiver: MeasuredReceiver) => readonly Series[];
 }
 
 /** Outcomes of requests that are not authentic, so that they have no type. */
 const WITHOUT_TYPE: ReadonlySet<string> = new Set<Outcome>([
-  ...(["reachable", "method_not_allowed", "malformed", "unsigned", "signature_mismatch"] as const),
-  ...(["body_too_large", "body_timeout", "body_consumed", "secret_unavailable"] as const),
-  ...(["draining", "internal_error"] as const),
+  "reachable",
+  "method_not_allowed",
+  "malformed",
+  "unsigned",
+  "signature_mismatch",
+  "body_too_large",
+  "body_timeout",
+  "body_consumed",
+  "secret_unavailable",
+  "draining",
+  "internal_error",
 ]);
 
 function seriesByType(read: (tally: TypeTally, type: string) => Iterable<Series>) {
-  return ({ byType }: Tally): readonly Series[] =>
+  return ({ tally: { byType } }: MeasuredReceiver): readonly Series[] =>
     TALLIED_TYPES.flatMap((type) =>
       [...read(byType[type], type)].map(({ attributes, value }) => ({
         attributes: { ...attributes, type },
@@ -51,7 +59,6 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     name: "gateway_webhook.requests",
     kind: "counter",
     unit: "{request}",
-    combine: "sum",
     description: "Requests, by outcome and webhook type",
     // A series at 0 only where the outcome can occur.
     read: seriesByType(({ requests }, type) =>
@@ -67,7 +74,6 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     name: "gateway_webhook.late_endings",
     kind: "counter",
     unit: "{delivery}",
-    combine: "sum",
     description: "Handlers that ended after their handler_timeout, by how they ended",
     read: seriesByType(({ late }, type) => (type === "none" ? [] : seriesOf("outcome", late))),
   },
@@ -75,7 +81,6 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     name: "gateway_webhook.handler.failures",
     kind: "counter",
     unit: "{delivery}",
-    combine: "sum",
     description: "Deliveries whose handler threw or timed out, by type of the Online Data event",
     read: seriesByType(({ handlerFailures }, type) =>
       type === "none" ? [] : seriesOf("event_type", handlerFailures),
@@ -106,47 +111,41 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     name: "gateway_webhook.in_flight",
     kind: "gauge",
     unit: "{request}",
-    combine: "sum",
     description: "Requests being received, and handlers that go on after handler_timeout",
-    read: (tally) => single(tally.inFlight()),
+    read: ({ inFlight }) => single(inFlight()),
   },
   {
     name: "gateway_webhook.completions.pending",
     kind: "gauge",
     unit: "{delivery}",
-    combine: "sum",
     description: "Handled deliveries that the store has not remembered yet",
-    read: (tally) => single(tally.pendingCompletions()),
+    read: ({ completionsPending }) => single(completionsPending()),
   },
   {
     name: "gateway_webhook.disconnected",
     kind: "counter",
     unit: "{request}",
-    combine: "sum",
     description: "Requests whose sender had hung up before the answer",
-    read: ({ disconnected }) => single(disconnected),
+    read: ({ tally }) => single(tally.disconnected),
   },
   {
     name: "gateway_webhook.recovered",
     kind: "counter",
     unit: "{delivery}",
-    combine: "sum",
     description: "Deliveries that recoverDelivery was called for",
-    read: ({ recovered }) => single(recovered),
+    read: ({ tally }) => single(tally.recovered),
   },
   {
     name: "gateway_webhook.last_attempts_refused",
     kind: "counter",
     unit: "{delivery}",
-    combine: "sum",
     description: "Alarms refused at what was probably the gateway's last attempt: probably lost",
-    read: ({ lastAttemptsRefused }) => single(lastAttemptsRefused),
+    read: ({ tally }) => single(tally.lastAttemptsRefused),
   },
   {
     name: "gateway_webhook.secret.matches",
     kind: "counter",
     unit: "{request}",
-    combine: "sum",
     description: "Authentic requests by the index of the secret that matched, from 0",
     read: seriesByType(({ secretMatches }, type) =>
       type === "none" ? [] : seriesOf("secret_index", Object.fromEntries(secretMatches.entries())),
@@ -156,17 +155,15 @@ export const RECEIVER_METRICS: readonly Metric[] = [
     name: "gateway_webhook.store.failures",
     kind: "counter",
     unit: "{call}",
-    combine: "sum",
     description: "Store calls that failed or took too long, by operation",
-    read: ({ storeFailures }) => seriesOf("operation", storeFailures),
+    read: ({ tally }) => seriesOf("operation", tally.storeFailures),
   },
   {
     name: "gateway_webhook.drift",
     kind: "counter",
     unit: "{delivery}",
-    combine: "sum",
     description: "Deliveries with a field or enum value that the gateway's document does not list",
-    read: (tally) => single(tally.driftedDeliveries()),
+    read: ({ tally }) => single(tally.drifted),
   },
 ];
 

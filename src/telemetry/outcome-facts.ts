@@ -73,7 +73,11 @@ export const AUTHENTIC = NAMES.filter((name) => EFFECTS[name]?.ends?.includes("m
 export const DONE: readonly Outcome[] = ["handled", "discarded", "duplicate"];
 /** The outcomes of deliveries whose handler ran. */
 export const RAN: readonly Outcome[] = [
-  ...(["handled", "discarded", "handler_failed", "handler_timeout", "retry_later"] as const),
+  "handled",
+  "discarded",
+  "handler_failed",
+  "handler_timeout",
+  "retry_later",
 ];
 
 /** The facts of every outcome. */

@@ -2,7 +2,6 @@ import type { Outcome } from "../answer/outcome.js";
 import { OUTCOMES } from "../answer/outcome.js";
 import { hasHungUp } from "../answer/create-report.js";
 import type { Trace } from "../answer/trace.js";
-import type { InFlightCount } from "../common/in-flight-count.js";
 import type { Keyring } from "../signature/keyring.js";
 import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../delivery/headers.js";
 import { lagOf } from "../records/delivery-lag.js";
@@ -45,31 +44,20 @@ type LateOutcome = (typeof LATE_OUTCOMES)[number];
  */
 export class Tally {
   readonly byType: Readonly<Record<TalliedType, TypeTally>>;
-  /** Completions that the store has not taken yet. */
-  readonly pendingCompletions: () => number;
-  /** Deliveries with a field or value that the gateway's document does not list. */
-  readonly driftedDeliveries: () => number;
-  readonly #inFlight: InFlightCount;
   /** Where durations go; undefined until someone wants them. */
   timings: Timings | undefined;
   /** Requests whose sender had hung up before the answer. */
   disconnected = 0;
   /** Deliveries that `recoverDelivery` was called for. */
   recovered = 0;
+  /** Deliveries with a field or value that the gateway's document does not list. */
+  drifted = 0;
   /** Refusals at what was probably the gateway's last attempt. */
   lastAttemptsRefused = 0;
   /** Store calls that rejected, threw or took too long, by the name of the call. */
   readonly storeFailures: Record<StoreCall, number> = zeros(STORE_CALLS);
 
-  constructor(
-    inFlight: InFlightCount,
-    pendingCompletions: () => number,
-    keyring: Pick<Keyring, "count"> | undefined,
-    driftedDeliveries: () => number,
-  ) {
-    this.#inFlight = inFlight;
-    this.pendingCompletions = pendingCompletions;
-    this.driftedDeliveries = driftedDeliveries;
+  constructor(keyring: Pick<Keyring, "count"> | undefined) {
     // More secrets are found as they match.
     const secrets = (type: WebhookType) => keyring?.count(type) ?? 0;
     const eventTypes = [...ONLINE_DATA_EVENT_TYPES, "other"];
@@ -79,11 +67,6 @@ export class Tally {
       other: emptyTally(["none"], 0),
       none: emptyTally(["none"], 0),
     };
-  }
-
-  /** Requests that are being received, and handlers that go on after `handler_timeout`. */
-  inFlight(): number {
-    return this.#inFlight.count();
   }
 
   /** Counts a request that is about to be answered. */
@@ -126,6 +109,15 @@ export class Tally {
   attach(timings: Timings): void {
     this.timings = this.timings === undefined ? timings : both(this.timings, timings);
   }
+}
+
+/** The numbers of a receiver, as metrics read them. */
+export interface MeasuredReceiver {
+  readonly tally: Tally;
+  /** Requests that are being received, and handlers that go on after `handler_timeout`. */
+  readonly inFlight: () => number;
+  /** Completions that the store has not taken yet. */
+  readonly completionsPending: () => number;
 }
 
 function zeros<Key extends string>(keys: readonly Key[]): Record<Key, number> {

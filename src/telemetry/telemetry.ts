@@ -1,4 +1,6 @@
+import type { Log } from "../answer/logger.js";
 import type { HandledDelivery, OutcomeReport } from "../answer/observers.js";
+import type { MeasuredReceiver } from "./tally.js";
 
 /**
  * Sees each request, each write of a job and each run of a job: the option `telemetry` of the receiver, of
@@ -32,6 +34,25 @@ export interface Telemetry<State = unknown> {
    * hold personal data.
    */
   end(state: State, report: OutcomeReport | SendReport | JobReport): void;
+  /** @internal For telemetry of this package. One that wraps it passes it on, as `{ ...telemetry }` does. */
+  readonly internal?: InternalTelemetry | undefined;
+}
+
+/** @internal Telemetry that reads the numbers of each receiver and queue that it is given to. */
+export interface InternalTelemetry {
+  /** Called once for each inbox. */
+  readonly connectQueue: (queue: MeasuredQueue) => void;
+  /** Called once for each receiver. */
+  readonly connectReceiver: (receiver: MeasuredReceiver, log: Log) => void;
+  /** Whether it also wants to see each delivery. If not, deliveries have no observer. */
+  readonly seesDeliveries: boolean;
+}
+
+/** @internal A queue that jobs are written to, as far as metrics read it. */
+export interface MeasuredQueue {
+  readonly queueName?: string | undefined;
+  /** How long the oldest job that is due has waited for a worker, in milliseconds; 0 if none waits. */
+  readonly oldestWaitMs?: (() => PromiseLike<number>) | undefined;
 }
 
 /** What a handler is about to do. Holds nothing of a body. */

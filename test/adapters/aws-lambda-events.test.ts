@@ -218,7 +218,7 @@ describe("the arguments of lambdaHandler", () => {
   };
   const receiver = alarmReceiver(() => undefined);
 
-  test.each([undefined, null, {}, () => undefined, { drain: () => undefined }])(
+  test.each([undefined, null, {}, () => undefined, { receive: 1 }])(
     "what is no receiver is refused (%s)",
     (given) => {
       expect(codeOf(() => lambdaHandler(given as never))).toBe("invalid_receiver");

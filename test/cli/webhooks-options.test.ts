@@ -86,7 +86,7 @@ describe("reconcile", () => {
     });
     await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
     await api.twin.deliver({ alarm: sampleAlarm() });
-    const recover = "internals: { recover: () => {} }";
+    const recover = "internal: { recover: () => {} }";
     const modules = [
       ["export const receiver = {};", "a module that exports receiver", ["--recover"]],
       [`export const receiver = { ${recover} };`, "a module that exports receiver", ["--recover"]],
@@ -143,7 +143,7 @@ describe("reconcile", () => {
     const throws = 'throw new RangeError("canary")';
     const recovering = await run(
       "recover.mjs",
-      `export const receiver = { internals: { async recover() { ${throws} } }, async drain() {} };`,
+      `export const receiver = { internal: { async recover() { ${throws} } }, async drain() {} };`,
     );
     expect(recovering).toMatchObject({ code: 1, json: { missing: [{ isGivenUp: true }] } });
     expect(recovering.stderr).toBe("recover of --module failed 1 time: RangeError\n");
@@ -151,7 +151,7 @@ describe("reconcile", () => {
       "drain.mjs",
       `export const receiver = new (class {
          outcome = "handled";
-         internals = { recover: async () => ({ outcome: this.outcome }) };
+         internal = { recover: async () => ({ outcome: this.outcome }) };
          async drain() { ${throws} }
        })();`,
     );

@@ -79,7 +79,7 @@ describeEachEngine((name, startEngine) => {
     expect(work?.spanContext().traceId).not.toBe(send?.spanContext().traceId);
     expect(active).toBe(work?.spanContext().spanId);
     expect(work?.attributes).toMatchObject({
-      "messaging.destination.template": "linked",
+      "messaging.destination.name": "linked",
       "gateway_webhook.outcome": "handled",
       "gateway_webhook.attempt": 1,
     });

@@ -101,7 +101,7 @@ const EXPORTS: Record<string, string[]> = {
     ...["ManagementError", "attemptReader", "checkWebhooks", "createManagementClient"],
     ...["createWebhookSecret", "crmLogin", "isOldSecretQuiet", "oldSecretMatches"],
     ...["probeReceiver", "proveSecret", "reconcileDeliveries", "reconcileMetrics"],
-    ...["registerWebhooks", "rotateSecret", "watchOldSecret"],
+    ...["recoverDelivery", "registerWebhooks", "rotateSecret", "watchOldSecret"],
   ],
   "/testing": [
     "ALARM_EVENT_TYPES",

@@ -51,7 +51,10 @@ export function spiedStore(
 }
 
 /** Resolves at the first call of a method. The method works as before. */
-export function firstCall(store: DeliveryStore, method: keyof DeliveryStore): Promise<void> {
+export function firstCall(
+  store: DeliveryStore,
+  method: "claim" | "renew" | "complete" | "release",
+): Promise<void> {
   const called = deferred();
   const original = store[method].bind(store) as (...call: never[]) => unknown;
   Object.assign(store, {

@@ -1,4 +1,4 @@
-import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { context, createTraceState, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { RetryLater, type TransactionalStore } from "../../src/index.js";
 import {
@@ -6,6 +6,11 @@ import {
   type OpenTelemetryOptions,
 } from "../../src/telemetry/opentelemetry/index.js";
 import { SPAN_ATTRIBUTES } from "../../src/telemetry/opentelemetry/attributes.js";
+import {
+  readTraceParent,
+  writeTraceParent,
+} from "../../src/telemetry/opentelemetry/trace-parent.js";
+import type { TraceCarrier } from "../../src/telemetry/telemetry.js";
 import { createRandom } from "../../kit/random.js";
 import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-receiver.js";
 import { delivery, eventDelivery } from "../support/deliveries.js";
@@ -55,6 +60,7 @@ describe("the span of a delivery", () => {
     expect(span.attributes).toEqual({
       "messaging.system": "identity_gateway",
       "messaging.operation.type": "process",
+      "messaging.operation.name": "process",
       "messaging.destination.template": "new_alarm",
       "messaging.message.id": "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
       "messaging.message.body.size": expect.any(Number) as number,
@@ -123,6 +129,16 @@ describe("the span of a delivery", () => {
     const span = only();
     expect(span.parentSpanContext?.spanId).toBe(server.spanContext().spanId);
     expect(seen).toEqual([span.spanContext().spanId]);
+  });
+
+  it("the tracestate of the writer goes through the job to its worker", () => {
+    const traceState = createTraceState("vendor=abc");
+    const ids = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
+    const carrier: TraceCarrier = {};
+    writeTraceParent(carrier, { ...ids, traceFlags: 1, traceState });
+    expect(carrier.tracestate).toBe("vendor=abc");
+    expect(readTraceParent(carrier)).toMatchObject(ids);
+    expect(readTraceParent(carrier)?.traceState?.serialize()).toBe("vendor=abc");
   });
 
   it("a traceparent that the request brings is never used", async () => {

@@ -2,7 +2,6 @@ import { ConfigurationError } from "../../common/errors.js";
 import { integerOption, ownOptions } from "../../common/option-checks.js";
 import { UnexpectedResultError } from "../claim-results.js";
 import type { ClaimOptions, ClaimResult, DeliveryStore } from "../delivery-store.js";
-import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
 import { ConditionalWrites, type Condition } from "./conditional-writes.js";
 import {
   KEY_ATTRIBUTE,
@@ -113,7 +112,7 @@ export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
     });
   };
 
-  const store: DeliveryStore & TakesTimeLimit = {
+  const store: DeliveryStore = {
     async claim(key, owner, times) {
       try {
         return await claim(key, owner, times);
@@ -156,7 +155,7 @@ export function dynamoStore(options: DynamoStoreOptions): DeliveryStore {
 
     release,
 
-    [TIME_LIMIT_HOOK](dependencyTimeoutMs) {
+    connectReceiver({ dependencyTimeoutMs }) {
       writes.allow(dependencyTimeoutMs);
     },
   };

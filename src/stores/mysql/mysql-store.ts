@@ -1,12 +1,11 @@
 import { CallGroups, latestDeadline, type KeyedCall } from "../call-groups.js";
 import { CallLimits } from "../call-limits.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
-import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
 import { LostAnswerError } from "../transaction-errors.js";
 import { runCall, runOnce, type Run } from "./autocommit.js";
 import { claimOne, claimTogether, type Claim } from "./claims.js";
 import { completeOne, completeTogether, type Completion } from "./completions.js";
-import { durabilityCheckOf } from "./durability-check.js";
+import { DurabilityCheck } from "./durability-check.js";
 import { isLockWaitOver } from "./errors.js";
 import { lookStatement, readKnown } from "./known-delivery.js";
 import { maintenanceOf, type MysqlMaintenance } from "./maintenance.js";
@@ -65,6 +64,7 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
   const pool = promisePool(own.pool);
   const table = quotedTable(own.table);
   const limits = new CallLimits();
+  const durability = new DurabilityCheck(pool);
   const call = <T>(work: (run: Run) => Promise<T | undefined>): Promise<T> =>
     runCall(pool, { deadline: limits.deadline() }, work);
 
@@ -104,13 +104,13 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
     });
   };
 
-  const store: MysqlStore & TakesTimeLimit = {
+  const store: MysqlStore = {
     async claim(key, owner, { leaseMs, retentionMs }) {
       const deadline = limits.deadline();
       const claim = { key, owner, leaseMs, retentionMs, deadline, mayBeGranted: false };
       try {
         const result = await claims.send(claim);
-        checkDurability();
+        durability.check();
         return result;
       } catch (error) {
         // No delivery would run under its lease.
@@ -142,12 +142,12 @@ export function mysqlStore(options: MysqlStoreOptions): MysqlStore {
       await release(key, owner);
     },
 
-    [TIME_LIMIT_HOOK](dependencyTimeoutMs) {
-      limits.allow(dependencyTimeoutMs);
+    connectReceiver(receiver) {
+      limits.allow(receiver.dependencyTimeoutMs);
+      durability.connect(receiver);
     },
 
     ...maintenanceOf(own.pool, own.table),
   };
-  const checkDurability = durabilityCheckOf(store, pool);
   return store;
 }

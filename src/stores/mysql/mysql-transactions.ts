@@ -1,12 +1,11 @@
 import { CallLimits } from "../call-limits.js";
 import { retryConflicts } from "../conflict-retry.js";
-import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
 import {
   concurrencyOfPool,
   type TransactionalStore,
   type WorkFacts,
 } from "../transactional-store.js";
-import { durabilityCheckOf } from "./durability-check.js";
+import { DurabilityCheck } from "./durability-check.js";
 import { isConflict } from "./errors.js";
 import { maintenanceOf, type MysqlMaintenance } from "./maintenance.js";
 import {
@@ -80,6 +79,7 @@ export function mysqlTransactions<Pool extends MysqlPool>(
   const pool = promisePool(own.pool) as unknown as ConnectionPool<MysqlConnectionOf<Pool>>;
   const table = quotedTable(own.table);
   const limits = new CallLimits();
+  const durability = new DurabilityCheck(pool);
 
   const begin = (row: TransactionRow) => {
     const deadline = limits.deadline();
@@ -89,13 +89,13 @@ export function mysqlTransactions<Pool extends MysqlPool>(
     );
   };
 
-  const store: MysqlTransactions<MysqlConnectionOf<Pool>> & TakesTimeLimit = {
+  const store: MysqlTransactions<MysqlConnectionOf<Pool>> = {
     ...concurrencyOfPool(connectionLimitOf(own.pool)),
 
     async process(key, work, { retentionMs }) {
       const row = new TransactionRow(table, key, retentionMs);
       const begun = await begin(row);
-      checkDurability();
+      durability.check();
       if ("state" in begun) return begun;
       const { transaction, facts } = begun;
       try {
@@ -108,13 +108,13 @@ export function mysqlTransactions<Pool extends MysqlPool>(
       return { state: "processed" };
     },
 
-    [TIME_LIMIT_HOOK](dependencyTimeoutMs) {
-      limits.allow(dependencyTimeoutMs);
+    connectReceiver(receiver) {
+      limits.allow(receiver.dependencyTimeoutMs);
+      durability.connect(receiver);
     },
 
     ...maintenanceOf(own.pool, own.table),
   };
-  const checkDurability = durabilityCheckOf(store, pool);
   return store;
 }
 

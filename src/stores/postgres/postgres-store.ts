@@ -2,7 +2,6 @@ import { CallGroups, latestDeadline, type KeyedCall } from "../call-groups.js";
 import type { Deadline } from "../call-limits.js";
 import { retryConflicts } from "../conflict-retry.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
-import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
 import { LostAnswerError } from "../transaction-errors.js";
 import { readClaimRows } from "./claim-row.js";
 import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
@@ -121,7 +120,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     await retried(() => run(deadline, statements.release, [key, owner]));
   };
 
-  const store: PostgresStore & TakesTimeLimit = {
+  const store: PostgresStore = {
     async claim(key, owner, { leaseMs, retentionMs }) {
       try {
         return await claim({ key, owner, leaseMs, retentionMs, deadline: limits.deadline() });
@@ -144,7 +143,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
     release,
 
-    [TIME_LIMIT_HOOK](dependencyTimeoutMs) {
+    connectReceiver({ dependencyTimeoutMs }) {
       limits.allow(dependencyTimeoutMs);
     },
 

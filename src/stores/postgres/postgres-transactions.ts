@@ -1,6 +1,5 @@
 import type { ClaimResult } from "../delivery-store.js";
 import { retryConflicts } from "../conflict-retry.js";
-import { TIME_LIMIT_HOOK, type TakesTimeLimit } from "../receiver-hooks.js";
 import {
   concurrencyOfPool,
   type TransactionalStore,
@@ -105,7 +104,7 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
     );
   };
 
-  const store: PostgresTransactions<PostgresClientOf<Pool>> & TakesTimeLimit = {
+  const store: PostgresTransactions<PostgresClientOf<Pool>> = {
     ...concurrencyOfPool(pool.options?.max),
 
     async process(key, work, { retentionMs }) {
@@ -123,7 +122,7 @@ export function postgresTransactions<Pool extends PostgresTransactionPool>(
       return { state: "processed" };
     },
 
-    [TIME_LIMIT_HOOK](dependencyTimeoutMs) {
+    connectReceiver({ dependencyTimeoutMs }) {
       limits.allow(dependencyTimeoutMs);
     },
 

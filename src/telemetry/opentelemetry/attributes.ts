@@ -10,7 +10,11 @@ export const SPAN_ATTRIBUTES = {
   system: "messaging.system",
   /** `process` or `send`. */
   operation: "messaging.operation.type",
-  /** The webhook type, or `other`; for a job the name of its queue. */
+  /** As `messaging.operation.type`. */
+  operationName: "messaging.operation.name",
+  /** The name of the queue of a job; `queue` if it is not known at the write. */
+  queue: "messaging.destination.name",
+  /** The webhook type of a delivery, or `other`. */
   destination: "messaging.destination.template",
   /** X-Webhook-Id. On no metric. */
   id: "messaging.message.id",

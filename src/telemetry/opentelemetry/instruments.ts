@@ -1,8 +1,7 @@
 import type { BatchObservableResult, Meter, MeterProvider } from "@opentelemetry/api";
-import type { JobReport } from "../telemetry.js";
+import type { JobReport, MeasuredQueue } from "../telemetry.js";
 import { HISTOGRAMS, RECEIVER_METRICS, type Metric, type Series } from "../metrics.js";
-import type { Tally } from "../tally.js";
-import type { MeasuredQueue } from "../tally-hooks.js";
+import type { MeasuredReceiver } from "../tally.js";
 import type { DurationRecorder } from "../../answer/observers.js";
 import type { Timings } from "../timings.js";
 import { JOB_METRICS, JobTally, QUEUE_METRIC, QueueAges } from "./job-metrics.js";
@@ -15,7 +14,7 @@ export const SCOPE = "identity-gateway-webhooks";
  * takes no time of a delivery; only histograms are recorded at once, since the API has no other way.
  */
 export class Instruments {
-  readonly #tallies: Tally[] = [];
+  readonly #receivers: MeasuredReceiver[] = [];
   readonly #jobs = new JobTally();
   readonly #queues = new QueueAges();
   readonly #timings: Timings;
@@ -35,7 +34,7 @@ export class Instruments {
         kind === "counter"
           ? meter.createObservableCounter(name, options)
           : meter.createObservableGauge(name, options);
-      return { instrument, read: () => combined(metric, this.#tallies) };
+      return { instrument, read: () => combined(metric, this.#receivers) };
     });
     const worked = JOB_METRICS.map(({ name, unit, description, read }) => {
       const instrument = meter.createObservableCounter(name, { unit, description });
@@ -60,9 +59,9 @@ export class Instruments {
   }
 
   /** Exports the numbers of a receiver from now on. */
-  connect(tally: Tally): void {
-    this.#tallies.push(tally);
-    tally.attach(this.#timings);
+  connect(receiver: MeasuredReceiver): void {
+    this.#receivers.push(receiver);
+    receiver.tally.attach(this.#timings);
   }
 
   /** Exports the age of the oldest waiting job of a queue from now on. */
@@ -92,14 +91,17 @@ function histogram(meter: Meter, key: keyof Timings): DurationRecorder {
 }
 
 /** The series of all receivers: two with the same attributes would hide each other. */
-function combined({ read, combine }: Metric, tallies: readonly Tally[]): Iterable<Series> {
+function combined(
+  { read, combine }: Metric,
+  receivers: readonly MeasuredReceiver[],
+): Iterable<Series> {
   const byKey = new Map<string, Series>();
-  for (const { attributes, value } of tallies.flatMap(read)) {
+  for (const { attributes, value } of receivers.flatMap(read)) {
     const key = JSON.stringify(attributes);
     const before = byKey.get(key)?.value ?? 0;
     byKey.set(key, {
       attributes,
-      value: combine === "sum" ? before + value : Math.max(before, value),
+      value: combine === "max" ? Math.max(before, value) : before + value,
     });
   }
   return byKey.values();

@@ -1,8 +1,7 @@
 import { within } from "../../common/timers.js";
-import type { JobReport } from "../telemetry.js";
+import type { JobReport, MeasuredQueue } from "../telemetry.js";
 import type { Series } from "../metrics.js";
 import { talliedType } from "../tally.js";
-import type { MeasuredQueue } from "../tally-hooks.js";
 
 const JOB_OUTCOMES = ["handled", "discarded", "retry_later", "handler_failed", "dead"] as const;
 const JOB_TYPES = ["new_alarm", "delete_my_data_event", "other"] as const;

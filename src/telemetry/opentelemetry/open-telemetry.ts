@@ -10,8 +10,7 @@ import { ConfigurationError } from "../../common/errors.js";
 import { missingMethod, ownOptions, unsupportedVersion } from "../../common/option-checks.js";
 import { startBackgroundTimer } from "../../common/timers.js";
 import type { JobReport } from "../telemetry.js";
-import type { Tally } from "../tally.js";
-import { TALLY_HOOK, type TakesTally } from "../tally-hooks.js";
+import type { MeasuredReceiver } from "../tally.js";
 import type { Telemetry } from "../telemetry.js";
 import { Instruments, SCOPE } from "./instruments.js";
 import { hasMeterProvider, hasTracerProvider, secondCopyWarning } from "./registered-api.js";
@@ -97,15 +96,15 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   return new OpenTelemetry(own, spans ? { linkJobs, recordHandlerErrors } : undefined);
 }
 
-class OpenTelemetry implements Telemetry<SpanState | undefined>, TakesTally {
-  readonly [TALLY_HOOK]: TakesTally[typeof TALLY_HOOK];
+class OpenTelemetry implements Telemetry<SpanState | undefined> {
+  readonly internal: NonNullable<Telemetry["internal"]>;
   readonly #spans: Spans | undefined;
   /** Whether the spans are those of the registered SDK. */
   readonly #isGlobal: boolean;
   readonly #meterProvider: MeterProvider | undefined;
   /** Undefined until there is a meter provider. */
   #instruments: Instruments | undefined;
-  /** Tallies and queues that came before the meter provider. */
+  /** Receivers and queues that came before the meter provider. */
   readonly #waiting: ((instruments: Instruments) => void)[] = [];
   #hasWarned = false;
 
@@ -118,9 +117,9 @@ class OpenTelemetry implements Telemetry<SpanState | undefined>, TakesTally {
     // The global tracer provider is a proxy, so an SDK may come later.
     const tracer = (tracerProvider ?? trace).getTracer(SCOPE);
     this.#spans = choices === undefined ? undefined : new Spans(tracer, choices);
-    this[TALLY_HOOK] = {
-      connect: (tally, log) => {
-        this.#connect(tally, log);
+    this.internal = {
+      connectReceiver: (receiver, log) => {
+        this.#connect(receiver, log);
       },
       connectQueue: (queue) => {
         this.#withInstruments((instruments) => {
@@ -158,9 +157,9 @@ class OpenTelemetry implements Telemetry<SpanState | undefined>, TakesTally {
     this.#instruments?.countJob(report);
   }
 
-  #connect(tally: Tally, log: Log): void {
+  #connect(receiver: MeasuredReceiver, log: Log): void {
     this.#withInstruments((instruments) => {
-      instruments.connect(tally);
+      instruments.connect(receiver);
     });
     this.#warnOfSecondCopy(log);
     if (this.#instruments !== undefined) return;

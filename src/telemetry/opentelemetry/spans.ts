@@ -104,13 +104,19 @@ export class Spans {
         return this.#startSpan(state, type, { ...values, destination: common.type });
       }
       case "send": {
-        const { queueName: destination = "queue", recovered } = work;
+        const { queueName: queue = "queue", recovered } = work;
         const span = this.#tracer.startSpan(
-          `send ${destination}`,
+          `send ${queue}`,
           {
             kind: SpanKind.PRODUCER,
             startTime: state.startMs,
-            attributes: attributesOf({ ...common, operation: "send", destination, recovered }),
+            attributes: attributesOf({
+              ...common,
+              operation: "send",
+              operationName: "send",
+              queue,
+              recovered,
+            }),
           },
           state.parent,
         );
@@ -118,9 +124,9 @@ export class Spans {
         return span;
       }
       case "job": {
-        const { attempt, takeover, recovered, queueName: destination } = work;
+        const { attempt, takeover, recovered, queueName: queue } = work;
         const sender = readTraceParent(work.carrier);
-        const job = { attempt, takeover: takeover || undefined, recovered, destination };
+        const job = { attempt, takeover: takeover || undefined, recovered, queue };
         const values = { ...common, ...job };
         if (sender === undefined) return this.#startSpan(state, type, values, { root: true });
         if (this.#choices.linkJobs === "link") {
@@ -148,7 +154,11 @@ export class Spans {
     values: Parameters<typeof attributesOf>[0],
     options: SpanOptions = {},
   ): Span {
-    const attributes = attributesOf({ ...values, operation: "process" });
+    const attributes = attributesOf({
+      ...values,
+      operation: "process",
+      operationName: "process",
+    });
     const all = { ...options, kind: SpanKind.CONSUMER, startTime: startMs, attributes };
     return this.#tracer.startSpan(`process ${typeAttribute(type)}`, all, parent);
   }

@@ -1,4 +1,4 @@
-import { isSpanContextValid, type SpanContext } from "@opentelemetry/api";
+import { createTraceState, isSpanContextValid, type SpanContext } from "@opentelemetry/api";
 import type { TraceCarrier } from "../telemetry.js";
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
@@ -11,11 +11,22 @@ export function writeTraceParent(carrier: TraceCarrier, context: SpanContext): v
   if (!isSpanContextValid(context)) return;
   const flags = context.traceFlags.toString(16).padStart(2, "0");
   carrier.traceparent = `00-${context.traceId}-${context.spanId}-${flags}`;
+  const state = context.traceState?.serialize() ?? "";
+  if (state !== "") carrier.tracestate = state;
 }
 
 /** The span that wrote a job; undefined if the job does not tell. */
-export function readTraceParent({ traceparent = "" }: TraceCarrier): SpanContext | undefined {
+export function readTraceParent({
+  traceparent = "",
+  tracestate,
+}: TraceCarrier): SpanContext | undefined {
   const [, traceId = "", spanId = "", flags = ""] = TRACEPARENT.exec(traceparent) ?? [];
-  const context = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  const context: SpanContext = {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16),
+    isRemote: true,
+    ...(tracestate === undefined ? {} : { traceState: createTraceState(tracestate) }),
+  };
   return isSpanContextValid(context) ? context : undefined;
 }

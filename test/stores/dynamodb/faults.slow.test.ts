@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { Log } from "../../../src/answer/logger.js";
 import { UnexpectedResultError, type DeliveryStore } from "../../../src/index.js";
 import { dynamoStore } from "../../../src/stores/dynamodb/index.js";
-import { connectReceiver } from "../../../src/stores/receiver-hooks.js";
 import { deferred } from "../../support/deferred.js";
 import { startDynalite, type DynaliteServer } from "../../support/dynamodb/dynalite-server.js";
 import {
@@ -135,7 +133,7 @@ describe("the DynamoDB store when requests fail", () => {
   });
 
   it("a call without an answer is aborted two seconds after dependencyTimeoutMs", async () => {
-    connectReceiver(store, new Log(false), 100);
+    store.connectReceiver?.({ warn: () => undefined, dependencyTimeoutMs: 100 });
     const { promise, resolve } = deferred();
     front.faultOf = (name) => (name === "PutItem" ? { hold: promise } : undefined);
     const startedAt = performance.now();

@@ -1,0 +1,152 @@
+import { describe, expect, it, vi } from "vitest";
+import { fetchHandler } from "../../adapters/fetch.js";
+import {
+  createWebhookReceiver,
+  memoryStore,
+  metricsText,
+  type DeliveryStore,
+  type StoreConnection,
+  type WebhookReceiver,
+} from "../../src/index.js";
+import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+
+type Delegated = Required<Pick<WebhookReceiver, "receive" | "drain" | "health" | "maxBodyBytes">>;
+
+/** A receiver of a user that counts, and passes on the rest. */
+class CountingReceiver implements Delegated {
+  count = 0;
+  readonly #inner: WebhookReceiver;
+
+  constructor(inner: WebhookReceiver) {
+    this.#inner = inner;
+  }
+
+  get maxBodyBytes() {
+    return this.#inner.maxBodyBytes;
+  }
+
+  get internal() {
+    return this.#inner.internal;
+  }
+
+  receive(request: Parameters<WebhookReceiver["receive"]>[0]) {
+    this.count += 1;
+    return this.#inner.receive(request);
+  }
+
+  drain() {
+    return this.#inner.drain();
+  }
+
+  health() {
+    return this.#inner.health();
+  }
+}
+
+class CountingStore implements DeliveryStore {
+  count = 0;
+  readonly #inner: DeliveryStore;
+
+  constructor(inner: DeliveryStore) {
+    this.#inner = inner;
+  }
+
+  claim(...call: Parameters<DeliveryStore["claim"]>) {
+    this.count += 1;
+    return this.#inner.claim(...call);
+  }
+
+  renew(...call: Parameters<DeliveryStore["renew"]>) {
+    return this.#inner.renew(...call);
+  }
+
+  complete(...call: Parameters<DeliveryStore["complete"]>) {
+    return this.#inner.complete(...call);
+  }
+
+  release(...call: Parameters<DeliveryStore["release"]>) {
+    return this.#inner.release(...call);
+  }
+
+  connectReceiver(receiver: StoreConnection) {
+    this.#inner.connectReceiver?.(receiver);
+  }
+}
+
+function receiverOn(store: DeliveryStore, warn: (line: string) => void = () => undefined) {
+  return createWebhookReceiver({
+    secret: TEST_SECRET,
+    now: () => NOW_MS,
+    handlers: { new_alarm: () => undefined },
+    store,
+    logger: { warn, error: () => undefined },
+  });
+}
+
+async function requestOf(): Promise<Request> {
+  const { headers, body } = await delivery();
+  return new Request("https://receiver.test/", {
+    method: "POST",
+    headers: headers as Record<string, string>,
+    body: body as string,
+  });
+}
+
+const receivers: [string, (inner: WebhookReceiver) => WebhookReceiver][] = [
+  ["a spread", (inner) => ({ ...inner })],
+  ["a Proxy", (inner) => new Proxy(inner, {})],
+  ["a class that delegates", (inner) => new CountingReceiver(inner)],
+];
+
+describe.each(receivers)("a receiver that is wrapped by %s", (_name, wrap) => {
+  it("has metrics, and closes connections while it drains", async () => {
+    const receiver = wrap(receiverOn(memoryStore()));
+    const handle = fetchHandler(receiver);
+    expect((await handle(await requestOf())).headers.get("connection")).toBeNull();
+    expect(metricsText(receiver)).toContain('outcome="handled",type="new_alarm"} 1');
+    await receiver.drain();
+    const refused = await handle(await requestOf());
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("connection")).toBe("close");
+  });
+});
+
+describe("an object with receive alone", () => {
+  const { receive } = receiverOn(memoryStore());
+
+  it("is served by an adapter", async () => {
+    const handle = fetchHandler({ receive } as WebhookReceiver);
+    expect((await handle(await requestOf())).status).toBe(200);
+  });
+
+  it("is refused by metricsText with a sentence that names the member", () => {
+    expect(() => metricsText({ receive })).toThrow(/must pass on its member internal$/u);
+  });
+});
+
+const stores: [string, (inner: DeliveryStore) => DeliveryStore][] = [
+  ["a spread", (inner) => ({ ...inner })],
+  ["a Proxy", (inner) => new Proxy(inner, {})],
+  ["a class that delegates", (inner) => new CountingStore(inner)],
+];
+
+describe.each(stores)("a store that is wrapped by %s", (_name, wrap) => {
+  it("still tells its receiver that it forgets ids", async () => {
+    const warn = vi.fn<(line: string) => void>();
+    const receiver = receiverOn(wrap(memoryStore({ maxEntries: 2 })), warn);
+    for (const id of ["a", "b", "c"]) await receiver.receive(await delivery({ id }));
+    expect(warn).toHaveBeenCalledTimes(1);
+    expect(warn.mock.calls[0]?.[0]).toContain("maxEntries (2): a duplicate of such");
+  });
+
+  it("still learns the receiver's time limit", () => {
+    const connectReceiver = vi.fn<(receiver: StoreConnection) => void>();
+    createWebhookReceiver({
+      secret: TEST_SECRET,
+      handlers: { new_alarm: () => undefined },
+      store: wrap({ ...memoryStore(), connectReceiver }),
+      dependencyTimeoutMs: 1_234,
+    });
+    expect(connectReceiver.mock.calls[0]?.[0].dependencyTimeoutMs).toBe(1_234);
+  });
+});
