@@ -30,6 +30,7 @@ import { isFresh, stale, TimestampWatch } from "./signature/timestamps.js";
 import { Health } from "./telemetry/health.js";
 import { Observers } from "./telemetry/observation.js";
 import { Tally } from "./telemetry/tally.js";
+import type { InternalTelemetry } from "./telemetry/telemetry.js";
 
 export type { WebhookReceiver };
 
@@ -75,8 +76,9 @@ export function createWebhookReceiver<Tx = never>(
   };
   const health = new Health({ ...settings, ...internal }, log);
   const { telemetry } = settings;
-  telemetry?.internal?.connectReceiver(internal, log);
-  const seesDeliveries = telemetry?.internal?.seesDeliveries !== false;
+  const own = telemetry?.internal as InternalTelemetry | undefined;
+  own?.connectReceiver(internal, log);
+  const seesDeliveries = own?.seesDeliveries !== false;
   const observers = new Observers("delivery", seesDeliveries ? telemetry : undefined, log);
 
   store.connectReceiver?.({

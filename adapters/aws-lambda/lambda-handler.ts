@@ -1,6 +1,6 @@
 import { answersByOutcome } from "../../src/answer/answer.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
-import type { WebhookReceiver } from "../../src/receiver.js";
+import { internalsOf, type WebhookReceiver } from "../../src/options/webhook-receiver.js";
 import { checkReceiver } from "../http/body-limits.js";
 import {
   httpEventOf,
@@ -62,7 +62,7 @@ export function lambdaHandler(
     const work = new OpenWork();
     const request = { ...requestOf(httpEvent), waitUntil: work.add, hostDeadline: deadline };
     const answer = await inTime(receiver.receive(request), deadline.returnBy);
-    if (answer === undefined) receiver.internal?.log.error(TIME_IS_UP);
+    if (answer === undefined) internalsOf(receiver)?.log.error(TIME_IS_UP);
     else await work.end(deadline);
     return resultOf(httpEvent, answer ?? timeIsUp);
   };

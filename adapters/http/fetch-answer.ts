@@ -1,6 +1,6 @@
 import type { FetchRequest } from "./fetch-body.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
-import type { WebhookReceiver } from "../../src/receiver.js";
+import { internalsOf, type WebhookReceiver } from "../../src/options/webhook-receiver.js";
 import { type WebhookRequest, UnreadableBody } from "../../src/delivery/request.js";
 
 const encoder = new TextEncoder();
@@ -19,7 +19,7 @@ export async function answerFetch(
   const answer = await receiver.receive({ method, headers, body, waitUntil, isDisconnected });
   const isUnfinished = body instanceof UnreadableBody && body.isUnfinished;
   if (isUnfinished) return closingResponse(answer, discard);
-  if (receiver.internal?.isDraining() !== true) return completeResponse(answer);
+  if (internalsOf(receiver)?.isDraining() !== true) return completeResponse(answer);
   // On a server over HTTP/1 the next delivery then goes to another process.
   return completeResponse({ ...answer, headers: { ...answer.headers, connection: "close" } });
 }

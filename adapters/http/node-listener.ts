@@ -3,7 +3,7 @@ import { isOurs, writeAnswer, writeAnswerAndClose, writeLastAnswer } from "./nod
 import { readNodeBody } from "./node-body.js";
 import { isGone, settled, type NodeRequest, type NodeResponse } from "./node-connection.js";
 import type { WebhookResponse } from "../../src/answer/answer.js";
-import type { ReceiverInternals } from "../../src/options/webhook-receiver.js";
+import { internalsOf, type ReceiverInternals } from "../../src/options/webhook-receiver.js";
 import type { WebhookReceiver } from "../../src/receiver.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 
@@ -41,11 +41,11 @@ export function nodeListener(
         const isDisconnected = () => isGone(req, res);
         answer = await receiver.receive({ method, headers, body, isDisconnected });
         const isUnfinished = body instanceof UnreadableBody && body.isUnfinished;
-        const closing = write(req, res, answer, isUnfinished, receiver.internal);
+        const closing = write(req, res, answer, isUnfinished, internalsOf(receiver));
         if (closing !== undefined) await closing;
       }
     } catch (error) {
-      receiver.internal?.logLostAnswer(answer, NOT_WRITTEN, error);
+      internalsOf(receiver)?.logLostAnswer(answer, NOT_WRITTEN, error);
       // The gateway treats a closed connection as a network error and sends again.
       res.destroy();
     }

@@ -8,7 +8,7 @@ import { connect, startLoadGenerator } from "./stores/load/load-generator.js";
 import { startReceiver } from "./stores/receivers/receiver.js";
 import { ROWS, rowsNamed, type RowName } from "./stores/rows.js";
 
-// npm run bench -- soak [--only postgres --per-second 300 --minutes 10]
+// npm run bench -- soak --only postgres --per-second 300 --minutes 10
 // One receiver under the same load for minutes. What grows with time shows up in the last column.
 
 const CONNECTIONS = 32;

@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { AttemptReader } from "../../src/management/attempt-reader.js";
-import type { WebhookReceiver } from "../../src/options/webhook-receiver.js";
+import { internalsOf, type WebhookReceiver } from "../../src/options/webhook-receiver.js";
 import { UsageError } from "../exit.js";
 import { fileReason } from "../options/read-input.js";
 import type { CommandIo } from "../terminal/command-io.js";
@@ -25,7 +25,7 @@ export async function loadUserModule(file: string): Promise<UserModule> {
 /** Whether an export has what `--recover` calls. */
 export function isReceiver(given: unknown): given is WebhookReceiver {
   const receiver = Object(given) as Partial<WebhookReceiver>;
-  return typeof receiver.drain === "function" && receiver.internal?.recover !== undefined;
+  return typeof receiver.drain === "function" && internalsOf(receiver)?.recover !== undefined;
 }
 
 const HOUR_MS = 3_600_000;
@@ -37,7 +37,7 @@ const LONGEST_RETRIES_MS = 36 * HOUR_MS;
  * about the last attempt, and the store forgets counted from the completion, which may be at the first one.
  */
 export function checkRetention(receiver: WebhookReceiver | undefined, since: Date): void {
-  const retentionMs = receiver?.internal?.retentionMs ?? Infinity;
+  const retentionMs = (receiver && internalsOf(receiver)?.retentionMs) ?? Infinity;
   const rememberedMs = retentionMs - LONGEST_RETRIES_MS;
   if (Date.now() - since.getTime() <= rememberedMs) return;
   const hours = Math.floor(rememberedMs / HOUR_MS);

@@ -1,4 +1,4 @@
-import { execSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -84,7 +84,7 @@ async function startServer(
 /** Compiles better-sqlite3, which `npm ci` only unpacks, unless this Node can load it already. */
 function buildSqliteDriver(): void {
   try {
-    execSync("npx tsx test/support/sqlite/build-driver.ts", {
+    execFileSync(process.execPath, ["--import", "tsx", "test/support/sqlite/build-driver.ts"], {
       stdio: ["ignore", "ignore", "inherit"],
     });
   } catch (error) {

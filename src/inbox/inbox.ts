@@ -7,7 +7,7 @@ import { integerOption, ownOptions } from "../common/option-checks.js";
 import { isPromise } from "../common/promises.js";
 import { Log } from "../answer/logger.js";
 import { Observers } from "../telemetry/observation.js";
-import type { Telemetry, TraceCarrier } from "../telemetry/telemetry.js";
+import type { InternalTelemetry, Telemetry, TraceCarrier } from "../telemetry/telemetry.js";
 import type { Alarm } from "../records/alarm.js";
 import type { OnlineDataEvent } from "../records/online-data-event.js";
 import { inboxJobOf, type InboxJob } from "./inbox-job.js";
@@ -92,7 +92,7 @@ export function inbox<Context extends DeliveryContext = DeliveryContext>(
   if (typeof enqueue !== "function") {
     throw new ConfigurationError("invalid_option", "enqueue must be a function");
   }
-  telemetry?.internal?.connectQueue(enqueue);
+  (telemetry?.internal as InternalTelemetry | undefined)?.connectQueue(enqueue);
   const timeoutMs = integerOption("enqueueTimeoutMs", own.enqueueTimeoutMs, ENQUEUE_TIMEOUT);
 
   const write = async (context: Context, carrier: TraceCarrier): Promise<void> => {

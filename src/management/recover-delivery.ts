@@ -1,7 +1,7 @@
 import type { WebhookResponse } from "../answer/answer.js";
 import { ConfigurationError } from "../common/errors.js";
 import type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
-import type { WebhookReceiver } from "../options/webhook-receiver.js";
+import { internalsOf, type WebhookReceiver } from "../options/webhook-receiver.js";
 
 /**
  * Handles a delivery that was lost, from the gateway's history of attempts: decodes it, claims its id, runs its handler.
@@ -15,11 +15,12 @@ export function recoverDelivery(
   receiver: WebhookReceiver,
   delivery: RecoverableDelivery,
 ): Promise<WebhookResponse> {
-  if (receiver.internal === undefined) {
+  const internal = internalsOf(receiver);
+  if (internal === undefined) {
     throw new ConfigurationError(
       "invalid_receiver",
       "recoverDelivery needs a receiver made by createWebhookReceiver, or a wrapper that passes on its member internal",
     );
   }
-  return receiver.internal.recover(delivery);
+  return internal.recover(delivery);
 }

@@ -31,10 +31,10 @@ export interface WebhookReceiver {
    * `{ ...receiver }`, a Proxy or a member; without it, adapters serve the object, but do not close connections at
    * `drain`, log no lost answers, and `metricsText` and `recoverDelivery` refuse it. Its members may change in any version.
    */
-  readonly internal?: ReceiverInternals | undefined;
+  readonly internal?: object | undefined;
 }
 
-/** @internal */
+/** The member `internal` of a receiver that this package has made. */
 export interface ReceiverInternals extends MeasuredReceiver {
   /** Whether `drain` was called. Adapters then close connections, so that senders turn to another process. */
   readonly isDraining: () => boolean;
@@ -50,4 +50,11 @@ export interface ReceiverInternals extends MeasuredReceiver {
   ) => void;
   /** `receive` for a delivery that no signature and no age is asked of. */
   readonly recover: (delivery: RecoverableDelivery) => Promise<WebhookResponse>;
+}
+
+/** Undefined for an object that a user wrote. Its type is not public, so that a release can change it. */
+export function internalsOf(
+  receiver: Pick<WebhookReceiver, "internal">,
+): ReceiverInternals | undefined {
+  return receiver.internal as ReceiverInternals | undefined;
 }

@@ -9,7 +9,7 @@ import { BucketHistogram, type Timings } from "./timings.js";
 interface Receiver {
   readonly receive: (request: WebhookRequest) => Promise<WebhookResponse>;
   /** @internal As in `WebhookReceiver`. */
-  readonly internal?: MeasuredReceiver | undefined;
+  readonly internal?: object | undefined;
 }
 
 type Histograms = Readonly<Record<keyof Timings, BucketHistogram>>;
@@ -35,7 +35,7 @@ const histogramsOf = new WeakMap<Tally, Histograms>();
  */
 export function metricsText(receiver: Receiver): string {
   // Callers in JavaScript may pass anything.
-  const { internal } = Object(receiver) as Receiver;
+  const { internal } = Object(receiver) as { readonly internal?: MeasuredReceiver };
   if (internal === undefined) {
     throw new ConfigurationError(
       "invalid_receiver",

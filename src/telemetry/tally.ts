@@ -2,7 +2,6 @@ import type { Outcome } from "../answer/outcome.js";
 import { OUTCOMES } from "../answer/outcome.js";
 import { hasHungUp } from "../answer/create-report.js";
 import type { Trace } from "../answer/trace.js";
-import type { Keyring } from "../signature/keyring.js";
 import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../delivery/headers.js";
 import { lagOf } from "../records/delivery-lag.js";
 import { eventTypeOf, ONLINE_DATA_EVENT_TYPES } from "../records/online-data-event.js";
@@ -57,7 +56,8 @@ export class Tally {
   /** Store calls that rejected, threw or took too long, by the name of the call. */
   readonly storeFailures: Record<StoreCall, number> = zeros(STORE_CALLS);
 
-  constructor(keyring: Pick<Keyring, "count"> | undefined) {
+  /** `keyring` counts the secrets of a type. */
+  constructor(keyring: { count(type: WebhookType): number } | undefined) {
     // More secrets are found as they match.
     const secrets = (type: WebhookType) => keyring?.count(type) ?? 0;
     const eventTypes = [...ONLINE_DATA_EVENT_TYPES, "other"];

@@ -35,10 +35,10 @@ export interface Telemetry<State = unknown> {
    */
   end(state: State, report: OutcomeReport | SendReport | JobReport): void;
   /** @internal For telemetry of this package. One that wraps it passes it on, as `{ ...telemetry }` does. */
-  readonly internal?: InternalTelemetry | undefined;
+  readonly internal?: object | undefined;
 }
 
-/** @internal Telemetry that reads the numbers of each receiver and queue that it is given to. */
+/** The member `internal` of telemetry that reads the numbers of each receiver and queue that it is given to. */
 export interface InternalTelemetry {
   /** Called once for each inbox. */
   readonly connectQueue: (queue: MeasuredQueue) => void;
@@ -48,7 +48,7 @@ export interface InternalTelemetry {
   readonly seesDeliveries: boolean;
 }
 
-/** @internal A queue that jobs are written to, as far as metrics read it. */
+/** A queue that jobs are written to, as far as metrics read it. */
 export interface MeasuredQueue {
   readonly queueName?: string | undefined;
   /** How long the oldest job that is due has waited for a worker, in milliseconds; 0 if none waits. */

@@ -9,7 +9,7 @@ import type { Log } from "../../answer/logger.js";
 import { ConfigurationError } from "../../common/errors.js";
 import { missingMethod, ownOptions, unsupportedVersion } from "../../common/option-checks.js";
 import { startBackgroundTimer } from "../../common/timers.js";
-import type { JobReport } from "../telemetry.js";
+import type { InternalTelemetry, JobReport } from "../telemetry.js";
 import type { MeasuredReceiver } from "../tally.js";
 import type { Telemetry } from "../telemetry.js";
 import { Instruments, SCOPE } from "./instruments.js";
@@ -97,7 +97,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
 }
 
 class OpenTelemetry implements Telemetry<SpanState | undefined> {
-  readonly internal: NonNullable<Telemetry["internal"]>;
+  readonly internal: InternalTelemetry;
   readonly #spans: Spans | undefined;
   /** Whether the spans are those of the registered SDK. */
   readonly #isGlobal: boolean;

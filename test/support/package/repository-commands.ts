@@ -15,7 +15,9 @@ function commandsIn(text: string): readonly string[] {
       .replace("--silent ", "")
       // The number that the last run of `npm run faults` was started with.
       .replace(/--seed \d+/, "--seed N")
-      .trim(),
+      .trim()
+      // The end of a sentence.
+      .replace(/\.$/, ""),
   );
 }
 
