@@ -31,7 +31,11 @@ export async function rightUses(readAttempt: AttemptReader): Promise<void> {
   const isAny: IsAny<(typeof attempts)[number]> = false;
   await client.webhooks.update(7, { is_active: hasSecret }, { withoutSecret: isAny });
   const since = new Date();
-  await reconcileDeliveries(client, { since, readAttempt, recover: (lost) => recoverDelivery(receiver, lost) });
+  await reconcileDeliveries(client, {
+    since,
+    readAttempt,
+    recover: (lost) => recoverDelivery(receiver, lost),
+  });
   const code: ManagementErrorCode = "secret_required";
   await recoverDelivery(receiver, { id: code, type: "new_alarm", body: new Uint8Array(0) });
 }
