@@ -63,8 +63,12 @@ const EXPORTS: Record<string, string[]> = {
   "/fastify": ["fastifyPlugin"],
   "/koa": ["koaHandler"],
   "/nestjs": [
-    ...["OnAlarm", "OnOnlineDataEvent", "OnUnrecognized"],
-    ...["InjectWebhookReceiver", "WEBHOOK_RECEIVER", "WebhookReceiverModule"],
+    "InjectWebhookReceiver",
+    "OnAlarm",
+    "OnOnlineDataEvent",
+    "OnUnrecognized",
+    "WEBHOOK_RECEIVER",
+    "WebhookReceiverModule",
   ],
   "/aws-lambda": ["NoHttpEventError", "lambdaHandler"],
   "/mysql": [
