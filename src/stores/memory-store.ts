@@ -59,7 +59,7 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
   }
   /** Undefined until a receiver uses the store, and again after the one warning. */
   let receiver: StoreConnection | undefined;
-  const completed = new CompletedIds(maxEntries, () => {
+  const completed = completedIds(maxEntries, () => {
     receiver?.warn(
       `the memory store forgets ids within their retention, since it holds maxEntries (${String(maxEntries)}): ` +
         "a duplicate of such a delivery runs again. Raise maxEntries, or choose a store outside of the process",
@@ -124,31 +124,27 @@ export function memoryStore(given: MemoryStoreOptions = {}): DeliveryStore {
  * The completed ids, each with the end of its retention. There are at most `maxEntries`: beyond that, the id completed
  * longest ago is forgotten, and `onForgotten` is called if its retention had not ended.
  */
-class CompletedIds {
-  readonly #expirations: LRUCache<string, number>;
-  #addedAt = 0;
-
-  constructor(maxEntries: number, onForgotten: () => void) {
-    // Bounded by `maxSize`: for `max` lru-cache allocates its arrays at once, 6 ms and 2.8 MB for 100 000
-    // ids. With `maxSize` an id takes 2 to 10 bytes more.
-    this.#expirations = new LRUCache({
-      maxSize: maxEntries,
-      sizeCalculation: () => 1,
-      dispose: (expiresAt, _id, reason) => {
-        if (reason === "evict" && expiresAt > this.#addedAt) onForgotten();
-      },
-    });
-  }
-
-  /** Whether `id` was completed and its retention has not ended at `now`. */
-  has(id: string, now: number): boolean {
-    const expiresAt = this.#expirations.peek(id);
-    return expiresAt !== undefined && expiresAt > now;
-  }
-
-  add(id: string, now: number, retentionMs: number): void {
-    this.#addedAt = now;
-    // V8 stores an integer in place; a fraction would be an object on the heap.
-    this.#expirations.set(id, Math.ceil(now + retentionMs));
-  }
+function completedIds(maxEntries: number, onForgotten: () => void) {
+  // Bounded by `maxSize`: for `max` lru-cache allocates its arrays at once, 6 ms and 2.8 MB for 100 000
+  // ids. With `maxSize` an id takes 2 to 10 bytes more.
+  let addedAt = 0;
+  const expirations = new LRUCache<string, number>({
+    maxSize: maxEntries,
+    sizeCalculation: () => 1,
+    dispose(expiresAt, _id, reason) {
+      if (reason === "evict" && expiresAt > addedAt) onForgotten();
+    },
+  });
+  return {
+    /** Whether `id` was completed and its retention has not ended at `now`. */
+    has(id: string, now: number): boolean {
+      const expiresAt = expirations.peek(id);
+      return expiresAt !== undefined && expiresAt > now;
+    },
+    add(id: string, now: number, retentionMs: number): void {
+      addedAt = now;
+      // V8 stores an integer in place; a fraction would be an object on the heap.
+      expirations.set(id, Math.ceil(now + retentionMs));
+    },
+  };
 }
