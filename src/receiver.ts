@@ -76,9 +76,9 @@ export function createWebhookReceiver<Tx = never>(
   };
   const health = new Health({ ...settings, ...internal }, log);
   const { telemetry } = settings;
-  const own = telemetry?.internal as InternalTelemetry | undefined;
-  own?.connectReceiver(internal, log);
-  const seesDeliveries = own?.seesDeliveries !== false;
+  const measuring = telemetry?.internal as InternalTelemetry | undefined;
+  measuring?.connectReceiver(internal, log);
+  const seesDeliveries = measuring?.seesDeliveries !== false;
   const observers = new Observers("delivery", seesDeliveries ? telemetry : undefined, log);
 
   store.connectReceiver?.({

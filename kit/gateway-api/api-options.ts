@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../../src/common/errors.js";
 import { ownOptions } from "../../src/common/option-checks.js";
 import type { CommonTwinOptions } from "../twin/twin-options.js";
-import { checkTwinOptions } from "../twin/twin-settings.js";
+import { checkTwinOptions, COMMON_TWIN_OPTIONS } from "../twin/twin-settings.js";
 
 /** One stored attempt of a webhook with history. The body may be personal data if you deliver real records. */
 export interface StoredAttempt {
@@ -40,18 +40,6 @@ export interface GatewayApiOptions extends CommonTwinOptions {
   readonly attemptRecord?: ((attempt: StoredAttempt) => unknown) | undefined;
 }
 
-const TWIN_NAMES = [
-  "retry",
-  "timeoutMs",
-  "refreshTimestamp",
-  "unlistedStatus",
-  "faults",
-  "seed",
-  "clock",
-  "signal",
-  "onAttempt",
-  "onDelivery",
-];
 const SWITCHES = ["webhooksEnabled", "putDropsSecret", "legacyThrottling", "history"] as const;
 
 /**
@@ -61,7 +49,7 @@ const SWITCHES = ["webhooksEnabled", "putDropsSecret", "legacyThrottling", "hist
  */
 export function checkApiOptions(given: GatewayApiOptions) {
   const own = ["login", ...SWITCHES, "urlCheck", "lists", "attemptRecord"];
-  const options = ownOptions("createGatewayApi", given, [...TWIN_NAMES, ...own]);
+  const options = ownOptions("createGatewayApi", given, [...COMMON_TWIN_OPTIONS, ...own]);
   const { login = () => true, urlCheck = "GET", lists = "data", attemptRecord } = options;
   for (const name of SWITCHES) {
     if (typeof (options[name] ?? true) !== "boolean") throw invalid(`${name} must be a boolean`);
@@ -71,7 +59,7 @@ export function checkApiOptions(given: GatewayApiOptions) {
   }
   if (!["data", "bare"].includes(lists)) throw invalid('lists must be "data" or "bare"');
   const twin = Object.fromEntries(
-    Object.entries(options).filter(([name]) => TWIN_NAMES.includes(name)),
+    Object.entries(options).filter(([name]) => COMMON_TWIN_OPTIONS.includes(name)),
   );
   return {
     login,

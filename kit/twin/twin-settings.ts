@@ -9,7 +9,8 @@ import { createScaledClock } from "./scaled-clock.js";
 import type { GatewayTwinOptions, SingleTargetTwinOptions } from "./twin-options.js";
 import { activateWebhooks, type ActiveWebhook } from "./twin-webhook.js";
 
-const COMMON = [
+/** The names of `CommonTwinOptions`. */
+export const COMMON_TWIN_OPTIONS = [
   "retry",
   "timeoutMs",
   "refreshTimestamp",
@@ -34,7 +35,7 @@ const MAX_SEED = 4_294_967_295;
  */
 export function checkTwinOptions(given: GatewayTwinOptions) {
   const shape = Object.hasOwn(Object(given) as object, "webhooks") ? SEVERAL : SINGLE;
-  const options = ownOptions("createGatewayTwin", given, [...shape, ...COMMON]);
+  const options = ownOptions("createGatewayTwin", given, [...shape, ...COMMON_TWIN_OPTIONS]);
   const isSingle = !("webhooks" in options);
   const timeoutMs = integerOption("timeoutMs", options.timeoutMs, {
     fallback: 30_000,

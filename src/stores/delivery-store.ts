@@ -113,7 +113,7 @@ export interface DeliveryStore {
   release(key: string, owner: string): MaybePromise<void>;
   /**
    * Called by each receiver that is made with the store, before its first delivery. Optional: for a store
-   * that limits its own calls, or has something to tell whoever runs the receiver. A store that wraps
+   * that limits its own calls, or has something to tell the operator. A store that wraps
    * another one passes it on; `{ ...store }` does. What it throws, `createWebhookReceiver` throws.
    */
   connectReceiver?(receiver: StoreConnection): void;
