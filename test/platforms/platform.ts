@@ -18,8 +18,6 @@ export interface Platform {
   readonly version: () => string;
   /** The file that a partner would write, relative to the folder. Its lines of code are the glue lines. */
   readonly app: string;
-  /** Left out of the fast half, which CI runs. */
-  readonly isSlow?: boolean;
   /** What a reader of the table must know. */
   readonly remark?: string;
   /** Requests that the platform answers itself, by the id of the conformance case, and why. */

@@ -5,13 +5,12 @@ import { startServer, type ServerOptions } from "../start-server.js";
 const NEXT = "node_modules/next/dist/bin/next";
 
 const row = (
-  { isSlow = false, ...described }: Pick<Platform, "name" | "app" | "isSlow" | "remark">,
+  described: Pick<Platform, "name" | "app" | "remark">,
   server: Pick<ServerOptions, "build" | "path">,
 ): Platform => ({
   ...described,
   folder: "next",
   version: () => installedVersion("next", "next"),
-  isSlow,
   start: (ledgerUrl) =>
     startServer(
       {
@@ -45,11 +44,11 @@ export const rows: readonly Platform[] = [
   ),
   row({ name: "Next app route, dev", app: "app/webhooks/gateway/route.js" }, app),
   row(
-    { name: "Next pages/api, built", app: "pages/api/webhooks/gateway.js", isSlow: true },
+    { name: "Next pages/api, built", app: "pages/api/webhooks/gateway.js" },
     { ...api, ...built },
   ),
   row(
-    { name: "Next app route, built", app: "app/webhooks/gateway/route.js", isSlow: true },
+    { name: "Next app route, built", app: "app/webhooks/gateway/route.js" },
     { ...app, ...built },
   ),
 ];

@@ -9,7 +9,6 @@ export const rows: readonly Platform[] = [
     name: "Nuxt 4",
     folder: "nuxt",
     needs: ["node"],
-    isSlow: true,
     version: () => installedVersion("nuxt", "nuxt"),
     app: "server/routes/webhooks/gateway.mjs",
     start: (ledgerUrl) =>

@@ -7,7 +7,6 @@ export const rows: readonly Platform[] = [
   {
     name: "React Router 7",
     folder: "react-router-7",
-    isSlow: true,
     version: () => installedVersion("react-router-7", "react-router"),
     app: "app/routes/webhook.js",
     start: (ledgerUrl) =>

@@ -8,7 +8,6 @@ export const rows: readonly Platform[] = [
     name: "SvelteKit 2",
     folder: "sveltekit-2",
     remark: "built by adapter-node, with `BODY_SIZE_LIMIT=1M` and `csrf.checkOrigin: false`",
-    isSlow: true,
     version: () => installedVersion("sveltekit-2", "@sveltejs/kit"),
     app: "src/routes/webhooks/gateway/+server.js",
     start: (ledgerUrl) =>
