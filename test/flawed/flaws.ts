@@ -1,19 +1,23 @@
 import { requestFlaws } from "./answer-flaws.js";
 import { connectionFlaws } from "./connection-flaws.js";
-import type { Flaw } from "./flaw.js";
+import { rowsOf } from "./flaw.js";
 import { lateFlaws } from "./late-flaws.js";
 import { memoryFlaws } from "./memory-flaws.js";
 import { onceFlaws } from "./once-flaws.js";
 import { recordFlaws } from "./record-flaws.js";
 import { signatureFlaws } from "./signature-flaws.js";
 
-/** Every flawed receiver. */
-export const FLAWS: readonly Flaw[] = [
-  ...signatureFlaws,
+const themes = [
+  signatureFlaws,
   ...requestFlaws,
   ...recordFlaws,
-  ...onceFlaws,
-  ...memoryFlaws,
+  onceFlaws,
+  memoryFlaws,
   ...lateFlaws,
   ...connectionFlaws,
 ];
+
+/** Every flawed receiver, with the case that must convict it. */
+export const FLAWS = themes
+  .flatMap((theme) => Object.entries(theme))
+  .flatMap(([caughtBy, receivers]) => rowsOf(receivers).map((row) => ({ ...row, caughtBy })));

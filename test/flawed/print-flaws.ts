@@ -1,9 +1,8 @@
 // npm run flaws [-- --named]
 // Every flawed receiver and the cases that convict it, and every receiver without a flaw. Exits 1 when a flaw goes
 // free or a receiver without one is accused. With --named only the case runs that must convict a flaw.
-import type { Server } from "node:http";
 import type { ConformanceReport } from "../../kit/conformance/run-conformance.js";
-import type { Ledger } from "../support/ledger.js";
+import { rowsOf } from "./flaw.js";
 import { FLAWS } from "./flaws.js";
 import { inPool, judge } from "./judge.js";
 import { RIGHT_RECEIVERS } from "./right-receivers.js";
@@ -14,30 +13,29 @@ const AT_A_TIME = 16;
 const isNamedOnly = process.argv.includes("--named");
 const startedAt = performance.now();
 process.stderr.write(
-  `judging ${FLAWS.length} receivers with a flaw, and ${RIGHT_RECEIVERS.length + VARIANTS.length} without\n`,
+  `judging ${FLAWS.length} receivers with a flaw, and ${RIGHT_RECEIVERS.length + Object.keys(VARIANTS).length} without\n`,
 );
 
-const flaws = await inPool(FLAWS, AT_A_TIME, async ([does, caughtBy, Receiver, options]) => {
-  const create = (ledger: Ledger): Server => new Receiver(ledger).createServer();
+const flaws = await inPool(FLAWS, AT_A_TIME, async ({ does, caughtBy, createServer, options }) => {
   // In a whole run many cases wait for a receiver that hangs.
   const limits = options?.timeoutMs === undefined ? options : { ...options, timeoutMs: 5_000 };
-  const report = await judge(create, limits, isNamedOnly ? [caughtBy] : undefined);
+  const report = await judge(createServer, limits, isNamedOnly ? [caughtBy] : undefined);
   const failed = report.results.filter(({ result }) => result === "failed");
   return { does, caughtBy, failed, isConvicted: failed.some(({ id }) => id === caughtBy) };
 });
 
+const right = RIGHT_RECEIVERS.map(([name, createServer]) => {
+  return { name: `right: ${name}`, createServer, options: undefined };
+});
+const variants = rowsOf(VARIANTS).map(({ does, ...row }) => ({
+  ...row,
+  name: `harmless: ${does}`,
+}));
 const innocent = await inPool(
-  [
-    ...RIGHT_RECEIVERS.map(([name, create]) => ({ name: `right: ${name}`, create, options: {} })),
-    ...VARIANTS.map(([does, Receiver, options = {}]) => ({
-      name: `harmless: ${does}`,
-      create: (ledger: Ledger): Server => new Receiver(ledger).createServer(),
-      options,
-    })),
-  ],
+  [...right, ...variants],
   AT_A_TIME,
-  async ({ name, create, options }) => {
-    const { results } = await judge(create, options);
+  async ({ name, createServer, options }) => {
+    const { results } = await judge(createServer, options);
     return { name, failed: results.filter(({ result }) => result === "failed") };
   },
 );

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ConformanceReport } from "../../kit/conformance/run-conformance.js";
-import type { Ledger } from "../support/ledger.js";
+import { rowsOf } from "./flaw.js";
 import { inPool, judge } from "./judge.js";
 import { RIGHT_RECEIVERS } from "./right-receivers.js";
 import { VARIANTS } from "./variants.js";
@@ -8,15 +8,12 @@ import { VARIANTS } from "./variants.js";
 /** Each runs the whole suite, so that fewer of them share a processor. */
 const AT_A_TIME = 12;
 
-const variants = VARIANTS.map(([does, Receiver, options]) => ({
+const right = RIGHT_RECEIVERS.map(([name, createServer]) => {
+  return { name: `a right receiver ${name}`, createServer, options: undefined };
+});
+const variants = rowsOf(VARIANTS).map(({ does, ...row }) => ({
+  ...row,
   name: `a receiver that ${does}`,
-  create: (ledger: Ledger) => new Receiver(ledger).createServer(),
-  options,
-}));
-const right = RIGHT_RECEIVERS.map(([name, create]) => ({
-  name: `a right receiver ${name}`,
-  create,
-  options: undefined,
 }));
 const innocent = [...right, ...variants];
 
@@ -24,8 +21,8 @@ describe("receivers without a flaw", () => {
   const reports = new Map<string, ConformanceReport>();
 
   beforeAll(async () => {
-    await inPool(innocent, AT_A_TIME, async ({ name, create, options }) => {
-      reports.set(name, await judge(create, options));
+    await inPool(innocent, AT_A_TIME, async ({ name, createServer, options }) => {
+      reports.set(name, await judge(createServer, options));
     });
   }, 240_000);
 

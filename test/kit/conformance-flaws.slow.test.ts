@@ -16,9 +16,9 @@ const NO_PROBES = { handled: undefined, whileFailing: undefined, whileSlow: unde
 
 /** Runs the whole suite against one of the flawed receivers. */
 function judgeFlaw(flaw: string, options: Partial<ConformanceOptions> = {}) {
-  const [, , Receiver, own] = FLAWS.find(([does]) => does === flaw) ?? [];
-  if (Receiver === undefined) throw new Error(`no receiver ${flaw}`);
-  return judge((ledger) => new Receiver(ledger).createServer(), { ...own, ...options });
+  const found = FLAWS.find(({ does }) => does === flaw);
+  if (found === undefined) throw new Error(`no receiver ${flaw}`);
+  return judge(found.createServer, { ...found.options, ...options });
 }
 
 // That each flaw is caught at all is tested in test/flawed.

@@ -1,25 +1,20 @@
-import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
 import { runConformance } from "../../kit/conformance/run-conformance.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-import { RightReceiver, type Answer } from "../flawed/right-receiver.js";
-import type { ReceiverClass } from "../flawed/flaw.js";
+import { overriding, type MakeReceiver } from "../flawed/flaw.js";
 import { judge } from "../flawed/judge.js";
 import { createLedger } from "../support/ledger.js";
 import { idsOf, ledgerReceiver, type Answering } from "../support/testing/run-suite.js";
 
-const judgeWith = (Receiver: ReceiverClass, only: readonly string[], secret = TEST_SECRET) =>
-  judge((ledger) => new Receiver(ledger).createServer(), { secret }, only);
+const judgeWith = (make: MakeReceiver, only: readonly string[], secret = TEST_SECRET) =>
+  judge((ledger) => make(ledger).createServer(), { secret }, only);
 
 describe("the case leaked_secret", () => {
   it("the secret on the page of a failed handler is seen in the answers to another case", async () => {
-    class ShowsSettings extends RightReceiver {
-      override failed(): Answer {
-        return [500, `<pre>${Buffer.from(TEST_SECRET).toString("hex").toUpperCase()}</pre>`];
-      }
-    }
-    const report = await judgeWith(ShowsSettings, ["failure_sent_again", "leaked_secret"]);
+    const secret = Buffer.from(TEST_SECRET).toString("hex").toUpperCase();
+    const showing = overriding({ failed: () => [500, `<pre>${secret}</pre>`] });
+    const report = await judgeWith(showing, ["failure_sent_again", "leaked_secret"]);
     expect(idsOf(report, "failed")).toEqual(["leaked_secret"]);
     expect(report.failedMust).toBe(1);
     const { reason, exchanges } = report.results[1] ?? {};
@@ -29,17 +24,17 @@ describe("the case leaked_secret", () => {
       body: "<pre>[secret]</pre>",
     });
     // A run of this case alone makes no handler fail.
-    expect(idsOf(await judgeWith(ShowsSettings, ["leaked_secret"]), "passed")).toHaveLength(1);
+    expect(idsOf(await judgeWith(showing, ["leaked_secret"]), "passed")).toHaveLength(1);
   });
 
   it("the secret in an answer to HTTP/1.0 is seen", async () => {
-    class ShowsSettings extends RightReceiver {
-      override receive(req: IncomingMessage, body: Buffer) {
-        if (req.httpVersion === "1.1") return super.receive(req, body);
-        return [426, "upgrade", { "x-settings": TEST_SECRET }] as const;
-      }
-    }
-    const report = await judgeWith(ShowsSettings, ["forged_http_1_0", "leaked_secret"]);
+    const showing = overriding((right) => ({
+      receive: (req, body) =>
+        req.httpVersion === "1.1"
+          ? right.receive(req, body)
+          : [426, "upgrade", { "x-settings": TEST_SECRET }],
+    }));
+    const report = await judgeWith(showing, ["forged_http_1_0", "leaked_secret"]);
     expect(idsOf(report, "failed")).toEqual(["leaked_secret"]);
     const [{ exchanges } = {}] = report.results;
     const { received } = exchanges?.at(-1) ?? {};
@@ -68,15 +63,11 @@ describe("the case leaked_secret", () => {
     // With characters that patterns and JSON escape, and whose base64 has a slash and a plus sign.
     const secret = String.raw`w>s?"c_/+.*(\${"~~~???>>>"}`;
     expect(Buffer.from(secret).toString("base64")).toMatch(/\/.*\+|\+.*\//);
-    class Shows extends RightReceiver {
-      override secrets() {
-        return [secret];
-      }
-      override duplicate(): Answer {
-        return [200, `settings: ${write(secret)}`];
-      }
-    }
-    const report = await judgeWith(Shows, ["leaked_secret"], secret);
+    const showing = overriding({
+      secrets: () => [secret],
+      duplicate: () => [200, `settings: ${write(secret)}`],
+    });
+    const report = await judgeWith(showing, ["leaked_secret"], secret);
     const [{ result, reason, exchanges } = {}] = report.results;
     expect([result, reason]).toEqual([
       "failed",
@@ -105,12 +96,8 @@ describe("the case leaked_secret", () => {
 
   it("a secret of a few letters is not judged: an answer may contain it anyway", async () => {
     const secret = "handled";
-    class Short extends RightReceiver {
-      override secrets() {
-        return [secret];
-      }
-    }
-    const report = await judgeWith(Short, ["leaked_secret"], secret);
+    const short = overriding({ secrets: () => [secret] });
+    const report = await judgeWith(short, ["leaked_secret"], secret);
     expect(idsOf(report, "not_judged")).toEqual(["leaked_secret"]);
     expect(report.results[0]?.reason).toContain("16 characters or more");
   });
