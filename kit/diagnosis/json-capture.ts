@@ -1,4 +1,4 @@
-import { parseGatewayTime } from "../../src/records/gateway-time.js";
+import { gatewayTimeMs } from "../../src/records/gateway-time.js";
 import { recordOf, type HeaderLine } from "../sending/wire.js";
 import { CaptureError, type CapturedRequest } from "./captured-request.js";
 import { hasCgiHeaders, requestOfVariables } from "./cgi-capture.js";
@@ -136,16 +136,10 @@ function textIn(value: unknown): string | undefined {
 
 function momentOf(value: unknown): Date | undefined {
   if (typeof value !== "string" && typeof value !== "number") return undefined;
-  const time = new Date(value);
-  if (typeof value === "number" || !/^[0-9-]{10} [0-9:]{8}$/.test(value)) {
-    return Number.isNaN(time.getTime()) ? undefined : time;
-  }
   // webhook.site writes UTC without saying so.
-  try {
-    return parseGatewayTime(value);
-  } catch {
-    return undefined;
-  }
+  const isUtc = typeof value === "string" && /^[0-9-]{10} [0-9:]{8}$/.test(value);
+  const time = new Date(isUtc ? gatewayTimeMs(value) : value);
+  return Number.isNaN(time.getTime()) ? undefined : time;
 }
 
 function missingHeaders(): CaptureError {
