@@ -14,6 +14,11 @@ const notOfProduction = {
   message: "What runs in production imports neither the kit nor the command line.",
 };
 
+const inlined = {
+  group: ["jsonc-parser"],
+  message: "It is inlined at the build: only the kit and the command line may import it.",
+};
+
 export default defineConfig(
   {
     ignores: [
@@ -83,6 +88,7 @@ export default defineConfig(
           patterns: [
             { group: ["**/adapters/**"], message: "Arrows point inward: adapters import src." },
             notOfProduction,
+            inlined,
             { group: ["express", "hono", "hono/*"], message: "The core knows no framework." },
             { group: ["node:*"], message: "Only the Node backend of src/crypto knows Node." },
           ],
@@ -96,7 +102,7 @@ export default defineConfig(
   },
   {
     files: ["adapters/**/*.ts"],
-    rules: { "no-restricted-imports": ["error", { patterns: [notOfProduction] }] },
+    rules: { "no-restricted-imports": ["error", { patterns: [notOfProduction, inlined] }] },
   },
   {
     files: [

@@ -3,6 +3,22 @@ import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 import { defineConfig } from "tsup";
 
+/**
+ * Packages whose code is inlined, so that a receiver's install stays small. Only the kit and the command line
+ * import them (eslint.config.js). Their licences are in `dist/licences.txt`.
+ */
+const INLINED = ["jsonc-parser"];
+
+async function writeLicences(): Promise<void> {
+  const texts = INLINED.map(async (name) => {
+    const folder = `node_modules/${name}`;
+    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+    if (file === undefined) throw new Error(`${name} has no licence text`);
+    return `${name}\n\n${await readFile(`${folder}/${file}`, "utf8")}`;
+  });
+  await writeFile("dist/licences.txt", (await Promise.all(texts)).join("\n\n"));
+}
+
 const CHUNK = /(?<=from "|import ")\.{1,2}\/(chunk-[A-Z0-9]{8}\.js)(?=")/g;
 
 /** The chunks that a file of `dist/` loads, and those that they load. */
@@ -97,7 +113,11 @@ export default defineConfig({
   platform: "neutral",
   splitting: true,
   clean: true,
-  onSuccess: mergeCore,
+  noExternal: INLINED,
+  onSuccess: async () => {
+    await mergeCore();
+    await writeLicences();
+  },
   // Bundled, the choice between the crypto backends would be made here, for every platform.
   external: ["#crypto", /^node:/],
   removeNodeProtocol: false,

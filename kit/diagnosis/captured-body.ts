@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { jsonOf } from "../json-parts.js";
 import type { HeaderLine } from "../sending/wire.js";
 import type { FindingCode } from "./finding-codes.js";
 
@@ -44,7 +45,7 @@ export function readCapturedBody(body: unknown, lines: readonly HeaderLine[]): C
   return {
     bytes,
     text,
-    json: text === undefined ? undefined : jsonOf(text),
+    json: text === undefined ? undefined : jsonOf(text.replace(/^\uFEFF/, "")),
     isParsed: raw === undefined,
     contentLength: numberOf(valueOf(lines, "content-length")),
     contentEncoding: valueOf(lines, "content-encoding")?.trim().toLowerCase(),
@@ -81,14 +82,6 @@ function bytesOfParsed(body: unknown): Uint8Array {
     return Buffer.from(text ?? "", "utf8");
   } catch {
     return EMPTY;
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, "")) as unknown;
-  } catch {
-    return undefined;
   }
 }
 

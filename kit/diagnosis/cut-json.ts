@@ -1,3 +1,4 @@
+import { parse, printParseErrorCode, type ParseError } from "jsonc-parser";
 import { textOfUtf8 } from "./captured-body.js";
 
 /** What logs and tools write where they stop. */
@@ -24,44 +25,24 @@ function textOfBeginning(bytes: Uint8Array): string | undefined {
   return undefined;
 }
 
+/** Whether the only faults of the text are at its end. */
 function isCut(text: string): boolean {
-  const { isInString, closers } = readOpen(text);
-  if (closers === "" || !/^\s*[{[]/.test(text)) return false;
-  const ends = isInString
-    ? [`${text.replace(/(^|[^\\])((?:\\\\)*)\\(?:u[0-9a-f]{0,3})?$/i, "$1$2")}"`]
-    : [text, withoutLiteral(text)];
-  // A value, the rest of a member after its key, or another member.
-  const missing = ["", ":0", "0", '"":0'];
-  return ends.some((end) => missing.some((more) => isJson(end + more + closers)));
+  if (!/^\s*[{[]/.test(text)) return false;
+  const errors: ParseError[] = [];
+  const whole = withoutLiteral(text);
+  try {
+    parse(whole, errors, { disallowComments: true });
+  } catch {
+    // Nested deeper than the stack.
+    return false;
+  }
+  const isAtEnd = ({ error, offset, length }: ParseError): boolean =>
+    offset >= whole.length ||
+    (offset + length >= whole.length && printParseErrorCode(error) === "UnexpectedEndOfString");
+  return errors.length > 0 && errors.every(isAtEnd);
 }
 
 /** Only the end is searched: a search of the whole text is quadratic in a long run of letters. */
 function withoutLiteral(text: string): string {
   return text.slice(0, -MAX_LITERAL) + text.slice(-MAX_LITERAL).replace(LITERAL, "$1");
-}
-
-/** The brackets that are open at the end, and whether the end is inside a string. */
-function readOpen(text: string): { isInString: boolean; closers: string } {
-  const open: string[] = [];
-  let isInString = false;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (isInString) {
-      if (character === "\\") at += 1;
-      else if (character === '"') isInString = false;
-    } else if (character === '"') isInString = true;
-    else if (character === "{") open.push("}");
-    else if (character === "[") open.push("]");
-    else if (character === "}" || character === "]") open.pop();
-  }
-  return { isInString, closers: open.reverse().join("") };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

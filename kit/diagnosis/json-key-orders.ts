@@ -1,4 +1,5 @@
-import type { JsonToken } from "./json-tokens.js";
+import type { JsonPart } from "../json-parts.js";
+import { DOCUMENTED_FIELDS } from "../recorder/documented-fields.js";
 
 type Compare = (one: string, other: string) => number;
 
@@ -20,119 +21,67 @@ export const JSON_KEY_ORDERS: readonly JsonKeyOrder[] = [
 ];
 
 /** The fields in the order of GATEWAY.md, "Alarm" and "Online Data event". */
-const ALARM_FIELDS = ranksOf([
-  "id",
-  "text",
-  "account_id",
-  "severity",
-  "status",
-  "source",
-  "event_type",
-  "category_id",
-  "original_event_id",
-  "payload",
-  "date",
-  "checked_at",
-  "created_at",
-  "updated_at",
-]);
-const EVENT_FIELDS = ranksOf([
-  "type",
-  "severity",
-  "account_id",
-  "client_id",
-  "site_id",
-  "site_name",
-  "site_base_url",
-  "occurred_at",
-]);
+const ALARM_FIELDS = quotedFields(DOCUMENTED_FIELDS.alarm);
+const EVENT_FIELDS = quotedFields(DOCUMENTED_FIELDS.event);
 
-function ranksOf(fields: readonly string[]): ReadonlyMap<string, number> {
-  return new Map(fields.map((field, rank) => [JSON.stringify(field), rank]));
+function quotedFields(fields: object): readonly string[] {
+  return Object.keys(fields).map((field) => JSON.stringify(field));
 }
 
 /** Fields that the document does not list come last, in their captured order. */
 function asDocumented(keys: readonly string[]): Compare {
   const fields = keys.includes('"occurred_at"') ? EVENT_FIELDS : ALARM_FIELDS;
-  const rankOf = (key: string): number => fields.get(key) ?? fields.size;
+  const rankOf = (key: string): number =>
+    fields.includes(key) ? fields.indexOf(key) : fields.length;
   return (one, other) => rankOf(one) - rankOf(other);
 }
 
-/** The comma between members. All commas are equal; their offset is not used. */
-const COMMA: JsonToken = { kind: ",", text: ",", at: 0 };
+/** The comma between members. All commas are equal; its offset is not used. */
+const COMMA: JsonPart = {
+  kind: ",",
+  role: undefined,
+  text: ",",
+  start: 0,
+  end: 1,
+  depth: 0,
+  isInList: false,
+  index: 0,
+};
 
-/** Deeper objects keep their order, because sorting is recursive and copies their content. */
+/** Deeper objects keep their order, because their content is copied at each level. */
 const MAX_DEPTH = 50;
 
-/** The tokens with the members of each object reordered; undefined if the order does not change. */
+/** The parts with the members of each object reordered; undefined if the order does not change. */
 export function orderKeys(
-  tokens: readonly JsonToken[],
+  parts: readonly JsonPart[],
   { among }: JsonKeyOrder,
-): readonly JsonToken[] | undefined {
-  const out: JsonToken[] = [];
-  let at = 0;
+): readonly JsonPart[] | undefined {
+  const whole: JsonPart[] = [];
+  /** The members of each open object. A list is a part of its member. */
+  const open: JsonPart[][][] = [[whole]];
   let changes = 0;
 
-  function copy(count: number): void {
-    // One by one: spreading a hundred thousand arguments overflows the stack.
-    for (const token of tokens.slice(at, at + count)) out.push(token);
-    at += count;
-  }
-
-  /** Copies the value at `at` with its objects reordered. */
-  function copyValue(depth: number): void {
-    const kind = tokens[at]?.kind;
-    if (kind !== "{" && kind !== "[") copy(1);
-    else if (depth > MAX_DEPTH) copy(lengthOfValue(tokens, at));
-    else if (kind === "{") copyObject(depth);
-    else copyList(depth);
-  }
-
-  function copyList(depth: number): void {
-    copy(1);
-    while (at < tokens.length && tokens[at]?.kind !== "]") {
-      if (tokens[at]?.kind === ",") copy(1);
-      else copyValue(depth + 1);
+  for (const part of parts) {
+    const { kind, role, depth } = part;
+    const isOrdered = depth <= MAX_DEPTH;
+    if (isOrdered && kind === "}") {
+      const members = open.pop() ?? [];
+      const compare = among(members.map(([key]) => String(key?.text)));
+      const sorted = members.toSorted(([one], [other]) =>
+        compare(String(one?.text), String(other?.text)),
+      );
+      if (sorted.some((member, place) => member !== members[place])) changes++;
+      const target = open.at(-1)?.at(-1);
+      for (const [place, member] of sorted.entries()) {
+        if (place > 0) target?.push(COMMA);
+        // One by one: spreading a hundred thousand arguments overflows the stack.
+        for (const one of member) target?.push(one);
+      }
     }
-    copy(1);
+    if (isOrdered && role === "key") open.at(-1)?.push([]);
+    if (isOrdered && kind === "," && !part.isInList) continue;
+    open.at(-1)?.at(-1)?.push(part);
+    if (isOrdered && kind === "{") open.push([]);
   }
-
-  function copyObject(depth: number): void {
-    copy(1);
-    const start = out.length;
-    const members: { key: string; start: number; end: number }[] = [];
-    while (at < tokens.length && tokens[at]?.kind !== "}") {
-      if (tokens[at]?.kind === ",") copy(1);
-      const member = { key: String(tokens[at]?.text), start: out.length };
-      copy(2);
-      copyValue(depth + 1);
-      members.push({ ...member, end: out.length });
-    }
-    const compare = among(members.map(({ key }) => key));
-    const sorted = members.toSorted((one, other) => compare(one.key, other.key));
-    if (sorted.some((member, place) => member !== members[place])) {
-      changes++;
-      const written = sorted.map((member) => out.slice(member.start, member.end));
-      out.length = start;
-      written.forEach((member, place) => {
-        if (place > 0) out.push(COMMA);
-        for (const token of member) out.push(token);
-      });
-    }
-    copy(1);
-  }
-
-  copyValue(0);
-  return changes > 0 ? out : undefined;
-}
-
-function lengthOfValue(tokens: readonly JsonToken[], start: number): number {
-  let depth = 0;
-  for (let at = start; at < tokens.length; at++) {
-    const kind = tokens[at]?.kind;
-    if (kind === "{" || kind === "[") depth += 1;
-    if (kind === "}" || kind === "]") depth -= 1;
-    if (depth === 0) return at + 1 - start;
-  }
-  return tokens.length - start;
+  return changes > 0 ? whole : undefined;
 }

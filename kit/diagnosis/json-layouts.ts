@@ -1,4 +1,4 @@
-import type { JsonToken } from "./json-tokens.js";
+import type { JsonPart } from "../json-parts.js";
 
 /** How a program lays out JSON tokens on lines. */
 export interface JsonLayout {
@@ -34,63 +34,43 @@ export const JSON_LAYOUTS: readonly JsonLayout[] = [
 ];
 
 /**
- * The tokens in a layout, with each string as `quoted` gives it. Undefined if the text exceeds `maxLength`:
+ * The parts in a layout, with each string as `quoted` gives it. Undefined if the text exceeds `maxLength`:
  * with deep nesting the indentation grows with the square of the depth.
  */
 export function writeJson(
-  tokens: readonly JsonToken[],
-  quoted: (token: JsonToken) => string,
+  parts: readonly JsonPart[],
+  quoted: (part: JsonPart) => string,
   layout: JsonLayout,
   maxLength: number,
 ): string | undefined {
   const { newline, indent, comma, colon, isJackson = false } = layout;
-  const openers: string[] = [];
   let depth = 0;
-  let text = "";
-  const breakLine = (): string => (newline === "" ? "" : newline + indent.repeat(depth));
-  const isInline = (opener: string | undefined): boolean => isJackson && opener === "[";
+  let out = "";
 
-  for (let at = 0; at < tokens.length; at++) {
-    const token = tokens[at];
-    if (token === undefined || text.length > maxLength) return undefined;
-    switch (token.kind) {
-      case "{":
-      case "[": {
-        const closer = token.kind === "{" ? "}" : "]";
-        if (tokens[at + 1]?.kind === closer) {
-          text += token.kind + (isJackson ? " " : "") + closer;
-          at += 1;
-        } else if (isInline(token.kind)) {
-          openers.push(token.kind);
-          text += "[ ";
-        } else {
-          openers.push(token.kind);
-          depth += 1;
-          text += token.kind + breakLine();
-        }
-        break;
-      }
-      case "}":
-      case "]":
-        if (isInline(openers.pop())) {
-          text += " ]";
-        } else {
-          depth -= 1;
-          text += breakLine() + token.kind;
-        }
-        break;
-      case ",":
-        text += comma + (isInline(openers.at(-1)) ? " " : breakLine());
-        break;
-      case ":":
-        text += colon;
-        break;
-      case "string":
-        text += quoted(token);
-        break;
-      case "scalar":
-        text += token.text;
-    }
+  for (const [at, part] of parts.entries()) {
+    if (out.length > maxLength) return undefined;
+    const { kind } = part;
+    const opens = isOpener(part);
+    const closes = isCloser(part);
+    const isEmpty = opens ? isCloser(parts[at + 1]) : closes && isOpener(parts[at - 1]);
+    const isInline = kind === "," ? part.isInList : kind === "[" || kind === "]";
+    const hasBreaks = !isEmpty && !(isJackson && isInline);
+    if (hasBreaks && opens) depth += 1;
+    if (hasBreaks && closes) depth -= 1;
+    const lineBreak = newline === "" ? "" : newline + indent.repeat(depth);
+    const gap = hasBreaks ? lineBreak : isJackson ? " " : "";
+    if (opens) out += kind + gap;
+    else if (closes) out += (isEmpty ? "" : gap) + kind;
+    else if (kind === ",") out += comma + gap;
+    else out += kind === ":" ? colon : quoted(part);
   }
-  return text.length > maxLength ? undefined : text;
+  return out.length > maxLength ? undefined : out;
+}
+
+function isOpener(part: JsonPart | undefined): boolean {
+  return part?.kind === "{" || part?.kind === "[";
+}
+
+function isCloser(part: JsonPart | undefined): boolean {
+  return part?.kind === "}" || part?.kind === "]";
 }

@@ -1,8 +1,8 @@
+import { readJsonParts, type JsonPart } from "../json-parts.js";
 import type { Clue } from "./finding.js";
 import { JSON_ESCAPES, type JsonEscapes } from "./json-escapes.js";
 import { JSON_KEY_ORDERS, orderKeys, type JsonKeyOrder } from "./json-key-orders.js";
 import { JSON_LAYOUTS, writeJson, type JsonLayout } from "./json-layouts.js";
-import { readJsonTokens, type JsonToken } from "./json-tokens.js";
 import type { SearchBudget } from "./search-budget.js";
 
 /** Another spelling of the same JSON, with the clue that it assumes. */
@@ -17,10 +17,10 @@ const WRITING_COST = 16;
 const MAX_GROWTH = 8;
 const MAX_MORE = 65_536;
 /** Key orders are rarer than layouts and escapes, so they are tried later. */
-const KEY_ORDER_RANK = 3;
+const KEY_ORDER_RANK = 2;
 
-/** The strings of a spelling by token. Contains only those that differ from the captured text. */
-type Rewritten = ReadonlyMap<JsonToken, string>;
+/** The strings of a spelling by part. Contains only those that differ from the captured text. */
+type Rewritten = ReadonlyMap<JsonPart, string>;
 
 interface Plan {
   readonly layout: JsonLayout | undefined;
@@ -35,11 +35,22 @@ interface Plan {
 export function* jsonSpellings(text: string, budget: SearchBudget): Generator<JsonSpelling> {
   const cost = WRITING_COST * text.length;
   if (!budget.spend(cost)) return;
-  const tokens = readJsonTokens(text);
-  if (tokens === undefined) return;
+  const parts = readJsonParts(text);
+  if (parts === undefined) return;
   const maxLength = MAX_GROWTH * text.length + MAX_MORE;
-  const rewritten = createRewritten(tokens);
-  const reordered = createReordered(tokens);
+  const inCapture: Rewritten = new Map();
+  const known = [inCapture];
+  /** Undefined if the strings are equal to the capture or to another style. */
+  const rewritten = onceEach((escapes: JsonEscapes | undefined) => {
+    if (escapes === undefined) return inCapture;
+    const changes = rewrite(parts, escapes);
+    if (known.some((one) => isSame(one, changes))) return undefined;
+    known.push(changes);
+    return changes;
+  });
+  const reordered = onceEach((order: JsonKeyOrder | undefined) =>
+    order === undefined ? parts : orderKeys(parts, order),
+  );
 
   for (const plan of PLANS) {
     const { layout, escapes, order } = plan;
@@ -47,7 +58,7 @@ export function* jsonSpellings(text: string, budget: SearchBudget): Generator<Js
     const changes = rewritten(escapes);
     const inOrder = reordered(order);
     if (changes === undefined || inOrder === undefined) continue;
-    const quoted = (token: JsonToken): string => changes.get(token) ?? token.text;
+    const quoted = (part: JsonPart): string => changes.get(part) ?? part.text;
     const spelled =
       layout === undefined
         ? rewriteInPlace(text, changes)
@@ -64,80 +75,58 @@ export function* jsonSpellings(text: string, budget: SearchBudget): Generator<Js
 }
 
 /** Every combination of layout, escapes and key order, the most common first. */
-const PLANS: readonly Plan[] = allPlans();
-
-function allPlans(): readonly Plan[] {
-  const layouts = [undefined, ...JSON_LAYOUTS];
-  const escapes = [undefined, ...JSON_ESCAPES];
-  const ranked = layouts.flatMap((layout, layoutRank) =>
-    escapes.flatMap((escape, escapeRank) => {
-      const rank = layoutRank + escapeRank;
-      const plain = { rank, plan: { layout, escapes: escape, order: undefined } };
-      // The captured layout is only white space between these tokens. It cannot be used for another key order.
-      if (layout === undefined) return [plain];
-      const ordered = JSON_KEY_ORDERS.map((order, orderRank) => ({
-        rank: rank + KEY_ORDER_RANK + orderRank,
-        plan: { layout, escapes: escape, order },
-      }));
-      return [plain, ...ordered];
+const PLANS: readonly Plan[] = [undefined, ...JSON_LAYOUTS]
+  .flatMap((layout, layoutRank) =>
+    [undefined, ...JSON_ESCAPES].flatMap((escapes, escapesRank) => {
+      // The captured layout is only white space between these parts. It cannot be used for another key order.
+      const orders = layout === undefined ? [undefined] : [undefined, ...JSON_KEY_ORDERS];
+      return orders.map((order, orderRank) => {
+        const later = order === undefined ? 0 : KEY_ORDER_RANK + orderRank;
+        const rank = layoutRank + escapesRank + later;
+        return { rank, layout, escapes, order };
+      });
     }),
-  );
-  return ranked
-    .sort((one, other) => one.rank - other.rank)
-    .map(({ plan }) => plan)
-    .filter(({ layout, escapes }) => layout !== undefined || escapes !== undefined);
+  )
+  .filter(({ layout, escapes }) => layout !== undefined || escapes !== undefined)
+  .toSorted((one, other) => one.rank - other.rank);
+
+/** A function that calls `make` once for each key. */
+function onceEach<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new Map<Key, { readonly value: Value }>();
+  return (key) => {
+    const known = made.get(key) ?? { value: make(key) };
+    made.set(key, known);
+    return known.value;
+  };
 }
 
-/** The strings in a style of escapes; undefined if they are equal to the capture or to another style. */
-function createRewritten(tokens: readonly JsonToken[]) {
-  const strings = tokens.filter(({ kind }) => kind === "string");
-  const none: Rewritten = new Map();
-  const made = new Map<JsonEscapes, Rewritten | undefined>();
-
-  const rewrite = (escapes: JsonEscapes): Rewritten | undefined => {
-    const changes = new Map<JsonToken, string>();
-    for (const token of strings) {
-      const quoted = escapes.quote(valueOf(token));
-      if (quoted !== token.text) changes.set(token, quoted);
-    }
-    const isKnown = [none, ...made.values()].some((known) => known && isSame(known, changes));
-    return isKnown ? undefined : changes;
-  };
-
-  return (escapes: JsonEscapes | undefined): Rewritten | undefined => {
-    if (escapes === undefined) return none;
-    if (!made.has(escapes)) made.set(escapes, rewrite(escapes));
-    return made.get(escapes);
-  };
+function rewrite(parts: readonly JsonPart[], { quote }: JsonEscapes): Rewritten {
+  const changes = new Map<JsonPart, string>();
+  for (const part of parts) {
+    if (part.kind !== "string") continue;
+    const quoted = quote(valueOf(part));
+    if (quoted !== part.text) changes.set(part, quoted);
+  }
+  return changes;
 }
 
 function isSame(one: Rewritten, other: Rewritten): boolean {
   if (one.size !== other.size) return false;
-  for (const [token, quoted] of one) if (other.get(token) !== quoted) return false;
+  for (const [part, quoted] of one) if (other.get(part) !== quoted) return false;
   return true;
 }
 
-function valueOf({ text }: JsonToken): string {
+function valueOf({ text }: JsonPart): string {
   return text.includes("\\") ? String(JSON.parse(text)) : text.slice(1, -1);
-}
-
-/** The tokens in a key order; undefined if it is the captured order. */
-function createReordered(tokens: readonly JsonToken[]) {
-  const made = new Map<JsonKeyOrder, readonly JsonToken[] | undefined>();
-  return (order: JsonKeyOrder | undefined): readonly JsonToken[] | undefined => {
-    if (order === undefined) return tokens;
-    if (!made.has(order)) made.set(order, orderKeys(tokens, order));
-    return made.get(order);
-  };
 }
 
 /** The captured text with its white space and with other strings. */
 function rewriteInPlace(text: string, changes: Rewritten): string {
   let out = "";
   let end = 0;
-  for (const [token, quoted] of changes) {
-    out += text.slice(end, token.at) + quoted;
-    end = token.at + token.text.length;
+  for (const [part, quoted] of changes) {
+    out += text.slice(end, part.start) + quoted;
+    end = part.end;
   }
   return out + text.slice(end);
 }
@@ -149,14 +138,6 @@ function clueOf({ layout, escapes, order }: Plan): Clue {
     order && `keys ${order.how}`,
   ];
   const how = parts.filter((part) => part !== undefined).join("; ");
-  const code =
-    order !== undefined
-      ? "body_key_order"
-      : layout !== undefined
-        ? "body_reserialised"
-        : "body_escapes";
-  return {
-    code,
-    message: `The same JSON was signed in another spelling: ${how}.`,
-  };
+  const code = order ? "body_key_order" : layout ? "body_reserialised" : "body_escapes";
+  return { code, message: `The same JSON was signed in another spelling: ${how}.` };
 }

@@ -44,7 +44,7 @@ const EVENT: Readonly<Record<string, FieldRule>> = {
 };
 
 /** The fields of the two documented bodies, `{ alarm }` and `{ event }`. */
-export const DOCUMENTED_FIELDS: Readonly<Record<string, Readonly<Record<string, FieldRule>>>> = {
+export const DOCUMENTED_FIELDS = {
   alarm: ALARM,
   event: EVENT,
 };

@@ -1,5 +1,5 @@
+import { isJson, jsonParts } from "../json-parts.js";
 import type { PersonalDataFinding } from "./fixture-refusal.js";
-import { createJsonReader, isJson } from "./json-text.js";
 import { findPersonalData } from "./personal-data.js";
 import { elementOf, memberOf, namesKey, type Place } from "./redaction-rules.js";
 
@@ -41,16 +41,6 @@ interface Leaf {
   readonly text: string;
 }
 
-/** One level of the path to a leaf. */
-interface Level {
-  readonly place: Place;
-  readonly isList: boolean;
-  next: number;
-  /** The current key; empty before the first key. */
-  key: string;
-  value: Place;
-}
-
 /** The keys and values of a body, including those of JSON inside a text. */
 function* leavesOf(body: string, root: Place, way: readonly string[] = []): Generator<Leaf> {
   const content = body.replace(/^\uFEFF/, "");
@@ -58,44 +48,25 @@ function* leavesOf(body: string, root: Place, way: readonly string[] = []): Gene
     yield { path: pathOf(way), text: content };
     return;
   }
-  const levels: Level[] = [];
-  const reader = createJsonReader(content);
-  const wayHere = (): readonly string[] => {
-    const keys = levels.slice(0, MAX_DEPTH).map(({ key }) => key);
-    return [...way, ...keys];
-  };
+  /** By depth: the place of the current value, and its key. */
+  const places: Place[] = [root];
+  const keys: string[] = [];
 
-  for (let token = reader.next(); token !== undefined; token = reader.next()) {
-    const level = levels.at(-1);
-    if (token.kind === "," || token.kind === ":") continue;
-    if (token.kind === "}" || token.kind === "]") {
-      levels.pop();
-      const parent = levels.at(-1);
-      if (parent !== undefined) parent.key = "";
-      continue;
+  for (const { kind, role, text: json, depth, index } of jsonParts(content)) {
+    const text = kind === "string" ? (JSON.parse(json) as string) : json;
+    const container = places[depth - 1] ?? [];
+    if (role === "element") {
+      keys[depth - 1] = String(index);
+      places[depth] = elementOf(container, index);
+    } else if (role === "key") {
+      keys[depth - 1] = namesKey(container, text) ? text : "*";
+      places[depth] = memberOf(container, text);
     }
-    const json = content.slice(token.start, token.end);
-    if (level?.isList === true) {
-      level.key = String(level.next);
-      level.value = elementOf(level.place, level.next);
-      level.next += 1;
-    } else if (level?.key === "") {
-      const key = JSON.parse(json) as string;
-      level.key = namesKey(level.place, key) ? key : "*";
-      level.value = memberOf(level.place, key);
-      yield { path: pathOf(wayHere()), text: key };
-      continue;
-    }
-    const place = level?.value ?? root;
-    if (token.kind === "{" || token.kind === "[") {
-      const isList = token.kind === "[";
-      levels.push({ place, isList, next: 0, key: "", value: [] });
-      continue;
-    }
-    const text = token.kind === "string" ? (JSON.parse(json) as string) : json;
-    if (token.kind === "string" && /^\s*[[{"]/.test(text)) yield* leavesOf(text, place, wayHere());
-    else yield { path: pathOf(wayHere()), text };
-    if (level !== undefined) level.key = "";
+    if (kind !== "string" && kind !== "scalar") continue;
+    const here = [...way, ...keys.slice(0, Math.min(depth, MAX_DEPTH))];
+    const isNested = kind === "string" && role !== "key" && /^\s*[[{"]/.test(text);
+    if (isNested) yield* leavesOf(text, places[depth] ?? [], here);
+    else yield { path: pathOf(here), text };
   }
 }
 

@@ -1,4 +1,3 @@
-import { escapeOf } from "./json-text.js";
 import { placeholderOfDate } from "./placeholder-date.js";
 import { placeholderOfNumber } from "./placeholder-number.js";
 
@@ -53,4 +52,17 @@ export function placeholderOfForm(text: string): string | undefined {
 export function placeholderOfEnum(text: string): string {
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(text)) return placeholderOfText(text);
   return text.replace(/[a-z]/g, "x").replace(/[A-Z]/g, "X").replace(/\d/g, "9");
+}
+
+/** Writes `text` as a JSON string in the style of `raw`, another JSON string: PHP escapes `/` and non-ASCII. */
+export function encodeLike(raw: string, text: string): string {
+  const json = JSON.stringify(text);
+  const slashed = raw.includes("\\/") ? json.replaceAll("/", "\\/") : json;
+  // Escapes below U+0080 do not show the style: JSON requires them for control characters.
+  return /\\u(?!00[0-7])/.test(raw) ? slashed.replace(/[^\0-\x7f]/g, escapeOf) : slashed;
+}
+
+/** The `\u` escape of one UTF-16 unit. */
+function escapeOf(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -1,4 +1,4 @@
-import { isJson } from "./json-text.js";
+import { isJson } from "../json-parts.js";
 import { placeholderOfText } from "./placeholder-text.js";
 import { redactJson } from "./redact-json.js";
 import type { Place } from "./redaction-rules.js";

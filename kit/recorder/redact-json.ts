@@ -1,5 +1,5 @@
-import { createJsonReader, type JsonToken, encodeLike, isJson } from "./json-text.js";
-import { placeholderOfText } from "./placeholder-text.js";
+import { isJson, jsonParts, type JsonPart } from "../json-parts.js";
+import { encodeLike, placeholderOfText } from "./placeholder-text.js";
 import { redactLeaf } from "./redact-leaf.js";
 import { elementOf, fieldRuleOf, keepsValue, memberOf, type Place } from "./redaction-rules.js";
 
@@ -13,17 +13,6 @@ export interface RedactedJson {
   readonly dropped: number;
 }
 
-/** An object or a list that is still open. */
-interface Container {
-  readonly place: Place;
-  readonly isList: boolean;
-  /** Number of members or elements that were read, and that were kept. */
-  met: number;
-  kept: number;
-  /** The place of the next value, once its key is known. */
-  value: Place | undefined;
-}
-
 /**
  * Redacts JSON as text. White space, escapes, the order of keys and repeated keys stay, since such details are a
  * reason to record a delivery. `JSON.parse` would lose them, and would treat a `__proto__` key specially. `text`
@@ -31,90 +20,57 @@ interface Container {
  */
 export function redactJson(text: string, root: Place): RedactedJson {
   const out: string[] = [];
-  const open: Container[] = [];
-  const reader = createJsonReader(text);
+  /** By depth: the place of the current value, and whether its container has kept an item. */
+  const places: Place[] = [root];
+  const hasKept: boolean[] = [];
   let behind = 0;
   let dropped = 0;
+  /** Depth of the item that is being dropped. */
+  let dropping: number | undefined;
 
-  const write = (token: JsonToken, written: string): void => {
-    out.push(text.slice(behind, token.start), written);
-    behind = token.end;
-  };
-
-  const writeValue = (token: JsonToken, place: Place): void => {
-    const json = text.slice(token.start, token.end);
-    if (token.kind === "{" || token.kind === "[") {
-      open.push({ place, isList: token.kind === "[", met: 0, kept: 0, value: undefined });
-      write(token, json);
-      return;
+  for (const part of jsonParts(text)) {
+    const { kind, role, depth } = part;
+    if (dropping === undefined && (role === "key" || role === "element")) {
+      const place = placeOfItem(part, places[depth - 1] ?? []);
+      places[depth] = place;
+      if (role === "key" ? place.length === 0 : part.index >= MAX_ELEMENTS) {
+        dropping = depth;
+        dropped += 1;
+      } else {
+        if (hasKept[depth] === true) out.push(",");
+        hasKept[depth] = true;
+      }
     }
-    const payload = token.kind === "string" ? redactPayload(json, place) : undefined;
-    dropped += payload?.dropped ?? 0;
-    write(token, payload?.text ?? redactLeaf(json, place));
-  };
-
-  const drop = (first: JsonToken | undefined): void => {
-    behind = reader.skipRest(first);
-    dropped += 1;
-  };
-
-  const writeComma = (container: Container): void => {
-    if (container.kept > 0) out.push(",");
-    container.kept += 1;
-  };
-
-  const writeElement = (token: JsonToken, list: Container): void => {
-    const index = list.met++;
-    if (index >= MAX_ELEMENTS) {
-      drop(token);
-      return;
+    if (dropping !== undefined) {
+      const isEnd = role !== "key" && !["{", "[", ":", ","].includes(kind);
+      if (isEnd && depth === dropping) {
+        behind = part.end;
+        dropping = undefined;
+      }
+      continue;
     }
-    writeComma(list);
-    writeValue(token, elementOf(list.place, index));
-  };
-
-  const writeKey = (token: JsonToken, object: Container): void => {
-    const json = text.slice(token.start, token.end);
-    const place = memberOf(object.place, JSON.parse(json) as string);
-    if (place.length === 0) {
-      reader.next(); // the colon
-      drop(reader.next());
-      return;
-    }
-    writeComma(object);
-    write(token, json);
-    object.value = place;
-  };
-
-  for (let token = reader.next(); token !== undefined; token = reader.next()) {
-    const container = open.at(-1);
-    if (token.kind === ",") {
-      // Written before the next element that stays.
-      write(token, "");
-    } else if (token.kind === ":") {
-      write(token, ":");
-    } else if (token.kind === "}" || token.kind === "]") {
-      open.pop();
-      write(token, token.kind);
-    } else if (container === undefined) {
-      writeValue(token, root);
-    } else if (container.isList) {
-      writeElement(token, container);
-    } else if (container.value === undefined) {
-      writeKey(token, container);
-    } else {
-      const place = container.value;
-      container.value = undefined;
-      writeValue(token, place);
-    }
+    if (kind === "{" || kind === "[") hasKept[depth + 1] = false;
+    const isLeaf = role !== "key" && (kind === "string" || kind === "scalar");
+    const leaf = isLeaf ? redactValue(part, places[depth] ?? []) : undefined;
+    dropped += leaf?.dropped ?? 0;
+    // A comma is written before the next item that stays.
+    out.push(text.slice(behind, part.start), kind === "," ? "" : (leaf?.text ?? part.text));
+    behind = part.end;
   }
   out.push(text.slice(behind));
   return { text: out.join(""), dropped };
 }
 
-/** A payload with its JSON redacted; undefined for the text of another field. */
-function redactPayload(json: string, place: Place): RedactedJson | undefined {
-  if (fieldRuleOf(place) !== "payload") return undefined;
+function placeOfItem({ role, text, index }: JsonPart, container: Place): Place {
+  return role === "key"
+    ? memberOf(container, JSON.parse(text) as string)
+    : elementOf(container, index);
+}
+
+function redactValue({ kind, text: json }: JsonPart, place: Place): RedactedJson {
+  if (kind !== "string" || fieldRuleOf(place) !== "payload") {
+    return { text: redactLeaf(json, place), dropped: 0 };
+  }
   const text = JSON.parse(json) as string;
   if (!isJson(text)) {
     const isKept = keepsValue(place) || text.trim() === "";
@@ -122,6 +78,6 @@ function redactPayload(json: string, place: Place): RedactedJson | undefined {
   }
   // The payload's rule does not apply inside it: JSON in a text of the payload is only a text.
   const inside = place.map((node) => ({ ...node, field: undefined }));
-  const { text: redacted, dropped } = redactJson(text, inside);
-  return { text: encodeLike(json, redacted), dropped };
+  const redacted = redactJson(text, inside);
+  return { ...redacted, text: encodeLike(json, redacted.text) };
 }

@@ -1,7 +1,11 @@
-import { encodeLike } from "./json-text.js";
 import { isGatewayTime } from "./placeholder-date.js";
 import { placeholderOfNumber } from "./placeholder-number.js";
-import { placeholderOfEnum, placeholderOfForm, placeholderOfJsonText } from "./placeholder-text.js";
+import {
+  encodeLike,
+  placeholderOfEnum,
+  placeholderOfForm,
+  placeholderOfJsonText,
+} from "./placeholder-text.js";
 import { fieldRuleOf, keepsValue, type Place } from "./redaction-rules.js";
 
 /**

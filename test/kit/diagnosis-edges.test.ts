@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { readJsonParts, type JsonPart } from "../../kit/json-parts.js";
 import { readChunks } from "../../kit/diagnosis/chunked-body.js";
 import { inWords, skewClue } from "../../kit/diagnosis/clock-skew.js";
 import { JSON_KEY_ORDERS, orderKeys } from "../../kit/diagnosis/json-key-orders.js";
 import { JSON_LAYOUTS, writeJson } from "../../kit/diagnosis/json-layouts.js";
 import { jsonSpellings } from "../../kit/diagnosis/json-spellings.js";
-import { readJsonTokens, type JsonToken } from "../../kit/diagnosis/json-tokens.js";
 import { parseCapturedRequest } from "../../kit/diagnosis/parse-captured-request.js";
 import { readCapturedBody } from "../../kit/diagnosis/captured-body.js";
 import { SearchBudget } from "../../kit/diagnosis/search-budget.js";
@@ -12,7 +12,7 @@ import { unexplained } from "../../kit/diagnosis/unexplained.js";
 import { readWebhookHeaders } from "../../kit/diagnosis/webhook-header-texts.js";
 import { ALARM_BODY, captured, codesOf, diagnose } from "./diagnosis-capture.js";
 
-const unchanged = ({ text }: JsonToken): string => text;
+const unchanged = ({ text }: JsonPart): string => text;
 
 describe("durations", () => {
   test.each([
@@ -68,14 +68,14 @@ describe("JSON tokens", () => {
 
   test("JSON tokens are written without loss in every layout", () => {
     for (const text of texts) {
-      const tokens = readJsonTokens(text) ?? [];
-      expect(tokens.map((token) => text.slice(token.at, token.at + token.text.length))).toEqual(
+      const tokens = readJsonParts(text) ?? [];
+      expect(tokens.map((token) => text.slice(token.start, token.end))).toEqual(
         tokens.map((token) => token.text),
       );
       for (const layout of JSON_LAYOUTS) {
         const written = writeJson(tokens, (token) => token.text, layout, 10_000);
         expect(
-          readJsonTokens(written ?? "")?.map((token) => token.text),
+          readJsonParts(written ?? "")?.map((token) => token.text),
           layout.how,
         ).toEqual(tokens.map((token) => token.text));
       }
@@ -83,14 +83,13 @@ describe("JSON tokens", () => {
   });
 
   test("a text that is not JSON has no tokens", () => {
-    for (const text of ["", "{", '{"a":}', "\uFEFF{}"])
-      expect(readJsonTokens(text)).toBeUndefined();
+    for (const text of ["", "{", '{"a":}', "\uFEFF{}"]) expect(readJsonParts(text)).toBeUndefined();
   });
 
   test("sorting the keys keeps every member and its value", () => {
     const text = '{"b":1,"aa":[{"d":{},"c":2}],"a":{"z":1,"y":"\\"{"}}';
     const [, sorted, byLength] = JSON_KEY_ORDERS.map((order) =>
-      orderKeys(readJsonTokens(text) ?? [], order)
+      orderKeys(readJsonParts(text) ?? [], order)
         ?.map((token) => token.text)
         .join(""),
     );
@@ -100,7 +99,7 @@ describe("JSON tokens", () => {
 
   test("keys that are nested deeper than the sorter goes keep their order", () => {
     const deep = `${"[".repeat(60)}{"b":1,"a":2}${"]".repeat(60)}`;
-    const tokens = readJsonTokens(`{"b":${deep},"a":1}`) ?? [];
+    const tokens = readJsonParts(`{"b":${deep},"a":1}`) ?? [];
     const [, order] = JSON_KEY_ORDERS;
     const text =
       order &&
@@ -111,7 +110,7 @@ describe("JSON tokens", () => {
   });
 
   test("JSON is not written beyond the length limit, even if indentation would exceed it", () => {
-    const tokens = readJsonTokens(`${"[".repeat(2_000)}${"]".repeat(2_000)}`) ?? [];
+    const tokens = readJsonParts(`${"[".repeat(2_000)}${"]".repeat(2_000)}`) ?? [];
     const indented = JSON_LAYOUTS.filter(({ indent }) => indent.length > 1);
     for (const layout of indented) {
       const written = writeJson(tokens, (token) => token.text, layout, 20_000);
@@ -124,7 +123,7 @@ describe("JSON tokens", () => {
 describe("JSON spellings", () => {
   test("a JSON text is not written if one string is longer than the limit", () => {
     const [layout] = JSON_LAYOUTS;
-    const tokens = readJsonTokens('"abc"') ?? [];
+    const tokens = readJsonParts('"abc"') ?? [];
     const write = (maxLength: number) => layout && writeJson(tokens, unchanged, layout, maxLength);
     expect([write(4), write(5)]).toEqual([undefined, '"abc"']);
   });

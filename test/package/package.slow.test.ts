@@ -209,6 +209,28 @@ describe("the tarball", () => {
     expect(texts.filter((text) => text.includes(REPOSITORY))).toEqual([]);
   });
 
+  test("the tarball has the licence of every package that is inlined in the kit and the command line", () => {
+    const own = JSON.parse(readFileSync(path.join(REPOSITORY, "package.json"), "utf8")) as {
+      devDependencies: Record<string, string>;
+      peerDependencies: Record<string, string>;
+    };
+    const sources = ["kit", "cli"].flatMap((folder) =>
+      readdirSync(path.join(REPOSITORY, folder), { recursive: true, encoding: "utf8" })
+        .filter((file) => file.endsWith(".ts"))
+        .map((file) => readFileSync(path.join(REPOSITORY, folder, file), "utf8")),
+    );
+    const inlined = Object.keys(own.devDependencies).filter(
+      (name) =>
+        !(name in own.peerDependencies) &&
+        sources.some((source) => source.includes(`} from "${name}";`)),
+    );
+    expect(inlined).toContain("jsonc-parser");
+    const dist = path.join(esm.folder, "node_modules", NAME, "dist");
+    const licences = readFileSync(path.join(dist, "licences.txt"), "utf8");
+    for (const name of inlined) expect(licences).toContain(`${name}\n\n`);
+    expect(licences).toContain("Copyright (c) Microsoft");
+  });
+
   test("the tarball installs zod and lru-cache and nothing else", () => {
     const packages = installed.filter((name) => !name.startsWith("."));
     expect(packages.sort()).toEqual([NAME, "lru-cache", "zod"]);
