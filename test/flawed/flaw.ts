@@ -87,16 +87,6 @@ export function parsingLoosely(change: (value: string) => string) {
   }));
 }
 
-/** Whether a text is JSON. */
-export function isJson(text: unknown): boolean {
-  try {
-    JSON.parse(String(text));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Lets two requests meet inside of a receiver, so that a race between them happens on any machine. */
 export class Meeting {
   #arrived: (() => void) | undefined;

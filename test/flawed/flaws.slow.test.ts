@@ -30,10 +30,13 @@ describe("flawed receivers", () => {
     );
   });
 
-  test.each(FLAWS)("a receiver that $does is convicted by $caughtBy", ({ does, caughtBy }) => {
-    const { results = [] } = reports.get(does) ?? {};
-    expect(results.map(({ id, result, reason }) => [id, result, reason])).toEqual([
-      [caughtBy, "failed", expect.any(String)],
-    ]);
-  });
+  test.each(FLAWS.map(({ does, caughtBy }) => [does, caughtBy] as const))(
+    "a receiver that %s is convicted by %s",
+    (does, caughtBy) => {
+      const { results = [] } = reports.get(does) ?? {};
+      expect(results.map(({ id, result, reason }) => [id, result, reason])).toEqual([
+        [caughtBy, "failed", expect.any(String)],
+      ]);
+    },
+  );
 });

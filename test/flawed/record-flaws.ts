@@ -1,4 +1,5 @@
-import { hanging, isJson, never, overriding, type Flaws } from "./flaw.js";
+import { isJson } from "../support/is-json.js";
+import { hanging, never, overriding, type Flaws } from "./flaw.js";
 import { isFields, type Fields } from "./right-receiver.js";
 
 const EVENTS = ["DELETION_REQUEST_SENT", "DATA_DELETED", "DATA_REAPPEARED", "PERSONAL_DATA_FOUND"];

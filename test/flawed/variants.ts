@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
+import { isJson } from "../support/is-json.js";
 import {
-  isJson,
   keyed,
   overriding,
   parsingLoosely,

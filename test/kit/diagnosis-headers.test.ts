@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { signDelivery } from "../../src/index.js";
+import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
 import {
   ALARM_BODY,
   captured,
@@ -9,61 +10,16 @@ import {
   macOf,
   NOW_MS,
   SECRET,
-  TIMESTAMP,
 } from "./diagnosis-capture.js";
+import { plantedRows } from "./planted-faults.js";
 
 const HEX = macOf().toString("hex");
 
-type Change = Readonly<Record<string, string | readonly string[] | undefined>>;
-
-/** The delivery as the gateway signs it, with one header changed. */
-const CHANGED: readonly [what: string, code: string, change: Change][] = [
-  ["id under CGI's name", "header_renamed", { "X-Webhook-Id": undefined, HTTP_X_WEBHOOK_ID: ID }],
-  ["id with underscores", "header_renamed", { "X-Webhook-Id": undefined, x_webhook_id: ID }],
-  ["id without X-", "header_renamed", { "X-Webhook-Id": undefined, "Webhook-Id": ID }],
-  ["id twice as a list", "header_repeated", { "X-Webhook-Id": [ID, ID] }],
-  ["id joined, the second signed", "header_repeated", { "X-Webhook-Id": `other, ${ID}` }],
-  ["id in two cases", "header_repeated", { "x-webhook-id": "other" }],
-  ["timestamp joined", "header_repeated", { "X-Webhook-Timestamp": `${TIMESTAMP}, 1760000099` }],
-  [
-    "signature joined",
-    "header_repeated",
-    { "X-Webhook-Signature": `v1=${"0".repeat(64)}, v1=${HEX}` },
-  ],
-  ["signature as a list", "header_repeated", { "X-Webhook-Signature": [`v1=${HEX}`, "v1=00"] }],
-  ["id with a space", "header_whitespace", { "X-Webhook-Id": ` ${ID}` }],
-  ["timestamp with a tab", "header_whitespace", { "X-Webhook-Timestamp": `${TIMESTAMP}\t` }],
-  ["signature with CR", "header_whitespace", { "X-Webhook-Signature": `v1=${HEX}\r` }],
-  ["signature in quotes", "header_whitespace", { "X-Webhook-Signature": `"v1=${HEX}"` }],
-  ["no v1=", "signature_prefix", { "X-Webhook-Signature": HEX }],
-  ["sha256=", "signature_prefix", { "X-Webhook-Signature": `sha256=${HEX}` }],
-  ["Stripe's fields", "signature_prefix", { "X-Webhook-Signature": `t=${TIMESTAMP},v1=${HEX}` }],
-  ["base64", "signature_encoding", { "X-Webhook-Signature": `v1=${macOf().toString("base64")}` }],
-  [
-    "base64url",
-    "signature_encoding",
-    { "X-Webhook-Signature": `v1=${macOf().toString("base64url")}` },
-  ],
-  ["cut at 50 characters", "signature_length", { "X-Webhook-Signature": `v1=${HEX}`.slice(0, 50) }],
-  ["doubled", "signature_length", { "X-Webhook-Signature": `v1=${HEX}${HEX}` }],
-  ["id in upper case", "id_respelled", { "X-Webhook-Id": ID.toUpperCase() }],
-  ["id without dashes", "id_respelled", { "X-Webhook-Id": ID.replaceAll("-", "") }],
-  ["id in braces", "id_respelled", { "X-Webhook-Id": `{${ID}}` }],
-  ["timestamp in milliseconds", "timestamp_unit", { "X-Webhook-Timestamp": `${TIMESTAMP}000` }],
-  ["timestamp as a date", "timestamp_format", { "X-Webhook-Timestamp": "2025-10-09T08:53:20Z" }],
-  ["timestamp with decimals", "timestamp_format", { "X-Webhook-Timestamp": `${TIMESTAMP}.0` }],
-  [
-    "id and timestamp swapped",
-    "headers_swapped",
-    { "X-Webhook-Id": TIMESTAMP, "X-Webhook-Timestamp": ID },
-  ],
-];
-
 describe("changed headers", () => {
-  test.each(CHANGED.map(([what, code, change]) => ({ what, code, change })))(
-    "diagnoseSignature finds the changed header: $what",
-    async ({ code, change }) => {
-      const { result, findings } = await diagnose({}, { change });
+  test.each(plantedRows("headers"))(
+    "diagnoseSignature finds the changed header: %s",
+    async (_what, code, plant) => {
+      const { result, findings } = await diagnoseSignature(plant(SECRET));
       expect(result).toBe("bad");
       expect(findings[0]).toMatchObject({ code, certainty: "proven" });
       expect(findings.filter(({ certainty }) => certainty === "possible")).toEqual([]);
@@ -123,25 +79,11 @@ describe("missing headers", () => {
   });
 });
 
-/** Signed in another way than the gateway signs. */
-const SCHEMES: readonly [what: string, code: string, prefix: string, hash?: string][] = [
-  ["no v1:", "other_scheme", `${TIMESTAMP}:${ID}:`],
-  ["Standard Webhooks", "other_scheme", `${ID}.${TIMESTAMP}.`],
-  ["Stripe", "other_scheme", `${TIMESTAMP}.`],
-  ["Slack", "other_scheme", `v0:${TIMESTAMP}:`],
-  ["GitHub", "other_scheme", ""],
-  ["GitHub's old sha1", "other_scheme", "", "sha1"],
-  ["order swapped", "other_scheme", `v1:${ID}:${TIMESTAMP}:`],
-  ["the type signed too", "other_scheme", `v1:${TIMESTAMP}:new_alarm:${ID}:`],
-  ["sha512", "other_digest", `v1:${TIMESTAMP}:${ID}:`, "sha512"],
-  ["sha1", "other_digest", `v1:${TIMESTAMP}:${ID}:`, "sha1"],
-];
-
 describe("other schemes", () => {
-  test.each(SCHEMES.map(([what, code, prefix, hash]) => ({ what, code, prefix, hash })))(
-    "diagnoseSignature recognizes the other signing scheme: $what",
-    async ({ code, prefix, hash }) => {
-      const { findings } = await diagnose({ prefix, ...(hash === undefined ? {} : { hash }) });
+  test.each(plantedRows("schemes"))(
+    "diagnoseSignature recognizes the other signing scheme: %s",
+    async (_what, code, plant) => {
+      const { findings } = await diagnoseSignature(plant(SECRET));
       expect(findings[0]).toMatchObject({ code, certainty: "proven" });
     },
   );

@@ -1,66 +1,13 @@
 import { describe, expect, test } from "vitest";
+import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
 import { codesOf, diagnose, SECRET, TEST_SECRET } from "./diagnosis-capture.js";
-
-const base64 = (text: string) => Buffer.from(text).toString("base64");
-
-/** Signed with the first secret, configured with the second. */
-const ACCIDENTS: readonly [
-  what: string,
-  code: string,
-  signing: string | Uint8Array,
-  given: string,
-][] = [
-  ["a newline at the end of the configured secret", "secret_whitespace", SECRET, `${SECRET}\n`],
-  ["CRLF at the end of the configured secret", "secret_whitespace", SECRET, `${SECRET}\r\n`],
-  ["spaces around the configured secret", "secret_whitespace", SECRET, `  ${SECRET} `],
-  ["a newline at the end of the registered secret", "secret_whitespace", `${SECRET}\n`, SECRET],
-  ["a space at the end of the registered secret", "secret_whitespace", `${SECRET} `, SECRET],
-  ["CRLF on one side and LF on the other", "secret_whitespace", `${SECRET}\r\n`, `${SECRET}\n`],
-  ["a byte order mark", "secret_bom", SECRET, `\uFEFF${SECRET}`],
-  ["a byte order mark read as Latin-1", "secret_bom", SECRET, `ï»¿${SECRET}`],
-  ["a byte order mark and a newline", "secret_bom", SECRET, `\uFEFF${SECRET}\r\n`],
-  ["double quotes", "secret_quoted", SECRET, `"${SECRET}"`],
-  ["single quotes", "secret_quoted", SECRET, `'${SECRET}'`],
-  ["quotes in the registered secret", "secret_quoted", `"${SECRET}"`, SECRET],
-  ["its variable's name", "secret_assignment", SECRET, `GATEWAY_WEBHOOK_SECRET=${SECRET}`],
-  ["its export line", "secret_assignment", SECRET, `export SECRET="${SECRET}"\n`],
-  ["two in one text", "secret_joined", SECRET, `whsec_old,${SECRET}`],
-  ["two on two lines", "secret_joined", SECRET, `${SECRET}\nwhsec_old\n`],
-  ["a JSON list in one text", "secret_joined", SECRET, `["whsec_old", "${SECRET}"]`],
-  ["an escaped newline", "secret_escaped", SECRET, `${SECRET}\\n`],
-  ["base64", "secret_encoded", SECRET, base64(SECRET)],
-  ["base64 of it with a newline", "secret_encoded", SECRET, base64(`${SECRET}\n`)],
-  ["base64 by the sender", "secret_encoded", base64(SECRET), SECRET],
-  ["hexadecimal", "secret_encoded", SECRET, Buffer.from(SECRET).toString("hex")],
-  [
-    "the key of Standard Webhooks",
-    "secret_encoded",
-    Buffer.from(SECRET.slice(6), "base64"),
-    SECRET,
-  ],
-  ["no whsec_ by the sender", "secret_encoded", SECRET.slice(6), SECRET],
-  ["no whsec_ in the configured secret", "secret_encoded", SECRET, SECRET.slice(6)],
-  ["percent-encoding", "secret_encoded", "a b+c/d%", encodeURIComponent("a b+c/d%")],
-  ["percent-encoding by the sender", "secret_encoded", encodeURIComponent("a b/c"), "a b/c"],
-  ["upper case", "secret_letter_case", SECRET, SECRET.toUpperCase()],
-  [
-    "another normal form",
-    "secret_charset",
-    "nøkkel-å".normalize("NFC"),
-    "nøkkel-å".normalize("NFD"),
-  ],
-  ["Latin-1", "secret_charset", Buffer.from("nøkkel", "latin1"), "nøkkel"],
-  ["UTF-8 read as Latin-1", "secret_charset", "nøkkel", Buffer.from("nøkkel").toString("latin1")],
-];
+import { plantedRows } from "./planted-faults.js";
 
 describe("damaged secrets", () => {
-  // Lower case in base64 cannot be restored, but a lower-case secret can.
-  test.each(ACCIDENTS.map(([what, ...rest]) => ({ what, rest })))(
-    "diagnoseSignature finds what happened to the secret: $what",
-    async ({ what, rest }) => {
-      const [code, signing, given] = rest;
-      const secret = what === "upper case" ? SECRET.toLowerCase() : signing;
-      const { result, findings, secretIndex } = await diagnose({ secret }, { secret: given });
+  test.each(plantedRows("secrets"))(
+    "diagnoseSignature finds what happened to the secret: %s",
+    async (_what, code, plant) => {
+      const { result, findings, secretIndex } = await diagnoseSignature(plant(SECRET));
       expect(result).toBe("bad");
       expect(findings[0]).toMatchObject({ code, certainty: "proven", secretIndex: 0 });
       expect(secretIndex).toBe(0);
