@@ -1,3 +1,4 @@
+import { isPromise } from "../../common/promises.js";
 import { DeadlineError, within } from "../../common/timers.js";
 import type { Deadline } from "../call-limits.js";
 import type { PostgresClient, PostgresResult } from "./postgres-pool.js";
@@ -25,27 +26,22 @@ export async function connect<Client extends PostgresClient>(
   pool: { connect(): Promise<Client> },
   deadline: Deadline,
 ): Promise<Connection<Client>> {
-  const client = await within(
-    deadline.remainingMs(),
-    "pool.connect",
-    pool.connect(),
-    (late: Client) => {
-      late.release();
-    },
-  );
-  // The pool does not listen to a client that is checked out. Without a listener, its error event would
-  // end the process.
   let onError: (error: Error) => void = ignore;
   const broken = new Promise<never>((_, reject) => {
     onError = reject;
   });
   // No one may be waiting for it, and an unhandled rejection would end the process.
   broken.catch(ignore);
-  client.on("error", onError);
-
+  const giveBack = (taken: Client, unusable?: Error): void => {
+    taken.off("error", onError);
+    taken.release(unusable);
+  };
+  const taking = takeClient(pool, (taken) => {
+    taken.on("error", onError);
+  });
+  const client = await within(deadline.remainingMs(), "pool.connect", taking, giveBack);
   const release = (unusable?: Error): void => {
-    client.off("error", onError);
-    client.release(unusable);
+    giveBack(client, unusable);
   };
 
   return {
@@ -58,6 +54,35 @@ export async function connect<Client extends PostgresClient>(
       release(new Error("the connection cannot be used again", { cause: error }));
     },
   };
+}
+
+type ConnectCallback<Client> = (error: Error | undefined, client?: Client) => void;
+
+/**
+ * Takes a client, and calls `listen` before the pool's call returns. The pool does not listen to a client that is
+ * checked out, and an error event without a listener ends the process. A promise of the client would come a
+ * microtask too late for a connection that the server ends in the moment in which it becomes ready.
+ */
+function takeClient<Client>(
+  pool: { connect(): Promise<Client> },
+  listen: (client: Client) => void,
+): Promise<Client> {
+  return new Promise((resolve, reject) => {
+    let isTaken = false;
+    const take = (client: Client): void => {
+      if (!isTaken) listen(client);
+      isTaken = true;
+      resolve(client);
+    };
+    const given = (
+      pool as unknown as { connect(callback: ConnectCallback<Client>): unknown }
+    ).connect((error, client) => {
+      if (client === undefined) reject(error ?? new TypeError("pool.connect gave no client"));
+      else take(client);
+    });
+    // A wrapper of a pool may know the promise alone.
+    if (isPromise(given)) Promise.resolve(given as PromiseLike<Client>).then(take, reject);
+  });
 }
 
 /** Closes the connection, and waits until the server has noticed. */
