@@ -63,8 +63,7 @@ interface BaseOptions<Tx> {
   handlerMaxMs?: number | undefined;
   /**
    * How many handlers run at once. More deliveries are answered 503 (`overloaded`) with a `Retry-After`
-   * of 10 to 40 seconds. Calls of a secret function have the same limit; more calls wait. From 1 to
-   * 1 000 000, default 1 000, or the number that the `TransactionalStore` names.
+   * of 10 to 40 seconds. From 1 to 1 000 000, default 1 000, or the number that the `TransactionalStore` names.
    */
   maxConcurrentDeliveries?: number | undefined;
   /**

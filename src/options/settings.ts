@@ -4,7 +4,6 @@ import { checkHandlers, type Handlers } from "../handling/handlers.js";
 import { integerOption, missingMethod, ownOptions } from "../common/option-checks.js";
 import { consoleLines, Log, loggerFault, type Logger } from "../answer/logger.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
-import type { LookupLimits } from "../signature/secret-lookups.js";
 import { keyringOf, type Keyring } from "../signature/keyring.js";
 import type { SecretOption } from "../signature/secrets.js";
 import { defaultStore } from "../stores/default-store.js";
@@ -75,7 +74,7 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
   return {
     ...integers,
     maxConcurrentDeliveries,
-    keyring: checkSecret(options, { ...integers, maxConcurrentDeliveries }, weakSecretCheck),
+    keyring: checkSecret(options, integers.dependencyTimeoutMs, weakSecretCheck),
     handlers,
     store,
     unverifiable,
@@ -116,7 +115,7 @@ function checkSecret(
     secret,
     acceptUnsignedDeliveries = false,
   }: Pick<WebhookReceiverOptions, "secret" | "acceptUnsignedDeliveries">,
-  limits: LookupLimits,
+  dependencyTimeoutMs: number,
   weakSecretCheck: WeakSecretCheck,
 ): Keyring | undefined {
   const acceptUnsigned: unknown = acceptUnsignedDeliveries;
@@ -143,7 +142,7 @@ function checkSecret(
       "secret must be a string, a list of strings, one of these per webhook type, or a function",
     );
   }
-  return keyringOf(given as SecretOption, limits, weakSecretCheck);
+  return keyringOf(given as SecretOption, dependencyTimeoutMs, weakSecretCheck);
 }
 
 function checkStore(store: Settings["store"] | undefined): Settings["store"] {

@@ -8,14 +8,13 @@ import {
   type WebhookType,
 } from "../delivery/headers.js";
 import type { ValueOrPromise } from "../common/promises.js";
-import { LimitedLookups, type LookupLimits } from "./secret-lookups.js";
+import { SecretLookups } from "./secret-lookups.js";
 import {
   keysOf,
   secretFault,
   type SecretFunction,
   type SecretList,
   type SecretOption,
-  type SecretQuery,
 } from "./secrets.js";
 import { createSecretKey, type SecretKey, type Secrets } from "./signature.js";
 import type { WeakSecretCheck } from "./weak-secrets.js";
@@ -34,10 +33,11 @@ export interface Keyring {
  */
 export function keyringOf(
   secret: SecretOption,
-  limits: LookupLimits,
+  dependencyTimeoutMs: number,
   weakSecretCheck: WeakSecretCheck,
 ): Keyring {
-  if (typeof secret === "function") return new LookedUpKeyring(secret, limits, weakSecretCheck);
+  if (typeof secret === "function")
+    return new LookedUpKeyring(secret, dependencyTimeoutMs, weakSecretCheck);
   const isList = typeof secret === "string" || Array.isArray(secret) || ArrayBuffer.isView(secret);
   const keyring = isList
     ? new SharedKeyring(secret as SecretList)
@@ -118,19 +118,29 @@ type FoundSecrets = SecretList | null | undefined;
 
 /** The secrets that a function returns for a delivery. */
 class LookedUpKeyring implements Keyring {
-  readonly #lookups: LimitedLookups<SecretQuery, FoundSecrets>;
+  readonly #lookups: SecretLookups<FoundSecrets>;
   readonly #weakSecretCheck: WeakSecretCheck;
   readonly #cache = new LRUCache<string, SecretKey["key"]>({ max: MAX_CACHED_KEYS });
 
-  constructor(find: SecretFunction, limits: LookupLimits, weakSecretCheck: WeakSecretCheck) {
-    this.#lookups = new LimitedLookups(find, limits);
+  constructor(find: SecretFunction, timeoutMs: number, weakSecretCheck: WeakSecretCheck) {
+    this.#lookups = new SecretLookups(find, timeoutMs);
     this.#weakSecretCheck = weakSecretCheck;
   }
 
-  secretsFor({ id, type, timestampMs, signature }: DeliveryHeaders): ValueOrPromise<Secrets> {
+  secretsFor({ type, signature }: DeliveryHeaders): ValueOrPromise<Secrets> {
     // No secret makes this signature, so the function is not called.
     if (signature !== undefined && !isSignature(signature)) return NO_SECRETS;
-    const found = this.#lookups.lookUp({ id, type, timestamp: new Date(timestampMs) });
+    return isWebhookType(type) ? this.#secretsOf(type) : this.#secretsOfAll();
+  }
+
+  /** A stranger chooses an unknown type, so the function gets the documented ones and caches nothing for him. */
+  async #secretsOfAll(): Promise<Secrets> {
+    const found = await Promise.all(WEBHOOK_TYPES.map(async (type) => this.#secretsOf(type)));
+    return { order: found.flatMap(({ order }) => order) };
+  }
+
+  #secretsOf(type: WebhookType): ValueOrPromise<Secrets> {
+    const found = this.#lookups.lookUp(type);
     return found instanceof Promise
       ? found.then((secrets) => this.#usableSecrets(secrets))
       : this.#usableSecrets(found);
@@ -141,7 +151,7 @@ class LookedUpKeyring implements Keyring {
   }
 
   #usableSecrets(found: FoundSecrets): Secrets {
-    // Anyone can send an unknown type or id, so this is not a 503.
+    // A sender who is not registered for the type, and no fault of the function.
     if (found === undefined || found === null) return NO_SECRETS;
     if (Array.isArray(found) && found.length === 0) return NO_SECRETS;
     const secrets: readonly unknown[] = Array.isArray(found) ? found : [found];

@@ -1,95 +1,109 @@
-import { DeadlineError, within } from "../common/timers.js";
+import { ConcurrencyLimit } from "../common/concurrency-limit.js";
 import { isPromise, type ValueOrPromise, type MaybePromise } from "../common/promises.js";
-import { ConcurrencyLimit, type Slot } from "../common/concurrency-limit.js";
-
-/** Limits for the calls of a secret function. */
-export interface LookupLimits {
-  /** Number of calls that run at the same time. Further calls wait. */
-  readonly maxConcurrentDeliveries: number;
-  /** Time that a call may wait and run, in milliseconds. */
-  readonly dependencyTimeoutMs: number;
-}
+import { DeadlineError, pause, within } from "../common/timers.js";
+import type { WebhookType } from "../delivery/headers.js";
 
 const WHAT = "the secret function";
 /** Extra time for timers that are late on a busy process. */
 const GRACE_MS = 1_000;
+/** Where calls are not shared: how many run at once, and how often one that waits looks again. */
+const MAX_UNSHARED = 100;
+const LOOK_MS = 10;
+
+/** A call of the secret function that runs. */
+interface Call<Found> {
+  readonly result: Promise<Found>;
+  /** By `performance.now()`. A call that is older belongs to a request that its runtime has ended. */
+  readonly endsAt: number;
+  /** It took longer than it may. */
+  isLate: boolean;
+}
 
 /**
- * Limits the time and the number of calls of a secret function: anyone can send forgeries, and each one
- * is looked up before it is refused.
+ * Calls a secret function, each call for at most `timeoutMs` milliseconds. Anyone can send forgeries, and each is
+ * looked up before it is refused, so deliveries of one type share the call that runs: however many come, at most one
+ * runs for each documented type. On Cloudflare Workers a request must not await the promise of another one, so there
+ * each has a call of its own, and at most 100 run at once.
  */
-export class LimitedLookups<Query, Found> {
-  readonly #find: (query: Query) => MaybePromise<Found>;
+export class SecretLookups<Found> {
+  readonly #find: (query: { type: WebhookType }) => MaybePromise<Found>;
   readonly #timeoutMs: number;
-  readonly #limit: ConcurrencyLimit;
-  /** In order of arrival. */
-  readonly #waiting = new Set<(slot: Slot) => void>();
+  readonly #running = new Map<WebhookType, Call<Found>>();
+  readonly #unshared: ConcurrencyLimit | undefined;
 
-  constructor(
-    find: (query: Query) => MaybePromise<Found>,
-    { maxConcurrentDeliveries, dependencyTimeoutMs }: LookupLimits,
-  ) {
+  constructor(find: (query: { type: WebhookType }) => MaybePromise<Found>, timeoutMs: number) {
     this.#find = find;
-    this.#timeoutMs = dependencyTimeoutMs;
-    this.#limit = new ConcurrencyLimit(maxConcurrentDeliveries, dependencyTimeoutMs + GRACE_MS);
+    this.#timeoutMs = timeoutMs;
+    if (isWorkers()) this.#unshared = new ConcurrencyLimit(MAX_UNSHARED, timeoutMs + GRACE_MS);
   }
 
-  /** Throws or rejects when `find` does, and with a `DeadlineError` when the time is over. */
-  lookUp(query: Query): ValueOrPromise<Found> {
-    if (this.#limit.isReached()) return this.#waitAndLookUp(query);
-    const find = this.#find;
-    const found = find(query);
-    return isPromise(found)
-      ? this.#awaitInTime(found, this.#timeoutMs, this.#limit.enter())
-      : found;
-  }
-
-  async #waitAndLookUp(query: Query): Promise<Found> {
+  /** Throws or rejects when the function does, and with a `DeadlineError` when the time is over. */
+  lookUp(type: WebhookType): ValueOrPromise<Found> {
     const until = performance.now() + this.#timeoutMs;
-    const slot = await this.#waitForSlot();
+    if (this.#unshared !== undefined) return this.#lookUpAlone(type, this.#unshared, until);
+    const running = this.#runningCall(type);
+    return running === undefined ? this.#start(type) : this.#join(type, running, until);
+  }
+
+  #runningCall(type: WebhookType): Call<Found> | undefined {
+    const call = this.#running.get(type);
+    return call !== undefined && performance.now() < call.endsAt ? call : undefined;
+  }
+
+  #start(type: WebhookType): ValueOrPromise<Found> {
     const find = this.#find;
-    let found: MaybePromise<Found>;
+    const found = find({ type });
+    if (!isPromise(found)) return found;
+    const result = within(this.#timeoutMs, WHAT, found);
+    const endsAt = performance.now() + this.#timeoutMs + GRACE_MS;
+    const call: Call<Found> = { result, endsAt, isLate: false };
+    this.#running.set(type, call);
+    const end = (error?: unknown): void => {
+      call.isLate = error instanceof DeadlineError;
+      if (this.#running.get(type) === call) this.#running.delete(type);
+    };
+    result.then(() => {
+      end();
+    }, end);
+    return result;
+  }
+
+  /** Waits for the call of another delivery. If that takes too long and time is left, it waits for the next one. */
+  async #join(type: WebhookType, call: Call<Found>, until: number): Promise<Found> {
     try {
-      found = find(query);
+      return await within(remainingMs(until), WHAT, call.result);
     } catch (error) {
-      this.#handOn(slot);
-      throw error;
+      if (!call.isLate || performance.now() >= until) throw error;
     }
-    const remainingMs = Math.max(1, until - performance.now());
-    return this.#awaitInTime(Promise.resolve(found), remainingMs, slot);
+    const next = this.#runningCall(type);
+    if (next !== undefined) return this.#join(type, next, until);
+    return within(remainingMs(until), WHAT, Promise.resolve(this.#start(type)));
   }
 
-  #waitForSlot(): Promise<Slot> {
-    return new Promise((resolve, reject) => {
-      const take = (slot: Slot): void => {
-        clearTimeout(timer);
-        resolve(slot);
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.delete(take);
-        reject(new DeadlineError(WHAT, this.#timeoutMs));
-      }, this.#timeoutMs);
-      this.#waiting.add(take);
-    });
-  }
-
-  async #awaitInTime(found: PromiseLike<Found>, timeoutMs: number, slot: Slot): Promise<Found> {
-    try {
-      return await within(timeoutMs, WHAT, found);
-    } finally {
-      // A call that never ends frees its slot when its time is over. Otherwise a few such calls
-      // would block all deliveries.
-      this.#handOn(slot);
+  async #lookUpAlone(type: WebhookType, limit: ConcurrencyLimit, until: number): Promise<Found> {
+    while (limit.isReached()) {
+      if (performance.now() >= until) throw new DeadlineError(WHAT, this.#timeoutMs);
+      await pause(LOOK_MS);
     }
+    const slot = limit.enter();
+    const leave = (): void => {
+      limit.leave(slot);
+    };
+    const find = this.#find;
+    // Resolved in a promise, so that a function that throws leaves its slot, too.
+    const found = Promise.resolve().then(() => find({ type }));
+    const result = within(this.#timeoutMs, WHAT, found);
+    result.then(leave, leave);
+    return within(remainingMs(until), WHAT, result);
   }
+}
 
-  /** Lets the call that has waited longest run. Its own request calls `find`, not this one. */
-  #handOn(slot: Slot): void {
-    this.#limit.leave(slot);
-    for (const take of this.#waiting) {
-      this.#waiting.delete(take);
-      take(this.#limit.enter());
-      return;
-    }
-  }
+/** Whole milliseconds until a time of `performance.now()`. */
+function remainingMs(until: number): number {
+  return Math.max(0, Math.ceil(until - performance.now()));
+}
+
+function isWorkers(): boolean {
+  const { navigator } = globalThis as { navigator?: { userAgent?: string } };
+  return navigator?.userAgent === "Cloudflare-Workers";
 }

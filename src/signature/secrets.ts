@@ -6,24 +6,21 @@ import { createSecretKey, type SecretKey } from "./signature.js";
 /** One secret, or several during a rotation. One of them must match. */
 export type SecretList = string | readonly string[];
 
-/**
- * What a secret function receives. Nothing here is verified yet, so use it only to look up the
- * secret.
- */
+/** What a secret function receives. */
 export interface SecretQuery {
-  /** X-Webhook-Id. */
-  readonly id: string;
-  /** X-Webhook-Type, which the signature does not cover. */
-  readonly type: string;
-  /** X-Webhook-Timestamp. */
-  readonly timestamp: Date;
+  /** A type that the gateway documents, never another text that a stranger may send as X-Webhook-Type. */
+  readonly type: WebhookType;
 }
 
 /**
- * Finds the secrets of a delivery. If it returns undefined, null or an empty list, the sender is
- * unknown: 409 `signature_mismatch`. If it throws, returns a value that cannot be a secret, or
- * takes longer than `dependencyTimeoutMs`: 503 `secret_unavailable`. At most
- * `maxConcurrentDeliveries` calls run at the same time; others wait, within that time.
+ * Finds the secrets of a webhook type. For a delivery whose X-Webhook-Type is none of the documented ones it is
+ * called for each of them, and any of these secrets may sign it. If it returns undefined, null or an empty list,
+ * the type has no secret: 409 `signature_mismatch`. If it throws, returns a value that cannot be a secret, or
+ * takes longer than `dependencyTimeoutMs`: 503 `secret_unavailable`.
+ *
+ * Deliveries of one type that come while a call runs share its result, so at most one call runs for each type. It
+ * must not read the state of a request (`AsyncLocalStorage`). On Cloudflare Workers each delivery has its own call,
+ * at most 100 at once.
  */
 export type SecretFunction = (query: SecretQuery) => MaybePromise<SecretList | null | undefined>;
 

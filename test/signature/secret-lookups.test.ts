@@ -1,6 +1,6 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { SecretFunction, SecretList } from "../../src/index.js";
-import { deferred, never, type Deferred } from "../support/deferred.js";
+import { deferred, type Deferred } from "../support/deferred.js";
 import { TEST_SECRET, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
@@ -28,105 +28,120 @@ describe("a secret function that does not know the sender", () => {
     },
   );
 
-  test("secrets per webhook type have no secret for a type that a stranger made up, which is answered 409 signature_mismatch", async () => {
-    const secrets: Record<string, string> = { new_alarm: TEST_SECRET };
+  test("a function that reads a record of secrets by type is answered 409 for a type that a stranger made up", async () => {
+    const secrets: Record<string, string> = {
+      new_alarm: TEST_SECRET,
+      delete_my_data_event: TEST_SECRET,
+    };
     const { receive } = recordingReceiver({ secret: ({ type }) => secrets[type] });
-    const forged = await delivery({ type: "forged_type" });
-    expect(await receive(forged)).toMatchObject({ status: 409, outcome: "signature_mismatch" });
+    for (const type of ["forged_type", "constructor", "toString", "__proto__"]) {
+      const forged = await delivery({ type, secret: "whsec_of_a_stranger" });
+      expect(await receive(forged)).toMatchObject({ status: 409, outcome: "signature_mismatch" });
+    }
     expect(await receive(await delivery())).toMatchObject({ outcome: "handled" });
   });
 });
 
-describe("the calls of a secret function", () => {
-  /** A vault that answers when the test lets it. */
-  function vault() {
-    const calls: Deferred<SecretList>[] = [];
-    const secret: SecretFunction = () => {
-      const call = deferred<SecretList>();
-      calls.push(call);
-      return call.promise;
-    };
-    return { calls, secret };
-  }
+/** A vault that answers when the test lets it. */
+function vault() {
+  const calls: (Deferred<SecretList> & { type: string })[] = [];
+  const secret: SecretFunction = ({ type }) => {
+    const call = { ...deferred<SecretList>(), type };
+    calls.push(call);
+    return call.promise;
+  };
+  return { calls, secret };
+}
 
-  test("at most maxConcurrentDeliveries calls of a secret function run at the same time, in order of arrival, however many forgeries come", async () => {
-    let running = 0;
-    let most = 0;
-    const lookups: string[] = [];
-    const { receive } = recordingReceiver({
-      maxConcurrentDeliveries: 10,
-      secret: async ({ id }) => {
-        lookups.push(id);
-        most = Math.max(most, (running += 1));
-        await new Promise((resolve) => setImmediate(resolve));
-        running -= 1;
-        return TEST_SECRET;
-      },
-    });
-    const ids = Array.from({ length: 500 }, (_, at) => `id-${String(at)}`);
-    const forgeries = await Promise.all(
-      ids.map((id) => delivery({ id, secret: "whsec_of_a_stranger" })),
+describe("the calls of a secret function", () => {
+  test("5 000 forgeries of random types make one call for each documented type, and 40 genuine deliveries beside them are handled", async () => {
+    const { calls, secret } = vault();
+    const { receive, handled } = recordingReceiver({ secret });
+    const forgery = await delivery({ secret: "whsec_of_a_stranger" });
+    const forged = Array.from({ length: 5_000 }, (_, at) =>
+      receive({
+        ...forgery,
+        headers: { ...forgery.headers, "x-webhook-type": `type-${String(at)}` },
+      }),
     );
-    const answers = await Promise.all(forgeries.map((request) => receive(request)));
-    expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(["signature_mismatch"]));
-    expect(most).toBe(10);
-    expect(lookups).toEqual(ids);
+    const genuine = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => delivery({ id: `genuine-${String(at)}` })),
+    );
+    const answers = genuine.map((request) => receive(request));
+    expect(calls.map(({ type }) => type)).toEqual(["new_alarm", "delete_my_data_event"]);
+    for (const call of calls) call.resolve(TEST_SECRET);
+    const outcomes = new Set((await Promise.all(forged)).map(({ outcome }) => outcome));
+    expect(outcomes).toEqual(new Set(["signature_mismatch"]));
+    expect((await Promise.all(answers)).map(({ outcome }) => outcome)).toEqual(
+      genuine.map(() => "handled"),
+    );
+    expect(handled).toHaveLength(40);
+    expect(calls).toHaveLength(2);
   });
 
-  test("calls of a secret function that wait longer than dependencyTimeoutMs are given up without being made", async () => {
-    vi.useFakeTimers();
+  test("a delivery that comes after a call has ended makes a new call", async () => {
     const { calls, secret } = vault();
-    const { receive } = recordingReceiver({
-      secret,
-      maxConcurrentDeliveries: 1,
-      dependencyTimeoutMs: 1_000,
-    });
+    const { receive } = recordingReceiver({ secret });
     const first = receive(await delivery({ id: "first" }));
-    await vi.advanceTimersByTimeAsync(500);
+    calls[0]?.resolve(TEST_SECRET);
+    expect(await first).toMatchObject({ outcome: "handled" });
     const second = receive(await delivery({ id: "second" }));
-    await vi.advanceTimersByTimeAsync(500);
-    expect(await first).toMatchObject({ status: 503, outcome: "secret_unavailable" });
-    // The call starts with the time that is left.
-    expect(calls).toHaveLength(2);
-    const third = receive(await delivery({ id: "third" }));
-    await vi.advanceTimersByTimeAsync(500);
+    calls[1]?.reject(new Error("the vault is sealed"));
     expect(await second).toMatchObject({ outcome: "secret_unavailable" });
-    expect(calls).toHaveLength(3);
+    const third = receive(await delivery({ id: "third" }));
     calls[2]?.resolve(TEST_SECRET);
     expect(await third).toMatchObject({ outcome: "handled" });
+    expect(calls).toHaveLength(3);
+  });
+
+  test("all deliveries that share a call are answered 503 when it fails, and no second call is made for them", async () => {
+    const { calls, secret } = vault();
+    const { receive } = recordingReceiver({ secret });
+    const requests = await Promise.all(["a", "b", "c"].map((id) => delivery({ id })));
+    const answers = requests.map((request) => receive(request));
+    calls[0]?.reject(new Error("the vault is sealed"));
+    for (const answer of await Promise.all(answers)) {
+      expect(answer).toMatchObject({ status: 503, outcome: "secret_unavailable" });
+    }
+    expect(calls).toHaveLength(1);
+  });
+
+  test("a call is bounded from its own start, and a delivery that has time left then makes the next one, alone for all that wait", async () => {
+    const request = await delivery({ id: "a" });
+    const later = await Promise.all(["b", "c"].map((id) => delivery({ id })));
+    vi.useFakeTimers();
+    const { calls, secret } = vault();
+    const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
+    const first = receive(request);
+    await vi.advanceTimersByTimeAsync(600);
+    const others = later.map((one) => receive(one));
+    await vi.advanceTimersByTimeAsync(399);
+    expect(calls).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await first).toMatchObject({ status: 503, outcome: "secret_unavailable" });
+    expect(calls).toHaveLength(2);
+    calls[1]?.resolve(TEST_SECRET);
+    for (const answer of await Promise.all(others)) {
+      expect(answer).toMatchObject({ outcome: "handled" });
+    }
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("calls of a secret function that still wait when their time is over are answered 503", async () => {
+  test("a delivery waits no longer than dependencyTimeoutMs for a call that another one started, and starts none without time", async () => {
+    const request = await delivery({ id: "a" });
+    const later = await delivery({ id: "b" });
     vi.useFakeTimers();
-    const { receive } = recordingReceiver({
-      // A thenable that blocks its slot for longer than the others may wait.
-      secret: ({ id }) => (id === "first" ? never<SecretList>() : TEST_SECRET),
-      maxConcurrentDeliveries: 1,
-      dependencyTimeoutMs: 1_000,
-    });
-    const ids = ["first", "second", "third"];
-    const requests = await Promise.all(ids.map((id) => delivery({ id })));
-    const answers = requests.map((request) => receive(request));
+    const { calls, secret } = vault();
+    const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
+    const first = receive(request);
+    await vi.advanceTimersByTimeAsync(1);
+    const second = receive(later);
     await vi.advanceTimersByTimeAsync(1_000);
-    const outcomes = (await Promise.all(answers)).map(({ outcome }) => outcome);
-    expect(outcomes[0]).toBe("secret_unavailable");
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test("a delivery that gave up waiting for a secret function takes no slot from those that come later", async () => {
-    vi.useFakeTimers();
-    const { receive } = recordingReceiver({
-      secret: ({ id }) => (id === "next" ? TEST_SECRET : never<SecretList>()),
-      maxConcurrentDeliveries: 1,
-      dependencyTimeoutMs: 1_000,
-    });
-    const ids = ["first", "second", "third"];
-    const requests = await Promise.all(ids.map((id) => delivery({ id })));
-    const answers = requests.map((request) => receive(request));
-    await vi.advanceTimersByTimeAsync(1_100);
-    await Promise.all(answers);
-    expect(await receive(await delivery({ id: "next" }))).toMatchObject({ outcome: "handled" });
+    const answers = await Promise.all([first, second]);
+    expect(answers.map(({ outcome }) => outcome)).toEqual(answers.map(() => "secret_unavailable"));
+    expect(calls.length).toBeLessThanOrEqual(2);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(calls.length).toBeLessThanOrEqual(2);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -143,36 +158,75 @@ describe("the calls of a secret function", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("a call of a secret function frees its slot even if the runtime has ended the request and runs no timers", async () => {
+  test("no delivery joins the call of a request that its runtime has ended with its timers", async () => {
     vi.useFakeTimers();
-    const { receive } = recordingReceiver({
-      secret: ({ id }) => (id === "ended" ? never<SecretList>() : TEST_SECRET),
-      maxConcurrentDeliveries: 1,
-      dependencyTimeoutMs: 1_000,
-    });
-    const ended = await delivery({ id: "ended" });
-    void receive(ended);
+    const { calls, secret } = vault();
+    const { receive } = recordingReceiver({ secret, dependencyTimeoutMs: 1_000 });
+    void receive(await delivery({ id: "ended" }));
     vi.clearAllTimers();
     await vi.advanceTimersByTimeAsync(2_000);
-    expect(await receive(await delivery({ id: "next" }))).toMatchObject({ outcome: "handled" });
+    const next = receive(await delivery({ id: "next" }));
+    calls[1]?.resolve(TEST_SECRET);
+    expect(await next).toMatchObject({ outcome: "handled" });
+    expect(calls).toHaveLength(2);
+  });
+});
+
+describe("the calls of a secret function on Cloudflare Workers", () => {
+  beforeEach(() => {
+    vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
+  });
+  afterEach(() => {
+    vi.unstubAllGlobals();
   });
 
-  test("a secret function that throws after a wait is answered 503 and delays no other call", async () => {
-    const { calls, secret } = vault();
-    const { receive, handled } = recordingReceiver({
-      maxConcurrentDeliveries: 1,
-      secret: (query) => {
-        if (query.id === "second") throw new Error("the vault is sealed");
-        return secret(query);
+  async function flood(count: number, dependencyTimeoutMs = 5_000) {
+    vi.useFakeTimers();
+    const scene = vault();
+    const { receive } = recordingReceiver({ secret: scene.secret, dependencyTimeoutMs });
+    const ids = Array.from({ length: count }, (_, at) => `id-${String(at)}`);
+    const requests = await Promise.all(ids.map((id) => delivery({ id })));
+    const answers = requests.map((request) => receive(request));
+    await vi.advanceTimersByTimeAsync(50);
+    return { ...scene, answers };
+  }
+
+  test("on Cloudflare Workers no delivery shares a call, and at most 100 calls run at once", async () => {
+    const { calls, answers } = await flood(250);
+    expect(calls).toHaveLength(100);
+    for (const ended of [100, 200, 250]) {
+      for (const call of calls) call.resolve(TEST_SECRET);
+      await vi.advanceTimersByTimeAsync(50);
+      expect(calls).toHaveLength(Math.min(250, ended + 100));
+    }
+    for (const answer of await Promise.all(answers)) {
+      expect(answer).toMatchObject({ outcome: "handled" });
+    }
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("on Cloudflare Workers a call keeps its place until it settles or its own time is over, and one that waited too long is not made", async () => {
+    const { calls, answers } = await flood(101, 1_000);
+    await vi.advanceTimersByTimeAsync(900);
+    expect(calls).toHaveLength(100);
+    await vi.advanceTimersByTimeAsync(5_000);
+    for (const answer of await Promise.all(answers)) {
+      expect(answer).toMatchObject({ outcome: "secret_unavailable" });
+    }
+    expect(calls.length).toBeLessThanOrEqual(101);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("on Cloudflare Workers a function that throws is answered 503 and keeps no place", async () => {
+    const { receive } = recordingReceiver({
+      secret: () => {
+        throw new Error("the vault is sealed");
       },
     });
-    const answers = ["first", "second", "third"].map(async (id) => receive(await delivery({ id })));
-    await vi.waitUntil(() => calls.length === 1);
-    calls[0]?.resolve(TEST_SECRET);
-    await vi.waitUntil(() => calls.length === 2);
-    calls[1]?.resolve(TEST_SECRET);
-    const outcomes = (await Promise.all(answers)).map(({ outcome }) => outcome);
-    expect(outcomes).toEqual(["handled", "secret_unavailable", "handled"]);
-    expect(handled).toHaveLength(2);
+    for (let at = 0; at < 150; at++) {
+      expect(await receive(await delivery({ id: String(at) }))).toMatchObject({
+        outcome: "secret_unavailable",
+      });
+    }
   });
 });

@@ -27,6 +27,7 @@ import {
   type WebhookReceiverOptions,
   type WebhookRequest,
   type WebhookResponse,
+  type WebhookType,
   type HealthReasonCode,
   type ReceiverHealth,
 } from "identity-gateway-webhooks";
@@ -116,9 +117,9 @@ createWebhookReceiver({
   handlers: { new_alarm: () => undefined },
 });
 createWebhookReceiver({
-  secret: async ({ id, type, timestamp }) => {
-    proves<Equal<typeof timestamp, Date>>();
-    return Promise.resolve(`${id}${type}`);
+  secret: async ({ type }) => {
+    proves<Equal<typeof type, WebhookType>>();
+    return Promise.resolve(`secret of ${type}`);
   },
   handlers: { new_alarm: () => undefined },
 });
