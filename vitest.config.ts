@@ -102,13 +102,15 @@ const slow = [
   })),
 ];
 
+const command = process.env["npm_lifecycle_event"] ?? "test";
 /** `.ci/run` counts the tests of each command from its report. */
-const report = `reports/${(process.env["npm_lifecycle_event"] ?? "test").replace(":", "-")}.json`;
+const report = `reports/${command.replace(":", "-")}.json`;
+/** Many tests wait for servers, leases and time-outs, and not for a processor: those of the slow files most. */
+const workersPerProcessor = command === "test:all" ? 3 : 2;
 
 export default defineConfig({
   test: {
-    // Many tests wait for servers, leases and time-outs, and not for a processor.
-    maxWorkers: 2 * availableParallelism(),
+    maxWorkers: workersPerProcessor * availableParallelism(),
     globalSetup: "./test/run-folder.ts",
     sequence: { sequencer: MixedOrder },
     projects: [...quick, ...slow],

@@ -33,9 +33,11 @@ export async function startExample(
   const complaints = text(child.stderr);
   const printed: string[] = [];
   const lines = createInterface({ input: child.stdout });
-  const [line] = (await Promise.race([once(lines, "line"), once(lines, "close")])) as string[];
+  // From the start: a busy machine delivers the first line and those after it in one chunk.
+  lines.on("line", (line) => printed.push(line));
+  await Promise.race([once(lines, "line"), once(lines, "close")]);
+  const line = printed.shift();
   if (line === undefined) throw new Error(await complaints);
-  lines.on("line", (next) => printed.push(next));
   return {
     url: line.replace("listening on ", ""),
     printed,
