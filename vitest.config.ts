@@ -33,7 +33,7 @@ const backend = (name: "node" | "web") => ({
 });
 
 const settings = {
-  setupFiles: "test/end-hanging.ts",
+  setupFiles: "test/after-tests.ts",
   /** Milliseconds. The longest tests take 11 s alone, and six times that beside other work on a slow machine. */
   testTimeout: 180_000,
   hookTimeout: 120_000,

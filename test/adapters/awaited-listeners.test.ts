@@ -10,6 +10,7 @@ import { nodeHandler } from "../../adapters/node.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
 import { deferred } from "../support/deferred.js";
 import { http1Client, http2Client } from "../support/adapters/http-clients.js";
+import { throwing } from "../support/faults.js";
 import { eventually, type CreateServer } from "../support/listening-receiver.js";
 import { headOf } from "../support/raw-connection.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
@@ -142,9 +143,7 @@ describe("the promise of a Node listener", () => {
         ...exchange: Parameters<http.RequestListener>
       ) => unknown;
       return http.createServer((req, res) => {
-        res.writeHead = () => {
-          throw new Error("a wrapper of the response");
-        };
+        res.writeHead = throwing(new Error("a wrapper of the response"));
         Promise.resolve(handle(req, res)).then(
           () => ends.push("settled"),
           () => ends.push("rejected"),

@@ -7,8 +7,7 @@ import {
 import { ConfigurationError, type WebhookReceiver } from "../../src/index.js";
 import type { WireRequest } from "../../kit/sending/wire.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
-import { alarmReceiver } from "../support/alarm-receiver.js";
-import { createCollector } from "../support/collector.js";
+import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { alarm, delivery } from "../support/deliveries.js";
 import { EVENT_FORMS } from "../support/lambda/event-forms.js";
 
@@ -17,10 +16,9 @@ const [httpApi, restApi, functionUrl, alb, albMultiValue] = EVENT_FORMS;
 /** Calls the function once with an event, and collects what the receiver logs. */
 async function call(event: LambdaEvent) {
   const runs: string[] = [];
-  const { options, lines, reports } = createCollector();
-  const receiver = alarmReceiver(({ rawBody }) => {
+  const { receiver, lines, reports } = observedAlarmReceiver(({ rawBody }) => {
     runs.push(Buffer.from(rawBody).toString());
-  }, options);
+  });
   return { result: await lambdaHandler(receiver)(event), runs, lines, reports };
 }
 

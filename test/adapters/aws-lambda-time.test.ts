@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import {
   lambdaHandler,
   type LambdaEvent,
@@ -12,21 +12,18 @@ import {
   type TransactionalStore,
   type WebhookReceiver,
 } from "../../src/index.js";
-import { alarmReceiver, type AlarmHandler } from "../support/alarm-receiver.js";
+import {
+  alarmReceiver,
+  observedAlarmReceiver,
+  type AlarmHandler,
+} from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 import { spiedStore } from "../support/spied-store.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 /** The time-out of the function, whose margin is one second. */
 const TIMEOUT_MS = 10_000;
@@ -435,9 +432,7 @@ describe("a transactional store", () => {
 
   test("has rolled back a handler that is given up before the function returns", async () => {
     const ended: string[] = [];
-    const { options, reports } = createCollector();
-    const receiver = alarmReceiver(() => never(), {
-      ...options,
+    const { receiver, reports } = observedAlarmReceiver(() => never(), {
       store: transactions(ended) as never,
     });
     const { result, ms } = await invoke(receiver);
@@ -464,9 +459,7 @@ describe("a transactional store", () => {
   test("that begins after the deadline runs no handler and rolls back", async () => {
     const ended: string[] = [];
     const runs: unknown[] = [];
-    const { options, reports } = createCollector();
-    const receiver = alarmReceiver((context) => runs.push(context), {
-      ...options,
+    const { receiver, reports } = observedAlarmReceiver((context) => runs.push(context), {
       dependencyTimeoutMs: 60_000,
       store: transactions(ended, 20_000) as never,
     });
@@ -483,10 +476,8 @@ describe("a secret function that hangs", () => {
   test("is answered 503 with a log line before the time-out, and its delivery is not claimed later", async () => {
     const secret = deferred<string>();
     const runs: unknown[] = [];
-    const { options, reports, lines } = createCollector();
     const spy = spiedStore();
-    const receiver = alarmReceiver((context) => runs.push(context), {
-      ...options,
+    const { receiver, reports, lines } = observedAlarmReceiver((context) => runs.push(context), {
       dependencyTimeoutMs: 60_000,
       store: spy.store,
       ...{ secret: () => secret.promise },

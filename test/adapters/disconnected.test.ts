@@ -13,6 +13,7 @@ import { deferred } from "../support/deferred.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
 import { http1Client, http2Client } from "../support/adapters/http-clients.js";
 import { httpServers } from "../support/adapters/http-servers.js";
+import { throwing } from "../support/faults.js";
 import { eventually, type CreateServer } from "../support/listening-receiver.js";
 import { watchedReceivers } from "../support/adapters/watched-receiver.js";
 
@@ -123,9 +124,7 @@ describe("without a server", () => {
       now: () => NOW_MS,
       ...options,
     });
-    const isDisconnected = () => {
-      throw new Error("gone with its context");
-    };
+    const isDisconnected = throwing(new Error("gone with its context"));
     expect(await receiver.receive({ ...(await delivery()), isDisconnected })).toMatchObject({
       status: 200,
     });

@@ -12,6 +12,7 @@ import { http1Client } from "../support/adapters/http-clients.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { NOW_MS, TEST_SECRET, alarm } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 import { eventually } from "../support/listening-receiver.js";
 
 const open = watchedReceivers();
@@ -69,9 +70,7 @@ function waitingReceiver(work: Promise<void>) {
 
 describe.each(versions)("%s", (_name, fastify) => {
   describe("keeps the app's own settings away from the receiver:", () => {
-    const fail = () => {
-      throw new Error("the app's");
-    };
+    const fail = throwing(new Error("the app's"));
     const ways: readonly (readonly [string, (app: FastifyInstance) => unknown])[] = [
       [
         "content-type parsers",

@@ -1,15 +1,11 @@
 import { Readable } from "node:stream";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { fetchHandler } from "../../adapters/fetch.js";
 import { requestOf } from "../support/adapters/target-kinds.js";
 import { createBodyReceiver, streamingRequest } from "../support/adapters/body-receiver.js";
 import { ODD_BODY, oddDelivery } from "../support/fuzz/odd-delivery.js";
 
 describe("Fetch", () => {
-  afterEach(() => {
-    vi.useRealTimers();
-  });
-
   const ways: readonly (readonly [string, (request: Request) => unknown])[] = [
     ["read", (request) => request.text()],
     ["parsed", (request) => request.json()],

@@ -4,6 +4,7 @@ import { nodeHandler } from "../../adapters/node.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
 import { deferred } from "../support/deferred.js";
 import { http1Client } from "../support/adapters/http-clients.js";
+import { throwing } from "../support/faults.js";
 import { eventually, type CreateServer } from "../support/listening-receiver.js";
 import { headOf } from "../support/raw-connection.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
@@ -25,9 +26,7 @@ describe("an answer that does not go out", () => {
   it("is an error line once a minute, beside the report that says handled", async () => {
     const failure = new Error("a wrapper of the response");
     const create = behind((_req, res) => {
-      res.writeHead = () => {
-        throw failure;
-      };
+      res.writeHead = throwing(failure);
     });
     const server = await open(create);
     const client = http1Client(server.port);
@@ -46,9 +45,7 @@ describe("an answer that does not go out", () => {
 
   it("is an error line although the line of its outcome came just before", async () => {
     const create = behind((_req, res) => {
-      res.writeHead = () => {
-        throw new Error("a wrapper of the response");
-      };
+      res.writeHead = throwing(new Error("a wrapper of the response"));
     });
     const server = await open(create);
     const client = http1Client(server.port);

@@ -8,6 +8,7 @@ import { recordOf } from "../../kit/sending/wire.js";
 import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
 import { alarm } from "../support/deliveries.js";
 import { http1Client, type HttpClient } from "../support/adapters/http-clients.js";
+import { throwing } from "../support/faults.js";
 import {
   listenWith,
   type CreateServer,
@@ -85,9 +86,7 @@ describe("plain Node", () => {
     await serve((receiver, options) => {
       const handle = nodeHandler(receiver, options);
       return http.createServer((req, res) => {
-        res.writeHead = () => {
-          throw new Error("a wrapper of the response");
-        };
+        res.writeHead = throwing(new Error("a wrapper of the response"));
         handle(req, res);
       });
     });

@@ -26,7 +26,6 @@ beforeEach(() => {
 afterEach(() => {
   req.destroy();
   socket.destroy();
-  vi.useRealTimers();
 });
 
 function listeners(): readonly number[] {

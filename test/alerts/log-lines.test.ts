@@ -5,10 +5,10 @@ import { expressHandler } from "../../adapters/express.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { createWebhookReceiver, memoryStore, type WebhookRequest } from "../../src/index.js";
 import { inboxWorker } from "../../src/inbox/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
 import { createCollector, type Collector, type LogLine } from "../support/collector.js";
 import { alarm, delivery, eventDelivery, NOW_MS, NOW_SECONDS } from "../support/deliveries.js";
-import { rejects } from "../support/faults.js";
+import { rejects, throwing } from "../support/faults.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { listen } from "../support/servers.js";
 
@@ -41,9 +41,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   internal_error: received(
     {},
     {
-      now: () => {
-        throw new Error("no clock");
-      },
+      now: throwing(new Error("no clock")),
     },
   ),
   unrecognized: received(delivery({ body: "{}" })),
@@ -65,19 +63,14 @@ const CAUSES: Readonly<Record<string, Cause>> = {
   handler_failed: received({}, {}, rejects),
   handler_timeout: received({}, { handlerTimeoutMs: 1 }, () => new Promise(() => undefined)),
   overloaded: async ({ options }) => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { ...options, maxConcurrentDeliveries: 1 });
-    const run = await start(receiver, await delivery());
+    const { receiver, run } = await heldRun({ ...options, maxConcurrentDeliveries: 1 });
     await receiver.receive(await delivery({ id: "another" }));
-    run.resolve();
-    await run.answer;
+    await run.succeed();
   },
   answer_lost: async ({ options }) => {
     const handle = nodeHandler(alarmReceiver(() => undefined, options));
     const server = createServer((req, res) => {
-      res.writeHead = () => {
-        throw new Error("a wrapper of the response");
-      };
+      res.writeHead = throwing(new Error("a wrapper of the response"));
       void handle(req, res);
     });
     await exchange(server);

@@ -7,6 +7,7 @@ import {
   type OutcomeReport,
 } from "../../src/index.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 describe("Retry-After", () => {
@@ -188,9 +189,7 @@ test.each<[string, unknown]>([
     "an object whose headers throw",
     {
       headers: {
-        get: () => {
-          throw new Error("no headers");
-        },
+        get: throwing(new Error("no headers")),
       },
       body: "",
     },

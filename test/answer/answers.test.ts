@@ -10,6 +10,7 @@ import {
 } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 import type { SigningReceiverOptions } from "../support/receiver-options.js";
 
 /** The design's table of answers: outcome, status, status with `unverifiable: "reject"`, Retry-After. */
@@ -74,13 +75,7 @@ async function changedHeader(options: Options, name: string, value: string | und
   return answerTo(options, canaryDelivery(), { headers: { ...headers, [name]: value } });
 }
 
-const throwing = (error: unknown) => ({
-  handlers: {
-    new_alarm: () => {
-      throw error;
-    },
-  },
-});
+const failing = (error: unknown) => ({ handlers: { new_alarm: throwing(error) } });
 
 const SCENARIOS: Record<
   Outcome,
@@ -92,7 +87,7 @@ const SCENARIOS: Record<
     await receiver.receive(await canaryDelivery());
     return receiver.receive(await canaryDelivery());
   },
-  discarded: (mode) => answerTo({ ...mode, ...throwing(new DiscardDelivery({ reason: CANARY })) }),
+  discarded: (mode) => answerTo({ ...mode, ...failing(new DiscardDelivery({ reason: CANARY })) }),
   unhandled: (mode) => answerTo({ ...mode, handlers: { unrecognized: () => undefined } }),
   in_flight: async (mode) => {
     let begin: () => void = () => undefined;
@@ -125,7 +120,7 @@ const SCENARIOS: Record<
     }),
   body_consumed: (mode) => answerTo(mode, canaryDelivery(), { body: { text: CANARY } }),
   unrecognized: (mode) => answerTo(mode, canaryDelivery({ body: CANARY })),
-  handler_failed: (mode) => answerTo({ ...mode, ...throwing(new Error(CANARY)) }),
+  handler_failed: (mode) => answerTo({ ...mode, ...failing(new Error(CANARY)) }),
   handler_timeout: (mode) =>
     answerTo({
       ...mode,
@@ -137,7 +132,7 @@ const SCENARIOS: Record<
           }),
       },
     }),
-  retry_later: (mode) => answerTo({ ...mode, ...throwing(new RetryLater({ reason: CANARY })) }),
+  retry_later: (mode) => answerTo({ ...mode, ...failing(new RetryLater({ reason: CANARY })) }),
   overloaded: async (mode) => {
     let finish: () => void = () => undefined;
     const finished = new Promise<void>((resolve) => (finish = resolve));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createWebhookReceiver } from "../../src/index.js";
-import { alarmReceiver } from "../support/alarm-receiver.js";
+import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
 import {
   alarm,
@@ -10,6 +10,7 @@ import {
   NOW_SECONDS,
   TEST_SECRET,
 } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 
 const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
@@ -22,8 +23,9 @@ function lateDelivery(seconds: number, timestamp = NOW_SECONDS) {
 
 describe("the last attempt", () => {
   it("a refusal at what is probably the last attempt is one error line", async () => {
-    const { options, lines, reports } = createCollector();
-    const receiver = alarmReceiver(() => Promise.reject(new Error("made up")), options);
+    const { receiver, lines, reports } = observedAlarmReceiver(() =>
+      Promise.reject(new Error("made up")),
+    );
     await receiver.receive(await lateDelivery(21_693));
     const found = linesWith(lines, "last attempt refused");
     expect(found).toEqual([
@@ -44,9 +46,7 @@ describe("the last attempt", () => {
       handlers: {
         new_alarm: (record) => {
           Object.defineProperty(record, "created_at", {
-            get: () => {
-              throw new Error("a getter fails");
-            },
+            get: throwing(new Error("a getter fails")),
           });
           throw new Error("made up");
         },
@@ -57,8 +57,9 @@ describe("the last attempt", () => {
   });
 
   it("a stale last attempt is one too: its lag does not depend on the receiver's clock", async () => {
-    const { options, lines, reports } = createCollector();
-    const receiver = alarmReceiver(() => undefined, { ...options, now: () => NOW_MS + 3_600_000 });
+    const { receiver, lines, reports } = observedAlarmReceiver(() => undefined, {
+      now: () => NOW_MS + 3_600_000,
+    });
     await receiver.receive(await lateDelivery(21_693));
     expect(linesWith(lines, "last attempt refused")).toMatchObject([
       { details: { outcome: "stale" } },
@@ -75,17 +76,17 @@ describe("the last attempt", () => {
   });
 
   it("nothing unauthenticated writes such a line or has a lag", async () => {
-    const { options, lines, reports } = createCollector();
     const { body } = await lateDelivery(21_693);
-    const receiver = alarmReceiver(() => undefined, options);
+    const { receiver, lines, reports } = observedAlarmReceiver(() => undefined);
     await receiver.receive(await delivery({ body, secret: "another secret of 20" }));
     expect(linesWith(lines, "last attempt refused")).toEqual([]);
     expect(reports[0]).not.toHaveProperty("lagMs");
   });
 
   it("a stale body that is no JSON, or no record, has no lag", async () => {
-    const { options, reports } = createCollector();
-    const receiver = alarmReceiver(() => undefined, { ...options, now: () => NOW_MS + 3_600_000 });
+    const { receiver, reports } = observedAlarmReceiver(() => undefined, {
+      now: () => NOW_MS + 3_600_000,
+    });
     for (const body of ["{", '"text"', "null", "{}"])
       await receiver.receive(await delivery({ body }));
     expect(reports.map(({ outcome }) => outcome)).toEqual(Array(4).fill("stale"));
@@ -93,8 +94,7 @@ describe("the last attempt", () => {
   });
 
   it("an event has a lag and no attempt", async () => {
-    const { options, reports } = createCollector();
-    const receiver = alarmReceiver(() => undefined, options);
+    const { receiver, reports } = observedAlarmReceiver(() => undefined);
     const occurred_at = new Date(NOW_MS - 90_000).toISOString();
     await receiver.receive(await eventDelivery("DATA_DELETED", { event: { occurred_at } }));
     expect(reports[0]).toMatchObject({ lagMs: 90_000, eventType: "DATA_DELETED" });

@@ -1,14 +1,11 @@
 import * as fc from "fast-check";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { ConfigurationError, createWebhookReceiver, type Logger } from "../../src/index.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 
 const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 /** What the default logger prints for a handler that throws. */
 async function printedFor(thrown: unknown): Promise<readonly unknown[]> {
@@ -17,9 +14,7 @@ async function printedFor(thrown: unknown): Promise<readonly unknown[]> {
     secret: TEST_SECRET,
     now: () => NOW_MS,
     handlers: {
-      new_alarm: () => {
-        throw thrown;
-      },
+      new_alarm: throwing(thrown),
     },
   });
   expect((await receiver.receive(await delivery())).outcome).toBe("handler_failed");
@@ -68,9 +63,7 @@ describe("the default logger", () => {
 
   test("the default logger writes a line for an error that cannot be read", async () => {
     const hostile = Object.defineProperty(new Error("x"), "message", {
-      get() {
-        throw new Error("no");
-      },
+      get: throwing(new Error("no")),
     });
     for (const thrown of [hostile, Object.create(null)]) {
       expect(await lineFor(thrown)).toContain('err="an error that cannot be read"');

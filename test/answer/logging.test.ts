@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   createWebhookReceiver,
   RetryLater,
@@ -7,7 +7,11 @@ import {
   type WebhookRequest,
 } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
-import { alarmReceiver, type AlarmHandler } from "../support/alarm-receiver.js";
+import {
+  alarmReceiver,
+  observedAlarmReceiver,
+  type AlarmHandler,
+} from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import {
   NOW_MS,
@@ -17,6 +21,7 @@ import {
   eventDelivery,
   type DeliveryOverrides,
 } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 
 const HANDLERS = { new_alarm: () => undefined };
 
@@ -30,23 +35,12 @@ function receiverWith(options: Partial<WebhookReceiverOptions> = {}) {
   } as WebhookReceiverOptions);
 }
 
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-  vi.unstubAllGlobals();
-});
-
 describe("the logger", () => {
   it("a logger that throws does not affect the answer", async () => {
-    const fail = () => {
-      throw new Error("disk full");
-    };
-    const receiver = alarmReceiver(
-      () => {
-        throw new Error("handler failed");
-      },
-      { logger: { warn: fail, error: fail } },
-    );
+    const fail = throwing(new Error("disk full"));
+    const receiver = alarmReceiver(throwing(new Error("handler failed")), {
+      logger: { warn: fail, error: fail },
+    });
     expect(await receiver.receive(await delivery())).toMatchObject({ status: 500 });
     expect(await receiver.receive({ headers: {}, body: "" })).toMatchObject({ status: 409 });
     expect(() =>
@@ -220,8 +214,7 @@ describe("lines that a captured delivery can cause", () => {
     "log lines (%s) are limited to one a minute for each id",
     async (outcome, handler, of) => {
       vi.useFakeTimers({ toFake: ["performance"] });
-      const { options, lines, reports } = createCollector();
-      const receiver = alarmReceiver(handler, options);
+      const { receiver, lines, reports } = observedAlarmReceiver(handler);
       const captured = await delivery(of);
       for (let replay = 0; replay < 1_000; replay++) await receiver.receive(captured);
       expect(lines).toHaveLength(1);
@@ -238,8 +231,7 @@ describe("lines that a captured delivery can cause", () => {
     "log lines (%s) of several ids are all written",
     async (_outcome, handler, of) => {
       vi.useFakeTimers({ toFake: ["performance"] });
-      const { options, lines } = createCollector();
-      const receiver = alarmReceiver(handler, options);
+      const { receiver, lines } = observedAlarmReceiver(handler);
       // More ids than the receiver remembers.
       const ids = Array.from({ length: 1_500 }, (_, at) => `delivery-${String(at)}`);
       for (const id of ids) await receiver.receive(await delivery({ ...of, id }));
@@ -250,10 +242,7 @@ describe("lines that a captured delivery can cause", () => {
 
   it("log lines of many ids do not end the limit of a line that any sender can cause", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
-    const { options, lines } = createCollector();
-    const receiver = alarmReceiver(() => {
-      throw new Error("handler failed");
-    }, options);
+    const { receiver, lines } = observedAlarmReceiver(throwing(new Error("handler failed")));
     const forged = { ...(await delivery()), body: "forged" };
     await receiver.receive(forged);
     // More ids than the receiver remembers.
@@ -269,12 +258,11 @@ describe("lines that a captured delivery can cause", () => {
   });
 
   it("the limit of log lines for one id does not hold back another outcome of the same id", async () => {
-    const { options, lines } = createCollector();
     let runs = 0;
-    const receiver = alarmReceiver(() => {
+    const { receiver, lines } = observedAlarmReceiver(() => {
       runs += 1;
       throw runs % 2 === 0 ? new RetryLater() : new Error("handler failed");
-    }, options);
+    });
     const captured = await delivery();
     for (let replay = 0; replay < 4; replay++) await receiver.receive(captured);
     expect(lines.map(({ message }) => message.split(": ")[1])).toEqual([

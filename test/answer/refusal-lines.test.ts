@@ -3,8 +3,7 @@ import type { Outcome, WebhookRequest } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
-import { alarmReceiver } from "../support/alarm-receiver.js";
-import { createCollector } from "../support/collector.js";
+import { observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { NOW_SECONDS, delivery, eventDelivery } from "../support/deliveries.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 
@@ -12,8 +11,7 @@ const PREFIX = "identity-gateway-webhooks: ";
 
 /** The single line that a request causes, and the body of its answer. */
 async function lineOf(request: WebhookRequest, given: Partial<CommonReceiverOptions> = {}) {
-  const { options, lines } = createCollector();
-  const receiver = alarmReceiver(() => undefined, { ...options, ...given });
+  const { receiver, lines } = observedAlarmReceiver(() => undefined, { ...given });
   const { body } = await receiver.receive(request);
   expect(lines).toHaveLength(1);
   const [line] = lines;

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   createWebhookReceiver,
   type OutcomeReport,
@@ -6,7 +6,7 @@ import {
   type WebhookRequest,
 } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
-import { alarmReceiver } from "../support/alarm-receiver.js";
+import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import { never } from "../support/deferred.js";
 import {
@@ -16,6 +16,7 @@ import {
   delivery,
   eventDelivery,
 } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 
 const HANDLERS = { new_alarm: () => undefined };
 
@@ -30,12 +31,6 @@ function receiverWith(options: Partial<WebhookReceiverOptions> = {}) {
 }
 
 const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-  vi.unstubAllGlobals();
-});
 
 describe("onOutcome", () => {
   it("onOutcome is called once for each request with exactly the documented fields", async () => {
@@ -79,10 +74,9 @@ describe("onOutcome", () => {
 
   it("onOutcome receives the duration of the request", async () => {
     vi.useFakeTimers();
-    const { options, reports } = createCollector();
-    const receiver = alarmReceiver(async () => {
+    const { receiver, reports } = observedAlarmReceiver(async () => {
       await vi.advanceTimersByTimeAsync(1_234);
-    }, options);
+    });
     await receiver.receive(await delivery());
     expect(reports[0]?.durationMs).toBe(1_234);
   });
@@ -157,20 +151,13 @@ describe("onOutcome", () => {
   });
 
   it.each<[string, (report: OutcomeReport) => unknown]>([
-    [
-      "throws",
-      () => {
-        throw new Error("metrics are down");
-      },
-    ],
+    ["throws", throwing(new Error("metrics are down"))],
     ["rejects", () => Promise.reject(new Error("metrics are down"))],
     ["never resolves", never],
     [
       "returns a broken thenable",
       () => ({
-        then() {
-          throw new Error("metrics are down");
-        },
+        then: throwing(new Error("metrics are down")),
       }),
     ],
   ])("an onOutcome that %s has no effect", async (_how, onOutcome) => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { GENUINE, HANDLED, MALFORMED, NAMES, inCase, judge } from "./header-judge.js";
+import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 describe.each(NAMES)("%s", (name) => {
@@ -52,9 +53,7 @@ describe.each(NAMES)("%s", (name) => {
   test(`${name} may have a getter that throws, and the delivery is not rejected`, async () => {
     const record = Object.defineProperty({ ...others }, name, {
       enumerable: true,
-      get: () => {
-        throw new Error("no headers today");
-      },
+      get: throwing(new Error("no headers today")),
     });
     const { receive, handled } = recordingReceiver();
     const answer = await receive({ headers: record, body: GENUINE.body });

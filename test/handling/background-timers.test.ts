@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, it, vi, type MockInstance } from "vitest";
-import { memoryStore } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
+import { throws } from "../support/faults.js";
+import { failingStore } from "../support/spied-store.js";
 import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
 
 // A process must be able to end while nothing but a renewal, a retry or a bound is left to do. Real timers: only they
@@ -19,7 +20,6 @@ beforeEach(() => {
 afterEach(() => {
   // A retry that is no longer due would still come.
   for (const { value } of set.mock.results) clearTimeout(value as NodeJS.Timeout);
-  vi.restoreAllMocks();
 });
 
 /** The delays of the timers of half a second and more that run, and whether each keeps the process alive. */
@@ -33,9 +33,7 @@ function longTimers(): { readonly ms: number; readonly keepsAlive: boolean }[] {
 }
 
 it("the renewals and the bound of a late handler keep no process alive", async () => {
-  const { handler, start } = heldHandler();
-  const receiver = alarmReceiver(handler, { handlerTimeoutMs: 20, handlerMaxMs: 60_020 });
-  const run = await start(receiver, await delivery());
+  const { receiver, run } = await heldRun({ handlerTimeoutMs: 20, handlerMaxMs: 60_020 });
   expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
   expect(longTimers().filter(({ keepsAlive }) => keepsAlive)).toEqual([]);
   expect(longTimers().map(({ ms }) => ms)).toContain(60_000);
@@ -46,14 +44,11 @@ it("the renewals and the bound of a late handler keep no process alive", async (
 });
 
 it("the retry of a completion keeps no process alive", async () => {
-  let isDown = true;
-  const complete = () => {
-    if (isDown) throw new Error("the store is down");
-  };
-  const receiver = alarmReceiver(() => undefined, { store: { ...memoryStore(), complete } });
+  const { store, comeBack } = failingStore("complete", throws);
+  const receiver = alarmReceiver(() => undefined, { store });
   expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "handled" });
   expect(longTimers()).toEqual([{ ms: 1_000, keepsAlive: false }]);
-  isDown = false;
+  comeBack();
   await receiver.drain();
 });
 

@@ -1,28 +1,26 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type ClaimResult, type DeliveryStore } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
-import { createCollector } from "../support/collector.js";
+import {
+  alarmReceiver,
+  heldHandler,
+  heldReceiver,
+  heldRun,
+  observedAlarmReceiver,
+} from "../support/alarm-receiver.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { firstCall, spiedStore } from "../support/spied-store.js";
+import { throwing } from "../support/faults.js";
+import { firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 describe("leases without a confirmed renewal", () => {
   it.each<[string, () => Promise<boolean>]>([
     ["rejects", () => Promise.reject(new Error("down"))],
     ["hangs", never<boolean>],
   ])("the signal aborts after a lease without renewals if the store %s", async (_how, renew) => {
-    const { handler, start } = heldHandler();
     const { store, count } = spiedStore({ renew });
-    const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000 });
-    const run = await start(receiver, await delivery());
+    const { run } = await heldRun({ store, handlerTimeoutMs: 3_600_000 });
     const { signal } = run.context;
     await vi.advanceTimersByTimeAsync(29_999);
     expect(signal.aborted).toBe(false);
@@ -31,8 +29,7 @@ describe("leases without a confirmed renewal", () => {
     const renewals = count("renew");
     await vi.advanceTimersByTimeAsync(600_000);
     expect(count("renew")).toBe(renewals);
-    run.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
     expect(vi.getTimerCount()).toBe(0);
   });
 });
@@ -47,15 +44,13 @@ describe("late claims", () => {
       claim: (...call) => ((claims += 1) === 1 ? slow.promise : inner.claim(...call)),
       complete: () => Promise.reject(new Error("down")),
     };
-    const { handler, runs, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store });
+    const { receiver, runs, start } = heldReceiver({ store });
     const repeated = await delivery();
     const claimed = firstCall(store, "claim");
     const slowly = receiver.receive(repeated);
     await claimed;
-    const run = await start(receiver, repeated);
-    run.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    const run = await start(repeated);
+    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
     slow.resolve({ state: "claimed", takeover: true });
     expect(await slowly).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(runs).toHaveLength(1);
@@ -66,19 +61,16 @@ describe("frozen processes", () => {
   it("a process that was frozen for longer than the lease does not run the delivery twice at once", async () => {
     let skewMs = 0;
     const store = memoryStore({ now: () => performance.now() + skewMs });
-    const { handler, runs, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
+    const { receiver, repeated, run, runs, start } = await heldRun({ store });
     skewMs = 3_600_000;
     await vi.advanceTimersByTimeAsync(10_000);
     expect(run.context.signal.aborted).toBe(true);
     expect(await receiver.receive(repeated)).toMatchObject({ status: 409, outcome: "in_flight" });
-    run.reject(new Error("stopped by the signal"));
-    expect(await run.answer).toMatchObject({ outcome: "handler_failed" });
-    const again = await start(receiver, repeated);
-    again.resolve();
-    expect(await again.answer).toMatchObject({ outcome: "handled" });
+    expect(await run.fail(new Error("stopped by the signal"))).toMatchObject({
+      outcome: "handler_failed",
+    });
+    const again = await start(repeated);
+    expect(await again.succeed()).toMatchObject({ outcome: "handled" });
     expect(runs).toHaveLength(2);
   });
 });
@@ -129,13 +121,9 @@ describe("renewals after a completion", () => {
 describe("invalid claim results", () => {
   it("a claim result without takeover counts as no takeover", async () => {
     const claim = () => ({ state: "claimed" }) as ClaimResult;
-    const { handler, start } = heldHandler();
-    const { reports, options } = createCollector();
-    const receiver = alarmReceiver(handler, { store: { ...memoryStore(), claim }, ...options });
-    const run = await start(receiver, await delivery());
+    const { run, reports } = await heldRun({ store: { ...memoryStore(), claim } });
     expect(run.context.takeover).toBe(false);
-    run.resolve();
-    await run.answer;
+    await run.succeed();
     expect(reports[0]).not.toHaveProperty("takeover");
   });
 
@@ -163,9 +151,7 @@ describe("invalid claim results", () => {
 
   const unreadable = () =>
     Object.defineProperty({}, "state", {
-      get() {
-        throw new Error("unreadable");
-      },
+      get: throwing(new Error("unreadable")),
     }) as ClaimResult;
 
   it.each<[string, () => ClaimResult | Promise<ClaimResult>]>([
@@ -185,10 +171,8 @@ describe("invalid claim results", () => {
   it("an unreadable claim result that arrives late has no effect", async () => {
     const late = deferred<ClaimResult>();
     const store = { ...memoryStore(), claim: () => late.promise };
-    const claimed = firstCall(store, "claim");
     const receiver = alarmReceiver(() => undefined, { store });
-    const answer = receiver.receive(await delivery());
-    await claimed;
+    const { answer } = await receiveUntil(store, "claim", receiver);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
     late.resolve(unreadable());
@@ -198,9 +182,7 @@ describe("invalid claim results", () => {
 });
 
 it("a report of an unsigned delivery has no secretIndex", async () => {
-  const { reports, options } = createCollector();
-  const receiver = alarmReceiver(() => undefined, {
-    ...options,
+  const { receiver, reports } = observedAlarmReceiver(() => undefined, {
     ...({ secret: undefined, acceptUnsignedDeliveries: true } as object),
   });
   await receiver.receive(await delivery());

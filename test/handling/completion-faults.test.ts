@@ -1,51 +1,38 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
   DiscardDelivery,
   createWebhookReceiver,
   memoryStore,
   type DeliveryStore,
 } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import {
+  alarmReceiver,
+  heldReceiver,
+  heldRun,
+  observedAlarmReceiver,
+} from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
-import { deferred, never, type Deferred } from "../support/deferred.js";
+import { deferred, never } from "../support/deferred.js";
 import { NOW_SECONDS, delivery } from "../support/deliveries.js";
-import { rejects, throws } from "../support/faults.js";
-import { firstCall, spiedStore } from "../support/spied-store.js";
+import { DOWN, rejects, throws } from "../support/faults.js";
+import {
+  claimedElsewhere,
+  failingStore,
+  firstCall,
+  heldCompletions,
+  receiveUntil,
+} from "../support/spied-store.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 describe("failed completions", () => {
-  /** A store whose completions fail until `comeBack` is called. */
-  function downForCompletions(fault: () => Promise<void>) {
-    const inner = memoryStore();
-    let isDown = true;
-    const spy = spiedStore(
-      { complete: (...call) => (isDown ? fault() : inner.complete(...call)) },
-      inner,
-    );
-    return {
-      ...spy,
-      comeBack: () => {
-        isDown = false;
-      },
-    };
-  }
-
-  it.each<[string, () => Promise<void>]>([
+  it.each<[string, () => Promise<never>]>([
     ["throws", throws],
     ["rejects", rejects],
   ])("a completion that %s is still 200, and redeliveries are duplicates", async (_how, fault) => {
-    const { store, count, comeBack } = downForCompletions(fault);
+    const { store, count, comeBack } = failingStore("complete", fault);
     let runs = 0;
-    const { options, lines } = createCollector();
-    const receiver = alarmReceiver(() => (runs += 1), { store, ...options });
+    const { receiver, lines } = observedAlarmReceiver(() => (runs += 1), { store });
     const repeated = await delivery();
     expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
     expect(linesWith(lines, "completion failed")).toHaveLength(1);
@@ -67,14 +54,11 @@ describe("failed completions", () => {
   });
 
   it("a completion that hangs still answers 200 after dependencyTimeoutMs", async () => {
-    const { store, count, comeBack } = downForCompletions(never<void>);
-    const called = firstCall(store, "complete");
+    const { store, count, comeBack } = failingStore("complete", never);
     let runs = 0;
-    const { options, reports } = createCollector();
-    const receiver = alarmReceiver(() => (runs += 1), { store, ...options });
+    const { receiver, reports } = observedAlarmReceiver(() => (runs += 1), { store });
     const repeated = await delivery();
-    const answer = receiver.receive(repeated);
-    await called;
+    const { answer } = await receiveUntil(store, "complete", receiver, repeated);
     await vi.advanceTimersByTimeAsync(4_999);
     expect(reports).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
@@ -89,17 +73,12 @@ describe("failed completions", () => {
   });
 
   it("a completion that hangs beyond the lease lets no redelivery run the handler", async () => {
-    const { store } = downForCompletions(never<void>);
-    const completing = firstCall(store, "complete");
+    const { store } = failingStore("complete", never);
     let runs = 0;
-    const receiver = alarmReceiver(() => (runs += 1), {
-      store,
-      leaseMs: 1_000,
-      dependencyTimeoutMs: 60_000,
-    });
+    const times = { leaseMs: 1_000, dependencyTimeoutMs: 60_000 };
+    const receiver = alarmReceiver(() => (runs += 1), { store, ...times });
     const repeated = await delivery();
-    const first = receiver.receive(repeated);
-    await completing;
+    const { answer: first } = await receiveUntil(store, "complete", receiver, repeated);
     await vi.advanceTimersByTimeAsync(2_000);
     const claiming = firstCall(store, "claim");
     const second = receiver.receive(repeated);
@@ -119,12 +98,10 @@ describe("failed completions", () => {
       await taken.promise;
       await inner.complete(...call);
     };
-    const { handler, runs, start } = heldHandler();
     const settings = { leaseMs: 3_000, dependencyTimeoutMs: 60_000 };
-    const receiver = alarmReceiver(handler, { store: { ...inner, complete }, ...settings });
+    const store = { ...inner, complete };
+    const { receiver, handler, repeated, run, runs } = await heldRun({ store, ...settings });
     const another = alarmReceiver(handler, { store: inner, ...settings });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
     run.resolve();
     await completing.promise;
     for (let seconds = 0; seconds < 30; seconds += 2) {
@@ -141,16 +118,15 @@ describe("failed completions", () => {
   });
 
   it("the completion is retried for a discarded delivery and for a late success as well", async () => {
-    const { store, comeBack } = downForCompletions(rejects);
-    const { handler, runs, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 1_000 });
+    const { store, comeBack } = failingStore("complete");
+    const { receiver, runs, start } = heldReceiver({ store, handlerTimeoutMs: 1_000 });
     const discarded = await delivery({ id: "discarded" });
-    const discarding = await start(receiver, discarded);
-    discarding.reject(new DiscardDelivery({ reason: "account closed" }));
-    expect(await discarding.answer).toMatchObject({ status: 200, outcome: "discarded" });
+    const discarding = await start(discarded);
+    const discard = await discarding.fail(new DiscardDelivery({ reason: "account closed" }));
+    expect(discard).toMatchObject({ status: 200, outcome: "discarded" });
 
     const late = await delivery({ id: "late" });
-    const run = await start(receiver, late);
+    const run = await start(late);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await run.answer).toMatchObject({ status: 503, outcome: "handler_timeout" });
     run.resolve();
@@ -160,16 +136,13 @@ describe("failed completions", () => {
     }
     comeBack();
     await vi.advanceTimersByTimeAsync(30_000);
-    for (const id of ["discarded", "late"]) {
-      expect(await store.claim(id, "other", { leaseMs: 1_000, retentionMs: 1_000 })).toEqual({
-        state: "completed",
-      });
-    }
+    const states = await claimedElsewhere(store, ["discarded", "late"]);
+    expect(states).toEqual(["completed", "completed"]);
     expect(runs).toHaveLength(2);
   });
 
   it("completions are retried one at a time, at least every two seconds", async () => {
-    const { store, calls, comeBack } = downForCompletions(rejects);
+    const { store, calls, comeBack } = failingStore("complete");
     const receiver = alarmReceiver(() => undefined, { store });
     for (const id of ["one", "two", "three"]) await receiver.receive(await delivery({ id }));
     calls.length = 0;
@@ -190,61 +163,46 @@ describe("failed completions", () => {
   });
 
   it("a completion that fails for one id only does not delay the others", async () => {
-    const inner = memoryStore();
-    let isDown = true;
-    const spy = spiedStore({
-      complete: (key, ...rest) =>
-        isDown || key === "poison" ? rejects() : inner.complete(key, ...rest),
-    });
-    const receiver = alarmReceiver(() => undefined, { store: spy.store });
+    const { store, inner, comeBack } = failingStore("complete");
+    const receiver = alarmReceiver(() => undefined, { store });
     for (const id of ["poison", "one", "two"]) await receiver.receive(await delivery({ id }));
-    isDown = false;
+    comeBack();
     await vi.advanceTimersByTimeAsync(3_000);
-    const times = { leaseMs: 1_000, retentionMs: 1_000 };
-    for (const id of ["one", "two"]) {
-      expect(inner.claim(id, "other", times)).toEqual({ state: "completed" });
-    }
+    const states = await claimedElsewhere(inner, ["one", "two"]);
+    expect(states).toEqual(["completed", "completed"]);
   });
 
   it("the retry delay of completions starts again after the store has recovered", async () => {
-    let isDown = true;
-    const inner = memoryStore();
-    const spy = spiedStore(
-      { complete: (...c) => (isDown ? rejects() : inner.complete(...c)) },
-      inner,
-    );
-    const receiver = alarmReceiver(() => undefined, { store: spy.store });
+    const { store, count, comeBack, goDown } = failingStore("complete");
+    const receiver = alarmReceiver(() => undefined, { store });
     await receiver.receive(await delivery({ id: "one" }));
     await vi.advanceTimersByTimeAsync(120_000);
-    isDown = false;
+    comeBack();
     await vi.advanceTimersByTimeAsync(30_000);
-    isDown = true;
+    goDown();
     await receiver.receive(await delivery({ id: "two" }));
-    const before = spy.count("complete");
+    const before = count("complete");
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(spy.count("complete")).toBe(before + 1);
+    expect(count("complete")).toBe(before + 1);
   });
 
   it("a completion that is on its way makes no other delivery a duplicate", async () => {
-    const { store } = downForCompletions(never<void>);
-    const completing = firstCall(store, "complete");
+    const { store } = failingStore("complete", never);
     const ran: string[] = [];
     const receiver = alarmReceiver(({ id }) => void ran.push(id), { store });
-    const first = receiver.receive(await delivery({ id: "one" }));
-    await completing;
+    const one = await delivery({ id: "one" });
+    const { answer: first } = await receiveUntil(store, "complete", receiver, one);
     const completingNext = firstCall(store, "complete");
     const second = receiver.receive(await delivery({ id: "two" }));
     await Promise.race([completingNext, second]);
     await vi.advanceTimersByTimeAsync(5_000);
-    expect([await first, await second]).toMatchObject([
-      { outcome: "handled" },
-      { outcome: "handled" },
-    ]);
+    expect((await first).outcome).toBe("handled");
+    expect((await second).outcome).toBe("handled");
     expect(ran).toEqual(["one", "two"]);
   });
 
   it("a retry that the runtime has ended counts as lost a minute after it was due", async () => {
-    const { store, count } = downForCompletions(rejects);
+    const { store, count } = failingStore("complete");
     const receiver = alarmReceiver(() => undefined, { store });
     await receiver.receive(await delivery({ id: "one" }));
     // The request has ended, and its timers with it. That sets the clock of the test back to 0.
@@ -256,7 +214,7 @@ describe("failed completions", () => {
   });
 
   it("the first completion that fails after a lost retry starts the retries again", async () => {
-    const { store, count, comeBack } = downForCompletions(rejects);
+    const { store, count, comeBack } = failingStore("complete");
     const receiver = alarmReceiver(() => undefined, { store });
     await receiver.receive(await delivery({ id: "one" }));
     vi.clearAllTimers();
@@ -265,16 +223,13 @@ describe("failed completions", () => {
     comeBack();
     await vi.advanceTimersByTimeAsync(1_000);
     expect(count("complete")).toBe(4);
-    for (const id of ["one", "two"]) {
-      expect(await store.claim(id, "other", { leaseMs: 1_000, retentionMs: 1_000 })).toEqual({
-        state: "completed",
-      });
-    }
+    const states = await claimedElsewhere(store, ["one", "two"]);
+    expect(states).toEqual(["completed", "completed"]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it("a retry that counts as lost and comes after all makes no second call beside its successor", async () => {
-    const { store, count } = downForCompletions(rejects);
+    const { store, count } = failingStore("complete");
     const receiver = alarmReceiver(() => undefined, { store });
     await receiver.receive(await delivery({ id: "one" }));
     const now = performance.now.bind(performance);
@@ -284,32 +239,19 @@ describe("failed completions", () => {
     expect(count("complete")).toBe(3);
   });
 
-  /** A store whose completions end as the test says, one after the other. */
-  function heldCompletions() {
-    const ends: Deferred<void>[] = [];
-    const complete = () => {
-      const end = deferred();
-      ends.push(end);
-      return end.promise;
-    };
-    return { ...spiedStore({ complete }), ends };
-  }
-  const down = new Error("the store is down");
-
   /** Two runs of one delivery: the runtime has ended the first, and the second has taken over. */
   async function twoRuns(store: DeliveryStore) {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store, leaseMs: 3_000 });
+    const { receiver, start } = heldReceiver({ store, leaseMs: 3_000 });
     const open = new Set<Promise<unknown>>();
     const waitUntil = (work: Promise<unknown>): void => {
       open.add(work);
       void work.then(() => open.delete(work));
     };
     const request = { ...(await delivery()), waitUntil };
-    const first = await start(receiver, request);
+    const first = await start(request);
     vi.clearAllTimers();
     await vi.advanceTimersByTimeAsync(9_000);
-    const starting = start(receiver, request);
+    const starting = start(request);
     await vi.advanceTimersByTimeAsync(1);
     return { receiver, first, second: await starting, open };
   }
@@ -320,7 +262,7 @@ describe("failed completions", () => {
     first.resolve();
     second.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    for (const end of ends) end.reject(down);
+    for (const end of ends) end.reject(DOWN);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(ends).toHaveLength(3);
     expect(open.size).toBe(1);
@@ -335,13 +277,13 @@ describe("failed completions", () => {
     const { receiver, first, second, open } = await twoRuns(store);
     second.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    ends[0]?.reject(down);
+    ends[0]?.reject(DOWN);
     await vi.advanceTimersByTimeAsync(1_000);
     // The retry for the second run is on its way.
     expect(ends).toHaveLength(2);
     first.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    ends[2]?.reject(down);
+    ends[2]?.reject(DOWN);
     await vi.advanceTimersByTimeAsync(0);
     expect(open.size).toBe(1);
     ends[1]?.resolve();
@@ -355,7 +297,7 @@ describe("failed completions", () => {
     const receiver = alarmReceiver(() => undefined, { store });
     const answer = receiver.receive(await delivery());
     await vi.waitUntil(() => ends.length === 1);
-    ends[0]?.reject(down);
+    ends[0]?.reject(DOWN);
     expect(await answer).toMatchObject({ outcome: "handled" });
     await vi.advanceTimersByTimeAsync(1_000);
     const drained = receiver.drain();
@@ -363,7 +305,7 @@ describe("failed completions", () => {
     expect(ends).toHaveLength(3);
     ends[2]?.resolve();
     await drained;
-    ends[1]?.reject(down);
+    ends[1]?.reject(DOWN);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(receiver.health().completionsPending).toBe(0);
     expect(ends).toHaveLength(3);
@@ -377,7 +319,7 @@ describe("failed completions", () => {
       const before = ends.length;
       const answer = receiver.receive(await delivery({ id }));
       await vi.waitUntil(() => ends.length > before);
-      ends[before]?.reject(down);
+      ends[before]?.reject(DOWN);
       await answer;
     };
     await receive("one");
@@ -386,16 +328,14 @@ describe("failed completions", () => {
     await vi.advanceTimersByTimeAsync(2_000);
     // The lost retry of "one" and its successor are both on their way.
     expect(ends).toHaveLength(4);
-    ends[1]?.reject(down);
+    ends[1]?.reject(DOWN);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(ends).toHaveLength(4);
   });
 
   it("at most 10 000 completions wait for a retry, and the log names the oldest when it is given up", async () => {
     const { options, lines } = createCollector();
-    let isDown = true;
-    const inner = memoryStore();
-    const store = { ...inner, complete: () => (isDown ? rejects() : undefined) };
+    const { store, comeBack } = failingStore("complete");
     const receiver = createWebhookReceiver({
       acceptUnsignedDeliveries: true,
       handlers: { new_alarm: () => undefined },
@@ -424,7 +364,7 @@ describe("failed completions", () => {
     expect(await receive("delivery-0")).toMatchObject({ outcome: "in_flight" });
     expect(await receive("delivery-1")).toMatchObject({ outcome: "duplicate" });
     expect(await receive("delivery-10000")).toMatchObject({ outcome: "duplicate" });
-    isDown = false;
+    comeBack();
     await receiver.drain();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(vi.getTimerCount()).toBe(0);

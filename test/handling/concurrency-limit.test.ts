@@ -1,9 +1,5 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ConcurrencyLimit } from "../../src/common/concurrency-limit.js";
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 test("a slot that was freed for its age frees no other one when its call ends after all", () => {
   vi.useFakeTimers({ toFake: ["performance"] });

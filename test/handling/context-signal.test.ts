@@ -12,8 +12,6 @@ beforeEach(() => {
   vi.resetModules();
 });
 afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
   vi.resetModules();
 });
 

@@ -1,16 +1,10 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryContext, type DeliveryStore } from "../../src/index.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-
+beforeEach(() => vi.useFakeTimers());
 /** Ways in which a handler may change its context. */
 const TAMPERING: readonly (readonly [string, (context: DeliveryContext) => void])[] = [
   [

@@ -1,11 +1,7 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createWebhookReceiver, memoryStore, type DeliveryContext } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
 import { NOW_MS, NOW_SECONDS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 describe("handler context", () => {
   it("the handler context contains id, type, timestamp, raw body, signal and takeover", async () => {
@@ -62,12 +58,9 @@ describe("handler context", () => {
 
   it("the signal keeps its first reason if the handler times out and then loses its lease", async () => {
     vi.useFakeTimers();
-    const { handler, start } = heldHandler();
     let skewMs = 0;
     const store = memoryStore({ now: () => performance.now() + skewMs });
-    const receiver = alarmReceiver(handler, { handlerTimeoutMs: 1_000, store });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
+    const { receiver, run } = await heldRun({ handlerTimeoutMs: 1_000, store });
     await vi.advanceTimersByTimeAsync(1_000);
     skewMs = 60_000;
     await vi.advanceTimersByTimeAsync(20_000);

@@ -1,27 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { DiscardDelivery, RetryLater } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
-import { createCollector } from "../support/collector.js";
+import { alarmReceiver, heldHandler, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { delivery } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 
 const WAYS: [string, (error: unknown) => () => unknown][] = [
-  [
-    "throws",
-    (error) => () => {
-      throw error;
-    },
-  ],
+  ["throws", throwing],
   ["rejects with", (error) => () => Promise.reject(error)],
 ];
 
 /** Receives a delivery and one redelivery of it. */
 async function receiveTwice(handler: () => unknown) {
   let runs = 0;
-  const { options, reports, lines } = createCollector();
-  const receiver = alarmReceiver(() => {
+  const { receiver, reports, lines } = observedAlarmReceiver(() => {
     runs += 1;
     return handler();
-  }, options);
+  });
   const repeated = await delivery();
   const first = await receiver.receive(repeated);
   const second = await receiver.receive(repeated);
@@ -127,14 +121,7 @@ describe("RetryLater and DiscardDelivery", () => {
     expect(new DiscardDelivery({ reason: "closed", cause })).toMatchObject({ cause });
   });
 
-  const throwing = new Proxy(
-    {},
-    {
-      get: () => {
-        throw new Error("no option can be read");
-      },
-    },
-  );
+  const unreadable = new Proxy({}, { get: throwing(new Error("no option can be read")) });
   it.each<[string, unknown]>([
     ["a text", "account closed"],
     ["a number", 5_000],
@@ -142,25 +129,17 @@ describe("RetryLater and DiscardDelivery", () => {
     ["an array", ["account closed"]],
     ["a reason that is no text", { reason: Symbol("closed") }],
     ["a delay that is no number", { afterMs: "soon" }],
-    ["options that throw", throwing],
+    ["options that throw", unreadable],
   ])(
     "RetryLater and DiscardDelivery keep the handler's intent if their argument is %s",
     async (_what, argument) => {
-      const discarding = () => {
-        throw new DiscardDelivery(argument as object);
-      };
-      const discarded = await receiveTwice(discarding);
+      const discarded = await receiveTwice(throwing(new DiscardDelivery(argument as object)));
       expect(discarded.first).toMatchObject({ status: 200, outcome: "discarded" });
       expect(discarded.reports[0]?.error).toMatchObject({ message: "discarded" });
-      const retrying = () => {
-        throw new RetryLater(argument as object);
-      };
-      const retried = await receiveTwice(retrying);
+      const retried = await receiveTwice(throwing(new RetryLater(argument as object)));
       expect(retried.first).toMatchObject({ status: 503, headers: { "retry-after": "60" } });
-      expect(retried.reports[0]?.error).toMatchObject({
-        message: "retry later",
-        afterMs: undefined,
-      });
+      const error = { message: "retry later", afterMs: undefined };
+      expect(retried.reports[0]?.error).toMatchObject(error);
     },
   );
 });
@@ -199,8 +178,7 @@ describe("returned values", () => {
     const repeated = await delivery();
     const run = await start(receiver, repeated);
     expect((await receiver.receive(repeated)).outcome).toBe("in_flight");
-    run.resolve();
-    expect((await run.answer).outcome).toBe("handled");
+    expect((await run.succeed()).outcome).toBe("handled");
   });
 
   it("a returned function with a then is awaited, as await does", async () => {
@@ -210,46 +188,37 @@ describe("returned values", () => {
       promise.catch(() => undefined);
       return Object.assign(() => undefined, { then: promise.then.bind(promise) });
     });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
-    run.reject(new Error("failed after a while"));
-    expect((await run.answer).outcome).toBe("handler_failed");
+    const run = await start(receiver, await delivery());
+    expect((await run.fail(new Error("failed after a while"))).outcome).toBe("handler_failed");
   });
+
+  const rejecting = (error: unknown) =>
+    thenable((_resolve, reject) => {
+      reject(error);
+    });
 
   it("a returned thenable that fails is 500, by its callback and by throwing", async () => {
     const error = new Error("query failed");
-    const failing = [
-      thenable((_resolve, reject) => {
-        reject(error);
-      }),
-      thenable(() => {
-        throw error;
-      }),
-      thenable((resolve) => {
-        resolve(Promise.reject(error));
-      }),
-    ];
-    for (const returned of failing) {
+    const resolvesToRejected = thenable((resolve) => {
+      resolve(Promise.reject(error));
+    });
+    for (const returned of [rejecting(error), thenable(throwing(error)), resolvesToRejected]) {
       const { first, reports } = await receiveTwice(() => returned);
       expect(first).toMatchObject({ status: 500, outcome: "handler_failed" });
       expect(reports[0]?.error).toBe(error);
     }
   });
 
-  it("a returned thenable that fails with RetryLater or DiscardDelivery is treated like a promise", async () => {
-    const rejecting = (error: unknown) => () =>
-      thenable((_resolve, reject) => {
-        reject(error);
-      });
-    expect((await receiveTwice(rejecting(new RetryLater()))).first.outcome).toBe("retry_later");
-    expect((await receiveTwice(rejecting(new DiscardDelivery()))).first.outcome).toBe("discarded");
+  it.each([
+    ["retry_later", new RetryLater()],
+    ["discarded", new DiscardDelivery()],
+  ])("a returned thenable that fails with %s is treated like a promise", async (outcome, error) => {
+    expect((await receiveTwice(() => rejecting(error))).first.outcome).toBe(outcome);
   });
 
   it("a returned thenable whose then cannot be read is 500", async () => {
     const returned = Object.defineProperty({}, "then", {
-      get() {
-        throw new Error("no then for you");
-      },
+      get: throwing(new Error("no then for you")),
     });
     const { first } = await receiveTwice(() => returned);
     expect(first).toMatchObject({ status: 500, outcome: "handler_failed" });

@@ -1,27 +1,23 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { ConfigurationError, type TransactionalStore } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
-import { createCollector, linesWith } from "../support/collector.js";
+import {
+  alarmReceiver,
+  heldReceiver,
+  heldRun,
+  observedAlarmReceiver,
+} from "../support/alarm-receiver.js";
+import { linesWith } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { spiedStore } from "../support/spied-store.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 const TIMES = { handlerTimeoutMs: 1_000, handlerMaxMs: 10_000, leaseMs: 3_000 };
 
 describe("handlers that never settle", () => {
   it("a handler is given up after handlerMaxMs, and the next attempt after the lease takes over", async () => {
-    const { handler, runs, start } = heldHandler();
-    const { options, reports } = createCollector();
-    const receiver = alarmReceiver(handler, { ...TIMES, ...options });
-    const first = await start(receiver, await delivery());
+    const { receiver, run: first, runs, start, reports } = await heldRun({ ...TIMES });
     await vi.advanceTimersByTimeAsync(9_999);
     expect(await first.answer).toMatchObject({ outcome: "handler_timeout" });
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
@@ -29,10 +25,9 @@ describe("handlers that never settle", () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
     await vi.advanceTimersByTimeAsync(3_000);
-    const second = await start(receiver, await delivery());
+    const second = await start();
     expect(second.context.takeover).toBe(true);
-    second.resolve();
-    expect(await second.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await second.succeed()).toMatchObject({ status: 200, outcome: "handled" });
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "duplicate" });
     expect(runs).toHaveLength(2);
     expect(reports.filter(({ late }) => late)).toMatchObject([
@@ -41,9 +36,7 @@ describe("handlers that never settle", () => {
   });
 
   it("drain waits for a hanging handler until handlerMaxMs and leaves no timer", async () => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, TIMES);
-    const run = await start(receiver, await delivery());
+    const { receiver, run } = await heldRun(TIMES);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
     const drained = receiver.drain();
@@ -53,24 +46,19 @@ describe("handlers that never settle", () => {
   });
 
   it("a handler that is given up releases its place in maxConcurrentDeliveries", async () => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { ...TIMES, maxConcurrentDeliveries: 1 });
-    await start(receiver, await delivery());
+    const { receiver, start } = heldReceiver({ ...TIMES, maxConcurrentDeliveries: 1 });
+    await start();
     await vi.advanceTimersByTimeAsync(9_999);
     const other = await delivery({ id: "another" });
     expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
     await vi.advanceTimersByTimeAsync(1);
-    const run = await start(receiver, other);
-    run.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    const run = await start(other);
+    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
   });
 
   it("a handler that succeeds after it was given up is completed, and a log line says it may have run twice", async () => {
     const spy = spiedStore();
-    const { handler, start } = heldHandler();
-    const { options, lines, reports } = createCollector();
-    const receiver = alarmReceiver(handler, { ...TIMES, ...options, store: spy.store });
-    const run = await start(receiver, await delivery());
+    const { receiver, run, lines, reports } = await heldRun({ ...TIMES, store: spy.store });
     await vi.advanceTimersByTimeAsync(20_000);
     run.resolve();
     await vi.advanceTimersByTimeAsync(0);
@@ -85,16 +73,13 @@ describe("handlers that never settle", () => {
   });
 
   it("a handler that fails after it was given up releases only its own lease", async () => {
-    const { handler, start, runs } = heldHandler();
-    const receiver = alarmReceiver(handler, TIMES);
-    const first = await start(receiver, await delivery());
+    const { receiver, run: first, runs, start } = await heldRun(TIMES);
     await vi.advanceTimersByTimeAsync(13_000);
-    const second = await start(receiver, await delivery());
+    const second = await start();
     first.reject(new Error("too late"));
     await vi.advanceTimersByTimeAsync(0);
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
-    second.resolve();
-    expect(await second.answer).toMatchObject({ outcome: "handled" });
+    expect(await second.succeed()).toMatchObject({ outcome: "handled" });
     expect(runs).toHaveLength(2);
   });
 });
@@ -115,14 +100,15 @@ describe("transactional handlers that never settle", () => {
         return { state: "processed" };
       },
     };
-    const { options, lines, reports } = createCollector();
     let runs = 0;
     const held = deferred();
-    const receiver = alarmReceiver(() => ((runs += 1) === 1 ? held.promise : undefined), {
-      ...TIMES,
-      ...options,
-      store,
-    } as object);
+    const { receiver, lines, reports } = observedAlarmReceiver(
+      () => ((runs += 1) === 1 ? held.promise : undefined),
+      {
+        ...TIMES,
+        store,
+      } as object,
+    );
     const answer = receiver.receive(await delivery());
     await begun.promise;
     await vi.advanceTimersByTimeAsync(1_000);
@@ -178,11 +164,8 @@ describe("handlerMaxMs", () => {
     expect(() => alarmReceiver(() => undefined, { handlerMaxMs: 19_999 })).toThrow(
       new ConfigurationError("invalid_option", "handlerMaxMs must be at least handlerTimeoutMs"),
     );
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { handlerTimeoutMs: 1_000_000 });
-    const run = await start(receiver, await delivery());
+    const { run } = await heldRun({ handlerTimeoutMs: 1_000_000 });
     await vi.advanceTimersByTimeAsync(999_999);
-    run.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
   });
 });

@@ -1,54 +1,34 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  DiscardDelivery,
-  RetryLater,
-  type WebhookReceiver,
-  type WebhookResponse,
-} from "../../src/index.js";
-import { alarmReceiver, heldHandler, type HeldRun } from "../support/alarm-receiver.js";
-import { createCollector } from "../support/collector.js";
-import { delivery } from "../support/deliveries.js";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { DiscardDelivery, RetryLater } from "../../src/index.js";
+import { heldRun } from "../support/alarm-receiver.js";
 
-const outcomeOf = async (response: WebhookResponse | Promise<WebhookResponse>) =>
-  (await response).outcome;
-
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 describe("late handlers", () => {
-  async function timedOut(run: (receiver: WebhookReceiver, held: HeldRun) => Promise<void>) {
-    const { handler, runs, start } = heldHandler();
-    const collector = createCollector();
-    const receiver = alarmReceiver(handler, {
-      handlerTimeoutMs: 2_000,
-      handlerMaxMs: 86_400_000,
-      ...collector.options,
-    });
-    const repeated = await delivery();
-    const held = await start(receiver, repeated);
-    const { signal } = held.context;
+  /** A run that was answered with handler_timeout. `end` ends it. */
+  async function timedOut() {
+    const scene = await heldRun({ handlerTimeoutMs: 2_000, handlerMaxMs: 86_400_000 });
+    const { receiver, repeated, run } = scene;
+    const { signal } = run.context;
     await vi.advanceTimersByTimeAsync(1_999);
     expect(signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await held.answer).toMatchObject({ status: 503, outcome: "handler_timeout" });
-    expect((await held.answer).headers["retry-after"]).toBe("30");
+    expect(await run.answer).toMatchObject({ status: 503, outcome: "handler_timeout" });
+    expect((await run.answer).headers["retry-after"]).toBe("30");
     expect(signal.aborted).toBe(true);
     expect(signal.reason).toMatchObject({ message: "the handler took longer than 2000 ms" });
-    expect(await outcomeOf(receiver.receive(repeated))).toBe("in_flight");
-    await run(receiver, held);
-    return { receiver, repeated, runs, start, lines: collector.lines, reports: collector.reports };
+    expect((await receiver.receive(repeated)).outcome).toBe("in_flight");
+    const end = async (error?: Error) => {
+      if (error === undefined) run.resolve();
+      else run.reject(error);
+      await vi.advanceTimersByTimeAsync(0);
+    };
+    return { ...scene, end };
   }
 
   it("a late handler that succeeds is 503, then 409 while it runs, then 200 duplicate, in one run", async () => {
-    const { receiver, repeated, runs, lines } = await timedOut(async (_receiver, held) => {
-      held.resolve();
-      await vi.advanceTimersByTimeAsync(0);
-    });
+    const { receiver, repeated, runs, lines, end } = await timedOut();
+    await end();
     expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(runs).toHaveLength(1);
     expect(lines.at(-1)).toMatchObject({
@@ -60,38 +40,30 @@ describe("late handlers", () => {
 
   it("a late handler that fails releases its claim, and the redelivery runs", async () => {
     const error = new Error("late failure");
-    const { receiver, repeated, runs, start, lines } = await timedOut(async (_receiver, held) => {
-      held.reject(error);
-      await vi.advanceTimersByTimeAsync(0);
-    });
+    const { repeated, runs, start, lines, end } = await timedOut();
+    await end(error);
     expect(lines.at(-1)).toMatchObject({
       level: "error",
       message: expect.stringContaining("handler_failed, but after handlerTimeoutMs") as string,
       details: { err: error },
     });
-    const run = await start(receiver, repeated);
+    const run = await start(repeated);
     expect(run.context.takeover).toBe(false);
-    run.resolve();
-    expect(await outcomeOf(run.answer)).toBe("handled");
+    expect((await run.succeed()).outcome).toBe("handled");
     expect(runs).toHaveLength(2);
   });
 
   it("a late handler that throws RetryLater releases its claim, and the redelivery runs", async () => {
-    const { receiver, repeated, start } = await timedOut(async (_receiver, held) => {
-      held.reject(new RetryLater());
-      await vi.advanceTimersByTimeAsync(0);
-    });
-    const next = await start(receiver, repeated);
-    next.resolve();
-    expect(await outcomeOf(next.answer)).toBe("handled");
+    const { repeated, start, end } = await timedOut();
+    await end(new RetryLater());
+    const next = await start(repeated);
+    expect((await next.succeed()).outcome).toBe("handled");
   });
 
   it("a late handler that throws DiscardDelivery makes the redelivery a 200 duplicate", async () => {
-    const { receiver, repeated, runs } = await timedOut(async (_receiver, held) => {
-      held.reject(new DiscardDelivery({ reason: "too late to matter" }));
-      await vi.advanceTimersByTimeAsync(0);
-    });
-    expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
+    const { receiver, repeated, runs, end } = await timedOut();
+    await end(new DiscardDelivery({ reason: "too late to matter" }));
+    expect((await receiver.receive(repeated)).outcome).toBe("duplicate");
     expect(runs).toHaveLength(1);
   });
 
@@ -103,53 +75,37 @@ describe("late handlers", () => {
   ])(
     "a late handler that is %s gives a second report with late: true and the answered status",
     async (outcome, error) => {
-      const { repeated, reports } = await timedOut(async (_receiver, held) => {
-        await vi.advanceTimersByTimeAsync(3_000);
-        if (error === undefined) held.resolve();
-        else held.reject(error);
-        await vi.advanceTimersByTimeAsync(0);
-      });
+      const { repeated, reports, end } = await timedOut();
+      await vi.advanceTimersByTimeAsync(3_000);
+      await end(error);
       const ofRun = reports.filter((report) => report.outcome !== "in_flight");
+      const id = repeated.headers["x-webhook-id"];
+      const facts = { id, type: "new_alarm", secretIndex: 0 };
       expect(ofRun).toMatchObject([
         { outcome: "handler_timeout", status: 503, durationMs: 2_000 },
-        {
-          outcome,
-          status: 503,
-          late: true,
-          durationMs: 5_000,
-          id: repeated.headers["x-webhook-id"],
-          type: "new_alarm",
-          secretIndex: 0,
-        },
+        { outcome, status: 503, late: true, durationMs: 5_000, ...facts },
       ]);
       expect(ofRun[0]).not.toHaveProperty("late");
     },
   );
 
   it("a handler that is late by hours keeps its lease, and no redelivery runs it again", async () => {
-    const { receiver, repeated, runs } = await timedOut(async (receiverOfIt, held) => {
-      const again = await delivery();
-      for (let minute = 0; minute < 180; minute++) {
-        await vi.advanceTimersByTimeAsync(60_000);
-        expect(await outcomeOf(receiverOfIt.receive(again))).toBe("in_flight");
-      }
-      held.resolve();
-      await vi.advanceTimersByTimeAsync(0);
-    });
-    expect(await outcomeOf(receiver.receive(repeated))).toBe("duplicate");
+    const { receiver, repeated, runs, end } = await timedOut();
+    for (let minute = 0; minute < 180; minute++) {
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect((await receiver.receive(repeated)).outcome).toBe("in_flight");
+    }
+    await end();
+    expect((await receiver.receive(repeated)).outcome).toBe("duplicate");
     expect(runs).toHaveLength(1);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it("a handler that settles in the last millisecond is in time", async () => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { handlerTimeoutMs: 2_000 });
-    const repeated = await delivery();
-    const held = await start(receiver, repeated);
+    const { run } = await heldRun({ handlerTimeoutMs: 2_000 });
     await vi.advanceTimersByTimeAsync(1_999);
-    held.resolve();
-    expect(await held.answer).toMatchObject({ status: 200, outcome: "handled" });
-    expect(held.context.signal.aborted).toBe(false);
+    expect(await run.succeed()).toMatchObject({ status: 200, outcome: "handled" });
+    expect(run.context.signal.aborted).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -1,70 +1,47 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type ClaimResult, type DeliveryStore } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { alarmReceiver, heldReceiver, heldRun } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { rejects } from "../support/faults.js";
-import { firstCall } from "../support/spied-store.js";
+import { failingStore, firstCall } from "../support/spied-store.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 describe("a lease known in this process", () => {
   it("a renewal extends the lease that this process knows, for redeliveries and for the abort", async () => {
-    const inner = memoryStore();
-    let isDown = false;
-    const renew: DeliveryStore["renew"] = (...call) => (isDown ? rejects() : inner.renew(...call));
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, {
-      store: { ...inner, renew },
-      handlerTimeoutMs: 3_600_000,
-    });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
+    const { store, goDown, comeBack } = failingStore("renew");
+    comeBack();
+    const { receiver, repeated, run } = await heldRun({ store, handlerTimeoutMs: 3_600_000 });
     const { signal } = run.context;
     await vi.advanceTimersByTimeAsync(11_000);
     expect((await receiver.receive(repeated)).headers["retry-after"]).toBe("29");
-    isDown = true;
+    goDown();
     await vi.advanceTimersByTimeAsync(28_999);
     expect(signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     expect(signal.aborted).toBe(true);
-    run.resolve();
-    await run.answer;
+    await run.succeed();
   });
 
   it("a refused renewal does not extend the lease that this process knows", async () => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store: { ...memoryStore(), renew: () => false } });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
+    const store = { ...memoryStore(), renew: () => false };
+    const { receiver, repeated, run } = await heldRun({ store });
     await vi.advanceTimersByTimeAsync(11_000);
     expect((await receiver.receive(repeated)).headers["retry-after"]).toBe("19");
-    run.resolve();
-    await run.answer;
+    await run.succeed();
   });
 
   it("the lease ends with the handler, even if a renewal is still pending", async () => {
     const renewal = deferred<boolean>();
-    const { handler, start } = heldHandler();
     const store: DeliveryStore = { ...memoryStore(), renew: () => renewal.promise };
-    const receiver = alarmReceiver(handler, { store });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
+    const { repeated, run, start } = await heldRun({ store });
     await vi.advanceTimersByTimeAsync(10_000);
-    run.reject(new Error("failed"));
-    expect(await run.answer).toMatchObject({ outcome: "handler_failed" });
+    expect(await run.fail(new Error("failed"))).toMatchObject({ outcome: "handler_failed" });
     renewal.resolve(true);
     await vi.advanceTimersByTimeAsync(0);
     expect(vi.getTimerCount()).toBe(0);
-    const again = await start(receiver, repeated);
-    again.resolve();
-    expect(await again.answer).toMatchObject({ outcome: "handled" });
+    const again = await start(repeated);
+    expect(await again.succeed()).toMatchObject({ outcome: "handled" });
     expect(vi.getTimerCount()).toBe(0);
   });
 });
@@ -98,21 +75,19 @@ describe("claims during a run", () => {
     };
     const claimed = firstCall(store, "claim");
     const released = firstCall(store, "release");
-    const { handler, runs, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store });
+    const { receiver, runs, start } = heldReceiver({ store });
     const repeated = await delivery();
     let isAnswered = false;
     const slowly = receiver.receive(repeated).finally(() => (isAnswered = true));
     await claimed;
-    const run = await start(receiver, repeated);
+    const run = await start(repeated);
     slow.resolve({ state: "claimed", takeover: true });
     await released;
     await vi.advanceTimersByTimeAsync(0);
     expect(isAnswered).toBe(false);
     releasing.resolve();
     expect(await slowly).toMatchObject({ status: 409, outcome: "in_flight" });
-    run.resolve();
-    await run.answer;
+    await run.succeed();
     expect(runs).toHaveLength(1);
   });
 });

@@ -1,17 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { heldReceiver, heldRun } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import { delivery } from "../support/deliveries.js";
 import { rejects } from "../support/faults.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 const LEASE_MS = 3_000;
 
@@ -35,26 +29,23 @@ function endRequests() {
 
 describe("runs that the runtime has ended", () => {
   it("a run without renewals is in flight for two leases, then the next granted attempt handles it", async () => {
-    const { handler, runs, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { leaseMs: LEASE_MS });
-    await start(receiver, await delivery());
+    const { receiver, runs, start } = heldReceiver({ leaseMs: LEASE_MS });
+    await start();
     endRequests();
     await vi.advanceTimersByTimeAsync(LEASE_MS / 3 + 2 * LEASE_MS);
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
     await vi.advanceTimersByTimeAsync(1);
-    const second = await untilSettled(start(receiver, await delivery()));
+    const second = await untilSettled(start());
     expect(runs).toHaveLength(2);
     expect(second.context.takeover).toBe(true);
-    second.resolve();
-    expect(await second.answer).toMatchObject({ outcome: "handled" });
+    expect(await second.succeed()).toMatchObject({ outcome: "handled" });
   });
 
   it("a run without renewals is a duplicate if another process completed it meanwhile", async () => {
     const store = memoryStore();
-    const { handler, runs, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { leaseMs: LEASE_MS, store });
+    const { receiver, runs, start } = heldReceiver({ leaseMs: LEASE_MS, store });
     const request = await delivery({ id: "shared" });
-    await start(receiver, request);
+    await start(request);
     endRequests();
     void store.complete("shared", "another process", { retentionMs: 86_400_000 });
     await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
@@ -63,46 +54,38 @@ describe("runs that the runtime has ended", () => {
   });
 
   it("a run that settles after a takeover does not stop the renewals of the new run", async () => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { leaseMs: LEASE_MS });
-    const first = await start(receiver, await delivery());
+    const { receiver, run: first, start } = await heldRun({ leaseMs: LEASE_MS });
     endRequests();
     await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
-    const second = await untilSettled(start(receiver, await delivery()));
+    const second = await untilSettled(start());
     first.reject(new Error("thawed, and too late"));
     await vi.advanceTimersByTimeAsync(2 * LEASE_MS);
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
-    second.resolve();
-    expect(await second.answer).toMatchObject({ outcome: "handled" });
+    expect(await second.succeed()).toMatchObject({ outcome: "handled" });
   });
 
   it("a run that settles after a takeover leaves its successor in flight, also while the store loses the lease", async () => {
     const store: DeliveryStore = { ...memoryStore(), renew: rejects };
-    const { handler, runs, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { leaseMs: LEASE_MS, store });
-    const first = await start(receiver, await delivery());
+    const { receiver, run: first, runs, start } = await heldRun({ leaseMs: LEASE_MS, store });
     endRequests();
     await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
-    const second = await untilSettled(start(receiver, await delivery()));
+    const second = await untilSettled(start());
     first.reject(new Error("thawed, and too late"));
     await vi.advanceTimersByTimeAsync(3 * LEASE_MS);
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
     expect(runs).toHaveLength(2);
-    second.resolve();
-    expect(await second.answer).toMatchObject({ outcome: "handled" });
+    expect(await second.succeed()).toMatchObject({ outcome: "handled" });
   });
 });
 
 describe("runs that continue in this process", () => {
   it("a run stays in flight however long the store is unavailable, even after its lease is lost", async () => {
     const store: DeliveryStore = { ...memoryStore(), renew: rejects };
-    const { handler, runs, start } = heldHandler();
-    const receiver = alarmReceiver(handler, {
+    const { receiver, run, runs } = await heldRun({
       leaseMs: LEASE_MS,
       store,
       ...createCollector().options,
     });
-    const run = await start(receiver, await delivery());
     for (let leases = 0; leases < 20; leases++) {
       await vi.advanceTimersByTimeAsync(LEASE_MS);
       expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
@@ -115,15 +98,16 @@ describe("runs that continue in this process", () => {
 
   it("a run stays in flight after a pause of the process if a request comes before its timers", async () => {
     vi.useRealTimers();
-    const { handler, runs, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { leaseMs: 1_000, logger: false });
-    const request = await delivery();
-    const run = await start(receiver, request);
+    const {
+      receiver,
+      repeated: request,
+      run,
+      runs,
+    } = await heldRun({ leaseMs: 1_000, logger: false });
     // Blocks the event loop for longer than renewals may be overdue.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
     expect(await receiver.receive(request)).toMatchObject({ outcome: "in_flight" });
     expect(runs).toHaveLength(1);
-    run.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
   });
 });

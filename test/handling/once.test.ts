@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
   createWebhookReceiver,
   memoryStore,
   type DeliveryStore,
   type WebhookResponse,
 } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { alarmReceiver, heldHandler, heldRun } from "../support/alarm-receiver.js";
 import { NOW_MS, TEST_SECRET, delivery, eventDelivery } from "../support/deliveries.js";
 
 const outcomeOf = async (response: WebhookResponse | Promise<WebhookResponse>) =>
@@ -36,13 +36,7 @@ function unevenStore(): DeliveryStore {
   };
 }
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 describe("redeliveries", () => {
   it.each([
@@ -77,10 +71,7 @@ describe("redeliveries", () => {
   });
 
   it("redeliveries are 409 with the lease's remaining time while the first runs, and 200 afterwards", async () => {
-    const { handler, runs, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { leaseMs: 12_000 });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
+    const { receiver, repeated, run, runs } = await heldRun({ leaseMs: 12_000 });
     await vi.advanceTimersByTimeAsync(1_500);
     const duplicates = await Promise.all(
       Array.from({ length: 31 }, () => receiver.receive(repeated)),
@@ -89,8 +80,7 @@ describe("redeliveries", () => {
       expect({ status, outcome }).toEqual({ status: 409, outcome: "in_flight" });
       expect(headers["retry-after"]).toBe("11");
     }
-    run.resolve();
-    expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await run.succeed()).toMatchObject({ status: 200, outcome: "handled" });
     expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "duplicate" });
     expect(runs).toHaveLength(1);
   });
@@ -185,17 +175,14 @@ describe("failed runs", () => {
   });
 
   it("none of 31 redeliveries during a run that fails is 200, and the next one runs", async () => {
-    const { handler, runs, start } = heldHandler();
-    const receiver = alarmReceiver(handler);
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
+    const { receiver, repeated, run, runs, start } = await heldRun();
     const duplicates = await Promise.all(
       Array.from({ length: 31 }, () => receiver.receive(repeated)),
     );
     run.reject(new Error("run.answer attempt"));
     expect(await outcomeOf(run.answer)).toBe("handler_failed");
     expect(duplicates.map(({ status }) => status)).toEqual(Array.from({ length: 31 }, () => 409));
-    const next = await start(receiver, repeated);
+    const next = await start(repeated);
     next.resolve();
     expect(await outcomeOf(next.answer)).toBe("handled");
     expect(runs).toHaveLength(2);

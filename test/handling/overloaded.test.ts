@@ -1,27 +1,18 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { memoryStore, type TransactionalStore } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
-import { createCollector, linesWith } from "../support/collector.js";
+import { describe, expect, it, vi } from "vitest";
+import { type TransactionalStore } from "../../src/index.js";
+import { alarmReceiver, heldHandler, heldReceiver, heldRun } from "../support/alarm-receiver.js";
+import { linesWith } from "../support/collector.js";
 import { delivery } from "../support/deliveries.js";
-import { spiedStore } from "../support/spied-store.js";
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+import { throwing } from "../support/faults.js";
+import { failingStore, spiedStore } from "../support/spied-store.js";
 
 describe("maxConcurrentDeliveries", () => {
   it("maxConcurrentDeliveries answers 503 before the claim, with a Retry-After of 10 to 40 s spread by id", async () => {
     const spy = spiedStore();
-    const { handler, start } = heldHandler();
-    const { options, lines } = createCollector();
-    const receiver = alarmReceiver(handler, {
-      store: spy.store,
-      maxConcurrentDeliveries: 1,
-      ...options,
-    });
-    const run = await start(receiver, await delivery());
+    const limited = { store: spy.store, maxConcurrentDeliveries: 1 };
+    const { receiver, run, start, lines } = await heldRun(limited);
     const delays = new Set<number>();
     for (let at = 0; at < 300; at++) {
       const answer = await receiver.receive(await delivery({ id: `id-${String(at)}` }));
@@ -37,18 +28,15 @@ describe("maxConcurrentDeliveries", () => {
     expect(one.headers["retry-after"]).toBe(two.headers["retry-after"]);
     // A flood is logged as one line.
     expect(linesWith(lines, "overloaded")).toHaveLength(1);
-    run.resolve();
-    await run.answer;
-    const next = await start(receiver, same);
-    next.resolve();
-    expect(await next.answer).toMatchObject({ outcome: "handled" });
+    await run.succeed();
+    const next = await start(same);
+    expect(await next.succeed()).toMatchObject({ outcome: "handled" });
   });
 
   it("maxConcurrentDeliveries counts the running handlers, in whatever order they end", async () => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { maxConcurrentDeliveries: 3 });
+    const { receiver, start } = heldReceiver({ maxConcurrentDeliveries: 3 });
     let count = 0;
-    const begin = async () => start(receiver, await delivery({ id: `id-${String(++count)}` }));
+    const begin = async () => start(await delivery({ id: `id-${String(++count)}` }));
     const isFull = async () => {
       const { outcome } = await receiver.receive(await delivery({ id: "one-more" }));
       return outcome === "overloaded";
@@ -78,13 +66,10 @@ describe("maxConcurrentDeliveries", () => {
   });
 
   it("maxConcurrentDeliveries applies after the signature: a forgery is still a mismatch", async () => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { maxConcurrentDeliveries: 1 });
-    const run = await start(receiver, await delivery());
+    const { receiver, run } = await heldRun({ maxConcurrentDeliveries: 1 });
     const forged = await delivery({ id: "forged", secret: "whsec_of_a_stranger" });
     expect(await receiver.receive(forged)).toMatchObject({ outcome: "signature_mismatch" });
-    run.resolve();
-    await run.answer;
+    await run.succeed();
   });
 
   it("maxConcurrentDeliveries keeps no memory of 20 000 refused deliveries", async () => {
@@ -107,63 +92,52 @@ describe("maxConcurrentDeliveries", () => {
     const before = heapUsed();
     await refuse(20_000);
     expect(heapUsed() - before).toBeLessThan(2_000_000);
-    run.resolve();
-    await run.answer;
+    await run.succeed();
   });
 
   it("maxConcurrentDeliveries counts a late handler until it settles", async () => {
     vi.useFakeTimers();
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { maxConcurrentDeliveries: 1, handlerTimeoutMs: 100 });
-    const run = await start(receiver, await delivery());
+    const limits = { maxConcurrentDeliveries: 1, handlerTimeoutMs: 100 };
+    const { receiver, run, start } = await heldRun(limits);
     await vi.advanceTimersByTimeAsync(100);
     expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
     const other = await delivery({ id: "another" });
     expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
     run.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    const next = await start(receiver, other);
-    next.resolve();
-    expect(await next.answer).toMatchObject({ outcome: "handled" });
+    const next = await start(other);
+    expect(await next.succeed()).toMatchObject({ outcome: "handled" });
   });
 
   it("maxConcurrentDeliveries releases a place in the end if the runtime ended the request and its timers", async () => {
     vi.useFakeTimers();
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, {
+    const { receiver, start } = heldReceiver({
       maxConcurrentDeliveries: 1,
       handlerTimeoutMs: 1_000,
       handlerMaxMs: 2_000,
       dependencyTimeoutMs: 100,
     });
-    await start(receiver, await delivery());
+    await start();
     vi.clearAllTimers();
     const other = await delivery({ id: "another" });
     await vi.advanceTimersByTimeAsync(2_599);
     expect(await receiver.receive(other)).toMatchObject({ outcome: "overloaded" });
     await vi.advanceTimersByTimeAsync(1);
-    const run = await start(receiver, other);
-    run.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    const run = await start(other);
+    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
   });
 
   it("maxConcurrentDeliveries releases the place of every outcome", async () => {
+    const error = new Error("failed");
     const ends = [
       () => undefined,
       () => Promise.resolve(),
-      () => {
-        throw new Error("failed");
-      },
-      () => Promise.reject(new Error("failed")),
+      throwing(error),
+      () => Promise.reject(error),
     ];
     let at = 0;
-    let isStoreDown = false;
-    const inner = memoryStore();
-    const store = {
-      ...inner,
-      claim: (...call: Parameters<typeof inner.claim>) =>
-        isStoreDown ? Promise.reject(new Error("down")) : inner.claim(...call),
-    };
+    const { store, comeBack, goDown } = failingStore("claim");
+    comeBack();
     const receiver = alarmReceiver(() => ends[at]?.(), { store, maxConcurrentDeliveries: 1 });
     const outcomes: string[] = [];
     const receive = async (id: string) => {
@@ -171,9 +145,9 @@ describe("maxConcurrentDeliveries", () => {
     };
     for (at = 0; at < ends.length; at++) await receive(`id-${String(at)}`);
     await receive("id-0"); // a duplicate
-    isStoreDown = true;
+    goDown();
     await receive("id-9");
-    isStoreDown = false;
+    comeBack();
     at = 0;
     await receive("id-9");
     expect(outcomes).toEqual([
@@ -183,7 +157,6 @@ describe("maxConcurrentDeliveries", () => {
   });
 
   it("maxConcurrentDeliveries defaults to the transactional store's own limit, and the option overrides it", async () => {
-    const { handler, start } = heldHandler();
     const limited: TransactionalStore<object> & { maxConcurrentDeliveries: number } = {
       maxConcurrentDeliveries: 1,
       async process(_key, work) {
@@ -193,18 +166,15 @@ describe("maxConcurrentDeliveries", () => {
     };
     const one = await delivery({ id: "one" });
     const two = await delivery({ id: "two" });
-    const receiver = alarmReceiver(handler, { store: limited } as object);
-    const run = await start(receiver, one);
+    const { receiver, run, handler, start } = await heldRun({ store: limited } as object, one);
     expect(await receiver.receive(two)).toMatchObject({ outcome: "overloaded" });
-    run.resolve();
-    await run.answer;
+    await run.succeed();
 
     const wider = alarmReceiver(handler, { store: limited, maxConcurrentDeliveries: 2 } as object);
-    const first = await start(wider, one);
-    const second = await start(wider, two);
+    const first = await start(one, wider);
+    const second = await start(two, wider);
     first.resolve();
-    second.resolve();
-    expect(await second.answer).toMatchObject({ outcome: "handled" });
+    expect(await second.succeed()).toMatchObject({ outcome: "handled" });
   });
 
   it.each([0, -1, 1.5, 1_000_001, "10"])("concurrency %j is refused", (maxConcurrentDeliveries) => {

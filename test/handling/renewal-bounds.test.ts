@@ -1,20 +1,14 @@
 import * as fc from "fast-check";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { firstCall } from "../support/spied-store.js";
+import { firstCall, receiveUntil } from "../support/spied-store.js";
 
 const MAX_MS = 2_147_483_647;
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
@@ -120,9 +114,7 @@ it("the lease of a synchronous handler is renewed while the store is slow to com
   const options = { leaseMs: 1_000, dependencyTimeoutMs: 60_000 };
   const one = alarmReceiver(handler, { ...options, store });
   const other = alarmReceiver(handler, { ...options, store: inner });
-  const called = firstCall(store, "complete");
-  const answer = one.receive(await delivery());
-  await called;
+  const { answer } = await receiveUntil(store, "complete", one);
   for (let ms = 0; ms < 5_000; ms += 100) {
     await vi.advanceTimersByTimeAsync(100);
     expect(await other.receive(await delivery())).toMatchObject({ outcome: "in_flight" });

@@ -1,31 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
-import { createCollector, linesWith } from "../support/collector.js";
+import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
+import { linesWith } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { rejects, throws } from "../support/faults.js";
+import { failingStore } from "../support/spied-store.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-/** A store whose renewals fail until it comes back. */
-function downForRenewals(): { store: DeliveryStore; comeBack: () => void } {
-  const inner = memoryStore();
-  let isDown = true;
-  const renew: DeliveryStore["renew"] = (...call) => (isDown ? rejects() : inner.renew(...call));
-  return {
-    store: { ...inner, renew },
-    comeBack: () => {
-      isDown = false;
-    },
-  };
-}
+/** A short lease, and time for a store that is slow. */
+const SLOW_STORE = { leaseMs: 3_000, dependencyTimeoutMs: 60_000 };
 
 describe("failed renewals", () => {
   it.each<[string, () => Promise<boolean>]>([
@@ -37,48 +22,41 @@ describe("failed renewals", () => {
     let renewals = 0;
     const renew: DeliveryStore["renew"] = (...call) =>
       (renewals += 1) === 1 ? fault() : inner.renew(...call);
-    const { handler, runs, start } = heldHandler();
-    const { options, lines } = createCollector();
     const store = { ...inner, renew };
-    const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000, ...options });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
+    const { receiver, repeated, run, runs, lines } = await heldRun({
+      store,
+      handlerTimeoutMs: 3_600_000,
+    });
     for (let seconds = 0; seconds < 120; seconds += 5) {
       await vi.advanceTimersByTimeAsync(5_000);
       expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
     }
     expect(run.context.signal.aborted).toBe(false);
     expect(linesWith(lines, "renewal of the lease failed")).toHaveLength(1);
-    run.resolve();
-    expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await run.succeed()).toMatchObject({ status: 200, outcome: "handled" });
     expect(runs).toHaveLength(1);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it("a failed renewal is tried again each second, which saves a lease that is about to end", async () => {
-    const { store, comeBack } = downForRenewals();
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000 });
-    const run = await start(receiver, await delivery());
+    const { store, comeBack } = failingStore("renew");
+    const { run } = await heldRun({ store, handlerTimeoutMs: 3_600_000 });
     await vi.advanceTimersByTimeAsync(28_500);
     comeBack();
     await vi.advanceTimersByTimeAsync(10_000);
     const other = alarmReceiver(() => expect.fail("run twice"), { store });
     expect(await other.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
-    run.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
   });
 
   it("after renewals fail for a whole lease a redelivery takes over, and the loser's signal aborts", async () => {
-    const { store, comeBack } = downForRenewals();
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 3_600_000 });
-    const repeated = await delivery();
-    const loser = await start(receiver, repeated);
+    const { store, comeBack } = failingStore("renew");
+    const held = await heldRun({ store, handlerTimeoutMs: 3_600_000 });
+    const { receiver, repeated, run: loser } = held;
     await vi.advanceTimersByTimeAsync(29_999);
     expect(await receiver.receive(repeated)).toMatchObject({ outcome: "in_flight" });
     await vi.advanceTimersByTimeAsync(1);
-    const winner = await start(alarmReceiver(handler, { store }), repeated);
+    const winner = await held.start(repeated, alarmReceiver(held.handler, { store }));
     expect(winner.context.takeover).toBe(true);
     comeBack();
     await vi.advanceTimersByTimeAsync(10_000);
@@ -89,14 +67,10 @@ describe("failed renewals", () => {
   it("a renewal that is answered after the handler has ended aborts nothing", async () => {
     const renewal = deferred<boolean>();
     const store = { ...memoryStore(), renew: () => renewal.promise };
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
+    const { run } = await heldRun({ store });
     const { signal } = run.context;
     await vi.advanceTimersByTimeAsync(10_000);
-    run.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
     renewal.resolve(false);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(signal.aborted).toBe(false);
@@ -107,13 +81,7 @@ describe("failed renewals", () => {
     const released = deferred();
     const renew = vi.fn(() => true);
     const store: DeliveryStore = { ...memoryStore(), renew, release: () => released.promise };
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, {
-      store,
-      leaseMs: 3_000,
-      dependencyTimeoutMs: 60_000,
-    });
-    const run = await start(receiver, await delivery());
+    const { run } = await heldRun({ store, ...SLOW_STORE });
     run.reject(new Error("database is away"));
     await vi.advanceTimersByTimeAsync(10_000);
     expect(renew).not.toHaveBeenCalled();
@@ -126,13 +94,7 @@ describe("failed renewals", () => {
     const completed = deferred();
     const renew = vi.fn(() => false);
     const store: DeliveryStore = { ...memoryStore(), renew, complete: () => completed.promise };
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, {
-      store,
-      leaseMs: 3_000,
-      dependencyTimeoutMs: 60_000,
-    });
-    const run = await start(receiver, await delivery());
+    const { run } = await heldRun({ store, ...SLOW_STORE });
     const { signal } = run.context;
     run.resolve();
     await vi.advanceTimersByTimeAsync(1_000);
@@ -145,17 +107,13 @@ describe("failed renewals", () => {
   it("a lease counts from the time at which the store was asked, however late its answer comes", async () => {
     const renewed = deferred<boolean>();
     const store: DeliveryStore = { ...memoryStore(), renew: () => renewed.promise };
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store, leaseMs: 30_000 });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
+    const { receiver, repeated, run } = await heldRun({ store, leaseMs: 30_000 });
     await vi.advanceTimersByTimeAsync(14_000);
     renewed.resolve(true);
     await vi.advanceTimersByTimeAsync(0);
     // Asked 10 s after the claim, and answered 4 s later.
     const { headers } = await receiver.receive(repeated);
     expect(headers).toMatchObject({ "retry-after": "26" });
-    run.resolve();
-    await run.answer;
+    await run.succeed();
   });
 });

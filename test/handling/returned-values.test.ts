@@ -2,14 +2,13 @@ import { describe, expect, test } from "vitest";
 import { ConfigurationError, createWebhookReceiver, memoryStore } from "../../src/index.js";
 import { inboxWorker } from "../../src/inbox/index.js";
 import { inboxJobOf } from "../../src/inbox/inbox-job.js";
-import { alarmReceiver } from "../support/alarm-receiver.js";
+import { observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector } from "../support/collector.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 
 /** The warnings about two deliveries whose handler returns a value. */
 async function warningsOf(returned: () => unknown): Promise<readonly string[]> {
-  const { options, lines, reports } = createCollector();
-  const receiver = alarmReceiver(returned, options);
+  const { receiver, lines, reports } = observedAlarmReceiver(returned);
   await receiver.receive(await delivery({ id: "one" }));
   await receiver.receive(await delivery({ id: "two" }));
   expect(reports.map(({ outcome }) => outcome)).toEqual(["handled", "handled"]);

@@ -1,21 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { spiedStore } from "../support/spied-store.js";
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 describe("the timers of a running handler", () => {
-  beforeEach(() => {
-    vi.useFakeTimers();
-  });
+  beforeEach(() => vi.useFakeTimers());
 
   it.each([
     { leaseMs: 30_000, handlerTimeoutMs: 20_000 },
@@ -33,10 +27,8 @@ describe("the timers of a running handler", () => {
         renewedAt.push(sinceStart());
         return inner.renew(...call);
       };
-      const { handler, start } = heldHandler();
       const store = { ...inner, renew };
-      const receiver = alarmReceiver(handler, { store, leaseMs, handlerTimeoutMs });
-      const run = await start(receiver, await delivery());
+      const { run } = await heldRun({ store, leaseMs, handlerTimeoutMs });
       const answered = run.answer.then(({ outcome }) => ({ outcome, at: sinceStart() }));
       await vi.advanceTimersByTimeAsync(60_000);
       expect(await answered).toEqual({ outcome: "handler_timeout", at: handlerTimeoutMs });
@@ -49,15 +41,12 @@ describe("the timers of a running handler", () => {
   );
 
   it("a handler that is neither late nor due for a renewal has one timer", async () => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { leaseMs: 30_000, handlerTimeoutMs: 20_000 });
-    const run = await start(receiver, await delivery());
+    const { run } = await heldRun({ leaseMs: 30_000, handlerTimeoutMs: 20_000 });
     await vi.advanceTimersByTimeAsync(9_999);
     expect(vi.getTimerCount()).toBe(1);
     await vi.advanceTimersByTimeAsync(1);
     expect(vi.getTimerCount()).toBe(2);
-    run.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -69,13 +58,11 @@ describe("the timers of a running handler", () => {
       const spy = spiedStore({
         complete: (...call) => taken.promise.then(() => inner.complete(...call)),
       });
-      const { handler, start } = heldHandler();
-      const receiver = alarmReceiver(handler, {
+      const { run } = await heldRun({
         store: spy.store,
         leaseMs: 30_000,
         dependencyTimeoutMs: 60_000,
       });
-      const run = await start(receiver, await delivery());
       await vi.advanceTimersByTimeAsync(settledMs);
       run.resolve();
       await vi.advanceTimersByTimeAsync(39_999 - settledMs);
@@ -92,14 +79,12 @@ describe("the timers of a running handler", () => {
 
 it("after a pause of the process that outlasts both, the lease is renewed and the gateway answered at once", async () => {
   const spy = spiedStore();
-  const { handler, start } = heldHandler();
-  const receiver = alarmReceiver(handler, {
+  const { run } = await heldRun({
     store: spy.store,
     leaseMs: 3_000,
     handlerTimeoutMs: 2_000,
     logger: false,
   });
-  const run = await start(receiver, await delivery());
   // Blocks the event loop, so that both are overdue.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_100);
   // Both timers fire before one that is started now.

@@ -1,19 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type ClaimResult, type DeliveryStore } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
-import { createCollector, linesWith } from "../support/collector.js";
-import { deferred, never } from "../support/deferred.js";
+import { alarmReceiver, heldRun, observedAlarmReceiver } from "../support/alarm-receiver.js";
+import { linesWith } from "../support/collector.js";
+import { deferred, never, watched } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { DOWN, rejects, throws } from "../support/faults.js";
-import { firstCall, spiedStore } from "../support/spied-store.js";
+import { failingStore, firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 describe("failed claims", () => {
   it.each<[string, () => unknown]>([
@@ -29,9 +23,8 @@ describe("failed claims", () => {
     ["resolves to an unknown state", () => Promise.resolve({ state: "ok" })],
   ])("a claim is 503 and runs no handler if the store %s", async (_how, claim) => {
     let runs = 0;
-    const { options, reports } = createCollector();
     const store = { ...memoryStore(), claim: claim as DeliveryStore["claim"] };
-    const receiver = alarmReceiver(() => (runs += 1), { store, ...options });
+    const { receiver, reports } = observedAlarmReceiver(() => (runs += 1), { store });
     const response = await receiver.receive(await delivery());
     expect(response).toMatchObject({ status: 503, outcome: "store_unavailable" });
     expect(runs).toBe(0);
@@ -42,11 +35,8 @@ describe("failed claims", () => {
   it("a claim that hangs is 503 after dependencyTimeoutMs", async () => {
     let runs = 0;
     const store = { ...memoryStore(), claim: () => never<ClaimResult>() };
-    const called = firstCall(store, "claim");
-    const { options, reports } = createCollector();
-    const receiver = alarmReceiver(() => (runs += 1), { store, ...options });
-    const answer = receiver.receive(await delivery());
-    await called;
+    const { receiver, reports } = observedAlarmReceiver(() => (runs += 1), { store });
+    const { answer } = await receiveUntil(store, "claim", receiver);
     await vi.advanceTimersByTimeAsync(4_999);
     expect(reports).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
@@ -59,15 +49,13 @@ describe("failed claims", () => {
 
   it("a delivery whose claim failed is handled by a redelivery after the store has recovered", async () => {
     let runs = 0;
-    let isDown = true;
-    const inner = memoryStore();
-    const claim: DeliveryStore["claim"] = (...call) => (isDown ? rejects() : inner.claim(...call));
-    const receiver = alarmReceiver(() => (runs += 1), { store: { ...inner, claim } });
+    const { store, comeBack } = failingStore("claim");
+    const receiver = alarmReceiver(() => (runs += 1), { store });
     const repeated = await delivery();
     for (let attempt = 0; attempt < 5; attempt++) {
       expect(await receiver.receive(repeated)).toMatchObject({ status: 503 });
     }
-    isDown = false;
+    comeBack();
     expect(await receiver.receive(repeated)).toMatchObject({ status: 200, outcome: "handled" });
     expect(runs).toBe(1);
   });
@@ -78,16 +66,12 @@ describe("late claims", () => {
   async function lateClaim(faults: Partial<DeliveryStore> = {}, before?: ClaimResult) {
     const inner = memoryStore();
     const answered = deferred();
-    const asked = deferred();
-    let isFirst = true;
     const spy = spiedStore(
       {
-        async claim(key, owner, times) {
-          const result = before ?? (await inner.claim(key, owner, times));
-          if (!isFirst) return result;
-          isFirst = false;
-          asked.resolve();
-          await answered.promise;
+        async claim(...call) {
+          const isFirst = spy.count("claim") === 1;
+          const result = before ?? (await inner.claim(...call));
+          if (isFirst) await answered.promise;
           return result;
         },
         ...faults,
@@ -95,11 +79,9 @@ describe("late claims", () => {
       inner,
     );
     let runs = 0;
-    const { options, lines } = createCollector();
-    const receiver = alarmReceiver(() => (runs += 1), { store: spy.store, ...options });
+    const { receiver, lines } = observedAlarmReceiver(() => (runs += 1), { store: spy.store });
     const repeated = await delivery();
-    const answer = receiver.receive(repeated);
-    await asked.promise;
+    const { answer } = await receiveUntil(spy.store, "claim", receiver, repeated);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
     answered.resolve();
@@ -140,17 +122,10 @@ describe("late claims", () => {
   );
 
   it("a claim that fails late has no effect", async () => {
-    const asked = deferred();
     const failure = deferred<ClaimResult>();
-    const spy = spiedStore({
-      claim() {
-        asked.resolve();
-        return failure.promise;
-      },
-    });
+    const spy = spiedStore({ claim: () => failure.promise });
     const receiver = alarmReceiver(() => undefined, { store: spy.store });
-    const answer = receiver.receive(await delivery());
-    await asked.promise;
+    const { answer } = await receiveUntil(spy.store, "claim", receiver);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await answer).toMatchObject({ outcome: "store_unavailable" });
     failure.reject(DOWN);
@@ -167,19 +142,13 @@ describe("failed releases", () => {
   ])("a release does not change the outcome if the store %s", async (how, release) => {
     let runs = 0;
     const error = new Error("the handler's own");
-    const { options, lines, reports } = createCollector();
     const store: DeliveryStore = { ...memoryStore(), release };
-    const called = firstCall(store, "release");
-    const receiver = alarmReceiver(
-      () => {
-        runs += 1;
-        if (runs === 1) throw error;
-      },
-      { store, ...options },
-    );
+    const failOnce = () => {
+      if ((runs += 1) === 1) throw error;
+    };
+    const { receiver, lines, reports } = observedAlarmReceiver(failOnce, { store });
     const repeated = await delivery();
-    const answer = receiver.receive(repeated);
-    await called;
+    const { answer } = await receiveUntil(store, "release", receiver, repeated);
     if (how === "hangs") await vi.advanceTimersByTimeAsync(5_000);
     expect(await answer).toMatchObject({ status: 500, outcome: "handler_failed" });
     expect(reports).toMatchObject([{ outcome: "handler_failed", error }]);
@@ -194,14 +163,12 @@ describe("failed releases", () => {
     const released = deferred();
     const store: DeliveryStore = { ...memoryStore(), release: () => released.promise };
     const releasing = firstCall(store, "release");
-    const { handler, start } = heldHandler();
-    const run = await start(alarmReceiver(handler, { store, logger: false }), await delivery());
-    let isAnswered = false;
-    void run.answer.then(() => (isAnswered = true));
+    const { run } = await heldRun({ store });
+    const { state } = watched(run.answer);
     run.reject(new Error("fails"));
     await releasing;
     await vi.advanceTimersByTimeAsync(0);
-    expect(isAnswered).toBe(false);
+    expect(state.isResolved).toBe(false);
     released.resolve();
     expect(await run.answer).toMatchObject({ status: 500, outcome: "handler_failed" });
   });
@@ -209,22 +176,15 @@ describe("failed releases", () => {
   it("a hanging release does not keep the lease: after it ends, a redelivery takes over", async () => {
     const spy = spiedStore({ release: never<void> });
     const releasing = firstCall(spy.store, "release");
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, {
-      store: spy.store,
-      leaseMs: 3_000,
-      dependencyTimeoutMs: 60_000,
-    });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
+    const times = { leaseMs: 3_000, dependencyTimeoutMs: 60_000 };
+    const { repeated, run, start } = await heldRun({ store: spy.store, ...times });
     run.reject(new Error("failed"));
     await releasing;
     await vi.advanceTimersByTimeAsync(3_000);
     expect(spy.count("renew")).toBe(0);
-    const next = await start(receiver, repeated);
+    const next = await start(repeated);
     expect(next.context.takeover).toBe(true);
-    next.resolve();
-    expect(await next.answer).toMatchObject({ status: 200, outcome: "handled" });
+    expect(await next.succeed()).toMatchObject({ status: 200, outcome: "handled" });
     await vi.advanceTimersByTimeAsync(60_000);
     expect(await run.answer).toMatchObject({ status: 500, outcome: "handler_failed" });
   });

@@ -1,27 +1,18 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { memoryStore, type ClaimResult, type DeliveryStore } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
-import { createCollector } from "../support/collector.js";
+import { heldRun, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { firstCall } from "../support/spied-store.js";
+import { firstCall, receiveUntil } from "../support/spied-store.js";
 
 const ID = "delivery-1";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 it("the report names a claim that hangs, with its time limit", async () => {
-  const { reports, options } = createCollector();
   const store = { ...memoryStore(), claim: () => never<ClaimResult>() };
-  const claimed = firstCall(store, "claim");
-  const answer = alarmReceiver(() => undefined, { store, ...options }).receive(await delivery());
-  await claimed;
+  const { receiver, reports } = observedAlarmReceiver(() => undefined, { store });
+  const { answer } = await receiveUntil(store, "claim", receiver);
   await vi.advanceTimersByTimeAsync(5_000);
   expect(await answer).toMatchObject({ outcome: "store_unavailable" });
   expect(reports[0]?.error).toMatchObject({
@@ -31,12 +22,8 @@ it("the report names a claim that hangs, with its time limit", async () => {
 });
 
 it("the report names a claim without a result", async () => {
-  const { reports, options } = createCollector();
-  const claim = () => undefined as unknown as ClaimResult;
-  const receiver = alarmReceiver(() => undefined, {
-    store: { ...memoryStore(), claim },
-    ...options,
-  });
+  const store = { ...memoryStore(), claim: () => undefined as unknown as ClaimResult };
+  const { receiver, reports } = observedAlarmReceiver(() => undefined, { store });
   await receiver.receive(await delivery());
   expect(reports[0]?.error).toMatchObject({ message: "store.claim returned no claim result" });
 });
@@ -46,12 +33,10 @@ it.each<[Exclude<keyof DeliveryStore, "connectReceiver">, string]>([
   ["release", "release failed: the next attempt waits until the lease ends"],
   ["renew", "renewal of the lease failed: retried until the lease ends"],
 ])("the log names a %s that hangs, with the delivery and its time limit", async (method, text) => {
-  const { lines, options } = createCollector();
   const store: DeliveryStore = { ...memoryStore(), [method]: () => never() };
   const called = firstCall(store, method);
-  const { handler, start } = heldHandler();
-  const run = await start(
-    alarmReceiver(handler, { store, handlerTimeoutMs: 60_000, ...options }),
+  const { run, lines } = await heldRun(
+    { store, handlerTimeoutMs: 60_000 },
     await delivery({ id: ID }),
   );
   if (method === "renew") await vi.advanceTimersByTimeAsync(10_000);

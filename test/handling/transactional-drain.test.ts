@@ -7,13 +7,10 @@ import { DOWN } from "../support/faults.js";
 import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
 import { heldTransactionalScene as heldScene } from "../support/transactional/transactional-scene.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 afterEach(() => {
   expect(vi.getTimerCount()).toBe(0);
-  vi.useRealTimers();
 });
 
 describe("redeliveries during a transaction", () => {
@@ -56,8 +53,7 @@ describe("lost transactions", () => {
     const draining = receiver.drain().then(() => (drained = true));
     await vi.advanceTimersByTimeAsync(0);
     expect(drained).toBe(false);
-    run.resolve();
-    expect(await run.answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
+    expect(await run.succeed()).toMatchObject({ status: 503, outcome: "store_unavailable" });
     await draining;
     expect([calls, runs.length]).toEqual([1, 1]);
   });

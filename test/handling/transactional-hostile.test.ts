@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { DiscardDelivery, RetryLater, type ProcessResult } from "../../src/index.js";
 import { deferred, never } from "../support/deferred.js";
-import { DOWN, rejects, throws } from "../support/faults.js";
+import { DOWN, rejects, throwing, throws } from "../support/faults.js";
 import {
   deliverToStore as deliver,
   type Work,
@@ -9,13 +9,7 @@ import {
 
 const PROCESSED: ProcessResult = { state: "processed" };
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 const UNAVAILABLE = { status: 503, outcome: "store_unavailable" };
 
@@ -122,9 +116,7 @@ describe("impossible results of a transactional store", () => {
     let calls = 0;
     const { response } = await deliver(
       (work) => ((calls += 1) === 1 ? work("tx") : Promise.resolve(PROCESSED)),
-      () => {
-        throw new DiscardDelivery();
-      },
+      throwing(new DiscardDelivery()),
     );
     expect(response).toMatchObject(UNAVAILABLE);
     expect(calls).toBe(2);

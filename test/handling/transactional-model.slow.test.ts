@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { WebhookResponse } from "../../src/index.js";
 import type { RunPlan } from "../support/simulation/delivery-simulation.js";
 import type {
@@ -73,13 +73,9 @@ function property(mistake?: TransactionMistake, onResponse?: (response: WebhookR
   });
 }
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() =>
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }),
+);
 
 describe("model", () => {
   it("in any order of transactions, faults and crashes, an acknowledged delivery has exactly one effect", async () => {

@@ -1,16 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { TransactionalStore } from "../../src/index.js";
 import { heldHandler } from "../support/alarm-receiver.js";
 import { delivery } from "../support/deliveries.js";
 import { transactionalReceiver } from "../support/transactional/transactional-receiver.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 const LEASE_MS = 3_000;
 /** A run counts as ended when its timers are later than this. */
@@ -47,8 +41,7 @@ describe("transactional runs that the runtime has ended", () => {
     await vi.advanceTimersByTimeAsync(1);
     const second = await start(receiver, await delivery());
     expect(calls).toHaveLength(2);
-    second.resolve();
-    expect(await second.answer).toMatchObject({ outcome: "handled" });
+    expect(await second.succeed()).toMatchObject({ outcome: "handled" });
   });
 
   it("a transactional run that settles after its successor began leaves the successor in flight", async () => {
@@ -57,12 +50,10 @@ describe("transactional runs that the runtime has ended", () => {
     endRequests();
     await vi.advanceTimersByTimeAsync(OVERDUE_MS + 1);
     const second = await start(receiver, await delivery());
-    first.reject(new Error("thawed, and too late"));
-    await first.answer;
+    await first.fail(new Error("thawed, and too late"));
     expect(await receiver.receive(await delivery())).toMatchObject({ outcome: "in_flight" });
     expect(calls).toHaveLength(2);
-    second.resolve();
-    expect(await second.answer).toMatchObject({ outcome: "handled" });
+    expect(await second.succeed()).toMatchObject({ outcome: "handled" });
     expect(vi.getTimerCount()).toBe(0);
   });
 

@@ -7,13 +7,10 @@ import { rejects } from "../support/faults.js";
 import type { DatabaseFaults } from "../support/transactional/transactional-database.js";
 import { heldTransactionalScene as heldScene } from "../support/transactional/transactional-scene.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 afterEach(() => {
   expect(vi.getTimerCount()).toBe(0);
-  vi.useRealTimers();
 });
 
 describe("late transactional handlers", () => {

@@ -1,16 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { createWebhookReceiver, type DeliveryStore } from "../../src/index.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
 import { optionsWith } from "./refusal.js";
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: NOW_MS });
-});
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
-
+beforeEach(() => vi.useFakeTimers({ now: NOW_MS }));
 /** Tells whether a promise has settled. */
 function watch(promise: Promise<unknown>): () => boolean {
   let settled = false;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi, type MockInstance } from "vitest";
+import { beforeEach, describe, expect, it, vi, type MockInstance } from "vitest";
 import {
   DiscardDelivery,
   RetryLater,
@@ -17,6 +17,7 @@ import { CANARIES, canariesIn, canaryAlarm, canaryEvent, shownOf } from "../supp
 import { createCollector } from "../support/collector.js";
 import { deferred } from "../support/deferred.js";
 import { NOW_MS, NOW_SECONDS, delivery, type DeliveryOverrides } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 import { spiedStore } from "../support/spied-store.js";
 
 const LEVELS = ["log", "info", "debug", "warn", "error", "trace"] as const;
@@ -65,9 +66,7 @@ const SCENES: Readonly<Record<Outcome, Scene>> = {
       return receiver.receive(await canaryDelivery());
     },
   },
-  discarded: handling(() => {
-    throw new DiscardDelivery({ reason: "account is closed" });
-  }),
+  discarded: handling(throwing(new DiscardDelivery({ reason: "account is closed" }))),
   unhandled: {
     options: { handlers: { delete_my_data_event: { DATA_DELETED: () => undefined } } },
     async play(receiver) {
@@ -157,9 +156,7 @@ const SCENES: Readonly<Record<Outcome, Scene>> = {
       return response;
     },
   },
-  handler_failed: handling(() => {
-    throw new Error("database is away");
-  }),
+  handler_failed: handling(throwing(new Error("database is away"))),
   handler_timeout: {
     options: { handlerTimeoutMs: 1, handlers: { new_alarm: () => held.promise } },
     async play(receiver) {
@@ -169,9 +166,7 @@ const SCENES: Readonly<Record<Outcome, Scene>> = {
       return response;
     },
   },
-  retry_later: handling(() => {
-    throw new RetryLater({ afterMs: 5_000 });
-  }),
+  retry_later: handling(throwing(new RetryLater({ afterMs: 5_000 }))),
   overloaded: {
     options: { maxConcurrentDeliveries: 1, handlers: { new_alarm: () => held.promise } },
     async play(receiver) {
@@ -199,9 +194,7 @@ const SCENES: Readonly<Record<Outcome, Scene>> = {
   },
   internal_error: {
     options: {
-      now: () => {
-        throw new Error("no clock");
-      },
+      now: throwing(new Error("no clock")),
     },
     play: receiving(canaryDelivery),
   },
@@ -252,10 +245,6 @@ beforeEach(() => {
   );
 });
 
-afterEach(() => {
-  vi.restoreAllMocks();
-});
-
 describe("canaries", () => {
   it.each(Object.keys(SCENES) as Outcome[])("no canary leaves with outcome %s", async (outcome) => {
     const { response, lines, reports, health, spy: store } = await collect(SCENES[outcome]);
@@ -286,9 +275,7 @@ describe("canaries", () => {
       options: {
         store,
         handlers: {
-          new_alarm: () => {
-            throw new Error("database is away");
-          },
+          new_alarm: throwing(new Error("database is away")),
         },
       },
       play: receiving(() => canaryDelivery({ id: "another" })),
@@ -341,11 +328,7 @@ describe("canaries", () => {
 describe("a handler's own error", () => {
   it("a handler's error reaches onOutcome and the logger as the same object, and appears nowhere else", async () => {
     const error = new Error(`no account for ${CANARIES.nationalId}`);
-    const { response, lines, reports } = await collect(
-      handling(() => {
-        throw error;
-      }),
-    );
+    const { response, lines, reports } = await collect(handling(throwing(error)));
     expect(canariesIn(shownOf(response, response.body, response.headers))).toEqual([]);
     expect(reports[0]?.error).toBe(error);
     const [line] = lines.filter(({ level }) => level === "error");

@@ -1,27 +1,22 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
-import { createCollector } from "../support/collector.js";
-import { deferred, never } from "../support/deferred.js";
+import {
+  alarmReceiver,
+  heldReceiver,
+  heldRun,
+  observedAlarmReceiver,
+} from "../support/alarm-receiver.js";
+import { deferred, never, watched } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { spiedStore } from "../support/spied-store.js";
+import { rejects, throws } from "../support/faults.js";
+import {
+  claimedElsewhere,
+  failingStore,
+  receiveUntil,
+  spiedStore,
+} from "../support/spied-store.js";
 
-/** Records when a promise has resolved. */
-function watch(promise: Promise<unknown>) {
-  const state = { resolved: false };
-  const done = promise.then(() => {
-    state.resolved = true;
-  });
-  return { state, done };
-}
-
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 describe("drain", () => {
   it("drain resolves if nothing is running, any number of times", async () => {
@@ -38,9 +33,8 @@ describe("drain", () => {
 
   it("drain makes new deliveries 503 with Retry-After before anything is read from them", async () => {
     let runs = 0;
-    const spy = spiedStore();
-    const { options, lines, reports } = createCollector();
-    const receiver = alarmReceiver(() => (runs += 1), { store: spy.store, ...options });
+    const { store, calls } = spiedStore();
+    const { receiver, lines, reports } = observedAlarmReceiver(() => (runs += 1), { store });
     await receiver.drain();
     for (const request of [await delivery(), { headers: {}, body: "forged" }]) {
       expect(await receiver.receive(request)).toMatchObject({
@@ -51,7 +45,7 @@ describe("drain", () => {
       });
     }
     expect(runs).toBe(0);
-    expect(spy.calls).toEqual([]);
+    expect(calls).toEqual([]);
     expect(lines).toEqual([]);
     expect(reports.map(({ outcome, id, bytes }) => ({ outcome, id, bytes }))).toEqual([
       { outcome: "draining", id: undefined, bytes: 0 },
@@ -71,54 +65,40 @@ describe("drain", () => {
   });
 
   it("drain refuses deliveries at once and resolves when the running handler has ended", async () => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler);
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
-    const drained = watch(receiver.drain());
-    const again = watch(receiver.drain());
+    const { receiver, repeated, run } = await heldRun();
+    const drained = watched(receiver.drain());
+    const again = watched(receiver.drain());
     expect(await receiver.receive(repeated)).toMatchObject({ outcome: "draining" });
     await vi.advanceTimersByTimeAsync(10_000);
-    expect([drained.state.resolved, again.state.resolved]).toEqual([false, false]);
+    expect([drained.state.isResolved, again.state.isResolved]).toEqual([false, false]);
     run.resolve();
     await Promise.all([drained.done, again.done]);
     expect(await run.answer).toMatchObject({ status: 200, outcome: "handled" });
   });
 
   it("drain waits for each of several handlers", async () => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler);
-    const one = await delivery({ id: "one" });
-    const two = await delivery({ id: "two" });
-    const first = await start(receiver, one);
-    const second = await start(receiver, two);
-    const { state, done } = watch(receiver.drain());
+    const { receiver, start } = heldReceiver();
+    const first = await start(await delivery({ id: "one" }));
+    const second = await start(await delivery({ id: "two" }));
+    const { state, done } = watched(receiver.drain());
     first.resolve();
     await vi.advanceTimersByTimeAsync(1);
-    expect(state.resolved).toBe(false);
+    expect(state.isResolved).toBe(false);
     second.reject(new Error("failed"));
     await done;
   });
 
   it("drain waits for a request that arrived before it, at any step", async () => {
     const claimed = deferred();
-    const asked = deferred();
     const inner = memoryStore();
-    const receiver = alarmReceiver(() => undefined, {
-      store: {
-        ...inner,
-        async claim(...call) {
-          asked.resolve();
-          await claimed.promise;
-          return inner.claim(...call);
-        },
-      },
-    });
-    const first = receiver.receive(await delivery());
-    await asked.promise;
-    const { state, done } = watch(receiver.drain());
+    const claim: DeliveryStore["claim"] = (...call) =>
+      claimed.promise.then(() => inner.claim(...call));
+    const store = { ...inner, claim };
+    const receiver = alarmReceiver(() => undefined, { store });
+    const { answer: first } = await receiveUntil(store, "claim", receiver);
+    const { state, done } = watched(receiver.drain());
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(state.resolved).toBe(false);
+    expect(state.isResolved).toBe(false);
     claimed.resolve();
     await done;
     expect(await first).toMatchObject({ outcome: "handled" });
@@ -126,19 +106,16 @@ describe("drain", () => {
 
   it.each(["succeeds", "fails"])("drain waits for a late handler that %s", async (how) => {
     const spy = spiedStore();
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, {
+    const { receiver, run } = await heldRun({
       store: spy.store,
       handlerTimeoutMs: 1_000,
       handlerMaxMs: 7_200_000,
     });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
-    const { state, done } = watch(receiver.drain());
+    const { state, done } = watched(receiver.drain());
     await vi.advanceTimersByTimeAsync(3_600_000);
-    expect(state.resolved).toBe(false);
+    expect(state.isResolved).toBe(false);
     if (how === "succeeds") run.resolve();
     else run.reject(new Error("late failure"));
     await done;
@@ -148,88 +125,54 @@ describe("drain", () => {
   });
 
   it("drain tries pending completions once more", async () => {
-    const inner = memoryStore();
-    let isDown = true;
-    const spy = spiedStore(
-      {
-        complete: (...call) =>
-          isDown ? Promise.reject(new Error("down")) : inner.complete(...call),
-      },
-      inner,
-    );
-    const receiver = alarmReceiver(() => undefined, { store: spy.store });
+    const { store, inner, count, comeBack } = failingStore("complete");
+    const receiver = alarmReceiver(() => undefined, { store });
     for (const id of ["one", "two"]) await receiver.receive(await delivery({ id }));
-    isDown = false;
+    comeBack();
     await receiver.drain();
-    for (const id of ["one", "two"]) {
-      expect(inner.claim(id, "next process", { leaseMs: 1_000, retentionMs: 1_000 })).toEqual({
-        state: "completed",
-      });
-    }
+    const states = await claimedElsewhere(inner, ["one", "two"]);
+    expect(states).toEqual(["completed", "completed"]);
     // The timer of the retry finds nothing left to do.
     await vi.advanceTimersByTimeAsync(600_000);
-    expect(spy.count("complete")).toBe(4);
+    expect(count("complete")).toBe(4);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it.each<[string, () => Promise<void>]>([
-    [
-      "throws",
-      () => {
-        throw new Error("down");
-      },
-    ],
-    ["rejects", () => Promise.reject(new Error("down"))],
+    ["throws", throws],
+    ["rejects", rejects],
     ["hangs", never<void>],
   ])("drain neither rejects nor hangs if the store %s for good", async (_how, complete) => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store: { ...memoryStore(), complete } });
-    const repeated = await delivery();
-    const run = await start(receiver, repeated);
+    const { receiver, run } = await heldRun({ store: { ...memoryStore(), complete } });
     run.resolve();
-    const { state, done } = watch(receiver.drain());
+    const { state, done } = watched(receiver.drain());
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(state.resolved).toBe(true);
+    expect(state.isResolved).toBe(true);
     await done;
   });
 
   it("drain completes each delivery that the store accepts, even if the store refuses an earlier one", async () => {
-    const inner = memoryStore();
-    let isDown = true;
-    const complete: DeliveryStore["complete"] = (key, ...rest) =>
-      isDown || key === "poison"
-        ? Promise.reject(new Error("refused"))
-        : inner.complete(key, ...rest);
-    const receiver = alarmReceiver(() => undefined, { store: { ...inner, complete } });
+    const { store, inner, comeBack } = failingStore("complete");
+    const receiver = alarmReceiver(() => undefined, { store });
     for (const id of ["poison", "one", "two"]) await receiver.receive(await delivery({ id }));
-    isDown = false;
+    comeBack();
     await receiver.drain();
-    for (const id of ["one", "two"]) {
-      expect(inner.claim(id, "next process", { leaseMs: 1_000, retentionMs: 1_000 })).toEqual({
-        state: "completed",
-      });
-    }
+    const states = await claimedElsewhere(inner, ["one", "two"]);
+    expect(states).toEqual(["completed", "completed"]);
   });
 
   it("drain waits at most dependencyTimeoutMs for a store that does not answer", async () => {
-    const allThere = deferred();
-    let completions = 0;
-    const complete = () => {
-      completions += 1;
-      if (completions === 3) allThere.resolve();
-      return never<undefined>();
-    };
-    const store = { ...memoryStore(), complete };
+    const { store, count } = spiedStore({ complete: never<undefined> });
     const receiver = alarmReceiver(() => undefined, { store, dependencyTimeoutMs: 100 });
     const answers = ["one", "two", "three"].map(async (id) =>
       receiver.receive(await delivery({ id })),
     );
-    await allThere.promise;
+    await vi.waitUntil(() => count("complete") === 3);
     await vi.advanceTimersByTimeAsync(100);
     await Promise.all(answers);
-    const { state, done } = watch(receiver.drain());
+    const { state, done } = watched(receiver.drain());
     await vi.advanceTimersByTimeAsync(99);
-    expect(state.resolved).toBe(false);
+    expect(state.isResolved).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     await done;
   });

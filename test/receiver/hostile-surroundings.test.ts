@@ -9,13 +9,13 @@ import {
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { NOW_MS, TEST_SECRET, delivery, eventDelivery } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 import { rawDelivery } from "../support/raw-delivery.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 // What other code of the process may do to the receiver, by accident or on purpose.
 
 afterEach(() => {
-  vi.restoreAllMocks();
   for (const name of POLLUTED) Reflect.deleteProperty(Object.prototype, name);
 });
 
@@ -144,11 +144,7 @@ test("a failing clock during a report rejects receive, and drain still resolves"
   const receiver = alarmReceiver(() => undefined, { onOutcome: () => undefined });
   const request = await delivery();
   const clock = vi.spyOn(performance, "now");
-  clock
-    .mockImplementationOnce(() => 0)
-    .mockImplementation(() => {
-      throw new Error("no clock");
-    });
+  clock.mockImplementationOnce(() => 0).mockImplementation(throwing(new Error("no clock")));
   await expect(receiver.receive(request)).rejects.toThrow("no clock");
   clock.mockRestore();
   await receiver.drain();

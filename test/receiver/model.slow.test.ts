@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type DeliveryStore, type WebhookResponse } from "../../src/index.js";
 import {
   simulate,
@@ -72,13 +72,9 @@ function property(makeStore: MakeStore, onResponse: (response: WebhookResponse) 
   });
 }
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() =>
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }),
+);
 
 describe("model", () => {
   it.each<[string, MakeStore]>([

@@ -10,6 +10,7 @@ import {
 } from "../../src/index.js";
 import { alarm, delivery, NOW_MS, TEST_SECRET } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
+import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
 
@@ -120,9 +121,7 @@ describe("recover", () => {
     for (const now of [
       () => Number.NaN,
       () => 1n as unknown as number,
-      () => {
-        throw new Error("no clock");
-      },
+      throwing(new Error("no clock")),
     ]) {
       const receiver = createWebhookReceiver({
         ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, logger: false, now },
@@ -140,9 +139,7 @@ describe("recover", () => {
       secret: TEST_SECRET,
       handlers: { new_alarm: () => undefined },
       logger: false,
-      now: () => {
-        throw failure;
-      },
+      now: throwing(failure),
       onOutcome: (report) => reports.push(report),
     });
     expect(await recoverDelivery(receiver, lost)).toMatchObject({

@@ -14,6 +14,7 @@ import {
   delivery,
   eventDelivery,
 } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 import { spiedStore } from "../support/spied-store.js";
 
 function receiverOnSpy(options: Partial<WebhookReceiverOptions> = {}) {
@@ -136,9 +137,7 @@ describe("refused requests", () => {
 
   it("a request refused because the clock fails never reaches the store", async () => {
     const { receiver, spy } = receiverOnSpy({
-      now: () => {
-        throw new Error("no clock");
-      },
+      now: throwing(new Error("no clock")),
     });
     expect(await receiver.receive(await delivery())).toMatchObject({
       status: 500,

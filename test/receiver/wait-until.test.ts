@@ -1,17 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type ClaimResult, type WebhookRequest } from "../../src/index.js";
-import { alarmReceiver, heldHandler } from "../support/alarm-receiver.js";
+import { alarmReceiver, heldReceiver } from "../support/alarm-receiver.js";
 import { deferred, type Deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { firstCall, spiedStore } from "../support/spied-store.js";
+import { throwing } from "../support/faults.js";
+import { firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers());
 
 /** A delivery on a platform that keeps running until the given work settles. */
 async function heldOpen(overrides: Parameters<typeof delivery>[0] = {}) {
@@ -36,10 +31,9 @@ describe("waitUntil", () => {
   it("waitUntil receives a late handler before the answer, until its success is stored", async () => {
     const completed = deferred();
     const spy = spiedStore({ complete: () => completed.promise });
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store: spy.store, handlerTimeoutMs: 1_000 });
+    const { start } = heldReceiver({ store: spy.store, handlerTimeoutMs: 1_000 });
     const { request, state } = await heldOpen();
-    const run = await start(receiver, request);
+    const run = await start(request);
     void run.answer.then(() => {
       expect(state.given).toBe(1);
     });
@@ -98,11 +92,10 @@ describe("waitUntil", () => {
       ends.push(end);
       return end.promise;
     };
-    const { handler, start } = heldHandler();
     const { store } = spiedStore({ complete });
-    const receiver = alarmReceiver(handler, { store, handlerTimeoutMs: 1_000 });
+    const { start } = heldReceiver({ store, handlerTimeoutMs: 1_000 });
     const { request, state } = await heldOpen();
-    const run = await start(receiver, request);
+    const run = await start(request);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
     run.resolve();
@@ -117,13 +110,12 @@ describe("waitUntil", () => {
 
   it("waitUntil receives a late handler until onOutcome has taken its report", async () => {
     const counted = deferred();
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, {
+    const { start } = heldReceiver({
       handlerTimeoutMs: 1_000,
       onOutcome: ({ late }) => (late === true ? counted.promise : undefined),
     });
     const { request, state } = await heldOpen();
-    const run = await start(receiver, request);
+    const run = await start(request);
     await vi.advanceTimersByTimeAsync(1_000);
     await run.answer;
     run.resolve();
@@ -137,13 +129,11 @@ describe("waitUntil", () => {
   it("waitUntil receives the renewal that is on its way when a handler ends", async () => {
     const renewed = deferred<boolean>();
     const { store } = spiedStore({ renew: () => renewed.promise });
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { store, leaseMs: 30_000 });
+    const { start } = heldReceiver({ store, leaseMs: 30_000 });
     const { request, state } = await heldOpen();
-    const run = await start(receiver, request);
+    const run = await start(request);
     await vi.advanceTimersByTimeAsync(10_000);
-    run.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
     expect(state).toEqual({ given: 1, settled: 0 });
     renewed.resolve(true);
     await vi.advanceTimersByTimeAsync(0);
@@ -163,9 +153,7 @@ describe("waitUntil", () => {
       dependencyTimeoutMs: 20_000,
     });
     const { request, state } = await heldOpen();
-    const completing = firstCall(store, "complete");
-    const answer = receiver.receive(request);
-    await completing;
+    const { answer } = await receiveUntil(store, "complete", receiver, request);
     await vi.advanceTimersByTimeAsync(10_000);
     completed.resolve();
     expect(await answer).toMatchObject({ outcome: "handled" });
@@ -176,15 +164,13 @@ describe("waitUntil", () => {
   });
 
   it("waitUntil is not called for a handler that ends between two renewals", async () => {
-    const { handler, start } = heldHandler();
     const spy = spiedStore();
-    const receiver = alarmReceiver(handler, { store: spy.store, leaseMs: 30_000 });
+    const { start } = heldReceiver({ store: spy.store, leaseMs: 30_000 });
     const { request, state } = await heldOpen();
-    const run = await start(receiver, request);
+    const run = await start(request);
     await vi.advanceTimersByTimeAsync(15_000);
     expect(spy.count("renew")).toBe(1);
-    run.resolve();
-    expect(await run.answer).toMatchObject({ outcome: "handled" });
+    expect(await run.succeed()).toMatchObject({ outcome: "handled" });
     expect(state.given).toBe(0);
   });
 
@@ -205,19 +191,13 @@ describe("waitUntil", () => {
   });
 
   it.each<[string, unknown]>([
-    [
-      "throws",
-      () => {
-        throw new Error("Illegal invocation");
-      },
-    ],
+    ["throws", throwing(new Error("Illegal invocation"))],
     ["rejects", () => Promise.reject(new Error("no context"))],
     ["is no function", 5],
   ])("a waitUntil that %s changes nothing", async (_how, waitUntil) => {
-    const { handler, start } = heldHandler();
-    const receiver = alarmReceiver(handler, { handlerTimeoutMs: 1_000 });
+    const { receiver, start } = heldReceiver({ handlerTimeoutMs: 1_000 });
     const request = { ...(await delivery()), waitUntil } as WebhookRequest;
-    const run = await start(receiver, request);
+    const run = await start(request);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
     run.resolve();
@@ -243,9 +223,7 @@ describe("waitUntil", () => {
 
   it("a waitUntil that cannot be read is an internal error and does not reject receive", async () => {
     const request = Object.defineProperty(await delivery(), "waitUntil", {
-      get() {
-        throw new Error("revoked");
-      },
+      get: throwing(new Error("revoked")),
     });
     expect(await alarmReceiver(() => undefined).receive(request)).toMatchObject({ status: 500 });
   });

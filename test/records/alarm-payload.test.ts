@@ -1,14 +1,10 @@
 import { inspect } from "node:util";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { AlarmPayloadError, parseAlarmPayload, type Alarm } from "../../src/index.js";
 import type { StandardSchema } from "../../src/records/standard-schema.js";
 import { alarm, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 const CANARY = "canary-19121212-1212";
 

@@ -1,15 +1,11 @@
 import { backend } from "#crypto";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { backend as web } from "../../src/signature/crypto/web.js";
 import { alarm, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 /** Node's backend imports no key with WebCrypto. */
 const isWeb = Object.is(backend, web);
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 test.runIf(isWeb)(
   "on WebCrypto, a secret whose key fails to import once is imported again for the next delivery",

@@ -1,27 +1,24 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { memoryStore } from "../../src/index.js";
-import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-receiver.js";
-import { createCollector, linesWith } from "../support/collector.js";
+import {
+  heldHandler,
+  observedAlarmReceiver,
+  type AlarmHandler,
+} from "../support/alarm-receiver.js";
+import { linesWith } from "../support/collector.js";
 import { NOW_MS, NOW_SECONDS, delivery } from "../support/deliveries.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 
 const NOTICE = "with the same X-Webhook-Timestamp";
 const failing = () => Promise.reject(new Error("database is away"));
 
-beforeEach(() => {
-  vi.useFakeTimers({ now: NOW_MS });
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-});
+beforeEach(() => vi.useFakeTimers({ now: NOW_MS }));
 
 /**
  * A receiver that uses the clock of the test, and a gateway that may repeat its first timestamp.
  */
 function scene(handler: AlarmHandler, given: Partial<CommonReceiverOptions> = {}) {
-  const { options, lines } = createCollector();
-  const receiver = alarmReceiver(handler, { ...options, now: Date.now, ...given });
+  const { receiver, lines } = observedAlarmReceiver(handler, { now: Date.now, ...given });
   return {
     receiver,
     notices: () => linesWith(lines, NOTICE),
@@ -88,12 +85,10 @@ describe("an id that is sent again with the same timestamp", () => {
     const first = await start(receiver, await delivery({ id: "one" }));
     expect(await send("one", NOW_SECONDS, 100)).toBe("in_flight");
     await vi.advanceTimersByTimeAsync(20_000);
-    first.reject(new Error("late"));
-    expect((await first.answer).outcome).toBe("handler_failed");
+    expect((await first.fail(new Error("late"))).outcome).toBe("handler_failed");
     expect(notices()).toEqual([]);
     const second = await start(receiver, await delivery({ id: "one" }));
-    second.resolve();
-    expect((await second.answer).outcome).toBe("handled");
+    expect((await second.succeed()).outcome).toBe("handled");
     expect(notices()).toHaveLength(1);
   });
 });

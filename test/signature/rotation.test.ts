@@ -1,14 +1,10 @@
 import { backend } from "#crypto";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { verifySignature } from "../../src/index.js";
 import { TEST_SECRET, delivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 
 const SECRETS = ["whsec_first", "whsec_second", "whsec_third", "whsec_fourth", "whsec_fifth"];
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 describe("a list of secrets", () => {
   test.each(SECRETS.map((secret, index) => [index, secret] as const))(

@@ -2,11 +2,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { SecretFunction, SecretList } from "../../src/index.js";
 import { deferred, type Deferred } from "../support/deferred.js";
 import { TEST_SECRET, delivery } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 describe("a secret function that does not know the sender", () => {
   test.each<[string, SecretFunction]>([
@@ -149,9 +146,7 @@ describe("the calls of a secret function", () => {
     const request = await delivery();
     vi.useFakeTimers();
     const thrower = {
-      then: () => {
-        throw new Error("the vault is sealed");
-      },
+      then: throwing(new Error("the vault is sealed")),
     };
     const { receive } = recordingReceiver({ secret: () => thrower });
     expect(await receive(request)).toMatchObject({ outcome: "secret_unavailable" });

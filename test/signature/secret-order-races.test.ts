@@ -1,6 +1,6 @@
 import { backend } from "#crypto";
 import * as fc from "fast-check";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { delivery } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
@@ -13,10 +13,6 @@ const FORGER = "whsec_of_a_forger";
 
 const realVerify = backend.verify.bind(backend);
 type Verify = typeof backend.verify;
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 /**
  * Delivers all at the same time with this `verify`. Returns the outcome of each and its number of

@@ -1,6 +1,6 @@
 import { backend } from "#crypto";
 import * as fc from "fast-check";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { readSignedHeaders } from "../../src/delivery/headers.js";
 import { keysOf } from "../../src/signature/secrets.js";
 import { matchSecret } from "../../src/signature/signature.js";
@@ -11,10 +11,6 @@ import { recordingReceiver } from "../support/recording-receiver.js";
 const SECRETS = ["whsec_first", "whsec_second", "whsec_third", "whsec_fourth", "whsec_fifth"];
 const FORGER = "whsec_of_a_forger";
 const SETTINGS = { seed: 20_260_708, numRuns: 100 };
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 /** A receiver, and the number of MACs that each delivery to it takes. */
 function countingReceiver(secret: Parameters<typeof recordingReceiver>[0]) {

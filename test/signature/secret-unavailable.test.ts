@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   NoUsableSecretError,
   createWebhookReceiver,
@@ -6,11 +6,8 @@ import {
   type SecretList,
 } from "../../src/index.js";
 import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 const UNAVAILABLE = { status: 503, outcome: "secret_unavailable" };
 const outage = new Error("the vault is sealed");
@@ -18,12 +15,7 @@ const giving = (value: unknown) => () => value as SecretList;
 
 describe("a secret function without a usable secret", () => {
   test.each<[string, SecretFunction]>([
-    [
-      "it throws",
-      () => {
-        throw outage;
-      },
-    ],
+    ["it throws", throwing(outage)],
     ["it rejects", () => Promise.reject(outage)],
     [
       "it rejects with undefined",
@@ -36,9 +28,7 @@ describe("a secret function without a usable secret", () => {
     [
       "it returns a thenable that throws",
       () => ({
-        then: () => {
-          throw outage;
-        },
+        then: throwing(outage),
       }),
     ],
     ["it returns an empty text", giving("")],

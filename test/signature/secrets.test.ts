@@ -1,13 +1,8 @@
 import { backend } from "#crypto";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { SecretFunction, SecretQuery } from "../../src/index.js";
 import { TEST_SECRET, delivery, eventDelivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
 
 describe("a secret per webhook type", () => {
   const secret = {

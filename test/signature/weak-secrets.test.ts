@@ -1,13 +1,9 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createWebhookReceiver, type SecretOption } from "../../src/index.js";
 import { createCollector } from "../support/collector.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
 
 const STRONG = "whsec_0123456789abcdef_strong";
-
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
 
 function watched(secret: SecretOption) {
   const { options, lines } = createCollector();

@@ -5,18 +5,19 @@ import {
   type WebhookRequest,
   type WebhookResponse,
 } from "../../src/index.js";
+import { createCollector } from "./collector.js";
 import { deferred, type Deferred } from "./deferred.js";
-import { NOW_MS, TEST_SECRET } from "./deliveries.js";
+import { NOW_MS, TEST_SECRET, delivery } from "./deliveries.js";
 import type { CommonReceiverOptions } from "./receiver-options.js";
 
 /** A handler of the tests. It gets the context and not the alarm. */
 export type AlarmHandler = (context: DeliveryContext) => unknown;
 
+type SignedRequest = Awaited<ReturnType<typeof delivery>>;
+type AlarmOptions = Partial<CommonReceiverOptions>;
+
 /** A receiver of alarms with the tests' secret and clock. It does not log by default. */
-export function alarmReceiver(
-  handler: AlarmHandler,
-  options: Partial<CommonReceiverOptions> = {},
-): WebhookReceiver {
+export function alarmReceiver(handler: AlarmHandler, options: AlarmOptions = {}): WebhookReceiver {
   return createWebhookReceiver({
     secret: TEST_SECRET,
     logger: false,
@@ -24,6 +25,12 @@ export function alarmReceiver(
     handlers: { new_alarm: (_alarm, context) => handler(context) },
     ...options,
   });
+}
+
+/** The same, with the log lines and the reports of the receiver. */
+export function observedAlarmReceiver(handler: AlarmHandler, options: AlarmOptions = {}) {
+  const { options: observers, lines, reports } = createCollector();
+  return { receiver: alarmReceiver(handler, { ...observers, ...options }), lines, reports };
 }
 
 /** A handler whose runs the test ends one by one. */
@@ -38,12 +45,15 @@ export interface HeldHandler {
 export interface HeldRun extends Deferred<void> {
   readonly context: DeliveryContext;
   readonly answer: Promise<WebhookResponse>;
+  /** Ends it and waits for the answer. */
+  readonly succeed: () => Promise<WebhookResponse>;
+  readonly fail: (error: unknown) => Promise<WebhookResponse>;
 }
 
 /** Makes a handler that runs until the test ends it. */
 export function heldHandler(): HeldHandler {
   const runs: DeliveryContext[] = [];
-  let called = deferred<Omit<HeldRun, "answer">>();
+  let called = deferred<Deferred<void> & { readonly context: DeliveryContext }>();
   return {
     runs,
     handler(context) {
@@ -55,7 +65,40 @@ export function heldHandler(): HeldHandler {
     async start(receiver, request) {
       called = deferred();
       const answer = receiver.receive(request);
-      return { ...(await called.promise), answer };
+      const run = await called.promise;
+      return {
+        ...run,
+        answer,
+        succeed() {
+          run.resolve();
+          return answer;
+        },
+        fail(error) {
+          run.reject(error);
+          return answer;
+        },
+      };
     },
   };
+}
+
+/** An observed receiver with a held handler. By default `start` delivers the same alarm each time. */
+export function heldReceiver(options: AlarmOptions = {}) {
+  const { handler, runs, start } = heldHandler();
+  const observed = observedAlarmReceiver(handler, options);
+  return {
+    ...observed,
+    handler,
+    runs,
+    /** Another receiver may have the handler too. */
+    start: async (request?: WebhookRequest, receiver = observed.receiver) =>
+      start(receiver, request ?? (await delivery())),
+  };
+}
+
+/** A held receiver whose handler runs for a first request. */
+export async function heldRun(options: AlarmOptions = {}, request?: SignedRequest) {
+  const held = heldReceiver(options);
+  const repeated = request ?? (await delivery());
+  return { ...held, repeated, run: await held.start(repeated) };
 }

@@ -16,6 +16,15 @@ export function deferred<T = void>(): Deferred<T> {
   return { promise, resolve, reject };
 }
 
+/** Watches whether a promise has resolved. */
+export function watched(promise: Promise<unknown>) {
+  const state = { isResolved: false };
+  const done = promise.then(() => {
+    state.isResolved = true;
+  });
+  return { state, done };
+}
+
 const hanging = new Set<() => void>();
 
 /** A promise that does not settle before the end of the test file: a dependency that hangs. */

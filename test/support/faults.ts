@@ -8,3 +8,8 @@ export const throws = (): never => {
 
 /** A method that fails later. */
 export const rejects = (): Promise<never> => Promise.reject(DOWN);
+
+/** A function that throws this error. */
+export const throwing = (error: unknown) => (): never => {
+  throw error;
+};

@@ -1,5 +1,14 @@
-import { memoryStore, type DeliveryStore } from "../../src/index.js";
-import { deferred } from "./deferred.js";
+import {
+  memoryStore,
+  type DeliveryStore,
+  type WebhookReceiver,
+  type WebhookResponse,
+} from "../../src/index.js";
+import { deferred, type Deferred } from "./deferred.js";
+import { delivery } from "./deliveries.js";
+import { rejects } from "./faults.js";
+
+type Method = "claim" | "renew" | "complete" | "release";
 
 /** One call of a store. */
 export interface StoreCall {
@@ -51,10 +60,7 @@ export function spiedStore(
 }
 
 /** Resolves at the first call of a method. The method works as before. */
-export function firstCall(
-  store: DeliveryStore,
-  method: "claim" | "renew" | "complete" | "release",
-): Promise<void> {
+export function firstCall(store: DeliveryStore, method: Method): Promise<void> {
   const called = deferred();
   const original = store[method].bind(store) as (...call: never[]) => unknown;
   Object.assign(store, {
@@ -64,4 +70,59 @@ export function firstCall(
     },
   });
   return called.promise;
+}
+
+/** Receives a request, until it calls a method of the store. */
+export async function receiveUntil(
+  store: DeliveryStore,
+  method: Method,
+  receiver: WebhookReceiver,
+  request?: Parameters<WebhookReceiver["receive"]>[0],
+): Promise<{ readonly answer: Promise<WebhookResponse> }> {
+  const given = request ?? (await delivery());
+  const called = firstCall(store, method);
+  const answer = receiver.receive(given);
+  await called;
+  return { answer };
+}
+
+/** A store a method of which fails whenever it is down, as it is at first, and always for the id `poison`. */
+export function failingStore(method: Method, fault: () => Promise<never> = rejects) {
+  const inner = memoryStore();
+  let isDown = true;
+  const original = inner[method].bind(inner) as (...call: unknown[]) => never;
+  const spy = spiedStore(
+    {
+      [method]: (...call: unknown[]) =>
+        isDown || call[0] === "poison" ? fault() : original(...call),
+    },
+    inner,
+  );
+  return {
+    ...spy,
+    inner,
+    goDown: () => {
+      isDown = true;
+    },
+    comeBack: () => {
+      isDown = false;
+    },
+  };
+}
+
+/** A store whose completions end as the test says, one after the other. */
+export function heldCompletions() {
+  const ends: Deferred<void>[] = [];
+  const complete = () => {
+    const end = deferred();
+    ends.push(end);
+    return end.promise;
+  };
+  return { ...spiedStore({ complete }), ends };
+}
+
+/** What another process finds if it claims each of the ids. */
+export function claimedElsewhere(store: DeliveryStore, ids: readonly string[]) {
+  const times = { leaseMs: 1_000, retentionMs: 1_000 };
+  return Promise.all(ids.map(async (id) => (await store.claim(id, "another", times)).state));
 }

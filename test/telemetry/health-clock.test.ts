@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { delivery, NOW_MS } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 import { Monitored } from "../support/monitored-receiver.js";
 import { MinuteRing } from "../../src/telemetry/minute-ring.js";
 
@@ -59,12 +60,7 @@ describe("the clock of the health", () => {
   });
 
   it.each<[string, () => number]>([
-    [
-      "throws",
-      () => {
-        throw new Error("made up");
-      },
-    ],
+    ["throws", throwing(new Error("made up"))],
     ["gives NaN", () => Number.NaN],
     ["gives Infinity", () => Infinity],
     ["gives a time beyond all dates", () => 1e300],

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ReceiverHealth } from "../../src/index.js";
 import { CANARIES, canariesIn, canaryAlarm, canaryEvent, shownOf } from "../support/canaries.js";
 import { createCollector } from "../support/collector.js";
@@ -142,13 +142,7 @@ describe("the health of a receiver", () => {
 });
 
 describe("the store in the health", () => {
-  beforeEach(() => {
-    vi.useFakeTimers({ now: NOW_MS });
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
-
+  beforeEach(() => vi.useFakeTimers({ now: NOW_MS }));
   it("a store whose claims fail is not ok until a claim succeeds", async () => {
     let isDown = true;
     const { store, calls } = spiedStore();

@@ -8,6 +8,7 @@ import {
 import { openTelemetry } from "../../src/telemetry/opentelemetry/index.js";
 import { alarmReceiver, heldHandler, type AlarmHandler } from "../support/alarm-receiver.js";
 import { alarm, delivery, NOW_MS, NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
 import { spiedStore } from "../support/spied-store.js";
 import { inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
@@ -139,9 +140,7 @@ describe("the metrics of a receiver", () => {
   });
 
   it("a refusal at the last attempt and a sender who has hung up are counted", async () => {
-    const { receiver, text } = measuredReceiver(() => {
-      throw new Error("made up");
-    });
+    const { receiver, text } = measuredReceiver(throwing(new Error("made up")));
     const created_at = new Date(NOW_MS - 22_000_000).toISOString();
     const body = JSON.stringify({ alarm: alarm({ created_at }) });
     await receiver.receive({ ...(await delivery({ body })), isDisconnected: () => true });

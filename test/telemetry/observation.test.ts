@@ -6,10 +6,11 @@ import {
   type Telemetry,
   type WebhookReceiverOptions,
 } from "../../src/index.js";
-import { alarmReceiver } from "../support/alarm-receiver.js";
+import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
 import { never } from "../support/deferred.js";
 import { delivery, eventDelivery, NOW_SECONDS, TEST_SECRET } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 
 /** Telemetry that writes down its calls. */
 function recorder() {
@@ -86,9 +87,7 @@ describe("telemetry", () => {
 
   it("a handler that puts a getter that throws into its event changes no answer", async () => {
     const { options, reports } = createCollector();
-    const boom = (): never => {
-      throw new Error("made up");
-    };
+    const boom = throwing(new Error("made up"));
     const receiver = createWebhookReceiver({
       ...{ secret: TEST_SECRET, now: () => NOW_SECONDS * 1000, ...options },
       handlers: {
@@ -142,9 +141,7 @@ describe("telemetry", () => {
     expect(seen).toEqual([ID, ID]);
   });
 
-  const boom = (): never => {
-    throw new Error("telemetry fails");
-  };
+  const boom = throwing(new Error("telemetry fails"));
   const silent = { begin: () => undefined, end: () => undefined };
   it.each<[string, Telemetry]>([
     ["throws in begin", { ...silent, begin: boom, run: (_state, _work, call) => call() }],
@@ -176,9 +173,8 @@ describe("telemetry", () => {
       { ...silent, run: (_state, _work, call) => (call(), never() as never) },
     ],
   ])("telemetry that %s changes no answer, and each handler runs once", async (_, telemetry) => {
-    const { options, lines } = createCollector();
     let runs = 0;
-    const receiver = alarmReceiver(() => void (runs += 1), { ...options, telemetry });
+    const { receiver, lines } = observedAlarmReceiver(() => void (runs += 1), { telemetry });
     const answers = [
       await receiver.receive(await delivery({ id: "1" })),
       await receiver.receive(await delivery({ id: "2" })),

@@ -7,6 +7,7 @@ import {
 import { inboxWorker, type InboxJob } from "../../src/inbox/index.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { alarm, delivery, NOW_SECONDS } from "../support/deliveries.js";
+import { throwing } from "../support/faults.js";
 import { inMemorySdk, parsePrometheus } from "../support/telemetry/in-memory.js";
 
 const API = Symbol.for("opentelemetry.js.api.1");
@@ -21,7 +22,6 @@ afterEach(() => {
   trace.disable();
   metrics.disable();
   Reflect.deleteProperty(globalThis, API);
-  vi.useRealTimers();
 });
 
 /** The warnings of a receiver with the global providers. */
@@ -156,9 +156,7 @@ describe("the global providers", () => {
   it("a meter whose histograms throw changes no answer", async () => {
     const { meterProvider } = inMemorySdk();
     const meter = meterProvider.getMeter("broken");
-    const record = (): never => {
-      throw new Error("made up");
-    };
+    const record = throwing(new Error("made up"));
     const broken = Object.assign(Object.create(meter) as typeof meter, {
       createHistogram: () => ({ record }),
     });

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { createNodeBackend } from "../../../src/signature/crypto/node.js";
 import { createOneShotHmac } from "../../../src/signature/crypto/one-shot-hmac.js";
 import { headText, type SignedHead } from "../../../src/signature/crypto/signed-head.js";
+import { throwing } from "../../support/faults.js";
 
 // All messages and secrets of the Node backend share one scratch buffer. These tests check that one
 // MAC leaves nothing in it that changes the next.
@@ -143,12 +144,7 @@ describe("a previous head", () => {
 
   test.each<[string, () => number | undefined]>([
     ["refuses", () => undefined],
-    [
-      "throws",
-      () => {
-        throw new Error("no head");
-      },
-    ],
+    ["throws", throwing(new Error("no head"))],
   ])(
     "a message gets the right MAC after a writer that fills its whole space and then %s",
     (_, giveUp) => {

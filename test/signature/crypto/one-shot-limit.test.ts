@@ -1,5 +1,5 @@
 import * as nodeCrypto from "node:crypto";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createNodeBackend } from "../../../src/signature/crypto/node.js";
 import {
   createOneShotHmac,
@@ -12,16 +12,13 @@ import {
   writeHead,
   type SignedHead,
 } from "../../../src/signature/crypto/signed-head.js";
+import { throwing } from "../../support/faults.js";
 
 const hash: OneShotHash = nodeCrypto.hash;
 const MAX_MESSAGE_BYTES = 32_768;
 const NO_HEAD: HeadWriter<undefined> = { maxBytes: 0, write: (_head, _bytes, at) => at };
 const HEAD: SignedHead = { timestamp: "1", id: "a" };
 const LONGEST: SignedHead = { timestamp: "9".repeat(12), id: "z".repeat(128) };
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 function bytes(length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, at) => at);
@@ -166,12 +163,7 @@ describe("the check of the one-shot hash", () => {
   });
 
   test.each<[string, OneShotHash]>([
-    [
-      "that throws",
-      () => {
-        throw new Error("no such algorithm");
-      },
-    ],
+    ["that throws", throwing(new Error("no such algorithm"))],
     ["that returns nothing", () => ""],
     ["that returns hexadecimal only", (algorithm, data) => hash(algorithm, data, "hex")],
     ["that returns single bytes only", (algorithm, data) => hash(algorithm, data, "binary")],
@@ -215,12 +207,7 @@ describe("the check of the one-shot hash", () => {
   const { utf8Write, latin1Write } = writers;
 
   test.each<[string, Writer]>([
-    [
-      "by throwing",
-      () => {
-        throw new TypeError("not a function");
-      },
-    ],
+    ["by throwing", throwing(new TypeError("not a function"))],
     ["as UTF-8", utf8Write],
     [
       "in seven bits",

@@ -8,6 +8,7 @@ import {
   type AdapterCase,
   type Expected,
 } from "./adapter-exchange.js";
+import { throwing } from "../faults.js";
 
 const HANDLED: Expected = { status: 200, outcome: "handled" };
 const DUPLICATE: Expected = { status: 200, outcome: "duplicate" };
@@ -92,17 +93,13 @@ export const handlerCases: readonly AdapterCase[] = [
     "handler_throws",
     "a handler that throws is answered 500, and the next attempt runs it again",
     { status: 500, outcome: "handler_failed" },
-    () => {
-      throw new Error("no database");
-    },
+    throwing(new Error("no database")),
   ),
   failingOnce(
     "retry_later",
     "a handler may ask for the delivery again",
     { status: 503, outcome: "retry_later", retryAfter: "60" },
-    () => {
-      throw new RetryLater();
-    },
+    throwing(new RetryLater()),
   ),
   failingOnce(
     "retry_later_after",
@@ -114,9 +111,7 @@ export const handlerCases: readonly AdapterCase[] = [
     id: "discarded",
     title: "a handler may discard a delivery for good",
     run: (target) => {
-      const handler = () => {
-        throw new DiscardDelivery({ reason: "an account that was closed" });
-      };
+      const handler = throwing(new DiscardDelivery({ reason: "an account that was closed" }));
       return exchangeWith(target, { handler }, async ({ expect, runs }) => {
         await expect(await signed(), { status: 200, outcome: "discarded" });
         await expect(await signed(), DUPLICATE);

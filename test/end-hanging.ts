@@ -1,5 +1,0 @@
-import { afterAll } from "vitest";
-import { endHanging } from "./support/deferred.js";
-
-// Vitest's setup file: runs for each test file. Files share a process.
-afterAll(endHanging);
