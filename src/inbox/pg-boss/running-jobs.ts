@@ -75,7 +75,7 @@ export class RunningJobs {
       }, remainingMs);
       void this.#runner
         .run(job.data, inboxRunOf(job, controller.signal))
-        .then((ended) => this.#finish(job, ended, expiry.signal))
+        .then((ended) => this.#finish(job, ended, expiry.signal, controller.signal))
         .finally(() => {
           clearTimeout(timer);
           this.#aborts.delete(abort);
@@ -84,8 +84,13 @@ export class RunningJobs {
     });
   }
 
-  async #finish(job: PgBossJob, ended: EndedRun, expired: AbortSignal): Promise<void> {
-    const { response, letter } = await this.#writeUntilTaken(job, ended, expired);
+  async #finish(
+    job: PgBossJob,
+    ended: EndedRun,
+    expired: AbortSignal,
+    ending: AbortSignal,
+  ): Promise<void> {
+    const { response, letter } = await this.#writeUntilTaken(job, ended, expired, ending);
     this.#runner.report(ended, response);
     if (letter === undefined) return;
     try {
@@ -98,9 +103,15 @@ export class RunningJobs {
 
   /**
    * Writes a result. While the database is away it tries again, until another worker may have the job. A
-   * lost success would cause a second run.
+   * lost success would cause a second run. `ending`, the job's own signal, aborts when it has expired or the worker
+   * is stopped: on the signal of the worker Node would take eleven waiting results for a memory leak.
    */
-  async #writeUntilTaken(job: PgBossJob, ended: EndedRun, expired: AbortSignal): Promise<Written> {
+  async #writeUntilTaken(
+    job: PgBossJob,
+    ended: EndedRun,
+    expired: AbortSignal,
+    ending: AbortSignal,
+  ): Promise<Written> {
     const { log } = this.#runner;
     for (;;) {
       try {
@@ -116,7 +127,7 @@ export class RunningJobs {
           return { response: "refused" };
         }
         log.warn("a result could not be written yet", details);
-        await pause(RESULT_RETRY_MS, this.#stopping);
+        await pause(RESULT_RETRY_MS, ending);
       }
     }
   }
