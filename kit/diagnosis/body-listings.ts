@@ -1,35 +1,30 @@
-import type { BodyReading, CapturedBody } from "./captured-body.js";
+import type { CapturedBody } from "./captured-body.js";
+import type { Changes } from "./changes.js";
 
-/** The body read from a text form of its bytes: base64, hexadecimal, or a list of numbers. */
-export function* bodyListings({ text, json }: CapturedBody): Generator<BodyReading> {
-  if (text === undefined) return;
-  const bare = text.trim();
-  const plain = typeof json === "string" ? json : bare;
-  if (/^[0-9A-Za-z+/_\s-]{4,}={0,2}$/.test(plain)) {
-    yield {
-      body: Buffer.from(plain, "base64"),
-      code: "body_base64",
-      message: "The captured body is in base64; the bytes were signed.",
-    };
-  }
-  const hex = /^<Buffer ([0-9a-f ]+)>$/.exec(bare)?.[1] ?? bare.replace(/^\\x/, "");
-  const digits = hex.replace(/[\s:]+/g, "");
-  if (digits.length % 2 === 0 && /^[0-9a-f]+$/i.test(digits)) {
-    yield {
-      body: Buffer.from(digits, "hex"),
-      code: "body_hex",
-      message: "The captured body is in hexadecimal; the bytes were signed.",
-    };
-  }
-  const listed = bytesOfList(json) ?? bytesOfList(numbersOf(bare));
-  if (listed !== undefined) {
-    yield {
-      body: listed,
-      code: "body_bytes_listed",
-      message: "The captured body is a list of byte values, as a Buffer looks in JSON or text.",
-    };
-  }
-}
+/** A text form of the bytes: base64, hexadecimal, or a list of numbers. */
+export const BODY_LISTINGS: Changes<CapturedBody> = {
+  body_base64: {
+    "The captured body is in base64; the bytes were signed.": ({ text = "", json }) => {
+      const plain = typeof json === "string" ? json : text.trim();
+      const isBase64 = /^[0-9A-Za-z+/_\s-]{4,}={0,2}$/.test(plain);
+      return isBase64 ? Buffer.from(plain, "base64") : undefined;
+    },
+  },
+  body_hex: {
+    "The captured body is in hexadecimal; the bytes were signed.": ({ text = "" }) => {
+      const bare = text.trim();
+      const hex = /^<Buffer ([0-9a-f ]+)>$/.exec(bare)?.[1] ?? bare.replace(/^\\x/, "");
+      const digits = hex.replace(/[\s:]+/g, "");
+      return /^(?:[0-9a-f]{2})+$/i.test(digits) ? Buffer.from(digits, "hex") : undefined;
+    },
+  },
+  body_bytes_listed: {
+    "The captured body is a list of byte values, as a Buffer looks in JSON or text.": ({
+      text = "",
+      json,
+    }) => bytesOfList(json) ?? bytesOfList(numbersOf(text.trim())),
+  },
+};
 
 /** The text of a Uint8Array: numbers separated by commas. */
 function numbersOf(text: string): unknown {

@@ -1,4 +1,5 @@
-import type { BodyReading, CapturedBody } from "./captured-body.js";
+import type { CapturedBody } from "./captured-body.js";
+import type { Changes } from "./changes.js";
 
 const ENTITIES: Readonly<Record<string, string>> = {
   quot: '"',
@@ -14,43 +15,25 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 const PYTHON_ESCAPES: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 
-/** Bodies with the quoting of a log, a shell or a page undone. */
-export function* bodyQuotings({ text, json }: CapturedBody): Generator<BodyReading> {
-  if (text === undefined) return;
-  const code = "body_quoted";
-  if (typeof json === "string") {
-    yield {
-      body: Buffer.from(json, "utf8"),
-      code,
-      message: "The captured body is a JSON string that contains the signed body.",
-    };
-  }
-  const unescaped = unescape(text);
-  if (unescaped !== undefined) {
-    yield {
-      body: Buffer.from(unescaped, "utf8"),
-      code,
-      message: "The captured body has its quotes escaped, as a log writes them.",
-    };
-  }
-  const bare = /^\s*(["'`])(.*)\1\s*$/s.exec(text)?.[2];
-  if (bare !== undefined) {
-    const message = "The captured body has quotes around it that were not signed.";
-    yield { body: Buffer.from(bare, "utf8"), code, message };
-  }
-  const python = /^\s*b(["'])(.*)\1\s*$/s.exec(text)?.[2];
-  if (python !== undefined) {
-    const message = "The captured body is in the form in which Python prints bytes.";
-    yield { body: bytesOfPython(python), code, message };
-  }
-  if (text.includes("&")) {
-    yield {
-      body: Buffer.from(unescapeHtml(text), "utf8"),
-      code: "body_html_escaped",
-      message: "The captured body contains HTML entities that were not signed.",
-    };
-  }
-}
+/** The quoting of a log, a shell or a page. */
+export const BODY_QUOTINGS: Changes<CapturedBody> = {
+  body_quoted: {
+    "The captured body is a JSON string that contains the signed body.": ({ json }) =>
+      typeof json === "string" ? json : undefined,
+    "The captured body has its quotes escaped, as a log writes them.": ({ text = "" }) =>
+      unescape(text),
+    "The captured body has quotes around it that were not signed.": ({ text = "" }) =>
+      /^\s*(["'`])(.*)\1\s*$/s.exec(text)?.[2],
+    "The captured body is in the form in which Python prints bytes.": ({ text = "" }) => {
+      const printed = /^\s*b(["'])(.*)\1\s*$/s.exec(text)?.[2];
+      return printed === undefined ? undefined : bytesOfPython(printed);
+    },
+  },
+  body_html_escaped: {
+    "The captured body contains HTML entities that were not signed.": ({ text = "" }) =>
+      text.includes("&") ? unescapeHtml(text) : undefined,
+  },
+};
 
 function unescape(text: string): string | undefined {
   if (!text.includes('\\"')) return undefined;

@@ -1,10 +1,11 @@
-import { bodyCharsets } from "./body-charsets.js";
-import { bodyCodings } from "./body-codings.js";
-import { bodyEdits } from "./body-edits.js";
-import { bodyListings } from "./body-listings.js";
-import { bodyQuotings } from "./body-quotings.js";
-import { bodyWrappings } from "./body-wrappings.js";
-import type { BodyReading, CapturedBody } from "./captured-body.js";
+import { BODY_CHARSETS } from "./body-charsets.js";
+import { BODY_CODINGS } from "./body-codings.js";
+import { BODY_EDITS } from "./body-edits.js";
+import { BODY_LISTINGS } from "./body-listings.js";
+import { BODY_QUOTINGS } from "./body-quotings.js";
+import { BODY_WRAPPINGS } from "./body-wrappings.js";
+import type { CapturedBody } from "./captured-body.js";
+import { undo, type Changes } from "./changes.js";
 import type { Clue } from "./finding.js";
 import { jsonSpellings } from "./json-spellings.js";
 import type { SearchBudget } from "./search-budget.js";
@@ -15,13 +16,13 @@ export interface TriedBody {
   readonly clues: readonly Clue[];
 }
 
-const FAMILIES: readonly ((captured: CapturedBody) => Iterable<BodyReading>)[] = [
-  bodyEdits,
-  bodyCodings,
-  bodyListings,
-  bodyQuotings,
-  bodyWrappings,
-  bodyCharsets,
+const FAMILIES: readonly Changes<CapturedBody>[] = [
+  BODY_EDITS,
+  BODY_CODINGS,
+  BODY_LISTINGS,
+  BODY_QUOTINGS,
+  BODY_WRAPPINGS,
+  BODY_CHARSETS,
 ];
 /** Cost of searching a body for one family of readings, in hashed bytes per byte of the body. */
 const FAMILY_COST = 8;
@@ -38,9 +39,9 @@ export function* otherBodies(captured: CapturedBody, budget: SearchBudget): Gene
   const { bytes, text } = captured;
   // An empty body has no other spelling.
   if (bytes.length === 0) return;
-  for (const family of FAMILIES) {
+  for (const family of [extraBytes(captured), ...FAMILIES]) {
     if (!budget.spend(FAMILY_COST * bytes.length)) return;
-    for (const { body, code, message } of family(captured)) {
+    for (const { bytes: body, code, what: message } of undo(family, captured)) {
       yield { body, clues: [{ code, message, ...differenceOf(bytes, body) }] };
     }
   }
@@ -49,6 +50,17 @@ export function* otherBodies(captured: CapturedBody, budget: SearchBudget): Gene
     const body = Buffer.from(spelled, "utf8");
     yield { body, clues: [{ ...clue, ...differenceOf(bytes, body) }] };
   }
+}
+
+/** The message names the length, so it is made for each body. */
+function extraBytes({ contentLength = 0 }: CapturedBody): Changes<CapturedBody> {
+  const message = `The captured body continues after the ${contentLength} bytes that Content-Length declares and that were signed.`;
+  return {
+    body_extra_bytes: {
+      [message]: ({ bytes, contentLength: declared = bytes.length }) =>
+        declared < bytes.length ? bytes.subarray(0, declared) : undefined,
+    },
+  };
 }
 
 /** Offset of the first difference of two bodies, and their lengths. */

@@ -1,7 +1,6 @@
 import { types } from "node:util";
 import { jsonOf } from "../json-parts.js";
 import type { HeaderLine } from "../sending/wire.js";
-import type { FindingCode } from "./finding-codes.js";
 
 /** The body of a capture, with the facts that a search needs. */
 export interface CapturedBody {
@@ -16,13 +15,6 @@ export interface CapturedBody {
   readonly contentLength: number | undefined;
   /** Value of that header in lower case. */
   readonly contentEncoding: string | undefined;
-}
-
-/** Another body that may have been signed, with the clue that it assumes. */
-export interface BodyReading {
-  readonly body: Uint8Array;
-  readonly code: FindingCode;
-  readonly message: string;
 }
 
 const EMPTY = new Uint8Array(0);

@@ -1,8 +1,9 @@
 import { TEST_SECRET } from "../signed-delivery.js";
+import { undo } from "./changes.js";
 import type { Clue } from "./finding.js";
 import type { SecretOfType } from "./given-secrets.js";
 import { isLong, secretName } from "./secret-clues.js";
-import { secretSpellings } from "./secret-spellings.js";
+import { SECRET_SPELLINGS } from "./secret-spellings.js";
 
 /** A key to try, with the clues that it assumes. */
 export interface KeyReading {
@@ -58,10 +59,13 @@ export function otherKeys(
     message: "It is signed with the published test secret of the fixtures.",
   });
   const spelled = secrets.flatMap((secret, secretIndex) =>
-    (isLong(secret) ? [] : secretSpellings(secret)).map(({ key, code, what }): KeyReading => {
-      const message = `${secretName(secrets, secretIndex)} ${what}.`;
-      return { key, secretIndex, clues: [{ code, secretIndex, message }] };
-    }),
+    (isLong(secret) ? [] : [...undo(SECRET_SPELLINGS, secret)]).flatMap(
+      ({ bytes: key, code, what }): readonly KeyReading[] => {
+        const message = `${secretName(secrets, secretIndex)} ${what}.`;
+        const clues = [{ code, secretIndex, message }];
+        return key.length === 0 ? [] : [{ key, secretIndex, clues }];
+      },
+    ),
   );
   const joints = secrets.length > 1 ? JOINTS : [];
   const joined = joints.map((joint) =>

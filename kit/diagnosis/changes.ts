@@ -1,0 +1,33 @@
+import type { FindingCode } from "./finding-codes.js";
+
+type Undone = string | Uint8Array | undefined;
+
+/**
+ * What may have happened to a value, by finding code and in words, and how to undo it: the values that it may have
+ * been. Likely changes first. Text stands for its UTF-8 bytes.
+ */
+export type Changes<Given> = Readonly<
+  Partial<
+    Record<FindingCode, Readonly<Record<string, (given: Given) => Undone | readonly Undone[]>>>
+  >
+>;
+
+/** A value as it may have been, with the change that it assumes. */
+export interface Reading {
+  readonly bytes: Uint8Array;
+  readonly code: FindingCode;
+  readonly what: string;
+}
+
+/** The values that the given one may have been. */
+export function* undo<Given>(changes: Changes<Given>, given: Given): Generator<Reading> {
+  for (const [code, ways] of Object.entries(changes)) {
+    for (const [what, undoOne] of Object.entries(ways)) {
+      for (const undone of [undoOne(given)].flat()) {
+        if (undone === undefined) continue;
+        const bytes = typeof undone === "string" ? Buffer.from(undone, "utf8") : undone;
+        yield { bytes, code: code as FindingCode, what };
+      }
+    }
+  }
+}
