@@ -15,26 +15,27 @@ const ZONE_SLACK_MS = 120_000;
 const MAX_ZONE_MS = 14 * 3_600_000;
 
 /**
- * The clue for a timestamp outside the tolerance, or undefined. A timestamp that only makes sense in
+ * The clue for a timestamp outside the tolerance, or none. A timestamp that only makes sense in
  * milliseconds is read as milliseconds.
  */
-export function skewClue(timestamp: string, nowMs: number, toleranceMs: number): Clue | undefined {
+export function skewClues(timestamp: string, nowMs: number, toleranceMs: number): readonly Clue[] {
   const text = timestamp.trim();
-  if (!/^[0-9]{1,15}$/.test(text)) return undefined;
+  if (!/^[0-9]{1,15}$/.test(text)) return [];
   const timestampMs = text.length > 12 ? Number(text) : readTimestamp(text);
-  if (isFresh(timestampMs, nowMs, toleranceMs)) return undefined;
+  if (isFresh(timestampMs, nowMs, toleranceMs)) return [];
   const skewMs = timestampMs - nowMs;
   const direction = skewMs < 0 ? "behind" : "ahead of";
-  return {
-    code: skewMs < 0 ? "timestamp_behind" : "timestamp_ahead",
-    header: "X-Webhook-Timestamp",
-    skewMs,
-    message:
-      `The timestamp is ${inWords(skewMs)} ${direction} the clock, and ${inWords(toleranceMs)} are allowed.` +
-      (looksLikeZone(skewMs)
-        ? " Such a round difference may mean that a local time was read as UTC."
-        : ""),
-  };
+  const zone = looksLikeZone(skewMs)
+    ? " Such a round difference may mean that a local time was read as UTC."
+    : "";
+  return [
+    {
+      code: skewMs < 0 ? "timestamp_behind" : "timestamp_ahead",
+      header: "X-Webhook-Timestamp",
+      skewMs,
+      message: `The timestamp is ${inWords(skewMs)} ${direction} the clock, and ${inWords(toleranceMs)} are allowed.${zone}`,
+    },
+  ];
 }
 
 /** A duration in its two largest units, without its sign: "12 min 40 s". */

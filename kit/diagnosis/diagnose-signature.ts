@@ -3,9 +3,9 @@ import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
 import { readCapturedBody } from "./captured-body.js";
 import type { CapturedRequest } from "./captured-request.js";
-import { skewClue } from "./clock-skew.js";
+import { skewClues } from "./clock-skew.js";
 import { expectedAnswer, type ExpectedAnswer } from "./expected-answer.js";
-import { findingOf, type Clue, type Finding } from "./finding.js";
+import { findingsOf, type Clue, type Finding } from "./finding.js";
 import { givenSecrets, secretList, type DiagnosedSecret } from "./given-secrets.js";
 import { givenLinesOf, textLines } from "./header-lines.js";
 import { givenKeys, otherKeys } from "./key-readings.js";
@@ -103,14 +103,11 @@ export async function diagnoseSignature(
   const options = ownOptions("diagnoseSignature", given, OPTION_NAMES);
   const others = secretList("otherSecrets", options.otherSecrets ?? []);
   const nowMs = millisecondsOfNow(options.now ?? options.receivedAt ?? Date.now());
-  const name = "timestampToleranceMs";
-  const toleranceMs = integerOption(name, options.timestampToleranceMs, TOLERANCE);
-
-  const maxBodyBytes = integerOption(
-    "maxBodyBytes",
-    options.maxBodyBytes,
-    INTEGER_OPTIONS.maxBodyBytes,
-  );
+  const bounds = { timestampToleranceMs: TOLERANCE, maxBodyBytes: INTEGER_OPTIONS.maxBodyBytes };
+  const bounded = (name: keyof typeof bounds): number =>
+    integerOption(name, options[name], bounds[name]);
+  const toleranceMs = bounded("timestampToleranceMs");
+  const maxBodyBytes = bounded("maxBodyBytes");
   const method = checkMethod(options.method);
 
   const lines = givenLinesOf(options.headers);
@@ -137,23 +134,19 @@ export async function diagnoseSignature(
     ...refusedSecrets(secrets),
   ];
   const timestamp = match?.timestamp ?? headers["X-Webhook-Timestamp"].at(-1)?.text ?? "";
-  const skew = skewClue(timestamp, nowMs, toleranceMs);
-  const skewed = skew === undefined ? [] : [skew];
+  const skewed = skewClues(timestamp, nowMs, toleranceMs);
   const { proven, seen } = await withRecord(match, type);
   const findings =
     match === undefined
       ? [
-          ...refused.map((clue) => findingOf(clue, "seen")),
-          ...spoiledBody(body).map((clue) => findingOf(clue, "seen")),
-          ...rewrittenBody(body).map((clue) => findingOf(clue, "possible")),
-          ...longSecrets(secrets).map((clue) => findingOf(clue, "possible")),
+          ...findingsOf([...refused, ...spoiledBody(body)], "seen"),
+          ...findingsOf([...rewrittenBody(body), ...longSecrets(secrets)], "possible"),
           ...unexplained(headers, body, counts),
-          ...skewed.map((clue) => findingOf(clue, "possible")),
+          ...findingsOf(skewed, "possible"),
         ]
       : inOrder([
-          ...proven.map((clue) => findingOf(clue, "proven")),
-          ...unnamed(refused, match.clues),
-          ...[...skewed, ...seen].map((clue) => findingOf(clue, "seen")),
+          ...findingsOf(proven, "proven"),
+          ...findingsOf([...unnamed(refused, match.clues), ...skewed, ...seen], "seen"),
         ]);
   const answer =
     match?.clues.length === 0 && refusedHeaders(headers).length === 0
@@ -180,8 +173,8 @@ function inOrder(findings: readonly Finding[]): readonly Finding[] {
   return [...findings.filter((one) => !isLast(one)), ...findings.filter(isLast)];
 }
 
-/** The findings of `clues`, without facts that the match has already named. */
-function unnamed(clues: readonly Clue[], named: readonly Clue[]): readonly Finding[] {
+/** The clues about facts that the match has not named already. */
+function unnamed(clues: readonly Clue[], named: readonly Clue[]): readonly Clue[] {
   const isNamed = ({ code, header, secretIndex }: Clue): boolean =>
     named.some(
       (other) =>
@@ -189,7 +182,7 @@ function unnamed(clues: readonly Clue[], named: readonly Clue[]): readonly Findi
         (secretIndex !== undefined && other.secretIndex === secretIndex) ||
         other.code === code,
     );
-  return clues.filter((clue) => !isNamed(clue)).map((clue) => findingOf(clue, "seen"));
+  return clues.filter((clue) => !isNamed(clue));
 }
 
 function checkMethod(method: unknown): string | undefined {

@@ -49,8 +49,21 @@ export interface Clue extends FindingDetails {
   readonly message: string;
 }
 
-/** The finding for a clue. */
-export function findingOf(clue: Clue, certainty: FindingCertainty): Finding {
-  const { code, message, ...details } = clue;
-  return { code, certainty, message, fix: FINDING_CODES[code], ...details };
+/** The findings for clues that are equally certain. */
+export function findingsOf(
+  clues: readonly Clue[],
+  certainty: FindingCertainty,
+): readonly Finding[] {
+  return clues.map(({ code, message, ...details }) => ({
+    code,
+    certainty,
+    message,
+    fix: FINDING_CODES[code],
+    ...details,
+  }));
+}
+
+/** A clue about a header. `what` continues the sentence that begins with its name. */
+export function headerClue(code: FindingCode, header: DeliveryHeaderName, what: string): Clue {
+  return { code, header, message: `${header} ${what}.` };
 }

@@ -14,10 +14,22 @@ export interface KeyReading {
 }
 
 /** The keys that a sender uses when its secret is not set. */
-const UNSET = ["", "undefined", "null", "None"];
+const UNSET_SECRETS = ["", "undefined", "null", "None"];
+const UNSET: Clue = {
+  code: "secret_unset",
+  message: "It is signed without a secret, or with the text that an unset variable becomes.",
+};
+const TEST: Clue = {
+  code: "test_secret",
+  message: "It is signed with the published test secret of the fixtures.",
+};
 
 /** How several secrets become one text in a configuration. */
 const JOINTS = [",", ", ", " ", ";", "\n"];
+const JOINED: Clue = {
+  code: "secret_joined",
+  message: "It is signed with all values of secret as one text: so the secret was registered.",
+};
 
 /** The secrets as given. */
 export function givenKeys(secrets: readonly string[]): readonly KeyReading[] {
@@ -48,16 +60,8 @@ export function otherKeys(
       message: `It is signed with otherSecrets[${otherSecretIndex}], not with a value of secret.`,
     }),
   );
-  const unset = UNSET.map((secret) =>
-    withoutPlace(secret, {
-      code: "secret_unset",
-      message: "It is signed without a secret, or with the text that an unset variable becomes.",
-    }),
-  );
-  const test = withoutPlace(TEST_SECRET, {
-    code: "test_secret",
-    message: "It is signed with the published test secret of the fixtures.",
-  });
+  const unset = UNSET_SECRETS.map((secret) => withoutPlace(secret, UNSET));
+  const test = withoutPlace(TEST_SECRET, TEST);
   const spelled = secrets.flatMap((secret, secretIndex) =>
     (isLong(secret) ? [] : [...undo(SECRET_SPELLINGS, secret)]).flatMap(
       ({ bytes: key, code, what }): readonly KeyReading[] => {
@@ -68,12 +72,7 @@ export function otherKeys(
     ),
   );
   const joints = secrets.length > 1 ? JOINTS : [];
-  const joined = joints.map((joint) =>
-    withoutPlace(secrets.join(joint), {
-      code: "secret_joined",
-      message: "It is signed with all values of secret as one text: so the secret was registered.",
-    }),
-  );
+  const joined = joints.map((joint) => withoutPlace(secrets.join(joint), JOINED));
   // The secret may be a spelling of the test secret. Then the spelling is the cause, so it comes first.
   return distinct([...typed, ...spelled, ...joined, ...others, test, ...unset], secrets);
 }

@@ -1,4 +1,4 @@
-import type { Clue } from "./finding.js";
+import { headerClue, type Clue } from "./finding.js";
 import type { TextReading } from "./webhook-header-texts.js";
 
 /** The first bytes of a MAC, with the clues about the header that it assumes. */
@@ -7,6 +7,7 @@ export interface MacReading {
   readonly clues: readonly Clue[];
 }
 
+const HEADER = "X-Webhook-Signature";
 const MAC_BYTES = 32;
 /** Lengths in bytes of SHA-1, SHA-256, SHA-384 and SHA-512. */
 const DIGEST_BYTES = [20, MAC_BYTES, 48, 64];
@@ -33,12 +34,8 @@ function readText(text: string, clues: readonly Clue[]): readonly MacReading[] {
   const found = parts.filter((readings) => readings.length > 0);
   const clueOf = (at: number): Clue =>
     found.length > 1
-      ? {
-          code: "header_repeated",
-          header: "X-Webhook-Signature",
-          message: `X-Webhook-Signature has ${found.length} values; value ${at + 1} matches.`,
-        }
-      : signatureClue("signature_prefix", "has other fields next to the digest");
+      ? headerClue("header_repeated", HEADER, `has ${found.length} values; value ${at + 1} matches`)
+      : headerClue("signature_prefix", HEADER, "has other fields next to the digest");
   return found.flatMap((readings, at) =>
     readings.map(({ mac, clues }) => ({ mac, clues: [clueOf(at), ...clues] })),
   );
@@ -50,14 +47,17 @@ function readPart(part: string, given: readonly Clue[]): readonly MacReading[] {
   const clues = [...given];
   if (prefix !== "v1=") {
     const what = prefix === "" ? "has no v1= before the digest" : "has a prefix other than v1=";
-    clues.push(signatureClue("signature_prefix", what));
+    clues.push(headerClue("signature_prefix", HEADER, what));
   }
   if (HEX.test(digest)) return readHex(digest, clues);
   if (!BASE64.test(digest)) return [];
   const mac = Buffer.from(digest, "base64");
   if (!DIGEST_BYTES.includes(mac.length)) return [];
   return [
-    { mac, clues: [...clues, signatureClue("signature_encoding", "has the digest in base64")] },
+    {
+      mac,
+      clues: [...clues, headerClue("signature_encoding", HEADER, "has the digest in base64")],
+    },
   ];
 }
 
@@ -71,14 +71,10 @@ function readHex(digits: string, clues: readonly Clue[]): readonly MacReading[] 
   if (isExact && bytes.length === MAC_BYTES) return readings;
   const what = `has ${digits.length} hexadecimal digits instead of 64; the digits in common match`;
   const mac = bytes.subarray(0, MAC_BYTES);
-  return [...readings, { mac, clues: [...clues, signatureClue("signature_length", what)] }];
+  return [...readings, { mac, clues: [...clues, headerClue("signature_length", HEADER, what)] }];
 }
 
 /** Whether a receiver accepts this text as a signature header. */
 export function isProperSignature(text: string): boolean {
   return PROPER.test(text);
-}
-
-function signatureClue(code: Clue["code"], what: string): Clue {
-  return { code, header: "X-Webhook-Signature", message: `X-Webhook-Signature ${what}.` };
 }

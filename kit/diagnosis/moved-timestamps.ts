@@ -1,5 +1,5 @@
 import { inWords } from "./clock-skew.js";
-import type { Clue } from "./finding.js";
+import { headerClue } from "./finding.js";
 import { prefixOf, timestampsBefore, type SignedPrefix } from "./signed-prefixes.js";
 import type { TextReading, WebhookHeaderTexts } from "./webhook-header-texts.js";
 
@@ -56,10 +56,7 @@ function beforeShift({ text, clues }: TextReading, shift: number): TextReading {
     shift % QUARTER_HOUR === 0
       ? "most likely it was converted to another time zone"
       : "the request was given another time after it was signed";
-  const clue: Clue = {
-    code: "timestamp_moved",
-    header: "X-Webhook-Timestamp",
-    message: `X-Webhook-Timestamp is ${inWords(shift * 1_000)} ${direction} than the signed timestamp: ${cause}.`,
-  };
+  const what = `is ${inWords(shift * 1_000)} ${direction} than the signed timestamp: ${cause}`;
+  const clue = headerClue("timestamp_moved", "X-Webhook-Timestamp", what);
   return { text: String(Number(text) - shift), clues: [...clues, clue] };
 }

@@ -1,6 +1,6 @@
 import { isPost } from "../../src/delivery/request.js";
 import { isDeliveryId, isDeliveryTimestamp } from "../../src/delivery/headers.js";
-import type { Clue, DeliveryHeaderName } from "./finding.js";
+import { headerClue, type Clue, type DeliveryHeaderName } from "./finding.js";
 import { isProperSignature } from "./mac-readings.js";
 import { WEBHOOK_HEADER_NAMES, type WebhookHeaderTexts } from "./webhook-header-texts.js";
 
@@ -29,13 +29,11 @@ export function refusedHeaders(headers: WebhookHeaderTexts): readonly Clue[] {
   }
   return WEBHOOK_HEADER_NAMES.flatMap((header): Clue[] => {
     const [first] = headers[header];
-    if (first === undefined) {
-      return [{ code: "header_missing", header, message: `${header} is missing.` }];
-    }
+    if (first === undefined) return [headerClue("header_missing", header, "is missing")];
     const [{ code, message } = { code: undefined, message: "" }] = first.clues;
     if (code === "header_repeated") {
       // Which value is signed is not known yet.
-      return [{ code, header, message: `${header} has more than one value.` }];
+      return [headerClue(code, header, "has more than one value")];
     }
     return code === undefined ? clueOf(header, first.text) : [{ code, header, message }];
   });
@@ -45,10 +43,9 @@ function clueOf(header: DeliveryHeaderName, text: string): Clue[] {
   const fault = GRAMMAR[header](text);
   if (fault === undefined) return [];
   if (header === "X-Webhook-Timestamp" && /^[0-9]{13}$/.test(text)) {
-    const message = "X-Webhook-Timestamp has 13 digits, so it is in milliseconds.";
-    return [{ code: "timestamp_unit", header, message }];
+    return [headerClue("timestamp_unit", header, "has 13 digits, so it is in milliseconds")];
   }
-  return [{ code: "header_malformed", header, message: `${header} ${fault}.` }];
+  return [headerClue("header_malformed", header, fault)];
 }
 
 /** What a receiver refuses before it reads the headers: a method other than POST, and a body over its limit. */

@@ -15,8 +15,7 @@ export function refusedSecrets(secrets: readonly string[]): readonly Clue[] {
       const message = `${name} is empty, or the text that an unset variable becomes.`;
       return [{ code: "secret_unset", secretIndex, message }];
     }
-    const isRefused = isRefusedByReceivers(secret);
-    if (!isRefused) return [];
+    if (!isRefusedByReceivers(secret)) return [];
     const message = `${name} has white space or a byte order mark at an end.`;
     return [{ code: "secret_refused", secretIndex, message }];
   });

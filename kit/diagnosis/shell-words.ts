@@ -10,60 +10,32 @@ const ESCAPES: Readonly<Record<string, string>> = {
   f: "\f",
   v: "\v",
 };
-/** Ends of a command; what follows is another one, or a file for the output. */
-const ENDS = new Set(["\n", ";", "|", "&", ">", "<"]);
-const BLANKS = new Set([" ", "\t", "\r"]);
+/**
+ * A part of a command: a line that goes on (\\ in a shell, ^ in cmd.exe, ` in PowerShell), quoted text, blanks, the
+ * end (what follows is another command, or a file for the output), or one character. Between single quotes a
+ * backslash is an ordinary character.
+ */
+const PART =
+  /[\\^`]\r?\n|\$'(?<ansi>[^'\\]*(?:\\.[^'\\]*)*)'|'(?<single>[^']*)'|"(?<double>[^"\\]*(?:\\.[^"\\]*)*)"|(?<open>["'])|(?<blanks>[ \t\r]+)|(?<end>[\n;|&<>])|\\(?<escaped>.?)|(?<plain>.)/gsy;
 
 /**
  * The words of the first command in a text, with the quotes of a POSIX shell removed. Each character
  * stands for one byte (Latin-1), so that no byte is lost.
  */
 export function shellWords(text: string): readonly string[] {
-  const words: string[] = [];
-  let word: string | undefined;
-  let at = 0;
-  while (at < text.length) {
-    const character = text.charAt(at);
-    // A line that goes on: \ in a shell, ^ in cmd.exe, ` in PowerShell.
-    const continued = /^[\\^`]\r?\n/.exec(text.slice(at, at + 3));
-    if (continued !== null) {
-      at += continued[0].length;
-    } else if (character === "'" || character === '"' || text.startsWith("$'", at)) {
-      const quoted = readQuoted(text, at);
-      word = (word ?? "") + quoted.text;
-      at = quoted.end;
-    } else if (BLANKS.has(character)) {
-      if (word !== undefined) words.push(word);
-      word = undefined;
-      at += 1;
-    } else if (ENDS.has(character)) {
-      break;
-    } else {
-      const isEscaped = character === "\\";
-      word = (word ?? "") + (isEscaped ? text.charAt(at + 1) : character);
-      at += isEscaped ? 2 : 1;
+  const words: (string | undefined)[] = [undefined];
+  for (const { groups = {} } of text.matchAll(PART)) {
+    const { ansi, single, double, open, blanks, end, escaped, plain } = groups;
+    if (end !== undefined) break;
+    if (open !== undefined) {
+      throw new CaptureError("invalid_command", "the curl command has a quote that is not closed");
     }
+    const quoted = ansi === undefined ? double && unescapeDouble(double) : unescapeAnsi(ansi);
+    const piece = quoted ?? single ?? escaped ?? plain;
+    if (blanks !== undefined) words.push(undefined);
+    else if (piece !== undefined) words.push((words.pop() ?? "") + piece);
   }
-  return word === undefined ? words : [...words, word];
-}
-
-/** The text between the quotes at `start`, and the offset behind them. */
-function readQuoted(text: string, start: number): { text: string; end: number } {
-  const isAnsi = text.charAt(start) === "$";
-  const quote = isAnsi ? "'" : text.charAt(start);
-  const first = start + (isAnsi ? 2 : 1);
-  let end = first;
-  // Between single quotes a backslash is an ordinary character.
-  const escapes = isAnsi || quote === '"';
-  while (end < text.length && text.charAt(end) !== quote) {
-    end += escapes && text.charAt(end) === "\\" ? 2 : 1;
-  }
-  if (end >= text.length) {
-    throw new CaptureError("invalid_command", "the curl command has a quote that is not closed");
-  }
-  const inner = text.slice(first, end);
-  const plain = isAnsi ? unescapeAnsi(inner) : escapes ? unescapeDouble(inner) : inner;
-  return { text: plain, end: end + 1 };
+  return words.filter((word) => word !== undefined);
 }
 
 function unescapeDouble(text: string): string {

@@ -21,6 +21,15 @@ export interface SearchSpace {
   readonly body: CapturedBody;
 }
 
+/** Keys and prefixes that are tried with a body, each with each. */
+interface Attempt {
+  readonly keys: readonly KeyReading[];
+  readonly prefixes: readonly SignedPrefix[];
+  readonly tried: TriedBody;
+  /** Default: the budget of the search. */
+  readonly spent?: SearchBudget;
+}
+
 /** The parts that give the signature in the header. */
 export interface SignatureMatch {
   /** The assumed changes; empty if nothing is wrong. */
@@ -77,18 +86,51 @@ export async function searchSignature(
     other: space.prefixes.other.filter((prefix) => fits(prefix)),
   };
   const budget = new SearchBudget(MAX_HASHED_BYTES);
-  const captured = capturedReading(space.body);
   const movedBudget = new SearchBudget(MAX_HASHED_BYTES_OF_MOVED);
+  const captured = capturedReading(space.body);
   let signatures = 0;
   let bodies = 1;
   let movedPrefixes = 0;
 
+  function* oneAssumed(): Generator<Attempt> {
+    yield { keys: keys.other, prefixes: prefixes.given, tried: captured };
+    yield { keys: keys.given, prefixes: prefixes.other, tried: captured };
+    for (const tried of otherBodies(space.body, budget)) {
+      bodies++;
+      yield { keys: keys.given, prefixes: prefixes.given, tried };
+    }
+  }
+
+  function* timestampMoved(): Generator<Attempt> {
+    for (const [someKeys, somePrefixes] of [
+      [keys.given, moved.likely],
+      [keys.given, moved.others()],
+      [keys.other, moved.likely],
+    ] as const) {
+      // One prefix with every key, so that a large body leaves the likely ones for every key.
+      for (const prefix of somePrefixes) {
+        if (movedBudget.isExceeded()) return;
+        if (someKeys === keys.given) movedPrefixes++;
+        yield { keys: someKeys, prefixes: [prefix], tried: captured, spent: movedBudget };
+      }
+    }
+  }
+
+  function* twoAssumed(): Generator<Attempt> {
+    if (budget.isExceeded()) return;
+    yield { keys: keys.other, prefixes: prefixes.other, tried: captured };
+    // Generated a second time: keeping all of them would fill the memory.
+    for (const tried of otherBodies(space.body, budget)) {
+      yield { keys: keys.other, prefixes: prefixes.given, tried };
+      yield { keys: keys.given, prefixes: prefixes.other, tried };
+    }
+  }
+
   const tryOne = (
     key: KeyReading,
     prefix: SignedPrefix,
-    tried: TriedBody,
-    spent: SearchBudget = budget,
-  ) => {
+    { tried, spent = budget }: Attempt,
+  ): SignatureMatch | undefined => {
     const { body } = tried;
     const cost = MAC_COST + key.key.length + prefix.text.length + body.length;
     if (!spent.spend(cost)) return undefined;
@@ -100,76 +142,26 @@ export async function searchSignature(
     return { clues, secretIndex: key.secretIndex, timestamp: prefix.timestamp, body };
   };
 
-  const tryAll = (
-    someKeys: readonly KeyReading[],
-    somePrefixes: readonly SignedPrefix[],
-    tried: TriedBody,
-  ): SignatureMatch | undefined => {
-    for (const key of someKeys) {
-      for (const prefix of somePrefixes) {
-        const match = tryOne(key, prefix, tried);
-        if (match !== undefined) return match;
+  const firstMatch = (attempts: Iterable<Attempt>): SignatureMatch | undefined => {
+    for (const attempt of attempts) {
+      for (const key of attempt.keys) {
+        for (const prefix of attempt.prefixes) {
+          const match = tryOne(key, prefix, attempt);
+          if (match !== undefined) return match;
+        }
       }
-    }
-    return undefined;
-  };
-
-  const oneAssumed = (): SignatureMatch | undefined => {
-    const match =
-      tryAll(keys.other, prefixes.given, captured) ?? tryAll(keys.given, prefixes.other, captured);
-    if (match !== undefined) return match;
-    for (const tried of otherBodies(space.body, budget)) {
-      bodies++;
-      const found = tryAll(keys.given, prefixes.given, tried);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };
-
-  const timestampMoved = (
-    someKeys: readonly KeyReading[],
-    somePrefixes: Iterable<SignedPrefix>,
-  ): SignatureMatch | undefined => {
-    // The prefixes outside, so that a large body leaves the likely ones for every key.
-    for (const prefix of somePrefixes) {
-      if (movedBudget.isExceeded()) return undefined;
-      if (someKeys === keys.given) movedPrefixes++;
-      for (const key of someKeys) {
-        const match = tryOne(key, prefix, captured, movedBudget);
-        if (match !== undefined) return match;
-      }
-    }
-    return undefined;
-  };
-
-  const twoAssumed = (): SignatureMatch | undefined => {
-    const match = tryAll(keys.other, prefixes.other, captured);
-    if (match !== undefined) return match;
-    // Generated a second time: keeping all of them would fill the memory.
-    for (const tried of otherBodies(space.body, budget)) {
-      const found =
-        tryAll(keys.other, prefixes.given, tried) ?? tryAll(keys.given, prefixes.other, tried);
-      if (found !== undefined) return found;
     }
     return undefined;
   };
 
   let match: SignatureMatch | undefined;
-  if (macs.length > 0) {
-    for (const step of [
-      () => tryAll(keys.given, prefixes.given, captured),
-      oneAssumed,
-      () =>
-        timestampMoved(keys.given, moved.likely) ??
-        timestampMoved(keys.given, moved.others()) ??
-        timestampMoved(keys.other, moved.likely),
-      () => (budget.isExceeded() ? undefined : twoAssumed()),
-    ]) {
-      match = step();
-      if (match !== undefined) break;
-      // Each step blocks the event loop, so the search yields between steps.
-      await setImmediate();
-    }
+  const asCaptured = () => [{ keys: keys.given, prefixes: prefixes.given, tried: captured }];
+  for (const step of [asCaptured, oneAssumed, timestampMoved, twoAssumed]) {
+    if (macs.length === 0) break;
+    match = firstMatch(step());
+    if (match !== undefined) break;
+    // Each step blocks the event loop, so the search yields between steps.
+    await setImmediate();
   }
   const counts: SearchCounts = {
     signatures,

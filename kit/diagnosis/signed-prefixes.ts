@@ -1,5 +1,5 @@
 import { isDeliveryTimestamp } from "../../src/delivery/headers.js";
-import type { Clue, DeliveryHeaderName } from "./finding.js";
+import { headerClue, type Clue, type DeliveryHeaderName } from "./finding.js";
 import type { TextReading, WebhookHeaderTexts } from "./webhook-header-texts.js";
 
 /** The signed text before the body, and the hash. */
@@ -62,28 +62,15 @@ function hashClue(hash: string): Clue {
 
 /** The timestamps that may have been signed in another form. */
 export function timestampsBefore({ text, clues }: TextReading): readonly TextReading[] {
-  const header = "X-Webhook-Timestamp";
-  const before = (code: Clue["code"], what: string, texts: readonly string[]): TextReading[] => {
-    const clue: Clue = { code, header, message: `X-Webhook-Timestamp ${what}.` };
-    return texts
-      .filter((one) => one !== text)
-      .map((one) => ({ text: one, clues: [...clues, clue] }));
-  };
+  const before = (code: Clue["code"], what: string, texts: readonly string[]) =>
+    withClue(texts, { text, clues }, headerClue(code, "X-Webhook-Timestamp", what));
   if (/^[0-9]{13}$/.test(text)) {
-    const seconds = [
-      String(Math.floor(Number(text) / 1000)),
-      String(Math.round(Number(text) / 1000)),
-    ];
-    return before(
-      "timestamp_unit",
-      "is in milliseconds, and the signature is over seconds",
-      seconds,
-    );
+    const what = "is in milliseconds, and the signature is over seconds";
+    return before("timestamp_unit", what, wholeSeconds(Number(text) / 1000));
   }
   if (/^[0-9]{9,10}$/.test(text)) {
-    return before("timestamp_unit", "is in seconds, and the signature is over milliseconds", [
-      `${text}000`,
-    ]);
+    const what = "is in seconds, and the signature is over milliseconds";
+    return before("timestamp_unit", what, [`${text}000`]);
   }
   const isNumber = /^\+?[0-9]+(?:\.[0-9]*)?(?:e\+?[0-9]+)?$/i.test(text);
   const seconds = isNumber ? Number(text) : dateMs(text) / 1000;
@@ -91,10 +78,22 @@ export function timestampsBefore({ text, clues }: TextReading): readonly TextRea
   const what = isNumber
     ? "is a number in another form than the whole seconds that were signed"
     : "is a date, and the signature is over Unix seconds";
-  return before("timestamp_format", what, [
-    String(Math.floor(seconds)),
-    String(Math.round(seconds)),
-  ]);
+  return before("timestamp_format", what, wholeSeconds(seconds));
+}
+
+function wholeSeconds(seconds: number): readonly string[] {
+  return [String(Math.floor(seconds)), String(Math.round(seconds))];
+}
+
+/** Readings of a text as each of the others, with one more clue. */
+function withClue(
+  texts: Iterable<string>,
+  { text, clues }: TextReading,
+  clue: Clue,
+): readonly TextReading[] {
+  return [...new Set(texts)]
+    .filter((one) => one !== text)
+    .map((one) => ({ text: one, clues: [...clues, clue] }));
 }
 
 /** The time of a date. One without a zone is read as UTC, whatever the zone of this machine. */
@@ -112,14 +111,8 @@ function idsBefore({ text, clues }: TextReading): readonly TextReading[] {
   );
   const texts = [bare, dashed, text.replaceAll("-", "")];
   const cased = [text, ...texts].flatMap((one) => [one, one.toLowerCase(), one.toUpperCase()]);
-  const clue: Clue = {
-    code: "id_respelled",
-    header: "X-Webhook-Id",
-    message: "X-Webhook-Id differs from the signed id in case, dashes or braces.",
-  };
-  return [...new Set(cased)]
-    .filter((one) => one !== text)
-    .map((one) => ({ text: one, clues: [...clues, clue] }));
+  const what = "differs from the signed id in case, dashes or braces";
+  return withClue(cased, { text, clues }, headerClue("id_respelled", "X-Webhook-Id", what));
 }
 
 type SchemeTexts = Readonly<Record<"timestamp" | "id" | "type", string>>;
@@ -164,13 +157,15 @@ function otherSchemes(headers: WebhookHeaderTexts): readonly SignedPrefix[] {
   const id = readingOf("X-Webhook-Id");
   const texts = { timestamp: timestamp.text, id: id.text, type: readingOf("X-Webhook-Type").text };
   return OTHER_SCHEMES.flatMap(([how, prefix]) => {
-    const clue: Clue = {
-      code: "other_scheme",
-      message: `It is signed with another scheme: ${how}.`,
-    };
-    const one = { text: prefix(texts), timestamp: timestamp.text, clues: [clue] };
-    const hashes =
-      prefix(texts) === "" ? (["sha256", ...OTHER_HASHES] as const) : (["sha256"] as const);
-    return hashes.map((hash) => ({ ...one, hash }));
+    const message = `It is signed with another scheme: ${how}.`;
+    const clues: readonly Clue[] = [{ code: "other_scheme", message }];
+    const text = prefix(texts);
+    const others = text === "" ? OTHER_HASHES : [];
+    return (["sha256", ...others] as const).map((hash) => ({
+      text,
+      hash,
+      timestamp: timestamp.text,
+      clues,
+    }));
   });
 }

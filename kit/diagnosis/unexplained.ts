@@ -1,5 +1,6 @@
 import type { CapturedBody } from "./captured-body.js";
-import { findingOf, type Finding } from "./finding.js";
+import type { Finding } from "./finding.js";
+import { FINDING_CODES } from "./finding-codes.js";
 import type { SearchCounts } from "./signature-search.js";
 import type { WebhookHeaderTexts } from "./webhook-header-texts.js";
 
@@ -20,10 +21,7 @@ export function unexplained(
   const cause = isWhole
     ? "The body is as long as Content-Length says, so most likely the secret is wrong."
     : "Most likely the secret is wrong, or the bytes were changed in an unknown way.";
-  const finding = findingOf(
-    { code: "unexplained", message: `Tried ${tried}${bound} ${cause}` },
-    "possible",
-  );
-  const fix = `Compare the secret with the one that was chosen when the webhook of this type was registered. The gateway never shows it again, so if it is lost, register the webhook again. If the secret is right, the bytes are wrong. ${finding.fix}`;
-  return [{ ...finding, fix }];
+  const fix = `Compare the secret with the one that was chosen when the webhook of this type was registered. The gateway never shows it again, so if it is lost, register the webhook again. If the secret is right, the bytes are wrong. ${FINDING_CODES.unexplained}`;
+  const message = `Tried ${tried}${bound} ${cause}`;
+  return [{ code: "unexplained", certainty: "possible", message, fix }];
 }

@@ -1,4 +1,5 @@
-import type { Clue, DeliveryHeaderName } from "./finding.js";
+import { isDeliveryId } from "../../src/delivery/headers.js";
+import { headerClue, type Clue, type DeliveryHeaderName } from "./finding.js";
 import type { GivenLine } from "./header-lines.js";
 
 /** One reading of a header's text, with the clues that it assumes. */
@@ -30,13 +31,9 @@ const MAX_VALUES = 4;
 
 /** Finds the webhook headers in the lines of a request, also under names that a proxy has changed. */
 export function readWebhookHeaders(lines: readonly GivenLine[]): WebhookHeaderTexts {
-  const of = (name: DeliveryHeaderName): readonly TextReading[] => readHeader(name, lines);
-  return {
-    "X-Webhook-Type": of("X-Webhook-Type"),
-    "X-Webhook-Id": of("X-Webhook-Id"),
-    "X-Webhook-Timestamp": of("X-Webhook-Timestamp"),
-    "X-Webhook-Signature": of("X-Webhook-Signature"),
-  };
+  return Object.fromEntries(
+    WEBHOOK_HEADER_NAMES.map((name) => [name, readHeader(name, lines)]),
+  ) as unknown as WebhookHeaderTexts;
 }
 
 function readHeader(
@@ -47,12 +44,8 @@ function readHeader(
   const exact = lines.filter(([name]) => name.toLowerCase() === wanted);
   if (exact.length > 0) return readValues(header, exact.map(textOf), numberClues(header, exact));
   const renamed = lines.filter(([name]) => originalName(name) === wanted);
-  const clue: Clue = {
-    code: "header_renamed",
-    header,
-    message: `${header} has another name, such as one with underscores or without X-.`,
-  };
-  const clues = [clue, ...numberClues(header, renamed)];
+  const what = "has another name, such as one with underscores or without X-";
+  const clues = [headerClue("header_renamed", header, what), ...numberClues(header, renamed)];
   return readValues(header, renamed.map(textOf), clues);
 }
 
@@ -62,9 +55,8 @@ function textOf([, value]: GivenLine): string {
 
 /** A receiver accepts only text, even if a number has the right digits. */
 function numberClues(header: DeliveryHeaderName, lines: readonly GivenLine[]): readonly Clue[] {
-  if (lines.every(([, value]) => typeof value === "string")) return [];
-  const message = `${header} is a number and must be text.`;
-  return [{ code: "header_malformed", header, message }];
+  const isText = lines.every(([, value]) => typeof value === "string");
+  return isText ? [] : [headerClue("header_malformed", header, "is a number and must be text")];
 }
 
 /** Undoes the changes that CGI, AWS and proxies make to names. `webhook-id` is the name in Standard Webhooks. */
@@ -86,12 +78,8 @@ function readValues(
   const shown = parts.slice(0, MAX_VALUES);
   if (parts.length < 2) return shown.flatMap((value) => cleaned(header, value, clues));
   return shown.flatMap((value, at) => {
-    const repeated: Clue = {
-      code: "header_repeated",
-      header,
-      message: `${header} has ${parts.length} values; the signature is over value ${at + 1}.`,
-    };
-    return cleaned(header, value, [...clues, repeated]);
+    const what = `has ${parts.length} values; the signature is over value ${at + 1}`;
+    return cleaned(header, value, [...clues, headerClue("header_repeated", header, what)]);
   });
 }
 
@@ -100,11 +88,7 @@ function partsOf(header: DeliveryHeaderName, value: string): readonly string[] {
   if (header === "X-Webhook-Signature") return [value];
   const parts = value.split(/[,;\n]/, MAX_VALUES + 1).map((part) => part.trim());
   // An empty part comes from a stray comma. A date has commas too.
-  return parts.length > 1 && parts.every((part) => isToken(part)) ? parts : [value];
-}
-
-function isToken(text: string): boolean {
-  return /^[0-9A-Za-z._-]{1,128}$/.test(text);
+  return parts.length > 1 && parts.every((part) => isDeliveryId(part)) ? parts : [value];
 }
 
 /** The unchanged text, then the text without white space and quotes around it. */
@@ -119,10 +103,7 @@ function cleaned(
     .replace(/^(["'])(.*)\1$/s, "$2")
     .trim();
   if (bare === value) return readings;
-  const clue: Clue = {
-    code: "header_whitespace",
-    header,
-    message: `${header} has white space or quotes around its value.`,
-  };
+  const what = "has white space or quotes around its value";
+  const clue = headerClue("header_whitespace", header, what);
   return [...readings, { text: bare, clues: [...clues, clue] }];
 }
