@@ -1,9 +1,8 @@
-import type { StoreRule } from "./store-verbs.js";
+import type { StoreRules } from "./store-verbs.js";
 
 /** A completion counts from any owner, and nothing undoes it. */
-export const completionRules: readonly StoreRule[] = [
-  {
-    id: "complete",
+export const completionRules: StoreRules = {
+  complete: {
     title: "a completed key stays completed for every client, also for its owner",
     async check(store) {
       await store.leased("k", "a");
@@ -14,8 +13,7 @@ export const completionRules: readonly StoreRule[] = [
       await store.completed("k", "b");
     },
   },
-  {
-    id: "complete-stays",
+  "complete-stays": {
     title: "neither release, renew nor complete undoes a completion",
     async check(store) {
       await store.claimed("k", "a");
@@ -28,8 +26,7 @@ export const completionRules: readonly StoreRule[] = [
       await store.completed("k", "c");
     },
   },
-  {
-    id: "complete-late",
+  "complete-late": {
     title: "a completion is accepted after the lease has ended",
     async check(store) {
       await store.leased("k", "a");
@@ -38,8 +35,7 @@ export const completionRules: readonly StoreRule[] = [
       await store.completed("k", "b");
     },
   },
-  {
-    id: "complete-lost",
+  "complete-lost": {
     title: "a completion is accepted after another owner took over",
     async check(store) {
       await store.leased("k", "a");
@@ -54,12 +50,11 @@ export const completionRules: readonly StoreRule[] = [
       await store.completed("k", "c");
     },
   },
-  {
-    id: "complete-unclaimed",
+  "complete-unclaimed": {
     title: "a completion is accepted for a key that the store does not know",
     async check(store) {
       await store.complete("k", "a");
       await store.other.completed("k", "b");
     },
   },
-];
+};

@@ -39,11 +39,8 @@ export function deliveryStoreContract(
 ): readonly ContractCase[] {
   const own = ownOptions("deliveryStoreContract", options, ["leaseMs"]);
   checkMakeStore(makeStore);
-  const leaseMs = integerOption("leaseMs", own.leaseMs, {
-    fallback: 1_000,
-    min: 100,
-    max: 60_000,
-  });
-  const rules = [...leaseRules, ...completionRules, ...durationRules, ...raceRules, ...keyRules];
+  const bounds = { fallback: 1_000, min: 100, max: 60_000 };
+  const leaseMs = integerOption("leaseMs", own.leaseMs, bounds);
+  const rules = { ...leaseRules, ...completionRules, ...durationRules, ...raceRules, ...keyRules };
   return casesOf({ rules, makeStore, verbsOf: storeVerbs, leaseMs });
 }

@@ -1,4 +1,4 @@
-import { DAY_MS, type StoreRule } from "./store-verbs.js";
+import { DAY_MS, type StoreRules } from "./store-verbs.js";
 
 const MINUTE_MS = 60_000;
 const MONTH_MS = 30 * DAY_MS;
@@ -6,9 +6,8 @@ const LONG_DAYS = 400;
 const LONG_MS = LONG_DAYS * DAY_MS;
 
 /** How long leases and retentions last, and that they end. */
-export const durationRules: readonly StoreRule[] = [
-  {
-    id: "lease-length",
+export const durationRules: StoreRules = {
+  "lease-length": {
     title: "neither renewals nor repeated claims add up: each counts from its own time",
     isTimed: true,
     async check(store) {
@@ -22,8 +21,7 @@ export const durationRules: readonly StoreRule[] = [
       for (const key of ["renewed", "claimed"]) await store.claimed(key, "b", true);
     },
   },
-  {
-    id: "lease-days",
+  "lease-days": {
     title: "a lease of 15 minutes, claimed or renewed, holds for 14 minutes and ends after 15",
     needsDays: true,
     async check(store) {
@@ -38,8 +36,7 @@ export const durationRules: readonly StoreRule[] = [
       for (const key of ["claimed", "renewed"]) await store.claimed(key, "b", true);
     },
   },
-  {
-    id: "retention",
+  retention: {
     title:
       "a completion is forgotten after its retention, counted from the completion, and not before",
     isTimed: true,
@@ -56,8 +53,7 @@ export const durationRules: readonly StoreRule[] = [
       await store.inFlight("unseen", "c");
     },
   },
-  {
-    id: "retention-long",
+  "retention-long": {
     title: "a retention of 30 days does not end at once",
     async check(store) {
       // A JavaScript timer overflows at 24.8 days and fires at once.
@@ -67,8 +63,7 @@ export const durationRules: readonly StoreRule[] = [
       await store.completed("k", "b");
     },
   },
-  {
-    id: "retention-days",
+  "retention-days": {
     title: "a completion is remembered until the last day of its retention, and forgotten then",
     needsDays: true,
     async check(store) {
@@ -90,8 +85,7 @@ export const durationRules: readonly StoreRule[] = [
       await store.completed("long", "b");
     },
   },
-  {
-    id: "claims-days",
+  "claims-days": {
     title: "a claim that was never settled is remembered for its retention from the last claim on",
     needsDays: true,
     async check(store) {
@@ -102,8 +96,7 @@ export const durationRules: readonly StoreRule[] = [
       await store.claimed("k", "c", true);
     },
   },
-  {
-    id: "takeover-days",
+  "takeover-days": {
     title: "a claim that was never settled is remembered until day 30 of its retention",
     needsDays: true,
     async check(store) {
@@ -120,4 +113,4 @@ export const durationRules: readonly StoreRule[] = [
       }
     },
   },
-];
+};

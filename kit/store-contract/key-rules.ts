@@ -1,4 +1,4 @@
-import { ensure, type StoreRule, type StoreVerbs } from "./store-verbs.js";
+import { ensure, type StoreRules, type StoreVerbs } from "./store-verbs.js";
 
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 /** All match the grammar of X-Webhook-Id. */
@@ -70,9 +70,8 @@ const AWKWARD_OWNERS = [
 const KEYS = 10_000;
 
 /** Keys and owners are distinguished, whatever their text and however many there are. */
-export const keyRules: readonly StoreRule[] = [
-  {
-    id: "keys-apart",
+export const keyRules: StoreRules = {
+  "keys-apart": {
     title: "similar and awkward keys are distinguished",
     async check(store) {
       const inherited = Object.keys(Object.prototype).length;
@@ -87,8 +86,7 @@ export const keyRules: readonly StoreRule[] = [
       ensure(added === 0, "no key may pollute a prototype", added);
     },
   },
-  {
-    id: "keys-late",
+  "keys-late": {
     title: "keys of up to 128 characters that differ in one late character are distinguished",
     async check(store) {
       const [same, ...keys] = LONG_KEYS;
@@ -101,8 +99,7 @@ export const keyRules: readonly StoreRule[] = [
       for (const key of even) await store.other.inFlight(key, "b");
     },
   },
-  {
-    id: "owners-apart",
+  "owners-apart": {
     title: "similar and awkward owners are distinguished",
     async check(store) {
       for (const owner of AWKWARD_OWNERS) {
@@ -115,8 +112,7 @@ export const keyRules: readonly StoreRule[] = [
       }
     },
   },
-  {
-    id: "keys-many",
+  "keys-many": {
     title: "10 000 keys are all remembered",
     async check(store) {
       const keys = Array.from({ length: KEYS }, (_, index) => `delivery-${index}`);
@@ -131,7 +127,7 @@ export const keyRules: readonly StoreRule[] = [
       await inBatches(store.other, even, (client, key) => client.claimed(key, "b"));
     },
   },
-];
+};
 
 function halves(keys: readonly string[]): [string[], string[]] {
   return [keys.filter((_, at) => at % 2 === 0), keys.filter((_, at) => at % 2 === 1)];

@@ -1,9 +1,8 @@
-import type { StoreRule } from "./store-verbs.js";
+import type { StoreRules } from "./store-verbs.js";
 
 /** Claims, takeovers and renewals. */
-export const leaseRules: readonly StoreRule[] = [
-  {
-    id: "claim-exclusive",
+export const leaseRules: StoreRules = {
+  "claim-exclusive": {
     title: "a claimed key is in flight for every other owner",
     async check(store) {
       await store.claimed("k", "a");
@@ -11,8 +10,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.other.inFlight("k", "c");
     },
   },
-  {
-    id: "claim-again",
+  "claim-again": {
     title: "an owner can claim again what it holds, through any client, and no other owner can",
     async check(store) {
       await store.claimed("k", "a");
@@ -21,8 +19,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.inFlight("k", "b");
     },
   },
-  {
-    id: "claim-again-holds",
+  "claim-again-holds": {
     title: "a repeated claim holds for a whole lease from then on",
     isTimed: true,
     async check(store) {
@@ -35,8 +32,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.claimed("k", "b", true);
     },
   },
-  {
-    id: "retry-after",
+  "retry-after": {
     title: "retryAfterMs is what is left of the lease, at most rounded up to seconds",
     isTimed: true,
     async check(store) {
@@ -46,8 +42,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.inFlight("k", "b", 1.6 * store.leaseMs, 1.1 * store.leaseMs);
     },
   },
-  {
-    id: "takeover",
+  takeover: {
     title: "a claim after the lease has ended by the store's clock is a takeover",
     isTimed: true,
     async check(store) {
@@ -59,8 +54,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.inFlight("k", "a");
     },
   },
-  {
-    id: "takeover-by-itself",
+  "takeover-by-itself": {
     title: "a claim by the same owner after its lease has ended is a takeover",
     async check(store) {
       await store.leased("k", "a");
@@ -68,8 +62,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.claimed("k", "a", true);
     },
   },
-  {
-    id: "takeover-remembered",
+  "takeover-remembered": {
     title: "a claim long after the lease has ended is still a takeover",
     async check(store) {
       await store.leased("k", "a");
@@ -77,8 +70,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.leased("k", "b", true);
     },
   },
-  {
-    id: "takeover-again",
+  "takeover-again": {
     title: "a repeated claim of a takeover is a takeover too",
     async check(store) {
       await store.leased("k", "a");
@@ -88,8 +80,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.inFlight("k", "c");
     },
   },
-  {
-    id: "renew",
+  renew: {
     title: "a renewed lease holds for its whole length from the renewal",
     isTimed: true,
     async check(store) {
@@ -102,8 +93,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.claimed("k", "b", true);
     },
   },
-  {
-    id: "renew-elsewhere",
+  "renew-elsewhere": {
     title: "an owner can renew and release its lease through any client",
     async check(store) {
       await store.claimed("k", "a");
@@ -112,8 +102,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.claimed("k", "b");
     },
   },
-  {
-    id: "renew-ended",
+  "renew-ended": {
     title: "an ended lease cannot be renewed",
     async check(store) {
       await store.leased("k", "a");
@@ -122,8 +111,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.claimed("k", "b", true);
     },
   },
-  {
-    id: "renew-fenced",
+  "renew-fenced": {
     title: "an owner cannot renew the lease of another owner",
     async check(store) {
       await store.leased("k", "a");
@@ -135,8 +123,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.renewed("k", "b", true);
     },
   },
-  {
-    id: "renew-nothing",
+  "renew-nothing": {
     title: "a key that is unclaimed, released or completed cannot be renewed",
     async check(store) {
       await store.renewed("never", "a", false);
@@ -148,8 +135,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.renewed("completed", "a", false);
     },
   },
-  {
-    id: "release",
+  release: {
     title: "a released key can be claimed at once by any client, without a takeover",
     async check(store) {
       await store.claimed("k", "a");
@@ -159,8 +145,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.inFlight("k", "a");
     },
   },
-  {
-    id: "release-takeover",
+  "release-takeover": {
     title: "after a takeover is released each claim is a takeover until the completion",
     async check(store) {
       // What the first run did stays unknown, however often a later run fails.
@@ -180,8 +165,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.other.completed("k", "b");
     },
   },
-  {
-    id: "release-fenced",
+  "release-fenced": {
     title: "an owner cannot release the lease of another owner",
     isTimed: true,
     async check(store) {
@@ -194,8 +178,7 @@ export const leaseRules: readonly StoreRule[] = [
       await store.inFlight("k", "c");
     },
   },
-  {
-    id: "release-nothing",
+  "release-nothing": {
     title: "the release of an unclaimed key does nothing",
     async check(store) {
       await store.release("k", "a");
@@ -203,4 +186,4 @@ export const leaseRules: readonly StoreRule[] = [
       await store.inFlight("k", "a");
     },
   },
-];
+};

@@ -1,19 +1,17 @@
 import type { ClaimResult } from "../../src/stores/delivery-store.js";
-import { ensure, type StoreRule, type StoreVerbs } from "./store-verbs.js";
+import { ensure, type StoreRules, type StoreVerbs } from "./store-verbs.js";
 
 const RACERS = 32;
 
 /** Rules for two clients that call at the same time. */
-export const raceRules: readonly StoreRule[] = [
-  {
-    id: "claim-atomic",
+export const raceRules: StoreRules = {
+  "claim-atomic": {
     title: "of many simultaneous claims by two clients one is granted",
     async check(store) {
       await onlyOneClaims(store, false);
     },
   },
-  {
-    id: "takeover-atomic",
+  "takeover-atomic": {
     title: "of many simultaneous takeovers by two clients one is granted",
     async check(store) {
       await store.leased("k", "gone");
@@ -21,8 +19,7 @@ export const raceRules: readonly StoreRule[] = [
       await onlyOneClaims(store, true);
     },
   },
-  {
-    id: "claim-again-atomic",
+  "claim-again-atomic": {
     title: "of many simultaneous claims those of the holder are granted and no others",
     async check(store) {
       await store.claimed("k", "a");
@@ -34,8 +31,7 @@ export const raceRules: readonly StoreRule[] = [
       every(others, "in_flight", "the key must be in flight for all other owners");
     },
   },
-  {
-    id: "complete-atomic",
+  "complete-atomic": {
     title: "no claim is granted during a completion",
     async check(store) {
       await store.claimed("k", "a");
@@ -44,8 +40,7 @@ export const raceRules: readonly StoreRule[] = [
       await store.completed("k", "z");
     },
   },
-  {
-    id: "release-atomic",
+  "release-atomic": {
     title: "at most one claim is granted during a release, and it holds",
     async check(store) {
       await store.claimed("k", "a");
@@ -54,8 +49,7 @@ export const raceRules: readonly StoreRule[] = [
       if (granted.length === 1) await store.inFlight("k", "z");
     },
   },
-  {
-    id: "renew-atomic",
+  "renew-atomic": {
     title: "an ended lease is not renewed during its takeover",
     async check(store) {
       await store.leased("k", "a");
@@ -66,7 +60,7 @@ export const raceRules: readonly StoreRule[] = [
       await store.inFlight("k", "a");
     },
   },
-];
+};
 
 /** Sends many claims of one key, by both clients in turn, before any of them is answered. */
 function claimManyTimes(

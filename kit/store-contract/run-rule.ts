@@ -5,8 +5,7 @@ import type { SkippableTest } from "../run-or-skip.js";
 import { ContractError, type ContractCase, type ContractResult } from "./contract-case.js";
 
 /** A rule of a contract, before it is bound to a store. */
-export interface Rule<Verbs> {
-  readonly id: string;
+interface Rule<Verbs> {
   readonly title: string;
   /** The rule checks something before its time ends, so slow calls can come too late for it. */
   readonly isTimed?: true;
@@ -14,6 +13,9 @@ export interface Rule<Verbs> {
   readonly needsDays?: true;
   readonly check: (store: Verbs) => Promise<void>;
 }
+
+/** Rules by the id of their case. */
+export type Rules<Verbs> = Readonly<Record<string, Rule<Verbs>>>;
 
 /** A store of any shape, made for one case. */
 interface Made {
@@ -28,7 +30,7 @@ export type OnClock<Under extends Made> = Under & {
 
 /** How the rules of a contract meet a store. */
 export interface Contract<Under extends Made, Verbs> {
-  readonly rules: readonly Rule<Verbs>[];
+  readonly rules: Rules<Verbs>;
   readonly makeStore: () => MaybePromise<Under>;
   readonly verbsOf: (made: OnClock<Under>, leaseMs: number) => Verbs;
   readonly leaseMs: number;
@@ -52,8 +54,8 @@ export function checkMakeStore(makeStore: unknown): void {
 export function casesOf<Under extends Made, Verbs>(
   contract: Contract<Under, Verbs>,
 ): readonly ContractCase[] {
-  return contract.rules.map((rule) => ({
-    id: rule.id,
+  return Object.entries(contract.rules).map(([id, rule]) => ({
+    id,
     title: rule.title,
     // The default value keeps run.length at 0: a runner may take a parameter for a callback.
     async run(test: SkippableTest = {}) {

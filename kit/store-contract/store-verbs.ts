@@ -1,9 +1,9 @@
 import type { ClaimResult, DeliveryStore } from "../../src/stores/delivery-store.js";
 import { ContractError, type StoreUnderTest } from "./contract-case.js";
-import type { OnClock, Rule } from "./run-rule.js";
+import type { OnClock, Rules } from "./run-rule.js";
 
-/** A rule of the contract of `DeliveryStore`. */
-export type StoreRule = Rule<StoreVerbs>;
+/** Rules of the contract of `DeliveryStore`. */
+export type StoreRules = Rules<StoreVerbs>;
 
 const SECOND_MS = 1_000;
 export const DAY_MS = 86_400_000;
@@ -70,10 +70,8 @@ export function storeVerbs(
 type Clock = Pick<StoreVerbs, "leaseMs" | "advance" | "advanceDays">;
 
 function verbsOf(store: DeliveryStore, clock: Clock, other: () => StoreVerbs): StoreVerbs {
-  const claimFor = async (key: string, owner: string, leaseMs: number, retentionMs: number) =>
+  const claim = async (key: string, owner: string, leaseMs = LONG_MS, retentionMs = LONG_MS) =>
     store.claim(key, owner, { leaseMs, retentionMs });
-  const claim: StoreVerbs["claim"] = (key, owner, forMs = LONG_MS) =>
-    claimFor(key, owner, forMs, LONG_MS);
   const ensureClaimed = (
     key: string,
     owner: string,
@@ -97,8 +95,7 @@ function verbsOf(store: DeliveryStore, clock: Clock, other: () => StoreVerbs): S
       ensureClaimed(key, owner, takeover, await claim(key, owner));
     },
     async leased(key, owner, takeover = false, retentionMs = LONG_MS) {
-      const result = await claimFor(key, owner, clock.leaseMs, retentionMs);
-      ensureClaimed(key, owner, takeover, result);
+      ensureClaimed(key, owner, takeover, await claim(key, owner, clock.leaseMs, retentionMs));
     },
     async inFlight(key, owner, withinMs = LONG_MS, atLeastMs = Number.MIN_VALUE) {
       const result = await claim(key, owner);

@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { ProcessResult } from "../../src/stores/transactional-store.js";
 import { ContractError } from "./contract-case.js";
 import { ensure } from "./store-verbs.js";
-import type { Handler, TransactionRule, TransactionVerbs } from "./transaction-verbs.js";
+import type { Handler, TransactionRules, TransactionVerbs } from "./transaction-verbs.js";
 
 const RACERS = 8;
 /** How long a handler stays open for a call that may wait for its end. A slow store is only judged less. */
@@ -11,9 +11,8 @@ const PATIENCE_MS = 300;
 const FAILURE = new Error("the handler failed");
 
 /** Rules for deliveries that come at the same time. */
-export const transactionRaceRules: readonly TransactionRule[] = [
-  {
-    id: "open",
+export const transactionRaceRules: TransactionRules = {
+  open: {
     title: "while a delivery is processed, the same delivery is in flight or waits",
     async check(store) {
       ensureInFlight((await whileOpen(store, () => copyOf(store.other))).before);
@@ -21,8 +20,7 @@ export const transactionRaceRules: readonly TransactionRule[] = [
       await store.rows(["k"]);
     },
   },
-  {
-    id: "open-own",
+  "open-own": {
     title: "while a delivery is processed, the same delivery is in flight for its own client too",
     async check(store) {
       ensureInFlight((await whileOpen(store, () => copyOf(store))).before);
@@ -30,8 +28,7 @@ export const transactionRaceRules: readonly TransactionRule[] = [
       await store.rows(["k"]);
     },
   },
-  {
-    id: "open-fails",
+  "open-fails": {
     title: "a delivery that fails while the same delivery comes again is not remembered",
     async check(store) {
       const { before, after } = await whileOpen(store, () => copyOf(store.other), FAILURE);
@@ -42,8 +39,7 @@ export const transactionRaceRules: readonly TransactionRule[] = [
       await store.rows(["copy"]);
     },
   },
-  {
-    id: "race",
+  race: {
     title: "of many simultaneous deliveries with one key by two clients one is processed",
     async check(store) {
       let running = 0;
@@ -69,8 +65,7 @@ export const transactionRaceRules: readonly TransactionRule[] = [
       await store.completed("k");
     },
   },
-  {
-    id: "apart",
+  apart: {
     title: "a delivery that fails rolls back its own writes and no others",
     async check(store) {
       const { after } = await whileOpen(store, () => store.process("other"), FAILURE);
@@ -81,7 +76,7 @@ export const transactionRaceRules: readonly TransactionRule[] = [
       await store.processed("k");
     },
   },
-];
+};
 
 interface Answers {
   /** What the other call answered while the delivery was open; undefined if it waits or was refused. */

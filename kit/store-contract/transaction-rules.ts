@@ -1,6 +1,6 @@
 import { AWKWARD_KEYS, LONG_KEYS } from "./key-rules.js";
 import { DAY_MS, ensure } from "./store-verbs.js";
-import type { TransactionRule } from "./transaction-verbs.js";
+import type { TransactionRules } from "./transaction-verbs.js";
 
 const MONTH_MS = 30 * DAY_MS;
 const LONG_DAYS = 400;
@@ -9,9 +9,8 @@ const KEYS = 1_500;
 const FAILURES = 25;
 
 /** Rules for deliveries that come one after the other. */
-export const transactionRules: readonly TransactionRule[] = [
-  {
-    id: "commit",
+export const transactionRules: TransactionRules = {
+  commit: {
     title: "a delivery is processed once: its row and its key are committed",
     async check(store) {
       await store.processed("k");
@@ -20,8 +19,7 @@ export const transactionRules: readonly TransactionRule[] = [
       await store.rows(["k"]);
     },
   },
-  {
-    id: "commit-nothing",
+  "commit-nothing": {
     title: "a delivery whose handler writes nothing is remembered too",
     async check(store) {
       await store.processed("k", { row: null });
@@ -29,8 +27,7 @@ export const transactionRules: readonly TransactionRule[] = [
       await store.rows([]);
     },
   },
-  {
-    id: "rollback",
+  rollback: {
     title: "a delivery whose handler fails leaves neither a row nor its key",
     async check(store) {
       await store.failed("k");
@@ -40,8 +37,7 @@ export const transactionRules: readonly TransactionRule[] = [
       await store.rows(["second"]);
     },
   },
-  {
-    id: "rollback-error",
+  "rollback-error": {
     title: "process rejects with the very error of the handler, whatever its type",
     async check(store) {
       for (const error of [new TypeError("other"), "text", undefined]) {
@@ -50,8 +46,7 @@ export const transactionRules: readonly TransactionRule[] = [
       await store.rows([]);
     },
   },
-  {
-    id: "rollback-again",
+  "rollback-again": {
     title:
       "a delivery can fail and be tried again as often as it takes, without using up connections",
     async check(store) {
@@ -61,8 +56,7 @@ export const transactionRules: readonly TransactionRule[] = [
       await store.rows(["last"]);
     },
   },
-  {
-    id: "no-takeover",
+  "no-takeover": {
     title: "neither a first run nor one after a rollback is a takeover",
     async check(store) {
       const more = (facts?: { readonly takeover: boolean }): Promise<void> => {
@@ -74,8 +68,7 @@ export const transactionRules: readonly TransactionRule[] = [
       await store.processed("second", { more });
     },
   },
-  {
-    id: "retention",
+  retention: {
     title: "a key is forgotten after its retention, and not before",
     isTimed: true,
     async check(store) {
@@ -90,8 +83,7 @@ export const transactionRules: readonly TransactionRule[] = [
       await store.rows(["seen", "unseen", "again"]);
     },
   },
-  {
-    id: "retention-long",
+  "retention-long": {
     title: "a retention of 30 days does not end at once",
     async check(store) {
       await store.processed("k", { retentionMs: MONTH_MS });
@@ -99,8 +91,7 @@ export const transactionRules: readonly TransactionRule[] = [
       await store.completed("k");
     },
   },
-  {
-    id: "retention-days",
+  "retention-days": {
     title: "a key is remembered until the last day of its retention, and forgotten then",
     needsDays: true,
     async check(store) {
@@ -114,8 +105,7 @@ export const transactionRules: readonly TransactionRule[] = [
       await store.other.completed("long");
     },
   },
-  {
-    id: "keys-apart",
+  "keys-apart": {
     title: "similar and awkward keys are distinguished",
     async check(store) {
       for (const key of AWKWARD_KEYS) await store.processed(key);
@@ -123,16 +113,14 @@ export const transactionRules: readonly TransactionRule[] = [
       await store.rows(AWKWARD_KEYS);
     },
   },
-  {
-    id: "keys-late",
+  "keys-late": {
     title: "keys of up to 128 characters that differ in one late character are distinguished",
     async check(store) {
       for (const key of LONG_KEYS) await store.processed(key);
       for (const key of LONG_KEYS) await store.other.completed(key);
     },
   },
-  {
-    id: "keys-many",
+  "keys-many": {
     title: "1 500 keys are all remembered",
     async check(store) {
       const keys = Array.from({ length: KEYS }, (_, index) => `delivery-${index}`);
@@ -141,4 +129,4 @@ export const transactionRules: readonly TransactionRule[] = [
       for (const key of keys.slice(-100)) await store.other.completed(key);
     },
   },
-];
+};

@@ -5,11 +5,11 @@ import type {
   WorkFacts,
 } from "../../src/stores/transactional-store.js";
 import { ContractError, type TransactionalStoreUnderTest } from "./contract-case.js";
-import type { OnClock, Rule } from "./run-rule.js";
+import type { OnClock, Rules } from "./run-rule.js";
 import { DAY_MS, ensure } from "./store-verbs.js";
 
-/** A rule of the contract of `TransactionalStore`. */
-export type TransactionRule = Rule<TransactionVerbs>;
+/** Rules of the contract of `TransactionalStore`. */
+export type TransactionRules = Rules<TransactionVerbs>;
 
 /** What a handler does in a case: it writes a row, and more with `more`. */
 export interface Handler {

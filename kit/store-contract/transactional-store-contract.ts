@@ -34,7 +34,7 @@ export function transactionalStoreContract<Tx>(
 ): readonly ContractCase[] {
   checkMakeStore(makeStore);
   return casesOf({
-    rules: [...transactionRules, ...transactionRaceRules],
+    rules: { ...transactionRules, ...transactionRaceRules },
     makeStore,
     verbsOf: transactionVerbs<Tx>,
     leaseMs: UNIT_MS,
