@@ -30,3 +30,11 @@ export function createRandom(seed: number): Random {
     },
   };
 }
+
+/** A UUID (version 4) made from the given bytes. */
+export function uuidOf(random: Uint8Array): string {
+  const bytes = Buffer.from(random.subarray(0, 16));
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}

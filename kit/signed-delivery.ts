@@ -4,6 +4,7 @@ import { ownOptions } from "../src/common/option-checks.js";
 import type { Alarm } from "../src/records/alarm.js";
 import type { OnlineDataEvent } from "../src/records/online-data-event.js";
 import { signDelivery } from "../src/signature/sign-delivery.js";
+import { checkOption } from "./option-checks.js";
 
 /** The secret that signs the published fixtures. It is public, so never use it for a real webhook. */
 export const TEST_SECRET = "whsec_test_0123456789abcdef";
@@ -112,9 +113,7 @@ function contentOf(
   if (event !== undefined) {
     return { type: typeOf("delete_my_data_event", type), body: JSON.stringify({ event }) };
   }
-  if (typeof (type as unknown) !== "string") {
-    throw new ConfigurationError("invalid_option", "type must be given with a body");
-  }
+  checkOption(typeof (type as unknown) === "string", "type must be given with a body");
   return { type, body: typeof body === "string" ? body : textOrBytes(body) };
 }
 
@@ -127,9 +126,9 @@ function textOrBytes(body: Uint8Array): string | Buffer<ArrayBuffer> {
 
 /** The type of a record's delivery. Throws for any other given type. */
 function typeOf<T extends string>(type: T, given: string | undefined): T {
-  if (given === undefined || given === type) return type;
-  throw new ConfigurationError(
-    "invalid_option",
+  checkOption(
+    given === undefined || given === type,
     `type must be ${type} here; to send another type, give the JSON as body`,
   );
+  return type;
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../src/common/errors.js";
+import { checkOption } from "../option-checks.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
 import { readCapturedBody } from "./captured-body.js";
@@ -186,12 +186,14 @@ function unnamed(clues: readonly Clue[], named: readonly Clue[]): readonly Clue[
 }
 
 function checkMethod(method: unknown): string | undefined {
-  if (method === undefined || typeof method === "string") return method;
-  throw new ConfigurationError("invalid_option", "method must be a string, such as POST");
+  const isMethod = method === undefined || typeof method === "string";
+  checkOption(isMethod, "method must be a string, such as POST");
+  return method;
 }
 
 function millisecondsOfNow(now: unknown): number {
   const ms = now instanceof Date ? now.getTime() : now;
-  if (typeof ms === "number" && Number.isFinite(ms)) return ms;
-  throw new ConfigurationError("invalid_option", "now must be a date or Unix time in milliseconds");
+  const isTime = typeof ms === "number" && Number.isFinite(ms);
+  checkOption(isTime, "now must be a date or Unix time in milliseconds");
+  return ms;
 }

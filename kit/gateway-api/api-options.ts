@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../src/common/errors.js";
+import { checkOption } from "../option-checks.js";
 import { ownOptions } from "../../src/common/option-checks.js";
 import type { CommonTwinOptions } from "../twin/twin-options.js";
 import { checkTwinOptions, COMMON_TWIN_OPTIONS } from "../twin/twin-settings.js";
@@ -51,13 +51,14 @@ export function checkApiOptions(given: GatewayApiOptions) {
   const own = ["login", ...SWITCHES, "urlCheck", "lists", "attemptRecord"];
   const options = ownOptions("createGatewayApi", given, [...COMMON_TWIN_OPTIONS, ...own]);
   const { login = () => true, urlCheck = "GET", lists = "data", attemptRecord } = options;
+  const { webhooksEnabled = true, putDropsSecret = false } = options;
+  const { legacyThrottling = false, history = true } = options;
   for (const name of SWITCHES) {
-    if (typeof (options[name] ?? true) !== "boolean") throw invalid(`${name} must be a boolean`);
+    checkOption(typeof (options[name] ?? true) === "boolean", `${name} must be a boolean`);
   }
-  if (![false, "GET", "HEAD"].includes(urlCheck)) {
-    throw invalid('urlCheck must be "GET", "HEAD" or false');
-  }
-  if (!["data", "bare"].includes(lists)) throw invalid('lists must be "data" or "bare"');
+  const isCheck = [false, "GET", "HEAD"].includes(urlCheck);
+  checkOption(isCheck, 'urlCheck must be "GET", "HEAD" or false');
+  checkOption(["data", "bare"].includes(lists), 'lists must be "data" or "bare"');
   const twin = Object.fromEntries(
     Object.entries(options).filter(([name]) => COMMON_TWIN_OPTIONS.includes(name)),
   );
@@ -66,17 +67,13 @@ export function checkApiOptions(given: GatewayApiOptions) {
     urlCheck,
     lists,
     attemptRecord,
-    webhooksEnabled: options.webhooksEnabled ?? true,
-    putDropsSecret: options.putDropsSecret ?? false,
-    legacyThrottling: options.legacyThrottling ?? false,
-    history: options.history ?? true,
+    webhooksEnabled,
+    putDropsSecret,
+    legacyThrottling,
+    history,
     twin: checkTwinOptions({ ...(twin as CommonTwinOptions), webhooks: [] }),
   };
 }
 
 /** The options, checked and with their defaults. */
 export type ApiSettings = ReturnType<typeof checkApiOptions>;
-
-function invalid(message: string): ConfigurationError {
-  return new ConfigurationError("invalid_option", message);
-}

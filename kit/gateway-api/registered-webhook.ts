@@ -16,6 +16,15 @@ export interface SentAttempt {
   readonly body: string;
 }
 
+interface WebhookOptions {
+  readonly now: () => number;
+  readonly timeoutMs: number;
+  /** Called with each attempt. */
+  readonly onSent: (webhook: RegisteredWebhook, attempt: SentAttempt) => void;
+  /** Takes the sender of an old URL. Requests under way may still use it. */
+  readonly retire: (sender: Sender) => void;
+}
+
 /**
  * A webhook in the gateway's table. The twin reads its secret and its sender at each attempt, so a change applies to
  * the next attempt of deliveries under way.
@@ -27,29 +36,14 @@ export class RegisteredWebhook implements ActiveWebhook {
   #key: SecretKey | undefined;
   #target: Sender;
 
-  readonly #options: {
-    readonly now: () => number;
-    readonly timeoutMs: number;
-    /** Called with each attempt. */
-    readonly onSent: (webhook: RegisteredWebhook, attempt: SentAttempt) => void;
-    /** Takes the sender of an old URL. Requests under way may still use it. */
-    readonly retire: (sender: Sender) => void;
-  };
+  readonly #options: WebhookOptions;
 
   constructor(
     readonly id: string,
     fields: WebhookFields,
-    options: {
-      readonly now: () => number;
-      readonly timeoutMs: number;
-      /** Called with each attempt. */
-      readonly onSent: (webhook: RegisteredWebhook, attempt: SentAttempt) => void;
-      /** Takes the sender of an old URL. Requests under way may still use it. */
-      readonly retire: (sender: Sender) => void;
-    },
+    options: WebhookOptions,
   ) {
     this.#options = options;
-
     this.#createdAt = this.#updatedAt = options.now();
     this.#fields = fields;
     this.#key = keyIn(fields);

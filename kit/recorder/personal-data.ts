@@ -1,12 +1,7 @@
 import { hasCardNumber } from "./find-card-numbers.js";
 import { hasEmailAddress, hasPhoneNumber } from "./find-contact-details.js";
 import { hasIban } from "./find-ibans.js";
-import {
-  hasDanishNumber,
-  hasFinnishNumber,
-  hasNorwegianNumber,
-  hasSwedishNumber,
-} from "./find-national-numbers.js";
+import { hasNationalNumber, type NationalNumberKind } from "./find-national-numbers.js";
 import { withoutMachineTexts, withoutMachineTextsButBirths } from "./machine-texts.js";
 import { readableForms } from "./readable-forms.js";
 
@@ -15,12 +10,16 @@ const FINDERS = {
   email: hasEmailAddress,
   phone: (text: string) => hasPhoneNumber(withoutMachineTexts(text)),
   iban: hasIban,
-  swedish_number: (text: string) => hasSwedishNumber(withoutMachineTextsButBirths(text)),
-  norwegian_number: (text: string) => hasNorwegianNumber(withoutMachineTextsButBirths(text)),
-  danish_number: (text: string) => hasDanishNumber(withoutMachineTextsButBirths(text)),
-  finnish_number: (text: string) => hasFinnishNumber(withoutMachineTextsButBirths(text)),
+  swedish_number: national("swedish_number"),
+  norwegian_number: national("norwegian_number"),
+  danish_number: national("danish_number"),
+  finnish_number: national("finnish_number"),
   card: (text: string) => hasCardNumber(withoutMachineTexts(text)),
 };
+
+function national(kind: NationalNumberKind): (text: string) => boolean {
+  return (text) => hasNationalNumber(withoutMachineTextsButBirths(text), kind);
+}
 
 /** A kind of personal data. A minor version may add members. */
 export type PersonalDataKind = keyof typeof FINDERS;

@@ -1,5 +1,5 @@
 import type { AuthenticDelivery } from "../../src/answer/observers.js";
-import { ConfigurationError } from "../../src/common/errors.js";
+import { checkHooks, checkOption } from "../option-checks.js";
 import { ignoreFailure } from "../../src/common/promises.js";
 import { ownOptions } from "../../src/common/option-checks.js";
 import { keyOf } from "../../src/signature/secrets.js";
@@ -141,13 +141,8 @@ function inspectedText({ fixture }: RecordedFixture): string {
 function checkOptions(given: RecordFixturesOptions): RecordFixturesOptions {
   const options = ownOptions("recordFixtures", given, OPTIONS);
   const { directory, onRefused, onRecorded } = options;
-  if (typeof directory !== "string" || directory === "") {
-    throw new ConfigurationError("invalid_option", "directory must be the path of a folder");
-  }
-  for (const [name, hook] of Object.entries({ onRefused, onRecorded })) {
-    if (hook !== undefined && typeof hook !== "function") {
-      throw new ConfigurationError("invalid_option", `${name} must be a function`);
-    }
-  }
+  const isPath = typeof directory === "string" && directory !== "";
+  checkOption(isPath, "directory must be the path of a folder");
+  checkHooks({ onRefused, onRecorded });
   return options;
 }

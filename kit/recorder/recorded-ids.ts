@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Outcome } from "../../src/answer/outcome.js";
+import { uuidOf } from "../random.js";
 
 /** Maximum number of handled ids that are remembered. */
 const MAX_HANDLED = 100_000;
@@ -29,12 +30,4 @@ export function createRecordedIds(): (id: string, outcome: Outcome) => string {
     handled.set(shared, true);
     return shared;
   };
-}
-
-/** A UUID (version 4) made from the given bytes. */
-function uuidOf(random: Uint8Array): string {
-  const bytes = Buffer.from(random.subarray(0, 16));
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

@@ -77,7 +77,7 @@ function redactValue({ kind, text: json }: JsonPart, place: Place): RedactedJson
     return { text: isKept ? json : encodeLike(json, placeholderOfText(text)), dropped: 0 };
   }
   // The payload's rule does not apply inside it: JSON in a text of the payload is only a text.
-  const inside = place.map((node) => ({ ...node, field: undefined }));
+  const inside = place.map((rule) => ({ ...rule, field: undefined }));
   const redacted = redactJson(text, inside);
   return { ...redacted, text: encodeLike(json, redacted.text) };
 }

@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../../src/common/errors.js";
 import { ownOptions } from "../../src/common/option-checks.js";
+import { checkOption } from "../option-checks.js";
 import { DOCUMENTED_FIELDS, type FieldRule } from "./documented-fields.js";
 
 /**
@@ -19,20 +19,23 @@ export interface RedactionRules {
   readonly keepValues?: readonly string[] | undefined;
 }
 
-/** A node in the tree of allowed paths. */
-interface RuleNode {
-  readonly named: Map<string, RuleNode>;
-  /** The nodes of names with a `*` in them, by that name. */
-  readonly matching: Map<string, { readonly matches: RegExp; readonly node: RuleNode }>;
-  any: RuleNode | undefined;
-  /** The node of everything below, at any depth. */
-  below: RuleNode | undefined;
-  field: FieldRule | undefined;
-  keepsValue: boolean;
+/** A rule, with what is left of its path below a place. */
+interface Rule {
+  readonly path: readonly Segment[];
+  /** Whether it applies to the value at this place. */
+  readonly isReached: boolean;
+  readonly field?: FieldRule | undefined;
+  readonly keepsValue?: boolean;
+}
+
+interface Segment {
+  readonly name: string;
+  /** For a name with a `*` in it. */
+  readonly matches?: RegExp;
 }
 
 /** The place of a value: every rule that leads to it. Without a rule the value is unknown. */
-export type Place = readonly RuleNode[];
+export type Place = readonly Rule[];
 
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
@@ -43,15 +46,19 @@ const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
  */
 export function checkRedactionRules(given: RedactionRules = {}): Place {
   const rules = ownOptions("redact", given, ["keepKeys", "keepValues"]);
-  const root = createNode();
-  for (const [record, fields] of Object.entries(DOCUMENTED_FIELDS)) {
-    for (const [field, rule] of Object.entries(fields)) {
-      nodeAt(root, [record, field]).field = rule;
-    }
-  }
-  for (const path of pathsOf("keepKeys", rules.keepKeys)) nodeAt(root, path);
-  for (const path of pathsOf("keepValues", rules.keepValues)) nodeAt(root, path).keepsValue = true;
-  return [root];
+  const documented = Object.entries(DOCUMENTED_FIELDS).flatMap(([record, fields]) =>
+    Object.entries(fields).map(([name, field]) => ({ ...ruleOf([record, name]), field })),
+  );
+  const keys = pathsOf("keepKeys", rules.keepKeys).map((path) => ruleOf(path));
+  const values = pathsOf("keepValues", rules.keepValues).map((path) => ruleOf(path));
+  return [...documented, ...keys, ...values.map((rule) => ({ ...rule, keepsValue: true }))];
+}
+
+function ruleOf(path: readonly string[]): Rule {
+  const segments = path.map((name) =>
+    name.includes("*") ? { name, matches: expressionOf(name) } : { name },
+  );
+  return { path: segments, isReached: false };
 }
 
 /** The place of a member. Without a rule the key is not allowed. */
@@ -64,70 +71,31 @@ export function elementOf(place: Place, index: number): Place {
   return childOf(place, String(index), true);
 }
 
-function childOf(place: Place, segment: string, isAny: boolean): Place {
-  const children = place.flatMap(({ named, matching, any, below }) => [
-    named.get(segment),
-    ...(isAny
-      ? [
-          any,
-          below,
-          ...Array.from(matching.values(), ({ matches, node }) =>
-            matches.test(segment) ? node : undefined,
-          ),
-        ]
-      : []),
-  ]);
-  return children.filter((node) => node !== undefined);
+function childOf(place: Place, name: string, isPlain: boolean): Place {
+  return place.flatMap((rule) => {
+    const [segment, ...rest] = rule.path;
+    if (segment === undefined) return [];
+    const isMatch = segment.matches === undefined ? segment.name === name : isPlain;
+    if (!isMatch || segment.matches?.test(name) === false) return [];
+    // `**` matches again at each depth.
+    const path = segment.name === "**" ? rule.path : rest;
+    return [{ ...rule, path, isReached: segment.name === "**" || rest.length === 0 }];
+  });
 }
 
 /** The rule of a documented field. */
 export function fieldRuleOf(place: Place): FieldRule | undefined {
-  return place.find(({ field }) => field !== undefined)?.field;
+  return place.find(({ isReached, field }) => isReached && field !== undefined)?.field;
 }
 
 /** Whether a value stays unchanged. */
 export function keepsValue(place: Place): boolean {
-  return place.some((node) => node.keepsValue);
+  return place.some((rule) => rule.isReached && rule.keepsValue === true);
 }
 
 /** Whether a rule names the key, so that a message may repeat it. */
 export function namesKey(place: Place, key: string): boolean {
-  return place.some(({ named }) => named.has(key));
-}
-
-function createNode(): RuleNode {
-  return {
-    named: new Map(),
-    matching: new Map(),
-    any: undefined,
-    below: undefined,
-    field: undefined,
-    keepsValue: false,
-  };
-}
-
-function nodeAt(root: RuleNode, path: readonly string[]): RuleNode {
-  let node = root;
-  for (const segment of path) node = childAt(node, segment);
-  return node;
-}
-
-/** The child for one segment of a rule. It is made at the first rule that needs it. */
-function childAt(parent: RuleNode, segment: string): RuleNode {
-  if (segment === "**") {
-    parent.below ??= createNode();
-    // It matches again at each depth.
-    parent.below.below = parent.below;
-    return parent.below;
-  }
-  if (segment === "*") return (parent.any ??= createNode());
-  const child = parent.named.get(segment) ?? parent.matching.get(segment)?.node ?? createNode();
-  if (segment.includes("*")) {
-    parent.matching.set(segment, { matches: expressionOf(segment), node: child });
-  } else {
-    parent.named.set(segment, child);
-  }
-  return child;
+  return place.some(({ path: [first] }) => first?.matches === undefined && first?.name === key);
 }
 
 function expressionOf(pattern: string): RegExp {
@@ -137,20 +105,18 @@ function expressionOf(pattern: string): RegExp {
 
 function pathsOf(name: string, paths: readonly string[] | undefined): readonly string[][] {
   if (paths === undefined) return [];
-  if (!Array.isArray(paths)) throw invalid(`redact.${name} must be a list of dotted paths`);
+  checkOption(Array.isArray(paths), `redact.${name} must be a list of dotted paths`);
   return paths.map((path: unknown) => {
-    const segments = typeof path === "string" ? path.split(".") : [];
-    if (segments.length === 0 || segments.includes("")) {
-      throw invalid(`redact.${name} must contain dotted paths, such as alarm.payload.breach.name`);
-    }
+    const segments = typeof path === "string" ? path.split(".") : [""];
+    checkOption(
+      !segments.includes(""),
+      `redact.${name} must contain dotted paths, such as alarm.payload.breach.name`,
+    );
     const last = segments.length - 1;
-    if (segments.some((one, at) => one.includes("**") && (one !== "**" || at < last))) {
-      throw invalid(`redact.${name}: ** is a whole key at the end, as in alarm.payload.**`);
-    }
+    checkOption(
+      segments.every((one, at) => !one.includes("**") || (one === "**" && at === last)),
+      `redact.${name}: ** is a whole key at the end, as in alarm.payload.**`,
+    );
     return segments;
   });
-}
-
-function invalid(message: string): ConfigurationError {
-  return new ConfigurationError("invalid_option", message);
 }

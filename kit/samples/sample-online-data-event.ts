@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../src/common/errors.js";
+import { checkOption } from "../option-checks.js";
 import {
   isOnlineDataEventType,
   ONLINE_DATA_EVENT_TYPES,
@@ -50,12 +50,8 @@ export function sampleOnlineDataEvent<T extends OnlineDataEventType>(
   overrides: Partial<OnlineDataEventOf<T>> = {},
   options: SampleOptions = {},
 ): OnlineDataEventOf<T> {
-  if (!isOnlineDataEventType(type)) {
-    throw new ConfigurationError(
-      "invalid_option",
-      `type must be one of ${ONLINE_DATA_EVENT_TYPES.join(", ")}`,
-    );
-  }
+  const rule = `type must be one of ${ONLINE_DATA_EVENT_TYPES.join(", ")}`;
+  checkOption(isOnlineDataEventType(type), rule);
   const { seed, format } = checkSampleOptions("sampleOnlineDataEvent", options);
   const random = createRandom(seed);
   const site = { site_id: 1 + random.below(500), ...random.pick(SITES) };

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../src/common/errors.js";
+import { checkOption } from "../option-checks.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 
 /**
@@ -28,9 +28,8 @@ export function checkSampleOptions(
 } {
   const own = ownOptions(maker, options, ["seed", "format"]);
   const { format } = own;
-  if (format !== undefined && (format as string) !== "legacy" && format !== "standardized") {
-    throw new ConfigurationError("invalid_option", 'format must be "legacy" or "standardized"');
-  }
+  const isFormat = [undefined, "legacy", "standardized"].includes(format);
+  checkOption(isFormat, 'format must be "legacy" or "standardized"');
   const seed = integerOption("seed", own.seed, { fallback: 0, min: 0, max: 0xffff_ffff });
   return { seed, format };
 }

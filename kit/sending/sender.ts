@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../src/common/errors.js";
+import { checkOption } from "../option-checks.js";
 import { integerOption } from "../../src/common/option-checks.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { BodyCollector, MAX_ANSWER_BYTES } from "./body-collector.js";
@@ -40,25 +40,19 @@ export function createSender(
 }
 
 function urlOf(target: string | URL): URL {
-  let url: URL | undefined;
-  try {
-    url = new URL(target);
-  } catch {
-    // Refused below, together with other schemes.
-  }
-  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
-  throw new ConfigurationError("invalid_option", "the target must be an http or https URL");
+  const url = URL.canParse(String(target)) ? new URL(target) : undefined;
+  const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
+  checkOption(isHttp, "the target must be an http or https URL");
+  return url;
 }
 
 function callingReceiver(target: Exclude<Target, string | URL | ((r: Request) => unknown)>) {
   const given: unknown = target;
   const { receive } = Object(given) as typeof target;
-  if (typeof (receive as unknown) !== "function") {
-    throw new ConfigurationError(
-      "invalid_option",
-      "the target must be a URL, a receiver or a function from Request to Response",
-    );
-  }
+  checkOption(
+    typeof (receive as unknown) === "function",
+    "the target must be a URL, a receiver or a function from Request to Response",
+  );
   return ({ method, headers, body = new Uint8Array(0) }: WireRequest): Promise<Answer> =>
     receive({ method, headers: recordOf(headers), body });
 }

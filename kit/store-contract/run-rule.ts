@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { ConfigurationError } from "../../src/common/errors.js";
+import { checkOption } from "../option-checks.js";
 import type { MaybePromise } from "../../src/common/promises.js";
 import type { SkippableTest } from "../run-or-skip.js";
 import { ContractError, type ContractCase, type ContractResult } from "./contract-case.js";
@@ -46,8 +46,7 @@ const ATTEMPTS = 3;
 
 /** @throws ConfigurationError if `makeStore` is no function. */
 export function checkMakeStore(makeStore: unknown): void {
-  if (typeof makeStore === "function") return;
-  throw new ConfigurationError("invalid_option", "makeStore must be a function");
+  checkOption(typeof makeStore === "function", "makeStore must be a function");
 }
 
 /** The rules of a contract as cases for any test runner. */

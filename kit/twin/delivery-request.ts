@@ -1,5 +1,5 @@
 import { sign } from "../../src/signature/signature.js";
-import type { Random } from "../random.js";
+import { uuidOf, type Random } from "../random.js";
 import type { HeaderLine, WireRequest } from "../sending/wire.js";
 import type { EventBody } from "./twin-event.js";
 import type { ActiveWebhook } from "./twin-webhook.js";
@@ -31,16 +31,6 @@ export async function buildRequest(
 
 /** A UUID of version 4, as X-Webhook-Id is (GATEWAY.md, "Events"). The same seed gives the same UUID. */
 export function drawDeliveryId(random: Random): string {
-  const hex = Array.from({ length: 4 }, () =>
-    random.below(4_294_967_296).toString(16).padStart(8, "0"),
-  ).join("");
-  const variant = (8 + (Number.parseInt(hex.charAt(16), 16) & 3)).toString(16);
-  const groups = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `4${hex.slice(13, 16)}`,
-    `${variant}${hex.slice(17, 20)}`,
-    hex.slice(20),
-  ];
-  return groups.join("-");
+  const word = (): string => random.below(4_294_967_296).toString(16).padStart(8, "0");
+  return uuidOf(Buffer.from(word() + word() + word() + word(), "hex"));
 }

@@ -1,6 +1,6 @@
 import { ownOptions } from "../../src/common/option-checks.js";
 import type { Random } from "../random.js";
-import { numberOption } from "./number-option.js";
+import { numberOption } from "../option-checks.js";
 
 /**
  * Fault injection: how often something goes wrong with an attempt. Each is a rate from 0 (never, the
@@ -46,14 +46,10 @@ const FAULT_NAMES: readonly (keyof FaultOptions)[] = [
  */
 export function checkFaults(given: FaultOptions = {}): FaultRates {
   const options = ownOptions("faults", given, FAULT_NAMES);
-  const rate = (name: keyof FaultOptions): number =>
-    numberOption(name, options[name], { fallback: 0, min: 0, max: 1 });
-  return {
-    duplicateRate: rate("duplicateRate"),
-    concurrentDuplicateRate: rate("concurrentDuplicateRate"),
-    networkErrorRate: rate("networkErrorRate"),
-    lostAnswerRate: rate("lostAnswerRate"),
-  };
+  const bounds = { fallback: 0, min: 0, max: 1 };
+  return Object.fromEntries(
+    FAULT_NAMES.map((name) => [name, numberOption(name, options[name], bounds)]),
+  ) as FaultRates;
 }
 
 /** Draws what goes wrong with one attempt. */

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../src/common/errors.js";
+import { checkOption } from "../option-checks.js";
 import { ignoreFailure } from "../../src/common/promises.js";
 import { isDeliveryId } from "../../src/delivery/headers.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
@@ -168,16 +168,9 @@ export function startTwin(
 
 function checkId(id: string | undefined, webhooks: number): void {
   if (id === undefined) return;
-  if (!isDeliveryId(id)) {
-    throw new ConfigurationError(
-      "invalid_option",
-      "id must be 1 to 128 characters of [0-9A-Za-z._-]",
-    );
-  }
-  if (webhooks > 1) {
-    throw new ConfigurationError(
-      "invalid_option",
-      "id can be given only if one webhook receives the event: leave it out, since each delivery needs its own id",
-    );
-  }
+  checkOption(isDeliveryId(id), "id must be 1 to 128 characters of [0-9A-Za-z._-]");
+  checkOption(
+    webhooks <= 1,
+    "id can be given only if one webhook receives the event: leave it out, since each delivery needs its own id",
+  );
 }

@@ -1,7 +1,6 @@
-import { ConfigurationError } from "../../src/common/errors.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import type { Random } from "../random.js";
-import { numberOption } from "./number-option.js";
+import { checkOption, numberOption } from "../option-checks.js";
 
 /**
  * When a delivery is sent again (GATEWAY.md, "Events", rule 3). The document names neither factor nor
@@ -29,6 +28,8 @@ export interface RetryOptions {
 /** When a delivery is sent again, with all options set. */
 export type RetrySchedule = Readonly<Record<keyof RetryOptions, number>>;
 
+const DELAY = { min: 0, max: 604_800_000 };
+
 /**
  * The schedule with its defaults.
  *
@@ -36,23 +37,19 @@ export type RetrySchedule = Readonly<Record<keyof RetryOptions, number>>;
  */
 export function checkRetrySchedule(given: RetryOptions = {}): RetrySchedule {
   const names = ["attempts", "firstDelayMs", "maxDelayMs", "factor", "jitter"];
-  const options = ownOptions("retry", given, names);
-  const delay = { min: 0, max: 604_800_000 };
-  const attempts = integerOption("attempts", options.attempts, { fallback: 10, min: 1, max: 1000 });
-  const firstDelayMs = integerOption("firstDelayMs", options.firstDelayMs, {
-    fallback: 10_000,
-    ...delay,
-  });
-  const maxDelayMs = integerOption("maxDelayMs", options.maxDelayMs, {
-    fallback: 14_400_000,
-    ...delay,
-  });
-  const factor = numberOption("factor", options.factor, { fallback: 2.48, min: 1, max: 1000 });
-  const jitter = numberOption("jitter", options.jitter, { fallback: 0, min: 0, max: 1 });
-  if (firstDelayMs > maxDelayMs) {
-    throw new ConfigurationError("invalid_option", "firstDelayMs must be at most maxDelayMs");
-  }
-  return { attempts, firstDelayMs, maxDelayMs, factor, jitter };
+  const own = ownOptions("retry", given, names);
+  const first = { fallback: 10_000, ...DELAY };
+  const longest = { fallback: 14_400_000, ...DELAY };
+  const schedule = {
+    attempts: integerOption("attempts", own.attempts, { fallback: 10, min: 1, max: 1000 }),
+    firstDelayMs: integerOption("firstDelayMs", own.firstDelayMs, first),
+    maxDelayMs: integerOption("maxDelayMs", own.maxDelayMs, longest),
+    factor: numberOption("factor", own.factor, { fallback: 2.48, min: 1, max: 1000 }),
+    jitter: numberOption("jitter", own.jitter, { fallback: 0, min: 0, max: 1 }),
+  };
+  const isOrdered = schedule.firstDelayMs <= schedule.maxDelayMs;
+  checkOption(isOrdered, "firstDelayMs must be at most maxDelayMs");
+  return schedule;
 }
 
 /** The gap after attempt number `attempt`, in whole milliseconds. */

@@ -1,5 +1,5 @@
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
-import { numberOption } from "./number-option.js";
+import { numberOption } from "../option-checks.js";
 import type { TwinClock } from "./twin-clock.js";
 
 /**

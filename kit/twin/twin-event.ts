@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../../src/common/errors.js";
+import { checkOption } from "../option-checks.js";
 import { bytesOfBody } from "../../src/delivery/request.js";
 import type { Alarm } from "../../src/records/alarm.js";
 import type { OnlineDataEvent } from "../../src/records/online-data-event.js";
@@ -29,11 +30,13 @@ export function bodyOf(event: TwinEvent): EventBody {
   const { alarm, event: record, type, body } = Object(given) as Record<string, unknown>;
   if (isRecord(alarm)) return { type: "new_alarm", body: jsonOf({ alarm }) };
   if (isRecord(record)) return { type: "delete_my_data_event", body: jsonOf({ event: record }) };
-  if (typeof type === "string" && (typeof body === "string" || body instanceof Uint8Array)) {
-    return { type, body: bytesOfBody(body) };
-  }
-  throw noEvent();
+  const isBody = typeof body === "string" || body instanceof Uint8Array;
+  checkOption(typeof type === "string" && isBody, NO_EVENT);
+  return { type, body: bytesOfBody(body) };
 }
+
+const NO_EVENT =
+  "the event must be { alarm }, { event } or { type, body }: a record that JSON can write, or a body that is a string or bytes";
 
 function isRecord(value: unknown): value is object {
   return typeof value === "object" && value !== null;
@@ -44,13 +47,6 @@ function jsonOf(envelope: object): Uint8Array {
     return bytesOfBody(JSON.stringify(envelope));
   } catch {
     // JSON cannot write a bigint or a cycle, so the gateway cannot have sent one.
-    throw noEvent();
+    throw new ConfigurationError("invalid_option", NO_EVENT);
   }
-}
-
-function noEvent(): ConfigurationError {
-  return new ConfigurationError(
-    "invalid_option",
-    "the event must be { alarm }, { event } or { type, body }: a record that JSON can write, or a body that is a string or bytes",
-  );
 }

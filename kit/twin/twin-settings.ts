@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../../src/common/errors.js";
+import { checkOption } from "../option-checks.js";
 import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { keyOf } from "../../src/signature/secrets.js";
@@ -37,16 +38,13 @@ export function checkTwinOptions(given: GatewayTwinOptions) {
   const shape = Object.hasOwn(Object(given) as object, "webhooks") ? SEVERAL : SINGLE;
   const options = ownOptions("createGatewayTwin", given, [...shape, ...COMMON_TWIN_OPTIONS]);
   const isSingle = !("webhooks" in options);
-  const timeoutMs = integerOption("timeoutMs", options.timeoutMs, {
-    fallback: 30_000,
-    min: 1,
-    max: MAX_TIMER_MS,
-  });
+  const limit = { fallback: 30_000, min: 1, max: MAX_TIMER_MS };
+  const timeoutMs = integerOption("timeoutMs", options.timeoutMs, limit);
   const { refreshTimestamp = true, unlistedStatus = "give_up" } = options;
-  const rule: string = unlistedStatus;
-  if (rule !== "give_up" && rule !== "retry") {
-    throw new ConfigurationError("invalid_option", `unlistedStatus must be "give_up" or "retry"`);
-  }
+  const isRule = ["give_up", "retry"].includes(unlistedStatus);
+  checkOption(isRule, `unlistedStatus must be "give_up" or "retry"`);
+  const drawnSeed = Math.floor(Math.random() * MAX_SEED);
+  const { clock = createScaledClock(), signal, onAttempt, onDelivery } = options;
   return {
     isSingle,
     webhooks: isSingle
@@ -57,15 +55,11 @@ export function checkTwinOptions(given: GatewayTwinOptions) {
     unlistedStatus,
     schedule: checkRetrySchedule(options.retry),
     faults: checkFaults(options.faults),
-    seed: integerOption("seed", options.seed, {
-      fallback: Math.floor(Math.random() * MAX_SEED),
-      min: 0,
-      max: MAX_SEED,
-    }),
-    clock: options.clock ?? createScaledClock(),
-    signal: options.signal,
-    onAttempt: options.onAttempt,
-    onDelivery: options.onDelivery,
+    seed: integerOption("seed", options.seed, { fallback: drawnSeed, min: 0, max: MAX_SEED }),
+    clock,
+    signal,
+    onAttempt,
+    onDelivery,
   };
 }
 

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../src/common/errors.js";
+import { checkOption } from "../option-checks.js";
 import { ownOptions } from "../../src/common/option-checks.js";
 import { keyOf } from "../../src/signature/secrets.js";
 import type { SecretKey } from "../../src/signature/signature.js";
@@ -45,13 +45,8 @@ export function activateWebhooks(
   return webhooks.flatMap((given, at): readonly ActiveWebhook[] => {
     const webhook = ownOptions("webhooks", given, OPTION_NAMES);
     const { title = `webhook ${String(at + 1)}`, target, type, isActive = true } = webhook;
-    const types: readonly string[] = WEBHOOK_TYPES;
-    if (!types.includes(type)) {
-      throw new ConfigurationError(
-        "invalid_option",
-        `type of ${title} must be ${WEBHOOK_TYPES.join(" or ")}`,
-      );
-    }
+    const rule = `type of ${title} must be ${WEBHOOK_TYPES.join(" or ")}`;
+    checkOption(WEBHOOK_TYPES.includes(type), rule);
     // `secret: undefined` is refused: an unset environment variable must not turn signatures off.
     const secret = Object.hasOwn(webhook, "secret")
       ? keyOf(webhook.secret ?? "", 0, `secret of ${title}`)
