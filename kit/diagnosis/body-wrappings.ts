@@ -1,6 +1,5 @@
 import type { CapturedBody } from "./captured-body.js";
-import type { Changes } from "./changes.js";
-import { percentDecoded, percentEncoded } from "./percent-encoding.js";
+import { percentDecoded, percentEncoded, type Changes } from "./changes.js";
 
 /** A form, an event or a record that the body is taken out of, or put back into. */
 export const BODY_WRAPPINGS: Changes<CapturedBody> = {

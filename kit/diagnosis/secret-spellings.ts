@@ -1,5 +1,4 @@
-import type { Changes } from "./changes.js";
-import { percentDecoded, percentEncoded } from "./percent-encoding.js";
+import { percentDecoded, percentEncoded, type Changes } from "./changes.js";
 
 const ENDS = ["\n", "\r\n", " ", "\r", "\t"];
 const PREFIX = "whsec_";
