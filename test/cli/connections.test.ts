@@ -7,9 +7,8 @@ import { connectionFault } from "../../cli/send/connection.js";
 import { sendFault } from "../../cli/send/exchange.js";
 import { createHandledProbe } from "../../cli/doctor/handled-probe.js";
 import { isLoopback, shownUrl } from "../../cli/options/target-url.js";
-import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
+import { answeringEndpoint, serving } from "../support/cli/cli-endpoint.js";
 import { runCommand } from "../support/cli/cli-io.js";
-import { listen } from "../support/servers.js";
 
 test("the reason for a missing answer is the first of several, and never empty", () => {
   const refused = new Error("connect ECONNREFUSED ::1:3000");
@@ -39,7 +38,7 @@ test("a URL is shown without its parts that may be secret", () => {
 });
 
 test("a --handled probe reads a number from a 200 and counts 404 as 0; any other answer is an error", async () => {
-  const { url, seen, close } = await answeringEndpoint(
+  const { url, seen } = await answeringEndpoint(
     { status: 200, body: " 12\n" },
     { status: 404, body: "not found" },
     { status: 200, body: "many" },
@@ -56,7 +55,6 @@ test("a --handled probe reads a number from a 200 and counts 404 as 0; any other
   // An id outside of the grammar may have no URL of its own.
   expect(await probe("")).toBe(0);
   expect(seen.every(({ method }) => method === "GET")).toBe(true);
-  await close();
   const gone = createHandledProbe("127.0.0.1:1/{id}", {});
   await expect(gone("one")).rejects.toThrow(/^--handled got no answer: .*ECONNREFUSED/);
 });
@@ -81,10 +79,9 @@ test.each([
 });
 
 test("doctor stops at an endpoint that closes the connection without an answer", async () => {
-  const { port, close } = await listen(net.createServer((socket) => socket.destroy()));
-  const argv = ["doctor", `http://127.0.0.1:${String(port)}/`, "--only", "alarm"];
+  const url = await serving(net.createServer((socket) => socket.destroy()));
+  const argv = ["doctor", url, "--only", "alarm"];
   const { code, stdout } = await runCommand(argv);
-  await close();
   expect(code).toBe(1);
   expect(stdout).toContain("closes the connection without an answer");
   expect(stdout).not.toContain("a genuine alarm");
@@ -100,12 +97,9 @@ test("doctor sends only the types and sizes that the options allow", async () =>
       res.writeHead(bytes > 10_000 ? 409 : 200).end();
     });
   });
-  const { port, close } = await listen(server);
+  const url = await serving(server);
   const argv = ["--only", "oversize", "--only", "event", "--type", "new_alarm", "--json"];
-  const url = `http://127.0.0.1:${String(port)}/`;
   const { stdout } = await runCommand(["doctor", url, "--max-body-bytes", "10000", ...argv]);
-  server.closeAllConnections();
-  await close();
   const { cases } = JSON.parse(stdout) as { cases: { id: string; result: string }[] };
   expect(cases).toMatchObject([
     { id: "event", result: "not_judged" },
@@ -123,28 +117,22 @@ test("--body refuses a folder, and a path through a file", async () => {
 });
 
 test("a connection that was tried leaves no listener on the signal of the run", async () => {
-  const { port, close } = await listen(http.createServer());
+  const url = new URL(await serving(http.createServer()));
   const { signal } = new AbortController();
-  const url = new URL(`http://127.0.0.1:${String(port)}`);
   for (let tried = 0; tried < 3; tried++) {
     expect(await connectionFault(url, {}, signal)).toBeUndefined();
   }
   expect(getEventListeners(signal, "abort")).toEqual([]);
-  await close();
 });
 
 test("an abort ends the wait for a TLS handshake that no one answers", async () => {
   const ending = new AbortController();
-  const { port, close } = await listen(
-    net.createServer(() => {
-      ending.abort();
-    }),
-  );
+  const server = net.createServer(() => {
+    ending.abort();
+  });
+  const url = new URL((await serving(server)).replace("http", "https"));
   const started = performance.now();
-  expect(
-    await connectionFault(new URL(`https://127.0.0.1:${String(port)}`), {}, ending.signal),
-  ).toBeUndefined();
+  expect(await connectionFault(url, {}, ending.signal)).toBeUndefined();
   // The wait without an abort is 10 s.
   expect(performance.now() - started).toBeLessThan(9_000);
-  await close();
 });

@@ -7,16 +7,12 @@ import { unprovenIn } from "../../cli/doctor/not-proven.js";
 import { createWebhookReceiver } from "../../src/index.js";
 import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
-import { closedAfterEach } from "../support/closed-after-each.js";
 import { runCommand } from "../support/cli/cli-io.js";
-import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
+import { answeringEndpoint, receivingEndpoint, serving } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
-const closing = closedAfterEach();
-
 async function rejecting(): Promise<string> {
-  const { url, close } = await receivingEndpoint("reject");
-  closing.push(close);
+  const { url } = await receivingEndpoint("reject");
   return url;
 }
 
@@ -51,8 +47,7 @@ test("the report of doctor fits 80 columns, except the requests and answers", as
 });
 
 test("a reason that leaves a whole group unjudged is said once in it", async () => {
-  const { url, close } = await answeringEndpoint({ status: 409 });
-  closing.push(close);
+  const { url } = await answeringEndpoint({ status: 409 });
   const { stdout } = await runCommand(["doctor", url, "--group", "forgery"]);
   const [report = ""] = stdout.split("not proven:");
   expect(report.match(/^ {2}– /gm)?.length).toBeGreaterThan(10);
@@ -74,8 +69,8 @@ test("doctor notes the deliveries that a receiver of this library drops for want
     logger: false,
   });
   const server = http.createServer(nodeHandler(receiver));
-  const port = await closing.listen(server);
-  const argv = ["doctor", `127.0.0.1:${String(port)}/`, "--only", "alarm", "--only", "event"];
+  const url = await serving(server);
+  const argv = ["doctor", url, "--only", "alarm", "--only", "event"];
   const { code, stdout } = await runCommand(argv);
   expect(code).toBe(0);
   expect(stdout.replaceAll(/\s+/g, " ")).toContain(

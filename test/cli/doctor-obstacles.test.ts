@@ -1,29 +1,23 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import net from "node:net";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { closedAfterEach } from "../support/closed-after-each.js";
+import { expect, test } from "vitest";
 import { runCommand } from "../support/cli/cli-io.js";
-import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
-import { listen, testCertificate } from "../support/servers.js";
+import {
+  answeringEndpoint,
+  receivingEndpoint,
+  silentUrl,
+  serving,
+} from "../support/cli/cli-endpoint.js";
+import { testCertificate } from "../support/servers.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
-let folder: string;
-const closing = closedAfterEach();
-
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "igw-obstacles-"));
-});
-
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-});
+const folder = temporaryFolder();
 
 /** Runs doctor, which must stop at one finding. */
 async function obstacle(url: string, ...argv: readonly string[]) {
-  const junit = path.join(folder, "obstacle.xml");
+  const junit = folder.at("obstacle.xml");
   const { code, stdout, stderr } = await runCommand(["doctor", url, "--junit", junit, ...argv]);
   expect(code).toBe(1);
   // No case was announced or run.
@@ -35,8 +29,7 @@ async function obstacle(url: string, ...argv: readonly string[]) {
 }
 
 async function answering(status: number): Promise<string> {
-  const { url, close } = await answeringEndpoint({ status });
-  closing.push(close);
+  const { url } = await answeringEndpoint({ status });
   return url;
 }
 
@@ -60,8 +53,7 @@ test("a redirect is one finding of doctor, which names its target", async () => 
     req.resume();
     res.writeHead(308, { location: "/webhooks/gateway/?token=x" }).end();
   });
-  const port = await closing.listen(server);
-  const said = await obstacle(`http://127.0.0.1:${String(port)}/hook`);
+  const said = await obstacle(await serving(server));
   expect(said).toMatch(/answers 308, a redirect to http:\S+\/webhooks\/gateway\/\?…/);
 });
 
@@ -78,16 +70,12 @@ test("an unknown host, and a port without HTTP, are one finding of doctor each",
   const server = net.createServer((socket) => {
     socket.on("error", () => undefined).end("SSH-2.0-example\r\n");
   });
-  const { port } = await listen(server);
-  closing.push(() => server.close());
-  expect(await obstacle(`127.0.0.1:${String(port)}/`)).toContain("is no HTTP server");
+  expect(await obstacle(await serving(server))).toContain("is no HTTP server");
 });
 
 test("an endpoint that never answers is one finding of doctor", async () => {
   const server = net.createServer(() => undefined);
-  const { port } = await listen(server);
-  closing.push(() => server.close());
-  const said = await obstacle(`127.0.0.1:${String(port)}/`, "--timeout", "100");
+  const said = await obstacle(await serving(server), "--timeout", "100");
   expect(said).toContain("no answer within 100 ms");
   expect(said).toContain("--timeout waits longer");
 });
@@ -96,8 +84,7 @@ test("a self-signed certificate is one finding of doctor, which names --insecure
   const server = https.createServer(testCertificate, (req, res) => {
     req.resume().on("end", () => res.writeHead(409).end());
   });
-  const port = await closing.listen(server);
-  const url = `https://127.0.0.1:${String(port)}/hook`;
+  const url = (await serving(server)).replace("http", "https");
   const said = await obstacle(url);
   expect(said).toContain("is not trusted: self-signed certificate");
   expect(said).toContain("pass --insecure");
@@ -116,8 +103,7 @@ test("https to a port without TLS is one finding of doctor, which names http://"
 });
 
 test.each([404, 405, 500])("--handled that answers %i is one finding of doctor", async (status) => {
-  const { url, close } = await receivingEndpoint();
-  closing.push(close);
+  const { url } = await receivingEndpoint();
   const probe = await answering(status);
   const said = await obstacle(url, "--handled", `${probe}/{id}`);
   expect(said).toContain(
@@ -127,17 +113,15 @@ test.each([404, 405, 500])("--handled that answers %i is one finding of doctor",
 });
 
 test("--handled without an answer is one finding of doctor", async () => {
-  const { url, close } = await receivingEndpoint();
-  closing.push(close);
+  const { url } = await receivingEndpoint();
   const said = await obstacle(url, "--handled", `${await silentUrl()}/{id}`);
   expect(said).toMatch(/--handled got no answer: .*ECONNREFUSED/);
 });
 
 test("--handled that answers 0, as behind a queue, and one behind a receiver without handlers, are left to the cases", async () => {
-  const { url, close } = await receivingEndpoint();
+  const { url } = await receivingEndpoint();
   const count = await answeringEndpoint({ status: 200, body: "0" });
   const unhandled = await answeringEndpoint({ status: 200, body: '{"outcome":"unhandled"}' });
-  closing.push(close, count.close, unhandled.close);
   const only = ["--only", "no_server_errors"];
   const queued = await runCommand(["doctor", url, ...only, "--handled", `${count.url}/{id}`]);
   expect(queued.code).toBe(0);
@@ -153,14 +137,13 @@ test("--json has the finding, and a path that is wrong for one type only is left
     cases: [],
     passed: false,
   });
-  const { url, close } = await answeringEndpoint({ status: 404 }, { status: 200 });
-  closing.push(close);
+  const { url } = await answeringEndpoint({ status: 404 }, { status: 200 });
   const oneType = await runCommand(["doctor", url, "--only", "alarm"]);
   expect(oneType.stdout).toContain("✓ a genuine alarm is acknowledged");
 });
 
 test("an endpoint that ends midway is one finding of doctor, and the cases after it are not judged", async () => {
-  const junit = path.join(folder, "stopped.xml");
+  const junit = folder.at("stopped.xml");
   for (const format of [[], ["--json"]]) {
     const endpoint = await receivingEndpoint();
     const front = http.createServer((req, res) => {
@@ -179,9 +162,7 @@ test("an endpoint that ends midway is one finding of doctor, and the cases after
       req.pipe(on);
     });
     let count = 0;
-    const { port } = await listen(front);
-    closing.push(endpoint.close);
-    const url = `http://127.0.0.1:${String(port)}/hook`;
+    const url = await serving(front);
     const argv = ["doctor", url, "--require-judged", "--junit", junit, ...format];
     const { code, stdout } = await runCommand(argv);
     expect(code).toBe(1);
@@ -204,7 +185,7 @@ test("an endpoint that ends midway is one finding of doctor, and the cases after
 });
 
 test("--junit writes a file however the run ends", async () => {
-  const junit = path.join(folder, "always.xml");
+  const junit = folder.at("always.xml");
   const written = (): string => readFileSync(junit, "utf8");
   await runCommand(["doctor", "http://192.0.2.1/hook", "--junit", junit]);
   expect(written()).toMatch(/errors="1".*<error message="this would send made-up deliveries/s);
@@ -213,8 +194,7 @@ test("--junit writes a file however the run ends", async () => {
   await runCommand(["doctor", "http://127.0.0.1:1/", "--junit", junit], { env });
   expect(written()).toMatch(/<error message="no secret: set GATEWAY_WEBHOOK_SECRET/);
   rmSync(junit);
-  const { url, close } = await receivingEndpoint();
-  closing.push(close);
+  const { url } = await receivingEndpoint();
   await runCommand(["doctor", url, "--only", "alarm", "--junit", junit]);
   expect(written()).toMatch(/tests="1" failures="0" errors="0" skipped="0"/);
 });

@@ -1,23 +1,14 @@
 import { expect, test } from "vitest";
-import { closedAfterEach } from "../support/closed-after-each.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import {
   answeringEndpoint,
   probedEndpoint,
   receivingEndpoint,
-  type Endpoint,
 } from "../support/cli/cli-endpoint.js";
 import { eventually } from "../support/listening-receiver.js";
 
-const closing = closedAfterEach();
-
-function closed<T extends Pick<Endpoint, "close">>(endpoint: T): T {
-  closing.push(endpoint.close);
-  return endpoint;
-}
-
 test("with every probe doctor judges every case, and proves it to --require-judged", async () => {
-  const { url, probes, switchedOn } = closed(await probedEndpoint());
+  const { url, probes, switchedOn } = await probedEndpoint();
   const { code, stdout } = await runCommand(["doctor", url, ...probes, "--require-judged"]);
   const [, last = ""] = stdout.split(/✓ \d+ passed\n\nnot proven:\n/);
   // Only what no run proves.
@@ -32,7 +23,7 @@ test("with every probe doctor judges every case, and proves it to --require-judg
 });
 
 test("without probes the last lines of doctor say what was not proven, and which option proves it", async () => {
-  const { url } = closed(await receivingEndpoint());
+  const { url } = await receivingEndpoint();
   const { code, stdout } = await runCommand(["doctor", url]);
   expect(code).toBe(0);
   const [, last = ""] = stdout.split(/✓ \d+ passed, 5 not judged\n\nnot proven:\n/);
@@ -45,7 +36,7 @@ test("without probes the last lines of doctor say what was not proven, and which
 });
 
 test("--require-judged exits 1 for a case that is not judged, but not for a type that --type leaves out", async () => {
-  const { url } = closed(await receivingEndpoint());
+  const { url } = await receivingEndpoint();
   const only = ["--only", "alarm", "--only", "event", "--require-judged"];
   expect((await runCommand(["doctor", url, ...only, "--type", "new_alarm"])).code).toBe(0);
   const unproven = await runCommand(["doctor", url, ...only, "--only", "failure_sent_again"]);
@@ -54,9 +45,9 @@ test("--require-judged exits 1 for a case that is not judged, but not for a type
 });
 
 test("doctor convicts a receiver that acknowledges an alarm whose handler fails", async () => {
-  const { url, probes } = closed(await probedEndpoint());
+  const { url, probes } = await probedEndpoint();
   // A proxy in front that answers 200 whatever the app says.
-  const front = closed(await answeringEndpoint({ status: 200 }));
+  const front = await answeringEndpoint({ status: 200 });
   const only = ["--only", "failure_sent_again", "--json"];
   const right = await runCommand(["doctor", url, ...probes, ...only]);
   expect(right.code).toBe(0);
@@ -66,9 +57,9 @@ test("doctor convicts a receiver that acknowledges an alarm whose handler fails"
 });
 
 test("a switch that does not work fails its case and is named", async () => {
-  const { url } = closed(await receivingEndpoint());
+  const { url } = await receivingEndpoint();
   const off = ["--while-failing-off", `${new URL(url).origin}/none`];
-  const broken = closed(await answeringEndpoint({ status: 404 }));
+  const broken = await answeringEndpoint({ status: 404 });
   const argv = ["doctor", url, "--only", "failure_sent_again", ...off, "--while-failing-on"];
   const { code, stdout } = await runCommand([...argv, broken.url]);
   expect(code).toBe(1);
@@ -79,7 +70,7 @@ test("a switch that does not work fails its case and is named", async () => {
 });
 
 test("Ctrl-C while the handler fails lets it work again", async () => {
-  const { url, probes, switchedOn } = closed(await probedEndpoint());
+  const { url, probes, switchedOn } = await probedEndpoint();
   // No answer, so that the run stays inside the case.
   const command = startCommand([
     "doctor",

@@ -2,12 +2,9 @@ import http from "node:http";
 import { describe, expect, test } from "vitest";
 import { slowRunNote } from "../../cli/doctor/run-time.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
-import { closedAfterEach } from "../support/closed-after-each.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
-import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
+import { receivingEndpoint, serving } from "../support/cli/cli-endpoint.js";
 import { eventually } from "../support/listening-receiver.js";
-
-const closing = closedAfterEach();
 
 /** The report of a case whose answers took so long. */
 function answeredIn(...times: readonly number[]): ConformanceCaseReport {
@@ -43,8 +40,8 @@ test("doctor says on standard error that a slow endpoint makes the run long", as
     req.resume();
     setTimeout(() => res.end("ok"), 300);
   });
-  const port = await closing.listen(server);
-  const command = startCommand(["doctor", `http://127.0.0.1:${String(port)}/`, "--json"]);
+  const url = await serving(server);
+  const command = startCommand(["doctor", url, "--json"]);
   await eventually(command.stderr).toMatch(
     /The endpoint answers in about \d{3} ms, so \d\d cases will take about \d+ minutes\.\n/,
   );
@@ -54,8 +51,7 @@ test("doctor says on standard error that a slow endpoint makes the run long", as
 });
 
 test("doctor says nothing of the time of a quick run", async () => {
-  const { url, close } = await receivingEndpoint();
-  closing.push(close);
+  const { url } = await receivingEndpoint();
   const { stderr } = await runCommand(["doctor", url, "--group", "acceptance"]);
   expect(stderr).not.toContain("answers in about");
 });

@@ -1,23 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
 import { probeRepeatedTimestamp } from "../../cli/doctor/repeated-timestamp.js";
-import { closedAfterEach } from "../support/closed-after-each.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
-let folder: string;
-const closing = closedAfterEach();
-
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "igw-doctor-"));
-});
-
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-});
+const folder = temporaryFolder();
 
 interface DoctorDocument {
   readonly passed: boolean;
@@ -38,14 +27,8 @@ async function doctorJson(...argv: readonly string[]) {
   return { code, stderr, ...(JSON.parse(stdout) as DoctorDocument) };
 }
 
-async function receiver(unverifiable: "retry" | "reject" = "retry") {
-  const endpoint = await receivingEndpoint(unverifiable);
-  closing.push(endpoint.close);
-  return endpoint;
-}
-
 test("our own receiver passes doctor, and with --handled fewer cases are unjudged", async () => {
-  const { url } = await receiver();
+  const { url } = await receivingEndpoint();
   const probe = `${new URL(url).origin}/handled/{id}`;
   const without = await doctorJson(url);
   const probed = await doctorJson(url, "--handled", probe);
@@ -60,8 +43,8 @@ test("our own receiver passes doctor, and with --handled fewer cases are unjudge
 });
 
 test("doctor shows that a receiver that answers 401 loses alarms, why, and how to fix it", async () => {
-  const { url } = await receiver("reject");
-  const junit = path.join(folder, "reject.xml");
+  const { url } = await receivingEndpoint("reject");
+  const junit = folder.at("reject.xml");
   const { code, stdout } = await runCommand(["doctor", url, "--junit", junit]);
 
   expect(code).toBe(1);
@@ -80,7 +63,7 @@ test("doctor shows that a receiver that answers 401 loses alarms, why, and how t
 
 describe("doctor, about a gateway that repeats its first timestamp,", () => {
   test("says which retries our receiver refuses, and which option to set", async () => {
-    const { url } = await receiver();
+    const { url } = await receivingEndpoint();
     const { code, stdout } = await runCommand(["doctor", url]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -92,7 +75,6 @@ describe("doctor, about a gateway that repeats its first timestamp,", () => {
 
   test("says that all retries are accepted when the tolerance is raised", async () => {
     const endpoint = await receivingEndpoint("retry", 7 * 86_400_000);
-    closing.push(endpoint.close);
     const { code, stdout } = await runCommand(["doctor", endpoint.url]);
     // A raised tolerance fails a `should`, on purpose.
     expect(code).toBe(0);
@@ -104,17 +86,15 @@ describe("doctor, about a gateway that repeats its first timestamp,", () => {
   });
 
   test("says nothing when fresh deliveries are refused too, or with --only", async () => {
-    const { url, close } = await answeringEndpoint({ status: 409 });
-    closing.push(close);
+    const { url } = await answeringEndpoint({ status: 409 });
     expect(await doctorJson(url)).not.toHaveProperty("repeatedTimestamp");
-    const ours = await receiver();
+    const ours = await receivingEndpoint();
     const { stdout } = await runCommand(["doctor", ours.url, "--only", "alarm"]);
     expect(stdout).not.toContain("first timestamp");
   });
 
   test("says nothing about an endpoint that starts to refuse everything", async () => {
-    const { url, seen, close } = await answeringEndpoint({ status: 200 }, { status: 409 });
-    closing.push(close);
+    const { url, seen } = await answeringEndpoint({ status: 200 }, { status: 409 });
     const { signal } = new AbortController();
     const options = { secret: TEST_SECRET, type: "new_alarm", signal } as const;
     expect(await probeRepeatedTimestamp(new URL(url), options)).toBeUndefined();
@@ -123,7 +103,7 @@ describe("doctor, about a gateway that repeats its first timestamp,", () => {
 });
 
 test("doctor --only and --skip choose cases by their ids", async () => {
-  const { url } = await receiver();
+  const { url } = await receivingEndpoint();
   const all = await doctorJson(url, "--only", "alarm", "--only", "event", "--skip", "event");
   expect(all.cases.map(({ id }) => id)).toEqual(["alarm"]);
   const unknown = await runCommand(["doctor", url, "--only", "alarmm"]);
@@ -133,14 +113,13 @@ test("doctor --only and --skip choose cases by their ids", async () => {
 });
 
 test("a failed case that should pass fails doctor only with --strict", async () => {
-  const { url, close } = await answeringEndpoint({ status: 500, body: "" });
-  closing.push(close);
+  const { url } = await answeringEndpoint({ status: 500, body: "" });
   const ids = (await doctorJson(url)).cases
     .filter(({ level, result }) => level === "should" && result === "failed")
     .map(({ id }) => id);
   expect(ids).not.toEqual([]);
   const only = ids.flatMap((id) => ["--only", id]);
-  const junit = path.join(folder, "should.xml");
+  const junit = folder.at("should.xml");
 
   const lax = await runCommand(["doctor", url, ...only, "--junit", junit]);
   expect(lax.code).toBe(0);
@@ -150,8 +129,7 @@ test("a failed case that should pass fails doctor only with --strict", async () 
 });
 
 test("doctor shortens a signature so that it cannot be used", async () => {
-  const { url, close } = await answeringEndpoint({ status: 200 });
-  closing.push(close);
+  const { url } = await answeringEndpoint({ status: 200 });
   const long = await runCommand(["doctor", url, "--only", "wrong_secret"]);
   expect(long.stdout).toMatch(/X-Webhook-Signature:\s+v1=[0-9a-f]{5}…;/);
   const short = await runCommand(["doctor", url, "--only", "partial_signature"]);
@@ -159,7 +137,7 @@ test("doctor shortens a signature so that it cannot be used", async () => {
 });
 
 test("a --handled probe without a number stops the run", async () => {
-  const { url } = await receiver();
+  const { url } = await receivingEndpoint();
   const argv = ["doctor", url, "--json", "--handled", `${url}?id={id}`];
   const { code, stdout } = await runCommand(argv);
   expect(code).toBe(1);
@@ -170,8 +148,7 @@ test("a --handled probe without a number stops the run", async () => {
 });
 
 test("Ctrl-C in doctor shows the cases that have run", async () => {
-  const { url, onRequest, close } = await answeringEndpoint({ status: 200 });
-  closing.push(close);
+  const { url, onRequest } = await answeringEndpoint({ status: 200 });
   const command = startCommand(["doctor", url]);
   onRequest((count) => {
     if (count === 4) command.interrupt();
@@ -216,7 +193,7 @@ test.each([
   [["--handled", "http://127.0.0.1/count"], "with {id} in it"],
   [["--junit", "/there/is/none.xml", "--only", "alarm"], "--junit: /there/is/none.xml"],
 ])("%j is wrong usage", async (argv, message) => {
-  const { url } = await receiver();
+  const { url } = await receivingEndpoint();
   const { code, stderr } = await runCommand(["doctor", url, ...argv]);
   expect(code).toBe(2);
   expect(stderr).toContain(message);

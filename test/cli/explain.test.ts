@@ -1,13 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../cli/errors/error-table.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtureNamed, fixturesFolder } from "../support/fixtures.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+
+const folder = temporaryFolder();
 
 const OTHER_SECRET = "whsec_other_0123456789abcdef";
 const NOW = ["--now", "2026-07-08T10:00:06Z"];
@@ -17,21 +18,6 @@ const head = Object.entries(headers)
   .join("\r\n");
 const text = Buffer.from(body).toString();
 const capture = (content: string) => `POST /webhooks/gateway HTTP/1.1\r\n${head}\r\n\r\n${content}`;
-let folder: string;
-
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "igw-explain-"));
-});
-
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-});
-
-function file(name: string, content: string): string {
-  const target = path.join(folder, name);
-  writeFileSync(target, content);
-  return target;
-}
 
 test("explain passes a fixture at the time of its recording", async () => {
   const { code, stdout } = await runCommand([
@@ -80,9 +66,15 @@ test("explain reads standard input, and finds a newline after the body", async (
 });
 
 test("explain takes headers and body from two files", async () => {
-  const argv = ["explain", file("head.txt", head), "--body", file("body.json", text), ...NOW];
+  const argv = [
+    "explain",
+    folder.write("head.txt", head),
+    "--body",
+    folder.write("body.json", text),
+    ...NOW,
+  ];
   expect((await runCommand(argv)).code).toBe(0);
-  const spaced = file("spaced.json", JSON.stringify(JSON.parse(text), null, 2));
+  const spaced = folder.write("spaced.json", JSON.stringify(JSON.parse(text), null, 2));
   const parsed = await runCommand([...argv.slice(0, 3), spaced, ...NOW]);
   expect(parsed.code).toBe(1);
   expect(parsed.stdout).toContain("body_reserialised");
@@ -220,8 +212,8 @@ test("explain says that a misspelt name is no file, and which one is similar", a
 
 test("explain reads a curl command, with the body in another file", async () => {
   const lines = Object.entries(headers).map(([name, value]) => `-H '${name}: ${String(value)}'`);
-  const command = file("curl.txt", `curl https://a.example/hook ${lines.join(" ")}`);
-  const body = file("curl-body.json", text);
+  const command = folder.write("curl.txt", `curl https://a.example/hook ${lines.join(" ")}`);
+  const body = folder.write("curl-body.json", text);
   const read = await runCommand(["explain", command, "--body", body, ...NOW]);
   expect(read.code).toBe(0);
 });

@@ -5,13 +5,12 @@ import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/
 const FAST = ["--follow-retries", "--speed", "1000000"];
 
 test("--follow-retries sends again until the delivery is acknowledged, and shows each attempt", async () => {
-  const { url, seen, close } = await answeringEndpoint(
+  const { url, seen } = await answeringEndpoint(
     { status: 503, body: '{"error":{"code":"RETRY_LATER"}}' },
     { status: 500 },
     { status: 200 },
   );
   const { code, stdout } = await runCommand(["send", url, ...FAST]);
-  await close();
 
   expect(code).toBe(0);
   expect(seen).toHaveLength(3);
@@ -22,9 +21,8 @@ test("--follow-retries sends again until the delivery is acknowledged, and shows
 });
 
 test("a final status ends --follow-retries, and the alarm is lost", async () => {
-  const { url, seen, close } = await answeringEndpoint({ status: 503 }, { status: 401 });
+  const { url, seen } = await answeringEndpoint({ status: 503 }, { status: 401 });
   const { code, stdout } = await runCommand(["send", url, ...FAST]);
-  await close();
 
   expect(code).toBe(1);
   expect(seen).toHaveLength(2);
@@ -53,10 +51,9 @@ test("an attempt without an answer is shown with its reason in place of a status
 });
 
 test("--follow-retries works with --times and --wrong-secret", async () => {
-  const { url, outcomes, close } = await receivingEndpoint("reject");
+  const { url, outcomes } = await receivingEndpoint("reject");
   const twice = await runCommand(["send", url, ...FAST, "--times", "2"]);
   const wrong = await runCommand(["send", url, ...FAST, "--wrong-secret"]);
-  await close();
 
   expect(twice.code).toBe(0);
   expect(twice.stdout).toMatch(/1\.1 .*handled[^]*1\.2 .*duplicate/);
@@ -79,47 +76,42 @@ test.each([[[]], [["--times", "2"]]])(
 );
 
 test("a wrong secret that is refused until the attempts are used up passes", async () => {
-  const { url, seen, close } = await answeringEndpoint({ status: 409 });
+  const { url, seen } = await answeringEndpoint({ status: 409 });
   const { code, stdout } = await runCommand(["send", url, ...FAST, "--wrong-secret"]);
-  await close();
   expect(code).toBe(0);
   expect(seen).toHaveLength(10);
   expect(stdout).toContain("✓ exhausted: answered 409 at attempt 10");
 });
 
 test("a wrong secret that is acknowledged is a failure", async () => {
-  const { url, close } = await answeringEndpoint({ status: 200 });
+  const { url } = await answeringEndpoint({ status: 200 });
   const { code, stdout } = await runCommand(["send", url, ...FAST, "--wrong-secret"]);
-  await close();
   expect(code).toBe(1);
   expect(stdout).toContain("✗ acknowledged: answered 200 at attempt 1");
 });
 
 test("a wrong secret that only a repeated request gets acknowledged is a failure, too", async () => {
-  const { url, close } = await answeringEndpoint({ status: 401 }, { status: 200 });
+  const { url } = await answeringEndpoint({ status: 401 }, { status: 200 });
   const argv = ["send", url, ...FAST, "--wrong-secret", "--times", "2"];
   const { code, stdout } = await runCommand(argv);
-  await close();
   expect(code).toBe(1);
   expect(stdout).toContain("✗ request 1.2 was acknowledged, although it must be refused");
 });
 
 test("Ctrl-C ends the wait for the next attempt", async () => {
-  const { url, seen, close } = await answeringEndpoint({ status: 503 });
+  const { url, seen } = await answeringEndpoint({ status: 503 });
   const command = startCommand(["send", url, "--follow-retries", "--speed", "1"]);
   await command.says(/503/);
   command.interrupt();
 
   expect(await command.exitCode).toBe(130);
   expect(seen).toHaveLength(1);
-  await close();
 });
 
 test("an outcome in an answer cannot control the terminal, also not in JSON", async () => {
   const body = '{"outcome":"\\u009b2J"}';
-  const { url, close } = await answeringEndpoint({ status: 200, body });
+  const { url } = await answeringEndpoint({ status: 200, body });
   const { stdout } = await runCommand(["send", url, ...FAST, "--json"]);
-  await close();
   expect(stdout).toContain("\\u009b2J");
   expect(stdout).not.toContain("\u009b");
 });

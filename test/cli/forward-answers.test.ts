@@ -1,21 +1,19 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { signedDelivery } from "../../kit/signed-delivery.js";
-import { closedAfterEach } from "../support/closed-after-each.js";
 import { startCommand } from "../support/cli/cli-io.js";
-import { silentUrl } from "../support/cli/cli-endpoint.js";
+import { silentUrl, serving } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { connectRaw } from "../support/raw-connection.js";
 import { testCertificate } from "../support/servers.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
-const closing = closedAfterEach();
+const folder = temporaryFolder();
 
 async function startApp(answer: http.RequestListener): Promise<string> {
   const server = http.createServer((req, res) => {
@@ -23,13 +21,11 @@ async function startApp(answer: http.RequestListener): Promise<string> {
       answer(req, res);
     });
   });
-  const port = await closing.listen(server);
-  return `http://127.0.0.1:${String(port)}/`;
+  return serving(server);
 }
 
 async function startBefore(app: string, ...argv: readonly string[]) {
   const command = startCommand(["listen", "--port", "0", "--forward", app, "--json", ...argv]);
-  closing.push(command.stop);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
   return { command, url };
 }
@@ -84,8 +80,7 @@ describe("listen answers 503 in place of an app's answer that cannot be forwarde
 
 test("a self-signed certificate is accepted only with --insecure", async () => {
   const server = https.createServer(testCertificate, (_req, res) => res.writeHead(202).end());
-  const port = await closing.listen(server);
-  const app = `https://127.0.0.1:${String(port)}/`;
+  const app = (await serving(server)).replace("http", "https");
   const strict = await startBefore(app);
   expect((await fetch(strict.url, await alarm())).status).toBe(503);
   await strict.command.says(/"error":"[^"]*certificate/);
@@ -146,16 +141,12 @@ describe("in front of an app listen records", () => {
   });
 
   async function recordedBefore(app: string) {
-    const folder = mkdtempSync(path.join(tmpdir(), "igw-forward-"));
-    closing.push(() => {
-      rmSync(folder, { recursive: true });
-    });
-    const { command, url } = await startBefore(app, "--record", folder);
+    const { command, url } = await startBefore(app, "--record", folder.at());
     await (await fetch(url, await alarm())).text();
     const [line = ""] = await command.says(/\{"event":"delivery".*\}/);
     await command.stop();
-    expect(readdirSync(folder)).toHaveLength(1);
-    const [fixture] = await loadFixtures(folder);
+    expect(readdirSync(folder.at())).toHaveLength(1);
+    const [fixture] = await loadFixtures(folder.at());
     return { fixture, entry: JSON.parse(line) as Record<string, unknown> };
   }
 });

@@ -3,16 +3,12 @@ import { expect, test } from "vitest";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
 import { signedDelivery } from "../../kit/signed-delivery.js";
-import { closedAfterEach } from "../support/closed-after-each.js";
 import { startCommand } from "../support/cli/cli-io.js";
-import { answeringEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
+import { answeringEndpoint, silentUrl, serving } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
-
-const closing = closedAfterEach();
 
 async function startBefore(app: string, ...argv: readonly string[]) {
   const command = startCommand(["listen", "--port", "0", "--forward", app, "--json", ...argv]);
-  closing.push(command.stop);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
   const entries = () =>
     command
@@ -22,12 +18,6 @@ async function startBefore(app: string, ...argv: readonly string[]) {
       .slice(1)
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   return { command, url, entries };
-}
-
-async function app(...answers: Parameters<typeof answeringEndpoint>) {
-  const endpoint = await answeringEndpoint(...answers);
-  closing.push(endpoint.close);
-  return endpoint;
 }
 
 /** Any bytes. The app must receive exactly these. */
@@ -58,7 +48,7 @@ function post(url: string, rawHeaders: readonly string[], body: string) {
 }
 
 test("the app gets the exact bytes and headers, except those of the connection", async () => {
-  const { url: target, seen } = await app({ status: 200 });
+  const { url: target, seen } = await answeringEndpoint({ status: 200 });
   const { url } = await startBefore(target);
   const { headers } = await delivery();
   const lines = Object.entries(headers).flat();
@@ -76,7 +66,7 @@ test("the app gets the exact bytes and headers, except those of the connection",
 });
 
 test("listen answers with the app's answer, also to a bad delivery", async () => {
-  const { url: target } = await app(
+  const { url: target } = await answeringEndpoint(
     { status: 418, body: "teapot" },
     { status: 401, body: '{"error":{"code":"NOPE"}}' },
     { status: 200 },
@@ -114,14 +104,8 @@ test("listen answers 503 for an app that does not answer, so that the gateway se
 });
 
 test("listen answers 503 for an app that is too slow", async () => {
-  const slow = http.createServer(() => undefined);
-  await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve));
-  closing.push(async () => {
-    slow.closeAllConnections();
-    await new Promise((resolve) => slow.close(resolve));
-  });
-  const { port } = slow.address() as { port: number };
-  const { url } = await startBefore(`http://127.0.0.1:${String(port)}/`, "--timeout", "50");
+  const slow = await serving(http.createServer(() => undefined));
+  const { url } = await startBefore(slow, "--timeout", "50");
   const { headers } = await delivery();
   expect((await post(url, Object.entries(headers).flat(), BODY)).status).toBe(503);
 });
@@ -129,7 +113,6 @@ test("listen answers 503 for an app that is too slow", async () => {
 test("the listing says that the app did not answer", async () => {
   const argv = ["listen", "--port", "0", "--forward", await silentUrl(), "--show-body"];
   const command = startCommand(argv, { isTTY: true, env: { NO_COLOR: "1" }, columns: 60 });
-  closing.push(command.stop);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
   await post(url, [], "\u00ff");
   await command.says(/503 malformed [^]*\n +The app did not answer within [^]*ECONNREFUSED/);
@@ -144,7 +127,7 @@ test("the listing says that the app did not answer", async () => {
 });
 
 test("a duplicate is shown as authentic: the app decides", async () => {
-  const { url: target } = await app({ status: 200 });
+  const { url: target } = await answeringEndpoint({ status: 200 });
   const { command, url, entries } = await startBefore(target);
   const alarm = await signedDelivery({ alarm: sampleAlarm(), secret: TEST_SECRET });
   await fetch(url, alarm);
@@ -157,20 +140,21 @@ test("a duplicate is shown as authentic: the app decides", async () => {
 });
 
 test("without a secret every delivery is shown as unverified, also when the app accepts it", async () => {
-  const { url: target } = await app({ status: 200 });
+  const { url: target } = await answeringEndpoint({ status: 200 });
   const env = { GATEWAY_WEBHOOK_SECRET: undefined };
   const argv = ["listen", "--port", "0", "--forward", target, "--accept-unsigned"];
   const command = startCommand(argv, { env });
-  closing.push(command.stop);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
   await fetch(url, await signedDelivery({ alarm: sampleAlarm(), secret: "unknown to it" }));
   await command.says(/200 unverified +new_alarm/);
 });
 
 test("the listing shows the app's answer, and calls a delivery authentic, not handled", async () => {
-  const { url: target } = await app({ status: 503 }, { status: 409, body: '{"outcome":"busy"}' });
+  const { url: target } = await answeringEndpoint(
+    { status: 503 },
+    { status: 409, body: '{"outcome":"busy"}' },
+  );
   const command = startCommand(["listen", "--port", "0", "--forward", target]);
-  closing.push(command.stop);
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/), forwarding to/);
   const event = sampleOnlineDataEvent("DATA_DELETED");
   const { headers, body } = await signedDelivery({ event, secret: TEST_SECRET });

@@ -1,11 +1,9 @@
 import http from "node:http";
 import { expect, test } from "vitest";
-import { closedAfterEach } from "../support/closed-after-each.js";
 import { startCommand } from "../support/cli/cli-io.js";
 import { fixturesFolder } from "../support/fixtures.js";
 import { eventually } from "../support/listening-receiver.js";
-
-const closing = closedAfterEach();
+import { serving } from "../support/cli/cli-endpoint.js";
 
 /** An endpoint that never answers. */
 async function silentEndpoint() {
@@ -13,8 +11,7 @@ async function silentEndpoint() {
   const server = http.createServer(() => {
     asked += 1;
   });
-  const port = await closing.listen(server);
-  return { url: `http://127.0.0.1:${String(port)}/`, asked: () => asked };
+  return { url: await serving(server), asked: () => asked };
 }
 
 test("Ctrl-C ends the wait for an answer, and nothing is printed", async () => {

@@ -3,16 +3,12 @@ import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { signedDelivery } from "../../kit/signed-delivery.js";
-import { closedAfterEach } from "../support/closed-after-each.js";
 import { startCommand, type TestWorld } from "../support/cli/cli-io.js";
 import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
-const closing = closedAfterEach();
-
 async function start(...argv: readonly string[]) {
   const command = startCommand(["listen", "--port", "0", "--json", ...argv]);
-  closing.push(command.stop);
   const [url] = await command.says(/http:\/\/[^/]+\//);
   const entry = async (): Promise<unknown> => {
     const [line = ""] = await command.says(/\{"event":"delivery".*\}/);
@@ -28,7 +24,6 @@ function alarm(bytes: number, secret = TEST_SECRET) {
 
 test("a body over the limit is recognized by its length and not forwarded", async () => {
   const app = await answeringEndpoint({ status: 200 });
-  closing.push(app.close);
   const { url, entry } = await start("--max-body-bytes", "2000", "--forward", app.url);
   expect((await fetch(url, await alarm(2_000))).status).toBe(409);
   expect(await entry()).toMatchObject({
@@ -60,7 +55,6 @@ function bodyOf(body: string | Uint8Array) {
 
 async function shownBody(body: string, world: TestWorld = {}) {
   const command = startCommand(["listen", "--port", "0", "--show-body"], world);
-  closing.push(command.stop);
   const [url] = await command.says(/http:\/\/[^/]+\//);
   await fetch(String(url), await bodyOf(body));
   await command.says(/The body:[^]*\n$/);
@@ -106,7 +100,6 @@ test("invisible characters and changes of the writing direction are escaped, als
   expect(await shownBody(`a${INVISIBLE}b`)).toEqual([`          │ a${SPELT}b`]);
 
   const command = startCommand(["listen", "--port", "0", "--json", "--show-body"]);
-  closing.push(command.stop);
   const [url] = await command.says(/http:\/\/[^/]+\//);
   await fetch(String(url), await bodyOf(`a${INVISIBLE}b`));
   const [line = ""] = await command.says(/\{"event":"delivery".*\}/);

@@ -1,19 +1,16 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import http from "node:http";
-import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { signedDelivery } from "../../kit/signed-delivery.js";
-import {
-  runCommand,
-  startCommand,
-  type RunningCommand,
-  type TestWorld,
-} from "../support/cli/cli-io.js";
+import { runCommand, startCommand, type TestWorld } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { eventually } from "../support/listening-receiver.js";
-import { listen } from "../support/servers.js";
+import { serving } from "../support/cli/cli-endpoint.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+
+const folder = temporaryFolder();
 
 const NAME = "Astrid Exempel";
 const BODY = JSON.stringify({
@@ -30,27 +27,12 @@ const BODY = JSON.stringify({
     ...{ created_at: "2026-07-08 10:00:00", updated_at: "2026-07-08 10:00:00" },
   },
 });
-let folder: string;
-const running: RunningCommand[] = [];
-
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "igw-listen-"));
-});
-
-afterEach(async () => {
-  for (const command of running.splice(0)) {
-    command.interrupt();
-    expect(await command.exitCode).toBe(130);
-  }
-});
-
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-});
 
 async function start(argv: readonly string[] = [], world: TestWorld = {}) {
   const command = startCommand(["listen", "--port", "0", ...argv], world);
-  running.push(command);
+  onTestFinished(async () => {
+    expect(await command.stop()).toBe(130);
+  });
   const [, url = ""] = await command.says(/(http:\/\/127\.0\.0\.1:\d+\/)/);
   return { command, url };
 }
@@ -137,7 +119,7 @@ test("listen accepts either secret during a rotation", async () => {
 });
 
 test("fixtures that listen records hold no personal data and can be replayed", async () => {
-  const directory = path.join(folder, "recorded");
+  const directory = folder.at("recorded");
   const { command, url } = await start(["--record", directory]);
   await fetch(url, await alarm());
   await fetch(url, { ...(await alarm()), body: "{}" });
@@ -153,7 +135,7 @@ test("fixtures that listen records hold no personal data and can be replayed", a
 });
 
 test("listen --keep-keys keeps the payload keys of a pattern, and --keep-values their values", async () => {
-  const directory = path.join(folder, "kept");
+  const directory = folder.at("kept");
   const keep = ["--keep-keys", "alarm.payload.**", "--keep-values", "alarm.payload.breach.year"];
   const { command, url } = await start(["--record", directory, ...keep]);
   const payload = '{"breach":{"name":"Exempel","year":2019}}';
@@ -168,14 +150,19 @@ test("listen refuses --keep-keys without --record, and a pattern that can never 
   const lonely = await runCommand(["listen", "--keep-keys", "alarm.payload.**"]);
   expect(lonely).toMatchObject({ code: 2, stdout: "" });
   expect(lonely.stderr).toContain("--keep-keys and --keep-values need --record");
-  const odd = await runCommand(["listen", "--record", folder, "--keep-values", "alarm.**.name"]);
+  const odd = await runCommand([
+    "listen",
+    "--record",
+    folder.at(),
+    "--keep-values",
+    "alarm.**.name",
+  ]);
   expect(odd.code).toBe(2);
   expect(odd.stderr).toContain("** is a whole key at the end");
 });
 
 test.each([[[]], [["--json"]]])("listen says why it cannot record a delivery %j", async (argv) => {
-  const taken = path.join(folder, "taken");
-  writeFileSync(taken, "");
+  const taken = folder.write("taken", "");
   const { command, url } = await start(["--record", taken, ...argv]);
   await fetch(url, await alarm());
   await command.says(
@@ -203,11 +190,10 @@ test("listen refuses to run without a secret, unless --accept-unsigned is set", 
 });
 
 test("a port in use, a host of another machine and a bad secret are one line", async () => {
-  const { port, close } = await listen(http.createServer());
-  const taken = await runCommand(["listen", "--port", String(port)]);
+  const { port } = new URL(await serving(http.createServer()));
+  const taken = await runCommand(["listen", "--port", port]);
   expect(taken).toMatchObject({ code: 2, stdout: "" });
-  expect(taken.stderr).toContain(`port ${String(port)} is in use`);
-  await close();
+  expect(taken.stderr).toContain(`port ${port} is in use`);
   const elsewhere = await runCommand(["listen", "--port", "0", "--host", "192.0.2.1"]);
   expect(elsewhere.stderr).toContain("not an address of this machine");
   const unusable = await runCommand(["listen", "--port", "0", "--host", "x".repeat(300)]);

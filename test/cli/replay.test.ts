@@ -1,44 +1,36 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import net from "node:net";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { createWebhookReceiver } from "../../src/index.js";
-import { closedAfterEach } from "../support/closed-after-each.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
-import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
+import {
+  answeringEndpoint,
+  receivingEndpoint,
+  silentUrl,
+  serving,
+} from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
-import { listen, testCertificate } from "../support/servers.js";
+import { testCertificate } from "../support/servers.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+
+const folder = temporaryFolder(afterAll);
 
 const OTHER_SECRET = "whsec_other_0123456789abcdef";
-let folder: string;
-const closing = closedAfterEach();
-
 beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "igw-replay-"));
   const name = "alarm-email-hacked.json";
-  copyFileSync(path.join(fixturesFolder, name), path.join(folder, name));
+  copyFileSync(path.join(fixturesFolder, name), folder.at(name));
   const fixture = readFileSync(path.join(fixturesFolder, name), "utf8");
   const unjudged = { ...(JSON.parse(fixture) as object), expect: undefined };
-  writeFileSync(path.join(folder, "unjudged.json"), JSON.stringify(unjudged));
+  folder.write("unjudged.json", JSON.stringify(unjudged));
 });
-
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-});
-
-async function receiver() {
-  const endpoint = await receivingEndpoint();
-  closing.push(endpoint.close);
-  return endpoint;
-}
 
 test("replay: every published fixture is answered as it expects, also the second time", async () => {
-  const { url } = await receiver();
+  const { url } = await receivingEndpoint();
   const argv = ["replay", fixturesFolder, "--to", url];
   const replays = [await runCommand(argv), await runCommand(argv)];
   for (const { code, stdout, stderr } of replays) {
@@ -50,8 +42,8 @@ test("replay: every published fixture is answered as it expects, also the second
 });
 
 test("with --same-ids a second replay is answered duplicate", async () => {
-  const { url } = await receiver();
-  const alarm = path.join(folder, "alarm-email-hacked.json");
+  const { url } = await receivingEndpoint();
+  const alarm = folder.at("alarm-email-hacked.json");
   const argv = ["replay", alarm, "--to", url, "--same-ids"];
   expect((await runCommand(argv)).code).toBe(0);
   const { code, stdout } = await runCommand(argv);
@@ -61,8 +53,8 @@ test("with --same-ids a second replay is answered duplicate", async () => {
 });
 
 test("with --as-recorded a fixture is months old, and refused", async () => {
-  const { url } = await receiver();
-  const alarm = path.join(folder, "alarm-email-hacked.json");
+  const { url } = await receivingEndpoint();
+  const alarm = folder.at("alarm-email-hacked.json");
   const { code, stdout } = await runCommand(["replay", alarm, "--to", url, "--as-recorded"], {
     env: { GATEWAY_WEBHOOK_SECRET: undefined },
   });
@@ -71,8 +63,8 @@ test("with --as-recorded a fixture is months old, and refused", async () => {
 });
 
 test("a fixture without an expectation is shown and not judged", async () => {
-  const { url } = await receiver();
-  const { code, stdout } = await runCommand(["replay", folder, "--to", url, "--json"]);
+  const { url } = await receivingEndpoint();
+  const { code, stdout } = await runCommand(["replay", folder.at(), "--to", url, "--json"]);
   const { results, passed } = JSON.parse(stdout) as {
     results: { name: string; result: string; status: number }[];
     passed: boolean;
@@ -82,16 +74,18 @@ test("a fixture without an expectation is shown and not judged", async () => {
     { name: "alarm-email-hacked", result: "as_expected", status: 200 },
     { name: "unjudged", result: "not_judged", status: 200 },
   ]);
-  const shown = await runCommand(["replay", folder, "--to", url]);
+  const shown = await runCommand(["replay", folder.at(), "--to", url]);
   expect(shown.stdout).toContain("✓ 1 as expected, 1 not judged");
 });
 
 test("a fixture may expect only a status", async () => {
-  const { url } = await receiver();
-  const alarm = path.join(folder, "alarm-email-hacked.json");
+  const { url } = await receivingEndpoint();
+  const alarm = folder.at("alarm-email-hacked.json");
   const fixture = JSON.parse(readFileSync(alarm, "utf8")) as object;
-  const file = path.join(folder, "of-a-status.json");
-  writeFileSync(file, JSON.stringify({ ...fixture, expect: { status: 418 } }));
+  const file = folder.write(
+    "of-a-status.json",
+    JSON.stringify({ ...fixture, expect: { status: 418 } }),
+  );
   const { code, stdout } = await runCommand(["replay", file, "--to", url]);
   // Other tests send the whole folder.
   rmSync(file);
@@ -106,8 +100,8 @@ test("replay says why fixtures differ for want of a handler, and --type leaves t
     logger: false,
   });
   const server = http.createServer(nodeHandler(receiver));
-  const port = await closing.listen(server);
-  const argv = ["replay", fixturesFolder, "--to", `127.0.0.1:${String(port)}/`];
+  const url = await serving(server);
+  const argv = ["replay", fixturesFolder, "--to", url];
   const events = fixtures.filter(
     ({ name, expect: { outcome } }) => name.startsWith("event-") && outcome === "handled",
   );
@@ -123,15 +117,13 @@ test("replay says why fixtures differ for want of a handler, and --type leaves t
 });
 
 test("replay does not accuse another receiver that has odd deliveries sent again", async () => {
-  const { url, close } = await answeringEndpoint({ status: 503 });
-  closing.push(close);
+  const { url } = await answeringEndpoint({ status: 503 });
   const odd = ["byte-order-mark", "invalid-utf-8", "upper-case-hex", "not-json", "stale"];
   const files = `${fixturesFolder}/hostile/{${odd.join()}}.json`;
   const { code, stdout } = await runCommand(["replay", files, "--to", url]);
   expect(stdout).toContain("✓ 5 as expected");
   expect(code).toBe(0);
   const gone = await answeringEndpoint({ status: 400 });
-  closing.push(gone.close);
   const refused = await runCommand(["replay", files, "--to", gone.url]);
   expect(refused.stdout).toContain("   5  after 400 the gateway gives up for good");
 });
@@ -141,15 +133,8 @@ test("a fixture without an answer is a failure, also one without an expectation"
   const server = net.createServer((socket) => {
     socket.on("error", () => undefined).once("data", () => socket.destroy());
   });
-  const { port, close } = await listen(server);
-  closing.push(close);
-  const url = `http://127.0.0.1:${String(port)}/`;
-  const { code, stdout } = await runCommand([
-    "replay",
-    path.join(folder, "unjudged.json"),
-    "--to",
-    url,
-  ]);
+  const url = await serving(server);
+  const { code, stdout } = await runCommand(["replay", folder.at("unjudged.json"), "--to", url]);
   expect(code).toBe(1);
   expect(stdout).toMatch(/unjudged +– {2}no answer/);
   expect(stdout).toMatch(/1 without an answer \(/);
@@ -157,12 +142,11 @@ test("a fixture without an answer is a failure, also one without an expectation"
 
 test("no listener at the URL, https to a port without TLS, and an untrusted certificate are one finding of replay", async () => {
   const silent = await silentUrl();
-  const plain = (await receiver()).url.replace("http", "https");
+  const plain = (await receivingEndpoint()).url.replace("http", "https");
   const server = https.createServer(testCertificate, (req, res) => {
     req.resume().on("end", () => res.writeHead(409).end());
   });
-  const port = await closing.listen(server);
-  const untrusted = `https://127.0.0.1:${String(port)}/hook`;
+  const untrusted = (await serving(server)).replace("http", "https");
   for (const [url, said] of [
     [silent, /^✗ no connection to http:.*ECONNREFUSED.* Start the endpoint/],
     [plain, /^✗ 127\.0\.0\.1:\d+ does not speak TLS Begin the URL with http:\/\//],
@@ -174,9 +158,9 @@ test("no listener at the URL, https to a port without TLS, and an untrusted cert
     expect(stdout).toMatch(/ {2}No fixture was sent\.\n$/);
     expect(stdout).not.toContain("EPROTO");
   }
-  const argv = ["replay", folder, "--to", untrusted, "--insecure", "--json"];
+  const argv = ["replay", folder.at(), "--to", untrusted, "--insecure", "--json"];
   expect(JSON.parse((await runCommand(argv)).stdout)).not.toHaveProperty("obstacle");
-  const { stdout } = await runCommand(["replay", folder, "--to", silent, "--json"]);
+  const { stdout } = await runCommand(["replay", folder.at(), "--to", silent, "--json"]);
   expect(JSON.parse(stdout)).toMatchObject({
     obstacle: { code: "unreachable" },
     results: [],
@@ -185,8 +169,8 @@ test("no listener at the URL, https to a port without TLS, and an untrusted cert
 });
 
 test("--fixture-secret names another secret of the fixtures", async () => {
-  const { url } = await receiver();
-  const alarm = path.join(folder, "alarm-email-hacked.json");
+  const { url } = await receivingEndpoint();
+  const alarm = folder.at("alarm-email-hacked.json");
   const argv = ["replay", alarm, "--to", url, "--fixture-secret", OTHER_SECRET];
   const { stdout } = await runCommand(argv);
   // With the wrong secret it counts as a fixture with a bad signature, and is sent unchanged.
@@ -195,8 +179,7 @@ test("--fixture-secret names another secret of the fixtures", async () => {
 });
 
 test("Ctrl-C in replay shows the fixtures that were sent", async () => {
-  const { url, onRequest, close } = await answeringEndpoint({ status: 200 });
-  closing.push(close);
+  const { url, onRequest } = await answeringEndpoint({ status: 200 });
   const command = startCommand(["replay", fixturesFolder, "--to", url], { isTTY: true });
   onRequest((count) => {
     if (count === 4) command.interrupt();

@@ -1,48 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import path from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { runCommand } from "../support/cli/cli-io.js";
-import {
-  answeringEndpoint,
-  receivingEndpoint,
-  silentUrl,
-  type Endpoint,
-} from "../support/cli/cli-endpoint.js";
+import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
 import { fixturesFolder } from "../support/fixtures.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
-let folder: string;
-const endpoints: Endpoint[] = [];
-
-beforeAll(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "igw-send-"));
-});
-
-afterEach(async () => {
-  await Promise.all(endpoints.splice(0).map(({ close }) => close()));
-});
-
-afterAll(() => {
-  rmSync(folder, { recursive: true });
-});
-
-async function receiver() {
-  const endpoint = await receivingEndpoint();
-  endpoints.push(endpoint);
-  return endpoint;
-}
-
-async function answering(...answers: Parameters<typeof answeringEndpoint>) {
-  const endpoint = await answeringEndpoint(...answers);
-  endpoints.push(endpoint);
-  return endpoint;
-}
-
-function file(name: string, content: string): string {
-  const target = path.join(folder, name);
-  writeFileSync(target, content);
-  return target;
-}
+const folder = temporaryFolder();
 
 interface SendDocument {
   readonly delivery: { readonly id: string; readonly type: string; readonly bytes: number };
@@ -56,7 +20,7 @@ async function sendJson(...argv: readonly string[]) {
 }
 
 test("send signs an alarm, and shows status, outcome and time", async () => {
-  const { url, outcomes } = await receiver();
+  const { url, outcomes } = await receivingEndpoint();
   const { code, stdout, stderr } = await runCommand(["send", url]);
 
   expect(code).toBe(0);
@@ -75,7 +39,7 @@ test.each([
   ["--type", "delete_my_data_event", "delete_my_data_event"],
   ["--format", "standardized", "new_alarm"],
 ])("%s %s decides what is made up", async (option, value, type) => {
-  const { url } = await receiver();
+  const { url } = await receivingEndpoint();
   const sent = await sendJson(url, option, value, "--id", "of-the-test");
 
   expect(sent).toMatchObject({ code: 0, passed: true, delivery: { id: "of-the-test", type } });
@@ -85,14 +49,16 @@ test.each([
 });
 
 test("the exact bytes of a file, a fixture and standard input are sent", async () => {
-  const { url, seen } = await answering({ status: 204 });
+  const { url, seen } = await answeringEndpoint({ status: 204 });
   const body = '{ "alarm" : {"id": 1.0}}\n';
   const fixture = path.join(fixturesFolder, "event-data-deleted.json");
   const event = '{"event":{}}';
 
-  expect((await sendJson(url, "--body", file("body.json", body))).delivery.type).toBe("new_alarm");
+  expect((await sendJson(url, "--body", folder.write("body.json", body))).delivery.type).toBe(
+    "new_alarm",
+  );
   expect((await sendJson(url, "--fixture", fixture)).delivery.type).toBe("delete_my_data_event");
-  expect((await sendJson(url, "--body", file("event.json", event))).delivery.type).toBe(
+  expect((await sendJson(url, "--body", folder.write("event.json", event))).delivery.type).toBe(
     "delete_my_data_event",
   );
   const piped = await runCommand(["send", url, "--body", "-", "--type", "new_alarm"], {
@@ -108,14 +74,14 @@ test("the exact bytes of a file, a fixture and standard input are sent", async (
 });
 
 test("a fixture without X-Webhook-Type gets the type that its body implies", async () => {
-  const { url } = await answering({ status: 200 });
+  const { url } = await answeringEndpoint({ status: 200 });
   const recorded = readFileSync(path.join(fixturesFolder, "event-data-deleted.json"), "utf8");
-  const untyped = file("untyped.json", recorded.replace("X-Webhook-Type", "X-Other"));
+  const untyped = folder.write("untyped.json", recorded.replace("X-Webhook-Type", "X-Other"));
   expect((await sendJson(url, "--fixture", untyped)).delivery.type).toBe("delete_my_data_event");
 });
 
 test("a delivery that is sent five times at the same time is handled once", async () => {
-  const { url, outcomes } = await receiver();
+  const { url, outcomes } = await receivingEndpoint();
   const { code, answers } = await sendJson(url, "--times", "5", "--concurrent");
 
   expect(code).toBe(0);
@@ -128,7 +94,7 @@ test.each([
   [["--stale", "600"], "stale"],
   [["--wrong-secret"], "signature_mismatch"],
 ])("%s is refused, which passes", async (experiment, outcome) => {
-  const { url } = await receiver();
+  const { url } = await receivingEndpoint();
   const sent = await sendJson(url, ...experiment);
   expect(sent).toMatchObject({ code: 0, passed: true, answers: [{ status: 409, outcome }] });
   const { stdout } = await runCommand(["send", url, ...experiment]);
@@ -138,7 +104,7 @@ test.each([
 test.each([["--tamper"], ["--stale=600"], ["--wrong-secret"]])(
   "a 2xx to %s is the failure",
   async (experiment) => {
-    const { url } = await answering({ status: 200 });
+    const { url } = await answeringEndpoint({ status: 200 });
     const { code, stdout } = await runCommand(["send", url, experiment]);
     expect(code).toBe(1);
     expect(stdout).toContain("✗ acknowledged, although it must be refused");
@@ -148,8 +114,8 @@ test.each([["--tamper"], ["--stale=600"], ["--wrong-secret"]])(
 test.each(["", "no digit", '{"alarm":{"id":9}}', '{"alarm":{"id":10}}'])(
   "--tamper changes %j, and keeps its length unless it is empty",
   async (body) => {
-    const { url, seen } = await answering({ status: 409 });
-    const argv = ["--body", file("tampered", body), "--type", "new_alarm", "--tamper"];
+    const { url, seen } = await answeringEndpoint({ status: 409 });
+    const argv = ["--body", folder.write("tampered", body), "--type", "new_alarm", "--tamper"];
     expect((await sendJson(url, ...argv)).passed).toBe(true);
     expect(seen[0]?.body).not.toBe(body);
     expect(seen[0]?.body).toHaveLength(Math.max(body.length, 1));
@@ -158,7 +124,7 @@ test.each(["", "no digit", '{"alarm":{"id":9}}', '{"alarm":{"id":10}}'])(
 );
 
 test("the same seed gives the same record, in the requested format", async () => {
-  const { url, seen } = await answering({ status: 200 });
+  const { url, seen } = await answeringEndpoint({ status: 200 });
   const argv = ["--event-type", "iban_hacked", "--seed", "7", "--format", "standardized"];
   await sendJson(url, ...argv);
   await sendJson(url, ...argv);
@@ -176,7 +142,7 @@ test("a name with several addresses has one reason", async () => {
 });
 
 test("send names a final status as the loss of the alarm", async () => {
-  const { url } = await answering({ status: 200 }, { status: 401 });
+  const { url } = await answeringEndpoint({ status: 200 }, { status: 401 });
   const { code, stdout } = await runCommand(["send", url, "--times", "2"]);
   expect(code).toBe(1);
   expect(stdout).toMatch(/2 +401 .*gives it up for good/);
@@ -217,14 +183,14 @@ test.each([
 });
 
 test("a status that the contract does not mention is named, also beside a 200", async () => {
-  const { url } = await answering({ status: 200 }, { status: 405 });
+  const { url } = await answeringEndpoint({ status: 200 }, { status: 405 });
   const { code, stdout } = await runCommand(["send", url, "--times", "2"]);
   expect(code).toBe(1);
   expect(stdout).toContain("the gateway's contract does not mention this status");
 });
 
 test("the time of an answer has one decimal in --json, too", async () => {
-  const { url } = await receiver();
+  const { url } = await receivingEndpoint();
   const { stdout } = await runCommand(["send", url, "--json"]);
   expect(stdout).toMatch(/"ms": ?\d+(\.\d)?[,\s}]/);
 });
@@ -234,7 +200,7 @@ test("a body that implies no type needs --type", async () => {
     "send",
     "http://127.0.0.1/",
     "--body",
-    file("list.json", "[1]"),
+    folder.write("list.json", "[1]"),
   ]);
   expect(code).toBe(2);
   expect(stderr).toContain("pass its --type");

@@ -1,15 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { parseArguments } from "../../cli/options/arguments.js";
 import { UsageError } from "../../cli/exit.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
+
+const folder = temporaryFolder();
 
 const COMMANDS = ["send", "replay", "doctor", "listen", "explain", "gateway"];
 const SECRET = "whsec_unknown_0123456789";
@@ -175,21 +175,11 @@ test("any arguments are read or refused, and no message repeats a value", () => 
 });
 
 describe("where the secret comes from", () => {
-  let folder: string;
-  beforeAll(() => {
-    folder = mkdtempSync(path.join(tmpdir(), "igw-secret-"));
-  });
-  afterAll(() => {
-    rmSync(folder, { recursive: true });
-  });
-
   async function sendWith(content: string | Uint8Array, ...argv: readonly string[]) {
-    const secretFile = path.join(folder, "secret");
-    writeFileSync(secretFile, content);
-    const { url, close } = await receivingEndpoint();
+    const secretFile = folder.write("secret", content);
+    const { url } = await receivingEndpoint();
     const env = { GATEWAY_WEBHOOK_SECRET: SECRET };
     const ended = await runCommand(["send", url, "--secret-file", secretFile, ...argv], { env });
-    await close();
     return ended;
   }
 
@@ -216,7 +206,7 @@ describe("where the secret comes from", () => {
   test("two secrets, a missing file and a missing secret are refused", async () => {
     expect((await sendWith(TEST_SECRET, "--secret", SECRET)).stderr).toContain("several secrets");
     const argv = ["send", "http://127.0.0.1/"];
-    const none = await runCommand([...argv, "--secret-file", path.join(folder, "none")]);
+    const none = await runCommand([...argv, "--secret-file", folder.at("none")]);
     expect(none.stderr).toContain("--secret-file: ");
     expect(none.stderr).toContain("no such file");
     const env = { GATEWAY_WEBHOOK_SECRET: undefined };
@@ -235,10 +225,9 @@ describe("colour", () => {
     [{ isTTY: true, env: { FORCE_COLOR: "0" } }, false],
     [{ isTTY: false, env: { FORCE_COLOR: "1", NO_COLOR: "1" } }, true],
   ])("%j", async (world, isColoured) => {
-    const { url, close } = await answeringEndpoint({ status: 401 });
+    const { url } = await answeringEndpoint({ status: 401 });
     const { stdout } = await runCommand(["send", url], world);
     const json = await runCommand(["send", url, "--json"], world);
-    await close();
     expect(stdout.includes("\u001b[")).toBe(isColoured);
     expect(stripVTControlCharacters(stdout)).toContain("✗ ");
     expect(json.stdout).not.toContain("\u001b");

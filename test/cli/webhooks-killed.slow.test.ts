@@ -1,8 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, expect, test } from "vitest";
@@ -11,8 +9,10 @@ import { REPOSITORY } from "../support/package/installed-package.js";
 import { Desk } from "../support/management/desk.js";
 import { startLoad } from "../support/management/load.js";
 import { startReplicas } from "../support/management/replicas.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
 const desk = new Desk();
+const folder = temporaryFolder();
 afterEach(() => desk.close());
 
 const CURRENT = "the-current-secret-0123456789";
@@ -34,8 +34,6 @@ async function run(argv: readonly string[], env: Record<string, string>, killAt?
 }
 
 test("a rotation that is killed at each step and started again loses and refuses no delivery", async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), "rotation-"));
-  desk.onClose(() => rm(folder, { recursive: true }));
   const { api, baseUrl, client } = await desk.gateway();
   const { url, secrets, handled, metrics } = await startReplicas(desk, 4, CURRENT);
   const registration = { url, secret: CURRENT, inARow: 4, types: ["new_alarm"] as const };
@@ -45,24 +43,12 @@ test("a rotation that is killed at each step and started again loses and refuses
     ...{ GATEWAY_BASE_URL: baseUrl, GATEWAY_CRM_TOKEN: token },
     GATEWAY_WEBHOOK_SECRET: CURRENT,
   };
-  const nextFile = path.join(folder, "next.txt");
+  const nextFile = folder.at("next.txt");
   const argv = [
-    ...["webhooks", "rotate", url, "--next-file", nextFile, "--type", "new_alarm"],
+    ...`webhooks rotate ${url} --next-file ${nextFile} --type new_alarm`.split(" "),
     // The load takes turns at the balancer too, so twelve probes alone may miss a replica.
-    ...[
-      "--instance-header",
-      "x-instance",
-      "--instances",
-      "4",
-      "--in-a-row",
-      "12",
-      "--wait",
-      "60",
-      "--quiet",
-      "3",
-      "--look-every",
-      "1",
-    ],
+    ..."--instance-header x-instance --instances 4 --in-a-row 12".split(" "),
+    ..."--wait 60 --quiet 3 --look-every 1".split(" "),
     ...metrics.flatMap((one) => ["--metrics", one]),
   ];
   const load = startLoad(api);

@@ -1,7 +1,5 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { shapeOf } from "../../cli/webhooks/record-shape.js";
 import { crmLogin } from "../../src/management/index.js";
 import * as library from "../../src/index.js";
@@ -9,24 +7,22 @@ import { sampleAlarm } from "../../kit/index.js";
 import { canaryAlarm, canariesIn } from "../support/canaries.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { Desk } from "../support/management/desk.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
 const desk = new Desk();
-let folder: string;
+const folder = temporaryFolder();
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "webhooks-options-"));
   // For modules of `--module`, which cannot import the sources.
-  Object.assign(globalThis, { library });
+  vi.stubGlobal("library", library);
 });
 
 afterEach(async () => {
   await desk.close();
-  rmSync(folder, { recursive: true });
-  Reflect.deleteProperty(globalThis, "library");
+  vi.unstubAllGlobals();
 });
 
 const SECRET = "the-secret-of-the-receiver-1";
-const file = (name: string) => path.join(folder, name);
 
 /** A gateway with one receiver, and commands that log in by a file. */
 async function setUp(receiverOptions: object = {}, gatewayOptions: object = {}) {
@@ -35,28 +31,29 @@ async function setUp(receiverOptions: object = {}, gatewayOptions: object = {}) 
     ...gatewayOptions,
   });
   const receiver = await desk.receiver({ secret: SECRET, ...receiverOptions });
-  writeFileSync(file("login.json"), '{"user":"partner"}');
-  const login = ["--base-url", gateway.baseUrl, "--login-file", file("login.json")];
-  const run = (name: string, ...argv: string[]) =>
-    runCommand(["webhooks", name, receiver.url, ...argv, ...login], {
-      env: { GATEWAY_WEBHOOK_SECRET: SECRET },
-    });
-  return { ...gateway, ...receiver, run };
+  const file = folder.write("login.json", '{"user":"partner"}');
+  const login = `--base-url ${gateway.baseUrl} --login-file ${file}`;
+  const run = (commandLine: string, ...more: readonly string[]) => {
+    const [name = "", ...options] = `${commandLine} ${login}`.split(" ");
+    const env = { GATEWAY_WEBHOOK_SECRET: SECRET };
+    return runCommand(["webhooks", name, receiver.url, ...options, ...more], { env });
+  };
+  return { ...gateway, ...receiver, login, run };
 }
 
-const quick = ["--in-a-row", "2", "--wait", "0", "--type", "new_alarm"];
+const quick = "--in-a-row 2 --wait 0 --type new_alarm";
 
 describe("register", () => {
   test("shows what is wrong with the webhooks after it, and exits 1", async () => {
     const { client, run } = await setUp();
     const old = await desk.receiver({ secret: SECRET });
     await client.webhooks.create({ title: "a", url: old.url, type: "new_alarm", secret: SECRET });
-    writeFileSync(file("secret.txt"), SECRET, { mode: 0o600 });
-    const registered = await run("register", "--secret-file", file("secret.txt"), ...quick);
+    folder.write("secret.txt", SECRET, 0o600);
+    const registered = await run(`register --secret-file ${folder.at("secret.txt")} ${quick}`);
     expect(registered.code).toBe(1);
     expect(registered.stdout).toContain("created webhook 2 for new_alarm");
     expect(registered.stdout).toContain("second_webhook, new_alarm, webhook 1");
-    const again = await run("register", "--secret-file", file("secret.txt"), ...quick, "--json");
+    const again = await run(`register --secret-file ${folder.at("secret.txt")} ${quick} --json`);
     expect(JSON.parse(again.stdout)).toMatchObject({
       ...{ existing: [{ id: "2" }], passed: false },
       findings: [{ code: "second_webhook", webhookId: "1" }],
@@ -66,21 +63,20 @@ describe("register", () => {
 
 describe("reconcile", () => {
   const fields = "deliveryId=delivery_id,status=status,at=created_at,body=body";
-  const argv = ["--since", "1h", "--fields", fields];
+  const argv = `--since 1h --fields ${fields}`;
 
   test("of a URL without a webhook fails, and a since in the future is refused", async () => {
     const { run } = await setUp();
-    const none = await run("reconcile", ...argv);
+    const none = await run(`reconcile ${argv}`);
     expect([none.code, none.stderr.includes("(not_found)")]).toEqual([1, true]);
-    const history = await run("history", "--fields", fields);
+    const history = await run(`history --fields ${fields}`);
     expect([history.code, history.stderr.includes("(not_found)")]).toEqual([1, true]);
-    const later = await run("reconcile", "--since", "2999-01-01T00:00:00Z", "--fields", fields);
+    const later = await run(`reconcile --since 2999-01-01T00:00:00Z --fields ${fields}`);
     expect([later.code, later.stderr]).toEqual([2, expect.stringContaining("in the future")]);
   });
 
   test("tells what is wrong with a module, in one line and without its message", async () => {
-    const { api, client, baseUrl } = await setUp();
-    const login = ["--base-url", baseUrl, "--login-file", file("login.json")];
+    const { api, client, login } = await setUp();
     const { url } = await desk.server((req, res) => {
       res.writeHead(req.method === "GET" ? 200 : 403).end();
     });
@@ -94,11 +90,10 @@ describe("reconcile", () => {
       ["export const readAttempt = {};", "readAttempt of", []],
     ] as const;
     for (const [index, [code, message, option]] of modules.entries()) {
-      const module = file(`module-${String(index)}.mjs`);
-      writeFileSync(module, code);
-      const given = code.includes("readAttempt") ? argv.slice(0, 2) : argv;
-      const options = [...given, "--module", module, ...option, ...login];
-      const { code: exit, stderr } = await runCommand(["webhooks", "reconcile", url, ...options]);
+      const module = folder.write(`module-${String(index)}.mjs`, code);
+      const given = code.includes("readAttempt") ? "--since 1h" : argv;
+      const options = [given, "--module", module, ...option, login].join(" ");
+      const { code: exit, stderr } = await runCommand(`webhooks reconcile ${url} ${options}`);
       expect({ exit, lines: stderr.trimEnd().split("\n").length }).toEqual({ exit: 2, lines: 1 });
       expect(stderr).toContain(message);
       expect(stderr).not.toContain("canary");
@@ -107,47 +102,45 @@ describe("reconcile", () => {
 
   test("recovers nothing that is older than the store remembers: it would be handled again", async () => {
     const { run } = await setUp();
-    const module = file("retention.mjs");
-    writeFileSync(
-      module,
+    const module = folder.write(
+      "retention.mjs",
       `const { createWebhookReceiver } = globalThis.library;
        export const receiver = createWebhookReceiver({
          ...{ secret: "any-secret-will-do-here", logger: false, retentionMs: 96 * 3_600_000 },
          handlers: { new_alarm: () => undefined },
        });`,
     );
-    const recover = ["--fields", fields, "--module", module, "--recover"];
+    const recover = `--fields ${fields} --module ${module} --recover`;
     // The last attempt may come 36 hours after the one that was handled.
-    const late = await run("reconcile", "--since", "61h", ...recover);
+    const late = await run(`reconcile --since 61h ${recover}`);
     expect(late.code).toBe(2);
     expect(late.stderr).toContain("further back than 60 hours");
-    const timely = await run("reconcile", "--since", "59h", ...recover);
+    const timely = await run(`reconcile --since 59h ${recover}`);
     expect(timely.stderr).toContain("(not_found)");
   });
 
   test("reports what a receiver of one's own throws as lost, and no bug of this program", async () => {
-    const { api, client, baseUrl } = await setUp();
+    const { api, client, login } = await setUp();
     const { url } = await desk.server((req, res) => {
       res.writeHead(req.method === "GET" ? 200 : 403).end();
     });
     await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
     await api.twin.deliver({ alarm: sampleAlarm() });
-    const login = ["--base-url", baseUrl, "--login-file", file("login.json")];
-    const run = async (name: string, code: string) => {
-      writeFileSync(file(name), code);
-      const options = [...argv, "--module", file(name), "--recover", "--json", ...login];
-      const ended = await runCommand(["webhooks", "reconcile", url, ...options]);
+    const recoverWith = async (name: string, code: string) => {
+      folder.write(name, code);
+      const options = `${argv} --module ${folder.at(name)} --recover --json ${login}`;
+      const ended = await runCommand(`webhooks reconcile ${url} ${options}`);
       expect(ended.stdout + ended.stderr).not.toContain("canary");
       return { ...ended, json: JSON.parse(ended.stdout) as object };
     };
     const throws = 'throw new RangeError("canary")';
-    const recovering = await run(
+    const recovering = await recoverWith(
       "recover.mjs",
       `export const receiver = { internal: { async recover() { ${throws} } }, async drain() {} };`,
     );
     expect(recovering).toMatchObject({ code: 1, json: { missing: [{ isGivenUp: true }] } });
     expect(recovering.stderr).toBe("recover of --module failed 1 time: RangeError\n");
-    const draining = await run(
+    const draining = await recoverWith(
       "drain.mjs",
       `export const receiver = new (class {
          outcome = "handled";
@@ -160,15 +153,15 @@ describe("reconcile", () => {
   });
 
   test("that fails halfway waits for the handlers it started, so that the next run repeats none", async () => {
-    const { api, client, baseUrl } = await setUp();
+    const { api, client, login } = await setUp();
     const { url } = await desk.server((req, res) => {
       res.writeHead(req.method === "GET" ? 200 : 403).end();
     });
     await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
     for (let sent = 0; sent < 2; sent++) await api.twin.deliver({ alarm: sampleAlarm() });
     // Two runs, each with a process of its own in real life, share the store.
-    writeFileSync(
-      file("store.mjs"),
+    folder.write(
+      "store.mjs",
       `const { memoryStore } = globalThis.library;
        export const store = memoryStore();
        export const handled = [];`,
@@ -191,17 +184,16 @@ describe("reconcile", () => {
        let asked = 0;
        export const receiver = { ...own, drain: () => (release(), own.drain()) };
        export const isCompleted = () => { ${isCompleted} };`;
-    const login = ["--base-url", baseUrl, "--login-file", file("login.json")];
     const run = (name: string) => {
-      const options = [...argv, "--module", file(name), "--recover", ...login];
-      return runCommand(["webhooks", "reconcile", url, ...options]);
+      const options = `${argv} --module ${folder.at(name)} --recover ${login}`;
+      return runCommand(`webhooks reconcile ${url} ${options}`);
     };
-    writeFileSync(file("failing.mjs"), moduleOf('if (++asked > 1) throw new Error("no");'));
+    folder.write("failing.mjs", moduleOf('if (++asked > 1) throw new Error("no");'));
     const failing = await run("failing.mjs");
     expect([failing.code, failing.stderr.includes("isCompleted of")]).toEqual([2, true]);
-    const { handled } = (await import(file("store.mjs"))) as { handled: readonly string[] };
+    const { handled } = (await import(folder.at("store.mjs"))) as { handled: readonly string[] };
     expect(handled).toHaveLength(1);
-    writeFileSync(file("next.mjs"), moduleOf(""));
+    folder.write("next.mjs", moduleOf(""));
     const next = await run("next.mjs");
     expect(next.stdout).toContain("1 handled before");
     expect(new Set(handled).size).toBe(handled.length);
@@ -212,26 +204,20 @@ describe("the login", () => {
   test("is by a file of its fields, or by a token in a file, also in the legacy format", async () => {
     const { baseUrl, url, run } = await setUp();
     const registered = await run(
-      "register",
-      "--json",
-      ...quick,
-      "--title",
-      "alarms",
-      "--secret-file",
-      fileWith(SECRET),
+      `register --json ${quick} --title alarms --secret-file ${fileWith(SECRET)}`,
     );
     expect(registered.code).toBe(0);
     expect(JSON.parse(registered.stdout)).toMatchObject({
       ...{ result: "registered", created: [{ id: "1", type: "new_alarm" }], existing: [] },
     });
     const credentials = { user: "partner" };
-    writeFileSync(file("token.txt"), `${(await crmLogin({ baseUrl, credentials })).token}\r\n`);
-    const byToken = ["--base-url", baseUrl, "--token-file", file("token.txt"), "--legacy"];
-    const argv = ["webhooks", "check", url, "--type", "new_alarm", ...byToken];
+    folder.write("token.txt", `${(await crmLogin({ baseUrl, credentials })).token}\r\n`);
+    const byToken = `--base-url ${baseUrl} --token-file ${folder.at("token.txt")} --legacy`;
+    const argv = `webhooks check ${url} --type new_alarm ${byToken}`;
     const checked = await runCommand(argv, { env: { GATEWAY_WEBHOOK_SECRET: "" } });
     expect(checked.code).toBe(0);
     expect(checked.stdout).toContain("The secret was not checked");
-    expect((await runCommand([...argv, "--secret", "a", "--secret", "b"])).code).toBe(2);
+    expect((await runCommand(`${argv} --secret a --secret b`)).code).toBe(2);
   });
 });
 
@@ -239,55 +225,35 @@ describe("a proof that fails", () => {
   test("is shown with the last refusal and the fix", async () => {
     const { run, client, url } = await setUp();
     await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
-    const plain = await run("rotate", "--next-file", file("next.txt"), ...quick);
+    const plain = await run(`rotate --next-file ${folder.at("next.txt")} ${quick}`);
     expect(plain.code).toBe(1);
     expect(plain.stdout).toContain("signature_mismatch, status 409");
     expect(plain.stdout).toContain("Deploy the secret to every replica");
-    const json = await run("rotate", "--next-file", file("next.txt"), ...quick, "--json");
+    const json = await run(`rotate --next-file ${folder.at("next.txt")} ${quick} --json`);
     expect(JSON.parse(json.stdout)).toMatchObject({ result: "not_accepted", passed: false });
-    const twice = await run(
-      "rotate",
-      "--next-file",
-      file("next.txt"),
-      "--secret",
-      "a",
-      "--secret",
-      "b",
-    );
+    const twice = await run(`rotate --next-file ${folder.at("next.txt")} --secret a --secret b`);
     expect([twice.code, twice.stderr.includes("the one in use")]).toEqual([2, true]);
   });
 
   test("names a receiver that accepts any signature, and instances that were missing", async () => {
     const open = await setUp({ secret: undefined, acceptUnsignedDeliveries: true });
-    const any = await open.run("register", ...quick);
+    const any = await open.run(`register ${quick}`);
     expect([any.code, any.stdout.includes("accepts any signature")]).toEqual([1, true]);
     const { run } = await setUp();
-    const instances = ["--instance-header", "x-instance", "--instances", "2"];
-    const missing = await run(
-      "register",
-      ...quick,
-      ...instances,
-      "--secret-file",
-      fileWith(SECRET),
-    );
+    const instances = "--instance-header x-instance --instances 2";
+    const missing = await run(`register ${quick} ${instances} --secret-file ${fileWith(SECRET)}`);
     expect([missing.code, missing.stdout.includes("instances were missing")]).toEqual([1, true]);
     const gone = await run(
-      "register",
-      ...quick,
-      "--replica",
-      "http://127.0.0.1:9/",
-      "--secret-file",
-      fileWith(SECRET),
+      `register ${quick} --replica http://127.0.0.1:9/ --secret-file ${fileWith(SECRET)}`,
     );
     expect([gone.code, gone.stdout.includes("unreachable")]).toEqual([1, true]);
   });
 
   test("with a URL that refuses a GET is a result in JSON too", async () => {
-    const { baseUrl } = await setUp();
+    const { login } = await setUp();
     const { url } = await desk.server((_req, res) => res.writeHead(404).end());
-    const login = ["--base-url", baseUrl, "--login-file", file("login.json")];
-    const refused = ["webhooks", "register", url, ...login, "--secret-file", fileWith(SECRET)];
-    const json = await runCommand([...refused, "--json"]);
+    const refused = `webhooks register ${url} ${login} --secret-file ${fileWith(SECRET)}`;
+    const json = await runCommand(`${refused} --json`);
     expect(JSON.parse(json.stdout)).toMatchObject({ result: "unreachable", status: 404 });
     expect((await runCommand(refused)).stdout).toContain("status 404");
   });
@@ -298,7 +264,7 @@ describe("the files of a rotation", () => {
     const { run, client, url } = await setUp();
     await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
     const next = fileWith("the-next-secret-0123456789");
-    const rotate = () => run("rotate", "--next-file", next, ...quick);
+    const rotate = () => run(`rotate --next-file ${next} ${quick}`);
     writeFileSync(`${next}.state.json`, "{");
     expect((await rotate()).stderr).toContain("the state beside it cannot be read");
     writeFileSync(`${next}.state.json`, '{"version":2}');
@@ -308,10 +274,10 @@ describe("the files of a rotation", () => {
     // A later run proves that the receivers still have the new secret.
     writeFileSync(`${next}.state.json`, JSON.stringify({ version: 1, switchedAtMs: 1, url }));
     expect(await rotate()).toMatchObject({ code: 1 });
-    mkdirSync(file("folder"));
-    const inFolder = await run("rotate", "--next-file", file("folder"), ...quick);
+    mkdirSync(folder.at("folder"));
+    const inFolder = await run(`rotate --next-file ${folder.at("folder")} ${quick}`);
     expect([inFolder.code, inFolder.stderr.includes("is a folder")]).toEqual([2, true]);
-    const nowhere = await run("rotate", "--next-file", file("none/next.txt"), ...quick);
+    const nowhere = await run(`rotate --next-file ${folder.at("none/next.txt")} ${quick}`);
     expect([nowhere.code, nowhere.stderr.includes("no such file")]).toEqual([2, true]);
   });
 
@@ -321,13 +287,13 @@ describe("the files of a rotation", () => {
     const { run, client, url } = await setUp({ secret: secrets });
     await client.webhooks.create({ title: "a", url, type: "new_alarm", secret: SECRET });
     const metrics = await desk.server((_req, res) => res.end("no metrics"));
-    const watch = ["--metrics", metrics.url, "--metrics", "http://127.0.0.1:9/", "--once"];
-    const looked = await run("rotate", "--next-file", next, ...quick, ...watch, "--json");
+    const watch = `--metrics ${metrics.url} --metrics http://127.0.0.1:9/ --once`;
+    const looked = await run(`rotate --next-file ${next} ${quick} ${watch} --json`);
     expect(JSON.parse(looked.stdout)).toMatchObject({
       ...{ result: "no_metrics", watch: { matches: [null, null] }, passed: false },
     });
     expect(readFileSync(`${next}.state.json`, "utf8")).not.toContain("secret-0123456789");
-    const again = await run("rotate", "--next-file", next, ...quick, "--json");
+    const again = await run(`rotate --next-file ${next} ${quick} --json`);
     expect(JSON.parse(again.stdout)).toMatchObject({ result: "switched", passed: true });
   });
 });
@@ -343,28 +309,24 @@ describe("the history", () => {
       type: "new_alarm",
       secret: SECRET,
     });
-    const empty = await run("history", "--fields", FIELDS);
+    const empty = await run(`history --fields ${FIELDS}`);
     expect([empty.code, empty.stdout.includes("0 of 0 attempts")]).toEqual([1, true]);
-    expect((await run("history", "--shape", "--json")).stdout).toContain('"shape": []');
+    expect((await run("history --shape --json")).stdout).toContain('"shape": []');
     await close();
     await api.twin.deliver({ alarm: sampleAlarm() });
-    const shown = await run("history", "--fields", FIELDS);
+    const shown = await run(`history --fields ${FIELDS}`);
     expect([shown.code, shown.stdout.includes("–")]).toEqual([0, true]);
-    const wrong = await run("history", "--fields", FIELDS.replace("created_at", "title"), "--json");
+    const wrong = await run(`history --fields ${FIELDS.replace("created_at", "title")} --json`);
     expect(JSON.parse(wrong.stdout)).toMatchObject({ attempts: [], unreadable: 1, passed: false });
-    const table = await run("history", "--fields", FIELDS.replace("created_at", "title"));
+    const table = await run(`history --fields ${FIELDS.replace("created_at", "title")}`);
     expect(table.stdout).toContain("correct --fields");
-    const reconciled = await run(
-      "reconcile",
-      "--since",
-      "2026-01-01 00:00:00",
-      "--fields",
-      FIELDS.replace("created_at", "title"),
-    );
+    const wrongFields = FIELDS.replace("created_at", "title");
+    const since = ["--since", "2026-01-01 00:00:00"];
+    const reconciled = await run(`reconcile --fields ${wrongFields}`, ...since);
     expect([reconciled.code, reconciled.stdout.includes("cannot be read")]).toEqual([1, true]);
-    expect((await run("history", "--shape", "--json")).stdout).toContain('"path": "delivery_id"');
+    expect((await run("history --shape --json")).stdout).toContain('"path": "delivery_id"');
     await client.webhooks.update(id, { enable_requests_history: false, secret: SECRET });
-    const off = await run("reconcile", "--since", "1h", "--fields", FIELDS);
+    const off = await run(`reconcile --since 1h --fields ${FIELDS}`);
     expect([off.code, off.stdout.includes("stores no history")]).toEqual([1, true]);
   });
 
@@ -391,6 +353,5 @@ describe("the history", () => {
 
 /** A file with a secret. */
 function fileWith(secret: string): string {
-  writeFileSync(file("secret.txt"), `${secret}\n`);
-  return file("secret.txt");
+  return folder.write("secret.txt", `${secret}\n`);
 }

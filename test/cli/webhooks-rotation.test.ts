@@ -1,24 +1,16 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { existsSync, readFileSync, renameSync } from "node:fs";
+import { afterEach, describe, expect, test } from "vitest";
 import { crmLogin } from "../../src/management/index.js";
 import { sampleAlarm } from "../../kit/index.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { Desk } from "../support/management/desk.js";
 import { startReplicas } from "../support/management/replicas.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
 const desk = new Desk();
-let folder: string;
+const folder = temporaryFolder();
 
-beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "webhooks-rotation-"));
-});
-
-afterEach(async () => {
-  await desk.close();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => desk.close());
 
 const CURRENT = "the-current-secret-0123456789";
 const NEXT = "the-next-secret-0123456789";
@@ -37,8 +29,7 @@ async function setUp() {
     ...{ GATEWAY_BASE_URL: baseUrl, GATEWAY_CRM_TOKEN: token },
     GATEWAY_WEBHOOK_SECRET: CURRENT,
   };
-  const next = path.join(folder, "next.txt");
-  writeFileSync(next, `${NEXT}\n`, { mode: 0o600 });
+  const next = folder.write("next.txt", `${NEXT}\n`, 0o600);
   const argv = (...more: string[]) => [
     ...["webhooks", "rotate", url, "--next-file", next, ...quick, ...more],
   ];
@@ -197,8 +188,7 @@ describe("the files", () => {
     async () => {
       const { rotate, url, env } = await setUp();
       expect((await rotate()).stderr).toBe("");
-      const open = path.join(folder, "open.txt");
-      writeFileSync(open, `${CURRENT}\n`, { mode: 0o644 });
+      const open = folder.write("open.txt", `${CURRENT}\n`, 0o644);
       const register = ["webhooks", "register", url, "--secret-file", open, ...quick];
       expect((await runCommand(register, { env })).stderr).toContain("chmod 600");
     },
@@ -209,8 +199,7 @@ describe("the files", () => {
     async (name) => {
       const { url, env, next } = await setUp();
       const more = name === "rotate" ? ["--next-file", next, ...quick] : [];
-      const open = path.join(folder, "open.txt");
-      writeFileSync(open, `${CURRENT}\n`, { mode: 0o644 });
+      const open = folder.write("open.txt", `${CURRENT}\n`, 0o644);
       const argv = ["webhooks", name, url, "--secret-file", open, ...more];
       const { code, stderr } = await runCommand(argv, { env });
       expect(code).toBe(0);
@@ -228,9 +217,8 @@ describe("the files", () => {
     "with a current secret of %j are refused before anything is asked or made",
     async (text, why) => {
       const { env } = await setUp();
-      const bad = path.join(folder, "bad.txt");
-      const made = path.join(folder, "made.txt");
-      writeFileSync(bad, text, { mode: 0o600 });
+      const bad = folder.write("bad.txt", text, 0o600);
+      const made = folder.at("made.txt");
       const { url } = await desk.server(() => expect.unreachable());
       const gateway = { ...env, GATEWAY_BASE_URL: url };
       for (const more of [["check"], ["rotate", "--next-file", made]]) {

@@ -1,28 +1,25 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
+import { readFileSync, statSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { crmLogin } from "../../src/management/index.js";
 import * as library from "../../src/index.js";
 import { sampleAlarm } from "../../kit/index.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
 import { Desk } from "../support/management/desk.js";
 import { startReplicas } from "../support/management/replicas.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
 const desk = new Desk();
-let folder: string;
+const folder = temporaryFolder();
 
 beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), "webhooks-"));
   // For modules of `--module`, which cannot import the sources.
-  Object.assign(globalThis, { library });
+  vi.stubGlobal("library", library);
 });
 
 afterEach(async () => {
   await desk.close();
-  rmSync(folder, { recursive: true });
-  Reflect.deleteProperty(globalThis, "library");
+  vi.unstubAllGlobals();
 });
 
 const FIELDS = "deliveryId=delivery_id,status=status,at=created_at,body=body,attemptId=id";
@@ -38,9 +35,8 @@ async function setUp(options: Parameters<Desk["gateway"]>[0] = {}) {
     GATEWAY_WEBHOOK_SECRET: CURRENT,
   };
   const world = { env, isTTY: true, columns: 80 };
-  const run = (...argv: string[]) => runCommand(["webhooks", ...argv], world);
-  const file = (name: string) => path.join(folder, name);
-  return { ...gateway, ...replicas, token, env, world, run, file };
+  const run = (commandLine: string) => runCommand(`webhooks ${commandLine}`, world);
+  return { ...gateway, ...replicas, token, env, world, run };
 }
 
 function modeOf(file: string): number {
@@ -74,80 +70,82 @@ describe("help", () => {
 
 describe("the commands end to end", () => {
   test("register, check, rotate, history and reconcile work at 80 columns and show no token or secret", async () => {
-    const { api, client, url, secrets, handled, run, file, token, env, metrics } = await setUp();
+    const { api, client, url, secrets, handled, run, token, env, metrics } = await setUp();
     const shown: string[] = [];
     const errors: string[] = [];
-    const ran = async (...argv: string[]) => {
-      const ended = await run(...argv);
+    const ran = async (commandLine: string) => {
+      const ended = await run(commandLine);
       shown.push(ended.stdout);
       errors.push(ended.stderr);
       return ended;
     };
-    const quick = ["--in-a-row", "8", "--wait", "30"];
+    const quick = "--in-a-row 8 --wait 30";
 
     // The receiver has the secret already, as after a deploy.
-    writeFileSync(file("current.txt"), `${CURRENT}\n`, { mode: 0o600 });
-    const registering = await ran("register", url, "--secret-file", file("current.txt"), ...quick);
+    folder.write("current.txt", `${CURRENT}\n`, 0o600);
+    const registering = await ran(
+      `register ${url} --secret-file ${folder.at("current.txt")} ${quick}`,
+    );
     expect(registering).toMatchObject({ code: 0, stderr: "" });
     expect(registering.stdout).toContain("created webhook 1 for new_alarm");
-    const again = await ran("register", url, "--secret-file", file("current.txt"), ...quick);
+    const again = await ran(`register ${url} --secret-file ${folder.at("current.txt")} ${quick}`);
     expect([again.code, again.stdout.includes("was there before")]).toEqual([1, true]);
 
-    expect(await ran("check", url)).toMatchObject({
+    expect(await ran(`check ${url}`)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("Nothing is wrong") as string,
     });
     await client.webhooks.update(2, { enable_requests_history: false, secret: CURRENT });
-    const checked = await ran("check", url, "--json");
+    const checked = await ran(`check ${url} --json`);
     expect(checked.code).toBe(1);
     expect(JSON.parse(checked.stdout)).toMatchObject({
       findings: [{ code: "history_off", type: "delete_my_data_event", webhookId: "2" }],
     });
-    expect((await ran("check", url)).stdout).toContain("history_off");
+    expect((await ran(`check ${url}`)).stdout).toContain("history_off");
     await client.webhooks.update(2, { enable_requests_history: true, secret: CURRENT });
 
     const rotating = startCommand(
-      [...["webhooks", "rotate", url, "--next-file", file("next.txt"), ...quick]],
+      `webhooks rotate ${url} --next-file ${folder.at("next.txt")} ${quick}`.split(" "),
       { env, isTTY: true, columns: 80 },
     );
     await rotating.says(/2\/5/);
-    const next = readFileSync(file("next.txt"), "utf8").trim();
+    const next = readFileSync(folder.at("next.txt"), "utf8").trim();
     expect(next).toMatch(/^[0-9a-f]{64}$/);
-    expect(modeOf(file("next.txt"))).toBe(0o600);
+    expect(modeOf(folder.at("next.txt"))).toBe(0o600);
     for (const list of secrets) list.unshift(next);
     expect(await rotating.exitCode).toBe(0);
     shown.push(rotating.stdout());
     errors.push(rotating.stderr());
-    expect(modeOf(`${file("next.txt")}.state.json`)).toBe(0o600);
-    const watch = ["--metrics", ...metrics.flatMap((one) => [one, "--metrics"]).slice(0, -1)];
-    const early = await ran("rotate", url, "--next-file", file("next.txt"), ...watch, "--once");
+    expect(modeOf(`${folder.at("next.txt")}.state.json`)).toBe(0o600);
+    const watch = metrics.map((one) => `--metrics ${one}`).join(" ");
+    const early = await ran(`rotate ${url} --next-file ${folder.at("next.txt")} ${watch} --once`);
     expect([early.code, early.stdout.includes("4/5")]).toEqual([1, true]);
-    expect((await ran("history", url, "--shape")).code).toBe(1);
+    expect((await ran(`history ${url} --shape`)).code).toBe(1);
     // The watch wants a delivery with the new secret.
     const [first] = await api.twin.deliver({ alarm: sampleAlarm() });
     expect(first?.end).toBe("acknowledged");
-    const quiet = ["--quiet", "1", "--look-every", "1"];
-    const done = await ran("rotate", url, "--next-file", file("next.txt"), ...watch, ...quiet);
+    const quiet = "--quiet 1 --look-every 1";
+    const done = await ran(`rotate ${url} --next-file ${folder.at("next.txt")} ${watch} ${quiet}`);
     expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining("remove it") as string });
-    const finished = await ran("rotate", url, "--next-file", file("next.txt"));
+    const finished = await ran(`rotate ${url} --next-file ${folder.at("next.txt")}`);
     expect([finished.code, finished.stdout.includes("finished")]).toEqual([0, true]);
     for (const list of secrets) list.pop();
 
     const [delivered] = await api.twin.deliver({ alarm: sampleAlarm() });
     expect(delivered?.end).toBe("acknowledged");
     expect(handled).toEqual([first?.id, delivered?.id]);
-    const shape = await ran("history", url, "--shape");
+    const shape = await ran(`history ${url} --shape`);
     expect(shape.code).toBe(0);
     expect(shape.stdout).toMatch(/delivery_id\s+string/);
     expect(shape.stdout).not.toContain(delivered?.id);
     expect(shape.stdout).not.toContain("account_id");
-    const attempts = await ran("history", url, "--fields", FIELDS);
+    const attempts = await ran(`history ${url} --fields ${FIELDS}`);
     expect([attempts.code, attempts.stdout.includes(delivered?.id ?? "-")]).toEqual([0, true]);
-    expect((await ran("history", url, "--fields", FIELDS, "--json")).stdout).not.toContain(
+    expect((await ran(`history ${url} --fields ${FIELDS} --json`)).stdout).not.toContain(
       'alarm\\"',
     );
-    const since = ["--since", "1h", "--fields", FIELDS];
-    expect((await ran("reconcile", url, ...since)).code).toBe(0);
+    const since = `--since 1h --fields ${FIELDS}`;
+    expect((await ran(`reconcile ${url} ${since}`)).code).toBe(0);
 
     const all = shown.join("\n");
     for (const secret of [token, CURRENT, next])
@@ -155,35 +153,35 @@ describe("the commands end to end", () => {
     const lines = stripVTControlCharacters(all).split("\n");
     const wide = lines.filter((line) => line.length > 80 && !line.startsWith('      "'));
     // Paths and commands are not broken.
-    expect(wide.filter((line) => !line.includes(folder))).toEqual([]);
+    expect(wide.filter((line) => !line.includes(folder.at()))).toEqual([]);
   });
 
   test("reconcile lists what was lost, as a table, JSON and metrics, and --recover handles it once", async () => {
-    const { api, client, run, file } = await setUp();
+    const { api, client, run } = await setUp();
     const { url } = await desk.server((req, res) => {
       res.writeHead(req.method === "GET" ? 200 : 403).end("<html>blocked</html>");
     });
     await client.webhooks.create({ title: "alarms", url, type: "new_alarm", secret: CURRENT });
     const events = Array.from({ length: 3 }, () => ({ alarm: sampleAlarm() }));
     const { lost } = await api.twin.deliverMany(events);
-    const argv = ["reconcile", url, "--since", "24h", "--fields", FIELDS];
+    const argv = `reconcile ${url} --since 24h --fields ${FIELDS}`;
 
-    const table = await run(...argv);
+    const table = await run(argv);
     expect(table.code).toBe(1);
     expect(table.stdout).toContain("3 lost");
     for (const { id } of lost) expect(table.stdout).toContain(id);
     expect(
       table.stdout.split("\n").filter((line) => stripVTControlCharacters(line).length > 80),
     ).toEqual([]);
-    const json = await run(...argv, "--json");
+    const json = await run(`${argv} --json`);
     expect(JSON.parse(json.stdout)).toMatchObject({ missing: [{}, {}, {}], passed: false });
     expect(json.stdout).not.toContain("account_id");
-    expect((await run(...argv, "--prometheus")).stdout).toContain('{state="given_up"} 3');
-    writeFileSync(file("ids.txt"), `${lost.map(({ id }) => id).join("\n")}\n`);
-    expect((await run(...argv, "--completed", file("ids.txt"))).code).toBe(0);
+    expect((await run(`${argv} --prometheus`)).stdout).toContain('{state="given_up"} 3');
+    folder.write("ids.txt", `${lost.map(({ id }) => id).join("\n")}\n`);
+    expect((await run(`${argv} --completed ${folder.at("ids.txt")}`)).code).toBe(0);
 
-    writeFileSync(
-      file("receiver.mjs"),
+    folder.write(
+      "receiver.mjs",
       `const { createWebhookReceiver } = globalThis.library;
        globalThis.recoveredIds ??= [];
        export const receiver = createWebhookReceiver({
@@ -192,65 +190,59 @@ describe("the commands end to end", () => {
        });
        export const isCompleted = (id) => globalThis.recoveredIds.includes(id);`,
     );
-    const recover = [...argv, "--module", file("receiver.mjs"), "--recover"];
-    const first = await run(...recover);
+    const recover = `${argv} --module ${folder.at("receiver.mjs")} --recover`;
+    const first = await run(recover);
     expect([first.code, first.stdout.includes("3 recovered")]).toEqual([0, true]);
-    const second = await run(...recover);
+    const second = await run(recover);
     expect([second.code, second.stdout.includes("3 handled before")]).toEqual([0, true]);
     const ids = (globalThis as unknown as { recoveredIds: string[] }).recoveredIds;
     expect(ids.toSorted()).toEqual(lost.map(({ id }) => id).toSorted());
   });
 
   test("register makes a secret of its own, shows it once, and creates nothing while no one has it", async () => {
-    const { client, url, run, file } = await setUp();
-    const shown = await run("register", url, "--wait", "0", "--in-a-row", "1");
+    const { client, url, run } = await setUp();
+    const shown = await run(`register ${url} --wait 0 --in-a-row 1`);
     expect(shown.code).toBe(1);
     expect(shown.stdout.match(/\b[0-9a-f]{64}\b/g)).toHaveLength(1);
     const filed = await run(
-      "register",
-      url,
-      "--wait",
-      "0",
-      "--secret-file",
-      file("new.txt"),
-      "--json",
+      `register ${url} --wait 0 --secret-file ${folder.at("new.txt")} --json`,
     );
     expect(filed.code).toBe(1);
     expect(JSON.parse(filed.stdout)).toMatchObject({
       result: "secret_not_accepted",
       passed: false,
     });
-    expect(filed.stdout).not.toContain(readFileSync(file("new.txt"), "utf8").trim());
-    expect(modeOf(file("new.txt"))).toBe(0o600);
+    expect(filed.stdout).not.toContain(readFileSync(folder.at("new.txt"), "utf8").trim());
+    expect(modeOf(folder.at("new.txt"))).toBe(0o600);
     expect(await client.webhooks.list()).toEqual([]);
-    const gone = await run("register", "http://127.0.0.1:9/", "--secret-file", file("new.txt"));
+    const gone = await run(`register http://127.0.0.1:9/ --secret-file ${folder.at("new.txt")}`);
     expect([gone.code, gone.stdout.includes("does not answer a GET")]).toEqual([1, true]);
   });
 });
 
 describe("a wrong use", () => {
   test("is told in one line, without a token or a secret", async () => {
-    const { url, world, file } = await setUp();
-    writeFileSync(file("login.json"), '{"password":"canary-password-1",');
-    writeFileSync(file("empty.txt"), "\n");
+    const { url, world } = await setUp();
+    folder.write("login.json", '{"password":"canary-password-1",');
+    folder.write("empty.txt", "\n");
     const none = { ...world, env: { GATEWAY_BASE_URL: "http://127.0.0.1:9" } };
     const cases = [
       [["check", url], { ...world, env: {} }, "no gateway: set GATEWAY_BASE_URL"],
       [["check", url], none, "no CRM token: set GATEWAY_CRM_TOKEN"],
-      [["check", url, "--login-file", file("login.json")], none, "not a JSON object"],
+      [["check", url, "--login-file", folder.at("login.json")], none, "not a JSON object"],
       [["check", url, "--token-file", "a", "--login-file", "b"], none, "exclude each other"],
-      [["check", url, "--token-file", file("none")], none, "no such file"],
+      [["check", url, "--token-file", folder.at("none")], none, "no such file"],
       [["check", url, "--type", "alarm"], world, "--type must be one of"],
       [["check", "ftp://x/"], world, "the endpoint must be an http or https URL"],
       [["rotate", url], world, "--next-file is missing"],
-      [["rotate", url, "--next-file", file("empty.txt")], world, "is empty"],
+      [["rotate", url, "--next-file", folder.at("empty.txt")], world, "is empty"],
       [["history", url], world, "--fields is missing"],
       [["history", url, "--fields", "id"], world, "--fields takes name=path"],
       [["reconcile", url, "--fields", FIELDS], world, "--since must be"],
       [["reconcile", url, "--since", "1h"], world, "--fields is missing"],
       [["reconcile", url, "--since", "1h", "--recover"], world, "--recover needs --module"],
       [
-        ["reconcile", url, "--since", "1h", "--module", file("none")],
+        ["reconcile", url, "--since", "1h", "--module", folder.at("none")],
         world,
         "--module cannot be loaded",
       ],

@@ -21,30 +21,16 @@ const LISTEN = SHOWN.filter(({ command }) => command.includes(" listen "));
 
 let cli: InstalledCli;
 let example: Awaited<ReturnType<typeof startExpressExample>>;
-let rejecting: Awaited<ReturnType<typeof receivingEndpoint>>;
-/** The URLs in docs/testing.md, and the URLs of the servers in this test. */
-let endpoints: readonly (readonly [shown: string, actual: string])[];
 
 beforeAll(async () => {
   cli = installCli();
   example = await startExpressExample();
-  rejecting = await receivingEndpoint("reject");
-  endpoints = [
-    ["http://127.0.0.1:3000/", new URL("/", example.url).href],
-    ["http://127.0.0.1:3001/", new URL("/", rejecting.url).href],
-  ];
 });
 
-afterAll(async () => {
+afterAll(() => {
   example.stop();
-  await rejecting.close();
   cli.remove();
 });
-
-const toActual = (text: string): string =>
-  endpoints.reduce((all, [shown, actual]) => all.replaceAll(shown, actual), text);
-const toShown = (text: string): string =>
-  endpoints.reduce((all, [shown, actual]) => all.replaceAll(actual, shown), text);
 
 /** Runs a script in the partner's folder and merges both output streams, as a terminal does. */
 function runShell(
@@ -118,6 +104,16 @@ describe("docs/testing.md", () => {
   test.each(runnable)(
     "docs/testing.md shows the actual output of $command",
     async ({ command, output }) => {
+      const rejecting = await receivingEndpoint("reject");
+      // The URLs in docs/testing.md, and the URLs of the servers in this test.
+      const endpoints = [
+        ["http://127.0.0.1:3000/", new URL("/", example.url).href],
+        ["http://127.0.0.1:3001/", new URL("/", rejecting.url).href],
+      ] as const;
+      const toActual = (text: string): string =>
+        endpoints.reduce((all, [shown, actual]) => all.replaceAll(shown, actual), text);
+      const toShown = (text: string): string =>
+        endpoints.reduce((all, [shown, actual]) => all.replaceAll(actual, shown), text);
       const binary = path.relative(cli.folder, cli.binary);
       const script = toActual(command).replace("npx identity-gateway-webhooks", binary);
       const result = await runShell(script, { GATEWAY_WEBHOOK_SECRET: TEST_SECRET });

@@ -1,4 +1,6 @@
 import http from "node:http";
+import type net from "node:net";
+import { onTestFinished } from "vitest";
 import { nodeHandler } from "../../../adapters/node.js";
 import { createWebhookReceiver, type OutcomeReport } from "../../../src/index.js";
 import { deferred } from "../deferred.js";
@@ -15,11 +17,10 @@ export interface SeenRequest {
   readonly body: string;
 }
 
-/** An endpoint on this machine. */
+/** An endpoint on this machine, which closes at the end of its test. */
 export interface Endpoint {
   readonly url: string;
   readonly seen: readonly SeenRequest[];
-  readonly close: () => Promise<void>;
 }
 
 /** An endpoint that reports its requests. */
@@ -48,7 +49,7 @@ export async function answeringEndpoint(
     });
   });
   return {
-    ...(await opened(server)),
+    url: await endpointOf(server),
     seen,
     onRequest(listener) {
       told = listener;
@@ -81,11 +82,11 @@ export async function receivingEndpoint(
     else res.end(String(runs.get(probed) ?? 0));
   });
   const outcomes = () => reports.map(({ outcome }) => outcome);
-  return { ...(await opened(server)), seen: [], outcomes };
+  return { url: await endpointOf(server), seen: [], outcomes };
 }
 
 /** An endpoint with every probe of `doctor`: it counts what it handled, and its handler fails or is slow on request. */
-export interface ProbedEndpoint extends Pick<Endpoint, "url" | "close"> {
+export interface ProbedEndpoint extends Pick<Endpoint, "url"> {
   /** The options of `doctor` that name the probes. */
   readonly probes: readonly string[];
   /** The switches that are on. */
@@ -116,28 +117,32 @@ export async function probedEndpoint(): Promise<ProbedEndpoint> {
     else if (req.method !== "POST") res.writeHead(405).end();
     else void turn(name as keyof typeof switches, way).then(() => res.writeHead(204).end());
   });
-  const { url, close } = await opened(server);
+  const url = await endpointOf(server);
   const { origin } = new URL(url);
   const probes = ["failing", "slow"].flatMap((name) =>
     ["on", "off"].flatMap((way) => [`--while-${name}-${way}`, `${origin}/${name}/${way}`]),
   );
   return {
     url,
-    close,
     probes: ["--handled", `${origin}/handled/{id}`, ...probes],
     switchedOn: () => [...on.keys()],
   };
 }
 
-async function opened(server: http.Server): Promise<Pick<Endpoint, "url" | "close">> {
+/** Starts a server, which closes with its connections at the end of the test. Resolves to its URL. */
+export async function serving(server: net.Server): Promise<string> {
+  const sockets = new Set<net.Socket>();
+  server.on("connection", (socket) => sockets.add(socket));
   const { port, close } = await listen(server);
-  return {
-    url: `http://127.0.0.1:${String(port)}/webhooks/gateway`,
-    close: () => {
-      server.closeAllConnections();
-      return close();
-    },
-  };
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    if (server.listening) await close();
+  });
+  return `http://127.0.0.1:${String(port)}/`;
+}
+
+async function endpointOf(server: http.Server): Promise<string> {
+  return `${await serving(server)}webhooks/gateway`;
 }
 
 /** A URL with no listener. */

@@ -4,6 +4,7 @@ import {
   type CommandIo,
   type Output,
 } from "../../../cli/terminal/command-io.js";
+import { onTestFinished } from "vitest";
 import { Interruption } from "../../../cli/exit.js";
 import { runCommandLine } from "../../../cli/run-command-line.js";
 import { eventually } from "../listening-receiver.js";
@@ -38,7 +39,7 @@ export interface EndedCommand {
   readonly stderr: string;
 }
 
-/** Starts a command. The environment has the test secret and nothing else. */
+/** Starts a command, which ends with its test. The environment has the test secret and nothing else. */
 export function startCommand(argv: readonly string[], world: TestWorld = {}): RunningCommand {
   const { isTTY = false, columns = 100, stdin = "" } = world;
   const env = { GATEWAY_WEBHOOK_SECRET: TEST_SECRET, ...world.env };
@@ -64,6 +65,13 @@ export function startCommand(argv: readonly string[], world: TestWorld = {}): Ru
   const interrupt = () => {
     abort.abort(new Interruption(130, "SIGINT"));
   };
+  const stop = () => {
+    interrupt();
+    return exitCode;
+  };
+  onTestFinished(async () => {
+    await stop();
+  });
   return {
     exitCode,
     stdout: () => written.out,
@@ -73,19 +81,16 @@ export function startCommand(argv: readonly string[], world: TestWorld = {}): Ru
       return pattern.exec(written.out) ?? [];
     },
     interrupt,
-    stop() {
-      interrupt();
-      return exitCode;
-    },
+    stop,
   };
 }
 
-/** Runs a command to its end. */
+/** Runs a command to its end. A text is split at its blanks. */
 export async function runCommand(
-  argv: readonly string[],
+  argv: string | readonly string[],
   world: TestWorld = {},
 ): Promise<EndedCommand> {
-  const command = startCommand(argv, world);
+  const command = startCommand(typeof argv === "string" ? argv.split(" ") : argv, world);
   const code = await command.exitCode;
   return { code, stdout: command.stdout(), stderr: command.stderr() };
 }
