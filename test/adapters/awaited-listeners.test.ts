@@ -38,7 +38,7 @@ describe.each(hosts)("%s awaits the Node handler, so", (_name, create) => {
   it("a handler that fails late is answered 500, and no answer goes out before", async () => {
     const work = deferred();
     const server = await open(create, { handler: () => work.promise });
-    const client = http1Client(server.port);
+    const client = open.closing(http1Client(server.port));
     let isAnswered = false;
     const answer = client.send(await signed()).finally(() => (isAnswered = true));
     await eventually(() => server.runs.length).toBe(1);
@@ -48,7 +48,6 @@ describe.each(hosts)("%s awaits the Node handler, so", (_name, create) => {
     work.reject(new Error("no database"));
     expect(await answer).toMatchObject({ status: 500 });
     expect(outcomesOf(server)).toEqual(["handler_failed"]);
-    client.close();
   });
 });
 
@@ -82,7 +81,7 @@ describe("the promise of a Node listener", () => {
     const work = deferred();
     const { ends, rejections, over1 } = watchedListeners();
     const server = await open(over1, { handler: () => work.promise });
-    const client = http1Client(server.port);
+    const client = open.closing(http1Client(server.port));
     const answer = client.send(await signed());
     await eventually(() => server.runs.length).toBe(1);
     expect(ends).toEqual([]);
@@ -90,16 +89,14 @@ describe("the promise of a Node listener", () => {
     expect(await answer).toMatchObject({ status: 200 });
     await eventually(() => ends).toEqual([{ written: true, gone: false }]);
     expect(rejections).toEqual([]);
-    client.close();
   });
 
   it("settles over HTTP/2 when the stream has ended", async () => {
     const { ends, over2 } = watchedListeners();
     const server = await open(over2);
-    const client = http2Client(server.port);
+    const client = open.closing(http2Client(server.port));
     expect(await client.send(await signed())).toMatchObject({ status: 200 });
     await eventually(() => ends).toEqual([{ written: true, gone: true }]);
-    client.close();
   });
 
   it("settles after the rest of a refused upload has been dropped", async () => {
@@ -150,9 +147,8 @@ describe("the promise of a Node listener", () => {
         );
       });
     });
-    const client = http1Client(server.port);
+    const client = open.closing(http1Client(server.port));
     await expect(client.send(await signed())).rejects.toThrow("socket hang up");
     await eventually(() => ends).toEqual(["settled"]);
-    client.close();
   });
 });

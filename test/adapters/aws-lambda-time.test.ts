@@ -17,7 +17,7 @@ import {
   observedAlarmReceiver,
   type AlarmHandler,
 } from "../support/alarm-receiver.js";
-import { createCollector, linesWith } from "../support/collector.js";
+import { linesWith } from "../support/collector.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import type { CommonReceiverOptions } from "../support/receiver-options.js";
@@ -61,55 +61,39 @@ async function invoke(
   return { result, ms: () => endedAt };
 }
 
+type SceneOptions = Partial<CommonReceiverOptions> & { store?: DeliveryStore };
+
 /** A receiver of one handler, with all that a test looks at. */
-function scene(
-  handler: AlarmHandler,
-  { store, ...options }: Partial<CommonReceiverOptions> & { store?: DeliveryStore } = {},
-) {
+function scene(handler: AlarmHandler, { store, ...options }: SceneOptions = {}) {
   const contexts: DeliveryContext[] = [];
-  const { options: observers, lines, reports } = createCollector();
   const spy = spiedStore({}, store);
-  const receiver = alarmReceiver(
-    (context) => {
-      contexts.push(context);
-      return handler(context);
-    },
-    { leaseMs: LEASE_MS, ...observers, ...options, store: spy.store },
-  );
-  return { receiver, contexts, lines, reports, spy };
+  const record: AlarmHandler = (context) => {
+    contexts.push(context);
+    return handler(context);
+  };
+  const given = { leaseMs: LEASE_MS, ...options, store: spy.store };
+  return { ...observedAlarmReceiver(record, given), contexts, spy };
 }
 
-/** A store whose every call takes a while. */
+/** The same, and a first invocation. */
+async function invoked(handler: AlarmHandler, options?: SceneOptions) {
+  const made = scene(handler, options);
+  return { ...made, ...(await invoke(made.receiver)) };
+}
+
+/** A store whose calls of some methods take a while. */
 function slowStore(ms: Partial<Record<"claim" | "renew" | "complete" | "release", number>>) {
   const inner = memoryStore();
-  const spy = spiedStore(
-    {
-      async claim(...call) {
-        await wait(ms.claim ?? 0);
-        return inner.claim(...call);
-      },
-      async renew(...call) {
-        await wait(ms.renew ?? 0);
-        return inner.renew(...call);
-      },
-      async complete(...call) {
-        await wait(ms.complete ?? 0);
-        return inner.complete(...call);
-      },
-      async release(...call) {
-        await wait(ms.release ?? 0);
-        return inner.release(...call);
-      },
-    },
-    inner,
-  );
-  return spy.store;
+  const slowed = Object.entries(ms).map(([method, delayMs]) => {
+    const call = inner[method as keyof typeof ms].bind(inner) as (...given: unknown[]) => unknown;
+    return [method, (...given: unknown[]) => wait(delayMs).then(() => call(...given))];
+  });
+  return spiedStore(Object.fromEntries(slowed) as Partial<DeliveryStore>, inner).store;
 }
 
 describe("a handler that is slower than handlerTimeoutMs", () => {
   test("is awaited, and its success is answered 200", async () => {
-    const { receiver, reports } = scene(() => wait(5_000), { handlerTimeoutMs: 1_000 });
-    const { result, ms } = await invoke(receiver);
+    const { reports, result, ms } = await invoked(() => wait(5_000), { handlerTimeoutMs: 1_000 });
     await vi.advanceTimersByTimeAsync(4_999);
     expect(ms()).toBeUndefined();
     await vi.advanceTimersByTimeAsync(100);
@@ -119,8 +103,7 @@ describe("a handler that is slower than handlerTimeoutMs", () => {
   });
 
   test("sees its signal abort after handlerTimeoutMs", async () => {
-    const { receiver, contexts } = scene(() => wait(5_000), { handlerTimeoutMs: 1_000 });
-    await invoke(receiver);
+    const { contexts } = await invoked(() => wait(5_000), { handlerTimeoutMs: 1_000 });
     await vi.advanceTimersByTimeAsync(999);
     expect(contexts[0]?.signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
@@ -135,11 +118,10 @@ describe("a handler that is slower than handlerTimeoutMs", () => {
       await wait(5_000);
       throw new Error("no database");
     };
-    const { receiver, spy } = scene(fail, {
+    const { spy, result, ms } = await invoked(fail, {
       handlerTimeoutMs: 1_000,
       store: slowStore({ release: 500 }),
     });
-    const { result, ms } = await invoke(receiver);
     await vi.advanceTimersByTimeAsync(5_499);
     expect([spy.count("release"), ms()]).toEqual([1, undefined]);
     await vi.advanceTimersByTimeAsync(100);
@@ -150,8 +132,7 @@ describe("a handler that is slower than handlerTimeoutMs", () => {
 
 describe("a handler that still runs shortly before the function's time-out", () => {
   test("is given up: its signal aborts, the answer is 503 with Retry-After, and the lease is left to end", async () => {
-    const { receiver, contexts, reports, spy } = scene(() => never());
-    const { result, ms } = await invoke(receiver);
+    const { contexts, reports, spy, result, ms } = await invoked(() => never());
     await vi.advanceTimersByTimeAsync(8_999);
     expect([ms(), contexts[0]?.signal.aborted]).toEqual([undefined, false]);
     await vi.advanceTimersByTimeAsync(100);
@@ -173,8 +154,9 @@ describe("a handler that still runs shortly before the function's time-out", () 
       });
       for (let step = 0; step < 50; step++) await Promise.resolve();
     };
-    const { receiver, reports, spy } = scene(succeed, { store: slowStore({ complete: 100 }) });
-    const { result, ms } = await invoke(receiver);
+    const { reports, spy, result, ms } = await invoked(succeed, {
+      store: slowStore({ complete: 100 }),
+    });
     await vi.advanceTimersByTimeAsync(9_050);
     expect([spy.count("complete"), ms()]).toEqual([1, undefined]);
     await vi.advanceTimersByTimeAsync(450);
@@ -185,10 +167,9 @@ describe("a handler that still runs shortly before the function's time-out", () 
 
   test("has all of its time for its completion if the process was frozen beyond the deadline", async () => {
     const held = deferred();
-    const { receiver, lines, spy } = scene(() => held.promise, {
+    const { lines, spy, result } = await invoked(() => held.promise, {
       store: slowStore({ complete: 100 }),
     });
-    const { result } = await invoke(receiver);
     await vi.advanceTimersByTimeAsync(1_000);
     const now = performance.now.bind(performance);
     vi.spyOn(performance, "now").mockImplementation(() => now() + 60_000);
@@ -200,8 +181,7 @@ describe("a handler that still runs shortly before the function's time-out", () 
   });
 
   test("leaves no timer and no renewal, so that a process that is frozen and thawed does nothing of it", async () => {
-    const { receiver, spy } = scene(() => never());
-    const { result } = await invoke(receiver);
+    const { spy, result } = await invoked(() => never());
     await vi.advanceTimersByTimeAsync(9_100);
     await result;
     expect(vi.getTimerCount()).toBe(0);
@@ -213,8 +193,7 @@ describe("a handler that still runs shortly before the function's time-out", () 
 
   test("is in flight until its lease ends, and the next attempt takes it over", async () => {
     let isSlow = true;
-    const { receiver, contexts } = scene(() => (isSlow ? never() : undefined));
-    await invoke(receiver);
+    const { receiver, contexts } = await invoked(() => (isSlow ? never() : undefined));
     await vi.advanceTimersByTimeAsync(9_100);
     isSlow = false;
     expect((await (await invoke(receiver)).result).statusCode).toBe(409);
@@ -262,8 +241,7 @@ describe("a handler that still runs shortly before the function's time-out", () 
 
   test("is remembered when it succeeds in a process that was thawed", async () => {
     const work = deferred();
-    const { receiver, spy, lines, contexts } = scene(() => work.promise);
-    await invoke(receiver);
+    const { receiver, spy, lines, contexts } = await invoked(() => work.promise);
     await vi.advanceTimersByTimeAsync(60_000);
     work.resolve();
     await vi.advanceTimersByTimeAsync(0);
@@ -278,8 +256,9 @@ describe("a handler that still runs shortly before the function's time-out", () 
     const work = deferred();
     const second = deferred();
     let runs = 0;
-    const { receiver, spy } = scene(() => ((runs += 1) === 1 ? work.promise : second.promise));
-    await invoke(receiver);
+    const { receiver, spy } = await invoked(() =>
+      (runs += 1) === 1 ? work.promise : second.promise,
+    );
     await vi.advanceTimersByTimeAsync(20_000);
     const { result } = await invoke(receiver);
     work.reject(new Error("the socket was closed meanwhile"));
@@ -292,8 +271,7 @@ describe("a handler that still runs shortly before the function's time-out", () 
 
   test("is given up after handlerMaxMs if that is sooner", async () => {
     const times = { handlerTimeoutMs: 1_000, handlerMaxMs: 2_000 };
-    const { receiver } = scene(() => never(), times);
-    const { result, ms } = await invoke(receiver);
+    const { result, ms } = await invoked(() => never(), times);
     await vi.advanceTimersByTimeAsync(2_100);
     expect((await result).statusCode).toBe(503);
     expect(ms()).toBe(2_000);
@@ -340,8 +318,9 @@ describe("marginMs", () => {
 
 describe("a store that is slow", () => {
   test("is awaited until it has remembered the delivery", async () => {
-    const { receiver } = scene(() => undefined, { store: slowStore({ complete: 2_000 }) });
-    const { result, ms } = await invoke(receiver);
+    const { result, ms } = await invoked(() => undefined, {
+      store: slowStore({ complete: 2_000 }),
+    });
     await vi.advanceTimersByTimeAsync(2_100);
     expect((await result).statusCode).toBe(200);
     expect(ms()).toBe(2_000);
@@ -349,10 +328,9 @@ describe("a store that is slow", () => {
   });
 
   test("does not hold up the 200 of a delivery that is handled beyond the function's time-out", async () => {
-    const { receiver, reports } = scene(() => wait(8_900), {
+    const { reports, result, ms } = await invoked(() => wait(8_900), {
       store: slowStore({ complete: 5_000 }),
     });
-    const { result, ms } = await invoke(receiver);
     await vi.advanceTimersByTimeAsync(9_600);
     expect((await result).statusCode).toBe(200);
     expect(ms()).toBeCloseTo(9_500, -1);
@@ -360,12 +338,11 @@ describe("a store that is slow", () => {
   });
 
   test("that has not granted the claim at the deadline gives store_unavailable, and its late claim is released", async () => {
-    const { receiver, contexts, reports, spy } = scene(() => undefined, {
+    const { contexts, reports, spy, result, ms } = await invoked(() => undefined, {
       leaseMs: 60_000,
       dependencyTimeoutMs: 20_000,
       store: slowStore({ claim: 15_000 }),
     });
-    const { result, ms } = await invoke(receiver);
     await vi.advanceTimersByTimeAsync(9_600);
     expect((await result).body).toContain("STORE_UNAVAILABLE");
     expect(ms()).toBe(9_500);
@@ -403,8 +380,7 @@ describe("a store that is slow", () => {
   });
 
   test("that has a renewal on its way when the handler ends is awaited", async () => {
-    const { receiver } = scene(() => wait(1_100), { store: slowStore({ renew: 700 }) });
-    const { result, ms } = await invoke(receiver);
+    const { result, ms } = await invoked(() => wait(1_100), { store: slowStore({ renew: 700 }) });
     await vi.advanceTimersByTimeAsync(2_000);
     expect((await result).statusCode).toBe(200);
     expect(ms()).toBe(1_700);
@@ -503,28 +479,25 @@ describe("what goes on after the answer", () => {
       await wait(1_000);
       ended.push(name);
     };
-    const { receiver } = scene(() => undefined, {
+    const { result } = await invoked(() => undefined, {
       onOutcome: after("onOutcome"),
       onAuthenticDelivery: after("onAuthenticDelivery"),
     });
-    const { result } = await invoke(receiver);
     await vi.advanceTimersByTimeAsync(1_000);
     expect((await result).statusCode).toBe(200);
     expect(ended).toEqual(["onOutcome", "onAuthenticDelivery"]);
   });
 
   test("a promise of onOutcome that rejects does not fail the invocation", async () => {
-    const { receiver } = scene(() => undefined, {
+    const { result } = await invoked(() => undefined, {
       onOutcome: () => Promise.reject(new Error("the dashboard is down")),
     });
-    const { result } = await invoke(receiver);
     await vi.advanceTimersByTimeAsync(100);
     expect((await result).statusCode).toBe(200);
   });
 
   test("a promise of onOutcome that never settles holds up the answer for five seconds", async () => {
-    const { receiver } = scene(() => undefined, { onOutcome: () => never() });
-    const { result, ms } = await invoke(receiver);
+    const { result, ms } = await invoked(() => undefined, { onOutcome: () => never() });
     await vi.advanceTimersByTimeAsync(5_100);
     expect((await result).statusCode).toBe(200);
     expect(ms()).toBe(5_000);

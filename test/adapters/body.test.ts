@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import express, { type RequestHandler } from "express";
 import express4 from "express4";
 import supertest from "supertest";
-import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { expressHandler } from "../../adapters/express.js";
 import { nodeHandler } from "../../adapters/node.js";
 import { createWebhookReceiver } from "../../src/index.js";
@@ -239,7 +239,6 @@ describe.each([
     );
     const connection = await server.connect();
     const lingers = watchTimers(LINGER_MS);
-    onTestFinished(lingers.restore);
     const head = headOf(await signed(), "Transfer-Encoding: chunked");
     await connection.write(`${head}c8\r\n${"x".repeat(200)}\r\n0\r\n\r\n`);
     expect((await connection.answers(1))[0]?.status).toBe(409);

@@ -1,18 +1,15 @@
-import http2 from "node:http2";
-import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { fetchHandler } from "../../adapters/fetch.js";
 import { honoHandler } from "../../adapters/hono.js";
-import { nodeHandler } from "../../adapters/node.js";
-import { createWebhookReceiver, type WebhookRequest } from "../../src/index.js";
+import type { WebhookRequest } from "../../src/index.js";
 import { requestOf } from "../support/adapters/target-kinds.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
-import { createCollector } from "../support/collector.js";
+import { observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
-import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+import { delivery } from "../support/deliveries.js";
 import { http1Client, http2Client } from "../support/adapters/http-clients.js";
-import { httpServers } from "../support/adapters/http-servers.js";
+import { http2Servers, httpServers } from "../support/adapters/http-servers.js";
 import { throwing } from "../support/faults.js";
 import { eventually, type CreateServer } from "../support/listening-receiver.js";
 import { watchedReceivers } from "../support/adapters/watched-receiver.js";
@@ -22,36 +19,15 @@ const open = watchedReceivers();
 /** Keeps the requests that the adapter makes. */
 function spied(create: CreateServer) {
   const seen: WebhookRequest[] = [];
-  const spying: CreateServer = (receiver, options) =>
-    create(
-      {
-        ...receiver,
-        receive(request) {
-          seen.push(request);
-          return receiver.receive(request);
-        },
-      },
-      options,
-    );
+  const spying: CreateServer = (receiver, options) => {
+    const receive: typeof receiver.receive = (request) => {
+      seen.push(request);
+      return receiver.receive(request);
+    };
+    return create({ ...receiver, receive }, options);
+  };
   return { seen, spying };
 }
-
-const http2Servers: readonly (readonly [name: string, create: CreateServer])[] = [
-  ["node", (receiver) => http2.createServer(nodeHandler(receiver))],
-  [
-    "hono on @hono/node-server",
-    (receiver) =>
-      createAdaptorServer({
-        fetch: new Hono().all("/", honoHandler(receiver)).fetch,
-        createServer: http2.createServer,
-      }),
-  ],
-  [
-    "fetch on @hono/node-server",
-    (receiver) =>
-      createAdaptorServer({ fetch: fetchHandler(receiver), createServer: http2.createServer }),
-  ],
-];
 
 const all = [
   ...httpServers.map(([name, create]) => [name, "HTTP/1", create, http1Client] as const),
@@ -82,12 +58,11 @@ describe.each(all)("%s over %s", (_name, _version, create, connect) => {
 
   it("reports a sender that waits for its answer as connected", async () => {
     const server = await open(create);
-    const client = connect(server.port);
+    const client = open.closing(connect(server.port));
     for (const id of ["first", "second"]) {
       expect(await client.send(await signed({ id }))).toMatchObject({ status: 200 });
     }
     expect(server.reports.map(({ disconnected }) => disconnected)).toEqual([undefined, undefined]);
-    client.close();
   });
 });
 
@@ -103,13 +78,7 @@ describe("without a server", () => {
         new Hono().all("/", honoHandler(receiver)).request(request),
     ],
   ] as const)("%s asks the signal of the request", async (_name, mount) => {
-    const { options, reports } = createCollector();
-    const receiver = createWebhookReceiver({
-      secret: TEST_SECRET,
-      handlers: { new_alarm: () => undefined },
-      now: () => NOW_MS,
-      ...options,
-    });
+    const { receiver, reports } = observedAlarmReceiver(() => undefined);
     const handle = mount(receiver);
     await handle(requestOf(await signed()));
     await handle(new Request(requestOf(await signed()), { signal: abortion.signal }));
@@ -117,17 +86,10 @@ describe("without a server", () => {
   });
 
   it("receive takes an isDisconnected that throws for a sender that is there", async () => {
-    const { options, reports } = createCollector();
-    const receiver = createWebhookReceiver({
-      secret: TEST_SECRET,
-      handlers: { new_alarm: () => undefined },
-      now: () => NOW_MS,
-      ...options,
-    });
+    const { receiver, reports } = observedAlarmReceiver(() => undefined);
     const isDisconnected = throwing(new Error("gone with its context"));
-    expect(await receiver.receive({ ...(await delivery()), isDisconnected })).toMatchObject({
-      status: 200,
-    });
+    const answer = await receiver.receive({ ...(await delivery()), isDisconnected });
+    expect(answer).toMatchObject({ status: 200 });
     expect(reports[0]).not.toHaveProperty("disconnected");
   });
 });

@@ -1,17 +1,18 @@
 import type { AddressInfo } from "node:net";
+import type {} from "node:net";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { fastifyPlugin, type FastifyPluginOptions } from "../../adapters/fastify.js";
 import { fastify4, fastify5, type FastifyInstance } from "../platforms/fastify/fastify.js";
-import { createWebhookReceiver } from "../../src/index.js";
 import { recordOf, type WireRequest } from "../../kit/sending/wire.js";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
 import { bytesOf, signed, withHeader } from "../support/adapters/adapter-exchange.js";
 import { http1Client } from "../support/adapters/http-clients.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
 import { deferred } from "../support/deferred.js";
-import { NOW_MS, TEST_SECRET, alarm } from "../support/deliveries.js";
+import { alarm } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
 import { eventually } from "../support/listening-receiver.js";
 
@@ -42,32 +43,6 @@ interface Surroundings extends NonNullable<Parameters<typeof open>[1]> {
   readonly after?: (app: FastifyInstance) => unknown;
 }
 
-/** Sends one request over a connection of its own. */
-async function sendTo(port: number, request: WireRequest) {
-  const client = http1Client(port);
-  try {
-    return await client.send(request);
-  } finally {
-    client.close();
-  }
-}
-
-/** A receiver whose handler tells that it has started, and then waits. */
-function waitingReceiver(work: Promise<void>) {
-  const started = deferred();
-  const receiver = createWebhookReceiver({
-    secret: TEST_SECRET,
-    handlers: {
-      new_alarm: () => {
-        started.resolve();
-        return work;
-      },
-    },
-    now: () => NOW_MS,
-  });
-  return { receiver, started: started.promise };
-}
-
 describe.each(versions)("%s", (_name, fastify) => {
   describe("keeps the app's own settings away from the receiver:", () => {
     const fail = throwing(new Error("the app's"));
@@ -91,14 +66,14 @@ describe.each(versions)("%s", (_name, fastify) => {
 
     it.each(ways)("%s", async (_what, before) => {
       const server = await serve(fastify({ bodyLimit: 10 }), { before });
-      expect(await sendTo(server.port, await signed())).toMatchObject({ status: 200 });
+      expect(await server.send(await signed())).toMatchObject({ status: 200 });
       expect(outcomesOf(server)).toEqual(["handled"]);
     });
 
     it("a bodyLimit below the size of a delivery", async () => {
       const server = await serve(fastify({ bodyLimit: 10 }));
       const body = JSON.stringify({ alarm: alarm({ payload: "x".repeat(200_000) }) });
-      expect(await sendTo(server.port, await signed({ body }))).toMatchObject({ status: 200 });
+      expect(await server.send(await signed({ body }))).toMatchObject({ status: 200 });
     });
   });
 
@@ -110,9 +85,9 @@ describe.each(versions)("%s", (_name, fastify) => {
     const server = await serve(fastify());
     const types = contentType === undefined ? [] : [contentType];
     const request = withHeader(await signed(), "content-type", ...types);
-    expect(await sendTo(server.port, request)).toMatchObject({ status: 200 });
+    expect(await server.send(request)).toMatchObject({ status: 200 });
     const empty = { ...request, body: bytesOf("") };
-    expect(await sendTo(server.port, empty)).toMatchObject({ status: 409 });
+    expect(await server.send(empty)).toMatchObject({ status: 409 });
     expect(outcomesOf(server)).toEqual(["handled", "signature_mismatch"]);
   });
 
@@ -183,7 +158,7 @@ describe.each(versions)("%s", (_name, fastify) => {
           void reply.code(429).send("slow down");
         }),
     });
-    const answer = await sendTo(server.port, await signed());
+    const answer = await server.send(await signed());
     expect(answer).toMatchObject({ status: 429, body: "slow down" });
     expect(outcomesOf(server)).toEqual([]);
   });
@@ -201,7 +176,7 @@ describe.each(versions)("%s", (_name, fastify) => {
         });
       },
     });
-    expect(await sendTo(server.port, await signed())).toMatchObject({ status: 200 });
+    expect(await server.send(await signed())).toMatchObject({ status: 200 });
     await eventually(() => statuses).toEqual([200]);
   });
 
@@ -212,7 +187,7 @@ describe.each(versions)("%s", (_name, fastify) => {
           await buffer(raw);
         }),
     });
-    expect(await sendTo(server.port, await signed())).toMatchObject({ status: 503 });
+    expect(await server.send(await signed())).toMatchObject({ status: 503 });
     expect(outcomesOf(server)).toEqual(["body_consumed"]);
     expect(server.lines[0]?.message).toContain("outside of the scope with that hook");
   });
@@ -224,18 +199,22 @@ describe.each(versions)("%s", (_name, fastify) => {
           Object.assign(raw, { rawBody: await buffer(raw) });
         }),
     });
-    expect(await sendTo(server.port, await signed())).toMatchObject({ status: 200 });
+    expect(await server.send(await signed())).toMatchObject({ status: 200 });
   });
 
   it("answers a running delivery before app.close() resolves", async () => {
     const work = deferred();
-    const { receiver, started } = waitingReceiver(work.promise);
+    const started = deferred();
+    const receiver = alarmReceiver(() => {
+      started.resolve();
+      return work.promise;
+    });
     const app = fastify();
     app.register(fastifyPlugin, { receiver, path: "/" });
     await app.listen({ host: "127.0.0.1", port: 0 });
-    const { port } = app.server.address() as AddressInfo;
-    const running = sendTo(port, await signed());
-    await started;
+    const client = open.closing(http1Client((app.server.address() as AddressInfo).port));
+    const running = client.send(await signed());
+    await started.promise;
     const closed = app.close();
     work.resolve();
     expect(await running).toMatchObject({ status: 200, body: '{"outcome":"handled"}' });
@@ -285,7 +264,7 @@ describe.each(versions)("%s", (_name, fastify) => {
 it("Fastify 5 does not answer a slow handler by its handlerTimeout", async () => {
   const work = deferred();
   const server = await serve(fastify5({ handlerTimeout: 20 }), { handler: () => work.promise });
-  const answer = sendTo(server.port, await signed());
+  const answer = server.send(await signed());
   await eventually(() => server.runs.length).toBe(1);
   await sleep(60);
   work.resolve();

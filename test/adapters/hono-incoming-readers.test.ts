@@ -81,27 +81,21 @@ describe.each(arrivals)("Hono on @hono/node-server, a body that arrives %s", (ho
     `Hono reads the whole body that arrives ${how} if a middleware %s`,
     async (_what, middleware) => {
       const seen: Buffer[] = [];
-      const server = await open(behind(middleware(seen)));
-      const connection = await server.connect();
+      const { server, connection } = await open.connected(behind(middleware(seen)));
       await send(server, connection, await oddDelivery());
       expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
-      expect(server.runs.map(({ rawBody }) => new TextDecoder().decode(rawBody))).toEqual([
-        ODD_BODY,
-      ]);
+      expect(server.bodies()).toEqual([ODD_BODY]);
       expect(Buffer.concat(seen).toString()).toBe(ODD_BODY);
-      connection.socket.end();
     },
   );
 
   it.each(consuming)(
     `Hono answers 503 to a body that arrives ${how} if a middleware has read it %s`,
     async (_what, middleware) => {
-      const server = await open(behind(middleware));
-      const connection = await server.connect();
+      const { server, connection } = await open.connected(behind(middleware));
       await send(server, connection, await oddDelivery());
       expect((await connection.answers(1))[0]).toMatchObject({ status: 503 });
       expect(outcomesOf(server)).toEqual(["body_consumed"]);
-      connection.socket.end();
     },
   );
 });

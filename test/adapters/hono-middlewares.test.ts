@@ -107,27 +107,25 @@ function proxyOf(request: Request): Request {
 describe.each(arrivals)("Hono on @hono/node-server, a body %s", (_how, send) => {
   it.each(reading)("is whole behind a middleware that %s", async (_what, times, middleware) => {
     const seen: Seen = [];
-    const server = await open(behind(middleware(seen)));
-    const connection = await server.connect();
+    const { server, connection } = await open.connected(behind(middleware(seen)));
     await send(server, connection, await oddDelivery());
     expect((await connection.answers(1))[0]).toMatchObject({
       status: 200,
       body: '{"outcome":"handled"}',
     });
-    expect(server.runs.map(({ rawBody }) => new TextDecoder().decode(rawBody))).toEqual([ODD_BODY]);
+    expect(server.bodies()).toEqual([ODD_BODY]);
     expect(seen).toEqual(Array(times).fill(ODD_BODY));
-    connection.socket.end();
   });
 
   it("is answered 503 behind a middleware that has begun c.req.raw.text()", async () => {
     const texts: Promise<string>[] = [];
-    const server = await open(behind((c, next) => (texts.push(c.req.raw.text()), next())));
-    const connection = await server.connect();
+    const { server, connection } = await open.connected(
+      behind((c, next) => (texts.push(c.req.raw.text()), next())),
+    );
     await send(server, connection, await oddDelivery());
     expect((await connection.answers(1))[0]).toMatchObject({ status: 503 });
     expect(await Promise.all(texts)).toEqual([ODD_BODY]);
     expect(outcomesOf(server)).toEqual(["body_consumed"]);
-    connection.socket.end();
   });
 
   it("leaves nothing to wait for in a middleware that reads afterwards", async () => {
@@ -179,12 +177,10 @@ describe("Hono on @hono/node-server counts the headers that a middleware", () =>
     ["has named all of", (c, next) => (c.req.header(), next())],
     ["has listed", (c, next) => (Array.from(c.req.raw.headers), next())],
   ])("%s, as they were sent", async (_how, middleware) => {
-    const server = await open(behind(middleware));
-    const connection = await server.connect();
+    const { server, connection } = await open.connected(behind(middleware));
     await connection.write(wireOf(await signed()));
     await connection.answers(1);
     expect(outcomesOf(server)).toEqual(["handled"]);
-    connection.socket.end();
   });
 
   it.each(altering)("%s", async (_how, alter) => {
@@ -195,12 +191,10 @@ describe("Hono on @hono/node-server counts the headers that a middleware", () =>
       [bad, headerOf(good, SIGNATURE), "handled"],
       [withHeader(good, SIGNATURE), headerOf(good, SIGNATURE), "handled"],
     ] as const) {
-      const server = await open(behind(alter(SIGNATURE, value)));
-      const connection = await server.connect();
+      const { server, connection } = await open.connected(behind(alter(SIGNATURE, value)));
       await connection.write(wireOf(request));
       await connection.answers(1);
       expect(outcomesOf(server)).toEqual([outcome]);
-      connection.socket.end();
     }
   });
 });

@@ -46,20 +46,17 @@ describe.each(arrivals)("Hono on @hono/node-server, a body %s", (_how, send) => 
   });
 
   it("leaves neither listeners nor timers on a connection of twenty requests", async () => {
-    const server = await open(hono, { bodyTimeoutMs: BODY_TIMEOUT_MS });
-    const connection = await server.connect();
+    const { server, connection } = await open.connected(hono, { bodyTimeoutMs: BODY_TIMEOUT_MS });
     const timers = watchTimers(BODY_TIMEOUT_MS);
     for (let count = 1; count <= 20; count += 1) {
       await send(server, connection, await signed({ id: `delivery-${String(count)}` }));
       await connection.answers(count);
     }
     expect(timers.running()).toBe(0);
-    timers.restore();
     expect(outcomesOf(server)).toEqual(Array(20).fill("handled"));
     // Node adds a listener of its own for the end of a request that was answered before it.
     const left = server.requests.map(({ req }) => ({ ...listenersOf(req), end: 0 }));
     expect(left).toEqual(Array(20).fill(server.requests[0]?.before));
-    connection.socket.end();
   });
 });
 
@@ -95,28 +92,24 @@ describe("Hono on @hono/node-server", () => {
     ["nothing said of it", []],
     ["a Content-Length of 0", ["Content-Length: 0"]],
   ])("answers a POST without a body at once, with %s", async (_how, framing) => {
-    const server = await open(hono);
-    const connection = await server.connect();
+    const { server, connection } = await open.connected(hono);
     await connection.write(headOf(await signed(), ...framing));
     expect((await connection.answers(1))[0]).toMatchObject({ status: 409 });
     expect(outcomesOf(server)).toEqual(["signature_mismatch"]);
-    connection.socket.end();
   });
 
   it("treats a delivery signed over an empty body like any other", async () => {
-    const server = await open(hono);
-    const connection = await server.connect();
+    const { server, connection } = await open.connected(hono);
     await connection.write(wireOf(await signed({ body: "" })));
     expect((await connection.answers(1))[0]).toMatchObject({ status: 503 });
     expect(outcomesOf(server)).toEqual(["unrecognized"]);
-    connection.socket.end();
   });
 });
 
 describe("Hono on @hono/node-server with HTTP/2", () => {
   it("handles a complete body and refuses one that is too large", async () => {
     const server = await open(honoOnHttp2, { maxBodyBytes: 10_000 });
-    const client = http2Client(server.port);
+    const client = open.closing(http2Client(server.port));
     for (const chunked of [false, true]) {
       const request = { ...(await signed({ id: `chunked-${String(chunked)}` })), chunked };
       expect(await client.send(request)).toMatchObject({ status: 200 });
@@ -124,7 +117,6 @@ describe("Hono on @hono/node-server with HTTP/2", () => {
       expect(large).toMatchObject({ status: 409 });
     }
     expect(outcomesOf(server)).toEqual(["handled", "body_too_large", "handled", "body_too_large"]);
-    client.close();
   });
 
   it("reports nothing of a stream that was reset midway", async () => {

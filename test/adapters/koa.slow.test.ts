@@ -17,7 +17,6 @@ import {
 } from "../platforms/koa/koa.mjs";
 import { createBodyReceiver } from "../support/adapters/body-receiver.js";
 import { signed, withHeader } from "../support/adapters/adapter-exchange.js";
-import { http1Client } from "../support/adapters/http-clients.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
 import { deferred } from "../support/deferred.js";
 import { alarm } from "../support/deliveries.js";
@@ -41,16 +40,6 @@ async function serve(Koa: typeof Koa3, use: Mount, options: ListeningOptions = {
   return { server, errors };
 }
 
-/** Sends one request over a connection of its own. */
-async function sendTo({ port }: { readonly port: number }, request: WireRequest) {
-  const client = http1Client(port);
-  try {
-    return await client.send(request);
-  } finally {
-    client.close();
-  }
-}
-
 /** A delivery from whose bytes a decoder drops the first three. */
 const withByteOrderMark = () => signed({ body: `\uFEFF${JSON.stringify({ alarm: alarm() })}` });
 
@@ -70,7 +59,7 @@ describe.each([
       app.use(koaHandler(receiver));
       app.use(() => seen.push("called after the receiver"));
     });
-    const { status, body, headers } = await sendTo(server, await signed());
+    const { status, body, headers } = await server.send(await signed());
     expect([status, body]).toEqual([200, '{"outcome":"handled"}']);
     expect(headers).not.toHaveProperty("x-after");
     expect(seen).toEqual([200, true]);
@@ -121,7 +110,7 @@ describe.each([
     it("takes the text that the parser has kept, as it must be what was sent", async () => {
       const { server } = await behind();
       const body = JSON.stringify({ alarm: alarm({ text: "Ålarm – 警報 – 🔔" }) });
-      expect(await sendTo(server, await signed({ body }))).toMatchObject({ status: 200 });
+      expect(await server.send(await signed({ body }))).toMatchObject({ status: 200 });
       expect(Buffer.from(server.runs[0]?.rawBody ?? []).toString()).toBe(body);
     });
 
@@ -135,7 +124,7 @@ describe.each([
 
     it.each(doubtful)("answers 503 to a body %s, with advice in the log", async (_what, make) => {
       const { server, errors } = await behind();
-      expect(await sendTo(server, await make())).toMatchObject({ status: 503 });
+      expect(await server.send(await make())).toMatchObject({ status: 503 });
       expect(outcomesOf(server)).toEqual(["body_consumed"]);
       expect(server.lines[0]?.message).toContain("Mount koaHandler(receiver) above");
       expect(errors).toEqual([]);
@@ -144,7 +133,7 @@ describe.each([
     it("reads a body itself that the parser has left alone", async () => {
       const { server } = await behind();
       const request = withHeader(await withByteOrderMark(), "content-type", "application/x-other");
-      expect(await sendTo(server, request)).toMatchObject({ status: 200 });
+      expect(await server.send(request)).toMatchObject({ status: 200 });
     });
   });
 
@@ -152,7 +141,7 @@ describe.each([
     const { server } = await serve(Koa, (app, receiver) =>
       app.use(koaBody()).use(koaHandler(receiver)),
     );
-    expect(await sendTo(server, await signed())).toMatchObject({ status: 503 });
+    expect(await server.send(await signed())).toMatchObject({ status: 503 });
     expect(outcomesOf(server)).toEqual(["body_consumed"]);
   });
 
@@ -175,14 +164,14 @@ describe.each([
         Koa,
         keeping(place, (bytes) => bytes),
       );
-      expect(await sendTo(server, await withByteOrderMark())).toMatchObject({ status: 200 });
+      expect(await server.send(await withByteOrderMark())).toMatchObject({ status: 200 });
     },
   );
 
   it("does not take text without its byte order mark", async () => {
     const decode = (bytes: Buffer) => new TextDecoder().decode(bytes);
     const { server } = await serve(Koa, keeping("request", decode));
-    expect(await sendTo(server, await withByteOrderMark())).toMatchObject({ status: 503 });
+    expect(await server.send(await withByteOrderMark())).toMatchObject({ status: 503 });
     expect(outcomesOf(server)).toEqual(["body_consumed"]);
   });
 
@@ -192,7 +181,7 @@ describe.each([
       keeping("request", (bytes) => "x".repeat(bytes.length)),
     );
     const request = withHeader(await signed(), "content-encoding", "gzip");
-    expect(await sendTo(server, request)).toMatchObject({ status: 503 });
+    expect(await server.send(request)).toMatchObject({ status: 503 });
     expect(outcomesOf(server)).toEqual(["body_consumed"]);
   });
 
@@ -224,7 +213,7 @@ describe.each([
         })
         .use(koaHandler(receiver)),
     );
-    expect(await sendTo(server, await signed())).toMatchObject({ status: 200 });
+    expect(await server.send(await signed())).toMatchObject({ status: 200 });
     await eventually(() => errors).toEqual([failure]);
   });
 });

@@ -29,7 +29,7 @@ describe("an answer that does not go out", () => {
       res.writeHead = throwing(failure);
     });
     const server = await open(create);
-    const client = http1Client(server.port);
+    const client = open.closing(http1Client(server.port));
     for (const id of ["first", "second"]) {
       await expect(client.send(await signed({ id }))).rejects.toThrow("socket hang up");
     }
@@ -40,7 +40,6 @@ describe("an answer that does not go out", () => {
     expect(line?.message).toContain("answer_lost: handled did not reach the sender");
     expect(line?.message).toContain("writeHead");
     expect(line?.details).toEqual({ outcome: "handled", status: 200, err: failure });
-    client.close();
   });
 
   it("is an error line although the line of its outcome came just before", async () => {
@@ -48,14 +47,13 @@ describe("an answer that does not go out", () => {
       res.writeHead = throwing(new Error("a wrapper of the response"));
     });
     const server = await open(create);
-    const client = http1Client(server.port);
+    const client = open.closing(http1Client(server.port));
     const forged = await signed({ secret: "whsec_of_a_stranger" });
     await expect(client.send(forged)).rejects.toThrow("socket hang up");
     expect(server.lines.map(({ message }) => message)).toEqual([
       expect.stringContaining("signature_mismatch: "),
       expect.stringContaining("answer_lost: signature_mismatch did not reach the sender"),
     ]);
-    client.close();
   });
 
   it("is an error line when other code has begun an answer, and may finish it", async () => {
@@ -71,11 +69,10 @@ describe("an answer that does not go out", () => {
           .then(() => res.end("sy"));
       });
     });
-    const client = http1Client(server.port);
+    const client = open.closing(http1Client(server.port));
     expect(await client.send(await signed())).toMatchObject({ status: 503, body: "busy" });
     expect(server.lines[0]).toMatchObject({ level: "error" });
     expect(server.lines[0]?.message).toContain("something else has begun an answer");
-    client.close();
   });
 
   it("is an error line when other code has answered, and that answer is kept", async () => {
@@ -84,14 +81,13 @@ describe("an answer that does not go out", () => {
       void work.promise.then(() => res.writeHead(503).end());
     });
     const server = await open(create, { handler: () => work.promise });
-    const client = http1Client(server.port);
+    const client = open.closing(http1Client(server.port));
     const answer = client.send(await signed());
     await eventually(() => server.runs.length).toBe(1);
     work.resolve();
     expect(await answer).toMatchObject({ status: 503 });
     await eventually(() => server.lines.length).toBe(1);
     expect(outcomesOf(server)).toEqual(["handled"]);
-    client.close();
   });
 
   it("is an error line when a wrapped receiver forgets to return its answer", async () => {
@@ -99,10 +95,9 @@ describe("an answer that does not go out", () => {
       const receive = (() => Promise.resolve()) as unknown as typeof receiver.receive;
       return http.createServer(nodeHandler({ ...receiver, receive }));
     });
-    const client = http1Client(server.port);
+    const client = open.closing(http1Client(server.port));
     await expect(client.send(await signed())).rejects.toThrow("socket hang up");
     expect(server.lines).toMatchObject([{ level: "error" }]);
-    client.close();
   });
 });
 

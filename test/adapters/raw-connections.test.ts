@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { signed } from "../support/adapters/adapter-exchange.js";
 import { deferred } from "../support/deferred.js";
 import { httpServers } from "../support/adapters/http-servers.js";
@@ -50,7 +50,6 @@ describe.each(httpServers)("%s", (_name, create) => {
       const server = await open(create, { maxBodyBytes: 1_000 });
       const connection = await server.connect();
       const lingers = watchTimers(LINGER_MS);
-      onTestFinished(lingers.restore);
       await connection.write(headOf(await signed(), framing));
       await connection.write(Buffer.concat(pieces));
       await expectRefused(connection);
@@ -61,7 +60,6 @@ describe.each(httpServers)("%s", (_name, create) => {
       const server = await open(create, { maxBodyBytes: 1_000 });
       const head = headOf(await signed(), ENDLESS);
       const lingers = watchTimers(LINGER_MS);
-      onTestFinished(lingers.restore);
       const stopping = await server.connect();
       const going = await server.connect();
       await Promise.all([stopping.write(head), going.write(head)]);
@@ -92,7 +90,6 @@ describe.each(httpServers)("%s", (_name, create) => {
       await connection.write(headOf(await signed(), ENDLESS));
       await connection.answers(1);
       const lingers = watchTimers(LINGER_MS);
-      onTestFinished(lingers.restore);
       connection.socket.resetAndDestroy();
       await server.allGone();
       expect(lingers.fired()).toBe(0);
@@ -101,19 +98,16 @@ describe.each(httpServers)("%s", (_name, create) => {
 
   describe("one connection", () => {
     it("goes on after a request whose body stays unread", async () => {
-      const server = await open(create);
-      const connection = await server.connect();
+      const { connection } = await open.connected(create);
       const good = await signed();
       await connection.write(wireOf({ ...good, method: "PUT", body: new Uint8Array(300_000) }));
       await connection.write(wireOf(good));
       const answers = await connection.answers(2);
       expect(answers.map(({ status }) => status)).toEqual([405, 200]);
-      connection.socket.end();
     });
 
     it("answers pipelined requests in their order", async () => {
-      const server = await open(create);
-      const connection = await server.connect();
+      const { server, connection } = await open.connected(create);
       const wires = [
         wireOf(await signed({ id: "first" })),
         wireOf(await signed({ id: "second", secret: "whsec_of_somebody_else" })),
@@ -123,19 +117,16 @@ describe.each(httpServers)("%s", (_name, create) => {
       const answers = await connection.answers(3);
       expect(answers.map(({ status }) => status)).toEqual([200, 409, 200]);
       expect(server.runs.map(({ id }) => id)).toEqual(["first", "third"]);
-      connection.socket.end();
     });
 
     it("answers 100 Continue to a body that waits for it", async () => {
-      const server = await open(create);
-      const connection = await server.connect();
+      const { connection } = await open.connected(create);
       const request = await signed();
       const length = `Content-Length: ${request.body?.length ?? 0}`;
       await connection.write(headOf(request, length, "Expect: 100-continue"));
       expect((await connection.answers(1))[0]?.status).toBe(100);
       await connection.write(request.body ?? "");
       expect((await connection.answers(2))[1]?.status).toBe(200);
-      connection.socket.end();
     });
   });
 

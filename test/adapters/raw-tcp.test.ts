@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { bytesOf, signed } from "../support/adapters/adapter-exchange.js";
 import { httpServers, nodeServers } from "../support/adapters/http-servers.js";
 import { eventually, listenersOf } from "../support/listening-receiver.js";
@@ -18,31 +18,26 @@ const open = watchedReceivers();
 describe.each(httpServers)("%s", (_name, create) => {
   describe("a body in the smallest pieces", () => {
     it("arrives whole when each byte comes in a packet of its own", async () => {
-      const server = await open(create);
-      const connection = await server.connect();
+      const { server, connection } = await open.connected(create);
       const request = await signed();
       for (const byte of wireOf(request)) await connection.write(Uint8Array.of(byte));
       expect((await connection.answers(1))[0]).toMatchObject(HANDLED);
       expect(Buffer.from(server.runs[0]?.rawBody ?? [])).toEqual(Buffer.from(request.body ?? []));
-      connection.socket.end();
     });
 
     it("arrives whole in chunks of one byte", async () => {
-      const server = await open(create);
-      const connection = await server.connect();
+      const { server, connection } = await open.connected(create);
       const request = await signed();
       await connection.write(headOf(request, CHUNKED));
       for (const byte of request.body ?? []) await connection.write(chunkOf(Uint8Array.of(byte)));
       await connection.write(chunkOf(new Uint8Array(0)));
       expect((await connection.answers(1))[0]).toMatchObject(HANDLED);
       expect(Buffer.from(server.runs[0]?.rawBody ?? [])).toEqual(Buffer.from(request.body ?? []));
-      connection.socket.end();
     });
 
     it("is not a stalled upload, however long it takes in all", async () => {
       const bodyTimeoutMs = 3_000;
-      const server = await open(create, { bodyTimeoutMs });
-      const connection = await server.connect();
+      const { connection } = await open.connected(create, { bodyTimeoutMs });
       const request = await signed();
       const { body = new Uint8Array(0) } = request;
       const startedAt = performance.now();
@@ -54,7 +49,6 @@ describe.each(httpServers)("%s", (_name, create) => {
       }
       expect((await connection.answers(1))[0]).toMatchObject(HANDLED);
       expect(performance.now() - startedAt).toBeGreaterThan(bodyTimeoutMs);
-      connection.socket.end();
     });
   });
 
@@ -68,7 +62,6 @@ describe.each(httpServers)("%s", (_name, create) => {
       const server = await open(create, { bodyTimeoutMs: BODY_TIMEOUT_MS });
       const connection = await server.connect();
       const lingers = watchTimers(LINGER_MS);
-      onTestFinished(lingers.restore);
       const startedAt = performance.now();
       await connection.write(headOf(await signed(), framing));
       await connection.write(start);
@@ -170,14 +163,12 @@ describe.each(nodeServers)("%s", (_name, create) => {
   });
 
   it("leaves no listener on a connection that is kept", async () => {
-    const server = await open(create);
-    const connection = await server.connect();
+    const { server, connection } = await open.connected(create);
     for (const count of [1, 2, 3]) {
       await connection.write(wireOf(await signed({ id: `delivery-${String(count)}` })));
       await connection.answers(count);
     }
     const listeners = server.requests.map(({ req }) => listenersOf(req));
     expect(listeners).toEqual(server.requests.map(({ before }) => before));
-    connection.socket.end();
   });
 });

@@ -1,15 +1,9 @@
 import http2 from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createAdaptorServer } from "@hono/node-server";
-import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { fetchHandler } from "../../adapters/fetch.js";
-import { honoHandler } from "../../adapters/hono.js";
-import { nodeHandler } from "../../adapters/node.js";
 import { recordOf } from "../../kit/sending/wire.js";
 import { signed } from "../support/adapters/adapter-exchange.js";
-import { httpServers } from "../support/adapters/http-servers.js";
-import { type CreateServer } from "../support/listening-receiver.js";
+import { http2Servers, httpServers } from "../support/adapters/http-servers.js";
 import { headOf } from "../support/raw-connection.js";
 import { outcomesOf, watchedReceivers } from "../support/adapters/watched-receiver.js";
 
@@ -18,24 +12,6 @@ const open = watchedReceivers();
 /** Never silent for long, and never done. */
 const slowly = { bodyTimeoutMs: 30_000, uploadTimeoutMs: 300 };
 const GAP_MS = 20;
-
-const { createServer } = http2;
-const http2Servers: readonly (readonly [name: string, create: CreateServer])[] = [
-  ["node", (receiver, options) => createServer(nodeHandler(receiver, options))],
-  [
-    "hono on @hono/node-server",
-    (receiver, options) =>
-      createAdaptorServer({
-        fetch: new Hono().all("/", honoHandler(receiver, options)).fetch,
-        createServer,
-      }),
-  ],
-  [
-    "fetch on @hono/node-server",
-    (receiver, options) =>
-      createAdaptorServer({ fetch: fetchHandler(receiver, options), createServer }),
-  ],
-];
 
 describe("an upload that comes byte by byte, and never ends", () => {
   it.each(httpServers)("is answered 408 and closed over HTTP/1: %s", async (_name, create) => {
@@ -74,8 +50,10 @@ describe("an upload that comes byte by byte, and never ends", () => {
 it("an upload that is slow but done in time is taken", async () => {
   const [, create] = httpServers[0] ?? [];
   if (create === undefined) throw new Error("there is no server");
-  const server = await open(create, { bodyTimeoutMs: 30_000, uploadTimeoutMs: 30_000 });
-  const connection = await server.connect();
+  const { connection } = await open.connected(create, {
+    bodyTimeoutMs: 30_000,
+    uploadTimeoutMs: 30_000,
+  });
   const request = await signed();
   const { body = new Uint8Array(0) } = request;
   await connection.write(headOf(request, `Content-Length: ${String(body.length)}`));
@@ -84,5 +62,4 @@ it("an upload that is slow but done in time is taken", async () => {
     await sleep(1);
   }
   expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
-  connection.socket.end();
 });

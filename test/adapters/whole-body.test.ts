@@ -83,26 +83,22 @@ const others: readonly (readonly [string, (read: (chunk: Buffer) => void) => Aro
 describe.each(surroundedServers)("%s", (_name, around) => {
   describe.each(arrivals)("a body %s", (how, send) => {
     it.each(harmless)("is whole when it is asked for %s", async (_when, ask) => {
-      const server = await open(around(ask));
-      const connection = await server.connect();
+      const { server, connection } = await open.connected(around(ask));
       const body = JSON.stringify({ alarm: alarm({ text: "Ålarm €" }) });
       await send(server, connection, await signed({ body }));
       expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
-      expect(server.runs.map(({ rawBody }) => new TextDecoder().decode(rawBody))).toEqual([body]);
-      connection.socket.end();
+      expect(server.bodies()).toEqual([body]);
     });
 
     it.each(others)("is whole for another reader too, that came %s", async (_when, reader) => {
       const seen: Buffer[] = [];
-      const server = await open(around(reader((chunk) => void seen.push(chunk))));
-      const connection = await server.connect();
+      const { server, connection } = await open.connected(
+        around(reader((chunk) => void seen.push(chunk))),
+      );
       await send(server, connection, await oddDelivery());
       expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
       expect(Buffer.concat(seen).toString()).toBe(ODD_BODY);
-      expect(server.runs.map(({ rawBody }) => new TextDecoder().decode(rawBody))).toEqual([
-        ODD_BODY,
-      ]);
-      connection.socket.end();
+      expect(server.bodies()).toEqual([ODD_BODY]);
     });
 
     it("is never taken in part when other code keeps the stream paused", async () => {
@@ -138,8 +134,7 @@ describe.each(surroundedServers)("%s", (_name, around) => {
   });
 
   it("reads a body that is larger than a stream holds at once", async () => {
-    const server = await open(around((next) => setTimeout(next, 5)));
-    const connection = await server.connect();
+    const { server, connection } = await open.connected(around((next) => setTimeout(next, 5)));
     const body = JSON.stringify({ alarm: alarm({ text: "x".repeat(400_000) }) });
     for (const id of ["first", "second"]) {
       await connection.write(wireOf(await signed({ id, body })));
@@ -147,7 +142,6 @@ describe.each(surroundedServers)("%s", (_name, around) => {
     const answers = await connection.answers(2);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(server.runs.map(({ rawBody }) => rawBody.length)).toEqual([body.length, body.length]);
-    connection.socket.end();
   });
 
   it("starts no timer when it arrives with its headers", async () => {
@@ -162,7 +156,6 @@ describe.each(surroundedServers)("%s", (_name, around) => {
     await connection.write(wireOf(await signed()));
     expect((await connection.answers(1))[0]).toMatchObject({ status: 200 });
     expect(timers.started()).toBe(0);
-    timers.restore();
     connection.socket.end();
   });
 
@@ -186,7 +179,6 @@ describe.each(surroundedServers)("%s", (_name, around) => {
       await connection.answers(11 + index);
     }
     expect(timers.running()).toBe(0);
-    timers.restore();
     expect(outcomesOf(server)).toEqual(Array(20).fill("handled"));
     expect(server.runs.map(({ id }) => id)).toEqual(ids);
     expect(new Set(listeners.slice(10)).size).toBe(1);

@@ -6,6 +6,9 @@ import {
   type DeliveryContext,
   type WebhookReceiver,
 } from "../../src/index.js";
+import type { WireRequest } from "../../kit/sending/wire.js";
+import type { AdapterAnswer } from "./adapters/adapter-exchange.js";
+import { http1Client } from "./adapters/http-clients.js";
 import { createCollector, type Collector } from "./collector.js";
 import { NOW_MS, TEST_SECRET } from "./deliveries.js";
 import { connectRaw, type RawConnection } from "./raw-connection.js";
@@ -25,6 +28,10 @@ export interface ListeningReceiver extends Collector {
   readonly port: number;
   /** The calls of the handler. */
   readonly runs: readonly DeliveryContext[];
+  /** The bodies of these calls, as texts. */
+  bodies(): string[];
+  /** Sends a request over a connection of its own. */
+  send(request: WireRequest): Promise<AdapterAnswer>;
   /** Every request that reached the server, with its number of listeners at that time (`before`). */
   readonly requests: readonly { readonly req: IncomingMessage; readonly before: object }[];
   connect(): Promise<RawConnection>;
@@ -81,6 +88,15 @@ export async function listenWith(
     port,
     runs,
     requests,
+    bodies: () => runs.map(({ rawBody }) => new TextDecoder().decode(rawBody)),
+    async send(request) {
+      const client = http1Client(port);
+      try {
+        return await client.send(request);
+      } finally {
+        client.close();
+      }
+    },
     connect: () => connectRaw(port),
     allGone: () => eventually(() => connectionCount(server)).toBe(0),
     close,

@@ -1,5 +1,5 @@
 import { Controller, Inject, Injectable, Module, Scope, type Type } from "@nestjs/common";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { OnAlarm, OnOnlineDataEvent, OnUnrecognized } from "../../../adapters/nestjs/index.js";
 import {
   ConfigurationError,
@@ -8,13 +8,13 @@ import {
   type OnlineDataEvent,
   type UnrecognizedDelivery,
 } from "../../../src/index.js";
-import { onlineDataEvent } from "../../support/deliveries.js";
 import {
   PATH,
   decorate,
+  handlerClass,
+  nestStarter,
   send,
-  startNest,
-  type NestApp,
+  sendEvent,
   type NestAppOptions,
 } from "../../support/nestjs/nest-app.js";
 import { nestPlatforms } from "../../support/nestjs/nest-platforms.js";
@@ -60,16 +60,7 @@ function alarmHandlers(name: string, scope?: Scope): Type {
 }
 
 describe.each(nestPlatforms)("handlers of a Nest app on %s", (_, create) => {
-  let running: NestApp | undefined;
-  afterEach(async () => {
-    await running?.close();
-    running = undefined;
-  });
-
-  const start = async (options: NestAppOptions): Promise<NestApp> => {
-    running = await startNest(create(), options);
-    return running;
-  };
+  const start = nestStarter(create);
   const refusal = async (options: NestAppOptions): Promise<ConfigurationError> => {
     const error: unknown = await start(options).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConfigurationError);
@@ -78,18 +69,12 @@ describe.each(nestPlatforms)("handlers of a Nest app on %s", (_, create) => {
 
   it("each delivery reaches the method with its decorator, which uses what its class injects", async () => {
     const { app, url } = await start({ providers: [Ledger, Handlers] });
-    const event = (id: string, type: string) =>
-      send(url + PATH, {
-        id,
-        type: "delete_my_data_event",
-        body: JSON.stringify({ event: onlineDataEvent(type) }),
-      });
     const answers = [
       await send(url + PATH, { id: "a" }),
-      await event("b", "DATA_REAPPEARED"),
-      await event("c", "PERSONAL_DATA_FOUND"),
-      await event("d", "DATA_DELETED"),
-      await event("e", "ADDED_LATER"),
+      await sendEvent(url + PATH, "b", "DATA_REAPPEARED"),
+      await sendEvent(url + PATH, "c", "PERSONAL_DATA_FOUND"),
+      await sendEvent(url + PATH, "d", "DATA_DELETED"),
+      await sendEvent(url + PATH, "e", "ADDED_LATER"),
       await send(url + PATH, { id: "f", body: "[]" }),
     ];
     expect(answers).toEqual(Array(6).fill('200 {"outcome":"handled"}'));
@@ -106,25 +91,15 @@ describe.each(nestPlatforms)("handlers of a Nest app on %s", (_, create) => {
 
   it("a handler may be in any module, in a controller, and behind an alias", async () => {
     const handled: string[] = [];
-    class InModule {
-      handle(): void {
-        handled.push("provider of a module");
-      }
-    }
-    Injectable()(decorate(InModule, { handle: [OnAlarm()] }));
+    const InModule = handlerClass(() => handled.push("provider of a module"));
     class FeatureModule {}
     Module({ providers: [InModule, { provide: "alias", useExisting: InModule }] })(FeatureModule);
-    class InController {
-      handle(): void {
-        handled.push("controller");
-      }
-    }
-    Controller("unused")(decorate(InController, { handle: [OnOnlineDataEvent()] }));
+    const InController = handlerClass(() => handled.push("controller"), OnOnlineDataEvent());
+    Controller("unused")(InController);
 
     const { url } = await start({ imports: [FeatureModule], controllers: [InController] });
     await send(url + PATH);
-    const body = JSON.stringify({ event: onlineDataEvent("DATA_DELETED") });
-    await send(url + PATH, { id: "b", type: "delete_my_data_event", body });
+    await sendEvent(url + PATH, "b", "DATA_DELETED");
     expect(handled).toEqual(["provider of a module", "controller"]);
   });
 
@@ -147,8 +122,7 @@ describe.each(nestPlatforms)("handlers of a Nest app on %s", (_, create) => {
     Injectable()(decorate(Extended, { handle: [OnAlarm()] }));
     const { url } = await start({ providers: [Extended] });
     await send(url + PATH);
-    const body = JSON.stringify({ event: onlineDataEvent("DATA_DELETED") });
-    await send(url + PATH, { id: "b", type: "delete_my_data_event", body });
+    await sendEvent(url + PATH, "b", "DATA_DELETED");
     expect(handled).toEqual(["extended", "base"]);
   });
 
@@ -174,12 +148,7 @@ describe.each(nestPlatforms)("handlers of a Nest app on %s", (_, create) => {
   });
 
   it("a handler that fails makes the gateway send again", async () => {
-    class Failing {
-      async handle(): Promise<void> {
-        await Promise.reject(new Error("no database"));
-      }
-    }
-    Injectable()(decorate(Failing, { handle: [OnAlarm()] }));
+    const Failing = handlerClass(() => Promise.reject(new Error("no database")));
     const { url } = await start({ providers: [Failing] });
     expect(await send(url + PATH)).toContain("500");
   });
@@ -225,12 +194,8 @@ describe.each(nestPlatforms)("handlers of a Nest app on %s", (_, create) => {
   });
 
   it("a handler for an event type that does not exist is refused at the start", async () => {
-    class Misspelt {
-      handle(): void {
-        // Never called.
-      }
-    }
-    Injectable()(decorate(Misspelt, { handle: [OnOnlineDataEvent("DATA_REAPEARED" as never)] }));
+    const decorator = OnOnlineDataEvent("DATA_REAPEARED" as never);
+    const Misspelt = handlerClass(() => undefined, decorator);
     const { code, message } = await refusal({ providers: [Misspelt] });
     expect(code).toBe("unknown_handler");
     expect(message).toContain("DATA_REAPEARED");

@@ -10,19 +10,18 @@ import {
   type INestApplication,
   type MiddlewareConsumer,
 } from "@nestjs/common";
-import { NestFactory, type AbstractHttpAdapter } from "@nestjs/core";
+import { NestFactory } from "@nestjs/core";
 import express from "express";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { OnAlarm } from "../../../adapters/nestjs/index.js";
 import type { DeliveryContext } from "../../../src/index.js";
 import { delivery } from "../../support/deliveries.js";
 import {
   PATH,
+  nestStarter,
   decorate,
   rootModule,
   send,
-  startNest,
-  type NestApp,
   type NestAppOptions,
 } from "../../support/nestjs/nest-app.js";
 import { nestPlatforms } from "../../support/nestjs/nest-platforms.js";
@@ -142,19 +141,7 @@ interface FastifyInstance {
 }
 
 describe.each(nestPlatforms)("the receiver of a Nest app on %s", (platform, create) => {
-  let running: NestApp | undefined;
-  afterEach(async () => {
-    await running?.close();
-    running = undefined;
-  });
-
-  const start = async (
-    options: NestAppOptions = {},
-    adapter: AbstractHttpAdapter = create(),
-  ): Promise<NestApp> => {
-    running = await startNest(adapter, { providers: [Handlers], ...options });
-    return running;
-  };
+  const start = nestStarter(create, [Handlers]);
 
   it.each(surroundings)("a delivery gets past %s with its exact bytes", async (_, options) => {
     const { app, url } = await start(options);

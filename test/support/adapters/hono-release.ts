@@ -61,9 +61,7 @@ export function describeHonoRelease(release: string, createServer: CreateAdaptor
             '{"outcome":"handled"}',
             '{"outcome":"duplicate"}',
           ]);
-          expect(server.runs.map(({ rawBody }) => new TextDecoder().decode(rawBody))).toEqual([
-            ODD_BODY,
-          ]);
+          expect(server.bodies()).toEqual([ODD_BODY]);
           connection.socket.end();
         });
 

@@ -1,4 +1,5 @@
 import http, { type RequestListener } from "node:http";
+import http2 from "node:http2";
 import type { Server } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import express from "express";
@@ -61,16 +62,30 @@ const newestNodeServers: readonly (readonly [name: string, createServer: CreateS
   ["koa", koaServer],
 ];
 
+const honoFetch = (...[receiver, options]: Parameters<CreateServer>) =>
+  new Hono().all("/", honoHandler(receiver, options)).fetch;
+
 /** The adapters that read a `Request`, on Node. */
 const fetchServers: readonly (readonly [name: string, createServer: CreateServer])[] = [
+  ["hono on @hono/node-server", (...given) => createAdaptorServer({ fetch: honoFetch(...given) })],
+  [
+    "fetch on @hono/node-server",
+    (...given) => createAdaptorServer({ fetch: fetchHandler(...given) }),
+  ],
+];
+
+const { createServer } = http2;
+
+/** The adapters on HTTP/2 in cleartext. */
+export const http2Servers: readonly (readonly [name: string, createServer: CreateServer])[] = [
+  ["node", (...given) => createServer(nodeHandler(...given))],
   [
     "hono on @hono/node-server",
-    (receiver, options) =>
-      createAdaptorServer({ fetch: new Hono().all("/", honoHandler(receiver, options)).fetch }),
+    (...given) => createAdaptorServer({ fetch: honoFetch(...given), createServer }),
   ],
   [
     "fetch on @hono/node-server",
-    (receiver, options) => createAdaptorServer({ fetch: fetchHandler(receiver, options) }),
+    (...given) => createAdaptorServer({ fetch: fetchHandler(...given), createServer }),
   ],
 ];
 

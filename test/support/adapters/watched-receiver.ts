@@ -10,13 +10,11 @@ import {
  * For test files that cut connections: opens a receiver for a test and closes it afterwards. A
  * connection that is left open fails the test, and so does an uncaught error.
  */
-export function watchedReceivers(): (
-  create: CreateServer,
-  options?: ListeningOptions,
-) => Promise<ListeningReceiver> {
+export function watchedReceivers() {
   const faults: unknown[] = [];
   const onFault = (fault: unknown): void => void faults.push(fault);
-  let open: ListeningReceiver[] = [];
+  const servers: ListeningReceiver[] = [];
+  const clients: { close(): void }[] = [];
 
   beforeAll(() => {
     process.on("unhandledRejection", onFault).on("uncaughtException", onFault);
@@ -25,18 +23,31 @@ export function watchedReceivers(): (
     process.off("unhandledRejection", onFault).off("uncaughtException", onFault);
   });
   afterEach(async () => {
-    const servers = open;
-    open = [];
+    for (const client of clients.splice(0)) client.close();
     // Ends idle connections only: one that an adapter has left open runs into the time-out.
-    for (const server of servers) await server.close();
+    for (const server of servers.splice(0)) await server.close();
     expect(faults.splice(0)).toEqual([]);
   });
 
-  return async (create, options = {}) => {
+  /** Opens a receiver for a test. */
+  const open = async (create: CreateServer, options: ListeningOptions = {}) => {
     const server = await listenWith(create, options);
-    open.push(server);
+    servers.push(server);
     return server;
   };
+  /** A client that is closed after the test. */
+  const closing = <Client extends { close(): void }>(client: Client): Client => {
+    clients.push(client);
+    return client;
+  };
+  /** Opens a receiver and a connection to it, which the sender ends after the test. */
+  const connected = async (...args: Parameters<typeof open>) => {
+    const server = await open(...args);
+    const connection = await server.connect();
+    closing({ close: () => connection.socket.end() });
+    return { server, connection };
+  };
+  return Object.assign(open, { closing, connected });
 }
 
 /** The outcomes of the requests to a receiver, in order. */

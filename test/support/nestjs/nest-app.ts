@@ -5,13 +5,21 @@ import type {
   NestApplicationOptions,
   Type,
 } from "@nestjs/common";
-import { Module } from "@nestjs/common";
+import { Injectable, Module } from "@nestjs/common";
 import { NestFactory, type AbstractHttpAdapter } from "@nestjs/core";
+import { afterEach } from "vitest";
 import {
+  OnAlarm,
   WebhookReceiverModule,
   type WebhookReceiverModuleOptions,
 } from "../../../adapters/nestjs/index.js";
-import { delivery, TEST_SECRET, NOW_MS, type DeliveryOverrides } from "../deliveries.js";
+import {
+  delivery,
+  onlineDataEvent,
+  TEST_SECRET,
+  NOW_MS,
+  type DeliveryOverrides,
+} from "../deliveries.js";
 
 export const PATH = "/webhooks/gateway";
 
@@ -95,4 +103,37 @@ export async function send(url: string, overrides: DeliveryOverrides = {}): Prom
   const { method, headers, body } = await delivery(overrides);
   const response = await fetch(url, { method, headers, body: body as string });
   return `${response.status} ${await response.text()}`;
+}
+
+/** Sends a signed Online Data event. */
+export function sendEvent(url: string, id: string, type: string): Promise<string> {
+  const body = JSON.stringify({ event: onlineDataEvent(type) });
+  return send(url, { id, type: "delete_my_data_event", body });
+}
+
+/** A class whose method `handle` takes the alarms, or what the decorator says. */
+export function handlerClass(
+  handle: (...given: never[]) => unknown,
+  decorator: unknown = OnAlarm(),
+): Type {
+  class Handling {
+    handle(...given: never[]): unknown {
+      return handle(...given);
+    }
+  }
+  Injectable()(decorate(Handling, { handle: [decorator] }));
+  return Handling;
+}
+
+/** Starts apps with these providers unless others are given. Each is closed after its test. */
+export function nestStarter(create: () => AbstractHttpAdapter, providers: Type[] = []) {
+  const running: NestApp[] = [];
+  afterEach(async () => {
+    for (const { close } of running.splice(0)) await close();
+  });
+  return async (options: NestAppOptions = {}, adapter = create()): Promise<NestApp> => {
+    const app = await startNest(adapter, { providers, ...options });
+    running.push(app);
+    return app;
+  };
 }
