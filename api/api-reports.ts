@@ -52,6 +52,7 @@ function configFor(name: string, mainEntryPointFilePath: string): ExtractorConfi
         reportTempFolder: path.join(GENERATED, "temp"),
         // A type that no entry exports still reaches users as the type of a field.
         includeForgottenExports: true,
+        tagsToReport: { "@experimental": true },
       },
       docModel: { enabled: false },
       dtsRollup: { enabled: false },

@@ -1,5 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from "./errors/error-table.js";
-import { OUTCOMES, ruleOf, type Outcome } from "../src/answer/outcome.js";
+import { OUTCOMES, type Outcome } from "../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 import { wrap } from "./help-text.js";
 import type { Output } from "./terminal/command-io.js";
@@ -56,7 +56,7 @@ export interface StatusPage {
 /** The outcomes that answer a status, such as "409". Undefined for another text and for a status that none answers. */
 export function statusPageOf(given: string): StatusPage | undefined {
   const outcomes = (Object.keys(OUTCOMES) as Outcome[]).flatMap((name) => {
-    const { status, rejectStatus, message } = ruleOf(name);
+    const { status, rejectStatus, message } = OUTCOMES[name];
     if (String(status) === given) return [{ name, meaning: message }];
     if (String(rejectStatus) !== given) return [];
     return [{ name, meaning: `${message} With unverifiable: "reject" only.` }];
@@ -85,7 +85,7 @@ export function describeStatus(output: Output, { status, outcomes }: StatusPage)
 }
 
 function pageOfOutcome(outcome: Outcome): ExplainPage {
-  const { status, rejectStatus, message } = ruleOf(outcome);
+  const { status, rejectStatus, message } = OUTCOMES[outcome];
   const rejected =
     rejectStatus === undefined ? "" : `, or ${rejectStatus} with unverifiable: "reject"`;
   return {

@@ -1,6 +1,6 @@
 import {
   HEALTH_REASON_CODES,
-  reasonRuleOf,
+  HEALTH_REASONS,
   type HealthReasonCode,
 } from "../src/telemetry/health-reasons.js";
 
@@ -54,7 +54,7 @@ const COUNTED: Readonly<Record<HealthReasonCode, { readonly what: string; readon
 /** The table of reasons in docs/monitoring.md. */
 export function healthTable(): string {
   const rows = HEALTH_REASON_CODES.map((code) => {
-    const { status, advice } = reasonRuleOf(code);
+    const { status, advice } = HEALTH_REASONS[code];
     return `| \`${code}\` | ${status} | ${whenOf(code)} | ${advice} |`;
   });
   return ["| reason | status | when | what to do |", "| --- | --- | --- | --- |", ...rows].join(
@@ -63,7 +63,7 @@ export function healthTable(): string {
 }
 
 function whenOf(code: HealthReasonCode): string {
-  const { min, share, inRow } = reasonRuleOf(code);
+  const { min, share, inRow } = HEALTH_REASONS[code];
   const { what, of } = COUNTED[code];
   const part = of === undefined ? "" : `, and over ${String((share ?? 0) * 100)} % of ${of}`;
   const row = inRow === undefined ? "" : `; or ${String(inRow)} in a row, however long that takes`;

@@ -1,4 +1,4 @@
-import { OUTCOMES, ruleOf, type Outcome } from "../src/answer/outcome.js";
+import { OUTCOMES, type Outcome } from "../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 
 const INTRODUCTION = `# Outcomes
@@ -15,7 +15,7 @@ function sectionOf(outcome: Outcome): string {
   const { causes, command } = OUTCOME_CAUSES[outcome];
   return [
     `## ${outcome}`,
-    `${ruleOf(outcome).message} ${answerOf(outcome)} ${logOf(outcome)}`,
+    `${OUTCOMES[outcome].message} ${answerOf(outcome)} ${logOf(outcome)}`,
     ...(causes.length === 0
       ? []
       : ["Usual causes:", causes.map((cause) => `- ${cause}`).join("\n")]),
@@ -24,7 +24,7 @@ function sectionOf(outcome: Outcome): string {
 }
 
 function answerOf(outcome: Outcome): string {
-  const { status, rejectStatus, retryAfterMs } = ruleOf(outcome);
+  const { status, rejectStatus, retryAfterMs } = OUTCOMES[outcome];
   const delay = retryAfterMs === undefined ? "" : " with `Retry-After`";
   const rejected =
     rejectStatus === undefined ? "" : `, or ${rejectStatus} with \`unverifiable: "reject"\``;
@@ -32,7 +32,7 @@ function answerOf(outcome: Outcome): string {
 }
 
 function logOf(outcome: Outcome): string {
-  const { log, rateLimit } = ruleOf(outcome);
+  const { log, rateLimit } = OUTCOMES[outcome];
   if (outcome === "unhandled") return "One warning for each type.";
   if (log === undefined) return "Not logged.";
   const level = log === "warn" ? "a warning" : "an error";

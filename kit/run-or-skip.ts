@@ -1,6 +1,10 @@
 import type { ConformanceCase } from "./conformance/conformance-case.js";
 
-/** What a case needs of the context that a test runner gives to a test. Vitest's and Node's have it. */
+/**
+ * What a case needs of the context that a test runner gives to a test. Vitest's and Node's have it.
+ *
+ * @experimental
+ */
 export interface SkippableTest {
   /** Marks the running test as skipped. */
   readonly skip?: ((reason: string) => unknown) | undefined;

@@ -19,7 +19,11 @@ export interface Signing {
   readonly timestamp?: number | undefined;
 }
 
-/** Options of `signedDelivery` for an alarm. */
+/**
+ * Options of `signedDelivery` for an alarm.
+ *
+ * @experimental
+ */
 export interface AlarmToSign extends Signing {
   /** The alarm to deliver. */
   readonly alarm: Alarm;
@@ -28,7 +32,11 @@ export interface AlarmToSign extends Signing {
   readonly body?: undefined;
 }
 
-/** Options of `signedDelivery` for an Online Data event. */
+/**
+ * Options of `signedDelivery` for an Online Data event.
+ *
+ * @experimental
+ */
 export interface EventToSign extends Signing {
   /** The event to deliver. */
   readonly event: OnlineDataEvent;
@@ -37,7 +45,11 @@ export interface EventToSign extends Signing {
   readonly body?: undefined;
 }
 
-/** Options of `signedDelivery` for any body with any X-Webhook-Type, also one that the gateway never sends. */
+/**
+ * Options of `signedDelivery` for any body with any X-Webhook-Type, also one that the gateway never sends.
+ *
+ * @experimental
+ */
 export interface BodyToSign extends Signing {
   /** The exact bytes. A string is encoded as UTF-8. */
   readonly body: string | Uint8Array;
@@ -47,10 +59,18 @@ export interface BodyToSign extends Signing {
   readonly event?: undefined;
 }
 
-/** Options of `signedDelivery`: one of `alarm`, `event`, or `body` with its `type`. */
+/**
+ * Options of `signedDelivery`: one of `alarm`, `event`, or `body` with its `type`.
+ *
+ * @experimental
+ */
 export type SignedDeliveryOptions = AlarmToSign | EventToSign | BodyToSign;
 
-/** The headers of a delivery (GATEWAY.md, "Events"). */
+/**
+ * The headers of a delivery (GATEWAY.md, "Events").
+ *
+ * @experimental
+ */
 export type SignedDeliveryHeaders = {
   readonly "Content-Type": "application/json";
   readonly "X-Webhook-Type": string;
@@ -59,7 +79,11 @@ export type SignedDeliveryHeaders = {
   readonly "X-Webhook-Signature": string;
 };
 
-/** A signed request, as the gateway sends it. */
+/**
+ * A signed request, as the gateway sends it.
+ *
+ * @experimental
+ */
 export interface SignedDelivery {
   readonly method: "POST";
   readonly headers: SignedDeliveryHeaders;

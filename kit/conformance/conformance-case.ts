@@ -3,6 +3,8 @@ import type { HeaderLine } from "../sending/wire.js";
 /**
  * How serious a failed case is. `must`: an alarm can be lost, handled twice or forged. `should`: the cost
  * is smaller.
+ *
+ * @experimental
  */
 export type ConformanceLevel = "must" | "should";
 
@@ -17,10 +19,18 @@ export const CONFORMANCE_GROUPS = [
   "answers",
 ] as const;
 
-/** The group of a case. May gain members in a minor version. */
+/**
+ * The group of a case. May gain members in a minor version.
+ *
+ * @experimental
+ */
 export type ConformanceGroup = (typeof CONFORMANCE_GROUPS)[number];
 
-/** One request of a case and the answer to it. Neither holds the secret. */
+/**
+ * One request of a case and the answer to it. Neither holds the secret.
+ *
+ * @experimental
+ */
 export interface ConformanceExchange {
   readonly sent: {
     readonly method: string;
@@ -39,7 +49,11 @@ export interface ConformanceExchange {
     | { readonly error: string };
 }
 
-/** The result of a case that did not fail. */
+/**
+ * The result of a case that did not fail.
+ *
+ * @experimental
+ */
 export interface ConformanceResult {
   /** `not_judged`: the given options do not show from outside whether the receiver conforms. */
   readonly result: "passed" | "not_judged";
@@ -49,7 +63,11 @@ export interface ConformanceResult {
   readonly exchanges: readonly ConformanceExchange[];
 }
 
-/** What a case checks, why, and how to fix a receiver that fails it. */
+/**
+ * What a case checks, why, and how to fix a receiver that fails it.
+ *
+ * @experimental
+ */
 export interface ConformanceDescription {
   /** Stable name of the case for reports, such as `duplicate_handled_once`. */
   readonly id: string;
@@ -65,15 +83,17 @@ export interface ConformanceDescription {
   readonly fix: string;
 }
 
-/** One requirement on a receiver, for any test runner: `test(title, run)`. */
+/**
+ * One requirement on a receiver, for any test runner: `test(title, run)`.
+ *
+ * @experimental
+ */
 export interface ConformanceCase extends ConformanceDescription {
   /** Runs the case. Rejects with a `ConformanceFailure` when the receiver fails it. Can be run again. */
   readonly run: () => Promise<ConformanceResult>;
 }
 
 /**
- * Experimental: it may change in a minor version.
- *
  * A receiver failed a conformance case. The message says what was expected and what the receiver answered.
  *
  * @experimental

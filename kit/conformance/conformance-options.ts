@@ -7,7 +7,11 @@ import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../src/delive
 import { createSender } from "../sending/sender.js";
 import type { Target } from "../sending/target.js";
 
-/** Options of `receiverConformance`. */
+/**
+ * Options of `receiverConformance`.
+ *
+ * @experimental
+ */
 export interface ConformanceOptions {
   /** The receiver: a URL, a function from `Request` to `Response`, or a `WebhookReceiver`. */
   readonly target: Target;

@@ -1,6 +1,4 @@
 /**
- * Experimental: it may change in a minor version.
- *
  * Something that no run of the cases can prove.
  *
  * @experimental

@@ -9,8 +9,6 @@ import {
 } from "./conformance-case.js";
 
 /**
- * Experimental: it may change in a minor version.
- *
  * The report on one case.
  *
  * @experimental
@@ -27,8 +25,6 @@ export interface ConformanceCaseReport extends ConformanceDescription {
 }
 
 /**
- * Experimental: it may change in a minor version.
- *
  * How many cases ended in which way.
  *
  * @experimental
@@ -40,8 +36,6 @@ export interface ConformanceCounts {
 }
 
 /**
- * Experimental: it may change in a minor version.
- *
  * The result of `runConformance`.
  *
  * @experimental
@@ -61,8 +55,6 @@ export interface ConformanceReport extends ConformanceCounts {
 }
 
 /**
- * Experimental: it may change in a minor version.
- *
  * Options of `runConformance`.
  *
  * @experimental
@@ -75,8 +67,6 @@ export interface RunConformanceOptions {
 }
 
 /**
- * Experimental: it may change in a minor version.
- *
  * Runs conformance cases one after another, without a test runner, and returns a report.
  *
  * Rejects when a case throws anything but a `ConformanceFailure`. That is a bug of this library.
@@ -84,7 +74,6 @@ export interface RunConformanceOptions {
  * @example
  * const cases = receiverConformance({ target: "http://127.0.0.1:3000/webhooks/gateway", secret });
  * const { results, failedMust } = await runConformance(cases);
- *
  * @experimental
  */
 export async function runConformance(

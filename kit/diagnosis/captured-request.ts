@@ -1,6 +1,4 @@
 /**
- * Experimental: it may change in a minor version.
- *
  * A captured request as plain values. Can be passed to `receive` and `diagnoseSignature`.
  *
  * @experimental
@@ -17,8 +15,6 @@ export interface CapturedRequest {
 }
 
 /**
- * Experimental: it may change in a minor version.
- *
  * The stable codes of `CaptureError`. A minor version may add members.
  *
  * @experimental
@@ -36,8 +32,6 @@ export type CaptureErrorCode =
   | "no_delivery";
 
 /**
- * Experimental: it may change in a minor version.
- *
  * The text is not a captured request. The message says what is missing and where. It quotes nothing, because a
  * capture holds personal data and a signature.
  *

@@ -20,7 +20,11 @@ import { withRecord } from "./signed-record.js";
 import { unexplained } from "./unexplained.js";
 import { exactTexts, readWebhookHeaders } from "./webhook-header-texts.js";
 
-/** Options of `diagnoseSignature`: a captured request, such as `parseCapturedRequest` returns, and a secret. */
+/**
+ * Options of `diagnoseSignature`: a captured request, such as `parseCapturedRequest` returns, and a secret.
+ *
+ * @experimental
+ */
 export interface DiagnoseSignatureOptions extends Pick<CapturedRequest, "method" | "receivedAt"> {
   /**
    * Headers in any captured form: `Headers`, a record in any letter case, pairs, entries
@@ -44,7 +48,11 @@ export interface DiagnoseSignatureOptions extends Pick<CapturedRequest, "method"
   readonly maxBodyBytes?: number | undefined;
 }
 
-/** Result of `diagnoseSignature`: why a receiver refuses a delivery, or that it accepts it. */
+/**
+ * Result of `diagnoseSignature`: why a receiver refuses a delivery, or that it accepts it.
+ *
+ * @experimental
+ */
 export interface SignatureDiagnosis {
   /**
    * `good`: a receiver with these secrets accepts the delivery as authentic and fresh, its body is a documented
@@ -96,6 +104,7 @@ const TOLERANCE = { fallback: 300_000, min: 0, max: 604_800_000 };
  * const request = parseCapturedRequest(await readFile("request.txt"));
  * const { findings } = await diagnoseSignature({ ...request, secret });
  * for (const { message } of findings) console.log(message);
+ * @experimental
  */
 export async function diagnoseSignature(
   given: DiagnoseSignatureOptions,

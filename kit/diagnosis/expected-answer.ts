@@ -6,13 +6,21 @@ import { createWebhookReceiver } from "../../src/receiver.js";
 import { recordOf } from "../../src/records/decode.js";
 import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
 
-/** The outcome of a delivery, and its status. */
+/**
+ * The outcome of a delivery, and its status.
+ *
+ * @experimental
+ */
 export interface OutcomeAndStatus {
   readonly outcome: Outcome;
   readonly status: number;
 }
 
-/** What a receiver answers to a delivery. */
+/**
+ * What a receiver answers to a delivery.
+ *
+ * @experimental
+ */
 export interface ExpectedAnswer extends OutcomeAndStatus {
   /**
    * What it answers if none of its handlers takes this record. Absent if its handlers make no difference, as for a

@@ -9,7 +9,7 @@ const READ_SECRET =
 const STUB =
   "The gateway does not sign like this (GATEWAY.md, Authentication, rule 7): sign with signDelivery, or find out who sent this.";
 
-/** Every cause that a diagnosis can name, and how to fix it. The codes are stable. */
+/** Every cause that a diagnosis can name, and how to fix it. */
 export const FINDING_CODES = {
   all_headers_missing: `This is not a delivery from the gateway, or the headers were lost. ${PROXY}`,
   header_missing: `${PROXY} If only X-Webhook-Signature is missing, the webhook was registered without a secret.`,
@@ -91,7 +91,11 @@ export const FINDING_CODES = {
   body_unrecognized:
     "Compare the body with GATEWAY.md, Events. If the gateway sent it, update the library or give handlers.unrecognized; otherwise find out who signed it.",
   unexplained: CAPTURE,
-} as const satisfies Record<string, string>;
+};
 
-/** Stable name of a cause. A minor version may add members. */
+/**
+ * The name of a cause. A minor version may add members.
+ *
+ * @experimental
+ */
 export type FindingCode = keyof typeof FINDING_CODES;

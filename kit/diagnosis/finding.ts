@@ -5,10 +5,16 @@ import { FINDING_CODES, type FindingCode } from "./finding-codes.js";
  * How certain a finding is. `proven`: with this change undone, a secret gives exactly the signature of the
  * header. `seen`: a fact of the request or the configuration that a receiver refuses or that makes signatures
  * fail. `possible`: what is left when nothing else explains the mismatch.
+ *
+ * @experimental
  */
 export type FindingCertainty = "proven" | "seen" | "possible";
 
-/** Numbers and names that belong to a finding. Never a text of the request and never a secret. */
+/**
+ * Numbers and names that belong to a finding. Never a text of the request and never a secret.
+ *
+ * @experimental
+ */
 export interface FindingDetails {
   /** The header that the finding is about. */
   readonly header?: DeliveryHeaderName;
@@ -28,13 +34,21 @@ export interface FindingDetails {
   readonly skewMs?: number;
 }
 
-/** The headers of a delivery (GATEWAY.md, "Events"). */
+/**
+ * The headers of a delivery (GATEWAY.md, "Events").
+ *
+ * @experimental
+ */
 export type DeliveryHeaderName =
   "X-Webhook-Id" | "X-Webhook-Timestamp" | "X-Webhook-Type" | "X-Webhook-Signature";
 
-/** One cause, in words that quote nothing of the request. */
+/**
+ * One cause, in words that quote nothing of the request.
+ *
+ * @experimental
+ */
 export interface Finding extends FindingDetails {
-  /** Stable, so that code can branch on it. */
+  /** The name of the cause, for code that branches on it. */
   readonly code: FindingCode;
   readonly certainty: FindingCertainty;
   /** What was found. */

@@ -2,7 +2,11 @@ import { ConfigurationError } from "../../src/common/errors.js";
 import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
 import type { SecretList } from "../../src/signature/secrets.js";
 
-/** One secret, several, or either for each webhook type. Faulty ones are allowed. */
+/**
+ * One secret, several, or either for each webhook type. Faulty ones are allowed.
+ *
+ * @experimental
+ */
 export type DiagnosedSecret = SecretList | Readonly<Partial<Record<WebhookType, SecretList>>>;
 
 /** The secret of another webhook type than the delivery names. */

@@ -5,8 +5,6 @@ import { parseHttpCapture } from "./http-capture.js";
 import { parseJsonCapture } from "./json-capture.js";
 
 /**
- * Experimental: it may change in a minor version.
- *
  * Reads a captured request. Accepts HTTP/1.1 as sent over a socket (with or without the request line, with LF
  * or CRLF), the output of `curl -v` followed by the body, a `curl` command, a fixture file, a HAR file or one
  * of its entries, an AWS API Gateway event, a request or a list of requests of the APIs of ngrok and
@@ -16,7 +14,6 @@ import { parseJsonCapture } from "./json-capture.js";
  * body does not have to be UTF-8.
  *
  * @throws CaptureError if the text is none of these.
- *
  * @experimental
  */
 export function parseCapturedRequest(capture: Uint8Array | string): CapturedRequest {

@@ -41,8 +41,6 @@ export interface SignatureMatch {
 }
 
 /**
- * Experimental: it may change in a minor version.
- *
  * How many variants were tried.
  *
  * @experimental

@@ -3,7 +3,11 @@ import { ownOptions } from "../../src/common/option-checks.js";
 import type { CommonTwinOptions } from "../twin/twin-options.js";
 import { checkTwinOptions, COMMON_TWIN_OPTIONS } from "../twin/twin-settings.js";
 
-/** One stored attempt of a webhook with history. The body may be personal data if you deliver real records. */
+/**
+ * One stored attempt of a webhook with history. The body may be personal data if you deliver real records.
+ *
+ * @experimental
+ */
 export interface StoredAttempt {
   /** Counts from 1. */
   readonly id: number;
@@ -20,7 +24,11 @@ export interface StoredAttempt {
   readonly body: string;
 }
 
-/** Options of `createGatewayApi`: those of the twin that delivers, and switches for what the document leaves open. */
+/**
+ * Options of `createGatewayApi`: those of the twin that delivers, and switches for what the document leaves open.
+ *
+ * @experimental
+ */
 export interface GatewayApiOptions extends CommonTwinOptions {
   /** Whether a login is accepted. Gets the body of the request. Default: every login is. */
   readonly login?: ((body: Readonly<Record<string, unknown>>) => boolean) | undefined;

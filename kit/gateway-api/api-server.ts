@@ -3,7 +3,11 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
-/** Where a gateway listens. */
+/**
+ * Where a gateway listens.
+ *
+ * @experimental
+ */
 export interface ApiAddress {
   /** Default 0: any free port. */
   readonly port?: number | undefined;
@@ -11,7 +15,11 @@ export interface ApiAddress {
   readonly host?: string | undefined;
 }
 
-/** A gateway that listens. */
+/**
+ * A gateway that listens.
+ *
+ * @experimental
+ */
 export interface ListeningApi {
   /** The base URL of a management client. */
   readonly url: string;

@@ -12,7 +12,11 @@ import {
 import { serveApi, type ApiAddress, type ListeningApi } from "./api-server.js";
 import { WebhookTable } from "./webhook-table.js";
 
-/** The gateway's webhook routes and its CRM login, wired to a twin that delivers to the webhooks created there. */
+/**
+ * The gateway's webhook routes and its CRM login, wired to a twin that delivers to the webhooks created there.
+ *
+ * @experimental
+ */
 export interface GatewayApi {
   /** Answers a request. Give it to `createManagementClient` as `fetch`, or mount it on a server. Rejects only for what
    * is no request, such as a URL without a host. */
@@ -42,6 +46,7 @@ const HOUR_MS = 3_600_000;
  * await gateway.twin.deliver({ alarm: sampleAlarm() });
  *
  * @throws ConfigurationError for an unknown or invalid option.
+ * @experimental
  */
 export function createGatewayApi(options: GatewayApiOptions = {}): GatewayApi {
   const settings = checkApiOptions(options);

@@ -1,6 +1,10 @@
 import type { PersonalDataKind } from "./personal-data.js";
 
-/** Personal data that redaction left in a fixture. */
+/**
+ * Personal data that redaction left in a fixture.
+ *
+ * @experimental
+ */
 export interface PersonalDataFinding {
   readonly kind: PersonalDataKind;
   /**
@@ -10,7 +14,11 @@ export interface PersonalDataFinding {
   readonly path: string;
 }
 
-/** A delivery that was not recorded, and the reason. Contains no part of its body. */
+/**
+ * A delivery that was not recorded, and the reason. Contains no part of its body.
+ *
+ * @experimental
+ */
 export type FixtureRefusal = {
   /** X-Webhook-Type; `unknown_type` if it is not documented. */
   readonly type: string;

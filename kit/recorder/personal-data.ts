@@ -5,30 +5,40 @@ import { hasNationalNumber, type NationalNumberKind } from "./find-national-numb
 import { withoutMachineTexts, withoutMachineTextsButBirths } from "./machine-texts.js";
 import { readableForms } from "./readable-forms.js";
 
+/**
+ * A kind of personal data. A minor version may add members.
+ *
+ * @experimental
+ */
+export type PersonalDataKind =
+  | "email"
+  | "phone"
+  | "iban"
+  | "swedish_number"
+  | "norwegian_number"
+  | "danish_number"
+  | "finnish_number"
+  | "card";
+
 /** How each kind is found. Kinds that are only digits are searched after machine-written digits are removed. */
-const FINDERS = {
+const FINDERS: Readonly<Record<PersonalDataKind, (text: string) => boolean>> = {
   email: hasEmailAddress,
-  phone: (text: string) => hasPhoneNumber(withoutMachineTexts(text)),
+  phone: (text) => hasPhoneNumber(withoutMachineTexts(text)),
   iban: hasIban,
   swedish_number: national("swedish_number"),
   norwegian_number: national("norwegian_number"),
   danish_number: national("danish_number"),
   finnish_number: national("finnish_number"),
-  card: (text: string) => hasCardNumber(withoutMachineTexts(text)),
+  card: (text) => hasCardNumber(withoutMachineTexts(text)),
 };
 
 function national(kind: NationalNumberKind): (text: string) => boolean {
   return (text) => hasNationalNumber(withoutMachineTextsButBirths(text), kind);
 }
 
-/** A kind of personal data. A minor version may add members. */
-export type PersonalDataKind = keyof typeof FINDERS;
-
 const KINDS = Object.keys(FINDERS) as PersonalDataKind[];
 
 /**
- * Experimental: it may change in a minor version.
- *
  * Finds kinds of personal data in a text: e-mail addresses, phone numbers, IBANs, payment cards, and Swedish,
  * Norwegian, Danish and Finnish national numbers. Reads their usual notations, also in JSON escapes, percent
  * encoding and HTML references.

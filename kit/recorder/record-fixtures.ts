@@ -13,7 +13,11 @@ import { createRecordedFixture, type RecordedFixture } from "./recorded-fixture.
 import { createRecordingQueue } from "./recording-queue.js";
 import { checkRedactionRules, type RedactionRules } from "./redaction-rules.js";
 
-/** Options of `recordFixtures`. */
+/**
+ * Options of `recordFixtures`.
+ *
+ * @experimental
+ */
 export interface RecordFixturesOptions {
   /** Path of the folder for the files. It is created with the first file. */
   readonly directory: string;
@@ -27,7 +31,11 @@ export interface RecordFixturesOptions {
   readonly secret?: string | undefined;
 }
 
-/** An observer for the receiver's option `onAuthenticDelivery`. */
+/**
+ * An observer for the receiver's option `onAuthenticDelivery`.
+ *
+ * @experimental
+ */
 export interface FixtureRecorder {
   /** Copies the delivery and returns. The file is written later. Never throws. */
   (delivery: AuthenticDelivery): void;

@@ -8,6 +8,8 @@ import { DOCUMENTED_FIELDS, type FieldRule } from "./documented-fields.js";
  * index and any key that is a plain name (`[A-Za-z_][A-Za-z0-9_-]*`, at most 64 characters), `*_at` the plain
  * names that end so. `**` at the end matches everything below: `alarm.payload.**`. If the keys of an object are
  * data themselves, name the harmless keys instead. A key that contains a dot cannot be named.
+ *
+ * @experimental
  */
 export interface RedactionRules {
   /** Unknown keys to keep, with the keys above them. Their values become placeholders. Default: none. */

@@ -10,8 +10,6 @@ import { sampleMoment, secondsBefore, writeTime } from "./sample-times.js";
 const KINDS = [...BREACH_KINDS, ...BUREAU_KINDS];
 
 /**
- * Experimental: it may change in a minor version.
- *
  * The documented `event_type` values of an alarm, in the order of the gateway's document.
  *
  * @experimental

@@ -10,7 +10,11 @@ import { createRandom } from "../random.js";
 import { checkSampleOptions, type SampleOptions } from "./sample-options.js";
 import { sampleMoment, writeTime, writeTimeAt } from "./sample-times.js";
 
-/** The event of one type, with the site fields of that type. */
+/**
+ * The event of one type, with the site fields of that type.
+ *
+ * @experimental
+ */
 export type OnlineDataEventOf<T extends OnlineDataEventType> = Extract<
   KnownOnlineDataEvent,
   { type: T }

@@ -4,10 +4,16 @@ import { integerOption, ownOptions } from "../../src/common/option-checks.js";
 /**
  * The gateway's format of a time (GATEWAY.md, "Versioning", rules 2 and 3): `legacy` is `YYYY-MM-DD HH:MM:SS`,
  * `standardized` is ISO 8601 with `Z`.
+ *
+ * @experimental
  */
 export type DateFormat = "legacy" | "standardized";
 
-/** Options of the samples. */
+/**
+ * Options of the samples.
+ *
+ * @experimental
+ */
 export interface SampleOptions {
   /**
    * Seed of the generated values: the same seed gives the same record. A whole number from 0 to 4 294 967 295,

@@ -4,6 +4,8 @@ import type { WireAnswer, WireRequest } from "./wire.js";
 /**
  * Where deliveries are sent: a URL (any server, in any language), a receiver, or a function from
  * `Request` to `Response`. A receiver and a function are called in this process, without a network.
+ *
+ * @experimental
  */
 export type Target =
   | string
@@ -32,8 +34,6 @@ export interface Sender {
 }
 
 /**
- * Experimental: it may change in a minor version.
- *
  * No answer arrived.
  *
  * @experimental

@@ -3,7 +3,11 @@ import type { DeliveryStore } from "../../src/stores/delivery-store.js";
 import type { TransactionalStore } from "../../src/stores/transactional-store.js";
 import type { SkippableTest } from "../run-or-skip.js";
 
-/** The result of a case that did not fail. */
+/**
+ * The result of a case that did not fail.
+ *
+ * @experimental
+ */
 export interface ContractResult {
   /** `not_judged`: the store cannot be judged by this case, because its clock cannot be moved. */
   readonly result: "passed" | "not_judged";
@@ -11,7 +15,11 @@ export interface ContractResult {
   readonly reason?: string | undefined;
 }
 
-/** One case of a contract, for any test runner: `test(title, run)`. */
+/**
+ * One case of a contract, for any test runner: `test(title, run)`.
+ *
+ * @experimental
+ */
 export interface ContractCase {
   /** Stable, so that a report can name the case. */
   readonly id: string;
@@ -25,8 +33,6 @@ export interface ContractCase {
 }
 
 /**
- * Experimental: it may change in a minor version.
- *
  * A store broke a rule of the contract. The message has the rule and the store's answer.
  *
  * @experimental
@@ -37,7 +43,11 @@ export class ContractError extends Error {
   readonly code = "contract_broken";
 }
 
-/** An empty store, made for one case. */
+/**
+ * An empty store, made for one case.
+ *
+ * @experimental
+ */
 export interface StoreUnderTest {
   readonly store: DeliveryStore;
   /**
@@ -54,10 +64,18 @@ export interface StoreUnderTest {
   readonly close?: (() => MaybePromise<void>) | undefined;
 }
 
-/** Makes the store of one case. Called once for each case, and again if a timed case is repeated. */
+/**
+ * Makes the store of one case. Called once for each case, and again if a timed case is repeated.
+ *
+ * @experimental
+ */
 export type MakeStore = () => MaybePromise<StoreUnderTest>;
 
-/** An empty store and an empty table of the handler, made for one case. */
+/**
+ * An empty store and an empty table of the handler, made for one case.
+ *
+ * @experimental
+ */
 export interface TransactionalStoreUnderTest<Tx> {
   readonly store: TransactionalStore<Tx>;
   /**

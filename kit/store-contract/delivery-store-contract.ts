@@ -8,7 +8,11 @@ import { durationRules } from "./duration-rules.js";
 import { storeVerbs } from "./store-verbs.js";
 import { casesOf, checkMakeStore } from "./run-rule.js";
 
-/** Options of `deliveryStoreContract`. */
+/**
+ * Options of `deliveryStoreContract`.
+ *
+ * @experimental
+ */
 export interface DeliveryStoreContractOptions {
   /**
    * The lease of the cases in milliseconds, from 100 to 60 000, default 1 000. Without `advance`, a timed

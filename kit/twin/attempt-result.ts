@@ -14,6 +14,8 @@ export const FINAL_STATUSES: readonly number[] = [400, 401, 403, 404, 422];
  * - `final`: one of `FINAL_STATUSES`. The gateway gives the delivery up for good.
  * - `unlisted`: a status that the gateway's document does not mention: a redirect, 405, 410, 413, 501, …
  * - `network_error`, `timeout`: no answer arrived. The gateway sends the delivery again.
+ *
+ * @experimental
  */
 export type AttemptResult =
   "acknowledged" | "retryable" | "final" | "unlisted" | "network_error" | "timeout";
@@ -25,7 +27,11 @@ export function resultOfStatus(status: number): AttemptResult {
   return FINAL_STATUSES.includes(status) ? "final" : "unlisted";
 }
 
-/** What the twin does after a status that the gateway's document does not mention. */
+/**
+ * What the twin does after a status that the gateway's document does not mention.
+ *
+ * @experimental
+ */
 export type UnlistedStatusRule = "give_up" | "retry";
 
 /** How a delivery ends after an attempt with this result. Undefined when another attempt follows. */

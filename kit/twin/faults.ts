@@ -5,6 +5,8 @@ import { numberOption } from "../option-checks.js";
 /**
  * Fault injection: how often something goes wrong with an attempt. Each is a rate from 0 (never, the
  * default) to 1 (always).
+ *
+ * @experimental
  */
 export interface FaultOptions {
   /** The request is sent once more after its answer. */
@@ -17,7 +19,11 @@ export interface FaultOptions {
   readonly lostAnswerRate?: number | undefined;
 }
 
-/** A fault that the twin injects. The gateway sees both as a network error. */
+/**
+ * A fault that the twin injects. The gateway sees both as a network error.
+ *
+ * @experimental
+ */
 export type Fault = "request_lost" | "answer_lost";
 
 /** The rates of all faults. */

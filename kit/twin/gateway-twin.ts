@@ -24,6 +24,8 @@ import { checkTwinOptions, type TwinSettings } from "./twin-settings.js";
 /**
  * A twin of the gateway's sender, as `createGatewayTwin` makes it. `Delivered` is one delivery when the twin
  * has a `target`, and a list of deliveries when it has `webhooks`.
+ *
+ * @experimental
  */
 export interface GatewayTwin<Delivered = TwinDelivery> {
   /**

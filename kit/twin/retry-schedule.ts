@@ -5,6 +5,8 @@ import { checkOption, numberOption } from "../option-checks.js";
 /**
  * When a delivery is sent again (GATEWAY.md, "Events", rule 3). The document names neither factor nor
  * jitter.
+ *
+ * @experimental
  */
 export interface RetryOptions {
   /** How many attempts there are at most. From 1 to 1 000, default 10. */

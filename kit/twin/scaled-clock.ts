@@ -3,8 +3,6 @@ import { numberOption } from "../option-checks.js";
 import type { TwinClock } from "./twin-clock.js";
 
 /**
- * Experimental: it may change in a minor version.
- *
  * A clock that shortens only the gaps between attempts: at `speed` 3 600 an hour of the retry schedule
  * takes a second. `now` and the time-out of a request stay in real time, since an endpoint compares
  * timestamps with its own clock.
@@ -14,7 +12,6 @@ import type { TwinClock } from "./twin-clock.js";
  *
  * @param speed From 1 to 1 000 000, default 1: as slow as the gateway.
  * @throws ConfigurationError for a speed out of bounds.
- *
  * @experimental
  */
 export function createScaledClock(speed?: number): TwinClock {

@@ -1,6 +1,4 @@
 /**
- * Experimental: it may change in a minor version.
- *
  * The clock of a twin: `createScaledClock` for an endpoint over the network, `createVirtualClock` for a
  * receiver in this process.
  *

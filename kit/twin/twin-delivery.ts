@@ -4,6 +4,8 @@ import type { AttemptResult } from "./attempt-result.js";
 /**
  * One request in the history of attempts. The gateway keeps such a history with `enable_requests_history`,
  * but does not document its fields. The body is left out, since it is personal data.
+ *
+ * @experimental
  */
 export interface TwinAttempt {
   /** X-Webhook-Id. */
@@ -39,10 +41,16 @@ export interface TwinAttempt {
  * - `given_up`: a final status was answered, or an unlisted one.
  * - `exhausted`: the last attempt failed.
  * - `stopped`: the twin was stopped first.
+ *
+ * @experimental
  */
 export type TwinEnd = "acknowledged" | "given_up" | "exhausted" | "stopped";
 
-/** One delivery to one webhook, and how it ended. */
+/**
+ * One delivery to one webhook, and how it ended.
+ *
+ * @experimental
+ */
 export interface TwinDelivery {
   /** X-Webhook-Id. */
   readonly id: string;

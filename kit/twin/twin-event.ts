@@ -8,6 +8,8 @@ import type { WebhookType } from "../../src/delivery/headers.js";
 /**
  * What the twin delivers: an alarm, an Online Data event, or any body with an `X-Webhook-Type` of your
  * choice.
+ *
+ * @experimental
  */
 export type TwinEvent =
   | { readonly alarm: Alarm }

@@ -43,7 +43,11 @@ export interface CommonTwinOptions {
   readonly onDelivery?: ((delivery: TwinDelivery) => unknown) | undefined;
 }
 
-/** Options of a twin with one webhook that receives both types. */
+/**
+ * Options of a twin with one webhook that receives both types.
+ *
+ * @experimental
+ */
 export interface SingleTargetTwinOptions extends CommonTwinOptions {
   /** Where deliveries are sent: a URL, a receiver, or a function from `Request` to `Response`. */
   readonly target: Target;
@@ -53,16 +57,28 @@ export interface SingleTargetTwinOptions extends CommonTwinOptions {
   readonly skipSslVerification?: boolean | undefined;
 }
 
-/** Options of a twin with several webhooks, as they are registered at the gateway. */
+/**
+ * Options of a twin with several webhooks, as they are registered at the gateway.
+ *
+ * @experimental
+ */
 export interface WebhooksTwinOptions extends CommonTwinOptions {
   /** Each active webhook of a type receives every event of that type (GATEWAY.md, "Events", rule 1). */
   readonly webhooks: readonly TwinWebhook[];
 }
 
-/** Options of `createGatewayTwin`. */
+/**
+ * Options of `createGatewayTwin`.
+ *
+ * @experimental
+ */
 export type GatewayTwinOptions = SingleTargetTwinOptions | WebhooksTwinOptions;
 
-/** Options of `deliver`. */
+/**
+ * Options of `deliver`.
+ *
+ * @experimental
+ */
 export interface DeliverOptions {
   /**
    * X-Webhook-Id: 1 to 128 characters of `[0-9A-Za-z._-]`. Default a UUID drawn from the seed. Only when
@@ -78,7 +94,11 @@ export interface DeliverOptions {
   readonly concurrent?: boolean | undefined;
 }
 
-/** Options of `deliverMany`. */
+/**
+ * Options of `deliverMany`.
+ *
+ * @experimental
+ */
 export interface DeliverManyOptions {
   /**
    * How many attempts run at a time. A delivery that waits for its next attempt does not count. From 1 to

@@ -1,6 +1,10 @@
 import type { TwinDelivery, TwinEnd } from "./twin-delivery.js";
 
-/** The result of `deliverMany`. */
+/**
+ * The result of `deliverMany`.
+ *
+ * @experimental
+ */
 export interface TwinReport {
   /** Give it to a new twin to repeat the run, if the receiver behaves the same. */
   readonly seed: number;

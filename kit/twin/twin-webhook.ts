@@ -6,7 +6,11 @@ import { WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
 import { createSender } from "../sending/sender.js";
 import type { Sender, Target } from "../sending/target.js";
 
-/** A webhook as it is registered at the gateway (GATEWAY.md, "Webhook"). */
+/**
+ * A webhook as it is registered at the gateway (GATEWAY.md, "Webhook").
+ *
+ * @experimental
+ */
 export interface TwinWebhook {
   /** The webhook's name in reports. Default `webhook 1`, `webhook 2`, … */
   readonly title?: string | undefined;

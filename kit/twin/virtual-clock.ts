@@ -5,8 +5,6 @@ import { WorkTracker, type TrackedWork } from "./tracked-work.js";
 import type { TwinClock } from "./twin-clock.js";
 
 /**
- * Experimental: it may change in a minor version.
- *
  * Options of `createVirtualClock`.
  *
  * @experimental
@@ -20,8 +18,6 @@ export interface VirtualClockOptions {
 }
 
 /**
- * Experimental: it may change in a minor version.
- *
  * A clock whose time jumps to the next timer.
  *
  * @experimental
@@ -38,8 +34,6 @@ const STALL_MS = 1_000;
 const currentWork = new AsyncLocalStorage<TrackedWork>();
 
 /**
- * Experimental: it may change in a minor version.
- *
  * A clock that runs a retry schedule of 36 hours in milliseconds. When nothing is left to do at the current
  * time, it jumps to the next timer. Give it to the twin and to the receiver, so that both compare timestamps
  * with the same time.
@@ -72,7 +66,6 @@ const currentWork = new AsyncLocalStorage<TrackedWork>();
  * const twin = createGatewayTwin({ target: receiver, secret, clock });
  *
  * @throws ConfigurationError for an unknown or invalid option.
- *
  * @experimental
  */
 export function createVirtualClock(options: VirtualClockOptions = {}): VirtualClock {

@@ -1,4 +1,4 @@
-import { OUTCOMES, ruleOf, type Outcome, type OutcomeRule } from "./outcome.js";
+import { OUTCOMES, type Outcome, type OutcomeRule } from "./outcome.js";
 import { retryAfterSeconds } from "./retry-after.js";
 
 /** The answer to one request, as plain values that any server can write. */
@@ -32,7 +32,7 @@ export function answersByOutcome(
   return Object.fromEntries(
     Object.keys(OUTCOMES).map((name) => {
       const outcome = name as Outcome;
-      return [outcome, { response: responseTo(outcome, unverifiable), rule: ruleOf(outcome) }];
+      return [outcome, { response: responseTo(outcome, unverifiable), rule: OUTCOMES[outcome] }];
     }),
   ) as Record<Outcome, Answer>;
 }
@@ -45,7 +45,7 @@ export function delayedResponse({ response, rule }: Answer, retryAfterMs: number
 }
 
 function responseTo(outcome: Outcome, unverifiable: "retry" | "reject"): WebhookResponse {
-  const rule = ruleOf(outcome);
+  const rule = OUTCOMES[outcome];
   const rejected = unverifiable === "reject" ? rule.rejectStatus : undefined;
   const status = rejected ?? rule.status;
   const isEmpty = outcome === "reachable";

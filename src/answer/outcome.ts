@@ -19,6 +19,36 @@ export interface OutcomeRule {
 }
 
 /**
+ * What became of a request. The names are stable; docs/outcomes.md lists the status of each. A minor
+ * version may add members, so a `switch` over outcomes needs a `default`.
+ */
+export type Outcome =
+  | "handled"
+  | "duplicate"
+  | "discarded"
+  | "unhandled"
+  | "in_flight"
+  | "reachable"
+  | "method_not_allowed"
+  | "malformed"
+  | "unsigned"
+  | "signature_mismatch"
+  | "stale"
+  | "type_mismatch"
+  | "body_too_large"
+  | "body_timeout"
+  | "body_consumed"
+  | "unrecognized"
+  | "handler_failed"
+  | "handler_timeout"
+  | "retry_later"
+  | "overloaded"
+  | "store_unavailable"
+  | "secret_unavailable"
+  | "draining"
+  | "internal_error";
+
+/**
  * Every outcome that a request can have, and how it is answered.
  *
  * The gateway gives up a delivery for good on 400, 401, 403, 404 and 422 (GATEWAY.md, "Events",
@@ -26,7 +56,7 @@ export interface OutcomeRule {
  * body parser mounted in front would lose alarms. A 5xx is answered only to authentic traffic, or if the
  * cause is on our side.
  */
-export const OUTCOMES = {
+export const OUTCOMES: Readonly<Record<Outcome, OutcomeRule>> = {
   handled: { status: 200, message: "The delivery was handled." },
   duplicate: { status: 200, message: "The delivery was handled before." },
   discarded: {
@@ -147,15 +177,4 @@ export const OUTCOMES = {
     message: "The receiver is shutting down.",
   },
   internal_error: { status: 500, log: "error", message: "The receiver failed." },
-} as const satisfies Record<string, OutcomeRule>;
-
-/**
- * What became of a request. The names are stable; docs/outcomes.md lists the status of each. A minor
- * version may add members, so a `switch` over outcomes needs a `default`.
- */
-export type Outcome = keyof typeof OUTCOMES;
-
-/** The row of one outcome, with absent columns as `undefined`. */
-export function ruleOf(outcome: Outcome): OutcomeRule {
-  return OUTCOMES[outcome];
-}
+};

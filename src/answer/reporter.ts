@@ -7,7 +7,7 @@ import { Log, type Logger } from "./logger.js";
 import { createReport } from "./create-report.js";
 import type { AuthenticDelivery, OutcomeReport } from "./observers.js";
 import { causesAndCommand } from "./outcome-causes.js";
-import { ruleOf, type Outcome, type OutcomeRule } from "./outcome.js";
+import { OUTCOMES, type Outcome, type OutcomeRule } from "./outcome.js";
 import { isSecretProbe, type Ending, type Trace } from "./trace.js";
 
 /** The options of a receiver that decide what it answers and who learns of it. */
@@ -82,9 +82,9 @@ export class Reporter {
     const { onOutcome } = this.#options;
     const { outcome, ignored } = ending;
     if (ignored !== undefined) this.#warnOfIgnored(ignored);
-    const report = createReport(trace, ending, ruleOf("handler_timeout").status, true);
+    const report = createReport(trace, ending, OUTCOMES.handler_timeout.status, true);
     this.#options.tally.countLate(trace, outcome);
-    const level = ruleOf(outcome).log ?? "warn";
+    const level = OUTCOMES[outcome].log ?? "warn";
     this.log[level](`${outcome}, but after handlerTimeoutMs`, report);
     trace.observation?.end(report);
     return onOutcome && ignoreFailure(() => onOutcome(report));

@@ -1,6 +1,10 @@
 import type { WebhookRequest } from "./request.js";
 
-/** A delivery that was lost, as the gateway's history of attempts has it. */
+/**
+ * A delivery that was lost, as the gateway's history of attempts has it.
+ *
+ * @experimental
+ */
 export interface RecoverableDelivery {
   /** X-Webhook-Id. */
   readonly id: string;

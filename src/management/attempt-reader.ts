@@ -3,7 +3,11 @@ import { ownOptions } from "../common/option-checks.js";
 import { isDeliveryId } from "../delivery/headers.js";
 import { gatewayTimeMs } from "../records/gateway-time.js";
 
-/** A stored delivery attempt, as far as it is understood. */
+/**
+ * A stored delivery attempt, as far as it is understood.
+ *
+ * @experimental
+ */
 export interface DeliveryAttempt {
   /** X-Webhook-Id. */
   readonly deliveryId: string;
@@ -20,10 +24,16 @@ export interface DeliveryAttempt {
 /**
  * Reads a stored attempt. The gateway does not document the fields, so you say where they are: `attemptReader` for plain
  * paths, or a function of your own. Undefined for a record that it cannot read.
+ *
+ * @experimental
  */
 export type AttemptReader = (record: unknown) => DeliveryAttempt | undefined;
 
-/** Where the fields of an attempt are: dotted paths from the record, such as `response.status`. */
+/**
+ * Where the fields of an attempt are: dotted paths from the record, such as `response.status`.
+ *
+ * @experimental
+ */
 export interface AttemptPaths {
   /** To X-Webhook-Id, which all attempts of a delivery share. The id of the attempt is another one. */
   readonly deliveryId: string;
@@ -50,6 +60,7 @@ export const ATTEMPT_PATH_NAMES = ["deliveryId", "status", "at", "body", "attemp
  * });
  *
  * @throws ConfigurationError for an unknown or missing path.
+ * @experimental
  */
 export function attemptReader(paths: AttemptPaths): AttemptReader {
   const own = ownOptions("attemptReader", paths, ATTEMPT_PATH_NAMES);

@@ -5,7 +5,11 @@ import { MAX_TIMER_MS } from "../common/timers.js";
 /** The date that opts into standardized responses (GATEWAY.md, "Versioning", rule 2). */
 const STANDARD_VERSION = "2026-06-12";
 
-/** Options of everything that calls the gateway. */
+/**
+ * Options of everything that calls the gateway.
+ *
+ * @experimental
+ */
 export interface ConnectionOptions {
   /**
    * The gateway's address, `{base_url}` of its document: `https://gateway.example` or a URL with a path. An `http`
@@ -35,7 +39,11 @@ export interface ConnectionOptions {
   readonly fetch?: FetchFunction | undefined;
 }
 
-/** The part of `fetch` that is used. */
+/**
+ * The part of `fetch` that is used.
+ *
+ * @experimental
+ */
 export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>;
 
 /** The names of `ConnectionOptions`. */

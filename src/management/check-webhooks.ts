@@ -13,7 +13,11 @@ import {
 import { typesOption } from "./prove-secret.js";
 import { isSameUrl, type Webhook } from "./webhook.js";
 
-/** Options of `checkWebhooks`. */
+/**
+ * Options of `checkWebhooks`.
+ *
+ * @experimental
+ */
 export interface CheckOptions extends ProbeOptions {
   /** The receiver's URL. */
   readonly url: string;
@@ -23,7 +27,11 @@ export interface CheckOptions extends ProbeOptions {
   readonly secret?: string | undefined;
 }
 
-/** The result of a check. */
+/**
+ * The result of a check.
+ *
+ * @experimental
+ */
 export interface WebhookCheck {
   /** What is wrong. Empty if everything is as it should be. */
   readonly findings: readonly WebhookFinding[];
@@ -37,6 +45,8 @@ export interface WebhookCheck {
  *
  * Rejects with a `ManagementError` if the gateway cannot be asked, and with a `ConfigurationError` for an invalid
  * option.
+ *
+ * @experimental
  */
 export async function checkWebhooks(
   client: ManagementClient,

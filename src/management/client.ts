@@ -18,7 +18,11 @@ import {
   type WebhookChanges,
 } from "./webhook.js";
 
-/** Options of `createManagementClient`. */
+/**
+ * Options of `createManagementClient`.
+ *
+ * @experimental
+ */
 export interface ManagementClientOptions extends ConnectionOptions {
   /**
    * The CRM token, or a function that logs in and returns one. The function is called for the first call, and again
@@ -29,13 +33,21 @@ export interface ManagementClientOptions extends ConnectionOptions {
   readonly nextPage?: NextPage | undefined;
 }
 
-/** Options of a single call. */
+/**
+ * Options of a single call.
+ *
+ * @experimental
+ */
 export interface CallOptions {
   /** Ends the call when it aborts. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The gateway's webhook routes. Every method rejects with a `ManagementError`. */
+/**
+ * The gateway's webhook routes. Every method rejects with a `ManagementError`.
+ *
+ * @experimental
+ */
 export interface ManagementClient {
   readonly webhooks: {
     /**
@@ -76,6 +88,7 @@ export interface ManagementClient {
  * for (const webhook of await client.webhooks.list()) console.log(webhook.title, webhook.url);
  *
  * @throws ConfigurationError for an unknown or invalid option.
+ * @experimental
  */
 export function createManagementClient(options: ManagementClientOptions): ManagementClient {
   const names = ["token", "nextPage", ...CONNECTION_OPTION_NAMES];

@@ -9,7 +9,11 @@ import {
 import { GatewayCalls } from "./gateway-calls.js";
 import { ManagementError } from "./management-error.js";
 
-/** Options of `crmLogin`. */
+/**
+ * Options of `crmLogin`.
+ *
+ * @experimental
+ */
 export interface CrmLoginOptions extends ConnectionOptions {
   /**
    * The body of the login, as your gateway wants it: its document does not name the fields. They are sent as they are,
@@ -20,7 +24,11 @@ export interface CrmLoginOptions extends ConnectionOptions {
   readonly keepLogged?: boolean | undefined;
 }
 
-/** A login at the CRM surface. */
+/**
+ * A login at the CRM surface.
+ *
+ * @experimental
+ */
 export interface CrmSession {
   /** The token. */
   readonly token: string;
@@ -38,6 +46,7 @@ export interface CrmSession {
  * const { token } = await crmLogin({ baseUrl, credentials: { email, password } });
  *
  * @throws ConfigurationError for an unknown or invalid option.
+ * @experimental
  */
 export async function crmLogin(options: CrmLoginOptions): Promise<CrmSession> {
   const names = ["credentials", "keepLogged", ...CONNECTION_OPTION_NAMES];

@@ -18,12 +18,7 @@ export {
   type ProbeAnswer,
   type ProbeOptions,
 } from "./probe-receiver.js";
-export {
-  proveSecret,
-  type ProofOptions,
-  type ProofProgress,
-  type SecretProof,
-} from "./prove-secret.js";
+export { proveSecret, type ProofOptions, type SecretProof } from "./prove-secret.js";
 export {
   registerWebhooks,
   type RegisterOptions,

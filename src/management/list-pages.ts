@@ -5,6 +5,8 @@ import { ManagementError } from "./management-error.js";
  * Finds the next page in the body of a list, or in the headers of its answer: a path or URL of the gateway, or a query
  * such as `?page=2` of the same path. Undefined, null or an empty text after the last page. The gateway documents no
  * pages.
+ *
+ * @experimental
  */
 export type NextPage = (body: unknown, headers: Headers) => string | null | undefined;
 

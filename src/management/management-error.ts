@@ -12,6 +12,8 @@
  * - `network`, `timeout`, `aborted`: no answer arrived.
  * - `secret_required`: an update without the secret could remove it.
  * - `update_not_applied`: the webhook is not as it was sent.
+ *
+ * @experimental
  */
 export type ManagementErrorCode =
   | "no_token"
@@ -30,7 +32,11 @@ export type ManagementErrorCode =
   | "secret_required"
   | "update_not_applied";
 
-/** One item of the gateway's `error.details`, or of an update that was not applied. */
+/**
+ * One item of the gateway's `error.details`, or of an update that was not applied.
+ *
+ * @experimental
+ */
 export interface ErrorDetail {
   /** The field, such as `url`. Empty if the gateway names none. */
   readonly field: string;
@@ -49,6 +55,8 @@ export interface ManagementErrorFacts {
 /**
  * A call of the gateway's management routes failed. It holds no token and no secret, and has no `cause`: an error
  * of `fetch` may hold the headers of its request.
+ *
+ * @experimental
  */
 export class ManagementError extends Error {
   override readonly name = "ManagementError";

@@ -1,4 +1,8 @@
-/** What is remembered between two looks at the old secret. Plain data for JSON. */
+/**
+ * What is remembered between two looks at the old secret. Plain data for JSON.
+ *
+ * @experimental
+ */
 export interface OldSecretState {
   /** How often each source had seen the old secret match; null if it could not be asked yet. */
   readonly matches: readonly (number | null)[];
@@ -25,6 +29,7 @@ const MAX_PAUSE_MS = 2 * 3_600_000;
  * @param matches One count for each source, in the same order each time: for each replica, how many deliveries the
  *   secrets after the first have matched since it started. Null for a source that cannot be asked, or has started again since the look before.
  * @param nowMs Unix time in milliseconds.
+ * @experimental
  */
 export function watchOldSecret(
   before: OldSecretState | undefined,
@@ -44,7 +49,11 @@ export function watchOldSecret(
   return { matches, quietSinceMs: isQuiet ? before.quietSinceMs : nowMs, lookedAtMs: nowMs };
 }
 
-/** Whether the old secret may be removed: it has been quiet for `quietMs`, by default 72 hours. */
+/**
+ * Whether the old secret may be removed: it has been quiet for `quietMs`, by default 72 hours.
+ *
+ * @experimental
+ */
 export function isOldSecretQuiet(
   { quietSinceMs }: OldSecretState,
   nowMs: number,
@@ -58,6 +67,8 @@ const SAMPLE = /^gateway_webhook_secret_matches_total\{([^}]*)\}\s+([0-9.eE+]+)/
 /**
  * How often the secrets after the first have matched, read from the metrics of a receiver in the text format of
  * Prometheus. Null if the text has no such metric.
+ *
+ * @experimental
  */
 export function oldSecretMatches(metrics: string): number | null {
   return matchesIn(metrics, (index) => index !== "0");

@@ -5,13 +5,21 @@ import { signDelivery } from "../signature/sign-delivery.js";
 import { httpUrlOf, timeoutOption, type FetchFunction } from "./call-settings.js";
 import { readAnswerBody } from "./answer-body.js";
 
-/** Makes a secret: 32 random bytes as 64 hexadecimal digits. */
+/**
+ * Makes a secret: 32 random bytes as 64 hexadecimal digits.
+ *
+ * @experimental
+ */
 export function createWebhookSecret(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Options of everything that probes a receiver. */
+/**
+ * Options of everything that probes a receiver.
+ *
+ * @experimental
+ */
 export interface ProbeOptions {
   /** How long one probe waits for its answer. Milliseconds, from 1 to 2 147 483 647, default 15 000. */
   readonly timeoutMs?: number | undefined;
@@ -34,7 +42,11 @@ export const PROBE_OPTION_NAMES = [
   "signal",
 ] as const;
 
-/** What one probe found. */
+/**
+ * What one probe found.
+ *
+ * @experimental
+ */
 export interface ProbeAnswer {
   /**
    * - `accepted`: the receiver knows the secret.
@@ -65,6 +77,8 @@ const OUTCOME = /^[a-z][a-z_]{0,63}$/;
  * refused one is a `signature_mismatch` like any other.
  *
  * Never rejects for an answer of any kind. Rejects with a `ConfigurationError` for an unusable secret or URL.
+ *
+ * @experimental
  */
 export async function probeReceiver(
   url: string,

@@ -10,7 +10,11 @@ import {
   type ProbeOptions,
 } from "./probe-receiver.js";
 
-/** Options of a proof that every replica accepts a secret. */
+/**
+ * Options of a proof that every replica accepts a secret.
+ *
+ * @experimental
+ */
 export interface ProofOptions extends ProbeOptions {
   /** The webhook types to prove it for. Default both. */
   readonly types?: readonly WebhookType[] | undefined;
@@ -44,7 +48,11 @@ export interface ProofProgress {
   readonly refusal: (ProbeAnswer & { readonly url: string }) | undefined;
 }
 
-/** The result of a proof. */
+/**
+ * The result of a proof.
+ *
+ * @experimental
+ */
 export interface SecretProof extends ProofProgress {
   /**
    * - `accepted`: every probe of a whole row was accepted.
@@ -106,6 +114,8 @@ export function checkProof({
  * Nothing runs at the receiver, see `probeReceiver`.
  *
  * Rejects with a `ConfigurationError` for an unusable URL, secret or option.
+ *
+ * @experimental
  */
 export async function proveSecret(
   url: string,

@@ -10,7 +10,11 @@ import { failedDeliveries, type FailedDelivery } from "./failed-deliveries.js";
 import { ManagementError, type ManagementErrorCode } from "./management-error.js";
 import { isSameUrl, type Webhook } from "./webhook.js";
 
-/** Options of `reconcileDeliveries`. */
+/**
+ * Options of `reconcileDeliveries`.
+ *
+ * @experimental
+ */
 export interface ReconcileOptions {
   /** The receiver's URL: its webhooks are compared. Default all webhooks with history. */
   readonly url?: string | undefined;
@@ -36,7 +40,11 @@ export interface ReconcileOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A delivery that was not handled. */
+/**
+ * A delivery that was not handled.
+ *
+ * @experimental
+ */
 export interface MissingDelivery extends Omit<FailedDelivery, "body" | "attemptId"> {
   /** Whether a stored attempt has the body, so that `recover` can handle it. */
   readonly hasBody: boolean;
@@ -46,7 +54,11 @@ export interface MissingDelivery extends Omit<FailedDelivery, "body" | "attemptI
   readonly error?: unknown;
 }
 
-/** The result of a reconciliation. It holds no body. */
+/**
+ * The result of a reconciliation. It holds no body.
+ *
+ * @experimental
+ */
 export interface ReconcileReport {
   /** Deliveries that were not handled, and are not now. */
   readonly missing: readonly MissingDelivery[];
@@ -76,6 +88,8 @@ const FATAL: readonly ManagementErrorCode[] = ["aborted", "no_token", "unauthori
  *
  * Rejects with a `ManagementError`, `not_found` if no webhook has the URL, with a `ConfigurationError` for an invalid
  * option, and with what `isCompleted` throws.
+ *
+ * @experimental
  */
 export async function reconcileDeliveries(
   client: ManagementClient,
@@ -148,7 +162,11 @@ export async function reconcileDeliveries(
   return { missing, recovered, completed, attempts, unreadable, unreadBodies, withoutHistory };
 }
 
-/** The report as metrics, in the text format of Prometheus, for a textfile collector. */
+/**
+ * The report as metrics, in the text format of Prometheus, for a textfile collector.
+ *
+ * @experimental
+ */
 export function reconcileMetrics(report: ReconcileReport): string {
   const { missing, recovered, unreadable, withoutHistory } = report;
   const states = {

@@ -10,6 +10,7 @@ import { internalsOf, type WebhookReceiver } from "../options/webhook-receiver.j
  *
  * @throws ConfigurationError if `receiver` was not made by `createWebhookReceiver`, and does not pass on the member
  * `internal` of one that was.
+ * @experimental
  */
 export function recoverDelivery(
   receiver: WebhookReceiver,

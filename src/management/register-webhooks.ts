@@ -14,7 +14,11 @@ import {
 import type { WebhookFinding } from "./webhook-findings.js";
 import { isSameUrl, type NewWebhook, type Webhook } from "./webhook.js";
 
-/** Options of `registerWebhooks`. */
+/**
+ * Options of `registerWebhooks`.
+ *
+ * @experimental
+ */
 export interface RegisterOptions extends ProofOptions {
   /** The receiver's HTTPS URL. */
   readonly url: string;
@@ -24,7 +28,11 @@ export interface RegisterOptions extends ProofOptions {
   readonly title?: ((type: WebhookType) => string) | undefined;
 }
 
-/** What became of a registration. */
+/**
+ * What became of a registration.
+ *
+ * @experimental
+ */
 export type RegisterResult =
   | {
       readonly result: "registered";
@@ -57,6 +65,8 @@ const TAKEN: readonly ManagementErrorCode[] = ["conflict", "validation_failed"];
  * webhook that the list shows after a creation that was refused is `existing`: someone else may have made it.
  *
  * Rejects with a `ManagementError`, and with a `ConfigurationError` for an invalid option.
+ *
+ * @experimental
  */
 export async function registerWebhooks(
   client: ManagementClient,

@@ -11,7 +11,11 @@ import {
 } from "./prove-secret.js";
 import { isSameUrl, type Webhook } from "./webhook.js";
 
-/** Options of `rotateSecret`. */
+/**
+ * Options of `rotateSecret`.
+ *
+ * @experimental
+ */
 export interface RotateOptions extends ProofOptions {
   /** The receiver's URL, at which its webhooks are registered. */
   readonly url: string;
@@ -26,7 +30,11 @@ export interface RotateOptions extends ProofOptions {
   readonly onSwitch?: ((webhook: Webhook) => void) | undefined;
 }
 
-/** The result of a rotation. */
+/**
+ * The result of a rotation.
+ *
+ * @experimental
+ */
 export type RotateResult =
   | {
       readonly result: "switched";
@@ -46,6 +54,8 @@ export type RotateResult =
  * receivers until `isOldSecretQuiet` says that it has been quiet for long enough.
  *
  * Rejects with a `ManagementError`, and with a `ConfigurationError` for an invalid option.
+ *
+ * @experimental
  */
 export async function rotateSecret(
   client: ManagementClient,

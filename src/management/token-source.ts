@@ -3,7 +3,11 @@ import { isPromise, type MaybePromise } from "../common/promises.js";
 import { DeadlineError, within } from "../common/timers.js";
 import { ManagementError } from "./management-error.js";
 
-/** A CRM token, or a function that logs in and returns a new one. */
+/**
+ * A CRM token, or a function that logs in and returns a new one.
+ *
+ * @experimental
+ */
 export type TokenOption = string | (() => MaybePromise<string>);
 
 /** What can stand in a header. Any other text would make `fetch` throw an error that quotes the token. */

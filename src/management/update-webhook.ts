@@ -10,7 +10,11 @@ import {
   type WebhookChanges,
 } from "./webhook.js";
 
-/** Options of `webhooks.update`. */
+/**
+ * Options of `webhooks.update`.
+ *
+ * @experimental
+ */
 export interface UpdateOptions {
   /**
    * Sends the update without the secret, although the webhook has one. The gateway does not document whether it then

@@ -1,5 +1,26 @@
+/**
+ * The codes of findings. A minor version may add codes.
+ *
+ * @experimental
+ */
+export type FindingCode =
+  | "webhooks_not_available"
+  | "missing_webhook"
+  | "other_url"
+  | "second_webhook"
+  | "unexpected_type"
+  | "inactive"
+  | "no_secret"
+  | "tls_not_verified"
+  | "history_off"
+  | "receiver_unreachable"
+  | "receiver_refuses_get"
+  | "receiver_unclear"
+  | "other_secret"
+  | "accepts_any_secret";
+
 /** What each finding means for deliveries, and how to fix it. */
-const FINDINGS = {
+const FINDINGS: Readonly<Record<FindingCode, Pick<WebhookFinding, "consequence" | "fix">>> = {
   webhooks_not_available: {
     consequence: "The gateway shows no webhooks to this login, and probably delivers nothing.",
     fix: "Check that the address of the gateway (baseUrl) and its path are right, and that the token is a CRM token. If so, ask your account manager to enable webhooks (is_crm_webhooks_enabled).",
@@ -60,17 +81,18 @@ const FINDINGS = {
     consequence: "The receiver accepts any signature, so anyone can send it alarms.",
     fix: "Remove acceptUnsignedDeliveries and give the receiver its secret.",
   },
-} as const;
-
-/** The stable codes of findings. A minor version may add codes. */
-export type FindingCode = keyof typeof FINDINGS;
+};
 
 /** All codes. */
 export const FINDING_CODES = Object.keys(FINDINGS) as readonly FindingCode[];
 
-/** One thing that is wrong. */
+/**
+ * One thing that is wrong.
+ *
+ * @experimental
+ */
 export interface WebhookFinding {
-  /** Stable, so that code can branch on it. */
+  /** The name of the finding, for code that branches on it. */
   readonly code: FindingCode;
   /** The webhook type that it concerns. Undefined for both. */
   readonly type?: string;

@@ -1,7 +1,11 @@
 import type { WebhookType } from "../delivery/headers.js";
 import { ManagementError } from "./management-error.js";
 
-/** A webhook as the gateway returns it (GATEWAY.md, "Webhook"), whichever format the gateway uses. */
+/**
+ * A webhook as the gateway returns it (GATEWAY.md, "Webhook"), whichever format the gateway uses.
+ *
+ * @experimental
+ */
 export interface Webhook {
   /** The gateway's id; a number is made a text. */
   readonly id: string;
@@ -23,7 +27,11 @@ export interface Webhook {
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-/** A webhook to create. */
+/**
+ * A webhook to create.
+ *
+ * @experimental
+ */
 export interface NewWebhook {
   /** Human-readable label. */
   readonly title: string;
@@ -40,7 +48,11 @@ export interface NewWebhook {
   readonly enable_requests_history?: boolean | undefined;
 }
 
-/** What to change in a webhook. A field that is left out keeps its value. */
+/**
+ * What to change in a webhook. A field that is left out keeps its value.
+ *
+ * @experimental
+ */
 export type WebhookChanges = Partial<NewWebhook>;
 
 /** The fields that a webhook has and a caller sets, without the secret. */

@@ -1,6 +1,6 @@
 import type { ExpectedEvery } from "./expect-every.js";
 import type { HealthCounts } from "./health-counts.js";
-import { reasonRuleOf, type HealthReasonCode } from "./health-reasons.js";
+import { HEALTH_REASONS, type HealthReasonCode } from "./health-reasons.js";
 import { AUTHENTIC, columnsOf, DONE, EVENTS, RAN, type Run } from "./outcome-facts.js";
 
 /** One reason as it is now. A count of 0 means that it does not apply. */
@@ -64,7 +64,7 @@ export function measure(
   counts: HealthCounts,
   facts: HealthFacts,
 ): Measured {
-  const { min } = reasonRuleOf(code);
+  const { min } = HEALTH_REASONS[code];
   const atLeast = (count: number, sinceMs?: number): Measured =>
     count >= min ? { count, sinceMs } : { count: 0 };
   const isNew = counts.timeOf("authentic") === undefined;
@@ -105,7 +105,7 @@ export function ratioOf(code: ShareCode, { ring }: HealthCounts): number {
 
 function measureShare(code: ShareCode, counts: HealthCounts): Measured {
   const { part, whole, run }: Share = SHARES[code];
-  const { min, share = 0, inRow = Infinity } = reasonRuleOf(code);
+  const { min, share = 0, inRow = Infinity } = HEALTH_REASONS[code];
   const count = counts.ring.sum(part);
   const isPart = count >= min && count > share * counts.ring.sum(whole);
   const row = run === undefined ? 0 : counts.runOf(run);

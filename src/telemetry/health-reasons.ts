@@ -14,8 +14,28 @@ export interface ReasonRule {
   readonly advice: string;
 }
 
+/** The stable codes of reasons. A minor version may add members. */
+export type HealthReasonCode =
+  | "only_mismatches"
+  | "mismatch_ratio"
+  | "stale"
+  | "silence"
+  | "body_consumed"
+  | "secret_unavailable"
+  | "store_failing"
+  | "completions_pending"
+  | "handlers_failing"
+  | "handlers_slow"
+  | "overloaded"
+  | "duplicates"
+  | "disconnects"
+  | "last_attempts_refused"
+  | "dead_jobs"
+  | "unhandled_types"
+  | "schema_drift";
+
 /** Every reason. `docs/monitoring.md` explains what each counts. */
-export const HEALTH_REASONS = {
+export const HEALTH_REASONS: Readonly<Record<HealthReasonCode, ReasonRule>> = {
   only_mismatches: {
     status: "failing",
     min: 5,
@@ -128,15 +148,7 @@ export const HEALTH_REASONS = {
     advice:
       "Update this library: the gateway sends fields or values that this version does not know, and the log names them.",
   },
-} as const satisfies Record<string, ReasonRule>;
-
-/** The stable codes of reasons. A minor version may add members. */
-export type HealthReasonCode = keyof typeof HEALTH_REASONS;
+};
 
 /** The codes, in the order of the table. */
 export const HEALTH_REASON_CODES = Object.keys(HEALTH_REASONS) as readonly HealthReasonCode[];
-
-/** The row of one code, with absent columns as `undefined`. */
-export function reasonRuleOf(code: HealthReasonCode): ReasonRule {
-  return HEALTH_REASONS[code];
-}

@@ -7,7 +7,7 @@ import { HealthCounts } from "./health-counts.js";
 import { measure, ratioOf, type HealthFacts } from "./health-measures.js";
 import {
   HEALTH_REASON_CODES,
-  reasonRuleOf,
+  HEALTH_REASONS,
   type HealthReasonCode,
   type HealthStatus,
 } from "./health-reasons.js";
@@ -123,7 +123,7 @@ export class Health {
     this.#deadJobs = wholeNumber(options?.deadJobs);
     const reasons = this.#judge(nowMs);
     const { completionsPending, inFlight, isDraining } = this.#sources;
-    const statuses = reasons.map(({ code }) => reasonRuleOf(code).status);
+    const statuses = reasons.map(({ code }) => HEALTH_REASONS[code].status);
     const status = statuses.includes("failing") ? "failing" : (statuses[0] ?? "ok");
     return {
       status,
@@ -170,7 +170,7 @@ export class Health {
       const started = this.#counts.timeOf("started") ?? nowMs;
       const known = this.#since.get(code) ?? Math.max(started, Math.min(sinceMs, nowMs));
       this.#since.set(code, known);
-      return [{ code, since: isoOf(known), count, advice: reasonRuleOf(code).advice }];
+      return [{ code, since: isoOf(known), count, advice: HEALTH_REASONS[code].advice }];
     });
   }
 

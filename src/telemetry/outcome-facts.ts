@@ -1,4 +1,4 @@
-import { OUTCOMES, ruleOf, type Outcome } from "../answer/outcome.js";
+import { OUTCOMES, type Outcome } from "../answer/outcome.js";
 
 /** The failures that are also counted in a row, until one request shows that they are over. */
 export const RUNS = ["mismatch", "stale", "store", "handler", "body", "secret"] as const;
@@ -91,7 +91,7 @@ export const OUTCOME_FACTS = Object.fromEntries(
         isAuthentic: AUTHENTIC.includes(outcome),
         isDone: DONE.includes(outcome),
         ranHandler: RAN.includes(outcome),
-        isRefused: ruleOf(outcome).status >= 300,
+        isRefused: OUTCOMES[outcome].status >= 300,
         prolongs: prolongs === undefined ? -1 : RUNS.indexOf(prolongs),
         ends: ends.reduce((bits, run) => bits | (1 << RUNS.indexOf(run)), 0),
       },

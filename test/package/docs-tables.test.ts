@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { performancePage, readmeWithPerformance } from "../../docs/performance-page.js";
-import { OUTCOMES, ruleOf, type Outcome } from "../../src/answer/outcome.js";
+import { OUTCOMES, type Outcome } from "../../src/answer/outcome.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
 import { createRandom } from "../../kit/random.js";
 import { checkRetrySchedule, gapMs } from "../../kit/twin/retry-schedule.js";
@@ -12,7 +12,7 @@ test("docs/answers.md lists every outcome with its statuses", () => {
     .table("outcome")
     .map(([outcome, , status, rejected]) => [outcome, status, rejected]);
   const actual = (Object.keys(OUTCOMES) as Outcome[]).map((outcome) => {
-    const rule = ruleOf(outcome);
+    const rule = OUTCOMES[outcome];
     const allow = outcome === "method_not_allowed" ? " + Allow" : "";
     const retryAfter = rule.retryAfterMs === undefined ? "" : " + Retry-After";
     const rejected = rule.rejectStatus === undefined ? "" : String(rule.rejectStatus);

@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { UnreadableBody } from "../../src/delivery/request.js";
-import {
-  HEALTH_REASON_CODES,
-  HEALTH_REASONS,
-  reasonRuleOf,
-} from "../../src/telemetry/health-reasons.js";
+import { HEALTH_REASON_CODES, HEALTH_REASONS } from "../../src/telemetry/health-reasons.js";
 import { RetryLater, type HealthReasonCode, type WebhookReceiverOptions } from "../../src/index.js";
 import { deferred, never } from "../support/deferred.js";
 import { onlineDataEvent } from "../support/deliveries.js";
@@ -143,7 +139,7 @@ describe("each reason", () => {
       }
       await scene.cause(monitored);
       const { status, reasons } = monitored.health();
-      const { advice, status: severity } = reasonRuleOf(code as HealthReasonCode);
+      const { advice, status: severity } = HEALTH_REASONS[code as HealthReasonCode];
       expect(reasons).toEqual([
         { code, since: expect.any(String) as string, count: scene.times, advice },
       ]);
