@@ -38,12 +38,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
     const receiver = alarmReceiver(() => undefined, options);
     await exchange(createServer(express().use(express.json()).post("/", expressHandler(receiver))));
   },
-  internal_error: received(
-    {},
-    {
-      now: throwing(new Error("no clock")),
-    },
-  ),
+  internal_error: received({}, { now: throwing(new Error("no clock")) }),
   unrecognized: received(delivery({ body: "{}" })),
   unhandled: received(eventDelivery("DATA_DELETED")),
   stale: received({}, { now: () => NOW_MS + 3_600_000 }),

@@ -188,9 +188,7 @@ test.each<[string, unknown]>([
   [
     "an object whose headers throw",
     {
-      headers: {
-        get: throwing(new Error("no headers")),
-      },
+      headers: { get: throwing(new Error("no headers")) },
       body: "",
     },
   ],

@@ -2,15 +2,16 @@ import { describe, expect, test } from "vitest";
 import {
   DiscardDelivery,
   RetryLater,
-  createWebhookReceiver,
   memoryStore,
   type Outcome,
   type WebhookRequest,
   type WebhookResponse,
 } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
-import { NOW_MS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { deferred } from "../support/deferred.js";
 import { throwing } from "../support/faults.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 import type { SigningReceiverOptions } from "../support/receiver-options.js";
 
 /** The design's table of answers: outcome, status, status with `unverifiable: "reject"`, Retry-After. */
@@ -48,14 +49,9 @@ type Unverifiable = "retry" | "reject";
 type Options = Partial<SigningReceiverOptions>;
 
 function receiverWith(options: Options) {
-  return createWebhookReceiver({
-    secret: TEST_SECRET,
-    handlers: { new_alarm: () => undefined },
-    logger: false,
-    now: () => NOW_MS,
-    store: memoryStore({ maxEntries: 10, now: () => 0 }),
-    ...options,
-  });
+  const handlers = { new_alarm: () => undefined };
+  const store = memoryStore({ maxEntries: 10, now: () => 0 });
+  return recordingReceiver({ handlers, store, ...options }).receiver;
 }
 
 const canaryDelivery = (overrides: Parameters<typeof delivery>[0] = {}) =>
@@ -90,19 +86,16 @@ const SCENARIOS: Record<
   discarded: (mode) => answerTo({ ...mode, ...failing(new DiscardDelivery({ reason: CANARY })) }),
   unhandled: (mode) => answerTo({ ...mode, handlers: { unrecognized: () => undefined } }),
   in_flight: async (mode) => {
-    let begin: () => void = () => undefined;
-    let finish: () => void = () => undefined;
-    const begun = new Promise<void>((resolve) => (begin = resolve));
-    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const [begun, finished] = [deferred(), deferred()];
     const new_alarm = () => {
-      begin();
-      return finished;
+      begun.resolve();
+      return finished.promise;
     };
     const receiver = receiverWith({ ...mode, handlers: { new_alarm } });
     const first = receiver.receive(await canaryDelivery());
-    await begun;
+    await begun.promise;
     const second = await receiver.receive(await canaryDelivery());
-    finish();
+    finished.resolve();
     expect((await first).outcome).toBe("handled");
     return second;
   },
@@ -134,16 +127,15 @@ const SCENARIOS: Record<
     }),
   retry_later: (mode) => answerTo({ ...mode, ...failing(new RetryLater({ reason: CANARY })) }),
   overloaded: async (mode) => {
-    let finish: () => void = () => undefined;
-    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const finished = deferred();
     const receiver = receiverWith({
       ...mode,
       maxConcurrentDeliveries: 1,
-      handlers: { new_alarm: () => finished },
+      handlers: { new_alarm: () => finished.promise },
     });
     const first = receiver.receive(await canaryDelivery({ id: "first" }));
     const second = await receiver.receive(await canaryDelivery());
-    finish();
+    finished.resolve();
     expect((await first).outcome).toBe("handled");
     return second;
   },
@@ -158,13 +150,7 @@ const SCENARIOS: Record<
     await receiver.drain();
     return receiver.receive(await canaryDelivery());
   },
-  internal_error: (mode) =>
-    answerTo({
-      ...mode,
-      now: () => {
-        throw new Error(CANARY);
-      },
-    }),
+  internal_error: (mode) => answerTo({ ...mode, now: throwing(new Error(CANARY)) }),
 };
 
 test("the table and the scenarios contain every outcome once", () => {

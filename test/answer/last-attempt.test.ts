@@ -1,16 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createWebhookReceiver } from "../../src/index.js";
 import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { createCollector, linesWith } from "../support/collector.js";
-import {
-  alarm,
-  delivery,
-  eventDelivery,
-  NOW_MS,
-  NOW_SECONDS,
-  TEST_SECRET,
-} from "../support/deliveries.js";
+import { alarm, delivery, eventDelivery, NOW_MS, NOW_SECONDS } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
@@ -40,18 +33,12 @@ describe("the last attempt", () => {
   });
 
   it("a handler that puts a getter that throws into its record changes no answer", async () => {
-    const { options, reports } = createCollector();
-    const receiver = createWebhookReceiver({
-      ...{ ...options, secret: TEST_SECRET, now: () => NOW_MS },
-      handlers: {
-        new_alarm: (record) => {
-          Object.defineProperty(record, "created_at", {
-            get: throwing(new Error("a getter fails")),
-          });
-          throw new Error("made up");
-        },
-      },
-    });
+    const new_alarm = (record: object) => {
+      const get = throwing(new Error("a getter fails"));
+      Object.defineProperty(record, "created_at", { get });
+      throw new Error("made up");
+    };
+    const { receiver, reports } = recordingReceiver({ handlers: { new_alarm } });
     expect((await receiver.receive(await lateDelivery(21_693))).outcome).toBe("handler_failed");
     expect(reports).toMatchObject([{ outcome: "handler_failed" }]);
   });

@@ -13,9 +13,7 @@ async function printedFor(thrown: unknown): Promise<readonly unknown[]> {
   const receiver = createWebhookReceiver({
     secret: TEST_SECRET,
     now: () => NOW_MS,
-    handlers: {
-      new_alarm: throwing(thrown),
-    },
+    handlers: { new_alarm: throwing(thrown) },
   });
   expect((await receiver.receive(await delivery())).outcome).toBe("handler_failed");
   expect(print).toHaveBeenCalledOnce();

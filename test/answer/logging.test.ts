@@ -3,7 +3,6 @@ import {
   createWebhookReceiver,
   RetryLater,
   type Outcome,
-  type WebhookReceiverOptions,
   type WebhookRequest,
 } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
@@ -12,7 +11,6 @@ import {
   observedAlarmReceiver,
   type AlarmHandler,
 } from "../support/alarm-receiver.js";
-import { createCollector } from "../support/collector.js";
 import {
   NOW_MS,
   NOW_SECONDS,
@@ -22,18 +20,7 @@ import {
   type DeliveryOverrides,
 } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
-
-const HANDLERS = { new_alarm: () => undefined };
-
-function receiverWith(options: Partial<WebhookReceiverOptions> = {}) {
-  return createWebhookReceiver({
-    secret: TEST_SECRET,
-    handlers: HANDLERS,
-    logger: false,
-    now: () => NOW_MS,
-    ...options,
-  } as WebhookReceiverOptions);
-}
+import { recordingReceiver, trustingReceiver } from "../support/recording-receiver.js";
 
 describe("the logger", () => {
   it("a logger that throws does not affect the answer", async () => {
@@ -43,18 +30,12 @@ describe("the logger", () => {
     });
     expect(await receiver.receive(await delivery())).toMatchObject({ status: 500 });
     expect(await receiver.receive({ headers: {}, body: "" })).toMatchObject({ status: 409 });
-    expect(() =>
-      receiverWith({
-        secret: undefined,
-        acceptUnsignedDeliveries: true,
-        logger: { warn: fail, error: fail },
-      }),
-    ).not.toThrow();
+    expect(() => trustingReceiver({ logger: { warn: fail, error: fail } })).not.toThrow();
   });
 
   it("an asynchronous logger that rejects does not affect the answer", async () => {
     const fail = () => Promise.reject(new Error("log server is away"));
-    const receiver = receiverWith({ logger: { warn: fail, error: fail } });
+    const { receiver } = recordingReceiver({ logger: { warn: fail, error: fail } });
     expect(await receiver.receive({ headers: {}, body: "" })).toMatchObject({ status: 409 });
     expect(await receiver.receive(await delivery({ body: "no JSON" }))).toMatchObject({
       status: 503,
@@ -65,7 +46,7 @@ describe("the logger", () => {
     const spies = (["log", "info", "debug", "warn", "error"] as const).map((level) =>
       vi.spyOn(console, level),
     );
-    const receiver = receiverWith({ logger: false });
+    const { receiver } = recordingReceiver({ logger: false });
     await receiver.receive({ headers: {}, body: "" });
     await receiver.receive(await delivery({ body: "no JSON" }));
     for (const spy of spies) expect(spy).not.toHaveBeenCalled();
@@ -76,7 +57,7 @@ describe("the logger", () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
     const receiver = createWebhookReceiver({
       secret: TEST_SECRET,
-      handlers: HANDLERS,
+      handlers: { new_alarm: () => undefined },
       now: () => NOW_MS,
     });
     await receiver.receive({ headers: {}, body: "" });
@@ -88,8 +69,7 @@ describe("the logger", () => {
   });
 
   it("the logger writes nothing about successful deliveries", async () => {
-    const { options, lines } = createCollector();
-    const receiver = receiverWith(options);
+    const { receiver, lines } = recordingReceiver();
     const request = await delivery();
     await receiver.receive(request);
     await receiver.receive(request);
@@ -98,8 +78,8 @@ describe("the logger", () => {
   });
 
   it("the logger receives the report as details", async () => {
-    const { options, lines, reports } = createCollector();
-    await receiverWith(options).receive(await delivery({ timestamp: NOW_SECONDS + 301 }));
+    const { receive, lines, reports } = recordingReceiver();
+    await receive(await delivery({ timestamp: NOW_SECONDS + 301 }));
     expect(lines).toEqual([
       {
         level: "error",
@@ -112,8 +92,7 @@ describe("the logger", () => {
   });
 
   it("the log line of an unrecognized body names the wrong field and the fix", async () => {
-    const { options, lines } = createCollector();
-    const receiver = receiverWith(options);
+    const { receiver, lines } = recordingReceiver();
     await receiver.receive(await delivery({ body: '{"alarm":{"id":"x"}}' }));
     expect(lines[0]).toMatchObject({ level: "error" });
     expect(lines[0]?.message).toContain("alarm.id: expected");
@@ -121,9 +100,7 @@ describe("the logger", () => {
   });
 
   it("the logger warns once for each type without a handler", async () => {
-    const { options, lines } = createCollector();
-    const receiver = receiverWith({
-      ...options,
+    const { receiver, lines } = recordingReceiver({
       handlers: { delete_my_data_event: { DATA_DELETED: () => undefined } },
     });
     for (let attempt = 0; attempt < 3; attempt++) {
@@ -141,23 +118,20 @@ describe("the logger", () => {
   });
 
   it("the logger warns of acceptUnsignedDeliveries when the receiver is created, and otherwise not", () => {
-    const { options, lines } = createCollector();
-    receiverWith({ ...options, secret: undefined, acceptUnsignedDeliveries: true });
+    const { lines } = trustingReceiver();
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatchObject({
       level: "warn",
       message: expect.stringContaining("acceptUnsignedDeliveries") as string,
     });
-    receiverWith(options);
-    expect(lines).toHaveLength(1);
+    expect(recordingReceiver().lines).toEqual([]);
   });
 });
 
 describe("lines that any sender can cause", () => {
   it("log lines that any sender can cause are limited to one a minute, with the number of omitted ones", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
-    const { options, lines, reports } = createCollector();
-    const receiver = receiverWith(options);
+    const { receiver, lines, reports } = recordingReceiver();
     const forged = { ...(await delivery()), body: "forged" };
     const flood = async (count: number) => {
       for (let sent = 0; sent < count; sent += 500) {
@@ -182,8 +156,7 @@ describe("lines that any sender can cause", () => {
   });
 
   it("the limit of log lines for one outcome does not hold back another outcome", async () => {
-    const { options, lines } = createCollector();
-    const receiver = receiverWith({ ...options, maxBodyBytes: 100 });
+    const { receiver, lines } = recordingReceiver({ maxBodyBytes: 100 });
     const genuine = await delivery();
     const requests: WebhookRequest[] = [
       { headers: {}, body: "" },

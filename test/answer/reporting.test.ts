@@ -1,41 +1,17 @@
 import { describe, expect, it, vi } from "vitest";
-import {
-  createWebhookReceiver,
-  type OutcomeReport,
-  type WebhookReceiverOptions,
-  type WebhookRequest,
-} from "../../src/index.js";
+import { type OutcomeReport, type WebhookRequest } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
-import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
-import { createCollector } from "../support/collector.js";
+import { observedAlarmReceiver } from "../support/alarm-receiver.js";
 import { never } from "../support/deferred.js";
-import {
-  NOW_MS,
-  NOW_SECONDS,
-  TEST_SECRET,
-  delivery,
-  eventDelivery,
-} from "../support/deliveries.js";
+import { NOW_SECONDS, TEST_SECRET, delivery, eventDelivery } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
-
-const HANDLERS = { new_alarm: () => undefined };
-
-function receiverWith(options: Partial<WebhookReceiverOptions> = {}) {
-  return createWebhookReceiver({
-    secret: TEST_SECRET,
-    handlers: HANDLERS,
-    logger: false,
-    now: () => NOW_MS,
-    ...options,
-  } as WebhookReceiverOptions);
-}
+import { recordingReceiver, trustingReceiver } from "../support/recording-receiver.js";
 
 const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 
 describe("onOutcome", () => {
   it("onOutcome is called once for each request with exactly the documented fields", async () => {
-    const { options, reports } = createCollector();
-    const receiver = receiverWith(options);
+    const { receiver, reports } = recordingReceiver();
     const request = await delivery();
     const { body } = request;
     await receiver.receive(request);
@@ -55,10 +31,7 @@ describe("onOutcome", () => {
   });
 
   it("onOutcome, the metrics and the health ask the server once whether the sender has hung up", async () => {
-    const reports: OutcomeReport[] = [];
-    const receiver = alarmReceiver(() => undefined, {
-      onOutcome: (report) => reports.push(report),
-    });
+    const { receiver, reports } = recordingReceiver();
     const isDisconnected = vi.fn(() => true);
     await receiver.receive({ ...(await delivery()), isDisconnected });
     expect(reports[0]).toMatchObject({ disconnected: true });
@@ -67,8 +40,8 @@ describe("onOutcome", () => {
   });
 
   it("onOutcome receives the size in bytes, not in characters", async () => {
-    const { options, reports } = createCollector();
-    await receiverWith(options).receive(await delivery({ body: '"Å"' }));
+    const { receive, reports } = recordingReceiver();
+    await receive(await delivery({ body: '"Å"' }));
     expect(reports[0]?.bytes).toBe(4);
   });
 
@@ -82,8 +55,7 @@ describe("onOutcome", () => {
   });
 
   it("onOutcome receives the index of the matching secret, which shows when an old one is unused", async () => {
-    const { options, reports } = createCollector();
-    const receiver = receiverWith({ ...options, secret: ["newest", TEST_SECRET, "oldest"] });
+    const { receiver, reports } = recordingReceiver({ secret: ["newest", TEST_SECRET, "oldest"] });
     await receiver.receive(await delivery({ id: "one", secret: "oldest" }));
     await receiver.receive(await delivery({ id: "two" }));
     await receiver.receive(await delivery({ id: "three", secret: "newest" }));
@@ -102,21 +74,16 @@ describe("onOutcome", () => {
     ["body_timeout", (genuine) => ({ ...genuine, body: new UnreadableBody("body_timeout", 7) })],
     ["body_consumed", (genuine) => ({ ...genuine, body: new UnreadableBody("body_consumed", 0) })],
   ])("onOutcome gets no id, type or secretIndex if the outcome is %s", async (outcome, forge) => {
-    const { options, reports } = createCollector();
-    await receiverWith(options).receive(forge(await delivery()));
+    const { receive, reports } = recordingReceiver();
+    await receive(forge(await delivery()));
     expect(reports).toHaveLength(1);
     expect(reports[0]?.outcome).toBe(outcome);
-    expect(Object.keys(reports[0] ?? {}).sort()).toEqual([
-      "bytes",
-      "durationMs",
-      "outcome",
-      "status",
-    ]);
+    const facts = ["bytes", "durationMs", "outcome", "status"];
+    expect(Object.keys(reports[0] ?? {}).sort()).toEqual(facts);
   });
 
   it("onOutcome receives the number of bytes that arrived of an unreadable body", async () => {
-    const { options, reports } = createCollector();
-    const receiver = receiverWith({ ...options, maxBodyBytes: 100 });
+    const { receiver, reports } = recordingReceiver({ maxBodyBytes: 100 });
     await receiver.receive({ headers: {}, body: new UnreadableBody("body_timeout", 7) });
     await receiver.receive({ headers: {}, body: new Uint8Array(101) });
     await receiver.receive({ headers: {}, body: "Å".repeat(51) });
@@ -124,8 +91,7 @@ describe("onOutcome", () => {
   });
 
   it("onOutcome receives id, type and secretIndex of a delivery that is refused after its signature", async () => {
-    const { options, reports } = createCollector();
-    const receiver = receiverWith(options);
+    const { receiver, reports } = recordingReceiver({ handlers: { new_alarm: () => undefined } });
     await receiver.receive(await delivery({ timestamp: NOW_SECONDS - 301 }));
     await receiver.receive(await delivery({ type: "delete_my_data_event" }));
     await receiver.receive(await delivery({ body: "no JSON" }));
@@ -139,12 +105,7 @@ describe("onOutcome", () => {
   });
 
   it("onOutcome receives no secretIndex if unsigned deliveries are accepted", async () => {
-    const { options, reports } = createCollector();
-    const receiver = receiverWith({
-      ...options,
-      secret: undefined,
-      acceptUnsignedDeliveries: true,
-    });
+    const { receiver, reports } = trustingReceiver();
     await receiver.receive(await delivery());
     expect(reports[0]).toMatchObject({ outcome: "handled", id: ID, type: "new_alarm" });
     expect(reports[0]?.secretIndex).toBeUndefined();
@@ -154,14 +115,9 @@ describe("onOutcome", () => {
     ["throws", throwing(new Error("metrics are down"))],
     ["rejects", () => Promise.reject(new Error("metrics are down"))],
     ["never resolves", never],
-    [
-      "returns a broken thenable",
-      () => ({
-        then: throwing(new Error("metrics are down")),
-      }),
-    ],
+    ["returns a broken thenable", () => ({ then: throwing(new Error("metrics are down")) })],
   ])("an onOutcome that %s has no effect", async (_how, onOutcome) => {
-    const receiver = receiverWith({ onOutcome });
+    const { receiver } = recordingReceiver({ onOutcome });
     const request = await delivery();
     expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "handled" });
     expect(await receiver.receive(request)).toMatchObject({ status: 200, outcome: "duplicate" });

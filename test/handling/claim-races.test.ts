@@ -150,9 +150,7 @@ describe("invalid claim results", () => {
   });
 
   const unreadable = () =>
-    Object.defineProperty({}, "state", {
-      get: throwing(new Error("unreadable")),
-    }) as ClaimResult;
+    Object.defineProperty({}, "state", { get: throwing(new Error("unreadable")) }) as ClaimResult;
 
   it.each<[string, () => ClaimResult | Promise<ClaimResult>]>([
     ["returned", unreadable],

@@ -1,14 +1,13 @@
 import { describe, expect, it, vi } from "vitest";
-import { createWebhookReceiver, memoryStore, type DeliveryContext } from "../../src/index.js";
+import { memoryStore, type DeliveryContext } from "../../src/index.js";
 import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
-import { NOW_MS, NOW_SECONDS, TEST_SECRET, alarm, delivery } from "../support/deliveries.js";
+import { NOW_MS, NOW_SECONDS, alarm, delivery } from "../support/deliveries.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 describe("handler context", () => {
   it("the handler context contains id, type, timestamp, raw body, signal and takeover", async () => {
     let given: DeliveryContext | undefined;
-    const receiver = alarmReceiver((context) => {
-      given = context;
-    });
+    const receiver = alarmReceiver((context) => void (given = context));
     await receiver.receive(await delivery({ id: "some.id_1-2", timestamp: NOW_SECONDS - 7 }));
     expect(Object.keys(given ?? {}).sort()).toEqual([
       ...["id", "rawBody", "signal", "takeover", "timestamp", "type"],
@@ -28,30 +27,19 @@ describe("handler context", () => {
     const bytes = new TextEncoder().encode(text);
     const body = form === "string" ? text : bytes;
     let given: DeliveryContext | undefined;
-    const receiver = alarmReceiver((context) => {
-      given = context;
-    });
-    expect(await receiver.receive(await delivery({ body }))).toMatchObject({
-      outcome: "handled",
-    });
+    const receiver = alarmReceiver((context) => void (given = context));
+    expect((await receiver.receive(await delivery({ body }))).outcome).toBe("handled");
     expect(given?.rawBody).toBeInstanceOf(Uint8Array);
     expect(Array.from(given?.rawBody ?? [])).toEqual(Array.from(bytes));
   });
 
   it("the handler context of an unrecognized delivery contains the type of its header", async () => {
     let given: DeliveryContext | undefined;
-    const receiver = createWebhookReceiver({
-      secret: TEST_SECRET,
-      handlers: {
-        unrecognized: (_delivery, context) => {
-          given = context;
-        },
-      },
-      logger: false,
-      now: () => NOW_MS,
+    const { receive } = recordingReceiver({
+      handlers: { unrecognized: (_delivery, context) => void (given = context) },
     });
     const body = new Uint8Array([0xff, 0xfe, 0x00]);
-    await receiver.receive(await delivery({ type: "monthly_report", body }));
+    await receive(await delivery({ type: "monthly_report", body }));
     expect(given?.type).toBe("monthly_report");
     expect(given?.rawBody).toEqual(body);
   });

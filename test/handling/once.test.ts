@@ -1,12 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  createWebhookReceiver,
-  memoryStore,
-  type DeliveryStore,
-  type WebhookResponse,
-} from "../../src/index.js";
+import { memoryStore, type DeliveryStore, type WebhookResponse } from "../../src/index.js";
 import { alarmReceiver, heldHandler, heldRun } from "../support/alarm-receiver.js";
-import { NOW_MS, TEST_SECRET, delivery, eventDelivery } from "../support/deliveries.js";
+import { delivery, eventDelivery } from "../support/deliveries.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 const outcomeOf = async (response: WebhookResponse | Promise<WebhookResponse>) =>
   (await response).outcome;
@@ -133,12 +129,8 @@ describe("redeliveries", () => {
       await eventLoopTurns(3);
       if (fails) throw new Error("first attempt");
     };
-    const receiver = createWebhookReceiver({
-      secret: TEST_SECRET,
-      handlers: { delete_my_data_event: { DATA_DELETED: handler }, unrecognized: handler },
-      logger: false,
-      now: () => NOW_MS,
-    });
+    const handlers = { delete_my_data_event: { DATA_DELETED: handler }, unrecognized: handler };
+    const { receiver } = recordingReceiver({ handlers });
     const isEvent = what === "an Online Data event";
     const repeated = isEvent
       ? await eventDelivery("DATA_DELETED")

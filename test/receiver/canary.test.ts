@@ -193,9 +193,7 @@ const SCENES: Readonly<Record<Outcome, Scene>> = {
     },
   },
   internal_error: {
-    options: {
-      now: throwing(new Error("no clock")),
-    },
+    options: { now: throwing(new Error("no clock")) },
     play: receiving(canaryDelivery),
   },
 };
@@ -274,9 +272,7 @@ describe("canaries", () => {
     const failed = await collect({
       options: {
         store,
-        handlers: {
-          new_alarm: throwing(new Error("database is away")),
-        },
+        handlers: { new_alarm: throwing(new Error("database is away")) },
       },
       play: receiving(() => canaryDelivery({ id: "another" })),
     });

@@ -1,16 +1,15 @@
 import { describe, expect, test } from "vitest";
 import {
-  createWebhookReceiver,
   memoryStore,
   RetryLater,
   type AuthenticDelivery,
   type DeliveryContext,
-  type OutcomeReport,
   type TransactionalStore,
 } from "../../src/index.js";
-import { alarm, delivery, NOW_MS, TEST_SECRET } from "../support/deliveries.js";
+import { alarm, delivery, NOW_MS } from "../support/deliveries.js";
 import { deferred } from "../support/deferred.js";
 import { throwing } from "../support/faults.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
 
@@ -38,14 +37,10 @@ describe("recover", () => {
     "handles a lost delivery once with %s, and marks it as recovered",
     async (_store, makeStore) => {
       const contexts: DeliveryContext[] = [];
-      const reports: OutcomeReport[] = [];
-      const receiver = createWebhookReceiver({
-        secret: TEST_SECRET,
+      const { receiver, reports } = recordingReceiver({
         store: makeStore() as ReturnType<typeof memoryStore>,
         handlers: { new_alarm: (_alarm, context) => void contexts.push(context) },
         now: () => NOW_MS + 999,
-        onOutcome: (report) => reports.push(report),
-        logger: false,
       });
       expect(await recoverDelivery(receiver, lost)).toMatchObject({
         status: 200,
@@ -78,12 +73,7 @@ describe("recover", () => {
   test("finds what was received before, and is not marked for what is received", async () => {
     const contexts: DeliveryContext[] = [];
     const { receive } = recordingReceiver();
-    const receiver = createWebhookReceiver({
-      secret: TEST_SECRET,
-      handlers: { new_alarm: (_alarm, context) => void contexts.push(context) },
-      now: () => NOW_MS,
-      logger: false,
-    });
+    const receiver = alarmReceiver((context) => void contexts.push(context));
     await receiver.receive(await delivery({ id: "lost-1" }));
     expect((await recoverDelivery(receiver, lost)).outcome).toBe("duplicate");
     expect(contexts[0]).not.toHaveProperty("recovered");
@@ -111,21 +101,14 @@ describe("recover", () => {
     ["type_mismatch", { ...lost, type: "delete_my_data_event" }],
     ["body_too_large", { ...lost, body: " ".repeat(2_000_000) }],
   ])("ends as %s and never rejects for %#", async (outcome, given) => {
-    const receiver = createWebhookReceiver({
-      ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, logger: false },
-    });
+    const receiver = alarmReceiver(() => undefined, { now: Date.now });
     expect((await recoverDelivery(receiver, given as typeof lost)).outcome).toBe(outcome);
   });
 
   test("does not reject when the clock fails", async () => {
-    for (const now of [
-      () => Number.NaN,
-      () => 1n as unknown as number,
-      throwing(new Error("no clock")),
-    ]) {
-      const receiver = createWebhookReceiver({
-        ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, logger: false, now },
-      });
+    const notNumber = () => 1n as unknown as number;
+    for (const now of [() => Number.NaN, notNumber, throwing(new Error("no clock"))]) {
+      const receiver = alarmReceiver(() => undefined, { now });
       expect(["malformed", "stale", "internal_error"]).toContain(
         (await recoverDelivery(receiver, lost)).outcome,
       );
@@ -134,14 +117,7 @@ describe("recover", () => {
 
   test("reports the error of a clock that throws", async () => {
     const failure = new Error("no clock");
-    const reports: OutcomeReport[] = [];
-    const receiver = createWebhookReceiver({
-      secret: TEST_SECRET,
-      handlers: { new_alarm: () => undefined },
-      logger: false,
-      now: throwing(failure),
-      onOutcome: (report) => reports.push(report),
-    });
+    const { receiver, reports } = recordingReceiver({ now: throwing(failure) });
     expect(await recoverDelivery(receiver, lost)).toMatchObject({
       status: 500,
       outcome: "internal_error",
@@ -151,15 +127,12 @@ describe("recover", () => {
 
   test("is bounded by the options of the receiver, and refused while it drains", async () => {
     const gate = deferred<undefined>();
-    const receiver = createWebhookReceiver({
-      ...{ secret: TEST_SECRET, logger: false, handlerTimeoutMs: 10, maxConcurrentDeliveries: 1 },
-      handlers: {
-        new_alarm: async (_alarm, { id }) => {
-          if (id === "later") throw new RetryLater();
-          await gate.promise;
-        },
-      },
-    });
+    const handler = async ({ id }: DeliveryContext) => {
+      if (id === "later") throw new RetryLater();
+      await gate.promise;
+    };
+    const limits = { handlerTimeoutMs: 10, maxConcurrentDeliveries: 1, now: Date.now };
+    const receiver = alarmReceiver(handler, limits);
     expect((await recoverDelivery(receiver, lost)).outcome).toBe("handler_timeout");
     expect((await recoverDelivery(receiver, lost)).outcome).toBe("overloaded");
     gate.resolve(undefined);
@@ -174,8 +147,8 @@ describe("recover", () => {
   test("needs a call: a request that only resembles one is still asked for its signature", async () => {
     let seen: object | undefined;
     const shown: AuthenticDelivery[] = [];
-    const receiver = createWebhookReceiver({
-      ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, logger: false },
+    const receiver = alarmReceiver(() => undefined, {
+      now: Date.now,
       telemetry: {
         begin: () => undefined,
         run: (_state, work, call) => ((seen = work), call()),
@@ -198,9 +171,7 @@ describe("recover", () => {
   });
 
   test("does not count as a sign of life of the gateway", async () => {
-    const receiver = createWebhookReceiver({
-      ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, logger: false },
-    });
+    const receiver = alarmReceiver(() => undefined);
     await recoverDelivery(receiver, lost);
     expect(receiver.health()).toMatchObject({
       lastAuthenticAt: null,

@@ -1,23 +1,15 @@
 import { describe, expect, test } from "vitest";
-import {
-  createWebhookReceiver,
-  metricsText,
-  type AuthenticDelivery,
-  type OutcomeReport,
-} from "../../src/index.js";
+import { metricsText, type AuthenticDelivery } from "../../src/index.js";
 import { probeReceiver } from "../../src/management/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 /** A receiver that is called without a network, and all that it tells. */
 function observed(timestampToleranceMs?: number) {
-  const reports: OutcomeReport[] = [];
   const shown: AuthenticDelivery[] = [];
-  const lines: string[] = [];
-  const receiver = createWebhookReceiver({
-    ...{ secret: TEST_SECRET, handlers: { new_alarm: () => undefined }, timestampToleranceMs },
-    onOutcome: (report) => reports.push(report),
+  const { receiver, reports, lines } = recordingReceiver({
+    ...{ now: Date.now, timestampToleranceMs },
     onAuthenticDelivery: (authentic) => shown.push(authentic),
-    logger: { warn: (line) => lines.push(line), error: (line) => lines.push(line) },
   });
   const fetch = async (_url: string, init: RequestInit): Promise<Response> => {
     const headers = new Headers(init.headers);

@@ -145,9 +145,7 @@ describe("the calls of a secret function", () => {
   test("a secret function whose thenable throws leaves no timer behind", async () => {
     const request = await delivery();
     vi.useFakeTimers();
-    const thrower = {
-      then: throwing(new Error("the vault is sealed")),
-    };
+    const thrower = { then: throwing(new Error("the vault is sealed")) };
     const { receive } = recordingReceiver({ secret: () => thrower });
     expect(await receive(request)).toMatchObject({ outcome: "secret_unavailable" });
     expect(vi.getTimerCount()).toBe(0);

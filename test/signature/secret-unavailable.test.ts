@@ -25,12 +25,7 @@ describe("a secret function without a usable secret", () => {
         },
       }),
     ],
-    [
-      "it returns a thenable that throws",
-      () => ({
-        then: throwing(outage),
-      }),
-    ],
+    ["it returns a thenable that throws", () => ({ then: throwing(outage) })],
     ["it returns an empty text", giving("")],
     ["it returns white space", giving(" \n")],
     ["it returns a text with a newline at the end", giving(`${TEST_SECRET}\n`)],

@@ -1,14 +1,13 @@
 import { describe, expect, test, vi } from "vitest";
 import { createWebhookReceiver, type SecretOption } from "../../src/index.js";
 import { createCollector } from "../support/collector.js";
-import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
+import { TEST_SECRET, delivery } from "../support/deliveries.js";
+import { recordingReceiver } from "../support/recording-receiver.js";
 
 const STRONG = "whsec_0123456789abcdef_strong";
 
 function watched(secret: SecretOption) {
-  const { options, lines } = createCollector();
-  const handlers = { new_alarm: () => undefined };
-  const receiver = createWebhookReceiver({ ...options, secret, handlers, now: () => NOW_MS });
+  const { receiver, lines } = recordingReceiver({ secret });
   return { receiver, messages: () => lines.map(({ message }) => message), lines };
 }
 
