@@ -1,9 +1,9 @@
-import http from "node:http";
-import https from "node:https";
+import type http from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import { readResponse, watchForStaleConnection } from "../sending/http-response.js";
+import { HttpClient } from "../sending/http-client.js";
+import { readResponse } from "../sending/http-response.js";
 import { SendError } from "../sending/target.js";
-import { recordOf, type WireAnswer, type WireRequest } from "../sending/wire.js";
+import type { WireAnswer, WireRequest } from "../sending/wire.js";
 import type { ConformanceSettings } from "./conformance-options.js";
 
 /** How long a client waits for `100 Continue` before it sends the body anyway. */
@@ -14,32 +14,27 @@ const CONTINUE_MS = 5_000;
  * closed the connection, it sends the request once more on a new one (RFC 9112, section 9.3.1).
  */
 export class KeptConnection {
-  readonly #url: URL;
+  readonly #client: HttpClient;
   readonly #timeoutMs: number;
-  readonly #agent: http.Agent;
-  readonly #start: typeof http.request;
 
   constructor(url: URL, { timeoutMs, skipTlsVerification }: ConformanceSettings) {
-    const { Agent, request } = url.protocol === "https:" ? https : http;
-    this.#url = url;
+    this.#client = new HttpClient(url, skipTlsVerification, 1);
     this.#timeoutMs = timeoutMs;
-    this.#start = request;
-    this.#agent = new Agent({
-      keepAlive: true,
-      maxSockets: 1,
-      rejectUnauthorized: !skipTlsVerification,
-    });
   }
 
   /** Sends a request. With `pieces` the body is sent as chunks of a chunked transfer. */
-  async send(request: WireRequest, pieces?: readonly Uint8Array[]): Promise<WireAnswer> {
-    const { answer, wasStale } = this.#sendOnce(request, pieces);
-    try {
-      return await answer;
-    } catch (error) {
-      if (!wasStale(error)) throw error;
-    }
-    return this.#sendOnce(request, pieces).answer;
+  send(request: WireRequest, pieces?: readonly Uint8Array[]): Promise<WireAnswer> {
+    const { body = new Uint8Array(0) } = request;
+    return this.#client.send(() => {
+      const req = this.#open(
+        request,
+        pieces === undefined ? { "content-length": body.length } : {},
+      );
+      const answer = this.#answerTo(req);
+      for (const piece of pieces ?? [body]) req.write(piece);
+      req.end();
+      return { req, answer };
+    });
   }
 
   /** Sends `Expect: 100-continue`, and the body when the server has asked for it, or anyway after a while. */
@@ -98,17 +93,7 @@ export class KeptConnection {
 
   /** Closes the connection. */
   close(): void {
-    this.#agent.destroy();
-  }
-
-  #sendOnce(request: WireRequest, pieces?: readonly Uint8Array[]) {
-    const { body = new Uint8Array(0) } = request;
-    const req = this.#open(request, pieces === undefined ? { "content-length": body.length } : {});
-    const wasStale = watchForStaleConnection(req);
-    const answer = this.#answerTo(req);
-    for (const piece of pieces ?? [body]) req.write(piece);
-    req.end();
-    return { answer, wasStale };
+    this.#client.close();
   }
 
   #answerTo(req: http.ClientRequest): Promise<WireAnswer> {
@@ -126,13 +111,8 @@ export class KeptConnection {
     return answer;
   }
 
-  #open({ method, headers }: WireRequest, extraHeaders: Record<string, string | number>) {
-    return this.#start(this.#url, {
-      agent: this.#agent,
-      method,
-      headers: { ...recordOf(headers), ...extraHeaders },
-      signal: AbortSignal.timeout(this.#timeoutMs),
-    });
+  #open(request: WireRequest, framing: http.OutgoingHttpHeaders): http.ClientRequest {
+    return this.#client.open(request, framing, AbortSignal.timeout(this.#timeoutMs));
   }
 }
 

@@ -48,22 +48,20 @@ export type FixtureRefusal = {
     }
 );
 
+const SENTENCES = {
+  overloaded: "too many deliveries wait to be written",
+  unreadable: "its headers or its time cannot be read",
+  internal_error: "the recorder failed",
+};
+
 /** Why a delivery was not recorded, in a few words without a full stop. Contains no part of its body. */
 export function refusalSentence(refusal: FixtureRefusal): string {
-  switch (refusal.reason) {
-    case "personal_data": {
-      const places = refusal.findings.map(({ kind, path }) => `${kind} at ${path}`);
-      return `the redacted text still looks personal: ${places.join(", ")}`;
-    }
-    case "write_failed":
-      return `its file could not be written: ${codeOf(refusal.error)}`;
-    case "overloaded":
-      return "too many deliveries wait to be written";
-    case "unreadable":
-      return "its headers or its time cannot be read";
-    case "internal_error":
-      return "the recorder failed";
+  if (refusal.reason === "write_failed") {
+    return `its file could not be written: ${codeOf(refusal.error)}`;
   }
+  if (refusal.reason !== "personal_data") return SENTENCES[refusal.reason];
+  const places = refusal.findings.map(({ kind, path }) => `${kind} at ${path}`);
+  return `the redacted text still looks personal: ${places.join(", ")}`;
 }
 
 function codeOf(error: unknown): string {

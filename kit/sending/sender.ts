@@ -1,8 +1,10 @@
+import type { OutgoingHttpHeaders } from "node:http";
 import { checkOption } from "../option-checks.js";
 import { integerOption } from "../../src/common/option-checks.js";
 import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { BodyCollector, MAX_ANSWER_BYTES } from "./body-collector.js";
-import { HttpSender } from "./http-sender.js";
+import { HttpClient } from "./http-client.js";
+import { readResponse } from "./http-response.js";
 import { errorText, SendError, type Sender, type SenderOptions, type Target } from "./target.js";
 import { recordOf, type WireAnswer, type WireRequest } from "./wire.js";
 
@@ -19,16 +21,12 @@ export function createSender(
   options: SenderOptions = {},
   maxBodyBytes = MAX_ANSWER_BYTES,
 ): Sender {
-  const timeoutMs = integerOption("timeoutMs", options.timeoutMs, {
-    fallback: 30_000,
-    min: 1,
-    max: MAX_TIMER_MS,
-  });
+  const limit = { fallback: 30_000, min: 1, max: MAX_TIMER_MS };
+  const timeoutMs = integerOption("timeoutMs", options.timeoutMs, limit);
   if (typeof target === "string" || target instanceof URL) {
-    const { skipTlsVerification = false } = options;
-    const client = new HttpSender(urlOf(target), { skipTlsVerification, maxBodyBytes });
+    const client = new HttpClient(urlOf(target), options.skipTlsVerification ?? false);
     return {
-      send: timed((request, signal) => client.send(request, signal), timeoutMs),
+      send: timed(callingUrl(client, maxBodyBytes), timeoutMs),
       close: () => {
         client.close();
       },
@@ -44,6 +42,22 @@ function urlOf(target: string | URL): URL {
   const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
   checkOption(isHttp, "the target must be an http or https URL");
   return url;
+}
+
+function callingUrl(client: HttpClient, maxBodyBytes: number) {
+  return (request: WireRequest, signal: AbortSignal): Promise<Answer> =>
+    client.send(() => {
+      const req = client.open(request, framingOf(request), signal);
+      const answer = readResponse(req, maxBodyBytes);
+      req.end(request.body);
+      return { req, answer };
+    });
+}
+
+/** How the server finds the end of the body. Without these headers Node declares the length of a chunked body. */
+function framingOf({ body, chunked = false }: WireRequest): OutgoingHttpHeaders {
+  if (body === undefined) return {};
+  return chunked ? { "transfer-encoding": "chunked" } : { "content-length": body.length };
 }
 
 function callingReceiver(target: Exclude<Target, string | URL | ((r: Request) => unknown)>) {

@@ -1,3 +1,4 @@
+import type { MaybePromise } from "../../src/common/promises.js";
 import type { ClaimResult, DeliveryStore } from "../../src/stores/delivery-store.js";
 import { ContractError, type StoreUnderTest } from "./contract-case.js";
 import type { OnClock, Rules } from "./run-rule.js";
@@ -53,18 +54,18 @@ export function storeVerbs(
   { store, otherClient = store, advance }: OnClock<StoreUnderTest>,
   leaseMs: number,
 ): StoreVerbs {
-  const clock: Clock = {
-    leaseMs,
-    async advance(leases) {
-      await advance(Math.round(leases * leaseMs));
-    },
-    async advanceDays(days) {
-      await advance(Math.round(days * DAY_MS));
-    },
-  };
+  const clock = { leaseMs, ...clockOf(advance, leaseMs) };
   const first: StoreVerbs = verbsOf(store, clock, () => second);
   const second: StoreVerbs = verbsOf(otherClient, clock, () => first);
   return first;
+}
+
+/** Moves a clock by units and by days. */
+export function clockOf(advance: (ms: number) => MaybePromise<void>, unitMs: number) {
+  const advanceBy = (ms: number) => async (count: number) => {
+    await advance(Math.round(count * ms));
+  };
+  return { advance: advanceBy(unitMs), advanceDays: advanceBy(DAY_MS) };
 }
 
 type Clock = Pick<StoreVerbs, "leaseMs" | "advance" | "advanceDays">;

@@ -6,7 +6,7 @@ import type {
 } from "../../src/stores/transactional-store.js";
 import { ContractError, type TransactionalStoreUnderTest } from "./contract-case.js";
 import type { OnClock, Rules } from "./run-rule.js";
-import { DAY_MS, ensure } from "./store-verbs.js";
+import { clockOf, ensure } from "./store-verbs.js";
 
 /** Rules of the contract of `TransactionalStore`. */
 export type TransactionRules = Rules<TransactionVerbs>;
@@ -122,12 +122,7 @@ function verbsOf<Tx>(
         `the committed rows must be ${JSON.stringify(texts)}, but they are ${JSON.stringify(rows)}`,
       );
     },
-    async advance(units) {
-      await advance(Math.round(units * unitMs));
-    },
-    async advanceDays(days) {
-      await advance(Math.round(days * DAY_MS));
-    },
+    ...clockOf(advance, unitMs),
   };
 }
 
