@@ -7,7 +7,8 @@ import { connectionFault } from "../../cli/send/connection.js";
 import { sendFault } from "../../cli/send/exchange.js";
 import { createHandledProbe } from "../../cli/doctor/handled-probe.js";
 import { isLoopback, shownUrl } from "../../cli/options/target-url.js";
-import { answeringEndpoint, serving } from "../support/cli/cli-endpoint.js";
+import { answeringEndpoint } from "../support/cli/cli-endpoint.js";
+import { serving } from "../support/serving.js";
 import { runCommand } from "../support/cli/cli-io.js";
 
 test("the reason for a missing answer is the first of several, and never empty", () => {

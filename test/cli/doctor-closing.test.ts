@@ -8,7 +8,8 @@ import { createWebhookReceiver } from "../../src/index.js";
 import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import { runCommand } from "../support/cli/cli-io.js";
-import { answeringEndpoint, receivingEndpoint, serving } from "../support/cli/cli-endpoint.js";
+import { answeringEndpoint, receivingEndpoint } from "../support/cli/cli-endpoint.js";
+import { serving } from "../support/serving.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
 async function rejecting(): Promise<string> {

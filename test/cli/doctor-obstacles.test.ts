@@ -4,12 +4,8 @@ import https from "node:https";
 import net from "node:net";
 import { expect, test } from "vitest";
 import { runCommand } from "../support/cli/cli-io.js";
-import {
-  answeringEndpoint,
-  receivingEndpoint,
-  silentUrl,
-  serving,
-} from "../support/cli/cli-endpoint.js";
+import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
+import { serving } from "../support/serving.js";
 import { testCertificate } from "../support/servers.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 

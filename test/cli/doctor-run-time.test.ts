@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { slowRunNote } from "../../cli/doctor/run-time.js";
 import type { ConformanceCaseReport } from "../../kit/conformance/run-conformance.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
-import { receivingEndpoint, serving } from "../support/cli/cli-endpoint.js";
+import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
+import { serving } from "../support/serving.js";
 import { eventually } from "../support/listening-receiver.js";
 
 /** The report of a case whose answers took so long. */

@@ -4,7 +4,8 @@ import { sampleAlarm } from "../../kit/samples/sample-alarm.js";
 import { sampleOnlineDataEvent } from "../../kit/samples/sample-online-data-event.js";
 import { signedDelivery } from "../../kit/signed-delivery.js";
 import { startCommand } from "../support/cli/cli-io.js";
-import { answeringEndpoint, silentUrl, serving } from "../support/cli/cli-endpoint.js";
+import { answeringEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
+import { serving } from "../support/serving.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 
 async function startBefore(app: string, ...argv: readonly string[]) {

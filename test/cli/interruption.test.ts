@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { startCommand } from "../support/cli/cli-io.js";
 import { fixturesFolder } from "../support/fixtures.js";
 import { eventually } from "../support/listening-receiver.js";
-import { serving } from "../support/cli/cli-endpoint.js";
+import { serving } from "../support/serving.js";
 
 /** An endpoint that never answers. */
 async function silentEndpoint() {

@@ -7,7 +7,7 @@ import { signedDelivery } from "../../kit/signed-delivery.js";
 import { runCommand, startCommand, type TestWorld } from "../support/cli/cli-io.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { eventually } from "../support/listening-receiver.js";
-import { serving } from "../support/cli/cli-endpoint.js";
+import { serving } from "../support/serving.js";
 import { temporaryFolder } from "../support/temporary-folder.js";
 
 const folder = temporaryFolder();

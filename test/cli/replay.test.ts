@@ -7,12 +7,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { createWebhookReceiver } from "../../src/index.js";
 import { runCommand, startCommand } from "../support/cli/cli-io.js";
-import {
-  answeringEndpoint,
-  receivingEndpoint,
-  silentUrl,
-  serving,
-} from "../support/cli/cli-endpoint.js";
+import { answeringEndpoint, receivingEndpoint, silentUrl } from "../support/cli/cli-endpoint.js";
+import { serving } from "../support/serving.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures, fixturesFolder } from "../support/fixtures.js";
 import { testCertificate } from "../support/servers.js";

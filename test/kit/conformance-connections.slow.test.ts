@@ -11,7 +11,7 @@ import {
   type Front,
 } from "../support/testing/run-suite.js";
 import { createLedger } from "../support/ledger.js";
-import { listen } from "../support/servers.js";
+import { serving } from "../support/serving.js";
 
 const ALL_PASSED = { failed: [], notJudged: [] };
 
@@ -84,15 +84,10 @@ it.each([
         clearInterval(timer);
       });
   });
-  const { port, close } = await listen(server);
-  try {
-    const target = `http://127.0.0.1:${port}/`;
-    const timeoutMs = piece.length === 1 ? 1_500 : 30_000;
-    const report = await runSuite({ target, timeoutMs }, ["invalid_header_bytes"]);
-    expect(idsOf(report, "passed")).toEqual(["invalid_header_bytes"]);
-  } finally {
-    await close();
-  }
+  const target = await serving(server);
+  const timeoutMs = piece.length === 1 ? 1_500 : 30_000;
+  const report = await runSuite({ target, timeoutMs }, ["invalid_header_bytes"]);
+  expect(idsOf(report, "passed")).toEqual(["invalid_header_bytes"]);
 });
 
 it("the credentials of the URL are in each request, also in those that are written byte by byte", async () => {
@@ -102,16 +97,11 @@ it("the credentials of the URL are in each request, also in those that are writt
     authorizations.add(req.headers.authorization);
     handle(req, res);
   });
-  const { port, close } = await listen(server);
-  try {
-    const target = `http://user:p%40ss%20word@127.0.0.1:${port}/`;
-    const ids = ["alarm", "keep_alive", "http_1_0", "forged_http_1_0"];
-    expect(idsOf(await runSuite({ target }, ids), "passed")).toEqual(ids);
-    const credentials = Buffer.from("user:p@ss word").toString("base64");
-    expect([...authorizations]).toEqual([`Basic ${credentials}`]);
-  } finally {
-    await close();
-  }
+  const target = (await serving(server)).replace("//", "//user:p%40ss%20word@");
+  const ids = ["alarm", "keep_alive", "http_1_0", "forged_http_1_0"];
+  expect(idsOf(await runSuite({ target }, ids), "passed")).toEqual(ids);
+  const credentials = Buffer.from("user:p@ss word").toString("base64");
+  expect([...authorizations]).toEqual([`Basic ${credentials}`]);
 });
 
 it("a time-out on a kept connection is called one", async () => {
@@ -119,13 +109,7 @@ it("a time-out on a kept connection is called one", async () => {
   const server = http.createServer((req, res) => {
     if (req.headers["transfer-encoding"] === undefined) handle(req, res);
   });
-  const { port, close } = await listen(server);
-  try {
-    const target = `http://127.0.0.1:${port}/`;
-    const report = await runSuite({ target, timeoutMs: 400 }, ["split_characters"]);
-    expect(report.results[0]?.reason).toContain("no answer (no answer within 400 ms)");
-  } finally {
-    server.closeAllConnections();
-    await close();
-  }
+  const target = await serving(server);
+  const report = await runSuite({ target, timeoutMs: 400 }, ["split_characters"]);
+  expect(report.results[0]?.reason).toContain("no answer (no answer within 400 ms)");
 });

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { NEVER_PROVEN } from "../../kit/conformance/never-proven.js";
 import { createLedger } from "../support/ledger.js";
-import { listen } from "../support/servers.js";
 import { failureOf, idsOf, ledgerReceiver, runSuite } from "../support/testing/run-suite.js";
+import { serving } from "../support/serving.js";
 
 /** A receiver with a queue whose consumer is slower than the suite waits by default. */
 function slowQueue(afterMs: number) {
@@ -59,18 +59,14 @@ describe("the last cases", () => {
     // As a load balancer does that passes on the last of two headers: the case sends one id until it is taken.
     const ledger = createLedger();
     const handle = nodeHandler(ledgerReceiver(ledger));
-    const server = await listen(
-      http.createServer((req, res) => {
-        for (const [name, values = []] of Object.entries(req.headersDistinct)) {
-          req.headers[name] = values.at(-1);
-        }
-        handle(req, res);
-      }),
-    );
-    const target = `http://127.0.0.1:${String(server.port)}/`;
-    const options = { target, handled: ledger.handled, handledWithinMs: 50 };
+    const server = http.createServer((req, res) => {
+      for (const [name, values = []] of Object.entries(req.headersDistinct)) {
+        req.headers[name] = values.at(-1);
+      }
+      handle(req, res);
+    });
+    const options = { target: await serving(server), handled: ledger.handled, handledWithinMs: 50 };
     const report = await runSuite(options, ["repeated_headers", "late_effects"]);
-    await server.close();
     expect(idsOf(report, "failed")).toEqual(["repeated_headers"]);
   });
 

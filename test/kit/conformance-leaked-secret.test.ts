@@ -5,7 +5,7 @@ import { TEST_SECRET } from "../support/deliveries.js";
 import { overriding, type MakeReceiver } from "../flawed/flaw.js";
 import { judge } from "../flawed/judge.js";
 import { createLedger } from "../support/ledger.js";
-import { idsOf, ledgerReceiver, type Answering } from "../support/testing/run-suite.js";
+import { answerTo, idsOf, ledgerReceiver, type Answering } from "../support/testing/run-suite.js";
 
 const judgeWith = (make: MakeReceiver, only: readonly string[], secret = TEST_SECRET) =>
   judge((ledger) => make(ledger).createServer(), { secret }, only);
@@ -82,10 +82,8 @@ describe("the case leaked_secret", () => {
     const receiver = ledgerReceiver(createLedger());
     let text = `settings: ${TEST_SECRET}`;
     const target: Answering = async (request) => {
-      const { method, headers } = request;
-      const body = new Uint8Array(await request.arrayBuffer());
-      const { status } = await receiver.receive({ method, headers, body });
-      return new Response(method === "HEAD" ? null : text, { status });
+      const { status } = await answerTo(request, receiver);
+      return new Response(request.method === "HEAD" ? null : text, { status });
     };
     const cases = receiverConformance({ target, secret: TEST_SECRET });
     const leaked = cases.filter(({ id }) => id === "leaked_secret");

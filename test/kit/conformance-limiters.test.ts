@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  answerTo,
   failureOf,
   idsOf,
   runSuite,
@@ -12,9 +13,7 @@ import { createLedger } from "../support/ledger.js";
 function refusing(refuse: (request: Request) => number): Answering {
   const receiver = ledgerReceiver(createLedger());
   return async (request) => {
-    const body = new Uint8Array(await request.arrayBuffer());
-    const { method, headers } = request;
-    const answer = await receiver.receive({ method, headers, body });
+    const answer = await answerTo(request, receiver);
     if (answer.status === 200) return new Response(answer.body);
     return new Response("", { status: refuse(request) });
   };

@@ -2,6 +2,7 @@ import https from "node:https";
 import { describe, expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import {
+  answerTo,
   failureOf,
   idsOf,
   runSuiteOnListener,
@@ -10,7 +11,8 @@ import {
   type Answering,
 } from "../support/testing/run-suite.js";
 import { createLedger } from "../support/ledger.js";
-import { listen, testCertificate } from "../support/servers.js";
+import { testCertificate } from "../support/servers.js";
+import { serving } from "../support/serving.js";
 
 /** A receiver of this library behind a front, which answers itself or passes the request on. */
 function behind(front: (request: Request) => Response | undefined | Promise<Response>): Answering {
@@ -18,10 +20,8 @@ function behind(front: (request: Request) => Response | undefined | Promise<Resp
   return async (request) => {
     const own = await front(request);
     if (own !== undefined) return own;
-    const { method, headers } = request;
-    const body = new Uint8Array(await request.arrayBuffer());
-    const answer = await receiver.receive({ method, headers, body });
-    return new Response(answer.body, { status: answer.status });
+    const { body, status } = await answerTo(request, receiver);
+    return new Response(body, { status });
   };
 }
 
@@ -182,22 +182,12 @@ describe("receivers with special connections", () => {
   it("a receiver that gets only events, over TLS and by host name, is judged", async () => {
     const ledger = createLedger();
     const handle = nodeHandler(ledgerReceiver(ledger));
-    const { port, close } = await listen(https.createServer(testCertificate, handle));
-    try {
-      const ids = ["split_characters", "invalid_header_bytes"];
-      const report = await runSuite(
-        {
-          target: `https://localhost:${String(port)}/`,
-          types: ["delete_my_data_event"],
-          handled: ledger.handled,
-          skipTlsVerification: true,
-        },
-        ids,
-      );
-      expect(idsOf(report, "passed")).toEqual(ids);
-    } finally {
-      await close();
-    }
+    const url = await serving(https.createServer(testCertificate, handle));
+    const target = url.replace("http://127.0.0.1", "https://localhost");
+    const ids = ["split_characters", "invalid_header_bytes"];
+    const options = { types: ["delete_my_data_event"], skipTlsVerification: true } as const;
+    const report = await runSuite({ target, handled: ledger.handled, ...options }, ids);
+    expect(idsOf(report, "passed")).toEqual(ids);
   });
 });
 

@@ -4,74 +4,55 @@ import { expect, it } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
 import { idsOf, ledgerReceiver, runSuite } from "../support/testing/run-suite.js";
 import { createLedger } from "../support/ledger.js";
-import { listen } from "../support/servers.js";
+import { serving } from "../support/serving.js";
 
 /** A receiver of this library behind a connection that records every byte of the requests. */
 async function tappedReceiver() {
-  const receiver = await listen(http.createServer(nodeHandler(ledgerReceiver(createLedger()))));
-  const sockets: net.Socket[] = [];
+  const receiver = http.createServer(nodeHandler(ledgerReceiver(createLedger())));
+  const { port } = new URL(await serving(receiver));
   let text = "";
   const tap = net.createServer((socket) => {
-    const onward = net.connect(receiver.port, "127.0.0.1");
-    sockets.push(socket, onward);
+    const onward = net.connect(Number(port), "127.0.0.1");
     socket.on("data", (piece) => (text += piece.toString("latin1")));
     socket.on("error", () => onward.destroy()).pipe(onward);
     onward.on("error", () => socket.destroy()).pipe(socket);
   });
-  const { port, close } = await listen(tap);
-  return {
-    target: `http://127.0.0.1:${port}/`,
-    sent: () => text,
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      await Promise.all([close(), receiver.close()]);
-    },
-  };
+  return { target: await serving(tap), sent: () => text };
 }
 
 it("the case chunked sends a chunked body and no Content-Length", async () => {
-  const tapped = await tappedReceiver();
-  try {
-    const report = await runSuite({ target: tapped.target }, ["chunked"]);
-    expect(idsOf(report, "passed")).toEqual(["chunked"]);
-    const { headers, bytes } = report.results[0]?.exchanges.at(-1)?.sent ?? {
-      headers: [],
-      bytes: 0,
-    };
-    const id = new Map(headers).get("X-Webhook-Id") ?? "none";
-    const request = tapped
-      .sent()
-      .split("POST ")
-      .find((one) => one.includes(id));
-    const [head = "", body = ""] = request?.split("\r\n\r\n") ?? [];
-    expect(head).toMatch(/^transfer-encoding: chunked$/im);
-    expect(head).not.toMatch(/content-length/i);
-    expect(body.startsWith(`${bytes.toString(16)}\r\n{"alarm":`)).toBe(true);
-    expect(request?.endsWith("\r\n0\r\n\r\n")).toBe(true);
-  } finally {
-    await tapped.close();
-  }
+  const { target, sent } = await tappedReceiver();
+  const report = await runSuite({ target }, ["chunked"]);
+  expect(idsOf(report, "passed")).toEqual(["chunked"]);
+  const { headers, bytes } = report.results[0]?.exchanges.at(-1)?.sent ?? {
+    headers: [],
+    bytes: 0,
+  };
+  const id = new Map(headers).get("X-Webhook-Id") ?? "none";
+  const request = sent()
+    .split("POST ")
+    .find((one) => one.includes(id));
+  const [head = "", body = ""] = request?.split("\r\n\r\n") ?? [];
+  expect(head).toMatch(/^transfer-encoding: chunked$/im);
+  expect(head).not.toMatch(/content-length/i);
+  expect(body.startsWith(`${bytes.toString(16)}\r\n{"alarm":`)).toBe(true);
+  expect(request?.endsWith("\r\n0\r\n\r\n")).toBe(true);
 });
 
 it("for a receiver of events only the cases that are about alarms fall away", async () => {
   const ledger = createLedger();
   const { handled, whileFailing, whileSlow } = ledger;
-  const server = await listen(http.createServer(nodeHandler(ledgerReceiver(ledger))));
-  const target = `http://127.0.0.1:${server.port}/`;
+  const target = await serving(http.createServer(nodeHandler(ledgerReceiver(ledger))));
   const probes = { handled, whileFailing, whileSlow };
-  try {
-    const report = await runSuite({ target, types: ["delete_my_data_event"], ...probes });
-    expect(idsOf(report, "failed")).toEqual([]);
-    expect(idsOf(report, "not_judged")).toEqual([
-      ...["alarm", "alarm_types", "nested_text", "odd_payload", "type_flip"],
-    ]);
-    const types = report.results.flatMap(({ exchanges }) =>
-      exchanges.map(({ sent }) => new Map(sent.headers).get("X-Webhook-Type")),
-    );
-    expect(types).not.toContain("new_alarm");
-  } finally {
-    await server.close();
-  }
+  const report = await runSuite({ target, types: ["delete_my_data_event"], ...probes });
+  expect(idsOf(report, "failed")).toEqual([]);
+  expect(idsOf(report, "not_judged")).toEqual([
+    ...["alarm", "alarm_types", "nested_text", "odd_payload", "type_flip"],
+  ]);
+  const types = report.results.flatMap(({ exchanges }) =>
+    exchanges.map(({ sent }) => new Map(sent.headers).get("X-Webhook-Type")),
+  );
+  expect(types).not.toContain("new_alarm");
 });
 
 it("the suite sends the odd records that come as fixtures, of either type", async () => {

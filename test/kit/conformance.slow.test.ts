@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { receiverConformance } from "../../kit/conformance/receiver-conformance.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import {
+  answerTo,
   answering,
   failureOf,
   idsOf,
@@ -55,12 +56,8 @@ describe("the cases of receiverConformance", () => {
 describe("without a probe", () => {
   it("without a probe nothing passes that cannot be seen", async () => {
     const silent: Answering = async (request) => {
-      const answer = await ours.receive({
-        method: request.method,
-        headers: request.headers,
-        body: new Uint8Array(await request.arrayBuffer()),
-      });
-      return new Response("", { status: answer.status });
+      const { status } = await answerTo(request, ours);
+      return new Response("", { status });
     };
     const ours = ledgerReceiver(createLedger());
     const report = await runSuite({ target: silent });
@@ -169,9 +166,8 @@ describe("receivers with odd answers", () => {
   it("a receiver that answers only genuine deliveries fails", async () => {
     const ours = ledgerReceiver(createLedger());
     const target: Answering = async (request) => {
-      const body = new Uint8Array(await request.arrayBuffer());
-      const answer = await ours.receive({ method: "POST", headers: request.headers, body });
-      return answer.status === 200 ? new Response() : new Promise<never>(() => undefined);
+      const { status } = await answerTo(request, ours);
+      return status === 200 ? new Response() : new Promise<never>(() => undefined);
     };
     const failure = await failureOf("wrong_secret_sent_again", { target, timeoutMs: 200 });
     expect(failure.message).toContain(

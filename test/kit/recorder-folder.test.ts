@@ -1,19 +1,16 @@
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createFixtureFolder, type LinkFile } from "../../kit/recorder/fixture-folder.js";
 import { createRecordingQueue } from "../../kit/recorder/recording-queue.js";
 import { deferred } from "../support/deferred.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
+const folderOfTest = temporaryFolder();
 let directory: string;
 
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "folder-"));
-});
-
-afterEach(async () => {
-  await rm(directory, { recursive: true });
+beforeEach(() => {
+  directory = folderOfTest.at();
 });
 
 /** Throws as a FAT drive does, which has no hard links. */
@@ -27,12 +24,12 @@ describe.each([
   ["without links", noLinks],
 ])("fixture folder %s", (_, linkFile) => {
   test("a fixture folder overwrites nothing and continues after the highest number", async () => {
-    await writeFile(join(directory, "000007-a.json"), "mine");
-    await writeFile(join(directory, "notes.txt"), "mine");
+    folderOfTest.write("000007-a.json", "mine");
+    folderOfTest.write("notes.txt", "mine");
     const folder = createFixtureFolder(directory, linkFile);
     expect(await folder.add("a", "new")).toBe(join(directory, "000008-a.json"));
     // Another process has taken the next name in the meantime.
-    await writeFile(join(directory, "000009-a.json"), "theirs");
+    folderOfTest.write("000009-a.json", "theirs");
     expect(await folder.add("a", "newer")).toBe(join(directory, "000010-a.json"));
     expect(await textOf("000007-a.json")).toBe("mine");
     expect(await textOf("000009-a.json")).toBe("theirs");

@@ -1,24 +1,21 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ConfigurationError, type AuthenticDelivery } from "../../src/index.js";
 import { type FixtureRefusal, refusalSentence } from "../../kit/recorder/fixture-refusal.js";
 import { recordFixtures } from "../../kit/recorder/record-fixtures.js";
 import { NOW_MS, alarm } from "../support/deliveries.js";
 import { partnersDelivery, recordedReceiver } from "../support/testing/recorded-receiver.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
-let parent: string;
+const parent = temporaryFolder();
 let directory: string;
 
-beforeEach(async () => {
-  parent = await mkdtemp(join(tmpdir(), "recorder-"));
-  directory = join(parent, "recorded");
+beforeEach(() => {
+  directory = parent.at("recorded");
 });
 
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
-  await rm(parent, { recursive: true });
 });
 
 describe("refusals of the recorder", () => {
@@ -88,9 +85,8 @@ describe("refusals of the recorder", () => {
 
   test("the recorder's default warning gives advice on redact only for personal data", async () => {
     const warn = vi.spyOn(console, "warn").mockReturnValue();
-    await writeFile(join(parent, "file"), "");
     const { recorder, receiver } = recordedReceiver({
-      directory: join(parent, "file"),
+      directory: parent.write("file", ""),
       onRefused: undefined,
     });
     await receiver.receive(await partnersDelivery());
@@ -101,9 +97,8 @@ describe("refusals of the recorder", () => {
   });
 
   test("a folder that cannot be written to does not change the receiver's answer", async () => {
-    await writeFile(join(parent, "file"), "");
     const { recorder, receiver, refusals } = recordedReceiver({
-      directory: join(parent, "file"),
+      directory: parent.write("file", ""),
       onRefused: (refusal) => {
         refusals.push(refusal);
         throw new Error("the partner's hook");
@@ -117,8 +112,7 @@ describe("refusals of the recorder", () => {
   });
 
   test("the recorder refuses deliveries while its queue is full and accepts new ones afterwards", async () => {
-    await writeFile(join(parent, "file"), "");
-    const { recorder, refusals } = recordedReceiver({ directory: join(parent, "file") });
+    const { recorder, refusals } = recordedReceiver({ directory: parent.write("file", "") });
     const request = await partnersDelivery({ body: new Uint8Array(1_048_576) });
     const observed: AuthenticDelivery = {
       request,

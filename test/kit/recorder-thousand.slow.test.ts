@@ -1,6 +1,4 @@
-import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFile, readdir } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createWebhookReceiver } from "../../src/index.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
@@ -16,6 +14,7 @@ import {
   personalAlarm,
   writtenAlarm,
 } from "../support/testing/personal-alarms.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
 const COUNT = 1_000;
 const SECRET = "whsec_of_the_partner_5521";
@@ -106,19 +105,14 @@ async function recordThousand(directory: string) {
 }
 
 describe("a thousand recorded alarms full of personal data", () => {
-  let directory: string;
+  const folder = temporaryFolder(afterAll);
   let recorded: Awaited<ReturnType<typeof recordThousand>>;
   let files: string[];
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), "recorder-"));
-    recorded = await recordThousand(directory);
-    const names = (await readdir(directory)).sort();
-    files = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
-  });
-
-  afterAll(async () => {
-    await rm(directory, { recursive: true });
+    recorded = await recordThousand(folder.at());
+    const names = (await readdir(folder.at())).sort();
+    files = await Promise.all(names.map((name) => readFile(folder.at(name), "utf8")));
   });
 
   test("a thousand recorded alarms are all written, with every outcome", () => {
@@ -155,7 +149,7 @@ describe("a thousand recorded alarms full of personal data", () => {
   });
 
   test("a thousand recorded alarms replay with the same outcomes in the same order", async () => {
-    const fixtures = await loadFixtures(directory);
+    const fixtures = await loadFixtures(folder.at());
     let nowMs = 0;
     const receiver = createWebhookReceiver({
       secret: TEST_SECRET,

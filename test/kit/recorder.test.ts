@@ -1,7 +1,6 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { verifySignature } from "../../src/index.js";
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { NOW_MS, NOW_SECONDS, TEST_SECRET, alarm, eventDelivery } from "../support/deliveries.js";
@@ -10,17 +9,13 @@ import {
   partnersDelivery,
   recordedReceiver,
 } from "../support/testing/recorded-receiver.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
-let parent: string;
+const parent = temporaryFolder();
 let directory: string;
 
-beforeEach(async () => {
-  parent = await mkdtemp(join(tmpdir(), "recorder-"));
-  directory = join(parent, "made", "when needed");
-});
-
-afterEach(async () => {
-  await rm(parent, { recursive: true });
+beforeEach(() => {
+  directory = parent.at("made", "when needed");
 });
 
 describe("recordFixtures", () => {

@@ -1,28 +1,14 @@
 import http from "node:http";
 import net from "node:net";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createSender } from "../../kit/sending/sender.js";
 import { replayFixtures } from "../../kit/fixtures/replay-fixtures.js";
-import { closedAfterEach } from "../support/closed-after-each.js";
-import { listen } from "../support/servers.js";
-
-const closing = closedAfterEach();
-
-async function opened(server: net.Server, open = new Set<net.Socket>()): Promise<string> {
-  server.on("connection", (socket: net.Socket) => open.add(socket));
-  const { port, close } = await listen(server);
-  closing.push(() => {
-    for (const socket of open) socket.destroy();
-    return close();
-  });
-  return `http://127.0.0.1:${String(port)}/`;
-}
+import { serving } from "../support/serving.js";
 
 function senderTo(url: string, options = {}) {
   const sender = createSender(url, options);
-  closing.push(() => {
+  onTestFinished(() => {
     sender.close();
-    return Promise.resolve();
   });
   return sender;
 }
@@ -48,7 +34,7 @@ async function countingServer(
         answer(socket, ++nth, connection);
       });
   });
-  return { url: await opened(server), requests: () => requests };
+  return { url: await serving(server), requests: () => requests };
 }
 
 describe("stale connections", () => {
@@ -120,7 +106,7 @@ describe("stale connections", () => {
       res.on("finish", () => req.socket.end());
       req.resume().on("end", () => res.end());
     });
-    const url = await opened(server);
+    const url = await serving(server);
     const fixture = {
       description: "",
       receivedAt: new Date(),
@@ -151,7 +137,7 @@ describe("long answers", () => {
       };
       write();
     });
-    const url = await opened(server);
+    const url = await serving(server);
     const { status, body, isCut } = await senderTo(url).send(request);
     expect({ status, isCut }).toEqual({ status: 200, isCut: true });
     expect(body).toBe("å".repeat(32_767) + "\ufffd");
@@ -160,7 +146,7 @@ describe("long answers", () => {
 
   test("an answer of up to 64 KiB is complete", async () => {
     const server = http.createServer((_req, res) => res.end(Buffer.alloc(65_536, "x")));
-    const answer = await senderTo(await opened(server)).send(request);
+    const answer = await senderTo(await serving(server)).send(request);
     expect(answer.body).toBe("x".repeat(65_536));
     expect(answer).not.toHaveProperty("isCut");
   });

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { createWebhookReceiver, memoryStore } from "../../src/index.js";
+import { memoryStore } from "../../src/index.js";
 import { createRandom } from "../../kit/random.js";
 import { createGatewayTwin } from "../../kit/twin/gateway-twin.js";
 import type { SingleTargetTwinOptions } from "../../kit/twin/twin-options.js";
 import { createVirtualClock, type VirtualClock } from "../../kit/twin/virtual-clock.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
 import { twinEndpoint } from "../support/testing/twin-endpoint.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
 
 const secret = TEST_SECRET;
 const event = { alarm: alarm() };
@@ -18,19 +19,12 @@ function countingReceiver(
   handle: () => Promise<void> = () => Promise.resolve(),
 ) {
   const handled = new Map<string, number>();
-  const receiver = createWebhookReceiver({
-    secret,
-    logger: false,
-    now: clock.now,
-    // The store keeps real time, since handlers sleep on the virtual clock.
-    store: memoryStore(),
-    handlers: {
-      new_alarm: async (_alarm, { id }) => {
-        await handle();
-        handled.set(id, (handled.get(id) ?? 0) + 1);
-      },
-    },
-  });
+  const count = async ({ id }: { id: string }) => {
+    await handle();
+    handled.set(id, (handled.get(id) ?? 0) + 1);
+  };
+  // The store keeps real time, since handlers sleep on the virtual clock.
+  const receiver = alarmReceiver(count, { now: clock.now, store: memoryStore() });
   return { receiver, handled, counts: () => [...handled.values()] };
 }
 

@@ -1,37 +1,29 @@
 import http from "node:http";
 import https from "node:https";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { nodeHandler } from "../../adapters/node.js";
-import { createWebhookReceiver } from "../../src/index.js";
 import { createGatewayTwin } from "../../kit/twin/gateway-twin.js";
 import { createScaledClock } from "../../kit/twin/scaled-clock.js";
 import type { CommonTwinOptions } from "../../kit/twin/twin-options.js";
 import { createVirtualClock } from "../../kit/twin/virtual-clock.js";
-import { closedAfterEach } from "../support/closed-after-each.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
 import { freePort } from "../support/free-port.js";
-import { listen, testCertificate } from "../support/servers.js";
+import { testCertificate } from "../support/servers.js";
 import { startTwinServer } from "../support/testing/twin-server.js";
+import { serving } from "../support/serving.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
 
 const secret = TEST_SECRET;
 const event = { alarm: alarm() };
 /** The schedule of 6 h 40 min in a third of a second. */
 const SPEED = 72_000;
 
-const closing = closedAfterEach();
-
-async function server(answer: Parameters<typeof startTwinServer>[0]) {
-  const started = await startTwinServer(answer);
-  closing.push(started.close);
-  return started;
-}
-
 function twinTo(target: string, options: CommonTwinOptions = {}) {
   const twin = createGatewayTwin({
     ...{ target, secret, seed: 1, clock: createScaledClock(SPEED) },
     ...options,
   });
-  closing.push(twin.close);
+  onTestFinished(twin.close);
   return twin;
 }
 
@@ -39,19 +31,12 @@ describe("over HTTP, in scaled time", () => {
   test("a real receiver that fails at first gets the delivery, with a new timestamp at each attempt", async () => {
     const handled: string[] = [];
     let runs = 0;
-    const receiver = createWebhookReceiver({
-      secret,
-      logger: false,
-      handlers: {
-        new_alarm: (_alarm, { id }) => {
-          if (++runs < 9) throw new Error("not yet");
-          handled.push(id);
-        },
-      },
-    });
-    const { port, close } = await listen(http.createServer(nodeHandler(receiver)));
-    closing.push(close);
-    const twin = twinTo(`http://127.0.0.1:${String(port)}/`);
+    const handler = ({ id }: { id: string }) => {
+      if (++runs < 9) throw new Error("not yet");
+      handled.push(id);
+    };
+    const receiver = alarmReceiver(handler, { now: Date.now });
+    const twin = twinTo(await serving(http.createServer(nodeHandler(receiver))));
     const startedAt = performance.now();
     const { id, end, attempts } = await twin.deliver(event);
     const tookMs = performance.now() - startedAt;
@@ -80,7 +65,7 @@ describe("over HTTP, in scaled time", () => {
   });
 
   test("a server that never answers is a time-out, and the delivery is sent again", async () => {
-    const { url, idle } = await server((_req, res, count) => {
+    const { url, idle } = await startTwinServer((_req, res, count) => {
       if (count > 0) res.end("{}");
     });
     const twin = twinTo(url, { timeoutMs: 500 });
@@ -97,7 +82,7 @@ describe("over HTTP, in scaled time", () => {
   });
 
   test("a connection that is reset before or during the answer is a network error", async () => {
-    const { url } = await server((req, res, count) => {
+    const { url } = await startTwinServer((req, res, count) => {
       if (count === 0) req.socket.resetAndDestroy();
       else if (count === 1) res.writeHead(200, { "content-length": "10" }).write("{");
       else res.end();
@@ -111,7 +96,7 @@ describe("over HTTP, in scaled time", () => {
   });
 
   test("the twin does not follow a redirect", async () => {
-    const { url, requests } = await server((_req, res) => {
+    const { url, requests } = await startTwinServer((_req, res) => {
       res.writeHead(307, { location: "/elsewhere" }).end();
     });
     const delivery = await twinTo(url).deliver(event);
@@ -122,13 +107,11 @@ describe("over HTTP, in scaled time", () => {
 
   test("a self-signed certificate is refused unless skipSslVerification is set", async () => {
     const secure = https.createServer(testCertificate, (_req, res) => res.end());
-    const { port, close } = await listen(secure);
-    closing.push(close);
+    const target = (await serving(secure)).replace("http", "https");
     const deliver = async (skipSslVerification: boolean) => {
-      const target = `https://127.0.0.1:${String(port)}/`;
       const retry = { attempts: 1 };
       const twin = createGatewayTwin({ target, secret, retry, skipSslVerification });
-      closing.push(twin.close);
+      onTestFinished(twin.close);
       return (await twin.deliver(event)).end;
     };
     expect(await deliver(false)).toBe("exhausted");
@@ -136,7 +119,7 @@ describe("over HTTP, in scaled time", () => {
   });
 
   test("a virtual clock waits for real servers", async () => {
-    const { url } = await server((_req, res, count) => {
+    const { url } = await startTwinServer((_req, res, count) => {
       setTimeout(() => res.writeHead(count < 9 ? 503 : 200).end(), 5);
     });
     const clock = createVirtualClock();
@@ -150,7 +133,7 @@ describe("over HTTP, in scaled time", () => {
 describe("concurrency", () => {
   test("concurrency limits the attempts under way, and waiting deliveries do not count", async () => {
     let [running, most] = [0, 0];
-    const { url } = await server((_req, res, count) => {
+    const { url } = await startTwinServer((_req, res, count) => {
       most = Math.max(most, ++running);
       setTimeout(() => {
         running--;

@@ -1,11 +1,12 @@
 import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createWebhookReceiver, memoryStore, verifySignature } from "../../src/index.js";
+import { memoryStore, verifySignature } from "../../src/index.js";
 import { createGatewayTwin } from "../../kit/twin/gateway-twin.js";
 import { createVirtualClock } from "../../kit/twin/virtual-clock.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
 import { twinEndpoint, resultByContract } from "../support/testing/twin-endpoint.js";
+import { alarmReceiver } from "../support/alarm-receiver.js";
 
 const HOUR_MS = 3_600_000;
 const secret = TEST_SECRET;
@@ -85,18 +86,12 @@ describe("an endpoint", () => {
     const clock = createVirtualClock();
     const upAt = clock.now() + 6 * HOUR_MS;
     const handled: string[] = [];
-    const receiver = createWebhookReceiver({
-      secret,
-      logger: false,
-      now: clock.now,
-      store: memoryStore({ now: clock.now }),
-      handlers: {
-        new_alarm: (_alarm, { id }) => {
-          if (clock.now() < upAt) throw new Error("the database is down");
-          handled.push(id);
-        },
-      },
-    });
+    const handler = ({ id }: { id: string }) => {
+      if (clock.now() < upAt) throw new Error("the database is down");
+      handled.push(id);
+    };
+    const store = memoryStore({ now: clock.now });
+    const receiver = alarmReceiver(handler, { now: clock.now, store });
     const twin = createGatewayTwin({ target: receiver, secret, clock, retry: { factor: 2.48 } });
     const report = await twin.deliverMany(Array.from({ length: 500 }, () => event));
 
@@ -181,16 +176,10 @@ describe("the timestamp", () => {
   test("with refreshTimestamp false late attempts repeat the first timestamp and are stale", async () => {
     const clock = createVirtualClock();
     const downUntil = clock.now() + 400_000;
-    const receiver = createWebhookReceiver({
-      secret,
-      logger: false,
-      now: clock.now,
-      handlers: {
-        new_alarm: () => {
-          if (clock.now() < downUntil) throw new Error("down");
-        },
-      },
-    });
+    const handler = () => {
+      if (clock.now() < downUntil) throw new Error("down");
+    };
+    const receiver = alarmReceiver(handler, { now: clock.now });
     const deliver = (refreshTimestamp: boolean) =>
       createGatewayTwin({ target: receiver, secret, clock, refreshTimestamp }).deliver(event);
 
@@ -208,18 +197,12 @@ describe("the timestamp", () => {
   test("with refreshTimestamp false the last attempt is accepted if the tolerance is raised", async () => {
     const clock = createVirtualClock();
     const runs: number[] = [];
-    const receiver = createWebhookReceiver({
-      secret,
-      logger: false,
-      now: clock.now,
-      timestampToleranceMs: 7 * 86_400_000,
-      handlers: {
-        new_alarm: () => {
-          runs.push(clock.now());
-          if (runs.length < 10) throw new Error("down");
-        },
-      },
-    });
+    const handler = () => {
+      runs.push(clock.now());
+      if (runs.length < 10) throw new Error("down");
+    };
+    const tolerance = { timestampToleranceMs: 7 * 86_400_000 };
+    const receiver = alarmReceiver(handler, { now: clock.now, ...tolerance });
     const twin = createGatewayTwin({ target: receiver, secret, clock, refreshTimestamp: false });
     expect(await twin.deliver(event)).toMatchObject({ end: "acknowledged", status: 200 });
     expect(runs).toHaveLength(10);

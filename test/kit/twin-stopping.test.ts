@@ -1,10 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createGatewayTwin } from "../../kit/twin/gateway-twin.js";
 import { createScaledClock } from "../../kit/twin/scaled-clock.js";
 import { Shutdown } from "../../kit/twin/shutdown.js";
 import type { CommonTwinOptions } from "../../kit/twin/twin-options.js";
 import { createVirtualClock } from "../../kit/twin/virtual-clock.js";
-import { closedAfterEach } from "../support/closed-after-each.js";
 import { deferred } from "../support/deferred.js";
 import { alarm, TEST_SECRET } from "../support/deliveries.js";
 import { startTwinServer } from "../support/testing/twin-server.js";
@@ -12,26 +11,18 @@ import { startTwinServer } from "../support/testing/twin-server.js";
 const secret = TEST_SECRET;
 const event = { alarm: alarm() };
 
-const closing = closedAfterEach();
-
-async function server(answer: Parameters<typeof startTwinServer>[0]) {
-  const started = await startTwinServer(answer);
-  closing.push(started.close);
-  return started;
-}
-
 /** A twin in real time, so a delivery that is not stopped would wait for hours. */
 function twinTo(target: string, options: CommonTwinOptions = {}) {
   const retry = { firstDelayMs: 14_400_000 };
   const twin = createGatewayTwin({ target, secret, seed: 1, retry, ...options });
-  closing.push(twin.close);
+  onTestFinished(twin.close);
   return twin;
 }
 
 describe("stopping", () => {
   test("close ends a gap of hours and a request under way, and leaves no connection", async () => {
     const arrived = deferred();
-    const { url, idle, requests } = await server((_req, res, count) => {
+    const { url, idle, requests } = await startTwinServer((_req, res, count) => {
       if (count === 0) res.writeHead(503).end();
       else arrived.resolve();
     });
@@ -59,7 +50,7 @@ describe("stopping", () => {
 
   test("after an aborted signal the report has the deliveries that were started", async () => {
     const abort = new AbortController();
-    const { url, idle } = await server((_req, res, count) => {
+    const { url, idle } = await startTwinServer((_req, res, count) => {
       if (count === 4) abort.abort();
       else res.end();
     });

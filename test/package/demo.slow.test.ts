@@ -1,10 +1,11 @@
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { demoRows, runDemo, type DemoRun } from "../support/package/demo-run.js";
 import { fixturesFolder } from "../support/fixtures.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
 let run: DemoRun;
 
@@ -33,28 +34,20 @@ describe("npm run demo with nothing but Node on the PATH", () => {
 });
 
 describe("npm run demo with a folder", () => {
-  let folder: string;
-
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), "fixtures-"));
-  });
-
-  afterEach(async () => {
-    await rm(folder, { recursive: true });
-  });
+  const folder = temporaryFolder();
 
   /** Copies one fixture to the folder and changes its text. */
   const addChanged = async (from: RegExp, to: string): Promise<void> => {
     const text = await readFile(join(fixturesFolder, "alarm-email-hacked.json"), "utf8");
     expect(text).toMatch(from);
-    await writeFile(join(folder, "alarm-email-hacked.json"), text.replace(from, to));
+    folder.write("alarm-email-hacked.json", text.replace(from, to));
   };
 
   it("npm run demo with a folder exits with 1 and shows the difference from a wrong expectation", async () => {
-    await cp(fixturesFolder, folder, { recursive: true });
+    await cp(fixturesFolder, folder.at(), { recursive: true });
     await addChanged(/"handled"/, '"duplicate"');
 
-    const { code, stdout } = await runDemo([folder]);
+    const { code, stdout } = await runDemo([folder.at()]);
 
     expect(code).toBe(1);
     expect(demoRows(stdout).filter(([mark]) => mark !== "✓")).toEqual([
@@ -68,7 +61,7 @@ describe("npm run demo with a folder", () => {
   it("npm run demo with a folder shows a fixture without an expectation as not judged", async () => {
     await addChanged(/"expect": {[^}]*},/, "");
 
-    const { code, stdout } = await runDemo([folder]);
+    const { code, stdout } = await runDemo([folder.at()]);
 
     expect(code).toBe(0);
     expect(demoRows(stdout)[0]).toEqual([
@@ -84,10 +77,10 @@ describe("npm run demo with a folder", () => {
   it("npm run demo with a folder exits with 2 and names the file and the unknown field", async () => {
     await addChanged(/"expect"/, '"expects"');
 
-    expect(await runDemo([folder])).toEqual({
+    expect(await runDemo([folder.at()])).toEqual({
       code: 2,
       stdout: "",
-      stderr: `${join(folder, "alarm-email-hacked.json")} is not a fixture: it must not have the unknown field expects\n`,
+      stderr: `${folder.at("alarm-email-hacked.json")} is not a fixture: it must not have the unknown field expects\n`,
     });
   });
 });

@@ -1,13 +1,12 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readMarkdown } from "../support/package/markdown.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
 interface ApiRequest {
   readonly line: string;
@@ -17,13 +16,12 @@ interface ApiRequest {
 
 const PAGE = readMarkdown("docs/going-live.md");
 const requests: ApiRequest[] = [];
-let folder: string;
+const folder = temporaryFolder(afterAll);
 let api: http.Server;
 let env: Readonly<Record<string, string | undefined>>;
 
 beforeAll(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), "igw-going-live-"));
-  writeFileSync(path.join(folder, "login.json"), '{"keep_logged":true}');
+  folder.write("login.json", '{"keep_logged":true}');
   api = http.createServer((req, res) => {
     void text(req).then((body) => {
       requests.push({ line: `${req.method ?? ""} ${req.url ?? ""}`, headers: req.headers, body });
@@ -41,12 +39,11 @@ beforeAll(async () => {
 
 afterAll(() => {
   api.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function run(script: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    execFile("bash", ["-euc", script], { cwd: folder, env }, (error, stdout, stderr) => {
+    execFile("bash", ["-euc", script], { cwd: folder.at(), env }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
       else reject(new Error(stderr));
     });
@@ -55,7 +52,7 @@ function run(script: string): Promise<string> {
 
 test("the commands of docs/going-live.md make a secret, log in, register both webhooks and read them", async () => {
   await run(PAGE.snippet("sh", "openssl rand"));
-  const file = path.join(folder, "gateway-webhook.secret");
+  const file = folder.at("gateway-webhook.secret");
   const secret = readFileSync(file, "utf8");
   expect(secret).toMatch(/^[0-9a-f]{64}$/);
   expect(statSync(file).mode & 0o077).toBe(0);

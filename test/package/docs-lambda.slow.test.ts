@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { LambdaResult } from "../../adapters/aws-lambda/index.js";
 import { createTable } from "../../src/stores/dynamodb/index.js";
 import { linesOf, type WireRequest } from "../../kit/sending/wire.js";
@@ -18,27 +18,22 @@ import { runFunction } from "../support/lambda/lambda-function.js";
 import { freshAlarm, freshEvent, type FreshDelivery } from "../support/package/example-process.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+import { partnerProject } from "../support/package/partner-project.js";
 import { installPlatform } from "../support/platform-packages.js";
 
 const PAGE = readMarkdown("docs/aws-lambda.md");
 const CODE = PAGE.snippet("ts", "// index.ts");
 const missing = spawnSync("zip", ["--version"]).status === 0 ? undefined : "zip is not on PATH";
 
-let project: PartnerProject;
+const partner = partnerProject("esbuild");
 
 beforeAll(async () => {
   await installPlatform("dynamodb");
-  project = installForPartner();
-  project.borrow("esbuild");
+  const project = partner();
   for (const tool of ["@aws-sdk", "dynalite"]) project.borrow(tool, "test/platforms/dynamodb");
   // As `npm init -y` writes it.
   project.write("package.json", '{ "name": "function", "version": "1.0.0", "type": "commonjs" }');
   project.write("index.ts", CODE);
-});
-
-afterAll(() => {
-  project.remove();
 });
 
 const requestOf = ({ method, headers, body }: FreshDelivery): WireRequest => ({
@@ -53,14 +48,14 @@ function bundle(): void {
   const [, , ...options] =
     commands.find((line) => line.startsWith("npx esbuild"))?.split(" ") ?? [];
   const esbuild = path.join(REPOSITORY, "node_modules/.bin/esbuild");
-  execFileSync(esbuild, [...options, "--log-level=error"], { cwd: project.folder });
+  execFileSync(esbuild, [...options, "--log-level=error"], { cwd: partner().folder });
 }
 
 test("the function of docs/aws-lambda.md has at most ten lines besides imports and closing brackets, and compiles", () => {
   const lines = CODE.split("\n").filter((line) => !/^(import |\/\/|[\s(){},;]*$)/.test(line));
   expect(lines.length).toBeGreaterThan(5);
   expect(lines.length).toBeLessThanOrEqual(10);
-  expect(project.compile([CODE])).toBe("");
+  expect(partner().compile([CODE])).toBe("");
 });
 
 test("a new user's function runs on the user's machine by docs/aws-lambda.md alone, also after a broken upload", async () => {
@@ -68,11 +63,11 @@ test("a new user's function runs on the user's machine by docs/aws-lambda.md alo
   const ports = { 3000: await freePort(), 8000: await freePort() };
   const atPorts = (text: string): string =>
     text.replaceAll("3000", String(ports[3000])).replaceAll("8000", String(ports[8000]));
-  project.write("local.mjs", atPorts(PAGE.snippet("js", "// local.mjs")));
+  partner().write("local.mjs", atPorts(PAGE.snippet("js", "// local.mjs")));
   const [, secret = ""] =
     /GATEWAY_WEBHOOK_SECRET=(\S+) node local\.mjs/.exec(PAGE.snippet("sh", "node local.mjs")) ?? [];
   const env = { PATH: process.env["PATH"], GATEWAY_WEBHOOK_SECRET: secret };
-  const local = spawn(process.execPath, ["local.mjs"], { cwd: project.folder, env });
+  const local = spawn(process.execPath, ["local.mjs"], { cwd: partner().folder, env });
   const ended = once(local, "exit");
   let output = "";
   for (const stream of [local.stdout, local.stderr]) {
@@ -80,11 +75,11 @@ test("a new user's function runs on the user's machine by docs/aws-lambda.md alo
   }
   try {
     await expect.poll(() => output).toContain("ready");
-    const cli = path.join(project.folder, "node_modules/identity-gateway-webhooks/dist/cli.js");
+    const cli = path.join(partner().folder, "node_modules/identity-gateway-webhooks/dist/cli.js");
     const commands = atPorts(PAGE.snippet("sh", "send http://127.0.0.1"))
       .replaceAll("npx identity-gateway-webhooks", `'${process.execPath}' '${cli}'`)
       .replace("doctor", "doctor --only broken_upload --only event");
-    const said = await promisify(execFile)("bash", ["-euc", commands], { cwd: project.folder });
+    const said = await promisify(execFile)("bash", ["-euc", commands], { cwd: partner().folder });
     expect(said.stdout).toContain("handled");
     expect(output).toMatch(/^[0-9a-f-]{36}: email_hacked$/m);
     expect(output).toMatch(/^aborted$/m);
@@ -99,11 +94,15 @@ describeService("a new user's function, from docs/aws-lambda.md alone", missing,
   test("the function is bundled and zipped by the commands of the page, and handles its first delivery", async () => {
     bundle();
     const [, zip = ""] = /`zip ([^`]+)`/.exec(PAGE.text) ?? [];
-    execFileSync("zip", zip.split(" "), { cwd: project.folder });
+    execFileSync("zip", zip.split(" "), { cwd: partner().folder });
     // A folder outside of every project, as on Lambda.
-    const deployed = path.join(project.folder, "..", `${path.basename(project.folder)}-deployed`);
+    const deployed = path.join(
+      partner().folder,
+      "..",
+      `${path.basename(partner().folder)}-deployed`,
+    );
     mkdirSync(deployed);
-    const archive = path.join(project.folder, zip.split(" ")[0] ?? "");
+    const archive = path.join(partner().folder, zip.split(" ")[0] ?? "");
     execFileSync("unzip", ["-q", archive, "-d", deployed]);
 
     const database = await startDynalite({ inMemory: true });
@@ -141,7 +140,7 @@ describeService("a new user's function, from docs/aws-lambda.md alone", missing,
 describe("the bundle of a function", () => {
   const bundleOf = async (imports: string): Promise<string> => {
     const { outputFiles } = await build({
-      stdin: { contents: imports, resolveDir: project.folder },
+      stdin: { contents: imports, resolveDir: partner().folder },
       ...{ bundle: true, write: false, format: "cjs", platform: "node", logLevel: "error" },
     });
     return outputFiles[0]?.text ?? "";
@@ -170,7 +169,7 @@ describe("the bundle of a function", () => {
   });
 
   test("the search for other platforms finds each of them in the package", () => {
-    const dist = path.join(project.folder, "node_modules/identity-gateway-webhooks/dist");
+    const dist = path.join(partner().folder, "node_modules/identity-gateway-webhooks/dist");
     const files = execFileSync("find", [dist, "-name", "*.js"], { encoding: "utf8" });
     const all = files.trim().split("\n");
     const code = all.map((file) => readFileSync(file, "utf8")).join("\n");

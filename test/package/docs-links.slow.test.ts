@@ -5,20 +5,20 @@ import { navigation } from "../../docs/site/navigation.js";
 import { brokenLinks, DOCUMENTS } from "../support/package/documents.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { installForPartner } from "../support/package/partner-project.js";
+import { partnerProject } from "../support/package/partner-project.js";
+
+const partner = partnerProject();
 
 test.each(DOCUMENTS)("the links of %s lead to existing targets in the repository", (file) => {
   expect(brokenLinks(REPOSITORY, file)).toEqual([]);
 });
 
 test("the links of every document in the tarball lead to existing targets in the tarball", () => {
-  const project = installForPartner();
-  const unpacked = path.join(project.folder, "node_modules/identity-gateway-webhooks");
+  const unpacked = path.join(partner().folder, "node_modules/identity-gateway-webhooks");
   const documents = readdirSync(unpacked, { recursive: true, encoding: "utf8" }).filter((file) =>
     file.endsWith(".md"),
   );
   const broken = documents.flatMap((file) => brokenLinks(unpacked, file));
-  project.remove();
   expect(documents).toEqual(expect.arrayContaining(["README.md", "examples/README.md"]));
   expect(broken).toEqual([]);
 });

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as management from "../../src/management/index.js";
 import { finding, FINDING_CODES } from "../../src/management/webhook-findings.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+import { partnerProject } from "../support/package/partner-project.js";
 
 const PAGE = readMarkdown("docs/management.md");
 
@@ -43,22 +43,14 @@ test("every command in docs/management.md has only options that the command has"
 });
 
 describe("the snippets of docs/management.md", () => {
-  let project: PartnerProject;
-
-  beforeAll(() => {
-    project = installForPartner();
-  });
-
-  afterAll(() => {
-    project.remove();
-  });
+  const partner = partnerProject();
 
   test("compile against the installed package", () => {
-    expect(project.compile(PAGE.snippets("ts"))).toBe("");
+    expect(partner().compile(PAGE.snippets("ts"))).toBe("");
   });
 
   test("that are tests pass in the partner's runner", () => {
-    project.write("management.test.ts", PAGE.snippet("ts", "// management.test.ts"));
-    expect(project.vitest()).toMatch(/Test Files\s+1 passed/);
+    partner().write("management.test.ts", PAGE.snippet("ts", "// management.test.ts"));
+    expect(partner().vitest()).toMatch(/Test Files\s+1 passed/);
   });
 });

@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 import { transform } from "esbuild";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { DOCUMENTS } from "../support/package/documents.js";
 import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+import { partnerProject } from "../support/package/partner-project.js";
 
-/** Needs Nest's decorators: test/package/nestjs.test.ts compiles it in a Nest project. */
+/** Needs Nest's decorators: test/package/nestjs.test.ts compiles it in a Nest partner(). */
 const OWN_PROJECT = "docs/nestjs.md";
 const TOOLS = ["pg", "@types/pg", "pg-boss", "ioredis", "@opentelemetry/api"];
 
@@ -19,23 +19,14 @@ const snippetsOf = (language: string) =>
   );
 
 describe("the TypeScript of the documents", () => {
-  let project: PartnerProject;
-
-  beforeAll(() => {
-    project = installForPartner();
-    for (const tool of TOOLS) project.borrow(tool);
-    project.borrow("@aws-sdk", "test/platforms/dynamodb");
-  });
-
-  afterAll(() => {
-    project.remove();
-  });
+  const partner = partnerProject(...TOOLS);
 
   test("every TypeScript snippet of the documents compiles against the installed package", () => {
     const snippets = snippetsOf("ts");
     expect(snippets.length).toBeGreaterThanOrEqual(40);
+    partner().borrow("@aws-sdk", "test/platforms/dynamodb");
     const files = snippets.map(({ name }, at) => `snippet-${String(at)}.ts is ${name}`);
-    const errors = project.compile(snippets.map(({ code }) => code));
+    const errors = partner().compile(snippets.map(({ code }) => code));
     expect(errors, files.join("\n")).toBe("");
   });
 });

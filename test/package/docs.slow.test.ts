@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as kit from "../../kit/index.js";
 import { FINAL_STATUSES, RETRYABLE_STATUSES } from "../../kit/twin/attempt-result.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+import { partnerProject } from "../support/package/partner-project.js";
 
 const TESTING = readMarkdown("docs/testing.md");
 const TEST_FILE = /^\/\/ (\S+\.test\.ts)\n/;
@@ -22,24 +22,16 @@ test("docs/testing.md has the retryable and final statuses of the gateway twin",
 });
 
 describe("the snippets of docs/testing.md", () => {
-  let project: PartnerProject;
-
-  beforeAll(() => {
-    project = installForPartner();
-  });
-
-  afterAll(() => {
-    project.remove();
-  });
+  const partner = partnerProject();
 
   test("the tests among the snippets of docs/testing.md pass in the partner's runner", () => {
     const files = TESTING.snippets("ts").flatMap((code) => {
       const [, file] = TEST_FILE.exec(code) ?? [];
       return file === undefined ? [] : [{ file, code }];
     });
-    for (const { file, code } of files) project.write(file, code);
+    for (const { file, code } of files) partner().write(file, code);
     expect(files.length).toBeGreaterThanOrEqual(7);
-    const output = project.vitest();
+    const output = partner().vitest();
     expect(output).toMatch(new RegExp(`Test Files\\s+${String(files.length)} passed`));
     expect(output).not.toMatch(/failed|skipped/);
     // The contract of transactional stores commits thousands of transactions to a file.

@@ -1,6 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import { createClient, type RedisClientType } from "redis";
@@ -14,7 +12,9 @@ import { describePostgres } from "../support/postgres/postgres-describe.js";
 import { startPostgres, type PostgresServer } from "../support/postgres/postgres-server.js";
 import { describeRedis } from "../support/redis/redis-describe.js";
 import { startRedisServer, type RedisServer } from "../support/redis/redis-server.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
+const folder = temporaryFolder();
 const CUT_OFF = "Alarm cut off in its handler";
 
 /**
@@ -54,10 +54,8 @@ function expectRestart(run: DemoRun, storeName: string): void {
 
 describe("npm run demo -- --store sqlite", () => {
   it("npm run demo -- --store sqlite kills the receiver, starts it again, and a redelivery is a duplicate", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "demo-"));
-    const run = await runDemo(["--store", "sqlite"], { TMPDIR: folder });
-    const left = readdirSync(folder).filter((name) => name.startsWith("gateway-demo-"));
-    rmSync(folder, { recursive: true });
+    const run = await runDemo(["--store", "sqlite"], { TMPDIR: folder.at() });
+    const left = readdirSync(folder.at()).filter((name) => name.startsWith("gateway-demo-"));
 
     expectRestart(run, "an SQLite file");
     expect(left).toEqual([]);

@@ -3,6 +3,8 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startDynalite, type DynaliteServer } from "../support/dynamodb/dynalite-server.js";
 import {
+  DUPLICATE,
+  HANDLED,
   freshAlarm,
   post,
   startExample,
@@ -10,8 +12,6 @@ import {
 } from "../support/package/example-process.js";
 import { installPlatform } from "../support/platform-packages.js";
 
-const HANDLED = { status: 200, outcome: "handled" };
-const DUPLICATE = { status: 200, outcome: "duplicate" };
 /** Where the example finds the SDK. A partner has it in the project's own node_modules. */
 const MODULES = fileURLToPath(new URL("../../examples/node_modules/", import.meta.url));
 

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { describeBullmq, describePgBoss } from "../support/inbox/inbox-engines.js";
 import {
+  DUPLICATE,
+  HANDLED,
   freshAlarm,
   freshEvent,
   post,
@@ -11,9 +13,6 @@ import { eventually } from "../support/listening-receiver.js";
 import { postgresUrl } from "../support/inbox/inbox-pg-boss-engine.js";
 import { startPostgres } from "../support/postgres/postgres-server.js";
 import { startRedisServer } from "../support/redis/redis-server.js";
-
-const HANDLED = { status: 200, outcome: "handled" };
-const DUPLICATE = { status: 200, outcome: "duplicate" };
 
 interface Service {
   readonly variables: Readonly<Record<string, string>>;

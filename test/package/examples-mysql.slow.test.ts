@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeMysql } from "../support/mysql/mysql-describe.js";
 import { startMysql, type MysqlServer } from "../support/mysql/mysql-server.js";
 import {
+  DUPLICATE,
+  HANDLED,
   freshAlarm,
   post,
   startExample,
@@ -36,8 +38,8 @@ describeMysql("examples/mysql.ts", () => {
 
   it("examples/mysql.ts writes an alarm once, however often it is sent", async () => {
     const sent = await freshAlarm();
-    expect(await post(example.url, sent)).toEqual({ status: 200, outcome: "handled" });
-    expect(await post(example.url, sent)).toEqual({ status: 200, outcome: "duplicate" });
+    expect(await post(example.url, sent)).toEqual(HANDLED);
+    expect(await post(example.url, sent)).toEqual(DUPLICATE);
     expect(await alarmsOf(sent.id)).toEqual([{ account_id: 42, event_type: "email_hacked" }]);
   });
 
@@ -47,7 +49,7 @@ describeMysql("examples/mysql.ts", () => {
     expect(await post(example.url, sent)).toMatchObject({ status: 500 });
     expect(await alarmsOf(sent.id)).toEqual([]);
     await pool.query("ALTER TABLE alarms DROP CONSTRAINT refused");
-    expect(await post(example.url, sent)).toEqual({ status: 200, outcome: "handled" });
+    expect(await post(example.url, sent)).toEqual(HANDLED);
     expect(await alarmsOf(sent.id)).toEqual([{ account_id: 43, event_type: "email_hacked" }]);
   });
 

@@ -1,36 +1,29 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
+  DUPLICATE,
+  HANDLED,
   freshAlarm,
   post,
   startExample,
   type ExampleProcess,
 } from "../support/package/example-process.js";
-
-const HANDLED = { status: 200, outcome: "handled" };
-const DUPLICATE = { status: 200, outcome: "duplicate" };
+import { temporaryFolder } from "../support/temporary-folder.js";
 
 describe("examples/sqlite.ts", () => {
-  let folder: string;
+  const folder = temporaryFolder();
   let example: ExampleProcess;
 
-  const start = () => startExample("sqlite.ts", { DATABASE_FILE: join(folder, "alarms.db") });
+  const start = () => startExample("sqlite.ts", { DATABASE_FILE: folder.at("alarms.db") });
 
   beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), "example-sqlite-"));
     example = await start();
   });
-  afterEach(async () => {
-    await example.kill();
-    rmSync(folder, { recursive: true });
-  });
+  afterEach(() => example.kill());
 
   /** Reads and changes the database file beside the example. */
   function withFile<T>(use: (database: Sqlite.Database) => T): T {
-    const database = new Sqlite(join(folder, "alarms.db"));
+    const database = new Sqlite(folder.at("alarms.db"));
     try {
       return use(database);
     } finally {

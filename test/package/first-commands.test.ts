@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { REPOSITORY } from "../support/package/installed-package.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { startReadmeServer, type ReadmeServer } from "../support/package/readme-server.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
 const README = readMarkdown("README.md");
 const COMMANDS = README.snippet("sh", "npm ci && npm test");
@@ -28,16 +28,15 @@ describe("the first commands in a clone", () => {
 });
 
 describe("the README's first snippet", () => {
-  const folder = mkdtempSync(path.join(tmpdir(), "igw-readme-"));
+  const folder = temporaryFolder(afterAll);
   let server: ReadmeServer;
 
   beforeAll(async () => {
-    symlinkSync(path.join(REPOSITORY, "node_modules"), path.join(folder, "node_modules"), "dir");
-    server = await startReadmeServer(folder, SOURCES);
+    symlinkSync(path.join(REPOSITORY, "node_modules"), folder.at("node_modules"), "dir");
+    server = await startReadmeServer(folder.at(), SOURCES);
   });
   afterAll(() => {
     server.stop();
-    rmSync(folder, { recursive: true });
   });
 
   it("the README's server answers the README's command with 200 handled", async () => {

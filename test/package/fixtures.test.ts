@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -20,9 +19,11 @@ import { adapterTargets } from "../support/adapters/adapter-targets.js";
 import { directTarget } from "../support/adapters/target-kinds.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtureNamed, fixtures, fixturesFolder, type Fixture } from "../support/fixtures.js";
+import { temporaryFolder } from "../support/temporary-folder.js";
 
 const TSX = fileURLToPath(import.meta.resolve("tsx/cli"));
 const root = fileURLToPath(new URL("../../", import.meta.url));
+const folder = temporaryFolder();
 
 /** A receiver whose clock can be set to the time of a fixture, and the records that it has handled. */
 function createReplay() {
@@ -185,24 +186,14 @@ describe("the fixtures", () => {
 });
 
 describe("generate.mjs --check", () => {
-  let folder: string;
-
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "fixtures-"));
-    await cp(fixturesFolder, folder, { recursive: true });
-  });
-
-  afterAll(async () => {
-    await rm(folder, { recursive: true });
-  });
-
   it("generate.mjs --check names a file that differs, one that is missing and one that is left over", async () => {
-    const check = [join(folder, "generate.mjs"), "--check"];
+    await cp(fixturesFolder, folder.at(), { recursive: true });
+    const check = [folder.at("generate.mjs"), "--check"];
     expect(await runNode(check)).toMatchObject({ code: 0 });
 
-    await writeFile(join(folder, "golden-vector.json"), "{}");
-    await rm(join(folder, "hostile/stale.json"));
-    await writeFile(join(folder, "left-over.json"), "{}");
+    folder.write("golden-vector.json", "{}");
+    await rm(folder.at("hostile/stale.json"));
+    folder.write("left-over.json", "{}");
 
     const { code, stderr } = await runNode(check);
     expect(code).toBe(1);
@@ -354,16 +345,12 @@ describe("the README's script", () => {
     const script = /```js\n( +\/\/ node record\.mjs [^]*?)\n *```/.exec(readme)?.[1] ?? "";
     const { body } = fixtureNamed("alarm-non-ascii-text");
 
-    const folder = await mkdtemp(join(tmpdir(), "record-"));
-    await writeFile(join(folder, "record.mjs"), script);
     // Takes the package from its sources, so that nothing has to be built.
     const sources = ["--tsconfig", "examples/demo/tsconfig.sources.json"];
     const made = await runNode(
-      [TSX, ...sources, join(folder, "record.mjs"), "Alarm of a new kind"],
+      [TSX, ...sources, folder.write("record.mjs", script), "Alarm of a new kind"],
       Buffer.from(body).toString(),
     );
-    await rm(folder, { recursive: true });
-
     expect(made).toMatchObject({ code: 0, stderr: "" });
     const fixture = JSON.parse(made.stdout) as WebhookRequest & Fixture;
     const { receiver, setClock } = createReplay();

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { healthTable } from "../../docs/health-table.js";
 import { createWebhookReceiver } from "../../src/index.js";
 import { HEALTH_REASONS } from "../../src/telemetry/health-reasons.js";
 import { readMarkdown, sectionOf } from "../support/package/markdown.js";
-import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+import { partnerProject } from "../support/package/partner-project.js";
 
 const HEALTH = sectionOf(readMarkdown("docs/monitoring.md"), "## Health");
 
@@ -32,19 +32,11 @@ test("the health object on docs/monitoring.md has the members of a real one", ()
 });
 
 describe("the snippets of the section Health", () => {
-  let project: PartnerProject;
-
-  beforeAll(() => {
-    project = installForPartner();
-  });
-
-  afterAll(() => {
-    project.remove();
-  });
+  const partner = partnerProject();
 
   test("the snippets of the section Health compile against the installed package", () => {
     const snippets = HEALTH.snippets("ts");
     expect(snippets.length).toBeGreaterThanOrEqual(2);
-    expect(project.compile(snippets)).toBe("");
+    expect(partner().compile(snippets)).toBe("");
   });
 });

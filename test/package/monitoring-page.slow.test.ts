@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { monitoringPage } from "../../docs/monitoring-page.js";
 import { OPTION_NAMES } from "../../src/telemetry/opentelemetry/open-telemetry.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+import { partnerProject } from "../support/package/partner-project.js";
 
 const PAGE = readMarkdown("docs/monitoring.md");
 
@@ -16,17 +16,9 @@ test("docs/monitoring.md has every option of openTelemetry", () => {
 });
 
 describe("the snippets of docs/monitoring.md", () => {
-  let project: PartnerProject;
-
-  beforeAll(() => {
-    project = installForPartner();
-    project.borrow("@opentelemetry/api");
-  });
-  afterAll(() => {
-    project.remove();
-  });
+  const partner = partnerProject("@opentelemetry/api");
 
   test("the snippets of docs/monitoring.md compile against the installed package", () => {
-    expect(project.compile(PAGE.snippets("ts"))).toBe("");
+    expect(partner().compile(PAGE.snippets("ts"))).toBe("");
   });
 });

@@ -6,7 +6,7 @@ import { receivingEndpoint } from "../support/cli/cli-endpoint.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { fixtures } from "../support/fixtures.js";
 import { readMarkdown } from "../support/package/markdown.js";
-import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+import { partnerProject } from "../support/package/partner-project.js";
 import { startReadmeServer, type ReadmeServer } from "../support/package/readme-server.js";
 import {
   lastingOutput,
@@ -51,21 +51,19 @@ function runShell(
 }
 
 describe("the README", () => {
-  let project: PartnerProject;
+  const partner = partnerProject();
   let server: ReadmeServer;
 
   beforeAll(async () => {
-    project = installForPartner();
-    server = await startReadmeServer(project.folder);
+    server = await startReadmeServer(partner().folder);
   });
 
   afterAll(() => {
     server.stop();
-    project.remove();
   });
 
   test("the commands of the README and of the quick start succeed on the README's own server", async () => {
-    const run = (script: string) => runShell(server.atPort(script), {}, project.folder);
+    const run = (script: string) => runShell(server.atPort(script), {}, partner().folder);
 
     // `first-commands.test.ts` has the fourth one.
     const [install, start, firstSend = "", , prove = "", ...others] = README.snippets("sh");

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readMarkdown } from "../support/package/markdown.js";
-import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+import { partnerProject } from "../support/package/partner-project.js";
 
 const README = readMarkdown("README.md");
 const SERVER = README.snippet("ts", "// server.ts");
@@ -38,26 +38,18 @@ test("the README shows three rows of performance", () => {
 });
 
 describe("the tests that the documents show", () => {
-  let project: PartnerProject;
-
-  beforeAll(() => {
-    project = installForPartner();
-  });
-
-  afterAll(() => {
-    project.remove();
-  });
+  const partner = partnerProject();
 
   test("the README's test passes in the partner's runner", () => {
-    project.write("receiver.test.ts", README.snippet("ts", "// receiver.test.ts"));
-    const output = project.vitest("receiver.test.ts");
+    partner().write("receiver.test.ts", README.snippet("ts", "// receiver.test.ts"));
+    const output = partner().vitest("receiver.test.ts");
     expect(output).toMatch(/Tests\s+[0-9]{2,} passed/);
     expect(output).not.toMatch(/failed/);
   });
 
   test("the fixture test of docs/handlers.md passes in the partner's runner", () => {
     const page = readMarkdown("docs/handlers.md");
-    project.write("alarm.test.ts", page.snippet("ts", "// alarm.test.ts"));
-    expect(project.vitest("alarm.test.ts")).toMatch(/Tests\s+1 passed/);
+    partner().write("alarm.test.ts", page.snippet("ts", "// alarm.test.ts"));
+    expect(partner().vitest("alarm.test.ts")).toMatch(/Tests\s+1 passed/);
   });
 });

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import path from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { REPOSITORY } from "../support/package/installed-package.js";
-import { installForPartner, type PartnerProject } from "../support/package/partner-project.js";
+import { partnerProject } from "../support/package/partner-project.js";
 
 const HANDLERS = `
 import { DiscardDelivery, RetryLater } from "identity-gateway-webhooks";
@@ -43,25 +43,17 @@ async function send(id) {
 })();
 `;
 
-let project: PartnerProject;
-
-beforeAll(() => {
-  project = installForPartner();
-});
-
-afterAll(() => {
-  project.remove();
-});
+const partner = partnerProject();
 
 test("RetryLater and DiscardDelivery of a second copy of the package, as ncc bundles it, are answered 503 and 200", () => {
-  project.write("handlers.mjs", HANDLERS);
-  project.write("app.cjs", APP);
+  partner().write("handlers.mjs", HANDLERS);
+  partner().write("app.cjs", APP);
   const ncc = path.join(REPOSITORY, "node_modules/@vercel/ncc/dist/ncc/cli.js");
   execFileSync(process.execPath, [ncc, "build", "app.cjs", "--out", "bundle", "--quiet"], {
-    cwd: project.folder,
+    cwd: partner().folder,
     stdio: "pipe",
   });
-  expect(JSON.parse(project.node(["bundle/index.cjs"]))).toEqual([
+  expect(JSON.parse(partner().node(["bundle/index.cjs"]))).toEqual([
     false,
     { status: 503, retryAfter: "5" },
     { status: 200 },

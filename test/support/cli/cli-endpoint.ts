@@ -1,13 +1,11 @@
 import http from "node:http";
-import type net from "node:net";
-import { onTestFinished } from "vitest";
 import { nodeHandler } from "../../../adapters/node.js";
 import { createWebhookReceiver, type OutcomeReport } from "../../../src/index.js";
 import { deferred } from "../deferred.js";
 import { TEST_SECRET } from "../deliveries.js";
 import { freePort } from "../free-port.js";
 import { createLedger } from "../ledger.js";
-import { listen } from "../servers.js";
+import { serving } from "../serving.js";
 import { ledgerReceiver } from "../testing/run-suite.js";
 
 /** A request that an endpoint received. */
@@ -127,18 +125,6 @@ export async function probedEndpoint(): Promise<ProbedEndpoint> {
     probes: ["--handled", `${origin}/handled/{id}`, ...probes],
     switchedOn: () => [...on.keys()],
   };
-}
-
-/** Starts a server, which closes with its connections at the end of the test. Resolves to its URL. */
-export async function serving(server: net.Server): Promise<string> {
-  const sockets = new Set<net.Socket>();
-  server.on("connection", (socket) => sockets.add(socket));
-  const { port, close } = await listen(server);
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy();
-    if (server.listening) await close();
-  });
-  return `http://127.0.0.1:${String(port)}/`;
 }
 
 async function endpointOf(server: http.Server): Promise<string> {

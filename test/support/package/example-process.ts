@@ -22,7 +22,7 @@ export interface ExampleProcess {
 /** Starts an example on a free port with the tests' secret. Rejects with its errors if it ends. */
 export async function startExample(
   file: string,
-  variables: Readonly<Record<string, string>>,
+  variables: Readonly<Record<string, string | undefined>> = {},
 ): Promise<ExampleProcess> {
   const child = spawn(process.execPath, ["--import", "tsx", `examples/${file}`], {
     cwd: ROOT,
@@ -37,7 +37,10 @@ export async function startExample(
   lines.on("line", (line) => printed.push(line));
   await Promise.race([once(lines, "line"), once(lines, "close")]);
   const line = printed.shift();
-  if (line === undefined) throw new Error(await complaints);
+  if (line === undefined) {
+    const [code] = (await closed) as [number | null];
+    throw new Error(`exit code ${String(code)}: ${await complaints}`);
+  }
   return {
     url: line.replace("listening on ", ""),
     printed,
@@ -51,6 +54,10 @@ export async function startExample(
     },
   };
 }
+
+/** What `post` resolves to for a delivery that was handled, and for one that was handled before. */
+export const HANDLED = { status: 200, outcome: "handled" };
+export const DUPLICATE = { status: 200, outcome: "duplicate" };
 
 /** A delivery of the current time, because the examples use the real clock. */
 export interface FreshDelivery {

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { afterAll } from "vitest";
 import { REPOSITORY, installPackage, type InstalledPackage } from "./installed-package.js";
 
 /** A partner's project: the packed tarball, installed, with the tools that the documents use. */
@@ -9,21 +10,29 @@ export interface PartnerProject extends InstalledPackage {
   readonly vitest: (...files: readonly string[]) => string;
 }
 
+const TOOLS = [
+  "express",
+  "@types/express",
+  "vitest",
+  "supertest",
+  "@types/supertest",
+  "pino",
+  "winston",
+  "better-sqlite3",
+  "@types/better-sqlite3",
+];
+
+/** A project for the tests of a file or a `describe`: installed at the first call, removed after them. */
+export function partnerProject(...tools: readonly string[]): () => PartnerProject {
+  let project: PartnerProject | undefined;
+  afterAll(() => project?.remove());
+  return () => (project ??= installForPartner(tools));
+}
+
 /** Installs the packed package, and links the tools. */
-export function installForPartner(): PartnerProject {
+function installForPartner(more: readonly string[]): PartnerProject {
   const project = installPackage("module");
-  const tools = [
-    "express",
-    "@types/express",
-    "vitest",
-    "supertest",
-    "@types/supertest",
-    "pino",
-    "winston",
-    "better-sqlite3",
-    "@types/better-sqlite3",
-  ];
-  for (const tool of tools) project.borrow(tool);
+  for (const tool of [...TOOLS, ...more]) project.borrow(tool);
   return {
     ...project,
 

@@ -77,6 +77,13 @@ export async function runSuiteBehind(
 /** A receiver as a function. */
 export type Answering = (request: Request) => Response | Promise<Response>;
 
+/** What a receiver answers to a request. */
+export async function answerTo(request: Request, receiver: WebhookReceiver) {
+  const { method, headers } = request;
+  const body = new Uint8Array(await request.arrayBuffer());
+  return receiver.receive({ method, headers, body });
+}
+
 /** Runs every case, or those with the given ids. */
 export function runSuite(options: Partial<ConformanceOptions>, ids?: readonly string[]) {
   const target = options.target ?? ledgerReceiver(createLedger());

@@ -1,16 +1,14 @@
 import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import { once } from "node:events";
-import { listen } from "../servers.js";
+import { serving } from "../serving.js";
 
-/** A real server for a twin. */
+/** A real server for a twin, which closes at the end of its test. */
 export interface TwinServer {
   readonly url: string;
   /** How many requests have arrived. */
   readonly requests: () => number;
   /** Resolves when no connection is open. */
   readonly idle: () => Promise<void>;
-  /** Stops the server and closes its connections. */
-  readonly close: () => Promise<void>;
 }
 
 /** Starts a server on a free port. `answer` is called when the whole body has arrived. */
@@ -32,17 +30,11 @@ export async function startTwinServer(
       if (open.size === 0) server.emit("idle");
     });
   });
-  const { port, close } = await listen(server);
   return {
-    url: `http://127.0.0.1:${String(port)}/webhooks`,
+    url: `${await serving(server)}webhooks`,
     requests: () => requests,
     async idle() {
       if (open.size > 0) await once(server, "idle");
-    },
-    close: () => {
-      const closed = close();
-      server.closeAllConnections();
-      return closed;
     },
   };
 }
