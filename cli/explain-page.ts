@@ -1,5 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from "./errors/error-table.js";
-import { OUTCOMES, type Outcome } from "../src/answer/outcome.js";
+import { OUTCOMES, type WebhookOutcome } from "../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 import { wrap } from "./help-text.js";
 import type { Output } from "./terminal/command-io.js";
@@ -36,7 +36,9 @@ export const EXPLAINED_NAMES: readonly string[] = [
  */
 export function pagesOf(given: string): readonly ExplainPage[] {
   const name = given.toLowerCase();
-  const outcomes = (Object.keys(OUTCOMES) as Outcome[]).filter((outcome) => outcome === name);
+  const outcomes = (Object.keys(OUTCOMES) as WebhookOutcome[]).filter(
+    (outcome) => outcome === name,
+  );
   const errors = ERROR_CODES.filter(
     ({ code, error }) => code === name || error.toLowerCase() === name,
   );
@@ -55,7 +57,7 @@ export interface StatusPage {
 
 /** The outcomes that answer a status, such as "409". Undefined for another text and for a status that none answers. */
 export function statusPageOf(given: string): StatusPage | undefined {
-  const outcomes = (Object.keys(OUTCOMES) as Outcome[]).flatMap((name) => {
+  const outcomes = (Object.keys(OUTCOMES) as WebhookOutcome[]).flatMap((name) => {
     const { status, rejectStatus, message } = OUTCOMES[name];
     if (String(status) === given) return [{ name, meaning: message }];
     if (String(rejectStatus) !== given) return [];
@@ -84,7 +86,7 @@ export function describeStatus(output: Output, { status, outcomes }: StatusPage)
   output.write(`${lines.join("\n")}\n`);
 }
 
-function pageOfOutcome(outcome: Outcome): ExplainPage {
+function pageOfOutcome(outcome: WebhookOutcome): ExplainPage {
   const { status, rejectStatus, message } = OUTCOMES[outcome];
   const rejected =
     rejectStatus === undefined ? "" : `, or ${rejectStatus} with unverifiable: "reject"`;

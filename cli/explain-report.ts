@@ -1,5 +1,5 @@
 import type { SignatureDiagnosis } from "../kit/diagnosis/diagnose-signature.js";
-import type { Finding } from "../kit/diagnosis/finding.js";
+import type { SignatureFinding } from "../kit/diagnosis/finding.js";
 import type { ExpectedAnswer, OutcomeAndStatus } from "../kit/diagnosis/expected-answer.js";
 import { OUTCOMES } from "../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
@@ -14,7 +14,7 @@ const CERTAINTIES = {
   proven: "proven: without it the signature matches",
   seen: "seen in the request or the secret",
   possible: "possible",
-} as const satisfies Record<Finding["certainty"], string>;
+} as const satisfies Record<SignatureFinding["certainty"], string>;
 
 /** Shows a diagnosis. */
 export function describeDiagnosis(
@@ -56,7 +56,10 @@ function nameOf({ outcome, status }: OutcomeAndStatus): string {
   return `${status} ${outcome}`;
 }
 
-function linesOf(output: Output, { code, certainty, message, fix }: Finding): readonly string[] {
+function linesOf(
+  output: Output,
+  { code, certainty, message, fix }: SignatureFinding,
+): readonly string[] {
   const { style } = output;
   return [
     `  ${style("bold", code)} ${style("dim", `(${CERTAINTIES[certainty]})`)}`,

@@ -1,4 +1,4 @@
-import { OUTCOMES, type Outcome } from "../src/answer/outcome.js";
+import { OUTCOMES, type WebhookOutcome } from "../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../src/answer/outcome-causes.js";
 
 const INTRODUCTION = `# Outcomes
@@ -7,11 +7,11 @@ Every request ends with one outcome. It is in the answer, in the report of \`onO
 
 /** The text of docs/outcomes.md, generated from the tables of outcomes. */
 export function outcomesPage(): string {
-  const sections = (Object.keys(OUTCOMES) as Outcome[]).map(sectionOf);
+  const sections = (Object.keys(OUTCOMES) as WebhookOutcome[]).map(sectionOf);
   return `${[INTRODUCTION, ...sections].join("\n\n")}\n`;
 }
 
-function sectionOf(outcome: Outcome): string {
+function sectionOf(outcome: WebhookOutcome): string {
   const { causes, command } = OUTCOME_CAUSES[outcome];
   return [
     `## ${outcome}`,
@@ -23,7 +23,7 @@ function sectionOf(outcome: Outcome): string {
   ].join("\n\n");
 }
 
-function answerOf(outcome: Outcome): string {
+function answerOf(outcome: WebhookOutcome): string {
   const { status, rejectStatus, retryAfterMs } = OUTCOMES[outcome];
   const delay = retryAfterMs === undefined ? "" : " with `Retry-After`";
   const rejected =
@@ -31,7 +31,7 @@ function answerOf(outcome: Outcome): string {
   return `Answered ${status}${delay}${rejected}.`;
 }
 
-function logOf(outcome: Outcome): string {
+function logOf(outcome: WebhookOutcome): string {
   const { log, rateLimit } = OUTCOMES[outcome];
   if (outcome === "unhandled") return "One warning for each type.";
   if (log === undefined) return "Not logged.";

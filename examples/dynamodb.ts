@@ -5,13 +5,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { DynamoDB } from "@aws-sdk/client-dynamodb";
 import { createWebhookReceiver } from "identity-gateway-webhooks";
-import { createTable, dynamoStore } from "identity-gateway-webhooks/dynamodb";
+import { createDynamoTable, dynamoStore } from "identity-gateway-webhooks/dynamodb";
 import { nodeHandler } from "identity-gateway-webhooks/node";
 
 // The client that has a method for each operation. It takes the config of a DynamoDBClient.
 const client = new DynamoDB({});
 // In production leave this to CloudFormation or Terraform: docs/stores.md has both.
-if (process.env["CREATE_TABLE"] === "true") await createTable({ client });
+if (process.env["CREATE_TABLE"] === "true") await createDynamoTable({ client });
 
 const receiver = createWebhookReceiver({
   secret: process.env["GATEWAY_WEBHOOK_SECRET"],

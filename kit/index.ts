@@ -104,15 +104,15 @@ export {
 } from "./diagnosis/diagnose-signature.js";
 export type {
   DeliveryHeaderName,
-  Finding,
+  SignatureFinding,
   FindingCertainty,
   FindingDetails,
 } from "./diagnosis/finding.js";
-export type { FindingCode } from "./diagnosis/finding-codes.js";
+export type { SignatureFindingCode } from "./diagnosis/finding-codes.js";
 export type { DiagnosedSecret } from "./diagnosis/given-secrets.js";
 export type { SearchCounts } from "./diagnosis/signature-search.js";
 export { parseCapturedRequest } from "./diagnosis/parse-captured-request.js";
 export type { CapturedRequest } from "./diagnosis/captured-request.js";
 export { CaptureError, type CaptureErrorCode } from "./diagnosis/captured-request.js";
 
-export { SendError, type Target } from "./sending/target.js";
+export { SendError, type WebhookTarget } from "./sending/target.js";

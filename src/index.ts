@@ -10,8 +10,8 @@ export type { Duration } from "./telemetry/expect-every.js";
 export type { DrainOptions, DrainResult, WebhookReceiverOptions } from "./options/options.js";
 export type { SecretFunction, SecretList, SecretOption, SecretQuery } from "./signature/secrets.js";
 export type {
-  Handler,
-  Handlers,
+  WebhookHandler,
+  WebhookHandlers,
   OnlineDataEventHandlers,
   UnrecognizedDelivery,
 } from "./handling/handlers.js";
@@ -21,14 +21,14 @@ export type { HostDeadline, WebhookRequest } from "./delivery/request.js";
 export type { WebhookHeaders } from "./delivery/header-values.js";
 export type { WebhookType } from "./delivery/headers.js";
 export type { WebhookResponse } from "./answer/answer.js";
-export type { Outcome } from "./answer/outcome.js";
+export type { WebhookOutcome } from "./answer/outcome.js";
 export type { AuthenticDelivery, HandledDelivery, OutcomeReport } from "./answer/observers.js";
-export type { LogDetails, Logger } from "./answer/logger.js";
+export type { LogDetails, WebhookLogger } from "./answer/logger.js";
 export type {
   SendReport,
   SentJob,
   StartedJob,
-  Telemetry,
+  WebhookTelemetry,
   TelemetryWork,
   TraceCarrier,
 } from "./telemetry/telemetry.js";
@@ -95,7 +95,7 @@ export {
 export { DeadlineError } from "./common/timers.js";
 export { LeaseLostError } from "./handling/leased-run.js";
 export { NoUsableSecretError } from "./signature/keyring.js";
-export { TransactionLostError } from "./handling/transaction.js";
+export { TransactionLostError } from "./handling/transaction-run.js";
 export { UnexpectedResultError } from "./stores/claim-results.js";
 export {
   ConfigurationError,

@@ -1,6 +1,6 @@
 import type { DiscoveryService } from "@nestjs/core";
 import { ConfigurationError } from "../../src/common/errors.js";
-import type { Handler, Handlers } from "../../src/handling/handlers.js";
+import type { WebhookHandler, WebhookHandlers } from "../../src/handling/handlers.js";
 import { marksOf, type HandlerMark } from "./handler-decorators.js";
 
 type Wrapper = ReturnType<DiscoveryService["getProviders"]>[number];
@@ -10,7 +10,7 @@ interface FoundHandler {
   readonly mark: HandlerMark;
   /** Class, method and module, for messages. */
   readonly place: string;
-  readonly handle: Handler<unknown>;
+  readonly handle: WebhookHandler<unknown>;
 }
 
 /**
@@ -19,7 +19,7 @@ interface FoundHandler {
  * @throws ConfigurationError if two methods handle the same deliveries, or if a provider is made anew for
  * each request.
  */
-export function findHandlers(discovery: DiscoveryService): Handlers {
+export function findHandlers(discovery: DiscoveryService): WebhookHandlers {
   const found = new Map<string, FoundHandler>();
   for (const candidate of markedMethods(discovery)) {
     const { decorator } = candidate.mark;
@@ -67,16 +67,16 @@ function foundHandler(wrapper: Wrapper, instance: object, mark: HandlerMark): Fo
         " a delivery is no request of Nest. Make it a singleton; ModuleRef.resolve() makes a scoped provider",
     );
   }
-  const handle = (instance as Record<string | symbol, Handler<unknown>>)[method];
+  const handle = (instance as Record<string | symbol, WebhookHandler<unknown>>)[method];
   if (typeof handle !== "function") {
     throw new ConfigurationError("invalid_handler", `${decorator} is on ${place}: no function`);
   }
   return { mark, place, handle: handle.bind(instance) };
 }
 
-function handlersOf(found: readonly FoundHandler[]): Handlers {
-  const handlers: Record<string, Handler<unknown>> = {};
-  const eventHandlers: Record<string, Handler<unknown>> = {};
+function handlersOf(found: readonly FoundHandler[]): WebhookHandlers {
+  const handlers: Record<string, WebhookHandler<unknown>> = {};
+  const eventHandlers: Record<string, WebhookHandler<unknown>> = {};
   for (const { mark, handle } of found) {
     if (mark.eventType === undefined) handlers[mark.handles] = handle;
     else eventHandlers[mark.eventType] = handle;

@@ -1,6 +1,10 @@
 import { ConfigurationError } from "../../src/common/errors.js";
 import type { DeliveryContext } from "../../src/handling/delivery-context.js";
-import type { Handler, Handlers, UnrecognizedDelivery } from "../../src/handling/handlers.js";
+import type {
+  WebhookHandler,
+  WebhookHandlers,
+  UnrecognizedDelivery,
+} from "../../src/handling/handlers.js";
 import type { Alarm } from "../../src/records/alarm.js";
 import type {
   KnownOnlineDataEvent,
@@ -15,7 +19,7 @@ import type {
 export type HandlerDecorator<Record> = <
   // The decorator cannot know the store's transaction.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  Method extends Handler<Record, DeliveryContext<any>>,
+  Method extends WebhookHandler<Record, DeliveryContext<any>>,
 >(
   target: object,
   method: string | symbol,
@@ -27,7 +31,7 @@ export interface HandlerMark {
   readonly method: string | symbol;
   /** The decorator as it stands in the code, for messages. */
   readonly decorator: string;
-  readonly handles: keyof Handlers;
+  readonly handles: keyof WebhookHandlers;
   /** The event type, or `"*"`, of a handler for Online Data events. */
   readonly eventType?: OnlineDataEventType | "*";
 }

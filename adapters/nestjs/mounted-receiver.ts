@@ -1,7 +1,7 @@
 import { Logger as NestLogger } from "@nestjs/common";
 import type { DiscoveryService, HttpAdapterHost } from "@nestjs/core";
 import { logLine } from "../../src/answer/log-line.js";
-import type { Logger } from "../../src/answer/logger.js";
+import type { WebhookLogger } from "../../src/answer/logger.js";
 import { checkVersion } from "../../src/common/option-checks.js";
 import type { WebhookReceiverOptions } from "../../src/options/options.js";
 import { createWebhookReceiver, type WebhookReceiver } from "../../src/receiver.js";
@@ -64,7 +64,7 @@ export class MountedReceiver {
 }
 
 /** Nest's logger prints details as entries of their own, so they go into the line. */
-function nestLogger(): Logger {
+function nestLogger(): WebhookLogger {
   const logger = new NestLogger("WebhookReceiver");
   return {
     warn: (message, details) => {

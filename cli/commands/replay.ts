@@ -8,10 +8,10 @@ import { CONNECTION_OPTIONS, JSON_OPTION } from "../options/shared-options.js";
 import { EXIT, untilAborted, UsageError } from "../exit.js";
 import { writeJson } from "../terminal/printable.js";
 import { createProgressBar } from "../terminal/progress-bar.js";
-import { connectionFault } from "../send/connection.js";
+import { connectionFault } from "../send/connection-fault.js";
 import { describeObstacle } from "../doctor/closing-report.js";
 import { connectionObstacle } from "../doctor/preflight.js";
-import { describeReplay } from "../replay-report.js";
+import { describeReplay } from "../print-replay.js";
 import { SECRET_OPTIONS, readOneSecret } from "../options/secret-source.js";
 import { readTargetUrl, shownUrl } from "../options/target-url.js";
 

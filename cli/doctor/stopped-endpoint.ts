@@ -6,7 +6,7 @@ import {
 } from "../../kit/conformance/conformance-case.js";
 import type { SenderOptions } from "../../kit/sending/target.js";
 import { shownUrl } from "../options/target-url.js";
-import { connectionFault } from "../send/connection.js";
+import { connectionFault } from "../send/connection-fault.js";
 import { errorCodes, type Obstacle } from "./preflight.js";
 
 /** A supervisor may start a process again that has crashed. */

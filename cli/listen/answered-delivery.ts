@@ -1,5 +1,5 @@
 import type { AuthenticDelivery } from "../../src/answer/observers.js";
-import { OUTCOMES, type Outcome } from "../../src/answer/outcome.js";
+import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
 import type { Intake } from "./delivery-intake.js";
 
 /**
@@ -17,11 +17,11 @@ export function answeredDelivery({
   return { ...authentic, outcome, status };
 }
 
-function isOurs(outcome: string | undefined): outcome is Outcome {
+function isOurs(outcome: string | undefined): outcome is WebhookOutcome {
   return outcome !== undefined && Object.hasOwn(OUTCOMES, outcome);
 }
 
 /** An app without this library names no outcome: only its status shows whether it accepted the delivery. */
-function plainOutcome(status: number): Outcome {
+function plainOutcome(status: number): WebhookOutcome {
   return status >= 200 && status <= 299 ? "handled" : "handler_failed";
 }

@@ -2,7 +2,7 @@ import { decode } from "../../src/records/decode.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { usualCauses } from "../../src/answer/outcome-causes.js";
 import { diagnoseSignature } from "../../kit/diagnosis/diagnose-signature.js";
-import type { Finding } from "../../kit/diagnosis/finding.js";
+import type { SignatureFinding } from "../../kit/diagnosis/finding.js";
 import type { Intake } from "./delivery-intake.js";
 import type { Forwarded } from "./forwarder.js";
 import type { Verification } from "./verifying-receiver.js";
@@ -23,7 +23,7 @@ export interface DeliveryEntry {
   /** Why the request was not handled. */
   readonly reasons: readonly string[];
   /** Why it is not authentic. */
-  readonly findings: readonly Pick<Finding, "code" | "certainty" | "message" | "fix">[];
+  readonly findings: readonly Pick<SignatureFinding, "code" | "certainty" | "message" | "fix">[];
   /** The app's answer, or the reason why there is none. */
   readonly forwarded?: {
     readonly status?: number;

@@ -1,5 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { createManagementClient, type ManagementClient } from "../../src/management/client.js";
+import {
+  createManagementClient,
+  type ManagementClient,
+} from "../../src/management/management-client.js";
 import { crmLogin } from "../../src/management/crm-login.js";
 import { UsageError } from "../exit.js";
 import type { OptionSpecs } from "../options/option-specs.js";

@@ -1,5 +1,5 @@
 import type { AttemptReader, DeliveryAttempt } from "../../src/management/attempt-reader.js";
-import type { ManagementClient } from "../../src/management/client.js";
+import type { ManagementClient } from "../../src/management/management-client.js";
 import { ManagementError } from "../../src/management/management-error.js";
 import { isSameUrl, type Webhook } from "../../src/management/webhook.js";
 import { createCommand } from "../command.js";

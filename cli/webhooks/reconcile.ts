@@ -3,7 +3,7 @@ import {
   reconcileMetrics,
   type MissingDelivery,
   type ReconcileReport,
-} from "../../src/management/reconcile.js";
+} from "../../src/management/reconcile-deliveries.js";
 import { recoverDelivery } from "../../src/management/recover-delivery.js";
 import { parseGatewayTime } from "../../src/records/gateway-time.js";
 import { createCommand } from "../command.js";

@@ -1,4 +1,4 @@
-import type { ManagementClient } from "../../src/management/client.js";
+import type { ManagementClient } from "../../src/management/management-client.js";
 import { rotateSecret } from "../../src/management/rotate-secret.js";
 import { proveSecret, type SecretProof } from "../../src/management/prove-secret.js";
 import { isSameUrl } from "../../src/management/webhook.js";

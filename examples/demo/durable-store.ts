@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import type { DeliveryStore } from "identity-gateway-webhooks";
 import { mysqlStore } from "identity-gateway-webhooks/mysql";
 import { d1Schema, d1Store } from "identity-gateway-webhooks/cloudflare";
-import { createTable, dynamoStore } from "identity-gateway-webhooks/dynamodb";
+import { createDynamoTable, dynamoStore } from "identity-gateway-webhooks/dynamodb";
 import { postgresStore } from "identity-gateway-webhooks/postgres";
 import { redisStore } from "identity-gateway-webhooks/redis";
 import { sqliteStore } from "identity-gateway-webhooks/sqlite";
@@ -80,7 +80,7 @@ const OPENERS: Record<StoreName, (place: StorePlace) => Promise<DurableStore>> =
 
   async dynamodb({ location, name }) {
     const client = openDynamoDB(location);
-    await createTable({ client, table: name });
+    await createDynamoTable({ client, table: name });
     return {
       store: dynamoStore({ client, table: name }),
       close() {

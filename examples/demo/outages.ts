@@ -4,7 +4,7 @@ import {
   createVirtualClock,
   sampleAlarm,
   TEST_SECRET,
-  type Target,
+  type WebhookTarget,
   type TwinReport,
   type VirtualClock,
 } from "identity-gateway-webhooks/testing";
@@ -81,7 +81,7 @@ export async function deliverThroughOutages(ledger: Ledger): Promise<readonly Se
 
 async function deliverAlarms(
   count: number,
-  targetOn: (clock: VirtualClock) => Target,
+  targetOn: (clock: VirtualClock) => WebhookTarget,
 ): Promise<TwinReport> {
   const clock = createVirtualClock();
   const twin = createGatewayTwin({ target: targetOn(clock), secret: TEST_SECRET, clock });

@@ -5,7 +5,7 @@ import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { keyOf } from "../../src/signature/secrets.js";
 import { isWebhookType, WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
 import { createSender } from "../sending/sender.js";
-import type { Target } from "../sending/target.js";
+import type { WebhookTarget } from "../sending/target.js";
 
 /**
  * Options of `receiverConformance`.
@@ -14,7 +14,7 @@ import type { Target } from "../sending/target.js";
  */
 export interface ConformanceOptions {
   /** The receiver: a URL, a function from `Request` to `Response`, or a `WebhookReceiver`. */
-  readonly target: Target;
+  readonly target: WebhookTarget;
   /** The secret with which the receiver verifies deliveries. */
   readonly secret: string;
   /** The webhook types that the receiver is registered for. Default both. */
@@ -65,7 +65,7 @@ export type HandlerOption = "whileFailing" | "whileSlow";
 
 /** The options with their defaults. */
 export interface ConformanceSettings {
-  readonly target: Target;
+  readonly target: WebhookTarget;
   /** Undefined when the target is called in this process. */
   readonly url: URL | undefined;
   readonly secret: string;

@@ -1,4 +1,4 @@
-import type { FindingCode } from "./finding-codes.js";
+import type { SignatureFindingCode } from "./finding-codes.js";
 
 type Undone = string | Uint8Array | undefined;
 
@@ -8,14 +8,17 @@ type Undone = string | Uint8Array | undefined;
  */
 export type Changes<Given> = Readonly<
   Partial<
-    Record<FindingCode, Readonly<Record<string, (given: Given) => Undone | readonly Undone[]>>>
+    Record<
+      SignatureFindingCode,
+      Readonly<Record<string, (given: Given) => Undone | readonly Undone[]>>
+    >
   >
 >;
 
 /** A value as it may have been, with the change that it assumes. */
 export interface Reading {
   readonly bytes: Uint8Array;
-  readonly code: FindingCode;
+  readonly code: SignatureFindingCode;
   readonly what: string;
 }
 
@@ -26,7 +29,7 @@ export function* undo<Given>(changes: Changes<Given>, given: Given): Generator<R
       for (const undone of [undoOne(given)].flat()) {
         if (undone === undefined) continue;
         const bytes = typeof undone === "string" ? Buffer.from(undone, "utf8") : undone;
-        yield { bytes, code: code as FindingCode, what };
+        yield { bytes, code: code as SignatureFindingCode, what };
       }
     }
   }

@@ -5,7 +5,7 @@ import { readCapturedBody } from "./captured-body.js";
 import type { CapturedRequest } from "./captured-request.js";
 import { skewClues } from "./clock-skew.js";
 import { expectedAnswer, type ExpectedAnswer } from "./expected-answer.js";
-import { findingsOf, type Clue, type Finding } from "./finding.js";
+import { findingsOf, type Clue, type SignatureFinding } from "./finding.js";
 import { givenSecrets, secretList, type DiagnosedSecret } from "./given-secrets.js";
 import { givenLinesOf, textLines } from "./header-lines.js";
 import { givenKeys, otherKeys } from "./key-readings.js";
@@ -60,7 +60,7 @@ export interface SignatureDiagnosis {
    */
   readonly result: "good" | "bad";
   /** What is wrong and how to fix it, the most certain finding first, and the public test secret last. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly SignatureFinding[];
   /**
    * Index of the secret that gives the signature, possibly only after the changes in the findings. It counts
    * in `secret`, or in the list of the delivery's type.
@@ -177,8 +177,8 @@ export async function diagnoseSignature(
 }
 
 /** The public test secret comes last: it proves who signed, and each other finding says what to fix. */
-function inOrder(findings: readonly Finding[]): readonly Finding[] {
-  const isLast = ({ code }: Finding): boolean => code === "test_secret";
+function inOrder(findings: readonly SignatureFinding[]): readonly SignatureFinding[] {
+  const isLast = ({ code }: SignatureFinding): boolean => code === "test_secret";
   return [...findings.filter((one) => !isLast(one)), ...findings.filter(isLast)];
 }
 

@@ -1,7 +1,7 @@
-import type { Outcome } from "../../src/answer/outcome.js";
+import type { WebhookOutcome } from "../../src/answer/outcome.js";
 import { ConfigurationError } from "../../src/common/errors.js";
 import type { WebhookRequest } from "../../src/delivery/request.js";
-import type { Handlers } from "../../src/handling/handlers.js";
+import type { WebhookHandlers } from "../../src/handling/handlers.js";
 import { createWebhookReceiver } from "../../src/receiver.js";
 import { recordOf } from "../../src/records/decode.js";
 import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js";
@@ -12,7 +12,7 @@ import { ONLINE_DATA_EVENT_TYPES } from "../../src/records/online-data-event.js"
  * @experimental
  */
 export interface OutcomeAndStatus {
-  readonly outcome: Outcome;
+  readonly outcome: WebhookOutcome;
   readonly status: number;
 }
 
@@ -56,7 +56,7 @@ export async function expectedAnswer(expected: Expected): Promise<ExpectedAnswer
 
 async function answerOf(
   { request, secrets, nowMs, timestampToleranceMs, maxBodyBytes }: Expected,
-  handlers: Handlers,
+  handlers: WebhookHandlers,
 ): Promise<OutcomeAndStatus> {
   const { outcome, status } = await createWebhookReceiver({
     secret: [...secrets],
@@ -70,7 +70,7 @@ async function answerOf(
 }
 
 /** Handlers by type, without one for the record of this body. */
-function otherHandlers(body: Uint8Array): Handlers {
+function otherHandlers(body: Uint8Array): WebhookHandlers {
   const { type } = recordOf(body) as { type?: unknown };
   const [otherType = "DATA_DELETED"] = ONLINE_DATA_EVENT_TYPES.filter((one) => one !== type);
   return { delete_my_data_event: { [otherType]: () => undefined } };

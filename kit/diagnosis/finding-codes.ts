@@ -10,7 +10,7 @@ const STUB =
   "The gateway does not sign like this (GATEWAY.md, Authentication, rule 7): sign with signDelivery, or find out who sent this.";
 
 /** Every cause that a diagnosis can name, and how to fix it. */
-export const FINDING_CODES = {
+export const SIGNATURE_FINDINGS = {
   all_headers_missing: `This is not a delivery from the gateway, or the headers were lost. ${PROXY}`,
   header_missing: `${PROXY} If only X-Webhook-Signature is missing, the webhook was registered without a secret.`,
   header_renamed: PROXY,
@@ -98,4 +98,4 @@ export const FINDING_CODES = {
  *
  * @experimental
  */
-export type FindingCode = keyof typeof FINDING_CODES;
+export type SignatureFindingCode = keyof typeof SIGNATURE_FINDINGS;

@@ -1,5 +1,5 @@
 import type { WebhookType } from "../../src/delivery/headers.js";
-import { FINDING_CODES, type FindingCode } from "./finding-codes.js";
+import { SIGNATURE_FINDINGS, type SignatureFindingCode } from "./finding-codes.js";
 
 /**
  * How certain a finding is. `proven`: with this change undone, a secret gives exactly the signature of the
@@ -47,9 +47,9 @@ export type DeliveryHeaderName =
  *
  * @experimental
  */
-export interface Finding extends FindingDetails {
+export interface SignatureFinding extends FindingDetails {
   /** The name of the cause, for code that branches on it. */
-  readonly code: FindingCode;
+  readonly code: SignatureFindingCode;
   readonly certainty: FindingCertainty;
   /** What was found. */
   readonly message: string;
@@ -59,7 +59,7 @@ export interface Finding extends FindingDetails {
 
 /** An assumed cause. It becomes a proven finding when the signature matches under it. */
 export interface Clue extends FindingDetails {
-  readonly code: FindingCode;
+  readonly code: SignatureFindingCode;
   readonly message: string;
 }
 
@@ -67,17 +67,21 @@ export interface Clue extends FindingDetails {
 export function findingsOf(
   clues: readonly Clue[],
   certainty: FindingCertainty,
-): readonly Finding[] {
+): readonly SignatureFinding[] {
   return clues.map(({ code, message, ...details }) => ({
     code,
     certainty,
     message,
-    fix: FINDING_CODES[code],
+    fix: SIGNATURE_FINDINGS[code],
     ...details,
   }));
 }
 
 /** A clue about a header. `what` continues the sentence that begins with its name. */
-export function headerClue(code: FindingCode, header: DeliveryHeaderName, what: string): Clue {
+export function headerClue(
+  code: SignatureFindingCode,
+  header: DeliveryHeaderName,
+  what: string,
+): Clue {
   return { code, header, message: `${header} ${what}.` };
 }

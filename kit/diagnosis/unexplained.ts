@@ -1,6 +1,6 @@
 import type { CapturedBody } from "./captured-body.js";
-import type { Finding } from "./finding.js";
-import { FINDING_CODES } from "./finding-codes.js";
+import type { SignatureFinding } from "./finding.js";
+import { SIGNATURE_FINDINGS } from "./finding-codes.js";
 import type { SearchCounts } from "./signature-search.js";
 import type { WebhookHeaderTexts } from "./webhook-header-texts.js";
 
@@ -11,7 +11,7 @@ export function unexplained(
   headers: WebhookHeaderTexts,
   { bytes, contentLength }: CapturedBody,
   { signatures, keys, prefixes, bodies, isComplete }: SearchCounts,
-): readonly Finding[] {
+): readonly SignatureFinding[] {
   // A header without a signature has its own finding.
   if ((signatures === 0 && isComplete) || NEEDED.some((name) => headers[name].length === 0))
     return [];
@@ -21,7 +21,7 @@ export function unexplained(
   const cause = isWhole
     ? "The body is as long as Content-Length says, so most likely the secret is wrong."
     : "Most likely the secret is wrong, or the bytes were changed in an unknown way.";
-  const fix = `Compare the secret with the one that was chosen when the webhook of this type was registered. The gateway never shows it again, so if it is lost, register the webhook again. If the secret is right, the bytes are wrong. ${FINDING_CODES.unexplained}`;
+  const fix = `Compare the secret with the one that was chosen when the webhook of this type was registered. The gateway never shows it again, so if it is lost, register the webhook again. If the secret is right, the bytes are wrong. ${SIGNATURE_FINDINGS.unexplained}`;
   const message = `Tried ${tried}${bound} ${cause}`;
   return [{ code: "unexplained", certainty: "possible", message, fix }];
 }

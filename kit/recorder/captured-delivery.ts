@@ -1,7 +1,7 @@
 import type { AuthenticDelivery } from "../../src/answer/observers.js";
 import type { WebhookHeaders } from "../../src/delivery/header-values.js";
 import { readSignedHeaders, isWebhookType } from "../../src/delivery/headers.js";
-import type { Outcome } from "../../src/answer/outcome.js";
+import type { WebhookOutcome } from "../../src/answer/outcome.js";
 import { readBody } from "../../src/delivery/request.js";
 import { isGatewayTime } from "./placeholder-date.js";
 
@@ -18,7 +18,7 @@ export interface CapturedDelivery {
   /** A copy of the bytes. */
   readonly body: Uint8Array;
   readonly receivedAt: Date;
-  readonly outcome: Outcome;
+  readonly outcome: WebhookOutcome;
   readonly status: number;
 }
 

@@ -1,11 +1,11 @@
-import type { Outcome } from "../../src/answer/outcome.js";
+import type { WebhookOutcome } from "../../src/answer/outcome.js";
 import { createWebhookReceiver } from "../../src/receiver.js";
 import type { WebhookRequest } from "../../src/delivery/request.js";
 import type { DeliveryStore } from "../../src/stores/delivery-store.js";
 
 /** The answer of a receiver. */
 export interface PlainAnswer {
-  readonly outcome: Outcome;
+  readonly outcome: WebhookOutcome;
   readonly status: number;
 }
 

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { Outcome } from "../../src/answer/outcome.js";
+import type { WebhookOutcome } from "../../src/answer/outcome.js";
 import { uuidOf } from "../random.js";
 
 /** Maximum number of handled ids that are remembered. */
@@ -16,7 +16,7 @@ const MAX_HANDLED = 100_000;
  * Shared ids are made with a random key of the recorder that is never stored. So no one can tell from an original
  * id which fixture belongs to it.
  */
-export function createRecordedIds(): (id: string, outcome: Outcome) => string {
+export function createRecordedIds(): (id: string, outcome: WebhookOutcome) => string {
   const key = randomBytes(32);
   const handled = new LRUCache<string, true>({ max: MAX_HANDLED });
   return (id, outcome) => {

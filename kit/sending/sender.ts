@@ -5,7 +5,13 @@ import { MAX_TIMER_MS } from "../../src/common/timers.js";
 import { BodyCollector, MAX_ANSWER_BYTES } from "./body-collector.js";
 import { HttpClient } from "./http-client.js";
 import { readResponse } from "./http-response.js";
-import { errorText, SendError, type Sender, type SenderOptions, type Target } from "./target.js";
+import {
+  errorText,
+  SendError,
+  type Sender,
+  type SenderOptions,
+  type WebhookTarget,
+} from "./target.js";
 import { recordOf, type WireAnswer, type WireRequest } from "./wire.js";
 
 type Answer = Omit<WireAnswer, "ms">;
@@ -17,7 +23,7 @@ type Answer = Omit<WireAnswer, "ms">;
  * @throws ConfigurationError for a URL other than http or https, and for an invalid option.
  */
 export function createSender(
-  target: Target,
+  target: WebhookTarget,
   options: SenderOptions = {},
   maxBodyBytes = MAX_ANSWER_BYTES,
 ): Sender {
@@ -60,7 +66,7 @@ function framingOf({ body, chunked = false }: WireRequest): OutgoingHttpHeaders 
   return chunked ? { "transfer-encoding": "chunked" } : { "content-length": body.length };
 }
 
-function callingReceiver(target: Exclude<Target, string | URL | ((r: Request) => unknown)>) {
+function callingReceiver(target: Exclude<WebhookTarget, string | URL | ((r: Request) => unknown)>) {
   const given: unknown = target;
   const { receive } = Object(given) as typeof target;
   checkOption(

@@ -7,7 +7,7 @@ import type { WireAnswer, WireRequest } from "./wire.js";
  *
  * @experimental
  */
-export type Target =
+export type WebhookTarget =
   | string
   | URL
   | Pick<WebhookReceiver, "receive">

@@ -1,4 +1,4 @@
-import type { Target } from "../sending/target.js";
+import type { WebhookTarget } from "../sending/target.js";
 import type { FaultOptions } from "./faults.js";
 import type { RetryOptions } from "./retry-schedule.js";
 import type { TwinClock } from "./twin-clock.js";
@@ -50,7 +50,7 @@ export interface CommonTwinOptions {
  */
 export interface SingleTargetTwinOptions extends CommonTwinOptions {
   /** Where deliveries are sent: a URL, a receiver, or a function from `Request` to `Response`. */
-  readonly target: Target;
+  readonly target: WebhookTarget;
   /** The secret that signs them. Required: `undefined` is refused, so that an unset variable is noticed. */
   readonly secret: string | undefined;
   /** Accepts any TLS certificate of the target's URL. Default false. */

@@ -4,7 +4,7 @@ import { keyOf } from "../../src/signature/secrets.js";
 import type { SecretKey } from "../../src/signature/signature.js";
 import { WEBHOOK_TYPES, type WebhookType } from "../../src/delivery/headers.js";
 import { createSender } from "../sending/sender.js";
-import type { Sender, Target } from "../sending/target.js";
+import type { Sender, WebhookTarget } from "../sending/target.js";
 
 /**
  * A webhook as it is registered at the gateway (GATEWAY.md, "Webhook").
@@ -15,7 +15,7 @@ export interface TwinWebhook {
   /** The webhook's name in reports. Default `webhook 1`, `webhook 2`, … */
   readonly title?: string | undefined;
   /** The webhook's `url`, or a receiver or function in this process. */
-  readonly target: Target;
+  readonly target: WebhookTarget;
   /** The type of events that it receives. */
   readonly type: WebhookType;
   /** The shared secret. Without it the deliveries are not signed. */

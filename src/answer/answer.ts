@@ -1,4 +1,4 @@
-import { OUTCOMES, type Outcome, type OutcomeRule } from "./outcome.js";
+import { OUTCOMES, type WebhookOutcome, type OutcomeRule } from "./outcome.js";
 import { retryAfterSeconds } from "./retry-after.js";
 
 /** The answer to one request, as plain values that any server can write. */
@@ -13,7 +13,7 @@ export interface WebhookResponse {
    */
   readonly body: string;
   /** What became of the request. */
-  readonly outcome: Outcome;
+  readonly outcome: WebhookOutcome;
 }
 
 /** The answer to one outcome, and the table row that it is made of. */
@@ -28,13 +28,13 @@ export interface Answer {
  */
 export function answersByOutcome(
   unverifiable: "retry" | "reject",
-): Readonly<Record<Outcome, Answer>> {
+): Readonly<Record<WebhookOutcome, Answer>> {
   return Object.fromEntries(
     Object.keys(OUTCOMES).map((name) => {
-      const outcome = name as Outcome;
+      const outcome = name as WebhookOutcome;
       return [outcome, { response: responseTo(outcome, unverifiable), rule: OUTCOMES[outcome] }];
     }),
-  ) as Record<Outcome, Answer>;
+  ) as Record<WebhookOutcome, Answer>;
 }
 
 /** The answer with a `Retry-After` of `retryAfterMs`, if its outcome has that header at all. */
@@ -44,7 +44,7 @@ export function delayedResponse({ response, rule }: Answer, retryAfterMs: number
   return { ...response, headers: { ...response.headers, "retry-after": seconds } };
 }
 
-function responseTo(outcome: Outcome, unverifiable: "retry" | "reject"): WebhookResponse {
+function responseTo(outcome: WebhookOutcome, unverifiable: "retry" | "reject"): WebhookResponse {
   const rule = OUTCOMES[outcome];
   const rejected = unverifiable === "reject" ? rule.rejectStatus : undefined;
   const status = rejected ?? rule.status;

@@ -20,12 +20,12 @@ export interface LogDetails extends Partial<Omit<OutcomeReport, "error">> {
  * this order. pino takes `(details, message)`, so wrap it.
  *
  * @example
- * const logger: Logger = {
+ * const logger: WebhookLogger = {
  *   warn: (message, details) => log.warn(details, message), // log: pino's
  *   error: (message, details) => log.error(details, message),
  * };
  */
-export interface Logger {
+export interface WebhookLogger {
   warn(message: string, details: LogDetails): unknown;
   error(message: string, details: LogDetails): unknown;
 }
@@ -33,7 +33,7 @@ export interface Logger {
 const lines: Pick<Console, "warn" | "error"> = console;
 
 /** The default logger: one line an entry, with `key=value` at its end. */
-export const consoleLines: Logger = {
+export const consoleLines: WebhookLogger = {
   warn: (message, details) => {
     lines.warn(logLine(message, details));
   },
@@ -47,9 +47,9 @@ export const consoleLines: Logger = {
  * details becomes `err`.
  */
 export class Log {
-  readonly #logger: Logger | false;
+  readonly #logger: WebhookLogger | false;
 
-  constructor(logger: Logger | false) {
+  constructor(logger: WebhookLogger | false) {
     this.#logger = logger;
   }
 

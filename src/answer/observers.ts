@@ -1,11 +1,11 @@
 import type { OnlineDataEventType } from "../records/online-data-event.js";
 import type { WebhookRequest } from "../delivery/request.js";
-import type { Outcome } from "./outcome.js";
+import type { WebhookOutcome } from "./outcome.js";
 
 /** What `onOutcome` gets: what became of one request. Only `error` may hold personal data. */
 export interface OutcomeReport {
   /** What became of the request. */
-  readonly outcome: Outcome;
+  readonly outcome: WebhookOutcome;
   /** HTTP status of the answer. */
   readonly status: number;
   /** Bytes of the body that were received. */
@@ -67,7 +67,7 @@ export interface AuthenticDelivery {
   /** The receiver's clock when the answer was made. */
   readonly receivedAt: Date;
   /** What became of the request. */
-  readonly outcome: Outcome;
+  readonly outcome: WebhookOutcome;
   /** HTTP status of the answer. */
   readonly status: number;
 }

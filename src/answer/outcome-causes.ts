@@ -1,4 +1,4 @@
-import type { Outcome } from "./outcome.js";
+import type { WebhookOutcome } from "./outcome.js";
 
 /** Why one outcome happens, for the operator. */
 export interface OutcomeCauses {
@@ -16,7 +16,7 @@ const DOCTOR = `${COMMAND} doctor <url>`;
  * Why each outcome happens, and the command that finds out more. The log, the command line and
  * `docs/outcomes.md` use these texts. They contain no part of a request, and no answer contains them.
  */
-export const OUTCOME_CAUSES: Readonly<Record<Outcome, OutcomeCauses>> = {
+export const OUTCOME_CAUSES: Readonly<Record<WebhookOutcome, OutcomeCauses>> = {
   handled: { causes: [] },
   duplicate: { causes: ["the gateway did not get the first 200 and sent the delivery again"] },
   discarded: { causes: [] },
@@ -144,13 +144,13 @@ export const OUTCOME_CAUSES: Readonly<Record<Outcome, OutcomeCauses>> = {
 };
 
 /** The causes as one sentence; empty if none is known. */
-export function usualCauses(outcome: Outcome): string {
+export function usualCauses(outcome: WebhookOutcome): string {
   const { causes } = OUTCOME_CAUSES[outcome];
   return causes.length === 0 ? "" : `Usual causes: ${causes.join("; ")}.`;
 }
 
 /** The causes and the command, one sentence each, for the log. */
-export function causesAndCommand(outcome: Outcome): string {
+export function causesAndCommand(outcome: WebhookOutcome): string {
   const { command } = OUTCOME_CAUSES[outcome];
   const causes = usualCauses(outcome);
   return command === undefined ? causes : `${causes} To find out more: ${command}`;

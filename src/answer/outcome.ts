@@ -22,7 +22,7 @@ export interface OutcomeRule {
  * What became of a request. The names are stable; docs/outcomes.md lists the status of each. A minor
  * version may add members, so a `switch` over outcomes needs a `default`.
  */
-export type Outcome =
+export type WebhookOutcome =
   | "handled"
   | "duplicate"
   | "discarded"
@@ -56,7 +56,7 @@ export type Outcome =
  * body parser mounted in front would lose alarms. A 5xx is answered only to authentic traffic, or if the
  * cause is on our side.
  */
-export const OUTCOMES: Readonly<Record<Outcome, OutcomeRule>> = {
+export const OUTCOMES: Readonly<Record<WebhookOutcome, OutcomeRule>> = {
   handled: { status: 200, message: "The delivery was handled." },
   duplicate: { status: 200, message: "The delivery was handled before." },
   discarded: {

@@ -3,11 +3,11 @@ import { ignoreFailure } from "../common/promises.js";
 import { holdOpen } from "../delivery/request.js";
 import { answersByOutcome, delayedResponse, type Answer, type WebhookResponse } from "./answer.js";
 import { LogRateLimit } from "./log-rate-limit.js";
-import { Log, type Logger } from "./logger.js";
+import { Log, type WebhookLogger } from "./logger.js";
 import { createReport } from "./create-report.js";
 import type { AuthenticDelivery, OutcomeReport } from "./observers.js";
 import { causesAndCommand } from "./outcome-causes.js";
-import { OUTCOMES, type Outcome, type OutcomeRule } from "./outcome.js";
+import { OUTCOMES, type WebhookOutcome, type OutcomeRule } from "./outcome.js";
 import { isSecretProbe, type Ending, type Trace } from "./trace.js";
 
 /** The options of a receiver that decide what it answers and who learns of it. */
@@ -15,15 +15,15 @@ export interface ReporterOptions {
   readonly unverifiable: "retry" | "reject";
   readonly onOutcome: ((report: OutcomeReport) => unknown) | undefined;
   readonly onAuthenticDelivery: ((delivery: AuthenticDelivery) => unknown) | undefined;
-  readonly logger: Logger | false;
+  readonly logger: WebhookLogger | false;
   readonly now: () => number;
   readonly tally: RequestTally;
 }
 
 /** Counts how requests end. */
 interface RequestTally {
-  count(trace: Trace, outcome: Outcome, status: number): void;
-  countLate(trace: Trace, outcome: Outcome): void;
+  count(trace: Trace, outcome: WebhookOutcome, status: number): void;
+  countLate(trace: Trace, outcome: WebhookOutcome): void;
   countLastAttempt(): void;
 }
 
@@ -35,7 +35,7 @@ export class Reporter {
   /** Also for lines that belong to no request. */
   readonly log: Log;
   readonly #options: ReporterOptions;
-  readonly #answers: Readonly<Record<Outcome, Answer>>;
+  readonly #answers: Readonly<Record<WebhookOutcome, Answer>>;
   // Two limits, so that a flood of ids does not make the first one forget its outcomes.
   readonly #limitByOutcome = new LogRateLimit();
   readonly #limitById = new LogRateLimit();
@@ -122,14 +122,14 @@ export class Reporter {
   }
 
   /** The gateway tells no one when it gives up a delivery, so this line is the only trace of it. */
-  #logLastAttempt({ id, type, record, timestampMs }: Trace, outcome: Outcome): void {
+  #logLastAttempt({ id, type, record, timestampMs }: Trace, outcome: WebhookOutcome): void {
     if (!isLastAttempt(record, timestampMs)) return;
     this.#options.tally.countLastAttempt();
     const line = `last attempt refused: the gateway has probably tried this delivery ${String(LAST_ATTEMPT)} times and does not send it again.`;
     this.log.error(line, { id, type, outcome });
   }
 
-  #admit(outcome: Outcome, { rateLimit }: OutcomeRule, id = ""): number | undefined {
+  #admit(outcome: WebhookOutcome, { rateLimit }: OutcomeRule, id = ""): number | undefined {
     switch (rateLimit) {
       case "by_outcome":
         return this.#limitByOutcome.admit(outcome);

@@ -2,7 +2,7 @@ import type { Slot } from "../common/concurrency-limit.js";
 import type { HostDeadline } from "../delivery/request.js";
 import type { WaitUntil, WebhookRequest } from "../delivery/request.js";
 import type { DurationRecorder, RequestObservation } from "./observers.js";
-import type { Outcome } from "./outcome.js";
+import type { WebhookOutcome } from "./outcome.js";
 
 /** What is known of a request so far. Each step adds what it learns; the report is made from it. */
 export interface Trace {
@@ -71,14 +71,14 @@ export const PROBE_ID_PREFIX = "probe-";
  * Whether a request only asked whether its secret is known here. Its signature was good. It is no delivery, so no
  * counter, alert or log line is about it.
  */
-export function isSecretProbe({ id }: Trace, outcome: Outcome): boolean {
+export function isSecretProbe({ id }: Trace, outcome: WebhookOutcome): boolean {
   const isRefused = outcome === "stale" || outcome === "type_mismatch";
   return isRefused && id?.startsWith(PROBE_ID_PREFIX) === true;
 }
 
 /** How a request ended. */
 export interface Ending {
-  readonly outcome: Outcome;
+  readonly outcome: WebhookOutcome;
   readonly error?: unknown;
   /** Replaces the outcome's own `Retry-After`. */
   readonly retryAfterMs?: number | undefined;

@@ -16,7 +16,7 @@ import {
  * `DiscardDelivery`. A generator function is refused. With a `TransactionalStore<Tx>` its context is
  * `DeliveryContext<Tx>`.
  */
-export type Handler<Record, Context = DeliveryContext> = (
+export type WebhookHandler<Record, Context = DeliveryContext> = (
   record: Record,
   context: Context,
 ) => unknown;
@@ -24,8 +24,8 @@ export type Handler<Record, Context = DeliveryContext> = (
 /** One handler for each event type, with exactly the fields of that type; `"*"` takes the others. */
 export type OnlineDataEventHandlers<Context = DeliveryContext> = {
   readonly [Type in OnlineDataEventType]?:
-    Handler<Extract<KnownOnlineDataEvent, { type: Type }>, Context> | undefined;
-} & { readonly "*"?: Handler<OnlineDataEvent, Context> | undefined };
+    WebhookHandler<Extract<KnownOnlineDataEvent, { type: Type }>, Context> | undefined;
+} & { readonly "*"?: WebhookHandler<OnlineDataEvent, Context> | undefined };
 
 /** An authentic delivery that is not JSON, has no documented shape or has an unknown type. */
 export interface UnrecognizedDelivery {
@@ -38,20 +38,20 @@ export interface UnrecognizedDelivery {
 }
 
 /** The handlers of a receiver. At least one is required. */
-export interface Handlers<Context = DeliveryContext> {
+export interface WebhookHandlers<Context = DeliveryContext> {
   /** Takes every alarm. */
-  readonly new_alarm?: Handler<Alarm, Context> | undefined;
+  readonly new_alarm?: WebhookHandler<Alarm, Context> | undefined;
   /** Takes every Online Data event, with one function or by `event.type`. */
   readonly delete_my_data_event?:
-    Handler<OnlineDataEvent, Context> | OnlineDataEventHandlers<Context> | undefined;
+    WebhookHandler<OnlineDataEvent, Context> | OnlineDataEventHandlers<Context> | undefined;
   /** Takes deliveries that the library does not recognize. When it finishes, they count as handled. */
-  readonly unrecognized?: Handler<UnrecognizedDelivery, Context> | undefined;
+  readonly unrecognized?: WebhookHandler<UnrecognizedDelivery, Context> | undefined;
 }
 
 const HANDLER_NAMES = ["new_alarm", "delete_my_data_event", "unrecognized"];
 
 /** Checks the handlers. Throws `ConfigurationError` if one could never be called. */
-export function checkHandlers(handlers: Handlers): void {
+export function checkHandlers(handlers: WebhookHandlers): void {
   if (typeof handlers !== "object" || (handlers as unknown) === null) {
     throw new ConfigurationError(
       "missing_handlers",

@@ -2,7 +2,7 @@ import { readJson } from "../records/decode.js";
 import { placesOf, type Decoded, type DeliveryIssue } from "../records/decoded.js";
 import { isOnlineDataEventType, type OnlineDataEvent } from "../records/online-data-event.js";
 import type { DeliveryContext } from "./delivery-context.js";
-import type { Handler, Handlers, OnlineDataEventHandlers } from "./handlers.js";
+import type { WebhookHandler, WebhookHandlers, OnlineDataEventHandlers } from "./handlers.js";
 import type { HandlerCall } from "./run-handler.js";
 
 /** What to do with a decoded delivery. */
@@ -15,7 +15,7 @@ interface RunRoute extends HandlerCall {
   readonly kind: "run";
 }
 
-type EventHandler = Handler<OnlineDataEvent>;
+type EventHandler = WebhookHandler<OnlineDataEvent>;
 
 const UNKNOWN_EVENT_TYPE: readonly DeliveryIssue[] = [
   { path: ["event", "type"], message: 'expected a documented event type, or a "*" handler' },
@@ -23,17 +23,17 @@ const UNKNOWN_EVENT_TYPE: readonly DeliveryIssue[] = [
 
 /** Finds the handler for a delivery. The handlers must have passed `checkHandlers`. */
 export class Routes {
-  readonly #onAlarm: Handlers["new_alarm"];
+  readonly #onAlarm: WebhookHandlers["new_alarm"];
   /** The handler of all Online Data events; undefined if they are given by type, or not at all. */
   readonly #onEvent: EventHandler | undefined;
   /** A Map, because an event type named like a member of `Object.prototype` must find nothing. */
   readonly #onEventType = new Map<string, EventHandler>();
-  readonly #onUnrecognized: Handlers["unrecognized"];
+  readonly #onUnrecognized: WebhookHandlers["unrecognized"];
   readonly #takesEvents: boolean;
 
-  constructor(handlers: Handlers) {
+  constructor(handlers: WebhookHandlers) {
     // Own properties, as in `checkHandlers`. Bound, so that handlers written as methods find their `this`.
-    const own: Handlers = Object.assign(Object.create(null) as object, handlers);
+    const own: WebhookHandlers = Object.assign(Object.create(null) as object, handlers);
     this.#onAlarm = own.new_alarm?.bind(handlers);
     this.#onUnrecognized = own.unrecognized?.bind(handlers);
     const { delete_my_data_event: forEvents } = own;
@@ -76,7 +76,7 @@ export class Routes {
   #unrecognized(type: string, issues: readonly DeliveryIssue[]): Route {
     const handler = this.#onUnrecognized;
     if (handler === undefined) return { kind: "unrecognized", advice: adviceFor(issues) };
-    const run: Handler<undefined> = (_record, context) =>
+    const run: WebhookHandler<undefined> = (_record, context) =>
       handler({ type, body: bodyAsSent(context), issues }, context);
     return runRoute(run, undefined);
   }
@@ -94,8 +94,8 @@ function bodyAsSent({ rawBody }: DeliveryContext): unknown {
   }
 }
 
-function runRoute<Record>(handler: Handler<Record>, record: Record): RunRoute {
-  return { kind: "run", handler: handler as Handler<unknown>, record };
+function runRoute<Record>(handler: WebhookHandler<Record>, record: Record): RunRoute {
+  return { kind: "run", handler: handler as WebhookHandler<unknown>, record };
 }
 
 /** The advice in the log: where the shape is wrong. Issues hold no values of the body. */

@@ -1,12 +1,12 @@
 import { isPromise, type ValueOrPromise } from "../common/promises.js";
 import type { DeliveryContext } from "./delivery-context.js";
 import { DiscardDelivery, RetryLater, ThrewUndefinedError } from "./handler-errors.js";
-import type { Handler } from "./handlers.js";
+import type { WebhookHandler } from "./handlers.js";
 
 /** The handler to call for a delivery, and its record. Plain data costs less than a closure over both. */
 export interface HandlerCall {
   /** Bound to the object that it is a method of. It may throw or reject. */
-  readonly handler: Handler<unknown>;
+  readonly handler: WebhookHandler<unknown>;
   readonly record: unknown;
 }
 

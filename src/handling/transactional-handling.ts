@@ -13,7 +13,7 @@ import type { Delivery, Handling, HandlingTimes } from "./handling.js";
 import { overdueAfterMs, renewalDelayMs } from "./lease-renewals.js";
 import { runDelivery } from "./run-delivery.js";
 import { HANDLED, type HandlerResult } from "./run-handler.js";
-import { runInTransaction, type TransactionWork } from "./transaction.js";
+import { runInTransaction, type TransactionWork } from "./transaction-run.js";
 
 /**
  * Handling with a `TransactionalStore`: the handler runs in a transaction of the store, which remembers

@@ -2,12 +2,12 @@ import { ConfigurationError } from "../common/errors.js";
 import { within } from "../common/timers.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
 import { DiscardDelivery, RetryLater } from "../handling/handler-errors.js";
-import type { Handler, UnrecognizedDelivery } from "../handling/handlers.js";
+import type { WebhookHandler, UnrecognizedDelivery } from "../handling/handlers.js";
 import { integerOption, ownOptions } from "../common/option-checks.js";
 import { isPromise } from "../common/promises.js";
 import { Log } from "../answer/logger.js";
 import { Observers } from "../telemetry/observation.js";
-import type { InternalTelemetry, Telemetry, TraceCarrier } from "../telemetry/telemetry.js";
+import type { InternalTelemetry, WebhookTelemetry, TraceCarrier } from "../telemetry/telemetry.js";
 import type { Alarm } from "../records/alarm.js";
 import type { OnlineDataEvent } from "../records/online-data-event.js";
 import { inboxJobOf, type InboxJob } from "./inbox-job.js";
@@ -52,17 +52,17 @@ export interface InboxOptions<Context = DeliveryContext> {
    * Sees each write of a job: `openTelemetry()` of `/opentelemetry`, or your own. Give it to the receiver and
    * the worker too. Default: none; Node's tracing channel is `identity-gateway-webhooks:send`.
    */
-  telemetry?: Telemetry | undefined;
+  telemetry?: WebhookTelemetry | undefined;
 }
 
 /** The handlers that put deliveries into a queue. To queue only one type, use only its handler. */
 export interface InboxHandlers<Context = DeliveryContext> {
   /** Queues alarms. */
-  readonly new_alarm: Handler<Alarm, Context>;
+  readonly new_alarm: WebhookHandler<Alarm, Context>;
   /** Queues Online Data events. */
-  readonly delete_my_data_event: Handler<OnlineDataEvent, Context>;
+  readonly delete_my_data_event: WebhookHandler<OnlineDataEvent, Context>;
   /** Queues deliveries that the library does not recognize. */
-  readonly unrecognized: Handler<UnrecognizedDelivery, Context>;
+  readonly unrecognized: WebhookHandler<UnrecognizedDelivery, Context>;
 }
 
 const ENQUEUE_TIMEOUT = { fallback: 10_000, min: 1, max: 600_000 };

@@ -1,14 +1,14 @@
 import { ConfigurationError } from "../common/errors.js";
 import { decode } from "../records/decode.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
-import { checkHandlers, type Handlers } from "../handling/handlers.js";
-import { consoleLines, Log, loggerFault, type Logger } from "../answer/logger.js";
+import { checkHandlers, type WebhookHandlers } from "../handling/handlers.js";
+import { consoleLines, Log, loggerFault, type WebhookLogger } from "../answer/logger.js";
 import { Routes, type Route } from "../handling/routes.js";
 import { ignoredReturnWarning } from "../answer/reporter.js";
 import { clampRetryAfterMs } from "../answer/retry-after.js";
 import { runHandler } from "../handling/run-handler.js";
 import { Observers, type Observation } from "../telemetry/observation.js";
-import type { Telemetry } from "../telemetry/telemetry.js";
+import type { WebhookTelemetry } from "../telemetry/telemetry.js";
 import {
   finishedOutcomeOf,
   isRecoveredJob,
@@ -23,7 +23,7 @@ import { JobReporter, type EngineResponse, type OnJob } from "./job-report.js";
 /** Options of every worker, whichever the engine. */
 export interface InboxWorkerOptions {
   /** The handlers, at least one. They are typed and checked as those of a receiver. */
-  handlers: Handlers;
+  handlers: WebhookHandlers;
   /**
    * Called once for each run of a job, after the engine has its result, and once for each job that the
    * engine gives up. Its errors and rejections are ignored. Default: none.
@@ -34,9 +34,9 @@ export interface InboxWorkerOptions {
    * Default: none. Without it, Node's tracing channel `identity-gateway-webhooks:job` tells its subscribers
    * the same.
    */
-  telemetry?: Telemetry | undefined;
+  telemetry?: WebhookTelemetry | undefined;
   /** Where warnings and errors go; `false` for nowhere. Default: the console. No line holds a body. */
-  logger?: Logger | false | undefined;
+  logger?: WebhookLogger | false | undefined;
 }
 
 /** A run whose handler has ended, and whose result the engine does not have yet. */

@@ -1,6 +1,6 @@
 import { ownOptions } from "../common/option-checks.js";
 import type { WebhookType } from "../delivery/headers.js";
-import type { ManagementClient } from "./client.js";
+import type { ManagementClient } from "./management-client.js";
 import { finding, type WebhookFinding } from "./webhook-findings.js";
 import { ManagementError } from "./management-error.js";
 import {

@@ -3,7 +3,7 @@ export {
   type CallOptions,
   type ManagementClient,
   type ManagementClientOptions,
-} from "./client.js";
+} from "./management-client.js";
 export type { ConnectionOptions, FetchFunction } from "./call-settings.js";
 export type { TokenOption } from "./token-source.js";
 export type { NextPage } from "./list-pages.js";
@@ -25,7 +25,7 @@ export {
   type RegisterResult,
 } from "./register-webhooks.js";
 export { checkWebhooks, type CheckOptions, type WebhookCheck } from "./check-webhooks.js";
-export type { FindingCode, WebhookFinding } from "./webhook-findings.js";
+export type { WebhookFindingCode, WebhookFinding } from "./webhook-findings.js";
 export { rotateSecret, type RotateOptions, type RotateResult } from "./rotate-secret.js";
 export {
   isOldSecretQuiet,
@@ -48,4 +48,4 @@ export {
   type MissingDelivery,
   type ReconcileOptions,
   type ReconcileReport,
-} from "./reconcile.js";
+} from "./reconcile-deliveries.js";

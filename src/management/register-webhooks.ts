@@ -1,7 +1,7 @@
 import { ownOptions } from "../common/option-checks.js";
 import { isWebhookType, type WebhookType } from "../delivery/headers.js";
 import { findingsOfType } from "./check-webhooks.js";
-import type { ManagementClient } from "./client.js";
+import type { ManagementClient } from "./management-client.js";
 import { ManagementError, type ManagementErrorCode } from "./management-error.js";
 import { statusOfGet } from "./probe-receiver.js";
 import {

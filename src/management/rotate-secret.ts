@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../common/errors.js";
 import { ownOptions } from "../common/option-checks.js";
-import type { ManagementClient } from "./client.js";
+import type { ManagementClient } from "./management-client.js";
 import { ManagementError } from "./management-error.js";
 import {
   checkProof,

@@ -3,7 +3,7 @@
  *
  * @experimental
  */
-export type FindingCode =
+export type WebhookFindingCode =
   | "webhooks_not_available"
   | "missing_webhook"
   | "other_url"
@@ -20,71 +20,72 @@ export type FindingCode =
   | "accepts_any_secret";
 
 /** What each finding means for deliveries, and how to fix it. */
-const FINDINGS: Readonly<Record<FindingCode, Pick<WebhookFinding, "consequence" | "fix">>> = {
-  webhooks_not_available: {
-    consequence: "The gateway shows no webhooks to this login, and probably delivers nothing.",
-    fix: "Check that the address of the gateway (baseUrl) and its path are right, and that the token is a CRM token. If so, ask your account manager to enable webhooks (is_crm_webhooks_enabled).",
-  },
-  missing_webhook: {
-    consequence: "No event of this type is delivered.",
-    fix: "Run `webhooks register`, which creates it.",
-  },
-  other_url: {
-    consequence: "All events of this type go to another URL, and none to this receiver.",
-    fix: "Change the URL of the webhook, or run `webhooks register` and delete the other webhook.",
-  },
-  second_webhook: {
-    consequence:
-      "Each event of this type is delivered twice, under two ids, so it is handled twice.",
-    fix: "Delete or deactivate the webhook that is not in use.",
-  },
-  unexpected_type: {
-    consequence: "Events arrive that the receiver does not expect, and are dropped or refused.",
-    fix: "Delete the webhook, or give the receiver a handler and check with that type.",
-  },
-  inactive: {
-    consequence: "No event of this type is delivered.",
-    fix: "Set is_active to true, with the secret in the same update.",
-  },
-  no_secret: {
-    consequence: "Deliveries are not signed: the receiver refuses them, or believes anyone.",
-    fix: "Run `webhooks rotate`, which sets a secret.",
-  },
-  tls_not_verified: {
-    consequence: "Anyone between the gateway and the receiver can read the alarms.",
-    fix: "Set skip_ssl_verification to false, with the secret in the same update.",
-  },
-  history_off: {
-    consequence:
-      "No attempt is stored, so lost deliveries cannot be found by `webhooks reconcile`.",
-    fix: "Set enable_requests_history to true, with the secret in the same update.",
-  },
-  receiver_unreachable: {
-    consequence:
-      "The URL does not answer: each delivery fails, and is given up after its last attempt.",
-    fix: "Check DNS, the firewall and the certificate, and that the receiver runs.",
-  },
-  receiver_refuses_get: {
-    consequence: "The URL answers GET without a 2xx, so the gateway may refuse to register it.",
-    fix: "Route GET to the receiver too. It answers 200.",
-  },
-  receiver_unclear: {
-    consequence:
-      "What answers at the URL is no receiver of this library, or something in front of it.",
-    fix: "Run `doctor` against the URL.",
-  },
-  other_secret: {
-    consequence: "The receiver does not accept the secret: each delivery is refused.",
-    fix: "Deploy the secret to every replica, beside the one that it has.",
-  },
-  accepts_any_secret: {
-    consequence: "The receiver accepts any signature, so anyone can send it alarms.",
-    fix: "Remove acceptUnsignedDeliveries and give the receiver its secret.",
-  },
-};
+const FINDINGS: Readonly<Record<WebhookFindingCode, Pick<WebhookFinding, "consequence" | "fix">>> =
+  {
+    webhooks_not_available: {
+      consequence: "The gateway shows no webhooks to this login, and probably delivers nothing.",
+      fix: "Check that the address of the gateway (baseUrl) and its path are right, and that the token is a CRM token. If so, ask your account manager to enable webhooks (is_crm_webhooks_enabled).",
+    },
+    missing_webhook: {
+      consequence: "No event of this type is delivered.",
+      fix: "Run `webhooks register`, which creates it.",
+    },
+    other_url: {
+      consequence: "All events of this type go to another URL, and none to this receiver.",
+      fix: "Change the URL of the webhook, or run `webhooks register` and delete the other webhook.",
+    },
+    second_webhook: {
+      consequence:
+        "Each event of this type is delivered twice, under two ids, so it is handled twice.",
+      fix: "Delete or deactivate the webhook that is not in use.",
+    },
+    unexpected_type: {
+      consequence: "Events arrive that the receiver does not expect, and are dropped or refused.",
+      fix: "Delete the webhook, or give the receiver a handler and check with that type.",
+    },
+    inactive: {
+      consequence: "No event of this type is delivered.",
+      fix: "Set is_active to true, with the secret in the same update.",
+    },
+    no_secret: {
+      consequence: "Deliveries are not signed: the receiver refuses them, or believes anyone.",
+      fix: "Run `webhooks rotate`, which sets a secret.",
+    },
+    tls_not_verified: {
+      consequence: "Anyone between the gateway and the receiver can read the alarms.",
+      fix: "Set skip_ssl_verification to false, with the secret in the same update.",
+    },
+    history_off: {
+      consequence:
+        "No attempt is stored, so lost deliveries cannot be found by `webhooks reconcile`.",
+      fix: "Set enable_requests_history to true, with the secret in the same update.",
+    },
+    receiver_unreachable: {
+      consequence:
+        "The URL does not answer: each delivery fails, and is given up after its last attempt.",
+      fix: "Check DNS, the firewall and the certificate, and that the receiver runs.",
+    },
+    receiver_refuses_get: {
+      consequence: "The URL answers GET without a 2xx, so the gateway may refuse to register it.",
+      fix: "Route GET to the receiver too. It answers 200.",
+    },
+    receiver_unclear: {
+      consequence:
+        "What answers at the URL is no receiver of this library, or something in front of it.",
+      fix: "Run `doctor` against the URL.",
+    },
+    other_secret: {
+      consequence: "The receiver does not accept the secret: each delivery is refused.",
+      fix: "Deploy the secret to every replica, beside the one that it has.",
+    },
+    accepts_any_secret: {
+      consequence: "The receiver accepts any signature, so anyone can send it alarms.",
+      fix: "Remove acceptUnsignedDeliveries and give the receiver its secret.",
+    },
+  };
 
 /** All codes. */
-export const FINDING_CODES = Object.keys(FINDINGS) as readonly FindingCode[];
+export const WEBHOOK_FINDING_CODES = Object.keys(FINDINGS) as readonly WebhookFindingCode[];
 
 /**
  * One thing that is wrong.
@@ -93,7 +94,7 @@ export const FINDING_CODES = Object.keys(FINDINGS) as readonly FindingCode[];
  */
 export interface WebhookFinding {
   /** The name of the finding, for code that branches on it. */
-  readonly code: FindingCode;
+  readonly code: WebhookFindingCode;
   /** The webhook type that it concerns. Undefined for both. */
   readonly type?: string;
   /** The webhook that it concerns. */
@@ -106,7 +107,7 @@ export interface WebhookFinding {
 
 /** Makes a finding about a webhook, a type or the receiver. */
 export function finding(
-  code: FindingCode,
+  code: WebhookFindingCode,
   { type, id }: { readonly type?: string; readonly id?: string } = {},
 ): WebhookFinding {
   return {

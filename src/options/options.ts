@@ -1,15 +1,15 @@
-import type { Logger } from "../answer/logger.js";
+import type { WebhookLogger } from "../answer/logger.js";
 import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
 import type { IntegerRule } from "../common/option-checks.js";
 import { MAX_TIMER_MS } from "../common/timers.js";
 import type { WebhookType } from "../delivery/headers.js";
 import type { DeliveryContext } from "../handling/delivery-context.js";
-import type { Handlers } from "../handling/handlers.js";
+import type { WebhookHandlers } from "../handling/handlers.js";
 import type { SecretOption } from "../signature/secrets.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
 import type { Duration } from "../telemetry/expect-every.js";
-import type { Telemetry } from "../telemetry/telemetry.js";
+import type { WebhookTelemetry } from "../telemetry/telemetry.js";
 
 const HOUR_MS = 3_600_000;
 
@@ -32,7 +32,7 @@ export type IntegerOption = keyof typeof INTEGER_OPTIONS;
 /** The options that depend neither on the secret nor on the shape of the store. */
 interface BaseOptions<Tx> {
   /** The handlers; at least one. The type of `context.tx` follows from `store` alone. */
-  handlers: NoInfer<Handlers<DeliveryContext<Tx>>>;
+  handlers: NoInfer<WebhookHandlers<DeliveryContext<Tx>>>;
   /**
    * How far X-Webhook-Timestamp may differ from `now`, in both directions. Milliseconds, from 1 000 to
    * `retentionMs`, default 300 000 (5 minutes).
@@ -94,7 +94,7 @@ interface BaseOptions<Tx> {
    * cannot change an answer. Default: none. Without it, Node's tracing channel
    * `identity-gateway-webhooks:delivery` tells its subscribers the same.
    */
-  telemetry?: Telemetry | undefined;
+  telemetry?: WebhookTelemetry | undefined;
   /**
    * How often a delivery of each type comes at least, as the gateway's traffic of your accounts has it: `{
    * new_alarm: "6h" }`. `receiver.health()` is `failing` if none was acknowledged for longer, or since the
@@ -106,7 +106,7 @@ interface BaseOptions<Tx> {
    * Where warnings and errors go; `false` for nowhere. Default: `console.warn` and `console.error`, one
    * line an entry, which ends in `key=value`.
    */
-  logger?: Logger | false | undefined;
+  logger?: WebhookLogger | false | undefined;
   /** The clock for freshness: Unix time in milliseconds. Default `Date.now`. */
   now?: (() => number) | undefined;
 }

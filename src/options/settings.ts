@@ -1,8 +1,8 @@
 import type { AuthenticDelivery, OutcomeReport } from "../answer/observers.js";
 import { ConfigurationError } from "../common/errors.js";
-import { checkHandlers, type Handlers } from "../handling/handlers.js";
+import { checkHandlers, type WebhookHandlers } from "../handling/handlers.js";
 import { integerOption, missingMethod, ownOptions } from "../common/option-checks.js";
-import { consoleLines, Log, loggerFault, type Logger } from "../answer/logger.js";
+import { consoleLines, Log, loggerFault, type WebhookLogger } from "../answer/logger.js";
 import { INTEGER_OPTIONS, type IntegerOption, type WebhookReceiverOptions } from "./options.js";
 import { keyringOf, type Keyring } from "../signature/keyring.js";
 import type { SecretOption } from "../signature/secrets.js";
@@ -10,21 +10,21 @@ import { defaultStore } from "../stores/default-store.js";
 import type { DeliveryStore } from "../stores/delivery-store.js";
 import type { TransactionalStore } from "../stores/transactional-store.js";
 import { checkExpectEvery, type ExpectedEvery } from "../telemetry/expect-every.js";
-import type { Telemetry } from "../telemetry/telemetry.js";
+import type { WebhookTelemetry } from "../telemetry/telemetry.js";
 import { WeakSecretCheck } from "../signature/weak-secrets.js";
 
 /** The checked options, with defaults filled in and the keyring made. */
 export interface Settings extends Record<IntegerOption, number> {
   /** Undefined if unsigned deliveries are accepted. */
   readonly keyring: Keyring | undefined;
-  readonly handlers: Handlers;
+  readonly handlers: WebhookHandlers;
   readonly store: DeliveryStore | TransactionalStore<unknown>;
   readonly unverifiable: "retry" | "reject";
   readonly onOutcome: ((report: OutcomeReport) => unknown) | undefined;
   readonly onAuthenticDelivery: ((delivery: AuthenticDelivery) => unknown) | undefined;
-  readonly telemetry: Telemetry | undefined;
+  readonly telemetry: WebhookTelemetry | undefined;
   readonly expectEvery: ExpectedEvery;
-  readonly logger: Logger | false;
+  readonly logger: WebhookLogger | false;
   readonly now: () => number;
 }
 
@@ -66,7 +66,7 @@ export function checkOptions<Tx>(given: WebhookReceiverOptions<Tx>): Settings {
     throw invalid("now", "must be a function that returns Unix time in milliseconds");
   }
   // Only handlers of a `TransactionalStore` expect `context.tx`, and `TransactionalHandling` adds it.
-  const handlers = options.handlers as Handlers;
+  const handlers = options.handlers as WebhookHandlers;
   checkHandlers(handlers);
   const weakSecretCheck = new WeakSecretCheck(new Log(logger));
   const maxConcurrentDeliveries =

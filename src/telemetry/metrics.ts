@@ -1,4 +1,4 @@
-import type { Outcome } from "../answer/outcome.js";
+import type { WebhookOutcome } from "../answer/outcome.js";
 import { TALLIED_TYPES, type MeasuredReceiver, type TypeTally } from "./tally.js";
 import type { Timings } from "./timings.js";
 
@@ -23,7 +23,7 @@ export interface Metric {
 }
 
 /** Outcomes of requests that are not authentic, so that they have no type. */
-const WITHOUT_TYPE: ReadonlySet<string> = new Set<Outcome>([
+const WITHOUT_TYPE: ReadonlySet<string> = new Set<WebhookOutcome>([
   "reachable",
   "method_not_allowed",
   "malformed",

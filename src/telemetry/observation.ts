@@ -1,22 +1,22 @@
 import type { Log } from "../answer/logger.js";
 import { ConfigurationError } from "../common/errors.js";
 import { missingMethod } from "../common/option-checks.js";
-import type { Telemetry, TelemetryWork } from "./telemetry.js";
+import type { WebhookTelemetry, TelemetryWork } from "./telemetry.js";
 import { openChannel, type Channel } from "./tracing-channel.js";
 
 type Kind = TelemetryWork["kind"];
-type Report = Parameters<Telemetry["end"]>[1];
+type Report = Parameters<WebhookTelemetry["end"]>[1];
 
 /** Those who see the work of a receiver or a worker: its option `telemetry`, and Node's tracing channel. */
 export class Observers {
   readonly #kind: Kind;
-  readonly #telemetry: Telemetry | undefined;
+  readonly #telemetry: WebhookTelemetry | undefined;
   readonly #channel: Channel | undefined;
   readonly #log: Log;
   #hasWarned = false;
 
   /** Throws `ConfigurationError` if `telemetry` is given without one of its methods. */
-  constructor(kind: Kind, telemetry: Telemetry | undefined, log: Log) {
+  constructor(kind: Kind, telemetry: WebhookTelemetry | undefined, log: Log) {
     const missing = telemetry && missingMethod(telemetry, ["begin", "run", "end"]);
     if (missing !== undefined) {
       const rule = `telemetry must have the method ${missing}`;
@@ -45,10 +45,14 @@ export class Observers {
 
 /** One request, write or job as its observers see it. None of them can change what becomes of it. */
 export class Observation {
-  readonly #begun: { readonly telemetry: Telemetry; readonly state: unknown }[] = [];
+  readonly #begun: { readonly telemetry: WebhookTelemetry; readonly state: unknown }[] = [];
   readonly #onFault: (error: unknown) => void;
 
-  constructor(kind: Kind, observers: readonly Telemetry[], onFault: (error: unknown) => void) {
+  constructor(
+    kind: Kind,
+    observers: readonly WebhookTelemetry[],
+    onFault: (error: unknown) => void,
+  ) {
     this.#onFault = onFault;
     for (const telemetry of observers) {
       try {

@@ -1,4 +1,4 @@
-import { OUTCOMES, type Outcome } from "../answer/outcome.js";
+import { OUTCOMES, type WebhookOutcome } from "../answer/outcome.js";
 
 /** The failures that are also counted in a row, until one request shows that they are over. */
 export const RUNS = ["mismatch", "stale", "store", "handler", "body", "secret"] as const;
@@ -28,7 +28,7 @@ const CLAIMED: readonly Run[] = [...FRESH, "store"];
 
 /** Which run an outcome prolongs, and which it ends. Others say nothing. */
 const EFFECTS: Partial<
-  Record<Outcome, { readonly prolongs?: Run; readonly ends?: readonly Run[] }>
+  Record<WebhookOutcome, { readonly prolongs?: Run; readonly ends?: readonly Run[] }>
 > = {
   unsigned: { prolongs: "mismatch", ends: ["body"] },
   signature_mismatch: { prolongs: "mismatch", ends: ["body", "secret"] },
@@ -49,10 +49,10 @@ const EFFECTS: Partial<
   discarded: { ends: [...CLAIMED, "handler"] },
 };
 
-const NAMES = Object.keys(OUTCOMES) as readonly Outcome[];
+const NAMES = Object.keys(OUTCOMES) as readonly WebhookOutcome[];
 
 /** The columns of outcomes. */
-export const columnsOf = (...outcomes: readonly Outcome[]): readonly number[] =>
+export const columnsOf = (...outcomes: readonly WebhookOutcome[]): readonly number[] =>
   outcomes.map((outcome) => NAMES.indexOf(outcome));
 
 /** What is counted beside the outcomes, with its column. */
@@ -70,9 +70,9 @@ export const COLUMNS = NAMES.length + Object.keys(EVENTS).length;
 /** The outcomes of authentic requests. */
 export const AUTHENTIC = NAMES.filter((name) => EFFECTS[name]?.ends?.includes("mismatch"));
 /** The outcomes of deliveries that need no further attempt. */
-export const DONE: readonly Outcome[] = ["handled", "discarded", "duplicate"];
+export const DONE: readonly WebhookOutcome[] = ["handled", "discarded", "duplicate"];
 /** The outcomes of deliveries whose handler ran. */
-export const RAN: readonly Outcome[] = [
+export const RAN: readonly WebhookOutcome[] = [
   "handled",
   "discarded",
   "handler_failed",
@@ -82,7 +82,7 @@ export const RAN: readonly Outcome[] = [
 
 /** The facts of every outcome. */
 export const OUTCOME_FACTS = Object.fromEntries(
-  NAMES.map((outcome, column): [Outcome, OutcomeFacts] => {
+  NAMES.map((outcome, column): [WebhookOutcome, OutcomeFacts] => {
     const { prolongs, ends = [] } = EFFECTS[outcome] ?? {};
     return [
       outcome,
@@ -97,4 +97,4 @@ export const OUTCOME_FACTS = Object.fromEntries(
       },
     ];
   }),
-) as Readonly<Record<Outcome, OutcomeFacts>>;
+) as Readonly<Record<WebhookOutcome, OutcomeFacts>>;

@@ -1,4 +1,4 @@
-import type { Outcome } from "../answer/outcome.js";
+import type { WebhookOutcome } from "../answer/outcome.js";
 import { OUTCOMES } from "../answer/outcome.js";
 import { hasHungUp } from "../answer/create-report.js";
 import type { Trace } from "../answer/trace.js";
@@ -16,7 +16,7 @@ export const TALLIED_TYPES: readonly TalliedType[] = [...WEBHOOK_TYPES, "other",
 /** What is counted for each type. */
 export interface TypeTally {
   /** Requests by outcome. */
-  readonly requests: Record<Outcome, number>;
+  readonly requests: Record<WebhookOutcome, number>;
   /** How handlers ended after their `handler_timeout`, by outcome. */
   readonly late: Record<LateOutcome, number>;
   /** Handlers that threw or timed out, by the type of the event; alarms count as `none`. */
@@ -70,7 +70,7 @@ export class Tally {
   }
 
   /** Counts a request that is about to be answered. */
-  count(trace: Trace, outcome: Outcome, status: number): void {
+  count(trace: Trace, outcome: WebhookOutcome, status: number): void {
     const { type, secretIndex } = trace;
     const tally = this.byType[talliedType(type)];
     tally.requests[outcome] += 1;
@@ -94,7 +94,7 @@ export class Tally {
   }
 
   /** Counts how a handler ended after its `handler_timeout`. */
-  countLate({ type }: Trace, outcome: Outcome): void {
+  countLate({ type }: Trace, outcome: WebhookOutcome): void {
     const { late } = this.byType[talliedType(type)];
     const known = LATE_OUTCOMES.find((one) => one === outcome) ?? "handler_failed";
     late[known] += 1;
@@ -126,7 +126,7 @@ function zeros<Key extends string>(keys: readonly Key[]): Record<Key, number> {
 
 function emptyTally(eventTypes: readonly string[], secrets: number): TypeTally {
   return {
-    requests: zeros(Object.keys(OUTCOMES) as Outcome[]),
+    requests: zeros(Object.keys(OUTCOMES) as WebhookOutcome[]),
     late: zeros(LATE_OUTCOMES),
     handlerFailures: zeros(eventTypes),
     secretMatches: Array.from({ length: secrets }, () => 0),

@@ -10,13 +10,13 @@ import type { MeasuredReceiver } from "./tally.js";
  * context of the request or the job.
  *
  * @example
- * const timings: Telemetry<number> = {
+ * const timings: WebhookTelemetry<number> = {
  *   begin: () => performance.now(),
  *   run: (_startedAt, _work, call) => call(),
  *   end: (startedAt, { outcome }) => console.log(outcome, performance.now() - startedAt),
  * };
  */
-export interface Telemetry<State = unknown> {
+export interface WebhookTelemetry<State = unknown> {
   /**
    * Called when a request arrives, before anything of it is read, when a job is about to be written, and
    * when a job is about to run. What it returns is passed to the other two methods.

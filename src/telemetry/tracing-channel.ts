@@ -1,7 +1,7 @@
-import type { Telemetry, TelemetryWork } from "./telemetry.js";
+import type { WebhookTelemetry, TelemetryWork } from "./telemetry.js";
 
 /** Node's tracing channel as an observer. */
-export interface Channel extends Telemetry {
+export interface Channel extends WebhookTelemetry {
   hasSubscribers(): boolean;
 }
 

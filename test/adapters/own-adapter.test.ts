@@ -2,12 +2,12 @@ import http from "node:http";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { UnreadableBody, bodyLimits } from "../../adapters/http/index.js";
-import { ConfigurationError, createWebhookReceiver, type Outcome } from "../../src/index.js";
+import { ConfigurationError, createWebhookReceiver, type WebhookOutcome } from "../../src/index.js";
 import { ownFrameworkListener } from "../support/adapters/own-adapter.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { listen, type RunningServer } from "../support/servers.js";
 
-const outcomes: Outcome[] = [];
+const outcomes: WebhookOutcome[] = [];
 const receiver = createWebhookReceiver({
   secret: TEST_SECRET,
   handlers: { new_alarm: () => undefined },

@@ -1,4 +1,4 @@
-import type { Outcome } from "../../src/answer/outcome.js";
+import type { WebhookOutcome } from "../../src/answer/outcome.js";
 
 /** Labels of a series. */
 export type Labels = Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export class Recording {
     for (const instance of ["a", "b"]) this.request("handled", { instance }, 0);
   }
 
-  request(outcome: Outcome, labels: Labels = {}, count = 1): void {
+  request(outcome: WebhookOutcome, labels: Labels = {}, count = 1): void {
     this.add("gateway_webhook_requests_total", { type: "new_alarm", ...labels, outcome }, count);
   }
 

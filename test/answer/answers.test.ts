@@ -3,7 +3,7 @@ import {
   DiscardDelivery,
   RetryLater,
   memoryStore,
-  type Outcome,
+  type WebhookOutcome,
   type WebhookRequest,
   type WebhookResponse,
 } from "../../src/index.js";
@@ -15,7 +15,7 @@ import { recordingReceiver } from "../support/recording-receiver.js";
 import type { SigningReceiverOptions } from "../support/receiver-options.js";
 
 /** The design's table of answers: outcome, status, status with `unverifiable: "reject"`, Retry-After. */
-const TABLE: [Outcome, number, number, string?][] = [
+const TABLE: [WebhookOutcome, number, number, string?][] = [
   ["handled", 200, 200],
   ["duplicate", 200, 200],
   ["discarded", 200, 200],
@@ -74,7 +74,7 @@ async function changedHeader(options: Options, name: string, value: string | und
 const failing = (error: unknown) => ({ handlers: { new_alarm: throwing(error) } });
 
 const SCENARIOS: Record<
-  Outcome,
+  WebhookOutcome,
   (mode: { unverifiable: Unverifiable }) => Promise<WebhookResponse>
 > = {
   handled: (mode) => answerTo(mode),

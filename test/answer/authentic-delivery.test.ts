@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   RetryLater,
   type AuthenticDelivery,
-  type Outcome,
+  type WebhookOutcome,
   type WebhookReceiverOptions,
   type WebhookRequest,
 } from "../../src/index.js";
@@ -86,7 +86,7 @@ describe("onAuthenticDelivery", () => {
       headers: { ...headers, ...change },
       body,
     });
-    const refused: [Outcome, WebhookRequest][] = [
+    const refused: [WebhookOutcome, WebhookRequest][] = [
       ["signature_mismatch", await delivery({ secret: "whsec_another" })],
       ["signature_mismatch", { headers, body: `${String(body)} ` }],
       ["unsigned", changed({ "x-webhook-signature": undefined })],

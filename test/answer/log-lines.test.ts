@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { ConfigurationError, createWebhookReceiver, type Logger } from "../../src/index.js";
+import { ConfigurationError, createWebhookReceiver, type WebhookLogger } from "../../src/index.js";
 import { alarmReceiver } from "../support/alarm-receiver.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
@@ -131,7 +131,7 @@ describe("the option logger", () => {
 
   test("a pino logger is refused, because it expects the details first and would drop them", () => {
     const pino = { warn: () => undefined, error: () => undefined, bindings: () => ({}) };
-    const make = () => alarmReceiver(() => undefined, { logger: pino as Logger });
+    const make = () => alarmReceiver(() => undefined, { logger: pino as WebhookLogger });
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow("logger is pino, which takes the details first: wrap it");
   });

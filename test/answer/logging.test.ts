@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import {
   createWebhookReceiver,
   RetryLater,
-  type Outcome,
+  type WebhookOutcome,
   type WebhookRequest,
 } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
@@ -177,7 +177,7 @@ describe("lines that any sender can cause", () => {
 });
 
 describe("lines that a captured delivery can cause", () => {
-  const FAILURES: readonly [Outcome, AlarmHandler, DeliveryOverrides][] = [
+  const FAILURES: readonly [WebhookOutcome, AlarmHandler, DeliveryOverrides][] = [
     ["handler_failed", () => Promise.reject(new Error("handler failed")), {}],
     ["retry_later", () => Promise.reject(new RetryLater()), {}],
     ["unrecognized", () => undefined, { body: "[]" }],

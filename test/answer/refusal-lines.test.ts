@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Outcome, WebhookRequest } from "../../src/index.js";
+import type { WebhookOutcome, WebhookRequest } from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 import { OUTCOMES } from "../../src/answer/outcome.js";
 import { OUTCOME_CAUSES } from "../../src/answer/outcome-causes.js";
@@ -26,7 +26,7 @@ async function withHeaders(headers: Readonly<Record<string, unknown>>): Promise<
 }
 
 /** Each refused request, and the part of its line that is not in the table. */
-const REFUSALS: readonly [Outcome, () => Promise<WebhookRequest>, string][] = [
+const REFUSALS: readonly [WebhookOutcome, () => Promise<WebhookRequest>, string][] = [
   ["malformed", () => withHeaders({ "x-webhook-id": undefined }), "X-Webhook-Id is missing."],
   ["unsigned", () => withHeaders({ "x-webhook-signature": undefined }), "has_secret is false"],
   ["signature_mismatch", () => delivery({ secret: "another secret" }), "trailing newline"],

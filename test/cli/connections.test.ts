@@ -3,7 +3,7 @@ import http from "node:http";
 import net from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { connectionFault } from "../../cli/send/connection.js";
+import { connectionFault } from "../../cli/send/connection-fault.js";
 import { sendFault } from "../../cli/send/exchange.js";
 import { createHandledProbe } from "../../cli/doctor/handled-probe.js";
 import { isLoopback, shownUrl } from "../../cli/options/target-url.js";

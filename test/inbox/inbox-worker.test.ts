@@ -4,9 +4,9 @@ import {
   createWebhookReceiver,
   DiscardDelivery,
   RetryLater,
-  type Handlers,
+  type WebhookHandlers,
   type OnlineDataEvent,
-  type Telemetry,
+  type WebhookTelemetry,
   type TelemetryWork,
 } from "../../src/index.js";
 import { sampleAlarm, sampleOnlineDataEvent } from "../../kit/index.js";
@@ -24,7 +24,7 @@ const job = (type: string, body: unknown): InboxJob => ({
 const alarmJob = job("new_alarm", { alarm: sampleAlarm({ account_id: 42 }) });
 
 /** A worker and its log lines. */
-function watched(handlers: Handlers) {
+function watched(handlers: WebhookHandlers) {
   const lines: [string, string, unknown][] = [];
   const logger = {
     warn: (line: string, details?: unknown) => lines.push(["warn", line, details]),
@@ -78,7 +78,7 @@ describe("inboxWorker", () => {
   it("a delivery that was recovered is so in its job, in the worker's context, and for who observes it", async () => {
     const jobs: InboxJob[] = [];
     const works: TelemetryWork[] = [];
-    const telemetry: Telemetry = {
+    const telemetry: WebhookTelemetry = {
       begin: () => undefined,
       run: (_state, work, call) => (works.push(work), call()),
       end: () => undefined,

@@ -1,6 +1,6 @@
 import { context, SpanKind, trace } from "@opentelemetry/api";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { createWebhookReceiver, RetryLater, type Telemetry } from "../../src/index.js";
+import { createWebhookReceiver, RetryLater, type WebhookTelemetry } from "../../src/index.js";
 import { inbox, inboxWorker } from "../../src/inbox/index.js";
 import {
   openTelemetry,
@@ -22,7 +22,7 @@ afterAll(() => {
   disable();
 });
 
-function telemetryOf(options: OpenTelemetryOptions = {}): Telemetry {
+function telemetryOf(options: OpenTelemetryOptions = {}): WebhookTelemetry {
   sdk = inMemorySdk();
   const { tracerProvider, meterProvider } = sdk;
   return openTelemetry({ tracerProvider, meterProvider, ...options });
@@ -123,7 +123,7 @@ it("a queue whose engine does not answer has no age, and the other metrics are e
 });
 
 /** Queues one delivery, and runs its job. */
-async function throughQueue(telemetry: Telemetry, options: { fails?: boolean } = {}) {
+async function throughQueue(telemetry: WebhookTelemetry, options: { fails?: boolean } = {}) {
   const jobs: object[] = [];
   const receiver = createWebhookReceiver({
     ...{ secret: TEST_SECRET, logger: false },

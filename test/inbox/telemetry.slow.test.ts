@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Telemetry, TelemetryWork } from "../../src/index.js";
+import type { WebhookTelemetry, TelemetryWork } from "../../src/index.js";
 import { inbox, inboxWorker } from "../../src/inbox/index.js";
 import { createWebhookReceiver } from "../../src/index.js";
 import { TEST_SECRET } from "../support/deliveries.js";
@@ -13,7 +13,7 @@ const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 function tracer() {
   const works: TelemetryWork[] = [];
   const ended: string[] = [];
-  const telemetry: Telemetry<string> = {
+  const telemetry: WebhookTelemetry<string> = {
     begin: (kind) => kind,
     run(_state, work, call) {
       works.push(work);
@@ -72,7 +72,7 @@ it.each([
   ["a number", { traceparent: 5 }],
 ])("a carrier that is %s does not get into the job", async (_, carrier) => {
   const jobs: object[] = [];
-  const telemetry: Telemetry = {
+  const telemetry: WebhookTelemetry = {
     begin: () => undefined,
     run(_state, work, call) {
       if (work.kind === "send") Object.assign(work.carrier, carrier);

@@ -6,7 +6,7 @@ import { createWebhookReceiver, type WebhookReceiver } from "../../src/index.js"
 import { loadFixtures } from "../../kit/fixtures/load-fixtures.js";
 import { replayFixtures } from "../../kit/fixtures/replay-fixtures.js";
 import type { ReplayReport } from "../../kit/fixtures/replay-report.js";
-import type { Target } from "../../kit/sending/target.js";
+import type { WebhookTarget } from "../../kit/sending/target.js";
 import { TEST_SECRET } from "../../kit/signed-delivery.js";
 import { fixturesFolder } from "../support/fixtures.js";
 import { listen, type RunningServer } from "../support/servers.js";
@@ -41,7 +41,9 @@ function differencesIn({ results }: ReplayReport): string[] {
 /** The three kinds of target, each with one receiver. */
 const KINDS: readonly {
   readonly kind: string;
-  readonly open: (receiver: WebhookReceiver) => Promise<{ target: Target; close?: () => unknown }>;
+  readonly open: (
+    receiver: WebhookReceiver,
+  ) => Promise<{ target: WebhookTarget; close?: () => unknown }>;
 }[] = [
   { kind: "a receiver", open: (receiver) => Promise.resolve({ target: receiver }) },
   {

@@ -2,12 +2,12 @@ import { setTimeout as realSleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createSender } from "../../kit/sending/sender.js";
-import type { Target } from "../../kit/sending/target.js";
+import type { WebhookTarget } from "../../kit/sending/target.js";
 import { linesOf, recordOf, type HeaderLine } from "../../kit/sending/wire.js";
 
 const request = { method: "POST", headers: [], body: Buffer.from("body") };
 const send = (target: unknown, options = {}) =>
-  createSender(target as Target, options).send(request);
+  createSender(target as WebhookTarget, options).send(request);
 
 describe("targets in this process that do not answer", () => {
   const answer = { status: 200, headers: {}, body: "" };
@@ -46,7 +46,7 @@ describe("targets in this process that do not answer", () => {
 test.each([{}, null, { receive: "no function" }])(
   "createSender refuses the target %j",
   (target) => {
-    expect(() => createSender(target as unknown as Target)).toThrow(
+    expect(() => createSender(target as unknown as WebhookTarget)).toThrow(
       "the target must be a URL, a receiver or a function from Request to Response",
     );
   },

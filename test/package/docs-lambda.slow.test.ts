@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { LambdaResult } from "../../adapters/aws-lambda/index.js";
-import { createTable } from "../../src/stores/dynamodb/index.js";
+import { createDynamoTable } from "../../src/stores/dynamodb/index.js";
 import { linesOf, type WireRequest } from "../../kit/sending/wire.js";
 import { TEST_SECRET } from "../support/deliveries.js";
 import { describeService } from "../support/describe-service.js";
@@ -107,7 +107,7 @@ describeService("a new user's function, from docs/aws-lambda.md alone", missing,
 
     const database = await startDynalite({ inMemory: true });
     const client = await openSdkClient(database.url);
-    await createTable({ client });
+    await createDynamoTable({ client });
     const running = await runFunction({
       ...{ file: path.join(deployed, "index.js"), instances: 1, timeoutMs: 25_000 },
       environment: {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as management from "../../src/management/index.js";
-import { finding, FINDING_CODES } from "../../src/management/webhook-findings.js";
+import { finding, WEBHOOK_FINDING_CODES } from "../../src/management/webhook-findings.js";
 import { runCommand } from "../support/cli/cli-io.js";
 import { readMarkdown } from "../support/package/markdown.js";
 import { partnerProject } from "../support/package/partner-project.js";
@@ -13,8 +13,8 @@ test("docs/management.md names every export of /management", () => {
 });
 
 test("docs/management.md lists every finding of a check, and each says what it means and what to do", () => {
-  expect(PAGE.table("finding").map(([code]) => code)).toEqual(FINDING_CODES);
-  for (const code of FINDING_CODES) {
+  expect(PAGE.table("finding").map(([code]) => code)).toEqual(WEBHOOK_FINDING_CODES);
+  for (const code of WEBHOOK_FINDING_CODES) {
     const { consequence, fix } = finding(code);
     expect([consequence, fix].filter((text) => /^[A-Z`].*\.$/.test(text))).toHaveLength(2);
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { performancePage, readmeWithPerformance } from "../../docs/performance-page.js";
-import { OUTCOMES, type Outcome } from "../../src/answer/outcome.js";
+import { OUTCOMES, type WebhookOutcome } from "../../src/answer/outcome.js";
 import { INTEGER_OPTIONS } from "../../src/options/options.js";
 import { createRandom } from "../../kit/random.js";
 import { checkRetrySchedule, gapMs } from "../../kit/twin/retry-schedule.js";
@@ -11,7 +11,7 @@ test("docs/answers.md lists every outcome with its statuses", () => {
   const written = readMarkdown("docs/answers.md")
     .table("outcome")
     .map(([outcome, , status, rejected]) => [outcome, status, rejected]);
-  const actual = (Object.keys(OUTCOMES) as Outcome[]).map((outcome) => {
+  const actual = (Object.keys(OUTCOMES) as WebhookOutcome[]).map((outcome) => {
     const rule = OUTCOMES[outcome];
     const allow = outcome === "method_not_allowed" ? " + Allow" : "";
     const retryAfter = rule.retryAfterMs === undefined ? "" : " + Retry-After";

@@ -2,14 +2,17 @@ import { PassThrough, Writable } from "node:stream";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import winston from "winston";
-import { createWebhookReceiver, type LogDetails, type Logger } from "../../src/index.js";
+import { createWebhookReceiver, type LogDetails, type WebhookLogger } from "../../src/index.js";
 import { NOW_MS, TEST_SECRET, delivery } from "../support/deliveries.js";
 import { readMarkdown } from "../support/package/markdown.js";
 
 const PAGE = readMarkdown("docs/logging.md");
 
 /** The log of a delivery whose handler fails: the JSON of its only line. */
-async function failing(logger: Logger, written: PassThrough): Promise<Record<string, unknown>> {
+async function failing(
+  logger: WebhookLogger,
+  written: PassThrough,
+): Promise<Record<string, unknown>> {
   const receiver = createWebhookReceiver({
     secret: TEST_SECRET,
     now: () => NOW_MS,

@@ -75,7 +75,7 @@ const EXPORTS: Record<string, string[]> = {
     ...["LostAnswerError", "TransactionAbortedError", "TransactionMisuseError"],
     ...["UnfinishedTransactionError", "mysqlSchema", "mysqlStore", "mysqlTransactions"],
   ],
-  "/dynamodb": ["createTable", "dynamoStore"],
+  "/dynamodb": ["createDynamoTable", "dynamoStore"],
   "/cloudflare": ["MissingTableError", "d1Schema", "d1Store"],
   "/redis": ["ForeignReplyError", "RedisUnavailableError", "redisStore"],
   "/postgres": [

@@ -1,4 +1,4 @@
-import type { ConformanceReport, Target } from "../../kit/index.js";
+import type { ConformanceReport, WebhookTarget } from "../../kit/index.js";
 import type { Platform } from "./platform.js";
 
 /** Why a row does not count as passed: cases that nothing explains, and explanations that nothing needs. */
@@ -20,7 +20,7 @@ export function complaintsOf(
 }
 
 /** The gateway asks for a URL before it makes a webhook for it. One that is called with events has none. */
-export async function reachabilityComplaints(target: Target): Promise<readonly string[]> {
+export async function reachabilityComplaints(target: WebhookTarget): Promise<readonly string[]> {
   if (typeof target !== "string" && !(target instanceof URL)) return [];
   const complaints: string[] = [];
   for (const method of ["GET", "HEAD"]) {

@@ -1,4 +1,4 @@
-import type { Target } from "../../kit/index.js";
+import type { WebhookTarget } from "../../kit/index.js";
 
 /**
  * One row of the table that `npm run platforms` prints. A folder's `rows.ts` is loaded before its packages are
@@ -29,7 +29,7 @@ export interface Platform {
 /** A platform that is ready for requests. */
 export interface RunningPlatform {
   /** A URL, or a function for a platform that is called with events and not over HTTP. */
-  readonly target: Target;
+  readonly target: WebhookTarget;
   readonly stop: () => Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import {
   memoryStore,
   type DeliveryStore,
   type LogDetails,
-  type Outcome,
+  type WebhookOutcome,
   type WebhookReceiver,
   type WebhookReceiverOptions,
   type WebhookRequest,
@@ -58,7 +58,7 @@ const handling = (handler: () => unknown): Scene => ({
 });
 
 /** How to cause each outcome, with canaries in everything that is sent. */
-const SCENES: Readonly<Record<Outcome, Scene>> = {
+const SCENES: Readonly<Record<WebhookOutcome, Scene>> = {
   handled: handling(() => undefined),
   duplicate: {
     async play(receiver) {
@@ -244,17 +244,20 @@ beforeEach(() => {
 });
 
 describe("canaries", () => {
-  it.each(Object.keys(SCENES) as Outcome[])("no canary leaves with outcome %s", async (outcome) => {
-    const { response, lines, reports, health, spy: store } = await collect(SCENES[outcome]);
-    expect(response.outcome).toBe(outcome);
-    expect(reports.some((report) => report.outcome === outcome)).toBe(true);
-    const { body, headers } = response;
-    const shown = shownOf(response, body, headers, lines, reports, health, store.calls);
-    expect(canariesIn(shown, await signaturesOf())).toEqual([]);
-    for (const spy of consoleSpies) expect(spy).not.toHaveBeenCalled();
-  });
+  it.each(Object.keys(SCENES) as WebhookOutcome[])(
+    "no canary leaves with outcome %s",
+    async (outcome) => {
+      const { response, lines, reports, health, spy: store } = await collect(SCENES[outcome]);
+      expect(response.outcome).toBe(outcome);
+      expect(reports.some((report) => report.outcome === outcome)).toBe(true);
+      const { body, headers } = response;
+      const shown = shownOf(response, body, headers, lines, reports, health, store.calls);
+      expect(canariesIn(shown, await signaturesOf())).toEqual([]);
+      for (const spy of consoleSpies) expect(spy).not.toHaveBeenCalled();
+    },
+  );
 
-  it.each(Object.keys(SCENES) as Outcome[])(
+  it.each(Object.keys(SCENES) as WebhookOutcome[])(
     "no canary is printed to the console if the outcome is %s",
     async (outcome) => {
       const scene = SCENES[outcome];

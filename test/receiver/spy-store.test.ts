@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type Outcome, type WebhookReceiverOptions, type WebhookRequest } from "../../src/index.js";
+import {
+  type WebhookOutcome,
+  type WebhookReceiverOptions,
+  type WebhookRequest,
+} from "../../src/index.js";
 import { UnreadableBody } from "../../src/delivery/request.js";
 import { NOW_SECONDS, delivery, eventDelivery } from "../support/deliveries.js";
 import { rejects, throws } from "../support/faults.js";
@@ -29,7 +33,7 @@ const changing = (headers: HeaderChanges) => (genuine: Genuine) => withHeaders(g
 /** Requests that are refused, with their outcome. All carry the id of the genuine delivery. */
 const REFUSED: readonly [
   string,
-  Outcome,
+  WebhookOutcome,
   (genuine: Genuine) => Promise<WebhookRequest> | WebhookRequest,
 ][] = [
   ["another method", "method_not_allowed", (genuine) => ({ ...genuine, method: "PUT" })],

@@ -11,16 +11,16 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const DYNAMODB = `
 import { DynamoDB, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocument, DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
-import { createTable, dynamoStore } from "identity-gateway-webhooks/dynamodb";
+import { createDynamoTable, dynamoStore } from "identity-gateway-webhooks/dynamodb";
 
 const client = new DynamoDB({ region: "eu-central-1" });
 dynamoStore({ client });
 dynamoStore({ client: new DynamoDB({}), table: "deliveries", clockSkewMs: 500, now: () => Date.now() });
-await createTable({ client, table: "deliveries" });
+await createDynamoTable({ client, table: "deliveries" });
 // @ts-expect-error: it has no method for each operation
 dynamoStore({ client: new DynamoDBClient({}) });
 // @ts-expect-error: it has no method for each operation
-await createTable({ client: new DynamoDBClient({}) });
+await createDynamoTable({ client: new DynamoDBClient({}) });
 // @ts-expect-error: the DocumentClient has values of its own
 dynamoStore({ client: DynamoDBDocument.from(client) });
 // @ts-expect-error: the DocumentClient has values of its own
@@ -46,7 +46,7 @@ redisStore({ client: client.multi() });
 
 it.each([
   [
-    "dynamoStore and createTable accept the clients of the AWS SDK that fit, and no others",
+    "dynamoStore and createDynamoTable accept the clients of the AWS SDK that fit, and no others",
     "dynamodb",
     DYNAMODB,
   ],

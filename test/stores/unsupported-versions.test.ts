@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { expect, it } from "vitest";
 import { ConfigurationError } from "../../src/index.js";
-import { createTable, dynamoStore } from "../../src/stores/dynamodb/index.js";
+import { createDynamoTable, dynamoStore } from "../../src/stores/dynamodb/index.js";
 import { mysqlStore } from "../../src/stores/mysql/index.js";
 import { postgresStore, postgresTransactions } from "../../src/stores/postgres/index.js";
 import { redisStore } from "../../src/stores/redis/index.js";
@@ -56,7 +56,7 @@ it.each<[string, (given: never) => unknown, unknown, string]>([
 });
 
 it("createTable refuses a DynamoDB of the AWS SDK 2", async () => {
-  await expect(createTable({ client: DYNAMODB_2 as never })).rejects.toMatchObject({
+  await expect(createDynamoTable({ client: DYNAMODB_2 as never })).rejects.toMatchObject({
     code: "unsupported_version",
   });
 });

@@ -1,4 +1,4 @@
-import type { Logger, OutcomeReport } from "../../src/index.js";
+import type { WebhookLogger, OutcomeReport } from "../../src/index.js";
 
 /** One line of the log. */
 export interface LogLine {
@@ -11,7 +11,7 @@ export interface LogLine {
 export interface Collector {
   /** Options to spread into those of a receiver. */
   readonly options: {
-    readonly logger: Logger;
+    readonly logger: WebhookLogger;
     readonly onOutcome: (report: OutcomeReport) => void;
   };
   readonly lines: LogLine[];

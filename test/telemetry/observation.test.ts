@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   createWebhookReceiver,
   RetryLater,
-  type Telemetry,
+  type WebhookTelemetry,
   type WebhookReceiverOptions,
 } from "../../src/index.js";
 import { alarmReceiver, observedAlarmReceiver } from "../support/alarm-receiver.js";
@@ -15,7 +15,7 @@ import { throwing } from "../support/faults.js";
 /** Telemetry that writes down its calls. */
 function recorder() {
   const calls: unknown[] = [];
-  const telemetry: Telemetry<number> = {
+  const telemetry: WebhookTelemetry<number> = {
     begin(kind) {
       calls.push(["begin", kind]);
       return calls.length;
@@ -143,7 +143,7 @@ describe("telemetry", () => {
 
   const boom = throwing(new Error("telemetry fails"));
   const silent = { begin: () => undefined, end: () => undefined };
-  it.each<[string, Telemetry]>([
+  it.each<[string, WebhookTelemetry]>([
     ["throws in begin", { ...silent, begin: boom, run: (_state, _work, call) => call() }],
     ["throws in run, before the handler", { ...silent, run: boom }],
     [

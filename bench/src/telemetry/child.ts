@@ -1,6 +1,6 @@
 import type { MetricReader as Reader } from "@opentelemetry/sdk-metrics";
 import * as core from "identity-gateway-webhooks";
-import type { Telemetry, WebhookReceiver } from "identity-gateway-webhooks";
+import type { WebhookTelemetry, WebhookReceiver } from "identity-gateway-webhooks";
 import { pathToFileURL } from "node:url";
 import { bodyOf, SECRET } from "../deliveries.js";
 import { reply } from "../fresh-process.js";
@@ -47,7 +47,10 @@ function handle(record: unknown): void {
   handled = record;
 }
 
-function receiverOf({ createWebhookReceiver }: Core, telemetry?: Telemetry): WebhookReceiver {
+function receiverOf(
+  { createWebhookReceiver }: Core,
+  telemetry?: WebhookTelemetry,
+): WebhookReceiver {
   return createWebhookReceiver({ secret: SECRET, handlers, telemetry });
 }
 
@@ -63,7 +66,7 @@ function withoutChannel<Result>(make: () => Result): Result {
 }
 
 /** What the SDK of a user runs: spans in batches, and an exporter that drops them. */
-async function telemetryOf(name: Variant): Promise<Telemetry> {
+async function telemetryOf(name: Variant): Promise<WebhookTelemetry> {
   const { openTelemetry } = await import("identity-gateway-webhooks/opentelemetry");
   if (name === "noop") return openTelemetry();
   const { MeterProvider, MetricReader } = await import("@opentelemetry/sdk-metrics");

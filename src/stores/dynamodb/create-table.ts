@@ -4,7 +4,7 @@ import { DeadlineError, pause } from "../../common/timers.js";
 import { KEY_ATTRIBUTE, TTL_ATTRIBUTE } from "./delivery-item.js";
 import { checkClient, tableName, type DynamoTableClient } from "./dynamo-client.js";
 
-/** Options of `createTable`. */
+/** Options of `createDynamoTable`. */
 export interface CreateTableOptions {
   /** A `DynamoDB` of `@aws-sdk/client-dynamodb` 3: `new DynamoDB(config)`. */
   readonly client: DynamoTableClient;
@@ -26,10 +26,10 @@ const POLL_MS = 500;
  * the error of the SDK.
  *
  * @example
- * await createTable({ client: new DynamoDB({}) }); // once, before the first delivery
+ * await createDynamoTable({ client: new DynamoDB({}) }); // once, before the first delivery
  */
-export async function createTable(options: CreateTableOptions): Promise<void> {
-  const own = ownOptions("createTable", options, ["client", "table"]);
+export async function createDynamoTable(options: CreateTableOptions): Promise<void> {
+  const own = ownOptions("createDynamoTable", options, ["client", "table"]);
   const { client } = own;
   const table = tableName(own.table);
   checkClient(client, ["createTable", "describeTable", "describeTimeToLive", "updateTimeToLive"]);
@@ -66,7 +66,8 @@ async function untilActive(client: DynamoTableClient, table: string): Promise<vo
       // A table that is updated can be read and written.
       if (TableStatus === "ACTIVE" || TableStatus === "UPDATING") return;
     }
-    if (performance.now() >= deadline) throw new DeadlineError("createTable", ACTIVE_WITHIN_MS);
+    if (performance.now() >= deadline)
+      throw new DeadlineError("createDynamoTable", ACTIVE_WITHIN_MS);
     await pause(POLL_MS);
   }
 }

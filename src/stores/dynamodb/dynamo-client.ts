@@ -39,7 +39,7 @@ export interface DynamoClient {
   deleteItem(input: ConditionalWrite & { Key: Attributes }, options: CallOptions): Promise<unknown>;
 }
 
-/** The part of the AWS SDK's `DynamoDB` that `createTable` uses. */
+/** The part of the AWS SDK's `DynamoDB` that `createDynamoTable` uses. */
 export interface DynamoTableClient {
   send(...args: never): unknown;
   createTable(input: {

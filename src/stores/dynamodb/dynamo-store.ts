@@ -22,7 +22,7 @@ export interface DynamoStoreOptions {
   readonly client: DynamoClient;
   /**
    * Name or ARN of the table: 3 to 255 letters, digits and `_.-`. Default `"gateway_deliveries"`. Create it
-   * with `createTable`. Give each application a table of its own.
+   * with `createDynamoTable`. Give each application a table of its own.
    */
   readonly table?: string | undefined;
   /**

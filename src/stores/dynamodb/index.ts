@@ -1,3 +1,3 @@
 export { dynamoStore, type DynamoStoreOptions } from "./dynamo-store.js";
-export { createTable, type CreateTableOptions } from "./create-table.js";
+export { createDynamoTable, type CreateTableOptions } from "./create-table.js";
 export type { DynamoClient, DynamoTableClient } from "./dynamo-client.js";

@@ -5,7 +5,7 @@ import { connect, type MysqlResult } from "./connection.js";
 import { isConflict } from "./errors.js";
 import { promisePool, type MysqlPool } from "./mysql-pool.js";
 import { isTableThere, mysqlSchema } from "./mysql-schema.js";
-import { quotedTable } from "./options.js";
+import { quotedTable } from "./mysql-options.js";
 import { NOW_MS } from "./sql-text.js";
 
 /** Creating and emptying the table. `mysqlStore` and `mysqlTransactions` both have these methods. */

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../common/errors.js";
 import type { MysqlResult } from "./connection.js";
-import { quotedTable } from "./options.js";
+import { quotedTable } from "./mysql-options.js";
 import { TEXT_BYTES } from "./sql-text.js";
 
 /**

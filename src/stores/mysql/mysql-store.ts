@@ -3,14 +3,14 @@ import { CallLimits } from "../call-limits.js";
 import type { ClaimResult, DeliveryStore } from "../delivery-store.js";
 import { LostAnswerError } from "../transaction-errors.js";
 import { runCall, runOnce, type Run } from "./autocommit.js";
-import { claimOne, claimTogether, type Claim } from "./claims.js";
+import { claimOne, claimTogether, type Claim } from "./grouped-claims.js";
 import { completeOne, completeTogether, type Completion } from "./completions.js";
 import { DurabilityCheck } from "./durability-check.js";
 import { isLockWaitOver } from "./errors.js";
 import { lookStatement, readKnown } from "./known-delivery.js";
 import { maintenanceOf, type MysqlMaintenance } from "./maintenance.js";
 import { promisePool, type MysqlPool } from "./mysql-pool.js";
-import { poolOptions, quotedTable } from "./options.js";
+import { poolOptions, quotedTable } from "./mysql-options.js";
 import { NOW_MS, fromNow, literal } from "./sql-text.js";
 
 /**

@@ -15,7 +15,7 @@ import {
   type MysqlConnectionOf,
   type MysqlPool,
 } from "./mysql-pool.js";
-import { poolOptions, quotedTable } from "./options.js";
+import { poolOptions, quotedTable } from "./mysql-options.js";
 import { Transaction } from "./transaction.js";
 import { TransactionRow, type Refusal } from "./transaction-row.js";
 

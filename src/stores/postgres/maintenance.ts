@@ -3,7 +3,7 @@ import { batchRowsOf, type PurgeOptions } from "../purge-options.js";
 import { isSerializationFailure } from "./errors.js";
 import type { PostgresPool } from "./postgres-pool.js";
 import { isTableThere, postgresSchema } from "./postgres-schema.js";
-import { quotedTable } from "./options.js";
+import { quotedTable } from "./postgres-options.js";
 
 /** Creating and emptying the table. `postgresStore` and `postgresTransactions` both have these methods. */
 export interface PostgresMaintenance {

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../common/errors.js";
 import type { PostgresPool } from "./postgres-pool.js";
-import { quotedTable } from "./options.js";
+import { quotedTable } from "./postgres-options.js";
 
 /**
  * The name of the table's CHECK constraint ends with the number of its layout. A later release adds

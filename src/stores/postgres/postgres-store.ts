@@ -7,7 +7,7 @@ import { readClaimRows } from "./claim-row.js";
 import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
 import { SQLSTATE, sqlStateOf } from "./errors.js";
 import { LeaseStatements, type Claim, type Completion } from "./lease-statements.js";
-import { poolOptions, prepareOption, quotedTable } from "./options.js";
+import { poolOptions, prepareOption, quotedTable } from "./postgres-options.js";
 import type { PostgresPool } from "./postgres-pool.js";
 import { PreparedStatements } from "./prepared-statements.js";
 import { isPool, query } from "./query.js";

@@ -7,7 +7,7 @@ import {
 } from "../transactional-store.js";
 import { readClaimRow, readVersion } from "./claim-row.js";
 import { maintenanceOf, type PostgresMaintenance } from "./maintenance.js";
-import { poolOptions, prepareOption, quotedTable } from "./options.js";
+import { poolOptions, prepareOption, quotedTable } from "./postgres-options.js";
 import type { PostgresClient, PostgresClientOf, PostgresTransactionPool } from "./postgres-pool.js";
 import { PreparedStatements } from "./prepared-statements.js";
 import { query } from "./query.js";

@@ -1,2 +1,2 @@
 export { openTelemetry, type OpenTelemetryOptions } from "./open-telemetry.js";
-export type { Telemetry } from "../telemetry.js";
+export type { WebhookTelemetry } from "../telemetry.js";

@@ -11,7 +11,7 @@ import { missingMethod, ownOptions, unsupportedVersion } from "../../common/opti
 import { startBackgroundTimer } from "../../common/timers.js";
 import type { InternalTelemetry, JobReport } from "../telemetry.js";
 import type { MeasuredReceiver } from "../tally.js";
-import type { Telemetry } from "../telemetry.js";
+import type { WebhookTelemetry } from "../telemetry.js";
 import { Instruments, SCOPE } from "./instruments.js";
 import { hasMeterProvider, hasTracerProvider, secondCopyWarning } from "./registered-api.js";
 import { Spans, type SpanState } from "./spans.js";
@@ -77,7 +77,7 @@ const instrumentsOf = new WeakMap<MeterProvider, Instruments>();
  * const receiver = createWebhookReceiver({ secret, handlers, telemetry });
  * ```
  */
-export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
+export function openTelemetry(options: OpenTelemetryOptions = {}): WebhookTelemetry {
   const own = ownOptions("openTelemetry", options, OPTION_NAMES);
   const { tracerProvider, meterProvider, spans = true } = own;
   const { linkJobs = "link", recordHandlerErrors = false } = own;
@@ -96,7 +96,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   return new OpenTelemetry(own, spans ? { linkJobs, recordHandlerErrors } : undefined);
 }
 
-class OpenTelemetry implements Telemetry<SpanState | undefined> {
+class OpenTelemetry implements WebhookTelemetry<SpanState | undefined> {
   readonly internal: InternalTelemetry;
   readonly #spans: Spans | undefined;
   /** Whether the spans are those of the registered SDK. */
@@ -139,7 +139,7 @@ class OpenTelemetry implements Telemetry<SpanState | undefined> {
 
   run<Result>(
     state: SpanState | undefined,
-    work: Parameters<Telemetry["run"]>[1],
+    work: Parameters<WebhookTelemetry["run"]>[1],
     call: () => Result,
   ): Result {
     return state === undefined || this.#spans === undefined
@@ -147,7 +147,7 @@ class OpenTelemetry implements Telemetry<SpanState | undefined> {
       : this.#spans.run(state, work, call);
   }
 
-  end(state: SpanState | undefined, report: Parameters<Telemetry["end"]>[1]): void {
+  end(state: SpanState | undefined, report: Parameters<WebhookTelemetry["end"]>[1]): void {
     if ("lastAttempt" in report) this.#countJob(report);
     if (state !== undefined) this.#spans?.end(state, report);
   }

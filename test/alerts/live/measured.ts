@@ -1,12 +1,12 @@
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
-import { openTelemetry, type Telemetry } from "identity-gateway-webhooks/opentelemetry";
+import { openTelemetry, type WebhookTelemetry } from "identity-gateway-webhooks/opentelemetry";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** What a process shows to Prometheus, as an app sets it up. */
 export interface Measured {
   /** For the receiver, the inbox and the worker. */
-  readonly telemetry: Telemetry;
+  readonly telemetry: WebhookTelemetry;
   /** Answers `GET /metrics`. */
   readonly serveMetrics: (req: IncomingMessage, res: ServerResponse) => void;
 }

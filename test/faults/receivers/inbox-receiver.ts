@@ -1,7 +1,7 @@
 import {
   createWebhookReceiver,
-  type Handlers,
-  type Logger,
+  type WebhookHandlers,
+  type WebhookLogger,
   type WebhookReceiver,
 } from "identity-gateway-webhooks";
 import { inbox, type Enqueue } from "identity-gateway-webhooks/inbox";
@@ -13,8 +13,8 @@ import type { Work, WorkContext } from "./work.js";
 
 /** Options of the workers of both engines. */
 export interface Workers {
-  readonly handlers: Handlers;
-  readonly logger: Logger;
+  readonly handlers: WebhookHandlers;
+  readonly logger: WebhookLogger;
 }
 
 /** A receiver that puts deliveries into a queue, with a worker of that queue in the same process. */

@@ -1,4 +1,4 @@
-import type { Logger, OutcomeReport } from "identity-gateway-webhooks";
+import type { WebhookLogger, OutcomeReport } from "identity-gateway-webhooks";
 import type { Ledger } from "./ledger.js";
 
 /** The log lines for a success that could not be recorded in the store or the queue. */
@@ -7,7 +7,7 @@ const UNSETTLED =
 
 /** Writes the reports of a receiver and a worker into the ledger. */
 export function observe(ledger: Ledger): {
-  readonly logger: Logger;
+  readonly logger: WebhookLogger;
   readonly onOutcome: (report: OutcomeReport) => void;
 } {
   const note = (message: string, details: unknown): void => {

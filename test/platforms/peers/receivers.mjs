@@ -135,11 +135,11 @@ export const receivers = {
 
   async dynamodb(options) {
     const { DynamoDB } = await import("@aws-sdk/client-dynamodb");
-    const { createTable, dynamoStore } = await import("identity-gateway-webhooks/dynamodb");
+    const { createDynamoTable, dynamoStore } = await import("identity-gateway-webhooks/dynamodb");
     const credentials = { accessKeyId: "a", secretAccessKey: "s" };
     const client = new DynamoDB({ endpoint: ENGINE.url, region: "eu-central-1", credentials });
     const store = dynamoStore({ client, table: RUN });
-    await createTable({ client, table: RUN });
+    await createDynamoTable({ client, table: RUN });
     return stored(options, store);
   },
 

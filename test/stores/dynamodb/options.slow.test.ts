@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/index.js";
 import {
-  createTable,
+  createDynamoTable,
   dynamoStore,
   type CreateTableOptions,
   type DynamoStoreOptions,
@@ -10,7 +10,7 @@ import { loadSdk, sdkConfig, type SdkClient } from "../../support/dynamodb/dynam
 
 const config = sdkConfig("http://127.0.0.1:1");
 
-describe("invalid options of dynamoStore and createTable", () => {
+describe("invalid options of dynamoStore and createDynamoTable", () => {
   let sdk: Awaited<ReturnType<typeof loadSdk>>;
   let client: SdkClient;
   beforeAll(async () => {
@@ -27,13 +27,13 @@ describe("invalid options of dynamoStore and createTable", () => {
     ["a DynamoDBDocumentClient", () => sdk.DynamoDBDocumentClient.from(client)],
     ["a DynamoDBDocument", () => sdk.DynamoDBDocument.from(client)],
   ])(
-    "dynamoStore and createTable refuse %s as their client and say what to write",
+    "dynamoStore and createDynamoTable refuse %s as their client and say what to write",
     async (_, make) => {
       const options = { client: make() } as DynamoStoreOptions & CreateTableOptions;
       const message = "Write new DynamoDB(config) in place of new DynamoDBClient(config)";
       expect(() => dynamoStore(options)).toThrow(ConfigurationError);
       expect(() => dynamoStore(options)).toThrow(message);
-      await expect(createTable(options)).rejects.toThrow(message);
+      await expect(createDynamoTable(options)).rejects.toThrow(message);
     },
   );
 
@@ -50,10 +50,12 @@ describe("invalid options of dynamoStore and createTable", () => {
     expect(() => dynamoStore({ client, ...more })).toThrow(message);
   });
 
-  it("dynamoStore and createTable refuse to be called without options", async () => {
+  it("dynamoStore and createDynamoTable refuse to be called without options", async () => {
     const none = undefined as unknown as DynamoStoreOptions & CreateTableOptions;
     expect(() => dynamoStore(none)).toThrow("dynamoStore takes an options object");
-    await expect(createTable(none)).rejects.toThrow("createTable takes an options object");
+    await expect(createDynamoTable(none)).rejects.toThrow(
+      "createDynamoTable takes an options object",
+    );
   });
 
   it("dynamoStore accepts a name with every allowed character and the ARN of a table", () => {

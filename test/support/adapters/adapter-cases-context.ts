@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage } from "node:http";
 import { Server } from "node:net";
-import type { Telemetry } from "../../../src/index.js";
+import type { WebhookTelemetry } from "../../../src/index.js";
 import {
   ensureEqual,
   exchangeWith,
@@ -46,7 +46,7 @@ export const contextCases: readonly AdapterCase[] = [
         seen.push(`${what}: ${String(requests.getStore() === id)}`);
       };
       const ids: string[] = [];
-      const telemetry: Telemetry<string | undefined> = {
+      const telemetry: WebhookTelemetry<string | undefined> = {
         begin: () => requests.getStore(),
         run(state, { id }, call) {
           ensureEqual("context at begin", state, id);

@@ -1,4 +1,4 @@
-import type { Outcome } from "../../../src/index.js";
+import type { WebhookOutcome } from "../../../src/index.js";
 import type { WireRequest } from "../../../kit/sending/wire.js";
 import { NOW_SECONDS, alarm } from "../deliveries.js";
 import {
@@ -16,7 +16,7 @@ import {
 function refused(
   id: string,
   title: string,
-  [status, outcome]: readonly [number, Outcome],
+  [status, outcome]: readonly [number, WebhookOutcome],
   request: () => Promise<WireRequest>,
   options: ExchangeOptions = {},
 ): AdapterCase {

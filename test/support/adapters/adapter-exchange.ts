@@ -1,11 +1,11 @@
 import {
   createWebhookReceiver,
   type DeliveryContext,
-  type Outcome,
+  type WebhookOutcome,
   type SecretOption,
   type WebhookReceiver,
 } from "../../../src/index.js";
-import type { Target } from "../../../kit/sending/target.js";
+import type { WebhookTarget } from "../../../kit/sending/target.js";
 import {
   linesOf,
   outcomeOf,
@@ -21,7 +21,7 @@ export type AdapterAnswer = Omit<WireAnswer, "ms">;
 /** A receiver mounted on an adapter, and a client to it. */
 export interface MountedAdapter {
   /** The target for the testing kit: a URL if it is a server of HTTP/1.1. */
-  readonly target: Target;
+  readonly target: WebhookTarget;
   send(request: WireRequest): Promise<AdapterAnswer>;
   /** How many connections the client has made, where there are any. */
   connections?(): number;
@@ -58,7 +58,7 @@ export interface ExchangeOptions extends Omit<Partial<CommonReceiverOptions>, "h
 /** An expected answer. */
 export interface Expected {
   readonly status: number;
-  readonly outcome: Outcome;
+  readonly outcome: WebhookOutcome;
   /** Seconds. Absent if there must be no such header. */
   readonly retryAfter?: string;
 }

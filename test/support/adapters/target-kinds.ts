@@ -1,5 +1,5 @@
 import type { WebhookReceiver } from "../../../src/index.js";
-import type { Target } from "../../../kit/sending/target.js";
+import type { WebhookTarget } from "../../../kit/sending/target.js";
 import { recordOf, type WireRequest } from "../../../kit/sending/wire.js";
 import type { AdapterTarget } from "./adapter-exchange.js";
 import { http1Client, http2Client, type HttpClient } from "./http-clients.js";
@@ -10,7 +10,7 @@ import { listen, testCertificate } from "../servers.js";
 interface Speech {
   readonly connect: (port: number) => HttpClient;
   /** The target for the testing kit, which speaks HTTP/1.1 only. */
-  readonly targetOf: (port: number, client: HttpClient) => Target;
+  readonly targetOf: (port: number, client: HttpClient) => WebhookTarget;
 }
 
 const http1: Speech = {

@@ -1,7 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { expect, vi } from "vitest";
 import { inbox, type Enqueue, type JobReport } from "../../../src/inbox/index.js";
-import { createWebhookReceiver, type Handlers, type WebhookReceiver } from "../../../src/index.js";
+import {
+  createWebhookReceiver,
+  type WebhookHandlers,
+  type WebhookReceiver,
+} from "../../../src/index.js";
 import { sampleAlarm, signedDelivery, type SignedDelivery } from "../../../kit/index.js";
 import { TEST_SECRET } from "../deliveries.js";
 import type { InboxQueue } from "./inbox-engine.js";
@@ -16,7 +20,7 @@ export function inboxReceiver(enqueue: Enqueue, enqueueTimeoutMs?: number): Webh
 }
 
 /** Starts a worker and collects its reports and log lines. */
-export function watchWorker(queue: InboxQueue, newAlarm: Handlers["new_alarm"]) {
+export function watchWorker(queue: InboxQueue, newAlarm: WebhookHandlers["new_alarm"]) {
   const reports: JobReport[] = [];
   const lines: string[] = [];
   const take = (line: string) => lines.push(line);

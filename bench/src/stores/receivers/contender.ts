@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { DeliveryStore, Handlers, TransactionalStore } from "identity-gateway-webhooks";
+import type { DeliveryStore, WebhookHandlers, TransactionalStore } from "identity-gateway-webhooks";
 import type { Place } from "../engines/engine.js";
 
 /** What our receiver gets from the user of one engine. */
 export interface OurChoice {
   readonly store?: DeliveryStore | TransactionalStore<unknown>;
   /** The handler of alarms. Default: one that resolves at once. */
-  readonly newAlarm?: Handlers["new_alarm"];
+  readonly newAlarm?: WebhookHandlers["new_alarm"];
 }
 
 /** Writes a delivery by hand, once its signature is checked. Returns whether its id is new. */

@@ -2,10 +2,10 @@ import { ConfigurationError } from "../common/errors.js";
 import { ownOptions } from "../common/option-checks.js";
 import type { MaybePromise } from "../common/promises.js";
 import type { WebhookResponse } from "../answer/answer.js";
-import type { Outcome } from "../answer/outcome.js";
+import type { WebhookOutcome } from "../answer/outcome.js";
 import type { RecoverableDelivery } from "../delivery/recovered-delivery.js";
 import type { AttemptReader } from "./attempt-reader.js";
-import type { ManagementClient } from "./client.js";
+import type { ManagementClient } from "./management-client.js";
 import { failedDeliveries, type FailedDelivery } from "./failed-deliveries.js";
 import { ManagementError, type ManagementErrorCode } from "./management-error.js";
 import { isSameUrl, type Webhook } from "./webhook.js";
@@ -49,7 +49,7 @@ export interface MissingDelivery extends Omit<FailedDelivery, "body" | "attemptI
   /** Whether a stored attempt has the body, so that `recover` can handle it. */
   readonly hasBody: boolean;
   /** What `recover` returned. Undefined if it was not called, or failed. */
-  readonly recovered?: Outcome | undefined;
+  readonly recovered?: WebhookOutcome | undefined;
   /** What `recover` threw, if it is a function of yours. `recoverDelivery` never rejects. */
   readonly error?: unknown;
 }
@@ -78,7 +78,7 @@ export interface ReconcileReport {
 
 const OPTION_NAMES = ["url", "since", "readAttempt", "isCompleted", "recover", "now", "signal"];
 /** After these outcomes of `recover` nothing is missing. `unhandled` is none: no handler has run. */
-const DONE: readonly Outcome[] = ["handled", "discarded"];
+const DONE: readonly WebhookOutcome[] = ["handled", "discarded"];
 /** After these no further call can succeed. Any other failure concerns one attempt. */
 const FATAL: readonly ManagementErrorCode[] = ["aborted", "no_token", "unauthorized", "network"];
 
@@ -146,7 +146,7 @@ export async function reconcileDeliveries(
         missing.push(entry);
         continue;
       }
-      let outcome: Outcome;
+      let outcome: WebhookOutcome;
       try {
         ({ outcome } = await recover({ id, type, body }));
       } catch (error) {
