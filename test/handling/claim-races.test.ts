@@ -1,15 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { memoryStore, type ClaimResult, type DeliveryStore } from "../../src/index.js";
-import {
-  alarmReceiver,
-  heldHandler,
-  heldReceiver,
-  heldRun,
-  observedAlarmReceiver,
-} from "../support/alarm-receiver.js";
+import { alarmReceiver, heldHandler, heldReceiver, heldRun } from "../support/alarm-receiver.js";
 import { deferred, never } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
-import { throwing } from "../support/faults.js";
+import { throws } from "../support/faults.js";
+import { trustingReceiver } from "../support/recording-receiver.js";
 import { firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
 
 beforeEach(() => vi.useFakeTimers());
@@ -45,11 +40,8 @@ describe("late claims", () => {
       complete: () => Promise.reject(new Error("down")),
     };
     const { receiver, runs, start } = heldReceiver({ store });
-    const repeated = await delivery();
-    const claimed = firstCall(store, "claim");
-    const slowly = receiver.receive(repeated);
-    await claimed;
-    const run = await start(repeated);
+    const { answer: slowly } = await receiveUntil(store, "claim", receiver);
+    const run = await start();
     expect(await run.succeed()).toMatchObject({ outcome: "handled" });
     slow.resolve({ state: "claimed", takeover: true });
     expect(await slowly).toMatchObject({ status: 200, outcome: "duplicate" });
@@ -66,9 +58,8 @@ describe("frozen processes", () => {
     await vi.advanceTimersByTimeAsync(10_000);
     expect(run.context.signal.aborted).toBe(true);
     expect(await receiver.receive(repeated)).toMatchObject({ status: 409, outcome: "in_flight" });
-    expect(await run.fail(new Error("stopped by the signal"))).toMatchObject({
-      outcome: "handler_failed",
-    });
+    const stopped = await run.fail(new Error("stopped by the signal"));
+    expect(stopped.outcome).toBe("handler_failed");
     const again = await start(repeated);
     expect(await again.succeed()).toMatchObject({ outcome: "handled" });
     expect(runs).toHaveLength(2);
@@ -136,35 +127,18 @@ describe("invalid claim results", () => {
     expect((await receiver.receive(await delivery())).outcome).toBe(outcome);
   });
 
-  it("a claim result whose retryAfterMs cannot be read is answered as store_unavailable", async () => {
-    const result = {
-      state: "in_flight",
-      get retryAfterMs(): number {
-        throw new Error("unreadable");
-      },
-    } as const;
-    const receiver = alarmReceiver(() => undefined, {
-      store: { ...memoryStore(), claim: () => result },
-    });
-    expect((await receiver.receive(await delivery())).outcome).toBe("store_unavailable");
-  });
-
-  const unreadable = () =>
-    Object.defineProperty({}, "state", { get: throwing(new Error("unreadable")) }) as ClaimResult;
+  const unreadable = (member: string) =>
+    Object.defineProperty({ state: "in_flight" }, member, { get: throws }) as ClaimResult;
 
   it.each<[string, () => ClaimResult | Promise<ClaimResult>]>([
-    ["returned", unreadable],
-    ["promised", () => Promise.resolve(unreadable())],
-  ])(
-    "an unreadable claim result that is %s is answered as store_unavailable",
-    async (_when, claim) => {
-      const receiver = alarmReceiver(() => undefined, { store: { ...memoryStore(), claim } });
-      expect(await receiver.receive(await delivery())).toMatchObject({
-        status: 503,
-        outcome: "store_unavailable",
-      });
-    },
-  );
+    ["whose retryAfterMs cannot be read", () => unreadable("retryAfterMs")],
+    ["whose state cannot be read", () => unreadable("state")],
+    ["that is promised and cannot be read", () => Promise.resolve(unreadable("state"))],
+  ])("a claim result %s is answered as store_unavailable", async (_what, claim) => {
+    const receiver = alarmReceiver(() => undefined, { store: { ...memoryStore(), claim } });
+    const answer = await receiver.receive(await delivery());
+    expect(answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
+  });
 
   it("an unreadable claim result that arrives late has no effect", async () => {
     const late = deferred<ClaimResult>();
@@ -173,16 +147,14 @@ describe("invalid claim results", () => {
     const { answer } = await receiveUntil(store, "claim", receiver);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(await answer).toMatchObject({ status: 503, outcome: "store_unavailable" });
-    late.resolve(unreadable());
+    late.resolve(unreadable("state"));
     await vi.advanceTimersByTimeAsync(60_000);
     expect(vi.getTimerCount()).toBe(0);
   });
 });
 
 it("a report of an unsigned delivery has no secretIndex", async () => {
-  const { receiver, reports } = observedAlarmReceiver(() => undefined, {
-    ...({ secret: undefined, acceptUnsignedDeliveries: true } as object),
-  });
+  const { receiver, reports } = trustingReceiver();
   await receiver.receive(await delivery());
   expect(reports[0]).toMatchObject({ outcome: "handled" });
   expect(reports[0]).not.toHaveProperty("secretIndex");

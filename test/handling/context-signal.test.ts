@@ -21,7 +21,7 @@ async function loadedOn(node: string | undefined) {
   vi.stubGlobal("process", Object.create(process, { versions: { value: { node } } }));
   const { createWebhookReceiver } = await import("../../src/index.js");
   vi.unstubAllGlobals();
-  return (
+  const receiverOf = (
     handler: (context: DeliveryContext) => unknown,
     options: Partial<CommonReceiverOptions> = {},
   ): WebhookReceiver =>
@@ -33,6 +33,26 @@ async function loadedOn(node: string | undefined) {
       handlers: { new_alarm: (_alarm, context) => handler(context) },
       ...options,
     });
+  /** Receives a delivery until its handler runs, which `end` ends. */
+  const started = async (
+    look: (context: DeliveryContext) => void,
+    options?: Partial<CommonReceiverOptions>,
+  ) => {
+    const [called, held] = [deferred(), deferred()];
+    const receiver = receiverOf((context) => {
+      look(context);
+      called.resolve();
+      return held.promise;
+    }, options);
+    const answer = receiver.receive(await delivery());
+    await called.promise;
+    const end = () => {
+      held.resolve();
+      return receiver.drain();
+    };
+    return { answer, end };
+  };
+  return { receiverOf, started };
 }
 
 /** Counts the AbortControllers that are created from now on. */
@@ -58,7 +78,7 @@ describe.each([
   ["a runtime that does not say which Node it is", undefined, 0],
 ] as const)("on %s", (_, node, madeUnasked) => {
   it(`a handler that does not read its signal costs ${madeUnasked} signals, one that reads it costs 1`, async () => {
-    const receiverOf = await loadedOn(node);
+    const { receiverOf } = await loadedOn(node);
     const count = countControllers();
     const signals: AbortSignal[] = [];
     const receiver = receiverOf((context) => {
@@ -74,7 +94,7 @@ describe.each([
   });
 
   it("the context lists signal among its own keys", async () => {
-    const receiverOf = await loadedOn(node);
+    const { receiverOf } = await loadedOn(node);
     let given: DeliveryContext | undefined;
     const receiver = receiverOf((context) => {
       given = context;
@@ -86,49 +106,32 @@ describe.each([
   });
 
   it("a handler that first reads the signal after the time-out gets an aborted one", async () => {
-    const receiverOf = await loadedOn(node);
-    const started = deferred();
-    const { promise, resolve } = deferred();
+    const { started } = await loadedOn(node);
     let given: DeliveryContext | undefined;
-    const receiver = receiverOf((context) => {
-      given = context;
-      started.resolve();
-      return promise;
-    });
-    const answer = receiver.receive(await delivery());
-    await started.promise;
+    const { answer, end } = await started((context) => (given = context));
     await vi.advanceTimersByTimeAsync(50);
     expect((await answer).outcome).toBe("handler_timeout");
     expect(given?.signal.aborted).toBe(true);
     expect(given?.signal.reason).toMatchObject({ name: "DeadlineError" });
     expect(given?.signal).toBe(given?.signal);
-    resolve();
-    await receiver.drain();
+    await end();
   });
 
   it("a handler that first reads the signal after two reasons to abort finds the first one", async () => {
-    const receiverOf = await loadedOn(node);
+    const { started } = await loadedOn(node);
     const { memoryStore } = await import("../../src/index.js");
-    const started = deferred();
-    const { promise, resolve } = deferred();
     let given: DeliveryContext | undefined;
-    const receiver = receiverOf(
-      (context) => {
-        given = context;
-        started.resolve();
-        return promise;
-      },
-      { leaseMs: 1_000, store: { ...memoryStore(), renew: () => false } },
-    );
-    const answer = receiver.receive(await delivery());
-    await started.promise;
+    const store = { ...memoryStore(), renew: () => false };
+    const { answer, end } = await started((context) => (given = context), {
+      leaseMs: 1_000,
+      store,
+    });
     await vi.advanceTimersByTimeAsync(50);
     expect((await answer).outcome).toBe("handler_timeout");
     // The lease is lost at its first renewal.
     await vi.advanceTimersByTimeAsync(1_000);
     expect(given?.signal.reason).toMatchObject({ name: "DeadlineError" });
-    resolve();
-    await receiver.drain();
+    await end();
   });
 
   it.each<[string, (context: DeliveryContext) => DeliveryContext]>([
@@ -136,23 +139,14 @@ describe.each([
     ["is inherited from", (context) => Object.create(context) as DeliveryContext],
     ["is proxied", (context) => new Proxy(context, {})],
   ])("a context that %s has the signal that aborts", async (_what, wrap) => {
-    const receiverOf = await loadedOn(node);
-    const started = deferred();
-    const { promise, resolve } = deferred();
+    const { started } = await loadedOn(node);
     let signal: AbortSignal | undefined;
-    const receiver = receiverOf((context) => {
-      ({ signal } = wrap(context));
-      started.resolve();
-      return promise;
-    });
-    const answer = receiver.receive(await delivery());
-    await started.promise;
+    const { answer, end } = await started((context) => ({ signal } = wrap(context)));
     await vi.advanceTimersByTimeAsync(49);
     expect(signal?.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     await answer;
     expect(signal?.aborted).toBe(true);
-    resolve();
-    await receiver.drain();
+    await end();
   });
 });

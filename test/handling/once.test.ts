@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { memoryStore, type DeliveryStore, type WebhookResponse } from "../../src/index.js";
+import {
+  memoryStore,
+  type DeliveryStore,
+  type WebhookReceiver,
+  type WebhookRequest,
+  type WebhookResponse,
+} from "../../src/index.js";
 import { alarmReceiver, heldHandler, heldRun } from "../support/alarm-receiver.js";
 import { delivery, eventDelivery } from "../support/deliveries.js";
 import { recordingReceiver } from "../support/recording-receiver.js";
@@ -31,6 +37,9 @@ function unevenStore(): DeliveryStore {
     },
   };
 }
+
+const receiveTimes = (times: number, receiver: WebhookReceiver, request: WebhookRequest) =>
+  Promise.all(Array.from({ length: times }, () => receiver.receive(request)));
 
 beforeEach(() => vi.useFakeTimers());
 
@@ -69,9 +78,7 @@ describe("redeliveries", () => {
   it("redeliveries are 409 with the lease's remaining time while the first runs, and 200 afterwards", async () => {
     const { receiver, repeated, run, runs } = await heldRun({ leaseMs: 12_000 });
     await vi.advanceTimersByTimeAsync(1_500);
-    const duplicates = await Promise.all(
-      Array.from({ length: 31 }, () => receiver.receive(repeated)),
-    );
+    const duplicates = await receiveTimes(31, receiver, repeated);
     for (const { status, outcome, headers } of duplicates) {
       expect({ status, outcome }).toEqual({ status: 409, outcome: "in_flight" });
       expect(headers["retry-after"]).toBe("11");
@@ -137,7 +144,7 @@ describe("redeliveries", () => {
       : await delivery({ body: "no JSON" });
     expect(await outcomeOf(receiver.receive(repeated))).toBe("handler_failed");
     fails = false;
-    const answers = await Promise.all([1, 2, 3, 4].map(() => receiver.receive(repeated)));
+    const answers = await receiveTimes(4, receiver, repeated);
     const found = answers.map(({ outcome }) => outcome);
     expect(found.filter((outcome) => outcome === "handled")).toHaveLength(1);
     expect(["handled", "in_flight", "duplicate"]).toEqual(expect.arrayContaining(found));
@@ -168,9 +175,7 @@ describe("failed runs", () => {
 
   it("none of 31 redeliveries during a run that fails is 200, and the next one runs", async () => {
     const { receiver, repeated, run, runs, start } = await heldRun();
-    const duplicates = await Promise.all(
-      Array.from({ length: 31 }, () => receiver.receive(repeated)),
-    );
+    const duplicates = await receiveTimes(31, receiver, repeated);
     run.reject(new Error("run.answer attempt"));
     expect(await outcomeOf(run.answer)).toBe("handler_failed");
     expect(duplicates.map(({ status }) => status)).toEqual(Array.from({ length: 31 }, () => 409));

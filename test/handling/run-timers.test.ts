@@ -58,11 +58,8 @@ describe("the timers of a running handler", () => {
       const spy = spiedStore({
         complete: (...call) => taken.promise.then(() => inner.complete(...call)),
       });
-      const { run } = await heldRun({
-        store: spy.store,
-        leaseMs: 30_000,
-        dependencyTimeoutMs: 60_000,
-      });
+      const times = { leaseMs: 30_000, dependencyTimeoutMs: 60_000 };
+      const { run } = await heldRun({ store: spy.store, ...times });
       await vi.advanceTimersByTimeAsync(settledMs);
       run.resolve();
       await vi.advanceTimersByTimeAsync(39_999 - settledMs);
@@ -79,12 +76,8 @@ describe("the timers of a running handler", () => {
 
 it("after a pause of the process that outlasts both, the lease is renewed and the gateway answered at once", async () => {
   const spy = spiedStore();
-  const { run } = await heldRun({
-    store: spy.store,
-    leaseMs: 3_000,
-    handlerTimeoutMs: 2_000,
-    logger: false,
-  });
+  const times = { leaseMs: 3_000, handlerTimeoutMs: 2_000 };
+  const { run } = await heldRun({ store: spy.store, ...times });
   // Blocks the event loop, so that both are overdue.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_100);
   // Both timers fire before one that is started now.

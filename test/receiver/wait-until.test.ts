@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { memoryStore, type ClaimResult, type WebhookRequest } from "../../src/index.js";
-import { alarmReceiver, heldReceiver } from "../support/alarm-receiver.js";
-import { deferred, type Deferred } from "../support/deferred.js";
+import { type ClaimResult, type WebhookRequest } from "../../src/index.js";
+import { alarmReceiver, heldRun } from "../support/alarm-receiver.js";
+import { deferred } from "../support/deferred.js";
 import { delivery } from "../support/deliveries.js";
 import { throwing } from "../support/faults.js";
-import { firstCall, receiveUntil, spiedStore } from "../support/spied-store.js";
+import { failingStore, heldCompletions, receiveUntil, spiedStore } from "../support/spied-store.js";
 
 beforeEach(() => vi.useFakeTimers());
 
@@ -31,9 +31,8 @@ describe("waitUntil", () => {
   it("waitUntil receives a late handler before the answer, until its success is stored", async () => {
     const completed = deferred();
     const spy = spiedStore({ complete: () => completed.promise });
-    const { start } = heldReceiver({ store: spy.store, handlerTimeoutMs: 1_000 });
     const { request, state } = await heldOpen();
-    const run = await start(request);
+    const { run } = await heldRun({ store: spy.store, handlerTimeoutMs: 1_000 }, request);
     void run.answer.then(() => {
       expect(state.given).toBe(1);
     });
@@ -48,22 +47,14 @@ describe("waitUntil", () => {
   });
 
   it("waitUntil receives a completion that failed, until the store accepts it", async () => {
-    let isDown = true;
-    const inner = memoryStore();
-    const spy = spiedStore(
-      {
-        complete: (...call) =>
-          isDown ? Promise.reject(new Error("down")) : inner.complete(...call),
-      },
-      inner,
-    );
-    const receiver = alarmReceiver(() => undefined, { store: spy.store });
+    const { store, comeBack } = failingStore("complete");
+    const receiver = alarmReceiver(() => undefined, { store });
     const { request, state } = await heldOpen();
     expect(await receiver.receive(request)).toMatchObject({ outcome: "handled" });
     expect(state).toEqual({ given: 1, settled: 0 });
     await vi.advanceTimersByTimeAsync(1_000);
     expect(state.settled).toBe(0);
-    isDown = false;
+    comeBack();
     await vi.advanceTimersByTimeAsync(2_000);
     expect(state.settled).toBe(1);
   });
@@ -73,9 +64,7 @@ describe("waitUntil", () => {
     const spy = spiedStore({ claim: () => slow.promise });
     const receiver = alarmReceiver(() => undefined, { store: spy.store, dependencyTimeoutMs: 100 });
     const { request, state } = await heldOpen();
-    const claimed = firstCall(spy.store, "claim");
-    const answer = receiver.receive(request);
-    await claimed;
+    const { answer } = await receiveUntil(spy.store, "claim", receiver, request);
     await vi.advanceTimersByTimeAsync(100);
     expect(await answer).toMatchObject({ outcome: "store_unavailable" });
     expect(state).toEqual({ given: 1, settled: 0 });
@@ -86,16 +75,9 @@ describe("waitUntil", () => {
   });
 
   it("waitUntil receives a late success whose completion failed, until the store accepts it", async () => {
-    const ends: Deferred<void>[] = [];
-    const complete = () => {
-      const end = deferred();
-      ends.push(end);
-      return end.promise;
-    };
-    const { store } = spiedStore({ complete });
-    const { start } = heldReceiver({ store, handlerTimeoutMs: 1_000 });
+    const { store, ends } = heldCompletions();
     const { request, state } = await heldOpen();
-    const run = await start(request);
+    const { run } = await heldRun({ store, handlerTimeoutMs: 1_000 }, request);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
     run.resolve();
@@ -110,12 +92,14 @@ describe("waitUntil", () => {
 
   it("waitUntil receives a late handler until onOutcome has taken its report", async () => {
     const counted = deferred();
-    const { start } = heldReceiver({
-      handlerTimeoutMs: 1_000,
-      onOutcome: ({ late }) => (late === true ? counted.promise : undefined),
-    });
     const { request, state } = await heldOpen();
-    const run = await start(request);
+    const { run } = await heldRun(
+      {
+        handlerTimeoutMs: 1_000,
+        onOutcome: ({ late }) => (late === true ? counted.promise : undefined),
+      },
+      request,
+    );
     await vi.advanceTimersByTimeAsync(1_000);
     await run.answer;
     run.resolve();
@@ -129,9 +113,8 @@ describe("waitUntil", () => {
   it("waitUntil receives the renewal that is on its way when a handler ends", async () => {
     const renewed = deferred<boolean>();
     const { store } = spiedStore({ renew: () => renewed.promise });
-    const { start } = heldReceiver({ store, leaseMs: 30_000 });
     const { request, state } = await heldOpen();
-    const run = await start(request);
+    const { run } = await heldRun({ store, leaseMs: 30_000 }, request);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await run.succeed()).toMatchObject({ outcome: "handled" });
     expect(state).toEqual({ given: 1, settled: 0 });
@@ -143,15 +126,10 @@ describe("waitUntil", () => {
   it("waitUntil receives the renewal that is on its way when the store takes a slow completion", async () => {
     const renewed = deferred<boolean>();
     const completed = deferred();
-    const { store } = spiedStore({
-      renew: () => renewed.promise,
-      complete: () => completed.promise,
-    });
-    const receiver = alarmReceiver(() => undefined, {
-      store,
-      leaseMs: 30_000,
-      dependencyTimeoutMs: 20_000,
-    });
+    const complete = () => completed.promise;
+    const { store } = spiedStore({ renew: () => renewed.promise, complete });
+    const times = { leaseMs: 30_000, dependencyTimeoutMs: 20_000 };
+    const receiver = alarmReceiver(() => undefined, { store, ...times });
     const { request, state } = await heldOpen();
     const { answer } = await receiveUntil(store, "complete", receiver, request);
     await vi.advanceTimersByTimeAsync(10_000);
@@ -165,9 +143,8 @@ describe("waitUntil", () => {
 
   it("waitUntil is not called for a handler that ends between two renewals", async () => {
     const spy = spiedStore();
-    const { start } = heldReceiver({ store: spy.store, leaseMs: 30_000 });
     const { request, state } = await heldOpen();
-    const run = await start(request);
+    const { run } = await heldRun({ store: spy.store, leaseMs: 30_000 }, request);
     await vi.advanceTimersByTimeAsync(15_000);
     expect(spy.count("renew")).toBe(1);
     expect(await run.succeed()).toMatchObject({ outcome: "handled" });
@@ -195,9 +172,8 @@ describe("waitUntil", () => {
     ["rejects", () => Promise.reject(new Error("no context"))],
     ["is no function", 5],
   ])("a waitUntil that %s changes nothing", async (_how, waitUntil) => {
-    const { receiver, start } = heldReceiver({ handlerTimeoutMs: 1_000 });
-    const request = { ...(await delivery()), waitUntil } as WebhookRequest;
-    const run = await start(request);
+    const request = { ...(await delivery()), waitUntil: waitUntil as WebhookRequest["waitUntil"] };
+    const { receiver, run } = await heldRun({ handlerTimeoutMs: 1_000 }, request);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await run.answer).toMatchObject({ outcome: "handler_timeout" });
     run.resolve();
